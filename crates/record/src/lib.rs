@@ -8,6 +8,6 @@
 mod line;
 
 pub use line::{
-    Check, Clock, Direction, End, Expect, Launch, Line, Order, Outcome, Run, SCHEMA, Series, SeriesKind, System,
+    Check, Clock, Direction, End, Expect, Line, Order, Outcome, Run, SCHEMA, Series, SeriesKind, System,
     Tool, Trial, Variant, Workload,
 };

@@ -295,13 +295,3 @@ pub struct End {
     /// How long the run took.
     pub elapsed_seconds: f64,
 }
-
-/// How a trial program is started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Launch {
-    /// Linked dynamically.
-    Dynamic,
-    /// Linked statically.
-    Static,
-}

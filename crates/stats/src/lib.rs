@@ -1,1 +1,34 @@
-//! placeholder
+//! Pure mathematics: numbers in, values with intervals and warnings out.
+//!
+//! May import: quantiles (statrs) and a seeded generator (fastrand). Must never: do I/O, read a clock,
+//! know what a workload or a file is, or speak in finished sentences; words belong to `report`.
+
+#![forbid(unsafe_code)]
+
+mod compare;
+mod verdict;
+
+pub use compare::{Answer, Comparison, compare};
+pub use verdict::{Block, Class, Settings, Verdict, Warning, judge};
+
+/// An estimate with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// The estimate.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// The measurements of one trial: value i was taken at `n_first + i × n_step`, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Sweep<'a> {
+    /// n of the first value.
+    pub n_first: u64,
+    /// Difference of n between neighbours; negative on the way down.
+    pub n_step: i64,
+    /// Seconds per operation.
+    pub values: &'a [f64],
+}
