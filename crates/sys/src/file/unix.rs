@@ -1,0 +1,38 @@
+//! Files by open(2) and pread(2).
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+
+use rustix::fs::{Mode, OFlags};
+
+/// A path in the form that the system takes, made before anything is timed.
+#[derive(Clone, Debug)]
+pub struct Path(CString);
+
+impl TryFrom<&std::path::Path> for Path {
+    type Error = io::Error;
+
+    fn try_from(path: &std::path::Path) -> io::Result<Path> {
+        Ok(Path(CString::new(path.as_os_str().as_bytes())?))
+    }
+}
+
+/// One open(2), read-only.
+///
+/// # Errors
+/// Those of open(2).
+#[inline]
+pub fn open_read(path: &Path) -> io::Result<File> {
+    Ok(File::from(rustix::fs::open(path.0.as_c_str(), OFlags::RDONLY, Mode::empty())?))
+}
+
+/// Fills `buffer` from the file at `offset`.
+///
+/// # Errors
+/// Those of pread(2); `UnexpectedEof` when the file is shorter.
+pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    file.read_exact_at(buffer, offset)
+}

@@ -1,0 +1,23 @@
+//! Memory: pages, file mappings, arrays whose pages are there before they are timed, and the region in
+//! which a trial's measurements outlive the trial.
+
+#[cfg(unix)]
+#[path = "unix.rs"]
+mod platform;
+#[cfg(windows)]
+#[path = "windows.rs"]
+mod platform;
+
+use std::mem::MaybeUninit;
+
+pub use platform::{Mapping, Shared, page_bytes};
+
+/// An empty vector of the given capacity whose pages have all been touched, so that filling it takes no
+/// page fault.
+pub fn touched_vec<T>(capacity: usize) -> Vec<T> {
+    let mut vec = Vec::with_capacity(capacity);
+    vec.spare_capacity_mut().fill_with(MaybeUninit::zeroed);
+    // Without this the compiler may see stores that nobody reads, and drop them.
+    std::hint::black_box(vec.spare_capacity_mut());
+    vec
+}

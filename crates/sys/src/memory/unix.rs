@@ -1,0 +1,150 @@
+//! Memory on Unix: mmap(2), and memfd_create(2) or shm_open(3) for the shared region.
+
+use std::ffi::c_void;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::AtomicU64;
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// The size of a page.
+pub fn page_bytes() -> usize {
+    rustix::param::page_size()
+}
+
+/// A part of a file, mapped shared and read-only.
+#[derive(Debug)]
+pub struct Mapping {
+    start: NonNull<c_void>,
+    bytes: usize,
+}
+
+impl Mapping {
+    /// Maps `bytes` of the file from `offset`, which must be a multiple of the page size.
+    ///
+    /// # Errors
+    /// Those of mmap(2); `ENOMEM` also means that the process has too many mappings.
+    #[inline]
+    pub fn read_only(file: &File, offset: u64, bytes: usize) -> io::Result<Mapping> {
+        // SAFETY: the address is the kernel's choice, so nothing that exists is replaced.
+        let start = unsafe { mmap(ptr::null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED, file, offset)? };
+        NonNull::new(start)
+            .map(|start| Mapping { start, bytes })
+            .ok_or_else(|| io::Error::other("mmap returned the null page"))
+    }
+
+    /// Reads the first byte, which brings the page in if it is not there.
+    #[inline]
+    pub fn first_byte(&self) -> u8 {
+        // SAFETY: the mapping is at least one byte long and lives as long as self. Volatile: another
+        // process may write the file, and the read must happen.
+        unsafe { self.start.as_ptr().cast::<u8>().read_volatile() }
+    }
+
+    /// Removes the mapping.
+    ///
+    /// # Errors
+    /// Those of munmap(2).
+    #[inline]
+    pub fn unmap(self) -> io::Result<()> {
+        let (start, bytes) = (self.start, self.bytes);
+        std::mem::forget(self);
+        // SAFETY: the mapping was ours alone and nobody can use it any more.
+        unsafe { munmap(start.as_ptr(), bytes)? };
+        Ok(())
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: as in `unmap`. An error could only mean that it is gone already.
+        let _ = unsafe { munmap(self.start.as_ptr(), self.bytes) };
+    }
+}
+
+/// Numbers that a child process writes and its parent can still read when the child has crashed.
+#[derive(Debug)]
+pub struct Shared {
+    start: NonNull<c_void>,
+    slots: usize,
+    descriptor: Option<OwnedFd>,
+}
+
+impl Shared {
+    /// Makes a region of `slots` zeros whose descriptor a child inherits.
+    ///
+    /// # Errors
+    /// Those of memfd_create(2) or shm_open(3), ftruncate(2) and mmap(2).
+    pub fn create(slots: usize) -> io::Result<Shared> {
+        let descriptor = anonymous_file()?;
+        rustix::fs::ftruncate(&descriptor, (slots.max(1) * size_of::<u64>()) as u64)?;
+        Shared::map(descriptor, slots)
+    }
+
+    /// Opens the region that the parent handed down as descriptor number `inherited`, and touches every page.
+    ///
+    /// # Errors
+    /// `EBADF` when there is no such descriptor; those of fcntl(2) and mmap(2).
+    pub fn open(inherited: i32, slots: usize) -> io::Result<Shared> {
+        // SAFETY: fcntl only asks whether the number is open.
+        if unsafe { libc::fcntl(inherited as RawFd, libc::F_GETFD) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: it is open, and by the protocol between parent and child nobody else here owns it.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(inherited as RawFd) };
+        let mut region = Shared::map(descriptor, slots)?;
+        // A number less among the descriptors of the process that is measured.
+        region.descriptor = None;
+        for slot in region.slots() {
+            slot.store(0, std::sync::atomic::Ordering::Relaxed);
+        }
+        Ok(region)
+    }
+
+    fn map(descriptor: OwnedFd, slots: usize) -> io::Result<Shared> {
+        let bytes = slots.max(1) * size_of::<u64>();
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: the address is the kernel's choice, so nothing that exists is replaced.
+        let start = unsafe { mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, &descriptor, 0)? };
+        let start = NonNull::new(start).ok_or_else(|| io::Error::other("mmap returned the null page"))?;
+        Ok(Shared { start, slots, descriptor: Some(descriptor) })
+    }
+
+    /// The number that `open` takes in the child; `None` in the child itself.
+    pub fn inheritable(&self) -> Option<i32> {
+        self.descriptor.as_ref().map(AsRawFd::as_raw_fd)
+    }
+
+    /// The numbers.
+    pub fn slots(&self) -> &[AtomicU64] {
+        // SAFETY: the mapping is page-aligned, holds `slots` numbers and lives as long as self; every
+        // process reaches it through atomics only.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast::<AtomicU64>(), self.slots) }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: no slice of it outlives self. An error could only mean that it is gone already.
+        let _ = unsafe { munmap(self.start.as_ptr(), self.slots.max(1) * size_of::<u64>()) };
+    }
+}
+
+/// A file without a name, in memory, that a child inherits.
+#[cfg(any(target_os = "linux", target_os = "freebsd"))]
+fn anonymous_file() -> io::Result<OwnedFd> {
+    Ok(rustix::fs::memfd_create("osdyno", rustix::fs::MemfdFlags::empty())?)
+}
+
+/// A file without a name, in memory, that a child inherits.
+#[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
+fn anonymous_file() -> io::Result<OwnedFd> {
+    use rustix::shm::{Mode, OFlags, open, unlink};
+    let name = format!("/osdyno-{}", std::process::id());
+    let file = open(&name, OFlags::CREATE | OFlags::EXCL | OFlags::RDWR, Mode::RUSR | Mode::WUSR)?;
+    unlink(&name)?;
+    rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty())?;
+    Ok(file)
+}

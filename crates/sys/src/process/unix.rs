@@ -1,0 +1,141 @@
+//! Processes by fork(2), kill(2) and waitpid(2).
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use rustix::process::{Pid, Signal, WaitOptions};
+
+/// The number of the parent: one system call that does next to nothing.
+#[inline]
+pub fn parent() -> i32 {
+    Pid::as_raw(rustix::process::getppid())
+}
+
+/// Forked children that say so with one byte and then wait for their end.
+///
+/// They wait on a pipe whose other end only the parent holds, so they end by themselves when the parent
+/// is gone, however it went.
+#[derive(Debug)]
+pub struct Family {
+    hello_read: OwnedFd,
+    hello_write: OwnedFd,
+    lifeline_read: OwnedFd,
+    lifeline_write: OwnedFd,
+}
+
+/// A child of a [`Family`].
+#[derive(Debug)]
+pub struct Child(Pid);
+
+impl Family {
+    /// A family without children.
+    ///
+    /// # Errors
+    /// Those of pipe(2).
+    pub fn new() -> io::Result<Family> {
+        let (hello_read, hello_write) = rustix::pipe::pipe()?;
+        let (lifeline_read, lifeline_write) = rustix::pipe::pipe()?;
+        Ok(Family { hello_read, hello_write, lifeline_read, lifeline_write })
+    }
+
+    /// Forks a child, and returns when its first byte has arrived.
+    ///
+    /// # Errors
+    /// Those of fork(2); `UnexpectedEof` when the byte did not come.
+    #[inline]
+    pub fn fork(&self) -> io::Result<Child> {
+        // SAFETY: trials have one thread when they fork, and the child calls nothing but write, close,
+        // read and _exit, all of which are safe after fork (signal-safety(7)).
+        match unsafe { libc::fork() } {
+            -1 => Err(io::Error::last_os_error()),
+            0 => self.live(),
+            pid => {
+                self.hear_hello()?;
+                Pid::from_raw(pid).map(Child).ok_or_else(|| io::Error::other("fork returned no process"))
+            }
+        }
+    }
+
+    /// The whole life of a child.
+    fn live(&self) -> ! {
+        let _ = rustix::io::write(&self.hello_write, b".");
+        // SAFETY: the copy of the descriptor is this child's own, and `_exit` below runs no destructor.
+        // Holding it would keep the lifeline of every sibling open.
+        unsafe { rustix::io::close(self.lifeline_write.as_raw_fd()) };
+        let _ = rustix::io::read(&self.lifeline_read, &mut [0_u8; 1]);
+        // SAFETY: ends this process at once.
+        unsafe { libc::_exit(0) }
+    }
+
+    #[inline]
+    fn hear_hello(&self) -> io::Result<()> {
+        let mut byte = [0_u8; 1];
+        loop {
+            match rustix::io::read(self.hello_read.as_fd(), &mut byte) {
+                Ok(1) => return Ok(()),
+                Ok(_) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl Child {
+    /// Kills the child with SIGTERM and waits for it.
+    ///
+    /// # Errors
+    /// Those of kill(2) and waitpid(2); `Other` when it ended in any other way.
+    #[inline]
+    pub fn reap(self) -> io::Result<()> {
+        rustix::process::kill_process(self.0, Signal::TERM)?;
+        let ended = rustix::process::waitpid(Some(self.0), WaitOptions::empty())?;
+        match ended {
+            Some((pid, status)) if pid == self.0 && status.terminating_signal() == Some(libc::SIGTERM) => Ok(()),
+            _ => Err(io::Error::other("the child did not end by the signal it was sent")),
+        }
+    }
+}
+
+/// Starts the command in a process group of its own, so that the terminal's Ctrl-C does not reach it and
+/// `kill_group` reaches all its descendants.
+pub fn lead_group(command: &mut Command) {
+    command.process_group(0);
+}
+
+/// Kills every process of the group that `leader` was started to lead.
+pub fn kill_group(leader: u32) {
+    if let Some(leader) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
+        // An error means that no process is left in it.
+        let _ = rustix::process::kill_process_group(leader, Signal::KILL);
+    }
+}
+
+/// Makes orphaned descendants of this process its children, so that none can escape.
+pub fn adopt_orphans() {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        // An old kernel lacks it; the process group and the lifelines still hold.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    }
+}
+
+/// Waits for every child that is left; they must have been killed before.
+pub fn reap_orphans() {
+    loop {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+            Ok(None) | Err(_) => return,
+        }
+    }
+}
+
+/// Has this process killed when its parent ends, where the system can promise that.
+pub fn die_with_parent() {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    }
+}

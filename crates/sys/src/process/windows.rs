@@ -1,0 +1,64 @@
+//! Processes on Windows: there is no fork, and groups of processes wait for the port.
+
+use std::io;
+use std::process::Command;
+
+use crate::Unsupported;
+
+const NO_FORK: Unsupported = Unsupported("Windows has no fork");
+
+/// The number of the parent; there is no such call.
+pub fn parent() -> i32 {
+    0
+}
+
+/// Forked children.
+#[derive(Debug)]
+pub struct Family(());
+
+/// A child of a [`Family`].
+#[derive(Debug)]
+pub struct Child(());
+
+impl Family {
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn new() -> io::Result<Family> {
+        Err(NO_FORK.into())
+    }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn fork(&self) -> io::Result<Child> {
+        Err(NO_FORK.into())
+    }
+}
+
+impl Child {
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn reap(self) -> io::Result<()> {
+        Err(NO_FORK.into())
+    }
+}
+
+/// Nothing to do: a console's Ctrl-C is handled by the runner.
+pub fn lead_group(_command: &mut Command) {}
+
+/// Nothing to do: job objects wait for the port.
+pub fn kill_group(_leader: u32) {}
+
+/// Nothing to do: job objects wait for the port.
+pub fn adopt_orphans() {}
+
+/// Nothing to do: Windows has no zombies.
+pub fn reap_orphans() {}
+
+/// Nothing to do: job objects wait for the port.
+pub fn die_with_parent() {}

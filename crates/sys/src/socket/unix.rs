@@ -1,0 +1,74 @@
+//! Stream sockets by socket(2), bind(2) and close(2).
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
+
+use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};
+
+use super::Family;
+
+/// A stream socket.
+#[derive(Debug)]
+pub struct Socket(OwnedFd);
+
+impl Socket {
+    /// One socket(2), blocking, without flags, as the programs of 2003 made it.
+    ///
+    /// # Errors
+    /// Those of socket(2).
+    #[inline]
+    pub fn stream(family: Family) -> io::Result<Socket> {
+        let family = match family {
+            Family::V4 => AddressFamily::INET,
+            Family::V6 => AddressFamily::INET6,
+        };
+        Ok(Socket(socket(family, SocketType::STREAM, None)?))
+    }
+
+    /// One bind(2) to port 0 of the unspecified address: the system picks a free port.
+    ///
+    /// # Errors
+    /// Those of bind(2).
+    #[inline]
+    pub fn bind_any(&self, family: Family) -> io::Result<()> {
+        match family {
+            Family::V4 => bind(&self.0, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0))?,
+            Family::V6 => bind(&self.0, &SocketAddrV6::new(Ipv6Addr::UNSPECIFIED, 0, 0, 0))?,
+        }
+        Ok(())
+    }
+
+    /// Lets an IPv6 socket serve IPv4 as well, whatever the system's default.
+    ///
+    /// # Errors
+    /// Those of setsockopt(2).
+    pub fn serve_both_families(&self) -> io::Result<()> {
+        Ok(rustix::net::sockopt::set_ipv6_v6only(&self.0, false)?)
+    }
+
+    /// The port that `bind_any` was given.
+    ///
+    /// # Errors
+    /// Those of getsockname(2).
+    pub fn local_port(&self) -> io::Result<u16> {
+        let address = std::net::SocketAddr::try_from(getsockname(&self.0)?)?;
+        Ok(address.port())
+    }
+
+    /// The descriptor's number.
+    pub fn number(&self) -> i32 {
+        self.0.as_raw_fd()
+    }
+
+    /// One close(2), whose answer is looked at.
+    ///
+    /// # Errors
+    /// Those of close(2).
+    #[inline]
+    pub fn close(self) -> io::Result<()> {
+        let number = self.0.into_raw_fd();
+        // SAFETY: we owned the descriptor and have just given up the only handle to it.
+        Ok(unsafe { rustix::io::try_close(number) }?)
+    }
+}

@@ -1,0 +1,59 @@
+//! Stream sockets on Windows: Winsock without std's own options waits for the port, and says so.
+
+use std::io;
+
+use super::Family;
+use crate::Unsupported;
+
+const MISSING: Unsupported = Unsupported("bare Winsock sockets are not written for Windows yet");
+
+/// A stream socket.
+#[derive(Debug)]
+pub struct Socket(());
+
+impl Socket {
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn stream(_family: Family) -> io::Result<Socket> {
+        Err(MISSING.into())
+    }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn bind_any(&self, _family: Family) -> io::Result<()> {
+        Err(MISSING.into())
+    }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn serve_both_families(&self) -> io::Result<()> {
+        Err(MISSING.into())
+    }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn local_port(&self) -> io::Result<u16> {
+        Err(MISSING.into())
+    }
+
+    /// The descriptor's number.
+    pub fn number(&self) -> i32 {
+        -1
+    }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn close(self) -> io::Result<()> {
+        Err(MISSING.into())
+    }
+}
