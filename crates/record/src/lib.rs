@@ -3,11 +3,37 @@
 //! A run is a stream of [`Line`]s: JSON Lines, on disk in zstd frames, one frame per finished trial
 //! (`docs/record.md` is the specification). Measuring writes the stream; everything else reads it.
 //!
+//! - [`Writer`] makes a run file, frame by frame; [`Reader`] streams one back, line by line.
+//! - [`read`] reads a whole file into a [`Recording`], the view that reports work on.
+//! - [`write_line`], [`to_json_line`] and [`parse_line`] are for a pipe; they need no feature.
+//!
 //! May import: serde, zstd. Must never: know a workload, measure, judge, or look at this machine.
 
+#[cfg(feature = "file")]
+mod error;
+#[cfg(feature = "file")]
+mod frame;
+mod json;
 mod line;
+#[cfg(feature = "file")]
+mod loss;
+#[cfg(feature = "file")]
+mod reader;
+mod recording;
+#[cfg(feature = "file")]
+mod writer;
 
+pub use json::{LineError, parse_line, to_json_line, write_line};
 pub use line::{
     Check, Clock, Direction, End, Expect, Line, Order, Outcome, Run, SCHEMA, Series, SeriesKind, System,
     Tool, Trial, Variant, Workload,
+};
+pub use recording::{Excluded, Exclusion, Recording, SeriesKey};
+#[cfg(feature = "file")]
+pub use {
+    error::{Error, Result},
+    frame::FRAME_BYTES_MAX,
+    loss::{LOSSES_MAX, Loss, Reason},
+    reader::{Reader, read},
+    writer::Writer,
 };

@@ -1,6 +1,7 @@
 //! The lines of the stream. Durations are seconds, sizes are bytes: base units only.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -128,6 +129,15 @@ pub enum Direction {
     Up,
     /// Objects are taken away again.
     Down,
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Direction::Up => "up",
+            Direction::Down => "down",
+        })
+    }
 }
 
 /// The growth that a workload's page predicts.
@@ -285,6 +295,21 @@ pub struct Series {
     pub batch: u32,
     /// Seconds per operation.
     pub values: Vec<f64>,
+}
+
+impl Series {
+    /// Objects alive when value `i` was taken. A file may claim anything; what is out of range stays at
+    /// its end.
+    #[must_use]
+    pub fn n(&self, i: usize) -> u64 {
+        let steps = i64::try_from(i).unwrap_or(i64::MAX);
+        self.n_first.saturating_add_signed(self.n_step.saturating_mul(steps))
+    }
+
+    /// All values, each with its n: (objects, seconds per operation).
+    pub fn points(&self) -> impl Iterator<Item = (u64, f64)> {
+        self.values.iter().enumerate().map(|(i, value)| (self.n(i), *value))
+    }
 }
 
 /// Last line of a run that came to its own end.

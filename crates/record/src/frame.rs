@@ -1,0 +1,207 @@
+//! Cuts a file into frames and decodes each by itself, so that damage costs one trial and not the rest.
+
+use std::io::{self, Read};
+use std::ops::Range;
+
+use zstd::zstd_safe;
+
+use crate::{Loss, Reason};
+
+/// Most bytes that one frame may hold, packed or unpacked: some ten million values. It bounds the memory
+/// that a hostile or damaged file can take; a writer refuses to make a larger one.
+pub const FRAME_BYTES_MAX: usize = 128 << 20;
+
+/// First bytes of every zstd frame (RFC 8878, 3.1.1).
+const MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
+
+/// Smallest amount to ask of the source at once.
+const READ_BYTES: usize = 64 << 10;
+
+/// How lines are packed into the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Packing {
+    /// As a writer makes it.
+    Zstd,
+    /// JSON Lines as they are, from `zstdcat` or `jq`; every line counts as a frame.
+    Plain,
+}
+
+/// One frame, or what stands in its place.
+pub(crate) enum Frame {
+    /// Its text is in [`Frames::text`]; the byte of the file at which it begins.
+    Whole(u64),
+    /// Bytes were dropped.
+    Lost(Loss),
+}
+
+/// The frames of one source.
+pub(crate) struct Frames<R> {
+    source: R,
+    ended: bool,
+    packing: Packing,
+    /// Bytes of the source, of which `pending` are still to be looked at.
+    buffer: Vec<u8>,
+    pending: Range<usize>,
+    /// Where `pending` begins in the file.
+    offset: u64,
+    text: Vec<u8>,
+}
+
+impl<R: Read> Frames<R> {
+    /// Looks at the first bytes; `None` when they begin neither a frame nor a line.
+    pub(crate) fn new(source: R) -> io::Result<Option<Self>> {
+        let mut frames = Frames {
+            source,
+            ended: false,
+            packing: Packing::Zstd,
+            buffer: Vec::new(),
+            pending: 0..0,
+            offset: 0,
+            text: Vec::new(),
+        };
+        frames.more()?;
+        let head = frames.rest();
+        frames.packing = match head.trim_ascii_start().first() {
+            _ if head.starts_with(&MAGIC) => Packing::Zstd,
+            Some(b'{') => Packing::Plain,
+            _ => return Ok(None),
+        };
+        Ok(Some(frames))
+    }
+
+    /// The text of the frame that [`Frames::next`] announced last.
+    pub(crate) fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// The next frame; `None` at the end of the file.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Frame>> {
+        if self.rest().is_empty() {
+            self.more()?;
+        }
+        if self.rest().is_empty() {
+            return Ok(None);
+        }
+        match self.packing {
+            Packing::Zstd => self.next_zstd(),
+            Packing::Plain => self.next_plain(),
+        }
+        .map(Some)
+    }
+
+    fn next_zstd(&mut self) -> io::Result<Frame> {
+        let begin = self.offset;
+        while self.rest().len() < MAGIC.len() && self.more()? {}
+        if !self.rest().starts_with(&MAGIC) {
+            let cut = MAGIC.starts_with(self.rest());
+            let count = self.seek_magic()?;
+            let reason = if cut { Reason::CutShort } else { Reason::Foreign };
+            return Ok(Frame::Lost(Loss { offset: begin, count: if cut { 1 } else { count }, reason }));
+        }
+        let reason = match self.whole(|rest| zstd_safe::find_frame_compressed_size(rest).ok())? {
+            Some(length) => match self.decode(length) {
+                Ok(true) => {
+                    self.advance(length);
+                    return Ok(Frame::Whole(begin));
+                }
+                Ok(false) => Reason::TooLarge,
+                Err(error) => Reason::Damaged(error.to_string()),
+            },
+            None if self.rest().len() >= FRAME_BYTES_MAX => Reason::TooLarge,
+            None => Reason::CutShort,
+        };
+        // The damage may be in the very fields that say how long the frame is: trust none of it.
+        self.advance(1);
+        self.seek_magic()?;
+        let reason = match reason {
+            Reason::CutShort if !self.rest().is_empty() => Reason::Damaged("its length does not hold".into()),
+            reason => reason,
+        };
+        Ok(Frame::Lost(Loss { offset: begin, count: 1, reason }))
+    }
+
+    /// Decodes the first `length` bytes into `text`; `false` when that would be too much.
+    fn decode(&mut self, length: usize) -> io::Result<bool> {
+        self.text.clear();
+        let packed = &self.buffer[self.pending.start..self.pending.start + length];
+        let decoder = zstd::stream::read::Decoder::with_buffer(packed)?.single_frame();
+        decoder.take(FRAME_BYTES_MAX as u64 + 1).read_to_end(&mut self.text)?;
+        Ok(self.text.len() <= FRAME_BYTES_MAX)
+    }
+
+    fn next_plain(&mut self) -> io::Result<Frame> {
+        let begin = self.offset;
+        let line_feed = |rest: &[u8]| rest.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+        let length = match self.whole(line_feed)? {
+            Some(length) => length,
+            None if self.rest().len() >= FRAME_BYTES_MAX => {
+                self.seek(|rest| rest.iter().position(|byte| *byte == b'\n'), 0)?;
+                return Ok(Frame::Lost(Loss { offset: begin, count: 1, reason: Reason::TooLarge }));
+            }
+            None => self.rest().len(),
+        };
+        self.text.clear();
+        self.text.extend_from_slice(&self.buffer[self.pending.start..self.pending.start + length]);
+        self.advance(length);
+        Ok(Frame::Whole(begin))
+    }
+
+    /// Reads on until `length` finds the end of a frame; `None` when the file ends before, or when it
+    /// would be too large.
+    fn whole(&mut self, length: impl Fn(&[u8]) -> Option<usize>) -> io::Result<Option<usize>> {
+        loop {
+            if let Some(length) = length(self.rest()).filter(|length| *length <= self.rest().len()) {
+                return Ok(Some(length));
+            }
+            if self.rest().len() >= FRAME_BYTES_MAX || !self.more()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Drops bytes up to the next that may begin a frame, or all; how many.
+    fn seek_magic(&mut self) -> io::Result<u64> {
+        self.seek(|rest| rest.windows(MAGIC.len()).position(|window| window == MAGIC), MAGIC.len() - 1)
+    }
+
+    /// Drops bytes up to what `find` finds, or all; how many. What it looks for may be cut by the end of
+    /// what was read so far, hence `keep` bytes are shown to it again.
+    fn seek(&mut self, find: impl Fn(&[u8]) -> Option<usize>, keep: usize) -> io::Result<u64> {
+        let begin = self.offset;
+        loop {
+            if let Some(at) = find(self.rest()) {
+                self.advance(at);
+                break;
+            }
+            self.advance(self.rest().len().saturating_sub(keep));
+            if !self.more()? {
+                self.advance(self.rest().len());
+                break;
+            }
+        }
+        Ok(self.offset - begin)
+    }
+
+    fn rest(&self) -> &[u8] {
+        &self.buffer[self.pending.clone()]
+    }
+
+    fn advance(&mut self, length: usize) {
+        self.pending.start += length;
+        self.offset += length as u64;
+    }
+
+    /// Reads more from the source, about as much again as there is; `false` at its end.
+    fn more(&mut self) -> io::Result<bool> {
+        if self.ended {
+            return Ok(false);
+        }
+        self.buffer.truncate(self.pending.end);
+        self.buffer.drain(..self.pending.start);
+        let ask = self.buffer.len().clamp(READ_BYTES, FRAME_BYTES_MAX);
+        let got = self.source.by_ref().take(ask as u64).read_to_end(&mut self.buffer)?;
+        self.pending = 0..self.buffer.len();
+        self.ended = got < ask;
+        Ok(got > 0)
+    }
+}

@@ -1,0 +1,88 @@
+//! What a reader had to drop, as data: a damaged file is read as far as it is whole.
+
+use std::fmt;
+
+/// A reader that met this many losses stops: such a file needs its owner, not more guessing. It also
+/// bounds what a hostile file can cost.
+pub const LOSSES_MAX: usize = 100;
+
+/// Something in the file that was not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// Byte of the file at which the loss begins; the frame's first byte for a line inside a frame.
+    pub offset: u64,
+    /// How many of its kind: bytes for [`Reason::Foreign`], else frames or lines.
+    pub count: u64,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why something was not read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Reason {
+    /// The file ends inside a frame, for the writer was killed or the copy is incomplete.
+    #[error("the last frame is cut short")]
+    CutShort,
+    /// A frame does not decode, or its checksum does not hold.
+    #[error("damaged frame ({0})")]
+    Damaged(String),
+    /// A frame, or a line outside of frames, is larger than [`FRAME_BYTES_MAX`](crate::FRAME_BYTES_MAX).
+    #[error("larger than a frame may be")]
+    TooLarge,
+    /// Bytes that belong to no frame.
+    #[error("bytes that belong to no frame")]
+    Foreign,
+    /// Lines of a type that this version does not know; the type.
+    #[error("lines of the unknown type {0:?}")]
+    Unknown(String),
+    /// Lines that are not JSON or lack a field; what is wrong with the first.
+    #[error("lines that cannot be read (the first: {0})")]
+    Malformed(String),
+    /// Another run begins: two files were joined. Reading ends here.
+    #[error("a second run begins; it must be a file of its own")]
+    SecondRun,
+    /// [`LOSSES_MAX`] was reached. Reading ends here.
+    #[error("too much damage; nothing was read from here on")]
+    GaveUp,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at byte {}: ", self.offset)?;
+        match self.reason {
+            Reason::Foreign | Reason::Unknown(_) | Reason::Malformed(_) => write!(f, "{} ", self.count)?,
+            _ => {}
+        }
+        self.reason.fmt(f)
+    }
+}
+
+/// Losses in the order of the file, those of lines counted together.
+#[derive(Debug, Default)]
+pub(crate) struct Losses(Vec<Loss>);
+
+impl Losses {
+    pub(crate) fn add(&mut self, loss: Loss) {
+        let same = |known: &Reason| match (known, &loss.reason) {
+            (Reason::Unknown(known), Reason::Unknown(new)) => known == new,
+            (Reason::Malformed(_), Reason::Malformed(_)) => true,
+            _ => false,
+        };
+        match self.0.iter_mut().find(|known| same(&known.reason)) {
+            Some(known) => known.count += loss.count,
+            None => self.0.push(loss),
+        }
+    }
+
+    pub(crate) fn too_many(&self) -> bool {
+        self.0.len() >= LOSSES_MAX
+    }
+
+    pub(crate) fn as_slice(&self) -> &[Loss] {
+        &self.0
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<Loss> {
+        self.0
+    }
+}

@@ -1,0 +1,253 @@
+//! A run in memory, in the order in which one asks for it: by series, then by trial.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{fmt, mem};
+
+use crate::{Direction, End, Line, Order, Outcome, Run, Series, SeriesKind, System, Trial, Workload};
+
+/// Names one series of a run across its trials.
+///
+/// It shows as `bind/v6 close`, and with `{:#}` in full as `local bind/v6 close down`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SeriesKey {
+    /// Name of the system.
+    pub system: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// Name of the variant; may be empty.
+    pub variant: String,
+    /// Name of the operation.
+    pub name: String,
+    /// Whether n rises or falls.
+    pub direction: Direction,
+}
+
+impl SeriesKey {
+    /// The key under which `series` is found.
+    #[must_use]
+    pub fn of(series: &Series) -> Self {
+        SeriesKey {
+            system: series.system.clone(),
+            workload: series.workload.clone(),
+            variant: series.variant.clone(),
+            name: series.name.clone(),
+            direction: series.direction,
+        }
+    }
+}
+
+impl fmt::Display for SeriesKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            write!(f, "{} ", self.system)?;
+        }
+        f.write_str(&self.workload)?;
+        if !self.variant.is_empty() {
+            write!(f, "/{}", self.variant)?;
+        }
+        write!(f, " {}", self.name)?;
+        if f.alternate() {
+            write!(f, " {}", self.direction)?;
+        }
+        Ok(())
+    }
+}
+
+/// A series that must not be judged: a number whose check failed is not a number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Excluded {
+    /// What was recorded; without values where a sum could not be made.
+    pub series: Series,
+    /// Why it does not count.
+    pub reason: Exclusion,
+}
+
+/// Why a series does not count.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Exclusion {
+    /// The trial ended as [`Outcome::Failed`]; its reason.
+    #[error("the trial failed: {0}")]
+    Failed(String),
+    /// A check of the trial did not hold; its claim.
+    #[error("a check did not hold: {0}")]
+    Check(String),
+    /// The trial's own line is not in the file, so nothing is proved.
+    #[error("the line of its trial is missing")]
+    NoTrial,
+    /// The same series of the same trial stands in the file more than once; the first one counts.
+    #[error("it is recorded twice")]
+    Twice,
+    /// A declared sum whose parts are not all there, or were not taken at the same n.
+    #[error("the parts of the sum do not match")]
+    Parts,
+}
+
+/// All of a run, in memory.
+///
+/// Sums that a workload declares ([`SeriesKind::sum_of`]) are made here, unless they were measured.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// The head of the run.
+    pub run: Run,
+    /// The systems, as recorded.
+    pub systems: Vec<System>,
+    /// The workloads' definitions, as recorded.
+    pub workloads: Vec<Workload>,
+    /// All trials, as recorded; those without any series too.
+    pub trials: Vec<Trial>,
+    /// How the run ended; `None` when it was killed, or when the end of the file is lost.
+    pub end: Option<End>,
+    /// Series that are not to be judged, by key and trial.
+    pub excluded: Vec<Excluded>,
+    series: BTreeMap<SeriesKey, Vec<Series>>,
+}
+
+impl Recording {
+    /// Puts the lines of one run in order; `None` unless the first is its [`Run`] line. Other run lines
+    /// are skipped.
+    pub fn new(lines: impl IntoIterator<Item = Line>) -> Option<Self> {
+        let mut lines = lines.into_iter();
+        let Some(Line::Run(run)) = lines.next() else { return None };
+        let mut recording = Recording {
+            run,
+            systems: Vec::new(),
+            workloads: Vec::new(),
+            trials: Vec::new(),
+            end: None,
+            excluded: Vec::new(),
+            series: BTreeMap::new(),
+        };
+        for line in lines {
+            match line {
+                Line::Run(_) => {}
+                Line::System(system) => recording.systems.push(system),
+                Line::Workload(workload) => recording.workloads.push(workload),
+                Line::Trial(trial) => recording.trials.push(trial),
+                Line::Series(mut series) => {
+                    series.values.shrink_to_fit();
+                    recording.series.entry(SeriesKey::of(&series)).or_default().push(series);
+                }
+                Line::End(end) => recording.end = Some(end),
+            }
+        }
+        recording.exclude();
+        recording.sum();
+        recording.series.retain(|_, trials| !trials.is_empty());
+        Some(recording)
+    }
+
+    /// Every series that may be judged with its trials, by trial number; the keys ascend.
+    pub fn series(&self) -> impl Iterator<Item = (&SeriesKey, &[Series])> {
+        self.series.iter().map(|(key, trials)| (key, trials.as_slice()))
+    }
+
+    /// The trials of one series by trial number; none when nothing of it may be judged.
+    #[must_use]
+    pub fn trials_of(&self, key: &SeriesKey) -> &[Series] {
+        self.series.get(key).map_or(&[], Vec::as_slice)
+    }
+
+    /// The definition of a workload.
+    #[must_use]
+    pub fn workload(&self, name: &str) -> Option<&Workload> {
+        self.workloads.iter().find(|workload| workload.name == name)
+    }
+
+    /// What a series means and what is expected of it.
+    #[must_use]
+    pub fn kind(&self, key: &SeriesKey) -> Option<&SeriesKind> {
+        let kinds = &self.workload(&key.workload)?.series;
+        kinds.iter().find(|kind| kind.name == key.name && kind.direction == key.direction)
+    }
+
+    /// Whether the run did not come to its own end.
+    #[must_use]
+    pub fn interrupted(&self) -> bool {
+        self.end.as_ref().is_none_or(|end| end.status == "interrupted")
+    }
+
+    /// Moves everything that proves nothing out of `series`, and sorts the rest.
+    fn exclude(&mut self) {
+        let mut verdicts: HashMap<_, Option<Exclusion>> = HashMap::new();
+        for trial in &self.trials {
+            let Order { system, workload, variant, trial: number, .. } = &trial.order;
+            let verdict = verdicts.entry((system, workload, variant, *number)).or_default();
+            *verdict = verdict.take().or_else(|| exclusion(trial));
+        }
+        for trials in self.series.values_mut() {
+            trials.sort_by_key(|series| series.trial);
+            let mut last = None;
+            for series in mem::take(trials) {
+                let Series { system, workload, variant, trial, .. } = &series;
+                let twice = last.replace(*trial) == Some(*trial);
+                let reason = match verdicts.get(&(system, workload, variant, *trial)) {
+                    _ if twice => Some(Exclusion::Twice),
+                    None => Some(Exclusion::NoTrial),
+                    Some(verdict) => verdict.clone(),
+                };
+                match reason {
+                    None => trials.push(series),
+                    Some(reason) => self.excluded.push(Excluded { series, reason }),
+                }
+            }
+        }
+    }
+
+    /// Makes the declared sums; a later one may build on an earlier one.
+    fn sum(&mut self) {
+        for workload in &self.workloads {
+            for kind in workload.series.iter().filter(|kind| !kind.sum_of.is_empty()) {
+                let names: BTreeSet<&str> = kind.sum_of.iter().map(String::as_str).collect();
+                let is_part = |key: &SeriesKey| {
+                    key.workload == workload.name
+                        && key.direction == kind.direction
+                        && names.contains(key.name.as_str())
+                };
+                // Every system and variant has its own sum; within one, every trial.
+                let mut sums: BTreeMap<(SeriesKey, u32), Vec<&Series>> = BTreeMap::new();
+                for (key, trials) in self.series.iter().filter(|(key, _)| is_part(key)) {
+                    let sum = SeriesKey { name: kind.name.clone(), ..key.clone() };
+                    for part in trials {
+                        sums.entry((sum.clone(), part.trial)).or_default().push(part);
+                    }
+                }
+                let made: Vec<_> = sums
+                    .into_iter()
+                    .filter(|((key, _), _)| self.trials_of(key).is_empty())
+                    .map(|((key, _), parts)| (key, sum(&kind.name, &parts, parts.len() == kind.sum_of.len())))
+                    .collect();
+                for (key, (series, exclusion)) in made {
+                    match exclusion {
+                        None => self.series.entry(key).or_default().push(series),
+                        Some(reason) => self.excluded.push(Excluded { series, reason }),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Why nothing that a trial measured may be judged, if so.
+fn exclusion(trial: &Trial) -> Option<Exclusion> {
+    if let Outcome::Failed { reason } = &trial.outcome {
+        return Some(Exclusion::Failed(reason.clone()));
+    }
+    trial.checks.iter().find(|check| !check.held).map(|check| Exclusion::Check(check.claim.clone()))
+}
+
+/// The sum of series of one trial, value by value as far as all of them go; `complete` says whether
+/// all parts are there. Without values where it cannot be made.
+fn sum(name: &str, parts: &[&Series], complete: bool) -> (Series, Option<Exclusion>) {
+    let first = parts[0];
+    let mut sum = Series { name: name.into(), ..first.clone() };
+    if !complete || parts.iter().any(|part| (part.n_first, part.n_step) != (first.n_first, first.n_step)) {
+        sum.values.clear();
+        return (sum, Some(Exclusion::Parts));
+    }
+    for part in &parts[1..] {
+        sum.batch = sum.batch.max(part.batch);
+        sum.values.truncate(part.values.len());
+        sum.values.iter_mut().zip(&part.values).for_each(|(sum, value)| *sum += value);
+    }
+    (sum, None)
+}

@@ -1,0 +1,112 @@
+//! Writes a run file, one frame after the other.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use zstd::bulk::Compressor;
+use zstd::zstd_safe::CParameter;
+
+use crate::{End, Error, FRAME_BYTES_MAX, Line, Result, Run, write_line};
+
+/// Packing happens between two trials; higher levels gain little on digits and take much longer.
+const LEVEL: i32 = 6;
+
+/// A run file that is being made.
+///
+/// Each frame is handed to the system as it is appended, so a killed run loses nothing that was
+/// appended. It is not forced to the disk before [`Writer::finish`]: the writes would disturb what is
+/// being measured, and after a power cut one measures again. Without `finish` the file has no
+/// [`End`] line and counts as interrupted.
+pub struct Writer {
+    path: PathBuf,
+    file: File,
+    /// Length of the file up to its last whole frame.
+    whole: u64,
+    compressor: Compressor<'static>,
+}
+
+impl Writer {
+    /// Makes the file and writes its first frame, the `run` line and what else is known by now:
+    /// systems and workloads. Leaves no file behind when that fails.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], [`Error::Create`], [`Error::Write`].
+    pub fn create(path: impl AsRef<Path>, run: Run, head: &[Line]) -> Result<Self> {
+        let path = path.as_ref().to_path_buf();
+        let file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(|source| {
+            let path = path.clone();
+            match source.kind() {
+                io::ErrorKind::AlreadyExists => Error::Exists { path },
+                _ => Error::Create { path, source },
+            }
+        })?;
+        let begin = |file| -> Result<Self> {
+            let failed = |source| Error::Create { path: path.clone(), source };
+            let mut compressor = Compressor::new(LEVEL).map_err(failed)?;
+            compressor.set_parameter(CParameter::ChecksumFlag(true)).map_err(failed)?;
+            let mut writer = Writer { path: path.clone(), file, whole: 0, compressor };
+            writer.append_all([&Line::Run(run)].into_iter().chain(head)).map_err(|error| match error {
+                // Nothing was measured yet, so nothing is kept.
+                Error::Write { path, source } => Error::Create { path, source },
+                other => other,
+            })?;
+            Ok(writer)
+        };
+        begin(file).inspect_err(|_| drop(fs::remove_file(&path)))
+    }
+
+    /// Appends one frame of `lines`: all that one trial, the finest grain that can be lost, has to say.
+    ///
+    /// # Errors
+    /// [`Error::Write`] when the disk is full, for example: the file then ends with the frame before and
+    /// the writer can be used on. [`Error::TooLarge`] when no reader would accept the frame.
+    pub fn append(&mut self, lines: &[Line]) -> Result<()> {
+        self.append_all(lines)
+    }
+
+    /// Appends the last line and waits until all of the file is on the disk.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn finish(mut self, end: End) -> Result<()> {
+        self.append_all([&Line::End(end)])?;
+        self.file.sync_all().map_err(|source| self.failed(source))
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn append_all<'a>(&mut self, lines: impl IntoIterator<Item = &'a Line>) -> Result<()> {
+        let mut text = Vec::new();
+        for line in lines {
+            write_line(line, &mut text).map_err(|source| self.failed(source))?;
+        }
+        if text.len() > FRAME_BYTES_MAX {
+            return Err(Error::TooLarge { path: self.path.clone(), bytes: text.len() });
+        }
+        let frame = self.compressor.compress(&text).map_err(|source| self.failed(source))?;
+        if let Err(source) = self.file.write_all(&frame) {
+            // If even this fails, a reader still tells the whole frames from the rest.
+            let _ = self.file.set_len(self.whole);
+            let _ = self.file.seek(SeekFrom::Start(self.whole));
+            return Err(self.failed(source));
+        }
+        self.whole += frame.len() as u64;
+        Ok(())
+    }
+
+    fn failed(&self, source: io::Error) -> Error {
+        Error::Write { path: self.path.clone(), source }
+    }
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").field("path", &self.path).field("whole", &self.whole).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,155 @@
+//! A small run with everything in it.
+#![allow(dead_code, reason = "every test file takes what it needs")]
+
+use std::path::Path;
+
+use record::*;
+
+pub(crate) fn run() -> Run {
+    Run {
+        schema: SCHEMA,
+        tool: Tool { name: "osdyno".into(), version: "0.1.0".into(), build: "rustc 1.95.0".into() },
+        started_at: "2026-11-21T20:14:00Z".into(),
+        command: vec!["osdyno".into(), "run".into(), "bind".into()],
+        preset: "quick".into(),
+        seed: u64::MAX,
+        budget_seconds: Some(120.0),
+        looks: vec![5, 10],
+        pinned: true,
+    }
+}
+
+pub(crate) fn head() -> Vec<Line> {
+    let kind = |name: &str, direction, sum_of: &[&str]| SeriesKind {
+        name: name.into(),
+        direction,
+        expect: Expect::Constant,
+        summary: "One call.".into(),
+        sum_of: sum_of.iter().map(|name| name.to_string()).collect(),
+    };
+    vec![
+        Line::System(System {
+            name: "local".into(),
+            prefix: Vec::new(),
+            environment: [("kernel.release".into(), "6.18.44".into())].into(),
+            warnings: vec!["Steal time was seen.".into()],
+        }),
+        Line::Workload(Workload {
+            name: "bind".into(),
+            version: 1,
+            summary: "Bind sockets to port 0.".into(),
+            page: "Question.\n\n\"Method\": naïve.".into(),
+            grows: "bound sockets".into(),
+            variants: vec![Variant { name: "v6".into(), summary: "IPv6.".into() }],
+            series: vec![
+                kind("socket", Direction::Up, &[]),
+                kind("bind", Direction::Up, &[]),
+                kind("open", Direction::Up, &["socket", "bind"]),
+                kind("close", Direction::Down, &[]),
+            ],
+        }),
+    ]
+}
+
+pub(crate) fn trial(number: u32, outcome: Outcome, checks: Vec<Check>) -> Line {
+    Line::Trial(Trial {
+        order: Order {
+            system: "local".into(),
+            workload: "bind".into(),
+            version: 1,
+            variant: "v6".into(),
+            trial: number,
+            n: 3,
+            cpu: Some(1),
+            seed: 7,
+            allowance_seconds: None,
+            timeout_seconds: 60.0,
+            scratch: "/tmp/osdyno".into(),
+        },
+        started_seconds: 0.25,
+        elapsed_seconds: 0.5,
+        clock: Some(Clock { source: "tsc".into(), tick_seconds: 5e-10, read_seconds: 2.1e-8 }),
+        outcome,
+        checks,
+        activity: [("steal_seconds".into(), 0.0)].into(),
+        warnings: Vec::new(),
+    })
+}
+
+pub(crate) fn series(number: u32, name: &str, direction: Direction, values: &[f64]) -> Line {
+    let (n_first, n_step) = match direction {
+        Direction::Up => (0, 1),
+        Direction::Down => (values.len() as u64, -1),
+    };
+    Line::Series(Series {
+        system: "local".into(),
+        workload: "bind".into(),
+        variant: "v6".into(),
+        trial: number,
+        name: name.into(),
+        direction,
+        n_first,
+        n_step,
+        batch: 1,
+        values: values.to_vec(),
+    })
+}
+
+/// Trial 1 is good, trial 2 failed a check, trial 3 met a limit.
+pub(crate) fn trials() -> Vec<Vec<Line>> {
+    let held = |held| vec![Check { claim: "every port is distinct".into(), held }];
+    let limit = Outcome::Limit {
+        n: 2,
+        operation: "bind".into(),
+        error: "EADDRINUSE".into(),
+        advice: "Widen the range of ports.".into(),
+    };
+    vec![
+        vec![
+            trial(1, Outcome::Complete, held(true)),
+            series(1, "socket", Direction::Up, &[1e-6, 2e-6, 3e-6]),
+            series(1, "bind", Direction::Up, &[8.41e-7, 0.1 + 0.2, f64::MIN_POSITIVE]),
+            series(1, "close", Direction::Down, &[5e-7, 5e-7, 5e-7]),
+        ],
+        vec![
+            trial(2, Outcome::Complete, held(false)),
+            series(2, "socket", Direction::Up, &[1e-6]),
+            series(2, "bind", Direction::Up, &[1e-6]),
+        ],
+        vec![
+            trial(3, limit, held(true)),
+            series(3, "socket", Direction::Up, &[1e-6, 2e-6, 3e-6]),
+            series(3, "bind", Direction::Up, &[1e-6, 2e-6]),
+        ],
+    ]
+}
+
+pub(crate) fn end() -> End {
+    End { status: "complete".into(), elapsed_seconds: 2.5 }
+}
+
+/// Every line of the sample, in order.
+pub(crate) fn lines() -> Vec<Line> {
+    let mut lines = vec![Line::Run(run())];
+    lines.extend(head());
+    lines.extend(trials().concat());
+    lines.push(Line::End(end()));
+    lines
+}
+
+/// Writes the sample as a run file.
+pub(crate) fn write(path: &Path) {
+    let mut writer = Writer::create(path, run(), &head()).unwrap();
+    for trial in trials() {
+        writer.append(&trial).unwrap();
+    }
+    writer.finish(end()).unwrap();
+}
+
+/// The file of the sample.
+pub(crate) fn bytes() -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sample.osdyno");
+    write(&path);
+    std::fs::read(path).unwrap()
+}
