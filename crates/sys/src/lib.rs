@@ -8,12 +8,22 @@
 
 #![allow(unsafe_code)]
 
+pub mod activity;
+#[cfg(target_os = "linux")]
+mod cgroup;
 pub mod clock;
+pub mod cpu;
+pub mod environment;
 pub mod error;
 pub mod file;
+pub mod limit;
 pub mod memory;
 pub mod process;
+#[cfg(target_os = "linux")]
+mod pseudo_file;
 pub mod socket;
+#[cfg(all(unix, not(target_os = "linux")))]
+mod sysctl;
 pub mod thread;
 mod unsupported;
 

@@ -1,0 +1,174 @@
+//! The control groups that rule this process: how many processes, how much memory, how much processor
+//! time they leave it (cgroups(7)).
+//!
+//! Version 1 mounts every controller by itself, version 2 has one tree for all of them, and a machine may
+//! use both at once. A group's limit binds all groups below it, so the tightest of the whole way up counts.
+
+use std::path::{Path, PathBuf};
+
+use crate::pseudo_file::{counter, number, text};
+
+/// Version 1 writes "no limit" as the largest page-aligned number; nothing real comes near it.
+const UNLIMITED_FROM: u64 = 1 << 60;
+
+/// The tightest limit of one kind on the way up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cap {
+    /// What the group may use in all.
+    pub(crate) limit: u64,
+    /// What it uses now.
+    pub(crate) used: u64,
+    /// The file that sets it.
+    pub(crate) file: PathBuf,
+}
+
+/// Processes and threads.
+pub(crate) fn pids() -> Option<Cap> {
+    tightest(&folders("pids"), &["pids.max"], &["pids.current"], |_| 0)
+}
+
+/// Memory in bytes. Cached file pages that were not used lately are counted as free: the kernel gives them
+/// back before it fails anybody.
+pub(crate) fn memory() -> Option<Cap> {
+    tightest(
+        &folders("memory"),
+        &["memory.max", "memory.limit_in_bytes"],
+        &["memory.current", "memory.usage_in_bytes"],
+        |folder| {
+            let stat = text(folder.join("memory.stat")).unwrap_or_default();
+            counter(&stat, "total_inactive_file").or_else(|| counter(&stat, "inactive_file")).unwrap_or(0)
+        },
+    )
+}
+
+/// The tightest share of processor time, as processors: 1.5 is one and a half.
+pub(crate) fn cpus() -> Option<f64> {
+    let share = |folder: &PathBuf| {
+        let pair = text(folder.join("cpu.max")).or_else(|| {
+            let quota = text(folder.join("cpu.cfs_quota_us"))?;
+            Some(format!("{quota} {}", text(folder.join("cpu.cfs_period_us"))?))
+        })?;
+        let (quota, period) = pair.split_once(' ')?;
+        let share = quota.parse::<f64>().ok()? / period.trim().parse::<f64>().ok()?;
+        (share > 0.0).then_some(share)
+    };
+    folders("cpu").iter().filter_map(share).min_by(f64::total_cmp)
+}
+
+/// `2` when one tree serves all controllers, `1` when each has its own, `1 and 2` when both are mounted.
+pub(crate) fn version() -> Option<&'static str> {
+    let mounts = text("/proc/self/mountinfo")?;
+    let of_type = |kind: &str| mounts.lines().filter_map(mount).any(|mount| mount.kind == kind);
+    match (of_type("cgroup"), of_type("cgroup2")) {
+        (true, true) => Some("1 and 2"),
+        (true, false) => Some("1"),
+        (false, true) => Some("2"),
+        (false, false) => None,
+    }
+}
+
+/// The groups that rule one controller, innermost first.
+pub(crate) fn folders(controller: &str) -> Vec<PathBuf> {
+    let groups = text("/proc/self/cgroup").unwrap_or_default();
+    let mounts = text("/proc/self/mountinfo").unwrap_or_default();
+    folders_from(&groups, &mounts, controller)
+}
+
+fn folders_from(groups: &str, mounts: &str, controller: &str) -> Vec<PathBuf> {
+    // "4:memory:/path" for version 1, "0::/path" for version 2, where version 1 wins: a controller belongs
+    // to one tree only.
+    let group_of = |controllers: &dyn Fn(&str) -> bool| {
+        groups.lines().find_map(|line| {
+            let mut parts = line.splitn(3, ':');
+            let (_, names, path) = (parts.next()?, parts.next()?, parts.next()?);
+            controllers(names).then_some(path)
+        })
+    };
+    let first = group_of(&|names| names.split(',').any(|name| name == controller))
+        .map(|path| (path, "cgroup"))
+        .or_else(|| group_of(&str::is_empty).map(|path| (path, "cgroup2")));
+    let Some((path, kind)) = first else { return Vec::new() };
+
+    let Some(mount) = mounts.lines().filter_map(mount).find(|mount| {
+        mount.kind == kind && (kind == "cgroup2" || mount.options.split(',').any(|o| o == controller))
+    }) else {
+        return Vec::new();
+    };
+    let top = Path::new(mount.point);
+    // Inside a container the path may be told as the host sees it, or lie above what is mounted here.
+    let below = Path::new(path).strip_prefix(mount.root).unwrap_or(Path::new(""));
+    let outside = below.components().any(|part| part.as_os_str() == "..");
+    // Joining nothing would leave a slash at the end.
+    let own = if outside || below.as_os_str().is_empty() { top.to_owned() } else { top.join(below) };
+    own.ancestors().take_while(|folder| folder.starts_with(top)).map(Path::to_owned).collect()
+}
+
+struct Mount<'a> {
+    root: &'a str,
+    point: &'a str,
+    kind: &'a str,
+    options: &'a str,
+}
+
+/// One line of /proc/self/mountinfo: `36 35 98:0 /root /point rw,noatime master:1 - type source options`.
+fn mount(line: &str) -> Option<Mount<'_>> {
+    let (place, what) = line.split_once(" - ")?;
+    let mut place = place.split(' ').skip(3);
+    let mut what = what.split(' ');
+    Some(Mount {
+        root: place.next()?,
+        point: place.next()?,
+        kind: what.next()?,
+        options: what.nth(1).unwrap_or(""),
+    })
+}
+
+fn tightest(
+    folders: &[PathBuf],
+    limit_files: &[&str],
+    used_files: &[&str],
+    reclaimable: impl Fn(&Path) -> u64,
+) -> Option<Cap> {
+    let cap = |folder: &PathBuf| {
+        let file = limit_files.iter().map(|name| folder.join(name)).find(|file| file.exists())?;
+        let limit = number(&file).filter(|limit| *limit < UNLIMITED_FROM)?;
+        let used = used_files.iter().find_map(|name| number(folder.join(name))).unwrap_or(0);
+        Some(Cap { limit, used: used.saturating_sub(reclaimable(folder)), file })
+    };
+    folders.iter().filter_map(cap).min_by_key(|cap| cap.limit.saturating_sub(cap.used))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folders(groups: &str, mounts: &str, controller: &str) -> Vec<String> {
+        folders_from(groups, mounts, controller).iter().map(|f| f.display().to_string()).collect()
+    }
+
+    #[test]
+    fn one_tree_for_all_controllers() {
+        let mounts = "25 20 0:22 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n";
+        assert_eq!(
+            folders("0::/user.slice/user-0.slice\n", mounts, "pids"),
+            ["/sys/fs/cgroup/user.slice/user-0.slice", "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup"]
+        );
+    }
+
+    #[test]
+    fn a_tree_of_its_own_wins() {
+        let groups = "8:pids:/\n2:cpu,cpuacct:/jobs\n0::/elsewhere\n";
+        let mounts = "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n\
+                      41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+        assert_eq!(folders(groups, mounts, "cpu"), ["/sys/fs/cgroup/cpu/jobs", "/sys/fs/cgroup/cpu"]);
+        assert_eq!(folders(groups, mounts, "pids"), [""; 0], "named but not mounted");
+    }
+
+    #[test]
+    fn a_container_that_sees_the_path_of_its_host() {
+        let mounts = "30 20 0:26 /docker/4f1 /sys/fs/cgroup/pids ro - cgroup cgroup rw,pids\n";
+        assert_eq!(folders("9:pids:/docker/4f1\n", mounts, "pids"), ["/sys/fs/cgroup/pids"]);
+        let mounts = "30 20 0:26 / /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
+        assert_eq!(folders("0::/../../outside\n", mounts, "pids"), ["/sys/fs/cgroup"]);
+    }
+}

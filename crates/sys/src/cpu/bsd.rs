@@ -1,0 +1,9 @@
+//! FreeBSD and DragonFly: threads can be bound as on Linux; the topology is told in XML and not read here.
+
+use super::Topology;
+pub(super) use super::affinity::{allowed, pin};
+use crate::Unsupported;
+
+pub(super) fn topology() -> Result<Topology, Unsupported> {
+    Err(Unsupported("kern.sched.topology_spec is not read yet"))
+}

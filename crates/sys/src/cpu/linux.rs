@@ -1,0 +1,92 @@
+//! Linux: /sys/devices/system/cpu (Documentation/ABI/stable/sysfs-devices-system-cpu).
+
+use std::path::{Path, PathBuf};
+
+pub(super) use super::affinity::{allowed, pin};
+use super::{Cache, CacheKind, Cpu, Topology};
+use crate::Unsupported;
+use crate::pseudo_file::{cpu_list, number, text};
+
+const CPUS: &str = "/sys/devices/system/cpu";
+
+/// Equal speed, where the kernel does not tell speeds apart.
+const FULL_CAPACITY: u32 = 1024;
+
+pub(super) fn topology() -> Result<Topology, Unsupported> {
+    let online = text(Path::new(CPUS).join("online")).ok_or(Unsupported("/sys is not there to be read"))?;
+    let isolated = text(Path::new(CPUS).join("isolated")).map(|list| cpu_list(&list)).unwrap_or_default();
+    let nodes = nodes();
+
+    let mut topology = Topology::default();
+    for number in cpu_list(&online) {
+        let folder = Path::new(CPUS).join(format!("cpu{number}"));
+        topology.cpus.push(Cpu {
+            number,
+            core: core(&folder).unwrap_or(number),
+            package: crate::pseudo_file::number(folder.join("topology/physical_package_id")).unwrap_or(0)
+                as u32,
+            node: nodes.iter().find(|(_, cpus)| cpus.contains(&number)).map(|(node, _)| *node),
+            capacity: capacity(&folder),
+            isolated: isolated.contains(&number),
+        });
+        for cache in (0..).map_while(|index| cache(&folder.join(format!("cache/index{index}")))) {
+            // Each processor lists the caches it shares; the first of them speaks for all.
+            if cache.cpus.first() == Some(&number) {
+                topology.caches.push(cache);
+            }
+        }
+    }
+    scale_to_fastest(&mut topology.cpus);
+    Ok(topology)
+}
+
+fn core(folder: &Path) -> Option<u32> {
+    let siblings = text(folder.join("topology/core_cpus_list"))
+        .or_else(|| text(folder.join("topology/thread_siblings_list")))?;
+    cpu_list(&siblings).first().copied()
+}
+
+/// Arm and recent x86 hybrids tell a capacity; other hybrids differ in their highest frequency.
+fn capacity(folder: &Path) -> u32 {
+    let told = number(folder.join("cpu_capacity"))
+        .or_else(|| number(folder.join("acpi_cppc/highest_perf")))
+        .or_else(|| number(folder.join("cpufreq/cpuinfo_max_freq")));
+    told.map_or(FULL_CAPACITY, |capacity| u32::try_from(capacity).unwrap_or(u32::MAX))
+}
+
+/// Whatever unit it was told in. Cores of one kind differ by a few percent, the best-binned ones being told
+/// as faster: within a tenth of the fastest all count as equal.
+fn scale_to_fastest(cpus: &mut [Cpu]) {
+    let Some(fastest) = cpus.iter().map(|cpu| u64::from(cpu.capacity)).max().filter(|most| *most > 0) else {
+        return;
+    };
+    for cpu in cpus {
+        let scaled = (u64::from(cpu.capacity) * u64::from(FULL_CAPACITY) / fastest) as u32;
+        cpu.capacity = if scaled >= FULL_CAPACITY - FULL_CAPACITY / 10 { FULL_CAPACITY } else { scaled };
+    }
+}
+
+fn cache(folder: &Path) -> Option<Cache> {
+    let kind = match text(folder.join("type"))?.as_str() {
+        "Data" => CacheKind::Data,
+        "Instruction" => CacheKind::Instruction,
+        _ => CacheKind::Unified,
+    };
+    let size = text(folder.join("size"))?;
+    Some(Cache {
+        level: number(folder.join("level"))? as u32,
+        kind,
+        bytes: size.strip_suffix('K')?.parse::<u64>().ok()? * 1024,
+        line_bytes: number(folder.join("coherency_line_size")).unwrap_or(0),
+        cpus: cpu_list(&text(folder.join("shared_cpu_list"))?),
+    })
+}
+
+fn nodes() -> Vec<(u32, Vec<u32>)> {
+    let Some(online) = text("/sys/devices/system/node/online") else { return Vec::new() };
+    let cpus = |node: u32| {
+        let folder = PathBuf::from(format!("/sys/devices/system/node/node{node}"));
+        Some((node, cpu_list(&text(folder.join("cpulist"))?)))
+    };
+    cpu_list(&online).into_iter().filter_map(cpus).collect()
+}

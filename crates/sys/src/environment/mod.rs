@@ -1,0 +1,153 @@
+//! What this machine is: kernel, processor, memory, clock, limits and settings, as facts by dotted key.
+//!
+//! The facts stand in every record, so that two runs can be told apart by what differs between them.
+//! Reading them changes nothing and needs no privilege. A fact that cannot be read is absent. Names of
+//! machines, people and folders are never read.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+#[cfg(target_arch = "x86_64")]
+mod cpuid;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+mod mount;
+mod readiness;
+
+#[cfg(target_os = "linux")]
+use linux as system;
+
+#[cfg(all(unix, not(target_os = "linux")))]
+mod bsd;
+#[cfg(all(unix, not(target_os = "linux")))]
+use bsd as system;
+
+#[cfg(not(unix))]
+mod other;
+#[cfg(not(unix))]
+use other as system;
+
+pub use readiness::warnings;
+
+/// Facts by dotted key, such as `kernel.release`. Sizes are bytes and end in `_bytes`; a setting of the
+/// kernel keeps the kernel's own unit and spelling.
+pub type Facts = BTreeMap<String, String>;
+
+/// Reads all facts; with a folder, also those of the file system it is on (`scratch.file_system`, …).
+/// Takes a few milliseconds. See proc(5), sysfs(5), uname(2), getrlimit(2).
+pub fn facts(scratch: Option<&Path>) -> Facts {
+    let mut facts = Collector::default();
+    facts.add("os.family", Some(std::env::consts::FAMILY));
+    facts.add("os.name", Some(std::env::consts::OS));
+    facts.add("machine.arch", Some(std::env::consts::ARCH));
+    facts.add("cpu.count", Some(crate::cpu::count()));
+    #[cfg(target_arch = "x86_64")]
+    cpuid::read(&mut facts);
+    #[cfg(unix)]
+    kernel(&mut facts);
+    topology(&mut facts);
+    limits(&mut facts);
+    system::read(&mut facts, scratch);
+    facts.0
+}
+
+#[derive(Default)]
+struct Collector(Facts);
+
+impl Collector {
+    /// Adds a fact if it is one. A later reader knows better than an earlier one.
+    fn add(&mut self, key: &str, value: Option<impl ToString>) {
+        if let Some(value) = value {
+            // Tables come with tabs between their columns; a fact is one line.
+            let words = value.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+            if !words.is_empty() {
+                self.0.insert(key.to_owned(), words);
+            }
+        }
+    }
+}
+
+/// uname(2), less the machine's own name.
+#[cfg(unix)]
+fn kernel(facts: &mut Collector) {
+    let uname = rustix::system::uname();
+    let text = |text: &std::ffi::CStr| Some(text.to_string_lossy().into_owned());
+    facts.add("kernel.name", text(uname.sysname()));
+    facts.add("kernel.release", text(uname.release()));
+    facts.add("kernel.version", text(uname.version()));
+    facts.add("kernel.arch", text(uname.machine()));
+    facts.add("memory.page_bytes", Some(rustix::param::page_size()));
+}
+
+fn topology(facts: &mut Collector) {
+    if let Ok(topology) = crate::cpu::topology() {
+        facts.add("cpu.online", Some(topology.cpus.len()));
+        facts.add("cpu.cores", Some(topology.cores()));
+        facts.add("cpu.packages", Some(topology.packages()));
+        facts.add("cpu.nodes", Some(topology.nodes()));
+        let smt = topology.cores() < topology.cpus.len();
+        facts.add("cpu.smt", Some(if smt { "on" } else { "off" }));
+        for cache in &topology.caches {
+            let kind = match cache.kind {
+                crate::cpu::CacheKind::Data => "d",
+                crate::cpu::CacheKind::Instruction => "i",
+                crate::cpu::CacheKind::Unified => "",
+            };
+            // Where cores differ, the facts are those of the largest.
+            let key = format!("cpu.cache.l{}{kind}_bytes", cache.level);
+            let known = facts.0.get(&key).and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
+            facts.add(&key, Some(cache.bytes.max(known)));
+        }
+        let line = topology.caches.iter().map(|cache| cache.line_bytes).find(|line| *line > 0);
+        facts.add("cpu.cache.line_bytes", line);
+    }
+    if let Ok(allowed) = crate::cpu::allowed() {
+        facts.add("cpu.allowed", Some(allowed.len()));
+    }
+}
+
+fn limits(facts: &mut Collector) {
+    use crate::limit::{Kind, get};
+    let kinds = [
+        ("descriptors", Kind::Descriptors),
+        ("processes", Kind::Processes),
+        ("stack_bytes", Kind::Stack),
+        ("address_space_bytes", Kind::AddressSpace),
+        ("locked_memory_bytes", Kind::LockedMemory),
+    ];
+    for (name, kind) in kinds {
+        let Ok(limit) = get(kind) else { continue };
+        let spell =
+            |value: Option<u64>| Some(value.map_or("unlimited".to_owned(), |value| value.to_string()));
+        facts.add(&format!("limit.{name}.soft"), spell(limit.soft));
+        facts.add(&format!("limit.{name}.hard"), spell(limit.hard));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_system_says_what_it_is() {
+        let facts = facts(None);
+        for key in ["os.name", "machine.arch", "cpu.count"] {
+            assert!(facts.contains_key(key), "{key} is missing");
+        }
+        for (key, value) in &facts {
+            assert!(!value.is_empty() && !value.contains('\n'), "{key} = {value:?}");
+            assert!(!key.contains(char::is_whitespace), "{key:?}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn linux_names_its_kernel_clock_and_file_system() {
+        let facts = facts(Some(Path::new("/")));
+        for key in ["kernel.release", "memory.total_bytes", "scratch.file_system", "limit.descriptors.soft"] {
+            assert!(facts.contains_key(key), "{key} is missing");
+        }
+        assert!(!facts.keys().any(|key| key.contains("host_name")));
+    }
+}

@@ -1,0 +1,179 @@
+//! Whether this machine is in a state to be measured: one sentence for each thing that may spoil a number,
+//! with why it matters and what to do. Nothing is changed here.
+
+use super::Facts;
+use crate::activity::Snapshot;
+
+/// More work waiting than this, per processor, and a trial shares its processor.
+const LOAD_PER_CPU: f64 = 0.25;
+/// From this share of stolen time on, trials differ by what the hypervisor does (METHODOLOGY, environment).
+const STEAL_SHARE: f64 = 0.01;
+/// Fewer descriptors than this, and most sweeps end before they cross a power of ten.
+const FEW_DESCRIPTORS: f64 = 10_000.0;
+/// Clocks that are read by leaving the program, or by asking a chip: a thousand cycles and more.
+const SLOW_CLOCKS: [&str; 6] = ["hpet", "acpi_pm", "xen", "jiffies", "refined-jiffies", "i8254"];
+
+/// The sentences, gravest first; none if nothing stands against measuring. Judges only what it is given, so
+/// it serves a remote system's facts too.
+pub fn warnings(facts: &Facts, now: &Snapshot) -> Vec<String> {
+    let fact = |key: &str| facts.get(key).map(String::as_str);
+    let number = |key: &str| facts.get(key).and_then(|value| value.parse::<f64>().ok());
+    let mut warnings = Vec::new();
+    let mut warn = |sentence: String| warnings.push(sentence);
+
+    if fact("process.traced").is_some() {
+        warn(
+            "This process is being traced, which makes every system call many times slower; run it without \
+              the tracer."
+                .into(),
+        );
+    }
+    if let Some(why) = fact("kernel.debug") {
+        warn(format!(
+            "The kernel was built or booted for finding errors ({why}), and its costs are not those of a \
+             production kernel; boot another one."
+        ));
+    }
+    if let Some(emulation) = fact("machine.emulation") {
+        warn(format!(
+            "The system calls are served by {emulation} and not by the kernel it names; read the results as \
+             those of {emulation}."
+        ));
+    }
+    if let Some(clock) = fact("clock.source").filter(|clock| SLOW_CLOCKS.contains(clock)) {
+        let better = fact("clock.sources").unwrap_or_default();
+        let advice = match ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"]
+            .into_iter()
+            .find(|name| better.split(' ').any(|source| source == *name))
+        {
+            Some(name) => format!("boot with clocksource={name}"),
+            None => "measure on another machine, or read short operations with care".into(),
+        };
+        warn(format!(
+            "The clock is {clock}, which takes about a microsecond to read and so hides short operations; \
+             {advice}."
+        ));
+    }
+    if let Some(load) = now.get("load_1m") {
+        let cpus = number("cpu.count").unwrap_or(1.0).max(1.0);
+        if load > cpus * LOAD_PER_CPU {
+            warn(format!(
+                "The load is {load:.1} on {cpus:.0} processors, so trials share them with other work; wait \
+                 until the machine is idle."
+            ));
+        }
+    }
+    if let Some(share) = steal(now).filter(|share| *share > STEAL_SHARE) {
+        warn(format!(
+            "The hypervisor has taken {:.1} % of the processor time since boot, which makes trials differ; \
+             use a machine of your own, or more trials.",
+            share * 100.0
+        ));
+    }
+    if let Some(governors) = fact("cpu.governor")
+        && governors.split(' ').any(|governor| governor != "performance")
+    {
+        warn(format!(
+            "The frequency governor is {governors}, so the processor speeds up while it is measured; set it \
+             with `cpupower frequency-set -g performance`."
+        ));
+    }
+    if fact("power.source") == Some("battery") {
+        warn("The machine runs on its battery and saves power when it likes; plug it in.".into());
+    }
+    if let Some(used) = now.get("swap_used_bytes").filter(|used| *used > 0.0) {
+        warn(format!(
+            "{:.0} MB are swapped out, and touching them again would be timed as part of an operation; free \
+             memory and run `swapoff -a`.",
+            (used / 1e6).max(1.0)
+        ));
+    }
+    if let Some(quota) = number("cgroup.cpu_max") {
+        warn(format!(
+            "A control group allows {quota} processors and stops us when they are used up; lift its \
+             cpu.max."
+        ));
+    }
+    if let Some(manager) = fact("container") {
+        let filter = if fact("security.seccomp") == Some("filter") { ", a system call filter" } else { "" };
+        warn(format!(
+            "This is a container ({manager}): its network, its file system{filter} and its limits are part \
+             of every result; measure on the host to leave them out."
+        ));
+    } else if fact("security.seccomp") == Some("filter") {
+        warn(
+            "A system call filter (seccomp) is at work and adds its time to every call; run without it, or \
+              compare only with runs that have the same one."
+                .into(),
+        );
+    }
+    if fact("process.preload").is_some() {
+        warn("LD_PRELOAD puts a library between the program and the system; unset it.".into());
+    }
+    if number("process.nice").is_some_and(|nice| nice > 0.0) {
+        warn("This process is niced and yields to all others; start it without nice.".into());
+    }
+    if let Some(soft) = number("limit.descriptors.hard").filter(|limit| *limit < FEW_DESCRIPTORS) {
+        warn(format!(
+            "Only {soft:.0} descriptors are allowed, where most sweeps would go further; raise the limit as \
+             root with `ulimit -n 1048576`."
+        ));
+    }
+    warnings
+}
+
+/// The share of stolen time in all that was not idle or was taken; `None` while hardly anything has run.
+fn steal(now: &Snapshot) -> Option<f64> {
+    let stolen = now.get("steal_seconds")?;
+    let busy = now.get("busy_seconds")?;
+    (busy > 1.0).then(|| stolen / (busy + stolen))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn warned(facts: &[(&str, &str)], now: &[(&'static str, f64)]) -> Vec<String> {
+        let facts = facts.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let mut snapshot = Snapshot::default();
+        for (name, value) in now {
+            snapshot.set_level(name, *value);
+        }
+        warnings(&facts, &snapshot)
+    }
+
+    #[test]
+    fn a_quiet_machine_gives_no_warning() {
+        let facts = [
+            ("clock.source", "tsc"),
+            ("cpu.count", "8"),
+            ("cpu.governor", "performance"),
+            ("limit.descriptors.hard", "1048576"),
+            ("process.nice", "0"),
+        ];
+        let now =
+            [("load_1m", 0.1), ("steal_seconds", 0.0), ("busy_seconds", 900.0), ("swap_used_bytes", 0.0)];
+        assert_eq!(warned(&facts, &now), [""; 0]);
+        assert_eq!(warned(&[], &[]), [""; 0], "nothing is said of what is not known");
+    }
+
+    #[test]
+    fn each_finding_is_a_sentence_with_its_value_and_its_advice() {
+        let clock = warned(&[("clock.source", "hpet"), ("clock.sources", "tsc hpet acpi_pm")], &[]);
+        assert!(clock[0].contains("hpet") && clock[0].contains("clocksource=tsc"), "{clock:?}");
+        let load = warned(&[("cpu.count", "2")], &[("load_1m", 1.5)]);
+        assert!(load[0].starts_with("The load is 1.5 on 2 processors"), "{load:?}");
+        let steal = warned(&[], &[("steal_seconds", 5.0), ("busy_seconds", 95.0)]);
+        assert!(steal[0].contains("5.0 %"), "{steal:?}");
+        for facts in [
+            [("cpu.governor", "powersave"), ("power.source", "battery")],
+            [("container", "docker"), ("security.seccomp", "filter")],
+            [("kernel.debug", "kasan"), ("process.traced", "yes")],
+            [("limit.descriptors.hard", "1024"), ("process.nice", "5")],
+        ] {
+            for sentence in warned(&facts, &[]) {
+                assert!(sentence.ends_with('.') && sentence.contains(';'), "{sentence}");
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The BSDs, macOS and illumos: the limits of the process and, where sysctl(3) can be asked by name, those
+//! of the system.
+
+use super::{Bound, DESCRIPTORS_RESERVED, Kind, Resource, get};
+
+/// Processes left over, so that somebody can still log in and stop us.
+const PROCESSES_SPARED: u64 = 64;
+
+pub(super) fn bounds(resource: Resource) -> Vec<Bound> {
+    let bounds = match resource {
+        Resource::Descriptors => vec![
+            descriptors_of_process(),
+            of_system(c"kern.maxfilesperproc", DESCRIPTORS_RESERVED),
+            of_system(c"kern.maxfiles", DESCRIPTORS_RESERVED),
+        ],
+        Resource::Processes => vec![
+            processes_of_user(),
+            of_system(c"kern.maxprocperuid", PROCESSES_SPARED),
+            of_system(c"kern.maxproc", PROCESSES_SPARED),
+        ],
+        Resource::Threads => vec![
+            of_system(c"kern.threads.max_threads_per_proc", PROCESSES_SPARED),
+            of_system(c"kern.num_taskthreads", PROCESSES_SPARED),
+            of_system(c"kern.maxthread", PROCESSES_SPARED),
+        ],
+        Resource::Mappings => Vec::new(),
+        Resource::MemoryBytes => vec![memory_of_system()],
+        Resource::LocalPorts => vec![local_ports()],
+    };
+    bounds.into_iter().flatten().collect()
+}
+
+fn descriptors_of_process() -> Option<Bound> {
+    let value = get(Kind::Descriptors).ok()?.soft?;
+    let usable = value.saturating_sub(DESCRIPTORS_RESERVED);
+    Some(Bound { usable, limit: "RLIMIT_NOFILE".into(), value, advice: "raise it with `ulimit -n`".into() })
+}
+
+fn processes_of_user() -> Option<Bound> {
+    let value = get(Kind::Processes).ok()?.soft?;
+    let usable = value.saturating_sub(PROCESSES_SPARED);
+    Some(Bound { usable, limit: "RLIMIT_NPROC".into(), value, advice: "raise it with `ulimit -u`".into() })
+}
+
+fn of_system(name: &std::ffi::CStr, reserved: u64) -> Option<Bound> {
+    let value = crate::sysctl::number(name)?;
+    let limit = name.to_string_lossy().into_owned();
+    let advice = format!("raise it as root with `sysctl {limit}={}`", value * 2);
+    Some(Bound { usable: value.saturating_sub(reserved), limit, value, advice })
+}
+
+/// What is installed; what of it is free has no one name on these systems, so half of it is left alone.
+fn memory_of_system() -> Option<Bound> {
+    let value =
+        [c"hw.memsize", c"hw.physmem64", c"hw.physmem"].into_iter().find_map(crate::sysctl::number)?;
+    let advice = "use a machine with more memory".into();
+    Some(Bound { usable: value / 2, limit: "hw.physmem".into(), value, advice })
+}
+
+fn local_ports() -> Option<Bound> {
+    // FreeBSD and macOS call the range one thing, NetBSD another.
+    let names = [
+        (c"net.inet.ip.portrange.first", c"net.inet.ip.portrange.last"),
+        (c"net.inet.ip.anonportmin", c"net.inet.ip.anonportmax"),
+    ];
+    names.into_iter().find_map(|(first, last)| {
+        let value = (crate::sysctl::number(last)? + 1).checked_sub(crate::sysctl::number(first)?)?;
+        let limit = first.to_string_lossy().into_owned();
+        let advice = format!("lower it as root with `sysctl {limit}=1024`");
+        Some(Bound { usable: value, limit, value, advice })
+    })
+}

@@ -1,0 +1,175 @@
+//! Linux: the limits of the process, its control groups, and the sysctls of the kernel
+//! (proc(5), cgroups(7), capabilities(7)).
+
+use super::{Bound, DESCRIPTORS_RESERVED, Kind, Resource, get};
+use crate::cgroup;
+use crate::pseudo_file::{field, field_bytes, number, text};
+
+/// The kernel keeps the low process numbers for itself: `RESERVED_PIDS` in kernel/pid.c.
+const PIDS_RESERVED: u64 = 300;
+/// Processes left over, so that somebody can still log in and stop us.
+const PROCESSES_SPARED: u64 = 64;
+/// Mappings of the program itself: code, libraries, stacks, heap.
+const MAPPINGS_RESERVED: u64 = 256;
+/// Open files left to the rest of the system.
+const FILES_SPARED: u64 = 1024;
+/// A thread has a stack and a guard page below it, each a mapping.
+const MAPPINGS_PER_THREAD: u64 = 2;
+
+const CAP_SYS_ADMIN: u64 = 1 << 21;
+const CAP_SYS_RESOURCE: u64 = 1 << 24;
+
+pub(super) fn bounds(resource: Resource) -> Vec<Bound> {
+    let bounds = match resource {
+        Resource::Descriptors => vec![descriptors_of_process(), descriptors_of_kernel(), files_of_system()],
+        Resource::Processes => tasks().into(),
+        Resource::Threads => {
+            let mut bounds = Vec::from(tasks());
+            bounds
+                .push(mappings().map(|bound| Bound { usable: bound.usable / MAPPINGS_PER_THREAD, ..bound }));
+            bounds
+        }
+        Resource::Mappings => vec![mappings()],
+        Resource::MemoryBytes => vec![memory_of_system(), memory_of_group(), address_space()],
+        Resource::LocalPorts => vec![local_ports()],
+    };
+    bounds.into_iter().flatten().collect()
+}
+
+fn sysctl_advice(name: &str, value: impl std::fmt::Display) -> String {
+    format!("raise it as root with `sysctl -w {name}={value}`")
+}
+
+fn descriptors_of_process() -> Option<Bound> {
+    let limit = get(Kind::Descriptors).ok()?;
+    let value = limit.soft?;
+    let advice = match limit.hard {
+        Some(hard) if hard > value => format!("raise it with `ulimit -n {hard}`"),
+        _ => "raise it as root with `ulimit -n`, or with LimitNOFILE= of the service that starts this".into(),
+    };
+    let usable = value.saturating_sub(DESCRIPTORS_RESERVED);
+    Some(Bound { usable, limit: "RLIMIT_NOFILE".into(), value, advice })
+}
+
+fn descriptors_of_kernel() -> Option<Bound> {
+    let value = number("/proc/sys/fs/nr_open")?;
+    let usable = value.saturating_sub(DESCRIPTORS_RESERVED);
+    Some(Bound { usable, limit: "fs.nr_open".into(), value, advice: sysctl_advice("fs.nr_open", value * 2) })
+}
+
+fn files_of_system() -> Option<Bound> {
+    if capable(CAP_SYS_ADMIN) {
+        return None;
+    }
+    let value = number("/proc/sys/fs/file-max")?;
+    let used = number("/proc/sys/fs/file-nr")?;
+    let usable = value.saturating_sub(used).saturating_sub(FILES_SPARED);
+    let advice = sysctl_advice("fs.file-max", value.saturating_mul(2));
+    Some(Bound { usable, limit: "fs.file-max".into(), value, advice })
+}
+
+/// Processes and threads are both tasks to the kernel and share their limits.
+fn tasks() -> [Option<Bound>; 4] {
+    let used = tasks_alive();
+    let room = |value: u64| value.saturating_sub(used).saturating_sub(PROCESSES_SPARED);
+
+    let limit = get(Kind::Processes).ok().and_then(|limit| limit.soft);
+    // The limit counts the tasks of this user only; counting all of the system errs to the safe side.
+    let of_user = limit.filter(|_| !exempt_from_process_limit()).map(|value| Bound {
+        usable: room(value),
+        limit: "RLIMIT_NPROC".into(),
+        value,
+        advice: "raise it with `ulimit -u`, or with LimitNPROC= of the service that starts this".into(),
+    });
+    let numbers = number("/proc/sys/kernel/pid_max").map(|value| Bound {
+        usable: room(value).saturating_sub(PIDS_RESERVED),
+        limit: "kernel.pid_max".into(),
+        value,
+        advice: sysctl_advice("kernel.pid_max", 4_194_304),
+    });
+    let of_system = number("/proc/sys/kernel/threads-max").map(|value| Bound {
+        usable: room(value),
+        limit: "kernel.threads-max".into(),
+        value,
+        advice: sysctl_advice("kernel.threads-max", value * 2),
+    });
+    let of_group = cgroup::pids().map(|cap| Bound {
+        usable: cap.limit.saturating_sub(cap.used).saturating_sub(PROCESSES_SPARED),
+        limit: "pids.max".into(),
+        value: cap.limit,
+        advice: format!(
+            "raise {}, or TasksMax= of the service, or --pids-limit of the container",
+            cap.file.display()
+        ),
+    });
+    [of_user, numbers, of_system, of_group]
+}
+
+fn mappings() -> Option<Bound> {
+    let value = number("/proc/sys/vm/max_map_count")?;
+    let usable = value.saturating_sub(MAPPINGS_RESERVED);
+    let advice = sysctl_advice("vm.max_map_count", 1_048_576.max(value * 2));
+    Some(Bound { usable, limit: "vm.max_map_count".into(), value, advice })
+}
+
+/// A tenth stays free: a machine driven into its last page measures the page daemon, or kills somebody.
+fn less_a_tenth(bytes: u64) -> u64 {
+    bytes - bytes / 10
+}
+
+fn memory_of_system() -> Option<Bound> {
+    let value = field_bytes(&text("/proc/meminfo")?, "MemAvailable")?;
+    let advice = "stop other programs, or use a machine with more memory".into();
+    Some(Bound { usable: less_a_tenth(value), limit: "MemAvailable".into(), value, advice })
+}
+
+fn memory_of_group() -> Option<Bound> {
+    let cap = cgroup::memory()?;
+    let advice =
+        format!("raise {}, or MemoryMax= of the service, or --memory of the container", cap.file.display());
+    let usable = less_a_tenth(cap.limit.saturating_sub(cap.used));
+    let limit = cap.file.file_name()?.to_string_lossy().into_owned();
+    Some(Bound { usable, limit, value: cap.limit, advice })
+}
+
+fn address_space() -> Option<Bound> {
+    let value = get(Kind::AddressSpace).ok()?.soft?;
+    let advice = "raise it with `ulimit -v unlimited`".into();
+    Some(Bound { usable: less_a_tenth(value), limit: "RLIMIT_AS".into(), value, advice })
+}
+
+fn local_ports() -> Option<Bound> {
+    let range = text("/proc/sys/net/ipv4/ip_local_port_range")?;
+    let mut ends = range.split_whitespace().filter_map(|end| end.parse::<u64>().ok());
+    let (first, last) = (ends.next()?, ends.next()?);
+    let value = (last + 1).checked_sub(first)?;
+    let advice = "raise it as root with `sysctl -w net.ipv4.ip_local_port_range='1024 65535'`".into();
+    Some(Bound { usable: value, limit: "net.ipv4.ip_local_port_range".into(), value, advice })
+}
+
+/// All tasks of the system, from the fourth field of /proc/loadavg: `0.24 0.10 0.03 3/88 27157`.
+fn tasks_alive() -> u64 {
+    let count = || text("/proc/loadavg")?.split_whitespace().nth(3)?.split_once('/')?.1.parse().ok();
+    count().unwrap_or(0)
+}
+
+/// Root of the first user namespace may have any number of processes, and so may holders of two
+/// capabilities: `copy_process` in kernel/fork.c.
+fn exempt_from_process_limit() -> bool {
+    in_first_user_namespace() && rustix::process::getuid().is_root()
+        || capable(CAP_SYS_ADMIN)
+        || capable(CAP_SYS_RESOURCE)
+}
+
+/// Whether the kernel itself, and not only a user namespace, grants us a capability.
+fn capable(capability: u64) -> bool {
+    let effective = || {
+        let status = text("/proc/self/status")?;
+        u64::from_str_radix(field(&status, "CapEff")?, 16).ok()
+    };
+    in_first_user_namespace() && effective().is_some_and(|set| set & capability != 0)
+}
+
+fn in_first_user_namespace() -> bool {
+    text("/proc/self/uid_map").is_some_and(|map| map.split_whitespace().eq(["0", "0", "4294967295"]))
+}

@@ -1,0 +1,17 @@
+//! Systems whose processes have no limits of the POSIX kind, Windows first among them: handles and
+//! processes are bounded by memory alone.
+
+use super::{Bound, Kind, Limit, Raise, Resource};
+use crate::Unsupported;
+
+pub(super) fn get(_: Kind) -> Result<Limit, Unsupported> {
+    Err(Unsupported("processes have no resource limits on this system"))
+}
+
+pub(super) fn raise_soft_to_hard() -> Result<Vec<Raise>, Unsupported> {
+    Err(Unsupported("processes have no resource limits on this system"))
+}
+
+pub(super) fn bounds(_: Resource) -> Vec<Bound> {
+    Vec::new()
+}
