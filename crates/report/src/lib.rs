@@ -1,1 +1,22 @@
-//! placeholder
+//! What a run found, for people and for programs: in a terminal, as a page, as JSON, and compared.
+//!
+//! - [`Findings`] judges every series of a recording once; everything else speaks through it.
+//! - [`table`] is the table in a terminal.
+//! - [`json`] is the same findings for a program.
+//!
+//! May import: record, stats. Must never: measure, know a workload, or look at this machine.
+
+#![forbid(unsafe_code)]
+
+mod findings;
+pub mod json;
+pub mod sentences;
+mod spark;
+mod stops;
+pub mod table;
+mod text;
+pub mod words;
+
+pub use findings::{ALPHA, Finding, Findings, MARGIN, SEED};
+pub use stops::{Cause, Stop};
+pub use text::{Style, Tone, printable};

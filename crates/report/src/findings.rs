@@ -1,0 +1,287 @@
+//! What a run found: every series judged once, every outcome counted. All that is shown, in a terminal, in
+//! a page or as JSON, is read from here.
+
+use std::collections::BTreeMap;
+
+use record::{Direction, End, Expect, Recording, Run, SeriesKey, System, Trial, Variant, Workload};
+use stats::{Class, Settings, Sweep, Verdict};
+
+use crate::sentences;
+use crate::stops::{self, Stop};
+use crate::words::things;
+
+/// Growth below this share is not worth a word, unless the reader decides otherwise.
+pub const MARGIN: f64 = 0.10;
+/// Error rate of each verdict.
+pub const ALPHA: f64 = 0.05;
+/// Seed of every bootstrap, so that the same record always gives the same words.
+pub const SEED: u64 = 0x6f73_6479_6e6f;
+
+/// What a run found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Findings {
+    /// The head of the record.
+    pub run: Run,
+    /// How the run ended; `None` when it was cut off.
+    pub end: Option<End>,
+    /// The systems, as in the record.
+    pub systems: Vec<System>,
+    /// The definitions, as in the record.
+    pub workloads: Vec<Workload>,
+    /// Growth below this share is not worth a word.
+    pub margin: f64,
+    /// Error rate of each verdict.
+    pub alpha: f64,
+    /// Every series, in the order of systems, workloads, variants and the workload's own series.
+    pub series: Vec<Finding>,
+    /// What a reader of the whole run should know, each a sentence.
+    pub notes: Vec<String>,
+}
+
+/// What was found of one series, or why nothing was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// Which series it is.
+    pub key: SeriesKey,
+    /// Its name for a reader: `bind`, `bind close`, `socket/v6`.
+    pub label: String,
+    /// One sentence: what exactly was timed.
+    pub summary: String,
+    /// What n counts, in words.
+    pub grows: String,
+    /// The growth that its page predicts.
+    pub expect: Expect,
+    /// What may be said of it; `None` when there is no number.
+    pub verdict: Option<Verdict>,
+    /// How its trials stopped short, when they did.
+    pub stops: Vec<Stop>,
+    /// What a reader of its numbers should know, each a sentence.
+    pub remarks: Vec<String>,
+    /// How many measurements there are in the trials that count.
+    pub measurements: usize,
+    /// Trials that count.
+    pub trials: usize,
+    /// Smallest step of the clock, median over trials.
+    pub tick_seconds: f64,
+}
+
+impl Finding {
+    /// Whether the verdict is the one that its page predicts; `None` where the data do not say.
+    pub fn as_expected(&self) -> Option<bool> {
+        let class = self.verdict.as_ref()?.class;
+        match (self.expect, class) {
+            (_, Class::Inconclusive) => None,
+            (_, Class::Decreasing) => Some(false),
+            (Expect::Constant, Class::Flat | Class::SmallGrowth) => Some(true),
+            (Expect::Constant, Class::Growing) => Some(false),
+            // Which growth it is, statistics does not name yet.
+            (Expect::Logarithmic, Class::Growing | Class::SmallGrowth | Class::Flat) => Some(true),
+            (Expect::Linear, Class::Growing | Class::SmallGrowth) => Some(true),
+            (Expect::Linear, Class::Flat) => Some(false),
+        }
+    }
+}
+
+impl Findings {
+    /// Judges every series of a recording.
+    pub fn of(recording: &Recording) -> Findings {
+        Findings::with_margin(recording, MARGIN)
+    }
+
+    /// Judges every series with another idea of what matters.
+    pub fn with_margin(recording: &Recording, margin: f64) -> Findings {
+        let run = &recording.run;
+        let settings = Settings { margin, alpha: ALPHA, looks: looks(run), tick_seconds: 0.0, seed: SEED };
+        let mut series = Vec::new();
+        for system in &recording.systems {
+            for workload in &recording.workloads {
+                for variant in variants(workload) {
+                    series.extend(of_variant(recording, system, workload, variant, &settings));
+                }
+            }
+        }
+        Findings {
+            run: run.clone(),
+            end: recording.end.clone(),
+            systems: recording.systems.clone(),
+            workloads: recording.workloads.clone(),
+            margin,
+            alpha: ALPHA,
+            series,
+            notes: notes(recording),
+        }
+    }
+
+    /// The workload of that name.
+    pub fn workload(&self, name: &str) -> Option<&Workload> {
+        self.workloads.iter().find(|workload| workload.name == name)
+    }
+
+    /// Series whose verdict has this word.
+    pub fn of_class(&self, class: Class) -> usize {
+        self.series.iter().filter(|s| s.verdict.as_ref().is_some_and(|v| v.class == class)).count()
+    }
+
+    /// All measurements of the trials that count.
+    pub fn measurements(&self) -> usize {
+        self.series.iter().map(|s| s.measurements).sum()
+    }
+}
+
+/// How often the runner looked at the data; once when the number of trials was fixed beforehand.
+fn looks(run: &Run) -> u32 {
+    u32::try_from(run.looks.len()).unwrap_or(u32::MAX).max(1)
+}
+
+/// The variants of a workload; one without a name when it declares none.
+fn variants(workload: &Workload) -> Vec<&str> {
+    match workload.variants.as_slice() {
+        [] => vec![""],
+        some => some.iter().map(|Variant { name, .. }| name.as_str()).collect(),
+    }
+}
+
+/// The findings of one workload in one variant on one system; none when it was not tried.
+fn of_variant(
+    recording: &Recording,
+    system: &System,
+    workload: &Workload,
+    variant: &str,
+    settings: &Settings,
+) -> Vec<Finding> {
+    let trials: Vec<&Trial> = recording
+        .trials
+        .iter()
+        .filter(|t| {
+            t.order.system == system.name && t.order.workload == workload.name && t.order.variant == variant
+        })
+        .collect();
+    if trials.is_empty() {
+        return Vec::new();
+    }
+    let stops = stops::of(&trials);
+    let tick_seconds = median(trials.iter().filter_map(|t| t.clock.as_ref()).map(|c| c.tick_seconds));
+
+    let mut findings = Vec::new();
+    for kind in &workload.series {
+        let key = SeriesKey {
+            system: system.name.clone(),
+            workload: workload.name.clone(),
+            variant: variant.to_string(),
+            name: kind.name.clone(),
+            direction: kind.direction,
+        };
+        let sweeps = sweeps(recording, &key);
+        let settings = Settings { tick_seconds, ..settings.clone() };
+        let verdict = stats::judge(&sweeps, &settings);
+        let both_ways = workload.series.iter().filter(|other| other.name == kind.name).count() > 1;
+        findings.push(Finding {
+            label: label(&key, both_ways),
+            summary: kind.summary.clone(),
+            grows: workload.grows.clone(),
+            expect: kind.expect,
+            remarks: remarks(recording, &key, verdict.as_ref()),
+            verdict,
+            stops: Vec::new(),
+            measurements: sweeps.iter().map(|s| s.values.len()).sum(),
+            trials: sweeps.len(),
+            tick_seconds,
+            key,
+        });
+    }
+    // What was never measured has nothing to say beyond why; one line is enough for that.
+    if findings.iter().all(|f| f.measurements == 0) {
+        findings.truncate(1);
+        for finding in &mut findings {
+            finding.label = label_of_workload(&finding.key);
+        }
+    }
+    for stop in stops {
+        let place = findings.iter().position(|f| stop.operation() == Some(f.key.name.as_str())).unwrap_or(0);
+        if let Some(finding) = findings.get_mut(place) {
+            finding.stops.push(stop);
+        }
+    }
+    if let Some(first) = findings.first_mut() {
+        first.remarks.extend(remarks_of_trials(&trials));
+    }
+    findings
+}
+
+/// The measurements of one series, trial by trial.
+pub(crate) fn sweeps<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<Sweep<'a>> {
+    let trials = recording.trials_of(key).iter().filter(|series| !series.values.is_empty());
+    trials.map(|s| Sweep { n_first: s.n_first, n_step: s.n_step, values: &s.values }).collect()
+}
+
+/// `socket`, `socket/v6`, `socket close`, `socket/v6 close`.
+fn label(key: &SeriesKey, both_ways: bool) -> String {
+    let mut label = label_of_workload(key);
+    if key.name != key.workload {
+        label.push(' ');
+        label.push_str(&key.name);
+    }
+    if both_ways && key.direction == Direction::Down {
+        label.push_str(" (down)");
+    }
+    label
+}
+
+fn label_of_workload(key: &SeriesKey) -> String {
+    if key.variant.is_empty() { key.workload.clone() } else { format!("{}/{}", key.workload, key.variant) }
+}
+
+/// What a reader of a series' numbers should know: what statistics warns of, and what does not count.
+fn remarks(recording: &Recording, key: &SeriesKey, verdict: Option<&Verdict>) -> Vec<String> {
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    for excluded in &recording.excluded {
+        if SeriesKey::of(&excluded.series) == *key {
+            *reasons.entry(excluded.reason.to_string()).or_default() += 1;
+        }
+    }
+    let left_out = reasons
+        .into_iter()
+        .map(|(reason, n)| format!("{} not counted: {reason}.", things(n, "trial is", "trials are")));
+    verdict.into_iter().flat_map(sentences::warnings).chain(left_out).collect()
+}
+
+/// What the trials themselves remarked, alike remarks once.
+fn remarks_of_trials(trials: &[&Trial]) -> Vec<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for warning in trials.iter().flat_map(|trial| &trial.warnings) {
+        *counts.entry(warning).or_default() += 1;
+    }
+    let of = trials.len();
+    let said = |(text, n): (&str, usize)| {
+        if n == of { text.to_string() } else { format!("{text} ({n} of {of} trials)") }
+    };
+    counts.into_iter().map(said).collect()
+}
+
+/// What a reader of the whole run should know.
+fn notes(recording: &Recording) -> Vec<String> {
+    let mut notes = Vec::new();
+    match &recording.end {
+        None => notes.push("The run was cut off; all that it had finished is here.".to_string()),
+        Some(end) if end.status == "complete" => {}
+        Some(end) => notes.push(format!("The run ended early ({}).", end.status)),
+    }
+    let several = recording.systems.len() > 1;
+    for system in &recording.systems {
+        for warning in &system.warnings {
+            notes.push(if several { format!("{}: {warning}", system.name) } else { warning.clone() });
+        }
+    }
+    notes
+}
+
+/// The middle of some numbers; 0 when there is none.
+pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.filter(|v| v.is_finite()).collect();
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => values[n / 2],
+        n => (values[n / 2 - 1] + values[n / 2]) / 2.0,
+    }
+}

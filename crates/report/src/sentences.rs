@@ -1,0 +1,234 @@
+//! Verdicts in words: the same sentence in a terminal, in a page and in a document.
+
+use record::Expect;
+use stats::{Block, Class, Verdict, Warning};
+
+use crate::findings::{Finding, Findings};
+use crate::stops::{Cause, Stop};
+use crate::text::Tone;
+use crate::words::{
+    about, bound, count, duration, estimate, factor, factor_with_interval, list, percent, signed_time, things,
+};
+
+/// A growth from here on is told by its largest jump rather than by a cost per object.
+const GROSS: f64 = 10.0;
+
+/// The verdict in the words of a table, where the growth stands in a column of its own.
+pub fn verdict(verdict: &Verdict) -> String {
+    match verdict.class {
+        Class::Flat => format!("flat within {}", bound(verdict.bound)),
+        Class::SmallGrowth => {
+            format!("small growth, {} (at most {})", percent(verdict.peak), bound(verdict.bound))
+        }
+        Class::Growing if gross_jump(verdict).is_some() => "grows".into(),
+        Class::Growing => format!("grows, {}", per_thousand(verdict)),
+        Class::Decreasing => format!("falls, {}", per_thousand(verdict)),
+        Class::Inconclusive => {
+            let more = verdict.trials_needed.map(|n| format!("; {} trials needed", count(n.into())));
+            format!("inconclusive, at most {}{}", bound(verdict.bound), more.unwrap_or_default())
+        }
+    }
+}
+
+/// The verdict where no other column says the growth: `grows ×2.1 (1.9–2.3), +1.3 µs per 1 000`.
+pub fn verdict_with_growth(v: &Verdict) -> String {
+    let growth = factor_with_interval(v.growth);
+    match v.class {
+        Class::Growing if gross_jump(v).is_some() => format!("grows {growth}"),
+        Class::Growing => format!("grows {growth}, {}", per_thousand(v)),
+        Class::Decreasing => format!("falls to {growth}, {}", per_thousand(v)),
+        _ => verdict(v),
+    }
+}
+
+/// The verdict as a sentence of its own, with the range of n and what carries it.
+pub fn verdict_sentence(v: &Verdict, confidence: &str) -> String {
+    let words = match gross_jump(v) {
+        Some(jump) => format!("{}, {jump},", verdict_with_growth(v)),
+        None => verdict_with_growth(v),
+    };
+    format!(
+        "{} from n = {} to {} ({confidence}, {})",
+        capital(&words),
+        count(v.n_low),
+        count(v.n_high),
+        things(v.trials, "trial", "trials")
+    )
+}
+
+/// `+1.3 µs per 1 000`: what a thousand more live objects cost.
+pub fn per_thousand(verdict: &Verdict) -> String {
+    format!("{} per {}", signed_time(verdict.marginal_cost.value * 1000.0, 2), count(1000))
+}
+
+/// The largest jump between neighbouring ranges of n, when it is most of a gross growth:
+/// `from 0.9 µs at 14 000 to 1.1 ms at 16 000`.
+pub fn gross_jump(verdict: &Verdict) -> Option<String> {
+    if verdict.growth.value.is_nan() || verdict.growth.value < GROSS {
+        return None;
+    }
+    let step = |pair: &[Block]| (pair[1].cost.value / pair[0].cost.value).ln();
+    let pair = verdict.blocks.windows(2).max_by(|a, b| step(a).total_cmp(&step(b)))?;
+    if step(pair) < verdict.growth.value.ln() / 2.0 {
+        return None;
+    }
+    let [before, after] = pair else { return None };
+    Some(format!(
+        "from {} at {} to {} at {}",
+        estimate(before.cost),
+        about(middle(before)),
+        estimate(after.cost),
+        about(middle(after))
+    ))
+}
+
+/// The n in the middle of a block.
+pub(crate) fn middle(block: &Block) -> f64 {
+    (block.n_low as f64 + block.n_high as f64) / 2.0
+}
+
+/// How trials stopped short: `stopped at 1 024: EMFILE`. What to do about it is [`advice`].
+pub fn stop(stop: &Stop) -> String {
+    let at = match stop.n {
+        Some((low, high)) if low == high => format!(" at {}", count(low)),
+        Some((low, high)) => format!(" at {} to {}", count(low), count(high)),
+        None => String::new(),
+    };
+    let words = match &stop.cause {
+        Cause::Limit { error, .. } => format!("stopped{at}: {error}"),
+        Cause::Allowance => format!("stopped{at}: its time was used up"),
+        Cause::Unsupported { reason } => format!("unsupported: {reason}"),
+        Cause::Failed { reason } => format!("failed: {reason}"),
+        Cause::Crashed { reason } => {
+            format!("crashed at n{}: {reason}", at.trim_start_matches(" at").replace(' ', " = "))
+        }
+        Cause::TimedOut => format!("timed out{at}"),
+    };
+    if stop.trials == stop.of { words } else { format!("{words} ({} of {} trials)", stop.trials, stop.of) }
+}
+
+/// What a limit means and how to raise it.
+pub fn advice(stop: &Stop) -> Option<&str> {
+    match &stop.cause {
+        Cause::Limit { advice, .. } if !advice.is_empty() => Some(advice),
+        _ => None,
+    }
+}
+
+/// What a reader should know of the numbers, each a sentence.
+pub fn warnings(verdict: &Verdict) -> Vec<String> {
+    verdict.warnings.iter().map(warning).collect()
+}
+
+fn warning(warning: &Warning) -> String {
+    match warning {
+        Warning::FewTrials { trials } => {
+            format!("Only {}; ten are wanted.", things(*trials, "trial", "trials"))
+        }
+        Warning::NarrowRange => "n spans less than two decades; slow growth would not show.".into(),
+        Warning::BelowResolution => {
+            "The cost is below ten ticks of the clock: too short for this clock to judge.".into()
+        }
+        Warning::LeftOut { values } => {
+            format!("{} not finite and positive, left out.", things(*values, "value was", "values were"))
+        }
+        Warning::UnequalRange { trials_left_out: 0 } => {
+            "Trials ended at different n; the common range was judged.".into()
+        }
+        Warning::UnequalRange { trials_left_out } => format!(
+            "Trials ended at different n; the common range was judged, without {} that ended too early.",
+            things(*trials_left_out, "trial", "trials")
+        ),
+    }
+}
+
+/// The tone of a finding.
+pub fn tone(finding: &Finding) -> Tone {
+    match finding.verdict.as_ref().map(|v| v.class) {
+        Some(Class::Flat | Class::SmallGrowth) => Tone::Good,
+        Some(Class::Growing | Class::Decreasing) => Tone::Notable,
+        Some(Class::Inconclusive) | None => Tone::Open,
+    }
+}
+
+/// The growth a page predicts, in a word.
+pub fn expectation(expect: Expect) -> &'static str {
+    match expect {
+        Expect::Constant => "constant",
+        Expect::Logarithmic => "logarithmic",
+        Expect::Linear => "linear",
+    }
+}
+
+/// The count of every word: `5 flat · 2 growing · 1 stopped`.
+pub fn summary(findings: &Findings) -> String {
+    let of_cause = |wanted: fn(&Cause) -> bool| {
+        findings.series.iter().filter(|f| f.stops.iter().any(|s| wanted(&s.cause))).count()
+    };
+    let counts = [
+        (findings.of_class(Class::Flat), "flat"),
+        (findings.of_class(Class::SmallGrowth), "small growth"),
+        (findings.of_class(Class::Growing), "growing"),
+        (findings.of_class(Class::Decreasing), "falling"),
+        (findings.of_class(Class::Inconclusive), "inconclusive"),
+        (of_cause(|c| matches!(c, Cause::Limit { .. })), "stopped"),
+        (of_cause(|c| matches!(c, Cause::Allowance)), "out of time"),
+        (of_cause(|c| matches!(c, Cause::Unsupported { .. })), "unsupported"),
+        (of_cause(|c| matches!(c, Cause::Failed { .. })), "failed"),
+        (of_cause(|c| matches!(c, Cause::Crashed { .. })), "crashed"),
+        (of_cause(|c| matches!(c, Cause::TimedOut)), "timed out"),
+    ];
+    let parts: Vec<String> = counts
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, word)| format!("{} {word}", count(*n as u64)))
+        .collect();
+    if parts.is_empty() { "nothing was measured".into() } else { parts.join(" · ") }
+}
+
+/// Series whose verdict is another than their page predicts: `unlike its page: bind (constant expected)`.
+pub fn surprises(findings: &Findings) -> Option<String> {
+    let labels: Vec<String> = findings
+        .series
+        .iter()
+        .filter(|f| f.as_expected() == Some(false))
+        .map(|f| format!("{} ({} expected)", f.label, expectation(f.expect)))
+        .collect();
+    match labels.len() {
+        0 => None,
+        1 => Some(format!("unlike its page: {}", labels[0])),
+        _ => Some(format!("unlike their pages: {}", list(&labels))),
+    }
+}
+
+/// How sure, in words: `95 % confidence`.
+pub fn confidence(alpha: f64) -> String {
+    format!("{} confidence", percent(1.0 - alpha))
+}
+
+/// How the trials were planned: `fixed number of trials`, `looked after 10, 20 and 40 trials`.
+pub fn planning(findings: &Findings) -> String {
+    let looks: Vec<String> = findings.run.looks.iter().map(|n| count(u64::from(*n))).collect();
+    let budget = findings.run.budget_seconds.map(|s| format!(", within {}", duration(s))).unwrap_or_default();
+    match looks.as_slice() {
+        [] | [_] => format!("the number of trials was fixed beforehand{budget}"),
+        looks => format!(
+            "the planner looked after {} trials and each look has its share of the error rate{budget}",
+            list(looks)
+        ),
+    }
+}
+
+/// A factor in words for growth, without an interval.
+pub fn growth_short(verdict: &Verdict) -> String {
+    factor(verdict.growth.value)
+}
+
+/// The same words with a capital letter.
+pub fn capital(words: &str) -> String {
+    let mut chars = words.chars();
+    match chars.next() {
+        Some(first) => first.to_uppercase().chain(chars).collect(),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,90 @@
+//! How trials stopped short. A limit is a result; alike stops of many trials are said once.
+
+use record::{Outcome, Trial};
+
+/// Trials that stopped short in the same way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stop {
+    /// Why.
+    pub cause: Cause,
+    /// Smallest and largest n at which it happened; `None` where n has no meaning.
+    pub n: Option<(u64, u64)>,
+    /// How many trials.
+    pub trials: usize,
+    /// How many trials there were.
+    pub of: usize,
+}
+
+/// Why trials stopped short.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The system refused an operation.
+    Limit {
+        /// The operation that was refused.
+        operation: String,
+        /// The system's word for it.
+        error: String,
+        /// What that means and how to raise it.
+        advice: String,
+    },
+    /// The time for it was used up.
+    Allowance,
+    /// It cannot exist on this system.
+    Unsupported {
+        /// Why.
+        reason: String,
+    },
+    /// What it claims did not happen, or it could not be set up.
+    Failed {
+        /// What was attempted and what came of it.
+        reason: String,
+    },
+    /// The process ended by itself or was killed.
+    Crashed {
+        /// The signal or exit status.
+        reason: String,
+    },
+    /// The process did not end in time and was killed.
+    TimedOut,
+}
+
+impl Stop {
+    /// The operation that was refused.
+    pub fn operation(&self) -> Option<&str> {
+        match &self.cause {
+            Cause::Limit { operation, .. } => Some(operation),
+            _ => None,
+        }
+    }
+}
+
+/// The stops of some trials, the most frequent first.
+pub(crate) fn of(trials: &[&Trial]) -> Vec<Stop> {
+    let mut stops: Vec<Stop> = Vec::new();
+    for trial in trials {
+        let Some((cause, n)) = cause(&trial.outcome) else { continue };
+        match stops.iter_mut().find(|stop| stop.cause == cause) {
+            Some(stop) => {
+                stop.trials += 1;
+                stop.n = stop.n.zip(n).map(|((low, high), n)| (low.min(n), high.max(n)));
+            }
+            None => stops.push(Stop { cause, n: n.map(|n| (n, n)), trials: 1, of: trials.len() }),
+        }
+    }
+    stops.sort_by_key(|stop| std::cmp::Reverse(stop.trials));
+    stops
+}
+
+fn cause(outcome: &Outcome) -> Option<(Cause, Option<u64>)> {
+    Some(match outcome.clone() {
+        Outcome::Complete => return None,
+        Outcome::Limit { n, operation, error, advice } => {
+            (Cause::Limit { operation, error, advice }, Some(n))
+        }
+        Outcome::Allowance { n } => (Cause::Allowance, Some(n)),
+        Outcome::Unsupported { reason } => (Cause::Unsupported { reason }, None),
+        Outcome::Failed { reason } => (Cause::Failed { reason }, None),
+        Outcome::Crashed { n, reason } => (Cause::Crashed { reason }, Some(n)),
+        Outcome::TimedOut { n } => (Cause::TimedOut, Some(n)),
+    })
+}

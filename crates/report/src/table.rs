@@ -1,0 +1,152 @@
+//! The findings of a run as a table in a terminal.
+
+use std::io::{self, Write};
+
+use crate::findings::{Finding, Findings};
+use crate::stops::Cause;
+use crate::text::{Cell, Page, Row, Style, Tone};
+use crate::words::{count, estimate, factor_with_interval, things};
+use crate::{sentences, spark};
+
+/// Columns from which the growth stands in a column of its own.
+const ROOM_FOR_GROWTH: usize = 96;
+/// Columns from which there is a sparkline too.
+const ROOM_FOR_SPARKLINES: usize = 108;
+
+/// Writes one line per series, then the count of every word and what a reader should know.
+pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    let mut page = Page::new(*style, out);
+    let systems: Vec<&str> = findings.systems.iter().map(|s| s.name.as_str()).collect();
+    for (i, system) in systems.iter().enumerate() {
+        let series: Vec<&Finding> = findings.series.iter().filter(|f| f.key.system == *system).collect();
+        if series.is_empty() {
+            continue;
+        }
+        if systems.len() > 1 {
+            if i > 0 {
+                page.gap()?;
+            }
+            page.paragraph(system, 0, Tone::Strong)?;
+        }
+        // The verdict is what is wrapped when room is short.
+        page.columns(&rows(&series, style), if style.width >= ROOM_FOR_GROWTH { 4 } else { 3 })?;
+    }
+    page.gap()?;
+    page.paragraph(&sentences::summary(findings), 2, Tone::Strong)?;
+    if let Some(surprises) = sentences::surprises(findings) {
+        page.paragraph(&surprises, 2, Tone::Plain)?;
+    }
+    for line in notes(findings) {
+        page.paragraph(&line, 2, Tone::Faint)?;
+    }
+    Ok(())
+}
+
+fn rows(series: &[&Finding], style: &Style) -> Vec<Row> {
+    let common = CommonRange::of(series);
+    let headings = |growth: bool| {
+        let mut texts = vec![
+            String::new(),
+            format!("cost at n = {}", count(common.low)),
+            format!("at n = {}", count(common.high)),
+        ];
+        texts.extend(growth.then(|| "growth".to_string()));
+        texts.push("verdict".into());
+        Row {
+            cells: texts.into_iter().map(|text| Cell::toned(text, Tone::Faint)).collect(),
+            below: Vec::new(),
+        }
+    };
+    let mut rows = Vec::new();
+    if series.iter().any(|f| f.verdict.is_some()) {
+        rows.push(headings(style.width >= ROOM_FOR_GROWTH));
+    }
+    rows.extend(series.iter().map(|finding| row(finding, &common, style)));
+    rows
+}
+
+fn row(finding: &Finding, common: &CommonRange, style: &Style) -> Row {
+    let mut below: Vec<(String, Tone)> = Vec::new();
+    let mut cells = vec![Cell::new(&finding.label)];
+    if let Some(verdict) = &finding.verdict {
+        let at = |cost: String, n: u64, common: u64| {
+            if n == common { cost } else { format!("{cost} at {}", count(n)) }
+        };
+        cells.push(Cell::new(at(estimate(verdict.cost_low), verdict.n_low, common.low)));
+        cells.push(Cell::new(at(estimate(verdict.cost_high), verdict.n_high, common.high)));
+        let words = if style.width >= ROOM_FOR_GROWTH {
+            cells.push(Cell::new(factor_with_interval(verdict.growth)));
+            sentences::verdict(verdict)
+        } else {
+            sentences::verdict_with_growth(verdict)
+        };
+        cells.push(Cell::toned(words, sentences::tone(finding)));
+        if style.width >= ROOM_FOR_SPARKLINES && style.unicode {
+            cells.push(Cell::new(spark::line(verdict)));
+        }
+        below
+            .extend(sentences::gross_jump(verdict).map(|jump| (format!("largest jump {jump}"), Tone::Plain)));
+    } else if finding.stops.is_empty() {
+        below.push(("no number".into(), Tone::Open));
+    }
+    below.extend(finding.stops.iter().map(|stop| (sentences::stop(stop), Tone::Open)));
+    Row { cells, below }
+}
+
+/// The smallest and the largest n that most series share; they stand in the heading, others in their row.
+struct CommonRange {
+    low: u64,
+    high: u64,
+}
+
+impl CommonRange {
+    fn of(series: &[&Finding]) -> Self {
+        let verdicts = || series.iter().filter_map(|f| f.verdict.as_ref());
+        CommonRange {
+            low: most_frequent(verdicts().map(|v| v.n_low)),
+            high: most_frequent(verdicts().map(|v| v.n_high)),
+        }
+    }
+}
+
+/// The most frequent number; the larger of two that are as frequent.
+fn most_frequent(numbers: impl Iterator<Item = u64>) -> u64 {
+    let mut numbers: Vec<u64> = numbers.collect();
+    numbers.sort_unstable();
+    let groups = numbers.chunk_by(|a, b| a == b);
+    groups.max_by_key(|group| group.len()).map_or(0, |group| group[0])
+}
+
+/// What stands below the table: what to do about limits, and what a reader should know of the numbers.
+fn notes(findings: &Findings) -> Vec<String> {
+    let mut notes = findings.notes.clone();
+    for finding in &findings.series {
+        for stop in &finding.stops {
+            if let (Cause::Limit { error, .. }, Some(advice)) = (&stop.cause, sentences::advice(stop)) {
+                notes.push(format!("{}: {error}: {advice}", finding.label));
+            }
+        }
+    }
+    notes.extend(remarks(findings));
+    notes
+}
+
+/// The remarks on all series, alike ones once: `socket, bind: Only 5 trials; ten are wanted.`
+fn remarks(findings: &Findings) -> Vec<String> {
+    let mut grouped: Vec<(&str, Vec<&str>)> = Vec::new();
+    for finding in &findings.series {
+        for remark in &finding.remarks {
+            match grouped.iter_mut().find(|(text, _)| text == remark) {
+                Some((_, labels)) => labels.push(&finding.label),
+                None => grouped.push((remark, vec![&finding.label])),
+            }
+        }
+    }
+    let judged = findings.series.iter().filter(|f| f.verdict.is_some()).count();
+    let said = |(text, labels): (&str, Vec<&str>)| match labels.len() {
+        n if n == judged && n > 1 => format!("all series: {text}"),
+        n if n > 4 => format!("{}: {text}", things(n, "series", "series")),
+        _ => format!("{}: {text}", labels.join(", ")),
+    };
+    grouped.into_iter().map(said).collect()
+}

@@ -1,0 +1,276 @@
+//! Quantities in words: counts, times, shares, ratios. Every number a reader sees is written here.
+//!
+//! A narrow no-break space stands between the groups of thousands and before a unit; [`crate::text`]
+//! turns it into what a terminal shows.
+
+use stats::Interval;
+
+/// The space inside a quantity: narrow, and a line never breaks at it.
+pub const GAP: char = '\u{202f}';
+
+/// A count with its thousands apart: `10 000`.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() * 2);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) && digits.len() > 4 || i == 1 && digits.len() == 4 {
+            out.push(GAP);
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A count that is only a place on an axis, at three digits: `14 100` for 14 116.
+pub fn about(n: f64) -> String {
+    count(rounded(n, 3).max(0.0) as u64)
+}
+
+/// A number of things, in the singular or the plural: `1 trial`, `10 trials`.
+pub fn things(n: usize, one: &str, many: &str) -> String {
+    format!("{} {}", count(n as u64), if n == 1 { one } else { many })
+}
+
+/// Seconds at three digits, in the unit that suits: `1.21 µs`, `310 ns`.
+pub fn time(seconds: f64) -> String {
+    with_digits(seconds, 3)
+}
+
+/// An estimate of seconds, at as many digits as its interval carries: two or three.
+pub fn estimate(seconds: Interval) -> String {
+    with_digits(seconds.value, digits_carried(seconds))
+}
+
+/// An estimate of seconds with its interval, in one unit: `61 (58–64) µs`.
+pub fn estimate_with_interval(seconds: Interval) -> String {
+    let digits = digits_carried(seconds);
+    let (scale, unit) = time_unit(rounded(seconds.value, digits));
+    let decimals = decimals(seconds.value / scale, digits);
+    format!(
+        "{} ({}–{}){GAP}{unit}",
+        fixed(seconds.value / scale, decimals),
+        fixed(seconds.low / scale, decimals),
+        fixed(seconds.high / scale, decimals)
+    )
+}
+
+/// A difference of seconds with its sign: `+1.3 µs`.
+pub fn signed_time(seconds: f64, digits: u32) -> String {
+    let sign = if seconds < 0.0 { '−' } else { '+' };
+    format!("{sign}{}", with_digits(seconds.abs(), digits))
+}
+
+/// A share as a percentage, rounded: `6 %`.
+pub fn percent(share: f64) -> String {
+    percent_by(share, f64::round)
+}
+
+/// A bound as a percentage, rounded away from zero so that it still bounds: `4 %` for 0.031. A bound
+/// of a doubling or more is said as a factor.
+pub fn bound(share: f64) -> String {
+    if !share.is_finite() {
+        return "nothing".into();
+    }
+    // What a float adds above a whole percentage is not worth another one.
+    if share >= 1.0 { factor(1.0 + share) } else { percent_by(share, |x| (x - 1e-9).ceil()) }
+}
+
+fn percent_by(share: f64, round: fn(f64) -> f64) -> String {
+    let percent = share * 100.0;
+    if percent.abs() < 0.95 && percent != 0.0 {
+        let tenths = round(percent * 10.0) / 10.0;
+        return format!("{}{GAP}%", fixed(tenths, 1));
+    }
+    format!("{}{GAP}%", fixed(round(percent), 0))
+}
+
+/// A factor: `×1.01`, `×2.1`, `×2 100`.
+pub fn factor(ratio: f64) -> String {
+    if !ratio.is_finite() {
+        return "—".into();
+    }
+    let (value, decimals) = factor_digits(ratio);
+    format!("×{}", fixed(value, decimals))
+}
+
+/// A factor with its interval: `×2.1 (1.9–2.3)`.
+pub fn factor_with_interval(ratio: Interval) -> String {
+    if !ratio.value.is_finite() {
+        return "—".into();
+    }
+    let (value, decimals) = factor_digits(ratio.value);
+    let end = |x: f64| {
+        if x.is_finite() && ratio.value >= 100.0 { fixed(rounded(x, 2), 0) } else { fixed(x, decimals) }
+    };
+    format!("×{} ({}–{})", fixed(value, decimals), end(ratio.low), end(ratio.high))
+}
+
+/// A ratio with its interval and no sign before it: `1.18 (1.15–1.21)`.
+pub fn ratio_with_interval(ratio: Interval) -> String {
+    factor_with_interval(ratio).trim_start_matches('×').to_string()
+}
+
+/// The rounded value and its decimals: two up to 2 (a percent matters there), one up to 10, then two digits.
+fn factor_digits(ratio: f64) -> (f64, usize) {
+    match ratio {
+        r if r < 0.095 => (rounded(r, 2), decimals(r, 2)),
+        r if r < 1.995 => (r, 2),
+        r if r < 9.95 => (r, 1),
+        r => (rounded(r, 2), 0),
+    }
+}
+
+/// Seconds at the digits given, in the unit that suits.
+pub fn with_digits(seconds: f64, digits: u32) -> String {
+    if !seconds.is_finite() {
+        return "—".into();
+    }
+    let (scale, unit) = time_unit(rounded(seconds, digits));
+    let value = rounded(seconds / scale, digits);
+    format!("{}{GAP}{unit}", fixed(value, decimals(value, digits)))
+}
+
+/// The unit that suits a time: its size in seconds and its symbol.
+pub fn time_unit(seconds: f64) -> (f64, &'static str) {
+    match seconds.abs() {
+        // Room for what a float leaves out of a thousand.
+        s if s >= 0.999_999_9 => (1.0, "s"),
+        s if s >= 0.999_999_9e-3 => (1e-3, "ms"),
+        s if s >= 0.999_999_9e-6 => (1e-6, "µs"),
+        _ => (1e-9, "ns"),
+    }
+}
+
+/// Two digits when the interval is wider than 4 % of the value, three otherwise.
+fn digits_carried(estimate: Interval) -> u32 {
+    let half_width = (estimate.high - estimate.low) / 2.0;
+    if half_width.is_finite() && half_width <= 0.02 * estimate.value.abs() { 3 } else { 2 }
+}
+
+/// A value at so many significant digits.
+pub(crate) fn rounded(value: f64, digits: u32) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    let power = 10f64.powi(digits as i32 - 1 - magnitude);
+    (value * power).round() / power
+}
+
+/// Decimals that show a value at so many significant digits.
+fn decimals(value: f64, digits: u32) -> usize {
+    if value == 0.0 || !value.is_finite() {
+        return 0;
+    }
+    let magnitude = rounded(value, digits).abs().log10().floor() as i32;
+    (digits as i32 - 1 - magnitude).clamp(0, 9) as usize
+}
+
+/// A number at fixed decimals, thousands apart, with a true minus.
+pub(crate) fn fixed(value: f64, decimals: usize) -> String {
+    if !value.is_finite() {
+        return if value == f64::INFINITY { "∞".into() } else { "—".into() };
+    }
+    let text = format!("{:.decimals$}", value.abs());
+    let negative = value < 0.0 && text.bytes().any(|b| (b'1'..=b'9').contains(&b));
+    let (whole, fraction) = text.split_once('.').map_or((text.as_str(), None), |(w, f)| (w, Some(f)));
+    let mut out = String::from(if negative { "−" } else { "" });
+    match whole.parse::<u64>() {
+        Ok(whole) => out.push_str(&count(whole)),
+        Err(_) => out.push_str(whole),
+    }
+    if let Some(fraction) = fraction {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    out
+}
+
+/// Seconds of waiting, for people: `48 s`, `3 min 20 s`, `1 h 4 min`.
+pub fn duration(seconds: f64) -> String {
+    let whole = seconds.max(0.0).round() as u64;
+    match whole {
+        _ if seconds < 1.0 => time(seconds),
+        0..60 => format!("{whole}{GAP}s"),
+        60..3600 => two_units(whole / 60, "min", whole % 60, "s"),
+        _ => two_units(whole / 3600, "h", whole % 3600 / 60, "min"),
+    }
+}
+
+fn two_units(large: u64, large_unit: &str, small: u64, small_unit: &str) -> String {
+    match small {
+        0 => format!("{large}{GAP}{large_unit}"),
+        _ => format!("{large}{GAP}{large_unit} {small}{GAP}{small_unit}"),
+    }
+}
+
+/// Words in a row: `a`, `a and b`, `a, b and c`.
+pub fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(text: String) -> String {
+        text.replace(GAP, " ")
+    }
+
+    fn interval(value: f64, low: f64, high: f64) -> Interval {
+        Interval { value, low, high }
+    }
+
+    #[test]
+    fn counts_are_grouped() {
+        assert_eq!(plain(count(0)), "0");
+        assert_eq!(plain(count(999)), "999");
+        assert_eq!(plain(count(1_024)), "1 024");
+        assert_eq!(plain(count(10_000)), "10 000");
+        assert_eq!(plain(count(1_234_567)), "1 234 567");
+        assert_eq!(plain(about(14_116.0)), "14 100");
+    }
+
+    #[test]
+    fn times_take_the_unit_that_suits() {
+        assert_eq!(plain(time(1.214e-6)), "1.21 µs");
+        assert_eq!(plain(time(310e-9)), "310 ns");
+        assert_eq!(plain(time(61e-6)), "61.0 µs");
+        assert_eq!(plain(time(0.999_9e-6)), "1.00 µs");
+        assert_eq!(plain(time(2.5)), "2.50 s");
+        assert_eq!(plain(time(0.0)), "0 ns");
+        assert_eq!(plain(estimate(interval(61.2e-6, 58e-6, 64e-6))), "61 µs");
+        assert_eq!(plain(estimate(interval(61.2e-6, 61e-6, 61.4e-6))), "61.2 µs");
+        assert_eq!(plain(estimate_with_interval(interval(61.2e-6, 58e-6, 64e-6))), "61 (58–64) µs");
+        assert_eq!(plain(signed_time(-0.2e-6, 2)), "−200 ns");
+    }
+
+    #[test]
+    fn bounds_still_bound() {
+        assert_eq!(plain(bound(0.031)), "4 %");
+        assert_eq!(plain(bound(0.03)), "3 %");
+        assert_eq!(plain(bound(0.003)), "0.3 %");
+        assert_eq!(plain(bound(1.4)), "×2.4");
+        assert_eq!(plain(percent(0.064)), "6 %");
+    }
+
+    #[test]
+    fn factors_keep_the_digits_that_matter() {
+        assert_eq!(plain(factor_with_interval(interval(1.012, 0.99, 1.034))), "×1.01 (0.99–1.03)");
+        assert_eq!(plain(factor_with_interval(interval(2.13, 1.94, 2.31))), "×2.1 (1.9–2.3)");
+        assert_eq!(plain(factor_with_interval(interval(2134.0, 1913.0, 2310.0))), "×2 100 (1 900–2 300)");
+        assert_eq!(plain(factor(0.012)), "×0.012");
+        assert_eq!(plain(factor(14.4)), "×14");
+    }
+
+    #[test]
+    fn waiting_is_said_for_people() {
+        assert_eq!(plain(duration(48.2)), "48 s");
+        assert_eq!(plain(duration(200.0)), "3 min 20 s");
+        assert_eq!(plain(duration(3840.0)), "1 h 4 min");
+    }
+}
