@@ -63,7 +63,7 @@ pub enum Error {
     },
     /// Written by a newer version.
     #[error(
-        "{} has schema {schema}, and this osdyno reads up to {SCHEMA}: read it with osdyno {version} or newer",
+        "{} has schema {schema}, and this osdyno reads up to {SCHEMA}: use the osdyno that wrote it ({version}), or a newer one",
         path.display()
     )]
     Newer {

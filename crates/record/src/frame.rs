@@ -62,7 +62,7 @@ impl<R: Read> Frames<R> {
         frames.more()?;
         let head = frames.rest();
         frames.packing = match head.trim_ascii_start().first() {
-            _ if head.starts_with(&MAGIC) => Packing::Zstd,
+            _ if head.is_empty() || head.starts_with(&MAGIC) => Packing::Zstd,
             Some(b'{') => Packing::Plain,
             _ => return Ok(None),
         };

@@ -199,7 +199,8 @@ fn first_line(text: &[u8], path: &Path) -> Result<Run> {
         return Err(refuse("its first line is not a run line".into()));
     };
     if schema > u64::from(SCHEMA) {
-        let version = serde_json::from_slice(text).map_or("of its time".into(), |n: Newer| n.tool.version);
+        let version =
+            serde_json::from_slice(text).map_or("unknown version".into(), |n: Newer| n.tool.version);
         return Err(Error::Newer { path: path.into(), schema, version });
     }
     serde_json::from_slice(text).map_err(|error| refuse(format!("its run line cannot be read: {error}")))

@@ -1,5 +1,9 @@
 //! A small run with everything in it.
-#![allow(dead_code, reason = "every test file takes what it needs")]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "every test file takes what it needs; a panic is its failure"
+)]
 
 use std::path::Path;
 

@@ -1,0 +1,205 @@
+//! A damaged file is read as far as it is whole, and a foreign one is refused.
+
+mod sample;
+
+use record::*;
+
+fn read_all(bytes: &[u8]) -> Result<(Vec<Line>, Vec<Loss>)> {
+    let mut reader = Reader::new(bytes, "sample.osdyno")?;
+    let lines = reader.by_ref().collect::<Result<_>>()?;
+    Ok((lines, reader.into_losses()))
+}
+
+fn refusal(bytes: &[u8]) -> String {
+    read_all(bytes).unwrap_err().to_string()
+}
+
+/// Where the frames of a sound file begin, and its end.
+fn frames(bytes: &[u8]) -> Vec<usize> {
+    let mut starts = vec![0];
+    while starts[starts.len() - 1] < bytes.len() {
+        let start = starts[starts.len() - 1];
+        starts.push(start + zstd::zstd_safe::find_frame_compressed_size(&bytes[start..]).unwrap());
+    }
+    starts
+}
+
+#[test]
+fn cut_at_any_byte_it_gives_a_prefix_and_says_so() {
+    let bytes = sample::bytes();
+    let starts = frames(&bytes);
+    let all = sample::lines();
+    for cut in 0..bytes.len() {
+        match read_all(&bytes[..cut]) {
+            Ok((lines, losses)) => {
+                assert!(all.starts_with(&lines), "cut at {cut}");
+                let between_frames = starts.contains(&cut);
+                let said: Vec<_> = losses.iter().map(|loss| &loss.reason).collect();
+                assert_eq!(
+                    said,
+                    if between_frames { vec![] } else { vec![&Reason::CutShort] },
+                    "cut at {cut}"
+                );
+            }
+            Err(error) => {
+                assert!(matches!(error, Error::NotARun { .. }), "cut at {cut}: {error}");
+                assert!(cut < starts[1], "cut at {cut}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_damaged_frame_costs_no_other() {
+    let bytes = sample::bytes();
+    let starts = frames(&bytes);
+    let second_trial = starts[2]..starts[3];
+    let spared: Vec<Line> = {
+        let mut lines = sample::lines();
+        lines.drain(7..10);
+        lines
+    };
+    for at in second_trial.clone() {
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 0xFF;
+        let (lines, losses) = read_all(&bytes).unwrap();
+        assert_eq!(lines, spared, "byte {at}");
+        assert_eq!(losses.len(), 1, "byte {at}: {losses:?}");
+        assert_eq!(losses[0].offset, second_trial.start as u64, "byte {at}");
+    }
+}
+
+#[test]
+fn garbage_behind_and_between_is_skipped_and_counted() {
+    let mut bytes = sample::bytes();
+    let between = frames(&bytes)[2];
+    bytes.splice(between..between, *b"garbage");
+    bytes.extend([0; 100]);
+    let (lines, losses) = read_all(&bytes).unwrap();
+    assert_eq!(lines, sample::lines());
+    let foreign = |offset: usize, count| Loss { offset: offset as u64, count, reason: Reason::Foreign };
+    assert_eq!(losses, [foreign(between, 7), foreign(bytes.len() - 100, 100)]);
+    assert_eq!(losses[0].to_string(), format!("at byte {between}: 7 bytes that belong to no frame"));
+}
+
+#[test]
+fn a_foreign_file_is_refused() {
+    let refusals = [
+        refusal(b""),
+        refusal(b"\x7FELF"),
+        refusal(b"n,seconds\n1,2\n"),
+        refusal(b"{\"name\":\"package.json\"}\n"),
+        refusal(&zstd::encode_all(&b"a tarball"[..], 3).unwrap()),
+        refusal(&zstd::encode_all(&b""[..], 3).unwrap()),
+        refusal(&sample::bytes()[..50]),
+    ];
+    insta::assert_snapshot!(refusals.join("\n"), @r"
+    sample.osdyno is not an osdyno run: it is empty
+    sample.osdyno is not an osdyno run: it begins neither with a zstd frame nor with a line of JSON
+    sample.osdyno is not an osdyno run: it begins neither with a zstd frame nor with a line of JSON
+    sample.osdyno is not an osdyno run: its first line is not a run line
+    sample.osdyno is not an osdyno run: its first line is not a run line
+    sample.osdyno is not an osdyno run: its first line is not a run line
+    sample.osdyno is not an osdyno run: its beginning is lost: the last frame is cut short
+    ");
+}
+
+#[test]
+fn a_newer_schema_is_refused_and_says_what_reads_it() {
+    let newer = r#"{"type":"run","schema":7,"tool":{"name":"osdyno","version":"4.2.0"},"novel":{}}"#;
+    insta::assert_snapshot!(refusal(newer.as_bytes()), @"sample.osdyno has schema 7, and this osdyno reads up to 1: use the osdyno that wrote it (4.2.0), or a newer one");
+    let strange = r#"{"type":"run","schema":7}"#;
+    insta::assert_snapshot!(refusal(strange.as_bytes()), @"sample.osdyno has schema 7, and this osdyno reads up to 1: use the osdyno that wrote it (unknown version), or a newer one");
+}
+
+#[test]
+fn an_older_schema_is_accepted() {
+    let text = to_json_line(&Line::Run(sample::run())).replace(r#""schema":1"#, r#""schema":0"#);
+    assert_eq!(read_all(text.as_bytes()).unwrap().1, []);
+}
+
+#[test]
+fn plain_lines_are_read_as_well() {
+    let text: String = sample::lines().iter().map(|line| to_json_line(line) + "\n").collect();
+    assert_eq!(read_all(text.as_bytes()).unwrap(), (sample::lines(), vec![]));
+    // As an editor of another system would save it, and without the last line feed.
+    let text = text.replace('\n', "\r\n");
+    assert_eq!(read_all(text.trim_end().as_bytes()).unwrap(), (sample::lines(), vec![]));
+}
+
+#[test]
+fn lines_that_cannot_be_read_are_skipped_and_counted() {
+    let mut text = to_json_line(&Line::Run(sample::run()));
+    let offset = text.len() as u64 + 1;
+    text += "\n{\"type\":\"histogram\"}\n\n{\"type\":\"histogram\"}\n{\"type\":\"end\"}\n";
+    text += &to_json_line(&Line::End(sample::end()));
+    let (lines, losses) = read_all(text.as_bytes()).unwrap();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(losses[0], Loss { offset, count: 2, reason: Reason::Unknown("histogram".into()) });
+    assert_eq!(
+        losses[1].to_string(),
+        "at byte 302: 1 lines that cannot be read (the first: not a line of a record: \
+         missing field `status` at line 1 column 14)"
+    );
+}
+
+#[test]
+fn a_second_run_is_not_mixed_in() {
+    let bytes = sample::bytes();
+    let (lines, losses) = read_all(&[bytes.clone(), bytes.clone()].concat()).unwrap();
+    assert_eq!(lines, sample::lines());
+    assert_eq!(losses, [Loss { offset: bytes.len() as u64, count: 1, reason: Reason::SecondRun }]);
+}
+
+#[test]
+fn a_frame_that_unpacks_to_more_than_a_frame_may_hold_is_dropped() {
+    let bomb = {
+        let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        std::io::copy(
+            &mut std::io::Read::take(std::io::repeat(b' '), FRAME_BYTES_MAX as u64 + 1),
+            &mut encoder,
+        )
+        .unwrap();
+        encoder.finish().unwrap()
+    };
+    let bytes = sample::bytes();
+    let (lines, losses) = read_all(&[bytes.clone(), bomb].concat()).unwrap();
+    assert_eq!(lines, sample::lines());
+    assert_eq!(losses, [Loss { offset: bytes.len() as u64, count: 1, reason: Reason::TooLarge }]);
+}
+
+#[test]
+fn too_much_damage_ends_the_reading() {
+    let mut bytes = sample::bytes();
+    for _ in 0..LOSSES_MAX * 2 {
+        bytes.extend(zstd::encode_all(&b""[..], 3).unwrap());
+        bytes.push(0);
+    }
+    let (_, losses) = read_all(&bytes).unwrap();
+    assert_eq!(losses.len(), LOSSES_MAX + 1);
+    assert_eq!(losses[LOSSES_MAX].reason, Reason::GaveUp);
+}
+
+proptest::proptest! {
+    /// Checksums hold: whatever is flipped, every line that is read is one that was written, in order.
+    #[test]
+    fn flipped_bits_never_invent_a_line(flips in proptest::collection::vec((0_usize..4096, 0_u8..8), 1..8)) {
+        let mut bytes = sample::bytes();
+        for (at, bit) in flips {
+            let at = at % bytes.len();
+            bytes[at] ^= 1 << bit;
+        }
+        if let Ok((lines, _)) = read_all(&bytes) {
+            let all = sample::lines();
+            let mut written = all.iter();
+            proptest::prop_assert!(lines.iter().all(|line| written.any(|other| other == line)));
+        }
+    }
+
+    #[test]
+    fn arbitrary_bytes_do_no_harm(bytes: Vec<u8>, packed: bool) {
+        let bytes = if packed { zstd::encode_all(bytes.as_slice(), 1).unwrap() } else { bytes };
+        let _ = read_all(&bytes);
+        let _ = read_all(&[sample::bytes(), bytes].concat());
+    }
+}
