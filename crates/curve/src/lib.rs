@@ -1,1 +1,44 @@
-//! placeholder
+//! Curves: what the next operation costs while n objects live, one file per workload.
+//!
+//! A new workload is a new file here, its `mod` line and its line in [`ALL`]; command line, list, pages,
+//! report and tests follow from the file. It opens with its page: question, method, expected answer.
+//!
+//! May import: sys. Must never: print, write a record, keep a statistic, or know who asked.
+
+mod definition;
+mod trial;
+
+mod bind;
+mod clock;
+mod files;
+mod fork;
+mod fork_static;
+mod mmap;
+mod noop;
+mod reap;
+mod socket;
+mod syscall;
+mod thread;
+
+pub use definition::{Curve, Direction, Expect, Experiment, Linkage, Needs, Operation, Variant};
+pub use trial::{Check, Ended, Lap, Slots, Stop, Trial, warm_up_n};
+
+/// Every curve, in the order in which reports show them.
+pub const ALL: &[&Curve] = &[
+    &noop::CURVE,
+    &syscall::CURVE,
+    &clock::CURVE,
+    &socket::CURVE,
+    &bind::CURVE,
+    &fork::CURVE,
+    &fork_static::CURVE,
+    &reap::CURVE,
+    &thread::CURVE,
+    &mmap::CURVE,
+    &files::CURVE,
+];
+
+/// The curve of that name.
+pub fn find(name: &str) -> Option<&'static Curve> {
+    ALL.iter().copied().find(|curve| curve.name == name)
+}

@@ -1,2 +1,38 @@
-//! placeholder
-fn main() {}
+//! The measured process: a small program of its own, so that what is measured carries nothing else, and
+//! so that the same code can be linked dynamically and statically.
+//!
+//! The runner starts it as a keeper, here or behind any command prefix. The keeper starts the measurer,
+//! which measures into memory they share, waits for whatever end it takes, and then writes the record's
+//! lines on standard output. So nothing measured is lost in a crash, and nothing is written while it is
+//! measured.
+//!
+//! May import: curve, record (without files), sys. Must never: judge, plan, or write anywhere but on
+//! standard output and in its scratch folder.
+
+mod describe;
+mod janitor;
+mod keeper;
+mod measurer;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments[..] {
+        ["keep"] => keeper::keep(),
+        ["measure", order, region] => measurer::measure(order, region),
+        ["describe", scratch] => describe::describe(scratch),
+        ["janitor", folder] => janitor::wait_and_remove(folder),
+        _ => Err("osdyno-trial is started by osdyno: keep | describe FOLDER | janitor FOLDER".into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("osdyno-trial: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+type Done = Result<(), Box<dyn std::error::Error>>;

@@ -3,6 +3,7 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
+use std::os::fd::IntoRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 
@@ -35,4 +36,15 @@ pub fn open_read(path: &Path) -> io::Result<File> {
 /// Those of pread(2); `UnexpectedEof` when the file is shorter.
 pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
     file.read_exact_at(buffer, offset)
+}
+
+/// One close(2), whose answer is looked at.
+///
+/// # Errors
+/// Those of close(2).
+#[inline]
+pub fn close(file: File) -> io::Result<()> {
+    let number = file.into_raw_fd();
+    // SAFETY: we owned the descriptor and have just given up the only handle to it.
+    Ok(unsafe { rustix::io::try_close(number) }?)
 }

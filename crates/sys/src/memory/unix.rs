@@ -43,6 +43,15 @@ impl Mapping {
         unsafe { self.start.as_ptr().cast::<u8>().read_volatile() }
     }
 
+    /// Reads the byte at `offset`; zero beyond the mapping's end.
+    pub fn byte(&self, offset: usize) -> u8 {
+        if offset >= self.bytes {
+            return 0;
+        }
+        // SAFETY: within the mapping, by the line above; volatile as in `first_byte`.
+        unsafe { self.start.as_ptr().cast::<u8>().add(offset).read_volatile() }
+    }
+
     /// Removes the mapping.
     ///
     /// # Errors

@@ -31,6 +31,11 @@ impl Mapping {
         0
     }
 
+    /// The byte at `offset`.
+    pub fn byte(&self, _offset: usize) -> u8 {
+        0
+    }
+
     /// Removes the mapping.
     ///
     /// # Errors

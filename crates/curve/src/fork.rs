@@ -1,0 +1,69 @@
+//! One more process while n live, from a dynamically linked program.
+//!
+//! **Question.** How long from fork(2) until the child's first byte arrives, and does it grow with the
+//! number of children? How long to kill and reap each of them?
+//!
+//! **Method.** The parent forks; the child writes one byte into a pipe and then waits; the parent has
+//! read the byte when the clock is read again. All children stay. Then, oldest first, each is sent
+//! SIGTERM and waited for. The time holds all that a server pays for a process: the copy of the page
+//! tables, the child's first run, its first page faults, and the parent's awakening.
+//!
+//! **Expected answer.** Flat. Reaping was the first curve that was not O(1) on Linux 2.6.
+
+use std::io;
+
+use sys::process::{Child, Family};
+
+use crate::{Curve, Expect, Experiment, Linkage, Needs, Operation, Stop, Trial, Variant};
+
+pub(crate) const CURVE: Curve = Curve {
+    name: "fork",
+    version: 1,
+    source: include_str!("fork.rs"),
+    grows: "live processes",
+    variants: Variant::ONLY,
+    operations: OPERATIONS,
+    needs: NEEDS,
+    linkage: Linkage::Dynamic,
+    classic_n: 3000,
+    run: RUN,
+};
+
+pub(crate) const OPERATIONS: &[Operation] = &[
+    Operation::up("fork", Expect::Constant, "fork(2) until the child's first byte has been read"),
+    Operation::down("reap", Expect::Constant, "kill(2) and waitpid(2) of one child, oldest first"),
+];
+
+/// A stopped child: its page tables, its stack in the kernel, and the pages it has written.
+pub(crate) const NEEDS: Needs = Needs { processes: 1, memory_bytes: 160 << 10, ..Needs::NOTHING };
+
+pub(crate) const RUN: Result<Experiment, &'static str> = cfg_select! {
+    unix => { Ok(run) }
+    _ => { Err("there is no fork here") }
+};
+
+#[cfg_attr(not(unix), allow(dead_code))]
+fn run(trial: &mut Trial<'_>) -> Result<(), Stop> {
+    let family = family()?;
+    let children = trial.timed("fork", |_| family.fork())?;
+    reap_all(trial, children.into_iter())
+}
+
+pub(crate) fn family() -> Result<Family, Stop> {
+    Family::new().map_err(Stop::at("to make pipes for the children"))
+}
+
+/// Times kill and wait for each child, in the order given.
+pub(crate) fn reap_all(
+    trial: &mut Trial<'_>,
+    children: impl ExactSizeIterator<Item = Child>,
+) -> Result<(), Stop> {
+    let (born, mut reaped) = (children.len(), 0);
+    trial.timed_back("reap", children, |child| {
+        child.reap()?;
+        reaped += 1;
+        io::Result::Ok(())
+    })?;
+    trial.check("every child was reaped, ended by the signal it was sent", reaped == born);
+    Ok(())
+}

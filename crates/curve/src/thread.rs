@@ -1,0 +1,47 @@
+//! One more thread while n live.
+//!
+//! **Question.** How long from pthread_create(3) until the thread's first byte arrives, and does it grow
+//! with the number of threads? How long to let each go and join it?
+//!
+//! **Method.** As `fork`, with threads of default attributes: each writes one byte into a pipe and then
+//! waits at a gate of its own. Then, oldest first, each gate is opened and its thread joined.
+//!
+//! **Expected answer.** Flat, and a fraction of `fork`: no page tables are copied.
+
+use sys::thread::{Crew, Member};
+
+use crate::{Curve, Expect, Linkage, Needs, Operation, Stop, Trial, Variant};
+
+pub(crate) const CURVE: Curve = Curve {
+    name: "thread",
+    version: 1,
+    source: include_str!("thread.rs"),
+    grows: "live threads",
+    variants: Variant::ONLY,
+    operations: &[
+        Operation::up(
+            "create",
+            Expect::Constant,
+            "pthread_create(3) until the thread's first byte has been read",
+        ),
+        Operation::down("join", Expect::Constant, "one gate opened and pthread_join(3), oldest first"),
+    ],
+    // A stack and its guard are two mappings.
+    needs: Needs { processes: 1, threads: 1, mappings: 2, memory_bytes: 40 << 10, ..Needs::NOTHING },
+    linkage: Linkage::Dynamic,
+    classic_n: 3000,
+    run: Ok(run),
+};
+
+fn run(trial: &mut Trial<'_>) -> Result<(), Stop> {
+    let crew = Crew::new(trial.n()).map_err(Stop::at("to make a pipe for the threads"))?;
+    let members = trial.timed("create", |number| crew.create(number))?;
+    let (created, mut joined) = (members.len(), 0);
+    trial.timed_back("join", members.into_iter(), |member: Member| {
+        member.join()?;
+        joined += 1;
+        Ok(())
+    })?;
+    trial.check("every thread was joined", joined == created);
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! Keeps one trial: starts the measurer, ends it in time, and tells what it measured, however it ended.
+
+use std::io::{self, BufRead, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use curve::{Curve, Direction, Slots};
+use record::{Line, Order, Outcome, Series, Trial};
+use sys::clock::Clock;
+use sys::memory::Shared;
+
+use crate::Done;
+use crate::measurer::Account;
+
+/// Values are rounded to a tenth of a nanosecond: finer than any clock here, and short on disk.
+const VALUES_PER_SECOND: f64 = 1e10;
+
+/// Why the keeper stopped waiting.
+enum News {
+    /// The measurer closed its output, which it does at its end, with what it had written.
+    Ended(Vec<u8>),
+    /// The runner is gone.
+    Abandoned,
+}
+
+/// Reads an order from standard input, keeps the trial, and writes its lines on standard output. Standard
+/// input stays open for as long as somebody wants the trial.
+pub(crate) fn keep() -> Done {
+    let begun = Instant::now();
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    let order: Order =
+        serde_json::from_str(&line).map_err(|error| format!("cannot read the order: {error}"))?;
+
+    let curve = match curve::find(&order.workload) {
+        Some(curve) if curve.version == order.version => curve,
+        Some(curve) => {
+            let reason = format!("this program measures version {} of {}", curve.version, curve.name);
+            return tell(&order, begun, Outcome::Failed { reason });
+        }
+        None => {
+            let reason = format!("this program knows no workload {:?}", order.workload);
+            return tell(&order, begun, Outcome::Failed { reason });
+        }
+    };
+    match watch(curve, &order, begun)? {
+        Some(lines) => write(&lines),
+        None => Ok(()),
+    }
+}
+
+/// Runs the measurer to its end; `None` when nobody wants the result any more.
+fn watch(curve: &'static Curve, order: &Order, begun: Instant) -> Result<Option<Vec<Line>>, io::Error> {
+    let clock = Clock::start();
+    let region = Shared::create(Slots::needed(curve, order.n))?;
+    sys::process::adopt_orphans();
+    let before = sys::activity::snapshot();
+
+    let mut measurer = start(order, &region)?;
+    let (sender, receiver) = channel();
+    listen(&mut measurer, sender);
+    let timeout = Duration::try_from_secs_f64(order.timeout_seconds).unwrap_or(Duration::MAX);
+    let news = wait(&receiver, begun, timeout);
+    if !matches!(news, Ok(News::Ended(_))) {
+        sys::process::kill_group(measurer.id());
+    }
+    let status = measurer.wait()?;
+    // The children of a workload are in the measurer's group; none may outlive it.
+    sys::process::kill_group(measurer.id());
+    sys::process::reap_orphans();
+
+    let activity = sys::activity::difference(&before, &sys::activity::snapshot());
+    let slots = Slots::new(curve, region.slots());
+    let n = live(curve, slots);
+    let account = match news {
+        Ok(News::Abandoned) => return Ok(None),
+        Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("the listeners are gone")),
+        Err(RecvTimeoutError::Timeout) => Err(Outcome::TimedOut { n }),
+        Ok(News::Ended(written)) => serde_json::from_slice::<Account>(&written)
+            .map_err(|_| Outcome::Crashed { n, reason: crash(sys::process::ending(status), &activity) }),
+    };
+    let mut trial = Trial {
+        order: order.clone(),
+        started_seconds: 0.0,
+        elapsed_seconds: begun.elapsed().as_secs_f64(),
+        clock: None,
+        outcome: Outcome::Complete,
+        checks: Vec::new(),
+        activity,
+        warnings: Vec::new(),
+    };
+    let mut batch = 1;
+    match account {
+        Ok(account) => {
+            trial.outcome = account.outcome;
+            trial.clock = Some(account.clock);
+            trial.checks = account.checks;
+            trial.warnings = account.warnings;
+            batch = account.batch;
+        }
+        Err(outcome) => trial.outcome = outcome,
+    }
+    let series = series(curve, order, slots, batch, clock.seconds_per_tick());
+    Ok(Some(std::iter::once(Line::Trial(trial)).chain(series.map(Line::Series)).collect()))
+}
+
+fn start(order: &Order, region: &Shared) -> io::Result<Child> {
+    let region =
+        region.inheritable().ok_or_else(|| io::Error::other("the shared region cannot be inherited"))?;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["measure", &serde_json::to_string(order)?, &region.to_string()]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    sys::process::lead_group(&mut command);
+    command.spawn()
+}
+
+/// Hears the measurer and the runner at the same time.
+fn listen(measurer: &mut Child, sender: Sender<News>) {
+    if let Some(mut output) = measurer.stdout.take() {
+        let sender = sender.clone();
+        std::thread::spawn(move || {
+            let mut written = Vec::new();
+            let _ = output.read_to_end(&mut written);
+            let _ = sender.send(News::Ended(written));
+        });
+    }
+    std::thread::spawn(move || {
+        let mut sink = [0_u8; 64];
+        while matches!(io::stdin().lock().read(&mut sink), Ok(1..)) {}
+        let _ = sender.send(News::Abandoned);
+    });
+}
+
+fn wait(receiver: &Receiver<News>, begun: Instant, timeout: Duration) -> Result<News, RecvTimeoutError> {
+    receiver.recv_timeout(timeout.saturating_sub(begun.elapsed()))
+}
+
+/// Live objects at the end, as far as the measurements tell.
+fn live(curve: &Curve, slots: Slots<'_>) -> u64 {
+    let measured = |direction: Direction| {
+        let counts = curve.timed().enumerate().filter(|(_, operation)| operation.direction == direction);
+        counts.map(|(index, _)| slots.ticks(index).count() as u64).max().unwrap_or(0)
+    };
+    match slots.top() {
+        0 => measured(Direction::Up),
+        top => top.saturating_sub(measured(Direction::Down)),
+    }
+}
+
+fn crash(ending: String, activity: &std::collections::BTreeMap<String, f64>) -> String {
+    match activity.get("oom_kills") {
+        Some(&kills) if kills > 0.0 => format!("{ending}, by the out-of-memory killer"),
+        _ => ending,
+    }
+}
+
+fn series(
+    curve: &'static Curve,
+    order: &Order,
+    slots: Slots<'_>,
+    batch: u32,
+    seconds_per_tick: f64,
+) -> impl Iterator<Item = Series> {
+    let seconds = move |ticks: u64| {
+        let exact = ticks as f64 * seconds_per_tick / f64::from(batch);
+        (exact * VALUES_PER_SECOND).round() / VALUES_PER_SECOND
+    };
+    let series = curve.timed().enumerate().map(move |(index, operation)| {
+        let (direction, n_first, n_step) = match operation.direction {
+            Direction::Up => (record::Direction::Up, 0, 1),
+            Direction::Down => (record::Direction::Down, slots.top(), -1),
+        };
+        Series {
+            system: order.system.clone(),
+            workload: order.workload.clone(),
+            variant: order.variant.clone(),
+            trial: order.trial,
+            name: operation.name.to_owned(),
+            direction,
+            n_first,
+            n_step,
+            batch,
+            values: slots.ticks(index).map(seconds).collect(),
+        }
+    });
+    series.filter(|series| !series.values.is_empty())
+}
+
+/// A trial that never began.
+fn tell(order: &Order, begun: Instant, outcome: Outcome) -> Done {
+    let trial = Trial {
+        order: order.clone(),
+        started_seconds: 0.0,
+        elapsed_seconds: begun.elapsed().as_secs_f64(),
+        clock: None,
+        outcome,
+        checks: Vec::new(),
+        activity: std::collections::BTreeMap::new(),
+        warnings: Vec::new(),
+    };
+    write(&[Line::Trial(trial)])
+}
+
+fn write(lines: &[Line]) -> Done {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    for line in lines {
+        record::write_line(line, &mut out)?;
+    }
+    out.flush()?;
+    Ok(())
+}

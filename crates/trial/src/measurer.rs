@@ -1,0 +1,128 @@
+//! The process that measures: it pins itself, warms up, runs the experiment, and says how it ended.
+
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+
+use curve::{Curve, Ended, Slots, Trial};
+use record::{Check, Clock, Order, Outcome};
+use serde::{Deserialize, Serialize};
+use sys::clock;
+
+use crate::Done;
+
+/// What the measurer tells its keeper when it comes to its own end.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Account {
+    pub(crate) outcome: Outcome,
+    pub(crate) checks: Vec<Check>,
+    pub(crate) clock: Clock,
+    pub(crate) batch: u32,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Measures what `order`, in JSON, asks for, into the shared region that was inherited as descriptor
+/// `region`.
+pub(crate) fn measure(order: &str, region: &str) -> Done {
+    sys::process::die_with_parent();
+    let order: Order = serde_json::from_str(order)?;
+    let curve = curve::find(&order.workload).ok_or("the keeper let an unknown workload pass")?;
+    let region = sys::memory::Shared::open(region.parse()?, Slots::needed(curve, order.n))?;
+    let account = account(curve, &order, Slots::new(curve, region.slots()));
+    serde_json::to_writer(std::io::stdout().lock(), &account)?;
+    Ok(())
+}
+
+fn account(curve: &'static Curve, order: &Order, slots: Slots<'_>) -> Account {
+    let mut warnings = prepare(order);
+    let clock = clock::Clock::start();
+    let resolution = clock.resolution();
+    let per_tick = clock.seconds_per_tick();
+    let mut account = Account {
+        outcome: Outcome::Complete,
+        checks: Vec::new(),
+        clock: Clock {
+            source: clock.source().to_owned(),
+            tick_seconds: resolution.tick_seconds,
+            read_seconds: resolution.read_seconds,
+        },
+        batch: 1,
+        warnings: Vec::new(),
+    };
+    let run = match curve.run {
+        Ok(run) => run,
+        Err(reason) => {
+            account.outcome = Outcome::Unsupported { reason: reason.to_owned() };
+            return account;
+        }
+    };
+    warm_up(curve, order, &clock);
+
+    let scratch = Path::new(&order.scratch);
+    let mut trial = Trial::new(curve, &order.variant, order.n, scratch, order.seed, &clock, slots);
+    trial.set_resolution(resolution.tick_seconds / per_tick);
+    if let Some(seconds) = order.allowance_seconds {
+        trial.allow((seconds / per_tick) as u64);
+    }
+    let ran = run(&mut trial);
+    account.outcome = match ran {
+        Err(stop) if sys::error::means_unsupported(&stop.error) => {
+            Outcome::Unsupported { reason: stop.to_string() }
+        }
+        Err(stop) => Outcome::Failed { reason: stop.to_string() },
+        Ok(()) => outcome(trial.ended()),
+    };
+    account.checks = trial
+        .checks()
+        .iter()
+        .map(|check| Check { claim: check.claim.to_owned(), held: check.held })
+        .collect();
+    account.batch = trial.batch();
+    account.warnings.append(&mut warnings);
+    account
+}
+
+/// Raises limits and pins the process; what could not be done is a warning.
+fn prepare(order: &Order) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Ok(raises) = sys::limit::raise_soft_to_hard() {
+        for raise in raises {
+            if let Some(error) = raise.stopped_by {
+                warnings.push(format!("the limit of {:?} could not be raised: {error}", raise.kind));
+            }
+        }
+    }
+    if let Some(cpu) = order.cpu
+        && let Err(error) = sys::cpu::pin(cpu)
+    {
+        warnings.push(format!("the trial could not be pinned to processor {cpu}: {error}"));
+    }
+    warnings
+}
+
+/// Runs the experiment small and discards it, so that the first measurements do not pay for lazy binding
+/// and cold code. What goes wrong here will go wrong again where it is told.
+fn warm_up(curve: &'static Curve, order: &Order, clock: &clock::Clock) {
+    let Ok(run) = curve.run else { return };
+    let n = curve::warm_up_n(order.n);
+    let discarded: Vec<AtomicU64> = (0..Slots::needed(curve, n)).map(|_| AtomicU64::new(0)).collect();
+    let slots = Slots::new(curve, &discarded);
+    let scratch = Path::new(&order.scratch);
+    let mut trial = Trial::new(curve, &order.variant, n, scratch, order.seed, clock, slots);
+    let _ = run(&mut trial);
+}
+
+fn outcome(ended: Option<&Ended>) -> Outcome {
+    match ended {
+        None => Outcome::Complete,
+        Some(Ended::Allowance { n }) => Outcome::Allowance { n: *n },
+        Some(Ended::Refused { n: 0, operation, error }) if sys::error::means_unsupported(error) => {
+            Outcome::Unsupported { reason: format!("{operation}: {error}") }
+        }
+        Some(Ended::Refused { n, operation, error }) => Outcome::Limit {
+            n: *n,
+            operation: (*operation).to_owned(),
+            error: sys::error::name(error),
+            advice: sys::error::advice(error).to_owned(),
+        },
+    }
+}
