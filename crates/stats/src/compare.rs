@@ -1,5 +1,12 @@
 //! What may be said of the same series on two systems.
 
+use crate::block::{Grid, column, measure, present_mean};
+use crate::centre::{Centre, pulls};
+use crate::drift::inflation;
+use crate::family::level_of_each;
+use crate::flat::{FEWEST, MOST, first_that};
+use crate::range::Common;
+use crate::verdict::exp;
 use crate::{Interval, Settings, Sweep};
 
 /// The five answers.
@@ -38,11 +45,103 @@ pub struct Comparison {
 
 /// Compares `second` with `first`, unpaired; `judged` is how many series the reader is shown, which
 /// the error rate is divided by. `None` when no n is common.
+///
+/// Trials are given in the order of time. The level of a trial is the mean of its log block medians;
+/// levels are compared by Yuen's form of Welch's test (Biometrika 61, 1974), whose error is widened for
+/// drift. `ratio` holds at α/`judged`, like the answer, so that the two cannot contradict each other;
+/// the ratios of `blocks` hold together at that rate. Fewer than four trials a side leave every answer
+/// open: three against three cannot pass 5 % in any exact test.
 pub fn compare(
-    _first: &[Sweep<'_>],
-    _second: &[Sweep<'_>],
-    _judged: usize,
-    _settings: &Settings,
+    first: &[Sweep<'_>],
+    second: &[Sweep<'_>],
+    judged: usize,
+    settings: &Settings,
 ) -> Option<Comparison> {
-    None
+    let alpha = settings.error_rate() / judged.max(1) as f64;
+    let (first, second) = (Common::of(first)?, Common::of(second)?);
+    let sizes = first.sizes.common(&second.sizes)?;
+    let (Grid { ranges, .. }, rows) = measure(&sizes, [&first.trials, &second.trials])?;
+    let trials = (rows[0].len(), rows[1].len());
+
+    let levels = rows.each_ref().map(|rows| rows.iter().map(|row| present_mean(row)).collect::<Vec<f64>>());
+    let drift = levels.each_ref().map(|levels| inflation(levels));
+    let ratio = difference(&levels, drift)?;
+    // Medians sit on ticks of the clock: no ratio is finer than one.
+    let cheapest = levels.iter().flatten().copied().fold(f64::INFINITY, f64::min).exp();
+    let tick = (settings.tick_seconds / cheapest).ln_1p().max(0.0);
+    let within = |ratio: Centre, level: f64| {
+        let reach = ratio.reach(level).max(tick);
+        Interval { value: ratio.value, low: ratio.value - reach, high: ratio.value + reach }
+    };
+
+    let columns = |place: usize| rows.each_ref().map(|rows| column(rows, place));
+    let pulls_by_block: Vec<Vec<f64>> = (0..ranges.len()).map(|place| joint_pulls(&columns(place))).collect();
+    let pulls_by_trial: Vec<Vec<f64>> =
+        (0..trials.0 + trials.1).map(|trial| column(&pulls_by_block, trial)).collect();
+    let level_of_block = level_of_each(&pulls_by_trial, alpha, settings.seed);
+    let block = |(place, &(n_low, n_high)): (usize, &(u64, u64))| {
+        Some((n_low, n_high, exp(within(difference(&columns(place), drift)?, level_of_block))))
+    };
+    let blocks = ranges.iter().enumerate().filter_map(block).collect();
+
+    let margin = settings.log_margin();
+    let interval = within(ratio, alpha);
+    let few = trials.0.min(trials.1) < FEWEST as usize;
+    let answer = if few { Answer::Unresolved } else { answer(interval, margin) };
+    let more_helps = answer == Answer::Unresolved && tick <= margin;
+    Some(Comparison {
+        answer,
+        ratio: exp(interval),
+        n_low: ranges.first()?.0,
+        n_high: ranges.last()?.1,
+        trials,
+        trials_needed: if more_helps { trials_needed(ratio, trials, alpha, margin) } else { None },
+        blocks,
+    })
+}
+
+/// Logarithm of second over first. Drift raises the squared error of a side and leaves it so many
+/// fewer independent trials; degrees of freedom after Welch (Biometrika 34, 1947).
+fn difference([first, second]: &[Vec<f64>; 2], drift: [f64; 2]) -> Option<Centre> {
+    let (first, second) = (Centre::of(first)?, Centre::of(second)?);
+    let squared = |side: Centre, drift: f64| side.error.powi(2) * drift;
+    let freedom = |side: Centre, drift: f64| ((side.freedom + 1.0) / drift - 1.0).max(1.0);
+    let (a, b) = (squared(first, drift[0]), squared(second, drift[1]));
+    Some(Centre {
+        value: second.value - first.value,
+        error: (a + b).sqrt(),
+        freedom: (a + b).powi(2)
+            / (a.powi(2) / freedom(first, drift[0]) + b.powi(2) / freedom(second, drift[1])),
+    })
+}
+
+/// How far each trial, of the first and then of the second, moves the difference of one block.
+fn joint_pulls(sides: &[Vec<f64>; 2]) -> Vec<f64> {
+    let side =
+        |side: &Vec<f64>| -> Vec<f64> { pulls(side).iter().map(|pull| pull / side.len() as f64).collect() };
+    sides.iter().flat_map(side).collect()
+}
+
+/// Trials a side after which the interval may lie within the margin, or beyond it where the estimate does.
+fn trials_needed(ratio: Centre, trials: (usize, usize), alpha: f64, margin: f64) -> Option<u32> {
+    let now = 2.0 / (1.0 / trials.0 as f64 + 1.0 / trials.1 as f64);
+    let room = (margin - ratio.value.abs()).abs();
+    let most = trials.0.max(trials.1) as u32;
+    first_that((most + 1).max(FEWEST)..=MOST, |trials| {
+        ratio.reach_with(f64::from(*trials) / now, alpha) <= room
+    })
+}
+
+fn answer(ratio: Interval, margin: f64) -> Answer {
+    if ratio.high < -margin {
+        Answer::Faster
+    } else if ratio.low > margin {
+        Answer::Slower
+    } else if ratio.low < -margin || ratio.high > margin {
+        Answer::Unresolved
+    } else if ratio.low > 0.0 || ratio.high < 0.0 {
+        Answer::DifferentButSmall
+    } else {
+        Answer::Equivalent
+    }
 }

@@ -5,7 +5,16 @@
 
 #![forbid(unsafe_code)]
 
+mod block;
+mod centre;
 mod compare;
+mod drift;
+mod family;
+mod flat;
+mod growth;
+mod median;
+mod range;
+mod sweep;
 mod verdict;
 
 pub use compare::{Answer, Comparison, compare};

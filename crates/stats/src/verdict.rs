@@ -1,5 +1,11 @@
 //! What may be said of one series.
 
+use crate::block::{Grid, column, measure, present_mean};
+use crate::centre::Centre;
+use crate::flat::{FEWEST, Flatness};
+use crate::growth::{marginal_cost, top_decade_slope};
+use crate::median::{median, median_interval};
+use crate::range::Common;
 use crate::{Interval, Sweep};
 
 /// What the reader decides beforehand; always printed beside a verdict.
@@ -22,11 +28,11 @@ pub struct Settings {
 pub enum Class {
     /// Stays within the bound, and the bound is within the margin.
     Flat,
-    /// Grows for certain, and for certain less than the margin matters.
+    /// Grows for certain, by an estimate below the margin; `Verdict::bound` says how much it may be.
     SmallGrowth,
-    /// Grows for certain, by more than the margin.
+    /// Grows for certain, by an estimate beyond the margin.
     Growing,
-    /// Falls for certain, by more than the margin.
+    /// Falls for certain, by an estimate beyond the margin, and ends below where it began.
     Decreasing,
     /// The data carry none of the above.
     Inconclusive,
@@ -58,9 +64,9 @@ pub struct Verdict {
     pub trials: usize,
     /// Simultaneous upper bound of the change against the reference, as a share: "flat within x".
     pub bound: f64,
-    /// Simultaneous lower bound of the largest change; at most 0 when none is certain.
+    /// Simultaneous lower bound of the largest change, up or down; at most 0 when none is certain.
     pub certain: f64,
-    /// Largest estimated change.
+    /// Estimate of the largest change, as a share; negative where the cost falls.
     pub peak: f64,
     /// Trials after which the verdict may be definite, when more would help.
     pub trials_needed: Option<u32>,
@@ -106,7 +112,135 @@ pub enum Warning {
     },
 }
 
+/// Two trials or three can show no more than this factor, and only if every one of them does.
+const GROSS: f64 = 2.0;
+/// Fewer trials do not show their own spread well.
+const FEW: usize = 10;
+/// A median of fewer ticks says more of the clock than of the operation.
+const TICKS: f64 = 10.0;
+
 /// Judges one series; `None` when there is not a single value to judge.
-pub fn judge(_trials: &[Sweep<'_>], _settings: &Settings) -> Option<Verdict> {
-    None
+///
+/// Judged is the range that most trials cover, from n = 10 on, in blocks of n; each trial is compared
+/// with its own first blocks. With fewer than four trials the word is [`Class::Inconclusive`], unless
+/// every one of at least two more than doubles (or halves) in the same two neighbouring blocks.
+pub fn judge(trials: &[Sweep<'_>], settings: &Settings) -> Option<Verdict> {
+    let alpha = settings.error_rate();
+    let common = Common::of(trials)?;
+    let (Grid { ranges, reference }, [rows]) = measure(&common.sizes, [&common.trials])?;
+    let flatness = Flatness::of(&rows, reference, alpha, settings.seed);
+    let levels: Vec<f64> = rows.iter().map(|row| present_mean(&row[..reference])).collect();
+    let middles: Vec<f64> = ranges.iter().map(|(low, high)| (*low as f64).midpoint(*high as f64)).collect();
+    let (marginal_cost, doubling_size) = marginal_cost(&flatness.changes, &levels, &middles, alpha);
+
+    let block = |(place, &(n_low, n_high)): (usize, &(u64, u64))| Block {
+        n_low,
+        n_high,
+        cost: level(&column(&rows, place), alpha),
+        relative: exp(flatness.blocks[place].interval(flatness.level)),
+    };
+    let blocks: Vec<Block> = ranges.iter().enumerate().map(block).collect();
+    let (first, last) = (blocks.first()?, blocks.last()?);
+    let growth = exp(flatness.blocks[blocks.len() - 1].interval(alpha));
+
+    let cheapest = blocks.iter().map(|block| block.cost.value).fold(f64::INFINITY, f64::min);
+    let blurred = cheapest < TICKS * settings.tick_seconds;
+    // Medians sit on ticks of the clock: no bound is finer than one.
+    let tick = (settings.tick_seconds / cheapest).ln_1p().max(0.0);
+    let bound = flatness.bound.max(tick);
+    let margin = settings.log_margin();
+    let class =
+        if blurred { Class::Inconclusive } else { class(&flatness, bound, growth, margin, reference) };
+    let more_helps = !blurred && class == Class::Inconclusive && tick <= margin;
+
+    Some(Verdict {
+        class,
+        n_low: first.n_low,
+        n_high: last.n_high,
+        trials: rows.len(),
+        bound: bound.exp_m1(),
+        certain: flatness.rise.max(flatness.fall).exp_m1(),
+        peak: flatness.peak.exp_m1(),
+        trials_needed: if more_helps { flatness.trials_needed(margin) } else { None },
+        growth,
+        marginal_cost,
+        doubling_size,
+        top_decade_slope: top_decade_slope(&flatness.changes, &middles, alpha),
+        cost_low: level(&levels, alpha),
+        cost_high: last.cost,
+        warnings: warnings(&common, rows.len(), (first.n_low, last.n_high), blurred),
+        blocks,
+    })
+}
+
+impl Settings {
+    /// α of one look; an impossible α counts as 5 %.
+    pub(crate) fn error_rate(&self) -> f64 {
+        let alpha = if self.alpha > 0.0 && self.alpha < 1.0 { self.alpha } else { 0.05 };
+        alpha / f64::from(self.looks.max(1))
+    }
+
+    /// δ as a natural logarithm: the same factor up and down.
+    pub(crate) fn log_margin(&self) -> f64 {
+        self.margin.max(0.0).ln_1p()
+    }
+}
+
+fn class(flatness: &Flatness, bound: f64, growth: Interval, margin: f64, reference: usize) -> Class {
+    if flatness.changes.len() < FEWEST as usize {
+        return gross(&flatness.changes, reference);
+    }
+    if bound <= margin {
+        Class::Flat
+    } else if flatness.rise > 0.0 && flatness.rise >= flatness.fall {
+        if flatness.peak >= margin { Class::Growing } else { Class::SmallGrowth }
+    } else if flatness.fall > 0.0 && flatness.peak <= -margin && growth.high < 1.0 {
+        Class::Decreasing
+    } else {
+        Class::Inconclusive
+    }
+}
+
+/// What is plain without an interval.
+fn gross(changes: &[Vec<f64>], reference: usize) -> Class {
+    let blocks = changes.first().map_or(0, Vec::len);
+    let everywhere = |beyond: fn(f64) -> bool| {
+        let all_beyond = |place: usize| changes.iter().all(|row| beyond(row[place]));
+        changes.len() > 1 && (reference + 1..blocks).any(|place| all_beyond(place - 1) && all_beyond(place))
+    };
+    if everywhere(|change| change > GROSS.ln()) {
+        Class::Growing
+    } else if everywhere(|change| change < -GROSS.ln()) {
+        Class::Decreasing
+    } else {
+        Class::Inconclusive
+    }
+}
+
+/// The cost of a typical trial, from logarithms. The interval is exact; where the trials are too few
+/// for that it is Student's on the logarithms.
+fn level(logs: &[f64], alpha: f64) -> Interval {
+    let mut sorted: Vec<f64> = logs.iter().copied().filter(|log| log.is_finite()).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    exp(median_interval(&sorted, alpha).unwrap_or_else(|| {
+        let value = median(&mut sorted).unwrap_or(0.0);
+        let reach = Centre::of(&sorted).map_or(f64::INFINITY, |centre| centre.reach(alpha));
+        Interval { value, low: value - reach, high: value + reach }
+    }))
+}
+
+pub(crate) fn exp(logs: Interval) -> Interval {
+    Interval { value: logs.value.exp(), low: logs.low.exp(), high: logs.high.exp() }
+}
+
+fn warnings(common: &Common<'_>, trials: usize, (n_low, n_high): (u64, u64), blurred: bool) -> Vec<Warning> {
+    let narrow = (n_high as f64) < 100.0 * n_low.max(1) as f64;
+    let all = [
+        (trials < FEW).then_some(Warning::FewTrials { trials }),
+        narrow.then_some(Warning::NarrowRange),
+        blurred.then_some(Warning::BelowResolution),
+        (common.no_cost > 0).then_some(Warning::LeftOut { values: common.no_cost }),
+        common.unequal.then_some(Warning::UnequalRange { trials_left_out: common.left_out }),
+    ];
+    all.into_iter().flatten().collect()
 }

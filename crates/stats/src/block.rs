@@ -1,0 +1,148 @@
+//! Ranges of n that count as one value per trial: the median of the range.
+//!
+//! Medians, because a mean follows single spikes. Blocks are log-spaced, about thirteen a decade, and
+//! narrow once more towards the largest n: a wide last block would dilute growth that shows only at
+//! the end, and a line of +10 % would pass for +8 %.
+
+use crate::Sweep;
+use crate::centre::mean;
+use crate::median::median;
+use crate::range::{Sizes, is_cost};
+
+/// Measurements that a block of a long sweep holds at least, so that its median is not one spike.
+const LEAST: u64 = 25;
+/// A short sweep spends this share of its sizes on a block.
+const SHARE: u64 = 40;
+/// The reference is the first blocks that hold this many times the least: n = 10…109 of a long sweep.
+const REFERENCE: u64 = 4;
+/// The last block is a hundredth of the largest n, the one before twice as wide, and so on…
+const LAST: u64 = 100;
+/// …until a block is a sixth of its largest n, ±9 %.
+const WIDEST: u64 = 6;
+
+/// Where the blocks lie.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Grid {
+    /// Smallest and largest n of each block, rising.
+    pub(crate) ranges: Vec<(u64, u64)>,
+    /// How many of the first blocks are the reference.
+    pub(crate) reference: usize,
+}
+
+impl Grid {
+    pub(crate) fn of(sizes: &Sizes) -> Grid {
+        let least = (sizes.count / SHARE).clamp(1, LEAST);
+        let mut width = sizes.end() / LAST / sizes.step;
+        let (mut ranges, mut counts) = (Vec::new(), Vec::new());
+        // From the largest n down, in places of `sizes`.
+        let mut top = sizes.count;
+        while top > 0 {
+            width = width.max(least);
+            // A remainder that is too small for a block of its own joins the first block.
+            let bottom = if top < width + least { 0 } else { top - width };
+            ranges.push((sizes.n(bottom), sizes.n(top - 1)));
+            counts.push(top - bottom);
+            top = bottom;
+            width = (2 * width).min(sizes.n(top.saturating_sub(1)) / WIDEST / sizes.step);
+        }
+        ranges.reverse();
+        counts.reverse();
+        let mut held = 0;
+        let enough = counts.iter().position(|count| {
+            held += count;
+            held >= REFERENCE * least
+        });
+        // Something must be left to compare with it.
+        let most = ranges.len().saturating_sub(1).max(1);
+        Grid { reference: enough.map_or(most, |place| place + 1).min(most), ranges }
+    }
+}
+
+/// Natural logarithms of medians: a row per trial, a column per block, NaN where nothing was measured.
+pub(crate) type Rows = Vec<Vec<f64>>;
+
+/// Measures each of several series in the same blocks. Blocks in which a whole series is without
+/// values are dropped; `None` when that leaves none.
+pub(crate) fn measure<const SERIES: usize>(
+    sizes: &Sizes,
+    series: [&[Sweep<'_>]; SERIES],
+) -> Option<(Grid, [Rows; SERIES])> {
+    let Grid { ranges, reference } = Grid::of(sizes);
+    let mut rows = series.map(|trials| log_medians(trials, &ranges));
+    let measured = |block: &usize| rows.iter().all(|rows| rows.iter().any(|row| row[*block].is_finite()));
+    let kept: Vec<usize> = (0..ranges.len()).filter(measured).collect();
+    for row in rows.iter_mut().flatten() {
+        *row = kept.iter().map(|block| row[*block]).collect();
+    }
+    let ranges: Vec<(u64, u64)> = kept.iter().map(|block| ranges[*block]).collect();
+    let reference = kept.iter().filter(|block| **block < reference).count().max(1);
+    (!ranges.is_empty()).then_some((Grid { ranges, reference }, rows))
+}
+
+fn log_medians(trials: &[Sweep<'_>], ranges: &[(u64, u64)]) -> Rows {
+    let mut costs = Vec::new();
+    let mut log_median = |trial: &Sweep<'_>, (low, high): (u64, u64)| {
+        costs.clear();
+        costs.extend(trial.within(low, high).iter().copied().filter(|value| is_cost(*value)));
+        median(&mut costs).map_or(f64::NAN, f64::ln)
+    };
+    trials.iter().map(|trial| ranges.iter().map(|range| log_median(trial, *range)).collect()).collect()
+}
+
+/// The values of one block, a trial each.
+pub(crate) fn column(rows: &[Vec<f64>], block: usize) -> Vec<f64> {
+    rows.iter().map(|row| row[block]).collect()
+}
+
+/// The mean of what is not missing; NaN when all is.
+pub(crate) fn present_mean(row: &[f64]) -> f64 {
+    let present: Vec<f64> = row.iter().copied().filter(|value| value.is_finite()).collect();
+    mean(&present)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid(start: u64, step: u64, count: u64) -> Grid {
+        Grid::of(&Sizes { start, step, count })
+    }
+
+    #[test]
+    fn blocks_cover_every_size_once() {
+        for (start, step, count) in [(10, 1, 9_991), (1, 1, 4), (50, 50, 200), (7, 3, 1), (0, 1, 41)] {
+            let sizes = Sizes { start, step, count };
+            let ranges = Grid::of(&sizes).ranges;
+            assert_eq!(ranges[0].0, start);
+            assert_eq!(ranges[ranges.len() - 1].1, sizes.end());
+            assert!(ranges.iter().all(|range| range.0 <= range.1));
+            assert!(ranges.windows(2).all(|pair| pair[0].1 + step == pair[1].0));
+        }
+    }
+
+    #[test]
+    fn a_long_sweep_has_narrow_blocks_and_a_hundred_sizes_of_reference() {
+        let Grid { ranges, reference } = grid(10, 1, 19_991);
+        assert_eq!(ranges[ranges.len() - 1], (19_801, 20_000));
+        assert!((100..=200).contains(&(ranges[reference - 1].1 - 10)));
+        assert!((30..=45).contains(&ranges.len()), "{} blocks", ranges.len());
+        for (low, high) in ranges.into_iter().filter(|range| range.0 > 1_000) {
+            assert!(high as f64 / low as f64 <= 1.21, "{low}…{high}");
+        }
+    }
+
+    #[test]
+    fn a_cliff_above_two_thirds_of_the_range_has_blocks_of_its_own() {
+        let beyond = grid(10, 1, 19_991).ranges.into_iter().filter(|range| range.0 >= 14_116);
+        assert!(beyond.count() >= 4);
+    }
+
+    #[test]
+    fn something_is_left_to_compare_with_the_reference() {
+        for count in 2..200 {
+            let Grid { ranges, reference } = grid(10, 1, count);
+            assert!(reference >= 1 && reference < ranges.len(), "{count} sizes");
+        }
+        assert_eq!(grid(3, 1, 1), Grid { ranges: vec![(3, 3)], reference: 1 });
+    }
+}

@@ -1,0 +1,144 @@
+//! The centre of one value per trial, with its standard error: what the intervals of this crate rest on.
+//!
+//! A 10 % trimmed mean with the winsorised variance (Tukey & McLaughlin, Sankhyā A 25, 1963; Yuen,
+//! Biometrika 61, 1974). On a shared machine a trial in twenty meets a noisy neighbour; a mean loses
+//! its precision to that trial, a median wastes a third of the others. Below ten trials nothing is
+//! trimmed and this is the mean with Student's t.
+
+use crate::Interval;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Share of the trials cut at either end.
+const TRIM: f64 = 0.10;
+
+/// An estimate, its standard error and the degrees of freedom of that error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Centre {
+    pub(crate) value: f64,
+    /// Infinite where a single value says nothing of the spread.
+    pub(crate) error: f64,
+    pub(crate) freedom: f64,
+}
+
+impl Centre {
+    /// The centre of `values`; those that are not finite are missing. `None` when all are.
+    pub(crate) fn of(values: &[f64]) -> Option<Centre> {
+        let Trimmed { least, most, kept } = Trimmed::of(values)?;
+        let value = mean(&kept);
+        let count = kept.len() as f64;
+        if kept.len() < 2 {
+            return Some(Centre { value, error: f64::INFINITY, freedom: 0.0 });
+        }
+        let clamped: Vec<f64> =
+            values.iter().filter(|value| value.is_finite()).map(|value| value.clamp(least, most)).collect();
+        let middle = mean(&clamped);
+        let squares: f64 = clamped.iter().map(|value| (value - middle).powi(2)).sum();
+        Some(Centre { value, error: (squares / (count * (count - 1.0))).sqrt(), freedom: count - 1.0 })
+    }
+
+    /// How far the interval of error rate `level` reaches to either side.
+    pub(crate) fn reach(&self, level: f64) -> f64 {
+        if self.error == 0.0 { 0.0 } else { self.error * critical(level, self.freedom) }
+    }
+
+    /// The interval of error rate `level`.
+    pub(crate) fn interval(&self, level: f64) -> Interval {
+        let reach = self.reach(level);
+        Interval { value: self.value, low: self.value - reach, high: self.value + reach }
+    }
+
+    /// The reach to expect of `times` as many trials.
+    pub(crate) fn reach_with(&self, times: f64, level: f64) -> f64 {
+        let freedom = (self.freedom + 1.0) * times - 1.0;
+        Centre { error: self.error / times.sqrt(), freedom, ..*self }.reach(level)
+    }
+}
+
+/// How far each value pulls the centre: its winsorised deviation, 0 where it is missing.
+pub(crate) fn pulls(values: &[f64]) -> Vec<f64> {
+    let Some(Trimmed { least, most, .. }) = Trimmed::of(values) else {
+        return vec![0.0; values.len()];
+    };
+    let clamped = |value: &f64| if value.is_finite() { value.clamp(least, most) } else { f64::NAN };
+    let clamped: Vec<f64> = values.iter().map(clamped).collect();
+    let present: Vec<f64> = clamped.iter().copied().filter(|value| value.is_finite()).collect();
+    let middle = mean(&present);
+    clamped.iter().map(|value| if value.is_finite() { value - middle } else { 0.0 }).collect()
+}
+
+struct Trimmed {
+    least: f64,
+    most: f64,
+    kept: Vec<f64>,
+}
+
+impl Trimmed {
+    fn of(values: &[f64]) -> Option<Trimmed> {
+        let mut kept: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+        kept.sort_unstable_by(f64::total_cmp);
+        let cut = (kept.len() as f64 * TRIM) as usize;
+        kept.truncate(kept.len() - cut);
+        kept.drain(..cut);
+        Some(Trimmed { least: *kept.first()?, most: *kept.last()?, kept })
+    }
+}
+
+/// Two-sided critical value of Student's t.
+pub(crate) fn critical(level: f64, freedom: f64) -> f64 {
+    match StudentsT::new(0.0, 1.0, freedom) {
+        Ok(student) => -student.inverse_cdf(level / 2.0),
+        Err(_) => f64::INFINITY,
+    }
+}
+
+/// Chance that Student's t lies further from 0 than `t`.
+pub(crate) fn tails(t: f64, freedom: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom).map_or(1.0, |student| 2.0 * student.cdf(-t.abs()))
+}
+
+/// NaN without values.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tables of Student's t.
+    #[test]
+    fn critical_values_agree_with_the_table() {
+        for (level, freedom, value) in [(0.05, 1.0, 12.706), (0.05, 9.0, 2.262), (0.01, 30.0, 2.750)] {
+            assert!((critical(level, freedom) - value).abs() < 5e-4);
+            assert!((tails(value, freedom) - level).abs() < 5e-5);
+        }
+    }
+
+    #[test]
+    fn few_values_give_the_mean_and_its_standard_error() {
+        let centre = Centre::of(&[1.0, 2.0, f64::NAN, 6.0]).expect("values");
+        assert_eq!((centre.value, centre.freedom), (3.0, 2.0));
+        assert!((centre.error - (7.0_f64 / 3.0).sqrt()).abs() < 1e-12);
+        assert_eq!(Centre::of(&[f64::NAN]), None);
+        assert_eq!(Centre::of(&[5.0]).expect("a value").reach(0.05), f64::INFINITY);
+    }
+
+    /// By hand: of 1…20 the trimmed mean keeps 3…18, and 1, 2, 19, 20 count as 3, 3, 18, 18.
+    #[test]
+    fn many_values_are_trimmed_and_winsorised() {
+        let mut values: Vec<f64> = (1..=20).map(f64::from).collect();
+        let centre = Centre::of(&values).expect("values");
+        let inner: f64 = (0..8).map(|place| (f64::from(place) + 0.5).powi(2)).sum();
+        let squares = 2.0 * (inner + 2.0 * 7.5_f64.powi(2));
+        assert_eq!((centre.value, centre.freedom), (10.5, 15.0));
+        assert!((centre.error - (squares / (16.0 * 15.0)).sqrt()).abs() < 1e-12);
+        values[19] = 1e9;
+        assert_eq!(Centre::of(&values).expect("values"), centre);
+    }
+
+    #[test]
+    fn pulls_add_up_to_nothing() {
+        let pulls = pulls(&[1.0, 2.0, f64::NAN, 6.0]);
+        assert_eq!(pulls, [-2.0, -1.0, 0.0, 3.0]);
+    }
+}

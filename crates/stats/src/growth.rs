@@ -1,0 +1,113 @@
+//! How much a cost grows, in units a reader thinks in.
+//!
+//! Each figure is computed for every trial and centred over the trials; its interval holds by itself.
+
+use crate::Interval;
+use crate::centre::Centre;
+use crate::median::weighted_median;
+
+/// Rounds of reweighting; the line moves by less than its error after two.
+const ROUNDS: usize = 4;
+
+/// Seconds per additional object, and the number of objects that add the reference cost once more.
+///
+/// `changes` holds, per trial, the log change of each block against the reference, `levels` the log
+/// cost of that reference, `middles` the middle n of each block.
+pub(crate) fn marginal_cost(
+    changes: &[Vec<f64>],
+    levels: &[f64],
+    middles: &[f64],
+    alpha: f64,
+) -> (Interval, Option<Interval>) {
+    let shares: Vec<f64> = changes.iter().map(|changes| line_slope(middles, changes)).collect();
+    let seconds: Vec<f64> = shares.iter().zip(levels).map(|(share, level)| share * level.exp()).collect();
+    let (share, seconds) = (interval(&shares, alpha), interval(&seconds, alpha));
+    let rises = share.low > 0.0 && seconds.low > 0.0;
+    let doubling = Interval { value: 1.0 / share.value, low: 1.0 / share.high, high: 1.0 / share.low };
+    (seconds, rises.then_some(doubling))
+}
+
+/// Slope of log cost on log n over the last decade.
+pub(crate) fn top_decade_slope(changes: &[Vec<f64>], middles: &[f64], alpha: f64) -> Interval {
+    let largest = middles.last().copied().unwrap_or(0.0);
+    let top = middles.iter().take_while(|n| **n < largest / 10.0).count();
+    let places: Vec<f64> = middles[top..].iter().map(|n| n.max(1.0).ln()).collect();
+    let slopes: Vec<f64> = changes.iter().map(|changes| pairwise_slope(&places, &changes[top..])).collect();
+    interval(&slopes, alpha)
+}
+
+/// Slope of a straight line through exp(`changes`), by gamma quasi-likelihood: the error of a cost is
+/// proportional to the cost, so weights are 1/f² with f the line itself (McCullagh & Nelder,
+/// Generalized Linear Models, 1989, ch. 8). Weights from the measured costs would pull the line down.
+fn line_slope(middles: &[f64], changes: &[f64]) -> f64 {
+    let points: Vec<(f64, f64)> = middles
+        .iter()
+        .zip(changes)
+        .filter(|(_, change)| change.is_finite())
+        .map(|(n, change)| (*n, change.exp()))
+        .collect();
+    let least = points.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
+    let most = points.iter().map(|point| point.1).fold(0.0, f64::max);
+    let mut fitted: Vec<f64> = points.iter().map(|point| point.1).collect();
+    let mut slope = f64::NAN;
+    for _ in 0..ROUNDS {
+        let weights: Vec<f64> = fitted.iter().map(|cost| cost.powi(-2)).collect();
+        let total: f64 = weights.iter().sum();
+        let weighted = |value: fn(&(f64, f64)) -> f64| -> f64 {
+            points.iter().zip(&weights).map(|(point, weight)| weight * value(point)).sum::<f64>() / total
+        };
+        let (n, cost) = (weighted(|point| point.0), weighted(|point| point.1));
+        let (mut products, mut squares) = (0.0, 0.0);
+        for (point, weight) in points.iter().zip(&weights) {
+            products += weight * (point.0 - n) * (point.1 - cost);
+            squares += weight * (point.0 - n).powi(2);
+        }
+        slope = products / squares;
+        // A line through a steep curve would leave the plane of positive costs.
+        fitted = points.iter().map(|point| (cost + slope * (point.0 - n)).clamp(least, most)).collect();
+    }
+    slope
+}
+
+/// The median slope of all pairs (Theil 1950; Sen, JASA 63, 1968), each weighted by its distance
+/// (Sievers, JASA 73, 1978), for blocks lie closer together towards the largest n.
+fn pairwise_slope(places: &[f64], changes: &[f64]) -> f64 {
+    let mut slopes = Vec::with_capacity(places.len() * places.len() / 2);
+    for right in 0..places.len() {
+        for left in 0..right {
+            let distance = places[right] - places[left];
+            let rise = changes[right] - changes[left];
+            if distance > 0.0 && rise.is_finite() {
+                slopes.push((rise / distance, distance));
+            }
+        }
+    }
+    weighted_median(&mut slopes).unwrap_or(f64::NAN)
+}
+
+fn interval(values: &[f64], alpha: f64) -> Interval {
+    let unknown = Interval { value: 0.0, low: f64::NEG_INFINITY, high: f64::INFINITY };
+    Centre::of(values).map_or(unknown, |centre| centre.interval(alpha))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_its_slope() {
+        let middles = [10.0, 100.0, 500.0, 1_000.0];
+        let changes: Vec<f64> = middles.iter().map(|n| f64::ln(1.0 + 0.002 * n)).collect();
+        assert!((line_slope(&middles, &changes) - 0.002).abs() < 1e-12);
+        assert!(line_slope(&middles[..1], &changes[..1]).is_nan());
+    }
+
+    #[test]
+    fn a_power_has_its_exponent_whatever_one_block_does() {
+        let places: Vec<f64> = (0..12).map(|place| 4.0 + f64::from(place) * 0.2).collect();
+        let mut changes: Vec<f64> = places.iter().map(|place| 0.5 * place).collect();
+        changes[6] += 3.0;
+        assert!((pairwise_slope(&places, &changes) - 0.5).abs() < 1e-9);
+        assert!(pairwise_slope(&places[..1], &changes[..1]).is_nan());
+    }
+}

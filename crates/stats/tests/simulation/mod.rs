@@ -1,0 +1,77 @@
+//! Sweeps of which the truth is known.
+
+use fastrand::Rng;
+use stats::{Settings, Sweep};
+
+/// Noise as it was measured on a shared virtual machine; shares are standard deviations of the logarithm.
+#[derive(Clone, Copy)]
+pub struct Noise {
+    /// The level of a whole trial.
+    pub level: f64,
+    /// Drift inside a trial: an autoregression over `DRIFT` neighbouring operations.
+    pub drift: f64,
+    /// One operation against the next.
+    pub operation: f64,
+    /// Operations that take ten times as long: interrupts.
+    pub spikes: f64,
+    /// Trials half of which take half as long again: a neighbour came.
+    pub neighbours: f64,
+}
+
+/// Contrasts of block medians then spread by about 4 %.
+pub const QUIET: Noise = Noise { level: 0.2, drift: 0.03, operation: 0.1, spikes: 0.01, neighbours: 0.0 };
+/// Contrasts of block medians then spread by about 8 %.
+pub const NOISY: Noise = Noise { level: 0.2, drift: 0.065, operation: 0.15, spikes: 0.02, neighbours: 0.025 };
+
+/// How many operations a drift lasts.
+const DRIFT: usize = 50;
+const BASE_SECONDS: f64 = 1e-6;
+
+/// `trials` sweeps over n = 1…`sizes` that cost `truth(n)` microseconds.
+pub fn sweeps(
+    rng: &mut Rng,
+    trials: usize,
+    sizes: usize,
+    noise: Noise,
+    truth: impl Fn(f64) -> f64,
+) -> Vec<Vec<f64>> {
+    (0..trials)
+        .map(|_| {
+            let level = noise.level * normal(rng);
+            sweep(rng, sizes, level, noise, &truth)
+        })
+        .collect()
+}
+
+/// One sweep whose level is given.
+pub fn sweep(rng: &mut Rng, sizes: usize, level: f64, noise: Noise, truth: impl Fn(f64) -> f64) -> Vec<f64> {
+    let keep = (-1.0 / DRIFT as f64).exp();
+    let mut drift = normal(rng);
+    let neighbour = (rng.f64() < noise.neighbours).then(|| rng.usize(..sizes));
+    (1..=sizes)
+        .map(|n| {
+            drift = keep * drift + (1.0 - keep * keep).sqrt() * normal(rng);
+            let mut log = level + noise.drift * drift + noise.operation * normal(rng);
+            if rng.f64() < noise.spikes {
+                log += 10f64.ln();
+            }
+            if neighbour.is_some_and(|from| (from..from + sizes / 2).contains(&n)) {
+                log += 1.5f64.ln();
+            }
+            BASE_SECONDS * truth(n as f64) * log.exp()
+        })
+        .collect()
+}
+
+/// Box & Muller, Annals of Mathematical Statistics 29, 1958.
+pub fn normal(rng: &mut Rng) -> f64 {
+    (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.f64()).cos()
+}
+
+pub fn up(values: &[Vec<f64>]) -> Vec<Sweep<'_>> {
+    values.iter().map(|values| Sweep { n_first: 1, n_step: 1, values }).collect()
+}
+
+pub fn settings(seed: u64) -> Settings {
+    Settings { margin: 0.10, alpha: 0.05, looks: 1, tick_seconds: 1e-9, seed }
+}
