@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod export;
 mod findings;
 pub mod json;
 pub mod sentences;

@@ -1,0 +1,73 @@
+//! Every value of a run in one long table, for other programs.
+//!
+//! One row per value, with the columns
+//!
+//! | column | |
+//! |---|---|
+//! | `system`, `workload`, `variant`, `series` | names as recorded; `variant` may be empty |
+//! | `direction` | `up` or `down` |
+//! | `trial` | counts from 1 |
+//! | `n` | objects alive when the value was taken |
+//! | `seconds` | per operation |
+//!
+//! Rows are ordered by system, workload, variant, series, direction, trial, and then as measured. Sums
+//! that a workload declares are there as series of their own. Series that must not be judged
+//! ([`Recording::excluded`]) are not: a number whose check failed is not a number.
+
+mod csv;
+mod json;
+mod parquet;
+
+use std::fmt;
+use std::io::{Result, Write};
+use std::str::FromStr;
+
+use record::Recording;
+
+/// The form of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A header and one line per value, quoted as in RFC 4180; lines end in a line feed.
+    Csv,
+    /// One array with one object, on one line, per trial of a series; in it `n` and `seconds` are arrays
+    /// of equal length.
+    Json,
+    /// Typed columns in row groups, packed with zstd.
+    Parquet,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Format; 3] = [Format::Csv, Format::Json, Format::Parquet];
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Format::Csv => "csv",
+            Format::Json => "json",
+            Format::Parquet => "parquet",
+        })
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(name: &str) -> std::result::Result<Self, String> {
+        let known = Format::ALL.into_iter().find(|format| format.to_string() == name);
+        known.ok_or_else(|| format!("no export is called {name:?}; there are csv, json and parquet"))
+    }
+}
+
+/// Writes all values of `recording` that may be judged. `out` should be buffered.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(format: Format, recording: &Recording, out: &mut dyn Write) -> Result<()> {
+    match format {
+        Format::Csv => csv::write(recording, out),
+        Format::Json => json::write(recording, out),
+        Format::Parquet => parquet::write(recording, out),
+    }
+}

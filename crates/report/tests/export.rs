@@ -1,0 +1,128 @@
+//! The exports hold every value that may be judged, and nothing else.
+#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
+
+use std::fs::File;
+use std::io;
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::RowAccessor;
+use record::*;
+use report::export::{self, Format};
+
+/// Trial 2 failed and must not appear; the name of the variant needs quoting.
+fn recording(values: &[f64]) -> Recording {
+    let run = r#"{"type":"run","schema":1,"tool":{"name":"osdyno","version":"0","build":""},"started_at":"",
+        "command":[],"preset":"quick","seed":1,"budget_seconds":null,"looks":[],"pinned":false}"#;
+    let mut lines = vec![parse_line(run).unwrap()];
+    for (number, outcome) in [(1, r#"{"ended":"complete"}"#), (2, r#"{"ended":"failed","reason":"no"}"#)] {
+        let trial = format!(
+            r#"{{"type":"trial","system":"local","workload":"bind","version":1,"variant":"a,\"b\"","trial":{number},
+            "n":2,"cpu":null,"seed":1,"allowance_seconds":null,"timeout_seconds":1,"scratch":"",
+            "elapsed_seconds":1,"clock":null,"outcome":{outcome}}}"#
+        );
+        lines.push(parse_line(&trial).unwrap());
+        for (name, direction, n_first, n_step) in
+            [("bind", Direction::Up, 10, 10), ("close", Direction::Down, 20, -10)]
+        {
+            lines.push(Line::Series(Series {
+                system: "local".into(),
+                workload: "bind".into(),
+                variant: "a,\"b\"".into(),
+                trial: number,
+                name: name.into(),
+                direction,
+                n_first,
+                n_step,
+                batch: 1,
+                values: values.to_vec(),
+            }));
+        }
+    }
+    Recording::new(lines).unwrap()
+}
+
+fn parquet(recording: &Recording) -> SerializedFileReader<File> {
+    let mut file = tempfile::tempfile().unwrap();
+    export::write(Format::Parquet, recording, &mut file).unwrap();
+    SerializedFileReader::new(file).unwrap()
+}
+
+fn text(format: Format, recording: &Recording) -> String {
+    let mut out = Vec::new();
+    export::write(format, recording, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn csv_has_a_row_per_value() {
+    insta::assert_snapshot!(text(Format::Csv, &recording(&[8.41e-7, 0.5])), @r#"
+    system,workload,variant,series,direction,trial,n,seconds
+    local,bind,"a,""b""",bind,up,1,10,8.41e-7
+    local,bind,"a,""b""",bind,up,1,20,0.5
+    local,bind,"a,""b""",close,down,1,20,8.41e-7
+    local,bind,"a,""b""",close,down,1,10,0.5
+    "#);
+}
+
+#[test]
+fn json_has_an_object_per_trial() {
+    insta::assert_snapshot!(text(Format::Json, &recording(&[8.41e-7, 0.5])), @r#"
+    [
+    {"system":"local","workload":"bind","variant":"a,\"b\"","series":"bind","direction":"up","trial":1,"n":[10,20],"seconds":[8.41e-7,0.5]},
+    {"system":"local","workload":"bind","variant":"a,\"b\"","series":"close","direction":"down","trial":1,"n":[20,10],"seconds":[8.41e-7,0.5]}
+    ]
+    "#);
+    assert_eq!(text(Format::Json, &Recording::new([recording(&[]).run].map(Line::Run)).unwrap()), "[]\n");
+}
+
+#[test]
+fn parquet_reads_back_over_many_row_groups() {
+    let values: Vec<f64> = (0..150_000).map(|i| f64::from(i) * 1e-9).collect();
+    let reader = parquet(&recording(&values));
+    assert_eq!(reader.metadata().num_row_groups(), 3);
+    let rows: Vec<_> = reader.get_row_iter(None).unwrap().collect::<Result<_, _>>().unwrap();
+    assert_eq!(rows.len(), 300_000);
+    for (i, row) in rows.iter().enumerate() {
+        let (name, direction, n) = match i < 150_000 {
+            true => ("bind", "up", 10 + 10 * i as i64),
+            false => ("close", "down", (20 - 10 * (i - 150_000) as i64).max(0)),
+        };
+        let texts = [0, 1, 2, 3, 4].map(|column| row.get_string(column).unwrap().as_str());
+        assert_eq!(texts, ["local", "bind", "a,\"b\"", name, direction]);
+        assert_eq!((row.get_long(5).unwrap(), row.get_long(6).unwrap()), (1, n));
+        assert_eq!(row.get_double(7).unwrap(), values[i % 150_000]);
+    }
+}
+
+#[test]
+fn a_run_without_values_is_a_table_without_rows() {
+    let empty = recording(&[]);
+    assert_eq!(text(Format::Csv, &empty).lines().count(), 1);
+    assert_eq!(parquet(&empty).metadata().file_metadata().num_rows(), 0);
+}
+
+#[test]
+fn a_full_disk_is_an_error_in_every_format() {
+    struct Full;
+    impl io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    for format in Format::ALL {
+        let error = export::write(format, &recording(&[1.0]), &mut Full).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{format}");
+    }
+}
+
+#[test]
+fn formats_have_names() {
+    for format in Format::ALL {
+        assert_eq!(format.to_string().parse(), Ok(format));
+    }
+    let refusal = "xml".parse::<Format>().unwrap_err();
+    assert_eq!(refusal, "no export is called \"xml\"; there are csv, json and parquet");
+}
