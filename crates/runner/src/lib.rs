@@ -1,1 +1,25 @@
-//! placeholder
+//! From a wish to a record: plan, then systems × workloads × trials, each trial a process of its own.
+//!
+//! [`Plan::make`] decides what to measure and how far, [`run`] measures it and writes the record as it goes.
+//!
+//! May import: curve, record, stats, sys. Must never: draw, print, or judge beyond "are more trials needed".
+
+mod ceiling;
+mod error;
+mod launch;
+mod plan;
+mod preset;
+mod programs;
+mod run;
+mod schedule;
+mod scratch;
+mod select;
+
+pub use error::Error;
+pub use plan::{Item, Plan, Wish};
+pub use preset::{PRESETS, Preset};
+pub use run::{Event, Ran, run};
+pub use select::{nearest, select};
+
+/// Compiler, target and profile of this build.
+pub const BUILD: &str = env!("OSDYNO_BUILD");

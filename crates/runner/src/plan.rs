@@ -1,0 +1,147 @@
+//! What to measure, how far and how often, decided before anything is measured.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use curve::{Curve, Variant};
+
+use crate::ceiling;
+use crate::preset::{Preset, Reach, Trials};
+use crate::{Error, select};
+
+/// What the user asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Wish {
+    /// Names and globs; none means all.
+    pub workloads: Vec<String>,
+    /// Name of a preset.
+    pub preset: Option<String>,
+    /// n instead of the preset's.
+    pub n: Option<u64>,
+    /// A fixed number of trials instead of the preset's way.
+    pub trials: Option<u32>,
+    /// Time that all trials together may take, instead of the preset's.
+    pub budget: Option<Duration>,
+    /// A trial that takes longer is killed.
+    pub timeout: Option<Duration>,
+    /// Leave the choice of processors to the system.
+    pub unpinned: bool,
+    /// Seed of every random choice.
+    pub seed: Option<u64>,
+    /// Folder for the workloads' files.
+    pub scratch: Option<PathBuf>,
+}
+
+/// What will be measured.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Name of the preset.
+    pub preset: &'static str,
+    /// What is measured.
+    pub items: Vec<Item>,
+    /// How many trials each item gets.
+    pub trials: Trials,
+    /// Time that all trials together may take.
+    pub budget: Option<Duration>,
+    /// Time that the way up of an item's first trial may take.
+    pub allowance: Option<Duration>,
+    /// A trial that takes longer is killed.
+    pub timeout: Duration,
+    /// The processor of all trials; `None` leaves it to the system.
+    pub cpu: Option<u32>,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Where the scratch folder is made.
+    pub scratch: PathBuf,
+    /// What the user should know before it begins, each a whole sentence.
+    pub notes: Vec<String>,
+}
+
+/// One workload in one variant.
+#[derive(Clone, Copy, Debug)]
+pub struct Item {
+    /// The workload.
+    pub curve: &'static Curve,
+    /// The variant.
+    pub variant: Variant,
+    /// How far n goes.
+    pub n: u64,
+}
+
+impl Item {
+    /// `bind/v6`, or `fork`.
+    pub fn name(&self) -> String {
+        match self.variant.name {
+            "" => self.curve.name.to_owned(),
+            variant => format!("{}/{variant}", self.curve.name),
+        }
+    }
+}
+
+/// Time after which a trial is taken for hung, where the user says nothing.
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+impl Plan {
+    /// Makes a plan for this machine.
+    ///
+    /// # Errors
+    /// [`Error::UnknownWorkload`] and [`Error::UnknownPreset`].
+    pub fn make(wish: &Wish) -> Result<Plan, Error> {
+        let preset = Preset::named(wish.preset.as_deref().unwrap_or(Preset::DEFAULT))?;
+        let selected = select(&wish.workloads)?;
+        // Limits are those of the processes to come, which inherit ours.
+        let _ = sys::limit::raise_soft_to_hard();
+        let mut notes = Vec::new();
+        let mut items = Vec::with_capacity(selected.len());
+        for (curve, variant) in selected {
+            let n = reach(curve, &preset, wish.n, &mut notes);
+            items.push(Item { curve, variant, n });
+        }
+        let cpu = if wish.unpinned { None } else { pinned_cpu(&mut notes) };
+        Ok(Plan {
+            preset: preset.name,
+            items,
+            trials: wish.trials.map_or(preset.trials, Trials::Fixed),
+            budget: wish.budget.or(preset.budget),
+            allowance: preset.allowance,
+            timeout: wish.timeout.unwrap_or(TIMEOUT),
+            cpu,
+            seed: wish.seed.unwrap_or_else(|| fastrand::u64(..)),
+            scratch: wish.scratch.clone().unwrap_or_else(std::env::temp_dir),
+            notes,
+        })
+    }
+}
+
+/// How far n goes for this curve; a limit of the machine is noted once per curve.
+fn reach(curve: &Curve, preset: &Preset, wished: Option<u64>, notes: &mut Vec<String>) -> u64 {
+    let ceiling = ceiling::of(&curve.needs);
+    // Where nothing limits n, there is nothing to find at its limit either.
+    let unlimited = 20_000;
+    let wanted = match (wished, preset.reach) {
+        (Some(n), _) | (None, Reach::To(n)) => n,
+        (None, Reach::Classic) => curve.classic_n,
+        (None, Reach::Limit) => ceiling.as_ref().map_or(unlimited, |ceiling| ceiling.n),
+    };
+    match ceiling {
+        Some(ceiling) if ceiling.n < wanted => {
+            let note =
+                format!("{}: n goes to {} instead of {wanted}: {}", curve.name, ceiling.n, ceiling.reason);
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+            ceiling.n
+        }
+        _ => wanted,
+    }
+}
+
+fn pinned_cpu(notes: &mut Vec<String>) -> Option<u32> {
+    match sys::cpu::preferred() {
+        Ok(cpus) => cpus.first().copied(),
+        Err(reason) => {
+            notes.push(format!("trials are not pinned: {reason}"));
+            None
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Presets: how far, how often, and for how long.
+
+use std::time::Duration;
+
+use crate::Error;
+
+/// How far, how often, and for how long.
+#[derive(Clone, Debug)]
+pub struct Preset {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// How far n goes.
+    pub reach: Reach,
+    /// How many trials each workload gets.
+    pub trials: Trials,
+    /// Time that all trials together may take.
+    pub budget: Option<Duration>,
+    /// Time that the way up of one trial may take; the first trial of a workload finds the n that fits,
+    /// and all others go as far.
+    pub allowance: Option<Duration>,
+}
+
+/// How far n goes.
+#[derive(Clone, Copy, Debug)]
+pub enum Reach {
+    /// To this n, or to the machine's limit where that is nearer.
+    To(u64),
+    /// To the machine's limit.
+    Limit,
+    /// To the n of the experiments of 2003.
+    Classic,
+}
+
+/// How many trials each workload gets.
+#[derive(Clone, Copy, Debug)]
+pub enum Trials {
+    /// As many as it takes; whether to go on is looked at only at these counts, because each look costs
+    /// confidence.
+    Looks(&'static [u32]),
+    /// This many.
+    Fixed(u32),
+}
+
+/// The counts of trials after which the verdicts are looked at.
+const LOOKS: &[u32] = &[10, 20, 40, 80, 160];
+
+/// All presets, the default second.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "quick",
+        summary: "n to 2 000, within 60 s: a first look",
+        reach: Reach::To(2000),
+        trials: Trials::Looks(LOOKS),
+        budget: Some(Duration::from_secs(48)),
+        allowance: Some(Duration::from_millis(250)),
+    },
+    Preset {
+        name: "standard",
+        summary: "n to 20 000 or the machine's limit, within 4 min",
+        reach: Reach::To(20_000),
+        trials: Trials::Looks(LOOKS),
+        budget: Some(Duration::from_secs(220)),
+        allowance: Some(Duration::from_secs(1)),
+    },
+    Preset {
+        name: "full",
+        summary: "n to the machine's limits, which are found and reported, within 30 min",
+        reach: Reach::Limit,
+        trials: Trials::Looks(LOOKS),
+        budget: Some(Duration::from_secs(28 * 60)),
+        allowance: Some(Duration::from_secs(15)),
+    },
+    Preset {
+        name: "classic",
+        summary: "the parameters of 2003: n to 10 000, 3 000 processes, five passes",
+        reach: Reach::Classic,
+        trials: Trials::Fixed(5),
+        budget: None,
+        allowance: None,
+    },
+];
+
+impl Preset {
+    /// The preset that is taken when none is named.
+    pub const DEFAULT: &'static str = "standard";
+
+    /// The preset of that name.
+    ///
+    /// # Errors
+    /// [`Error::UnknownPreset`].
+    pub fn named(name: &str) -> Result<Preset, Error> {
+        let found = PRESETS.iter().find(|preset| preset.name == name);
+        found.cloned().ok_or_else(|| Error::UnknownPreset { name: name.to_owned() })
+    }
+}

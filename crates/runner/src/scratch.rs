@@ -1,0 +1,45 @@
+//! A folder of the run's own, gone when the run is gone, however it went.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use curve::Linkage;
+
+use crate::Error;
+use crate::programs::Programs;
+
+/// A folder of the run's own, with the measured programs in it and a janitor beside it: a process that
+/// removes the folder when this one ends, be it by SIGKILL.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    path: PathBuf,
+    pub(crate) programs: Programs,
+    janitor: Child,
+}
+
+impl Scratch {
+    pub(crate) fn make(parent: &Path) -> Result<Scratch, Error> {
+        let failed = |source| Error::Scratch { path: parent.to_owned(), source };
+        let folder = tempfile::Builder::new().prefix("osdyno-").tempdir_in(parent).map_err(failed)?;
+        let programs = Programs::unpack(folder.path())?;
+        let program = programs.linked(Linkage::Dynamic).map_err(|reason| Error::NoProgram { reason })?;
+        let mut command = Command::new(program);
+        command.arg("janitor").arg(folder.path()).stdin(Stdio::piped()).stdout(Stdio::null());
+        sys::process::lead_group(&mut command);
+        let started = command.spawn();
+        let janitor = started.map_err(|source| Error::Program { path: program.to_owned(), source })?;
+        Ok(Scratch { path: folder.keep(), programs, janitor })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // The end of its standard input sends the janitor to work; it tells its own troubles.
+        drop(self.janitor.stdin.take());
+        let _ = self.janitor.wait();
+    }
+}
