@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Version of the stream. It rises when a line changes its meaning or loses a field; readers accept
 /// every older version, and say so when they meet a newer one.
@@ -41,6 +41,7 @@ pub struct Run {
     /// Name of the preset: `quick`, `standard`, `full`, `classic`.
     pub preset: String,
     /// Decides the order of trials and every random choice of a workload.
+    #[serde(deserialize_with = "seed")]
     pub seed: u64,
     /// Time the whole run may take; `None` when the preset fixes the number of trials instead.
     pub budget_seconds: Option<f64>,
@@ -170,6 +171,7 @@ pub struct Order {
     /// The processor to be pinned to; `None` leaves it to the scheduler.
     pub cpu: Option<u32>,
     /// Seed of this trial's own random choices.
+    #[serde(deserialize_with = "seed")]
     pub seed: u64,
     /// The way up stops when this is used up; the way down is not cut.
     pub allowance_seconds: Option<f64>,
@@ -319,4 +321,19 @@ pub struct End {
     pub status: String,
     /// How long the run took.
     pub elapsed_seconds: f64,
+}
+
+/// A seed has 64 bits, and `jq` before 1.7 rounds it to a double, perhaps beyond 64 bits. The seed is
+/// then lost, but the rest of the file need not be.
+fn seed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Seed {
+        Exact(u64),
+        Rounded(f64),
+    }
+    Ok(match Seed::deserialize(deserializer)? {
+        Seed::Exact(seed) => seed,
+        Seed::Rounded(seed) => seed as u64,
+    })
 }

@@ -46,6 +46,65 @@ fn values_that_are_no_numbers_are_refused_on_reading() {
     assert!(matches!(parse_line(&text), Err(LineError::Malformed(_))));
 }
 
+#[test]
+fn a_seed_that_another_tool_rounded_does_not_cost_the_file() {
+    for line in [Line::Run(sample::run()), sample::trial(1, Outcome::Complete, vec![])] {
+        let text = to_json_line(&line);
+        for rounded in ["18446744073709552000", "1.8446744073709552e+19"] {
+            let seed = text.find(r#""seed":"#).unwrap() + 7;
+            let end = seed + text[seed..].find(',').unwrap();
+            let text = format!("{}{rounded}{}", &text[..seed], &text[end..]);
+            assert_eq!(parse_line(&text).unwrap(), with_seed(line.clone(), u64::MAX));
+        }
+    }
+}
+
+fn with_seed(mut line: Line, seed: u64) -> Line {
+    match &mut line {
+        Line::Run(run) => run.seed = seed,
+        Line::Trial(trial) => trial.order.seed = seed,
+        _ => {}
+    }
+    line
+}
+
+/// Outcomes as well, of which the sample has but two.
+#[test]
+fn the_specification_names_every_field() {
+    let specification = include_str!("../../../docs/record.md");
+    let outcomes = [
+        Outcome::Allowance { n: 1 },
+        Outcome::Unsupported { reason: "r".into() },
+        Outcome::Failed { reason: "r".into() },
+        Outcome::Crashed { n: 1, reason: "r".into() },
+        Outcome::TimedOut { n: 1 },
+    ];
+    let trials = outcomes.map(|outcome| sample::trial(1, outcome, vec![]));
+    for line in sample::lines().into_iter().chain(trials) {
+        let line: serde_json::Value = serde_json::from_str(&to_json_line(&line)).unwrap();
+        let mut names = vec![line["type"].clone(), line["outcome"]["ended"].clone()];
+        let mut values = vec![line];
+        while let Some(value) = values.pop() {
+            match value {
+                serde_json::Value::Object(fields) => {
+                    for (name, value) in fields {
+                        // Their keys are data.
+                        if name != "environment" && name != "activity" {
+                            values.push(value);
+                        }
+                        names.push(name.into());
+                    }
+                }
+                serde_json::Value::Array(items) => values.extend(items),
+                _ => {}
+            }
+        }
+        for name in names.iter().filter_map(|name| name.as_str()) {
+            assert!(specification.contains(&format!("`{name}`")), "docs/record.md does not mention {name}");
+        }
+    }
+}
+
 proptest::proptest! {
     #[test]
     fn every_finite_value_survives(values: Vec<f64>) {
