@@ -1,2 +1,62 @@
-//! placeholder
-fn main() {}
+//! osdyno: a dynamometer for operating systems and the servers that run on them.
+//!
+//! `main` is the table of contents: one verb per line, each a file in `cmd/`. Exit codes, colour and the
+//! printing of errors are decided here and nowhere else.
+//!
+//! May import: every crate below it. Must never: measure, judge, or hold what a library could.
+
+mod cmd;
+mod console;
+mod failure;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::console::Console;
+
+/// Measures what an operating system's services cost as sockets, processes, mappings and files pile up,
+/// and says, with its uncertainty, what stays flat and what grows.
+#[derive(Parser)]
+#[command(name = "osdyno", version, max_term_width = 100, after_help = EXIT_CODES, subcommand_required = true)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Measure this system, print verdicts, write a run file and a report
+    Run(cmd::run::Args),
+    /// Show all workloads
+    List(cmd::list::Args),
+    /// Show a workload's page: question, method, expected answer
+    Explain(cmd::explain::Args),
+    /// Judge a run file again: verdicts here, and one HTML page
+    Report(cmd::report::Args),
+    /// Compare runs: which system is faster, by how much, how surely
+    Compare(cmd::compare::Args),
+    /// Write every measurement of a run as CSV, JSON or Parquet
+    Export(cmd::export::Args),
+    /// Print a completion script for a shell
+    Completions(cmd::completions::Args),
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done · 1 failed · 2 wrong usage · 3 done, but something could not be measured · \
+130 stopped by the user, what was measured is kept";
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let console = Console::of_process();
+    let done = match cli.verb {
+        Verb::Run(args) => cmd::run::run(args, &console),
+        Verb::List(args) => cmd::list::list(&args, &console),
+        Verb::Explain(args) => cmd::explain::explain(&args, &console),
+        Verb::Report(args) => cmd::report::report(&args, &console),
+        Verb::Compare(args) => cmd::compare::compare(&args, &console),
+        Verb::Export(args) => cmd::export::export(&args, &console),
+        Verb::Completions(args) => cmd::completions::completions(&args),
+    };
+    done.unwrap_or_else(|failure| failure.tell())
+}

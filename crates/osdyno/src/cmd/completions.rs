@@ -1,0 +1,24 @@
+//! `osdyno completions`: a script that teaches a shell our words.
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use super::Done;
+use crate::Cli;
+
+/// Print a completion script for a shell
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The shell
+    shell: Shell,
+}
+
+pub(crate) fn completions(args: &Args) -> Done {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "osdyno", &mut script);
+    io::Write::write_all(&mut io::stdout().lock(), &script)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,50 @@
+//! `osdyno export`: every measurement of a run, for other programs.
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::{Done, read, write_file};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Write every measurement of a run as CSV, JSON or Parquet
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The run file
+    run: PathBuf,
+    /// csv, json or parquet
+    #[arg(long, value_parser = parse_format)]
+    format: report::export::Format,
+    /// The file to write; standard output if left out
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Overwrite the file
+    #[arg(long)]
+    force: bool,
+}
+
+fn parse_format(text: &str) -> Result<report::export::Format, String> {
+    text.parse().map_err(|_| {
+        format!("no such format; there are {}", report::export::Format::ALL.map(|f| f.to_string()).join(", "))
+    })
+}
+
+pub(crate) fn export(args: &Args, _console: &Console) -> Done {
+    let recording = read(&args.run)?;
+    match &args.out {
+        Some(path) => {
+            write_file(path, args.force, |out| report::export::write(args.format, &recording, out))?
+        }
+        None => {
+            if args.format == report::export::Format::Parquet && io::stdout().is_terminal() {
+                let text = "Parquet is no text; name a file with --out, or pipe it into a program";
+                return Err(Failure::Usage(text.to_owned()));
+            }
+            let mut out = BufWriter::new(io::stdout().lock());
+            report::export::write(args.format, &recording, &mut out)?;
+            out.flush()?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

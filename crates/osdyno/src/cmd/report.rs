@@ -1,0 +1,44 @@
+//! `osdyno report`: judges a run file again.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use ::report::Findings;
+
+use super::{Done, Format, print, print_places, read, refuse_existing, write_file};
+use crate::console::Console;
+
+/// Judge a run file again: verdicts here, and one HTML page
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The run file
+    run: PathBuf,
+    /// The page to write; the run file's name with .html if left out
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Overwrite the page
+    #[arg(long)]
+    force: bool,
+    /// Growth below this share is not worth a word
+    #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = parse_percent)]
+    margin: f64,
+    /// Form of the verdicts
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+pub(crate) fn parse_percent(text: &str) -> Result<f64, String> {
+    let value: f64 = text.trim_end_matches('%').parse().map_err(|_| "not a number".to_owned())?;
+    if value > 0.0 && value < 1000.0 { Ok(value) } else { Err("must be above 0 and below 1000".to_owned()) }
+}
+
+pub(crate) fn report(args: &Args, console: &Console) -> Done {
+    let page = args.out.clone().unwrap_or_else(|| args.run.with_extension("html"));
+    refuse_existing(&page, args.force)?;
+    let recording = read(&args.run)?;
+    let findings = Findings::with_margin(&recording, args.margin / 100.0);
+    print(&findings, args.format, console)?;
+    write_file(&page, args.force, |out| ::report::html::write(&recording, &findings, out))?;
+    print_places(&[("report", &page)], args.format)?;
+    Ok(ExitCode::SUCCESS)
+}

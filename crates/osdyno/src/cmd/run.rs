@@ -1,0 +1,208 @@
+//! `osdyno run`: measures, prints verdicts, writes a run file and a report.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime};
+
+use ::report::Findings;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use record::Outcome;
+use runner::{Event, Plan, Wish};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use super::{Done, Format, print, print_places, refuse_existing, refuse_unwritable, warn, write_file};
+use crate::console::Console;
+use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
+
+/// Measure this system, print verdicts, write a run file and a report
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// What to measure: names and globs, such as `bind`, `bind/v6` or 'fork*'; everything if left out
+    #[arg(value_name = "WORKLOAD")]
+    workloads: Vec<String>,
+    /// How far, how often, for how long: quick, standard, full or classic
+    #[arg(short, long, default_value = "standard")]
+    preset: String,
+    /// The run file to write; the report gets the same name with .html
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Time that all trials together may take, such as 2m
+    #[arg(short, long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    budget: Option<Duration>,
+    /// How far n goes, instead of the preset's
+    #[arg(short, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    n: Option<u64>,
+    /// This many trials of each workload, instead of as many as it takes
+    #[arg(short, long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    trials: Option<u32>,
+    /// Leave the choice of processors to the system instead of pinning every trial to one
+    #[arg(long)]
+    unpinned: bool,
+    /// Kill a trial that takes longer
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = humantime::parse_duration)]
+    timeout: Duration,
+    /// Seed of every random choice; chosen at random if left out, and recorded
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Folder for the workloads' files; the system's temporary folder if left out
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
+    /// Form of the verdicts
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+pub(crate) fn run(args: Args, console: &Console) -> Done {
+    let plan = Plan::make(&Wish {
+        workloads: args.workloads.clone(),
+        preset: Some(args.preset),
+        n: args.n,
+        trials: args.trials,
+        budget: args.budget,
+        timeout: Some(args.timeout),
+        unpinned: args.unpinned,
+        seed: args.seed,
+        scratch: args.scratch,
+    })?;
+    let file = args.out.unwrap_or_else(|| default_name(&args.workloads));
+    let page = file.with_extension("html");
+    if page == file {
+        return Err(Failure::Usage(
+            "the run file cannot end in .html: the report takes that name".to_owned(),
+        ));
+    }
+    for path in [&file, &page] {
+        refuse_existing(path, false)?;
+        refuse_unwritable(path)?;
+    }
+
+    let interrupt =
+        interrupt().map_err(|error| Failure::Refused(format!("cannot listen to signals: {error}")))?;
+    let screen = Screen::new(console);
+    screen.notes(&plan.notes);
+    let command = std::env::args().collect();
+    let ran = runner::run(&plan, &file, command, &interrupt, &mut |event| screen.show(&event))?;
+    screen.clear();
+
+    let findings = Findings::of(&ran.recording);
+    print(&findings, args.format, console)?;
+    if let Some(error) = ran.unwritten {
+        print_places(&[("run", &file)], args.format)?;
+        return Err(error.into());
+    }
+    write_file(&page, false, |out| ::report::html::write(&ran.recording, &findings, out))?;
+    print_places(&[("run", &file), ("report", &page)], args.format)?;
+    Ok(match (ran.interrupted, is_complete(&ran.recording)) {
+        (true, _) => ExitCode::from(INTERRUPTED),
+        (false, true) => ExitCode::SUCCESS,
+        (false, false) => ExitCode::from(INCOMPLETE),
+    })
+}
+
+/// `bind-2026-11-21T20-14.osdyno`: what is in it, and when it was measured, in UTC.
+fn default_name(workloads: &[String]) -> PathBuf {
+    let subject = match workloads {
+        [one] if one.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-') => one,
+        _ => "run",
+    };
+    let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string().replace(':', "-");
+    let name = |seconds: bool| format!("{subject}-{}.osdyno", &time[..if seconds { 19 } else { 16 }]);
+    let short = PathBuf::from(name(false));
+    // A second run within the minute gets the seconds too.
+    if short.exists() || short.with_extension("html").exists() { PathBuf::from(name(true)) } else { short }
+}
+
+fn interrupt() -> std::io::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // The second time, the user means it: the process ends at once, and the janitor cleans up.
+        signal_hook::flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&flag))?;
+        signal_hook::flag::register(signal, Arc::clone(&flag))?;
+    }
+    Ok(flag)
+}
+
+/// Whether every workload was measured, as far as the system's limits and the time allowed.
+fn is_complete(recording: &record::Recording) -> bool {
+    recording.excluded.is_empty()
+        && recording.trials.iter().all(|trial| {
+            matches!(trial.outcome, Outcome::Complete | Outcome::Limit { .. } | Outcome::Allowance { .. })
+        })
+}
+
+/// What a user sees while it measures: one line that moves, where somebody watches.
+struct Screen {
+    bar: ProgressBar,
+}
+
+/// Steps of the progress bar.
+const BAR_STEPS: u64 = 1000;
+
+impl Screen {
+    fn new(console: &Console) -> Screen {
+        let target =
+            if console.watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(BAR_STEPS), target);
+        let template = "  measuring  {bar:24}  {percent:>3} %   {msg}";
+        let style = ProgressStyle::with_template(template).map(|style| style.progress_chars("█▉▊▋▌▍▎▏ "));
+        Screen { bar: bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())) }
+    }
+
+    fn notes(&self, notes: &[String]) {
+        for note in notes {
+            eprintln!("  note: {}", ::report::printable(note));
+        }
+    }
+
+    fn show(&self, event: &Event<'_>) {
+        match event {
+            Event::Begun { system } => {
+                eprintln!("{}", ::report::printable(&headline(system)));
+                for warning in &system.warnings {
+                    eprintln!("  {}", ::report::printable(warning));
+                }
+            }
+            Event::Trial { item, trial, of, done, left } => {
+                let left =
+                    left.map(|left| format!(" · {} left", ::report::words::duration(left.as_secs_f64())));
+                let name = item.name();
+                self.bar.set_position((done * BAR_STEPS as f64) as u64);
+                self.bar.set_message(format!("{name} · trial {trial} of {of}{}", left.unwrap_or_default()));
+            }
+            Event::Trouble { item, trial, outcome } => self.bar.suspend(|| {
+                warn(&format!("{} · trial {trial} {}", item.name(), trouble(outcome)));
+            }),
+        }
+    }
+
+    fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn trouble(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Failed { reason } => format!("failed: {reason}"),
+        Outcome::Crashed { n, reason } => format!("crashed at n = {n}: {reason}"),
+        Outcome::TimedOut { n } => format!("hung at n = {n} and was killed; --timeout allows it more time"),
+        _ => String::new(),
+    }
+}
+
+/// The system in one line: kernel, processors, memory, and whether it is a machine of its own.
+fn headline(system: &record::System) -> String {
+    let fact = |key: &str| system.environment.get(key).cloned();
+    let kernel =
+        [fact("kernel.name"), fact("kernel.release")].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let processors = match (fact("cpu.count"), fact("cpu.model")) {
+        (Some(count), Some(model)) => Some(format!("{count} × {model}")),
+        (count, model) => model.or(count),
+    };
+    let memory = fact("memory.total_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
+    let memory = memory.map(|bytes| format!("{:.0} GiB", bytes / f64::from(1 << 30)));
+    let tool = format!("osdyno {}", env!("CARGO_PKG_VERSION"));
+    let parts = [Some(tool), Some(kernel), processors, memory, fact("machine.hypervisor")];
+    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
+}

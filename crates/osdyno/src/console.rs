@@ -1,0 +1,45 @@
+//! Where the program speaks: results on standard output, everything else on standard error.
+
+use std::io::{self, IsTerminal};
+
+use report::Style;
+
+/// Columns where there is no terminal to ask: wide enough for every column of a table.
+const WIDTH_IN_A_PIPE: usize = 120;
+
+/// What the two outputs are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Console {
+    /// How standard output is to be written to.
+    pub(crate) style: Style,
+    /// Whether somebody watches standard error.
+    pub(crate) watched: bool,
+}
+
+impl Console {
+    /// The outputs of this process. `NO_COLOR` is honoured (no-color.org).
+    pub(crate) fn of_process() -> Console {
+        let terminal = io::stdout().is_terminal();
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+            || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let width = match terminal_size::terminal_size() {
+            Some((width, _)) if terminal => usize::from(width.0),
+            _ => WIDTH_IN_A_PIPE,
+        };
+        Console {
+            style: Style { width, colour: terminal && !plain, unicode: speaks_unicode() },
+            watched: io::stderr().is_terminal(),
+        }
+    }
+}
+
+/// Whether the locale promises UTF-8; where none is set, as in most containers, it is taken for granted.
+fn speaks_unicode() -> bool {
+    let set = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+    set.is_none_or(|locale| {
+        let locale = locale.to_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8") || locale == "c" || locale == "posix"
+    })
+}

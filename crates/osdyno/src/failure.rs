@@ -1,0 +1,55 @@
+//! What ends the program early, and with which exit code.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Done, but something could not be measured.
+pub(crate) const INCOMPLETE: u8 = 3;
+/// Stopped by the user: 128 + SIGINT, as shells count.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+const FAILED: u8 = 1;
+const WRONG_USAGE: u8 = 2;
+
+/// What ends the program early. Each says what was attempted, on what, and what to do next.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Runner(#[from] runner::Error),
+    #[error(transparent)]
+    Record(#[from] record::Error),
+    #[error("{} exists already; choose another name with --out, or overwrite it with --force", .0.display())]
+    Exists(PathBuf),
+    #[error("cannot write {}: {source}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("cannot write to standard output: {0}")]
+    Print(#[from] io::Error),
+    #[error("{0}")]
+    Usage(String),
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl Failure {
+    pub(crate) fn writing(path: &Path) -> impl FnOnce(io::Error) -> Failure {
+        let path = path.to_owned();
+        move |source| Failure::Write { path, source }
+    }
+
+    /// Prints the failure and gives its exit code. A reader who has closed the pipe wants to hear no more.
+    pub(crate) fn tell(self) -> ExitCode {
+        if matches!(&self, Failure::Print(error) if error.kind() == io::ErrorKind::BrokenPipe) {
+            return ExitCode::SUCCESS;
+        }
+        eprintln!("error: {}", report::printable(&self.to_string()));
+        let wrong_usage = matches!(
+            self,
+            Failure::Usage(_)
+                | Failure::Runner(
+                    runner::Error::UnknownWorkload { .. } | runner::Error::UnknownPreset { .. }
+                )
+        );
+        ExitCode::from(if wrong_usage { WRONG_USAGE } else { FAILED })
+    }
+}
