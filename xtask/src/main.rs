@@ -1,2 +1,38 @@
-//! placeholder
-fn main() {}
+//! `cargo xtask VERB`: what CI and people run. One file per verb.
+
+use std::process::ExitCode;
+
+use xtask::{check_systems, docs, test, tidy};
+
+const HELP: &str = "\
+cargo xtask test                     everything below and all tests: what CI runs
+cargo xtask tidy                     the rules of the house that the compiler does not know
+cargo xtask docs                     the manual of the code, and the commands in the documents
+cargo xtask check-systems [CRATE]…   type-check for the systems that are not at hand
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let verbs: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match verbs[..] {
+        ["test"] => test::run(),
+        ["tidy"] => tidy::run(),
+        ["docs"] => docs::run(),
+        ["check-systems", ref crates @ ..] => check_systems::run(crates),
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprint!("error: no such verb: {}\n\n{HELP}", verbs.join(" "));
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

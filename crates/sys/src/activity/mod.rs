@@ -38,6 +38,7 @@ impl Snapshot {
         self.levels.insert(name, value);
     }
 
+    #[cfg(any(unix, test))]
     fn count(&mut self, name: &'static str, value: Option<f64>) {
         self.counters.extend(value.map(|value| (name, value)));
     }

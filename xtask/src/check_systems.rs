@@ -1,0 +1,78 @@
+//! `cargo xtask check-systems [CRATE]…`: does the workspace compile for the systems that are not at hand?
+//!
+//! rustup's toolchain has the standard library of the host only. With the library's source cargo compiles it
+//! for any target as far as type-checking goes, which needs neither a linker nor that system's C library.
+
+use std::path::Path;
+use std::time::Instant;
+
+use crate::command::{cargo, show};
+use crate::{Failure, rust_src, workspace};
+
+/// One for each family of systems that osdyno is written for; of Windows' two the one whose imports need no
+/// tool from outside.
+const TARGETS: &[&str] = &[
+    "x86_64-unknown-freebsd",
+    "x86_64-unknown-netbsd",
+    "x86_64-unknown-openbsd",
+    "x86_64-unknown-illumos",
+    "aarch64-apple-darwin",
+    "x86_64-pc-windows-msvc",
+];
+
+/// Libraries in C that crates compile in their build scripts, by the name in the crate's `links` key. No C
+/// compiler for the target is needed to check types, so cargo is told that each is there already.
+const C_LIBRARIES: &[&str] = &["zstd"];
+
+/// Checks the crates named, or else the whole workspace, for every target, even after one has failed. Where
+/// the library's source cannot be had, it says so and leaves it at that: the tests of this machine's own
+/// system do not depend on it.
+///
+/// # Errors
+/// Names the targets that do not compile.
+pub fn run(crates: &[&str]) -> Result<(), Failure> {
+    let library = match rust_src::find() {
+        Ok(library) => library,
+        Err(reason) => {
+            println!("not checked: {reason}");
+            return Ok(());
+        }
+    };
+    let mut failed = Vec::new();
+    for target in TARGETS {
+        let start = Instant::now();
+        match check(&library, target, crates) {
+            Ok(()) => println!("{target}: compiles ({:.1} s)", start.elapsed().as_secs_f64()),
+            Err(error) => {
+                println!("{target}: {error}");
+                failed.push(*target);
+            }
+        }
+    }
+    if failed.is_empty() { Ok(()) } else { Err(format!("does not compile for {}", failed.join(", ")).into()) }
+}
+
+fn check(library: &Path, target: &str, crates: &[&str]) -> Result<(), Failure> {
+    let mut command = cargo();
+    command
+        .args(["check", "--quiet", "--target", target])
+        // Building the standard library is not a stable feature; this lets a stable cargo do it, and tells
+        // it where the source is.
+        .args(["-Zbuild-std=std,panic_abort"])
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("__CARGO_TESTS_ONLY_SRC_ROOT", library)
+        // Not that of the other steps, which would compile everything anew after this one.
+        .env("CARGO_TARGET_DIR", workspace::target().join("systems"));
+    if crates.is_empty() {
+        command.arg("--workspace");
+    }
+    for name in crates {
+        command.args(["--package", name]);
+    }
+    for name in C_LIBRARIES {
+        command.args(["--config", &format!("target.{target}.{name}.rustc-link-lib=['{name}']")]);
+    }
+    // A warning is an error here too: code that only one system lacks a use for is found nowhere else.
+    command.args(["-Zwarnings", "--config", "build.warnings='deny'"]);
+    show(&mut command).map_err(|_| "does not compile".into())
+}

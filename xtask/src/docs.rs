@@ -1,0 +1,234 @@
+//! `cargo xtask docs`: the manual of the code builds without a warning, and the documents tell the truth.
+//!
+//! Every `console` block of a document that begins with `$ osdyno` is run, command by command, in an empty
+//! folder of that document's own, and what it prints is compared with what the document shows. Numbers,
+//! units of time and drawings may differ, words may not; `…` stands for anything. A command whose shown
+//! output begins with `error:` has to fail, any other has to succeed. A block that is not to be run is a
+//! `text` block.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::command::{cargo, program, show};
+use crate::{Failure, workspace};
+
+/// Builds the manual and runs the documents.
+///
+/// # Errors
+/// The first that fails of the two builds, or how many commands did not do what their document says.
+pub fn run() -> Result<(), Failure> {
+    show(cargo().args(["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))?;
+    show(cargo().args(["build", "--quiet", "--package", "osdyno"]))?;
+    let programs = workspace::target().join("debug");
+    let root = workspace::root();
+
+    let mut wrong = 0;
+    for document in documents(&root) {
+        let name = document.strip_prefix(&root).unwrap_or(&document).display().to_string();
+        let folder = std::env::temp_dir().join(format!(
+            "osdyno-docs-{}-{}",
+            std::process::id(),
+            name.replace('/', "-")
+        ));
+        fs::create_dir_all(&folder)?;
+        let outcome = check(&fs::read_to_string(&document)?, &programs, &folder);
+        fs::remove_dir_all(&folder)?;
+        let outcome = outcome?;
+        println!("{name}: {} commands, {} not as shown", outcome.commands, outcome.differences.len());
+        for difference in &outcome.differences {
+            println!("\n{name}:{difference}");
+        }
+        wrong += outcome.differences.len();
+    }
+    if wrong == 0 { Ok(()) } else { Err(format!("{wrong} commands do not do what the documents say").into()) }
+}
+
+fn documents(root: &Path) -> Vec<PathBuf> {
+    let top = ["README.md", "METHODOLOGY.md", "CONTRIBUTING.md"].map(|name| root.join(name));
+    let manual = workspace::files(&root.join("docs"), "md");
+    top.into_iter().filter(|document| document.exists()).chain(manual).collect()
+}
+
+/// What became of the commands of one document.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How many were run.
+    pub commands: usize,
+    /// What was shown and what came instead, for each that differed, with its line.
+    pub differences: Vec<String>,
+}
+
+/// Runs the commands of a document in a folder, with the programs of another folder before all others.
+///
+/// # Errors
+/// If no shell can be started.
+pub fn check(document: &str, programs: &Path, folder: &Path) -> Result<Outcome, Failure> {
+    let old = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(programs.to_owned()).chain(std::env::split_paths(&old)))?;
+
+    let commands = commands(document);
+    let mut differences = Vec::new();
+    for command in &commands {
+        // One stream for both, in the order in which a person at a terminal sees them.
+        let output = program("sh")
+            .args(["-c", &format!("exec 2>&1\n{}", command.line)])
+            .current_dir(folder)
+            .env("PATH", &path)
+            .env("COLUMNS", "110")
+            .env("NO_COLOR", "1")
+            .output()?;
+        let came = String::from_utf8_lossy(&output.stdout).into_owned();
+        let should_fail = command.shown.first().is_some_and(|line| line.starts_with("error:"));
+        let same = alike(&command.shown, &came.lines().map(shape).collect::<Vec<_>>());
+        if output.status.success() == should_fail || !same {
+            differences.push(format!(
+                "{}: $ {}\nshown:\n{}\ncame, {}:\n{}",
+                command.number,
+                command.line,
+                command.shown.join("\n"),
+                output.status,
+                came.trim_end()
+            ));
+        }
+    }
+    Ok(Outcome { commands: commands.len(), differences })
+}
+
+struct Command {
+    /// Line in the document, from 1.
+    number: usize,
+    line: String,
+    shown: Vec<String>,
+}
+
+fn commands(document: &str) -> Vec<Command> {
+    let mut commands: Vec<Command> = Vec::new();
+    let mut lines = document.lines().enumerate().map(|(index, line)| (index + 1, line));
+    while let Some((_, line)) = lines.next() {
+        if line != "```console" {
+            continue;
+        }
+        let block: Vec<(usize, &str)> = lines.by_ref().take_while(|(_, line)| *line != "```").collect();
+        if !block.first().is_some_and(|(_, line)| line.starts_with("$ osdyno")) {
+            continue;
+        }
+        for (number, line) in block {
+            match (line.strip_prefix("$ "), commands.last_mut()) {
+                (Some(line), _) => {
+                    commands.push(Command { number, line: line.to_owned(), shown: Vec::new() })
+                }
+                (None, Some(command)) if command.line.ends_with('\\') => command.line += &format!("\n{line}"),
+                (None, Some(command)) => command.shown.push(line.trim_end().to_owned()),
+                (None, None) => {}
+            }
+        }
+    }
+    commands
+}
+
+/// Whether what was shown fits what came, line by line; `…` alone on a line is any number of lines.
+fn alike(shown: &[String], came: &[String]) -> bool {
+    let (shown, came) = (without_last_blanks(shown), without_last_blanks(came));
+    match (shown.split_first(), came.split_first()) {
+        (None, None) => true,
+        (Some((first, rest)), _) if first.trim() == "…" => {
+            (0..=came.len()).any(|skipped| alike(rest, &came[skipped..]))
+        }
+        (Some((first, rest)), Some((line, others))) => fits(&shape(first), line) && alike(rest, others),
+        _ => false,
+    }
+}
+
+fn without_last_blanks(lines: &[String]) -> &[String] {
+    let blank = lines.iter().rev().take_while(|line| line.trim().is_empty()).count();
+    &lines[..lines.len() - blank]
+}
+
+/// Whether the parts between `…` follow each other in the line.
+fn fits(pattern: &str, line: &str) -> bool {
+    let parts: Vec<&str> = pattern.split('…').map(str::trim).collect();
+    let [first, between @ .., last] = parts.as_slice() else { return pattern.trim() == line };
+    let Some(mut rest) = line.strip_prefix(first) else { return false };
+    for part in between {
+        match rest.split_once(part) {
+            Some((_, behind)) => rest = behind,
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+/// A line with all that may differ from run to run made alike.
+fn shape(line: &str) -> String {
+    const UNITS: [&str; 9] = ["ns", "µs", "us", "ms", "s", "min", "MB", "GB", "kB"];
+    let mut shape = String::new();
+    for word in line.split_whitespace() {
+        let mut word: String =
+            word.chars().map(|letter| if is_drawing(letter) { '▁' } else { letter }).collect();
+        while word.contains("▁▁") {
+            word = word.replace("▁▁", "▁");
+        }
+        let word = numbers(&word);
+        // "12 345" is one number, and its unit is whatever fits it.
+        if word == "N" && shape.ends_with('N') {
+            continue;
+        }
+        let unit = shape.ends_with('N') && UNITS.contains(&word.as_str());
+        if !shape.is_empty() {
+            shape.push(' ');
+        }
+        shape += if unit { "UNIT" } else { &word };
+    }
+    shape
+}
+
+fn is_drawing(letter: char) -> bool {
+    ('▀'..='▟').contains(&letter)
+}
+
+/// Each number, with its point, its sign and its thousands, as one N.
+fn numbers(word: &str) -> String {
+    let mut shape = String::new();
+    let letters: Vec<char> = word.chars().collect();
+    for (at, letter) in letters.iter().enumerate() {
+        let next_is_digit = letters.get(at + 1).is_some_and(char::is_ascii_digit);
+        if letter.is_ascii_digit() {
+            if !shape.ends_with('N') {
+                shape.push('N');
+            }
+        } else if matches!(letter, '.' | ',' | '\u{202f}' | '\u{a0}') && shape.ends_with('N') && next_is_digit
+        {
+            // Inside a number.
+        } else {
+            shape.push(*letter);
+        }
+    }
+    shape
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_drawings_may_differ() {
+        let shown = "bind   0.84 µs  ×1.01 (0.98–1.04)   flat within 4 %   ▁▁▂▃";
+        let came = "bind 840 ns ×2.3 (1–12 345) flat within 11 % ▇▇▇▇▁▁▁▁▁▁";
+        assert_eq!(shape(shown), "bind N UNIT ×N (N–N) flat within N % ▁");
+        assert_eq!(shape(&came.replace("12 345", "12345")), shape(shown));
+        assert_ne!(shape("fork 1 ms linear"), shape("fork 1 ms flat"));
+        assert_eq!(shape("n = 10 000 objects"), shape("n = 7 objects"));
+    }
+
+    #[test]
+    fn dots_stand_for_anything() {
+        let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+        let came: Vec<String> = ["a 1", "b 2", "c 3 flat"].map(shape).into();
+        assert!(alike(&lines("a 7\nb 8\nc 9 flat\n"), &came));
+        assert!(alike(&lines("a 7\n…\nc 9 flat"), &came));
+        assert!(alike(&lines("…\nc … flat"), &came));
+        assert!(alike(&lines("a…\nb…\nc 1 …"), &came));
+        assert!(!alike(&lines("a 7\nc 9 flat"), &came));
+        assert!(!alike(&lines("a 7\n…\nd"), &came));
+    }
+}

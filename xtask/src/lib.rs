@@ -1,0 +1,15 @@
+//! The tools of the house: what CI runs and what a person runs before a commit.
+//!
+//! No dependencies of its own. Each verb is a file with a `run`; [`tidy`] is also a test.
+
+pub mod check_systems;
+mod command;
+pub mod docs;
+mod packages;
+mod rust_src;
+pub mod test;
+pub mod tidy;
+mod workspace;
+
+/// What went wrong, in words for a person.
+pub type Failure = Box<dyn std::error::Error>;

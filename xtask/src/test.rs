@@ -1,0 +1,58 @@
+//! `cargo xtask test`: all that has to hold before a commit, in the order in which it fails fastest.
+//!
+//! A step that fails does not keep the others from being tried; the summary at the end has them all.
+
+use std::time::{Duration, Instant};
+
+use crate::command::{cargo, show};
+use crate::{Failure, check_systems, docs, packages, tidy};
+
+type Step = (&'static str, fn() -> Result<(), Failure>);
+
+const STEPS: &[Step] = &[
+    ("packages", packages::install),
+    ("format", || show(cargo().args(["fmt", "--all", "--check"]))),
+    ("tidy", tidy::run),
+    ("clippy", || show(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
+    // The profile of all steps is the same, so that the libraries are compiled once.
+    ("tests", || show(cargo().args(["test", "--workspace", "--no-fail-fast"]))),
+    ("documents", docs::run),
+    ("other systems", || check_systems::run(&[])),
+];
+
+/// Runs all steps.
+///
+/// # Errors
+/// Names the steps that failed.
+pub fn run() -> Result<(), Failure> {
+    let start = Instant::now();
+    let mut outcomes = Vec::new();
+    for (name, step) in STEPS {
+        println!("\n── {name} {}", "─".repeat(76 - name.len()));
+        let start = Instant::now();
+        let outcome = step();
+        match &outcome {
+            Ok(()) => println!("{name}: done in {}", seconds(start.elapsed())),
+            Err(error) => println!("{name}: FAILED after {}: {error}", seconds(start.elapsed())),
+        }
+        outcomes.push((*name, outcome.is_ok(), start.elapsed()));
+    }
+
+    println!("\n── summary {}", "─".repeat(69));
+    for (name, passed, elapsed) in &outcomes {
+        println!("{:<8}{name:<16}{:>10}", if *passed { "passed" } else { "FAILED" }, seconds(*elapsed));
+    }
+    let failed: Vec<&str> =
+        outcomes.iter().filter(|(_, passed, _)| !passed).map(|(name, ..)| *name).collect();
+    println!(
+        "{} steps passed, {} failed, {}",
+        outcomes.len() - failed.len(),
+        failed.len(),
+        seconds(start.elapsed())
+    );
+    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", ")).into()) }
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}

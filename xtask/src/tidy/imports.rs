@@ -1,0 +1,80 @@
+//! Imports run downward only: which crate of ours may use which.
+//!
+//! A crate edge is the one wall that also forbids a dependency, so the edges are the architecture.
+
+use super::{Finding, House, Source};
+
+/// Each crate and what of ours it may import. The binary imports everything below it; a crate that is not
+/// named here must be added with its place in the order.
+const MAY_IMPORT: &[(&str, &[&str])] = &[
+    ("sys", &[]),
+    ("stats", &[]),
+    ("record", &[]),
+    ("curve", &["sys"]),
+    ("osdyno-trial", &["curve", "record", "sys"]),
+    ("runner", &["curve", "record", "stats", "sys"]),
+    ("report", &["record", "stats"]),
+    ("osdyno", &["curve", "osdyno-trial", "record", "report", "runner", "stats", "sys"]),
+    ("xtask", &[]),
+];
+
+pub(super) fn check(house: &House) -> Vec<Finding> {
+    let manifests = house.manifests.iter().filter(|manifest| manifest.path.ends_with("Cargo.toml"));
+    manifests.flat_map(of_crate).collect()
+}
+
+fn of_crate(manifest: &Source) -> Vec<Finding> {
+    let Some(name) = manifest.text.lines().find_map(|line| line.strip_prefix("name = ")) else {
+        return Vec::new();
+    };
+    let name = name.trim_matches('"');
+    let Some((_, allowed)) = MAY_IMPORT.iter().find(|(own, _)| *own == name) else {
+        return vec![manifest.finding(1, format!("{name} has no place in xtask/src/tidy/imports.rs"))];
+    };
+    let ours = |import: &str| MAY_IMPORT.iter().any(|(name, _)| *name == import);
+    dependencies(&manifest.text)
+        .into_iter()
+        .filter(|(_, import)| ours(import) && !allowed.contains(&import.as_str()))
+        .map(|(line, import)| manifest.finding(line, format!("{name} must not import {import}")))
+        .collect()
+}
+
+/// The names in every kind of dependency table: of a target, for tests, for the build.
+fn dependencies(manifest: &str) -> Vec<(usize, String)> {
+    let mut inside = false;
+    let mut found = Vec::new();
+    for (index, line) in manifest.lines().enumerate() {
+        if let Some(table) = line.strip_prefix('[') {
+            let table = table.trim_end_matches(']');
+            inside = table.ends_with("dependencies");
+            // `[dependencies.sys]` is a table of its own.
+            if let Some((_, name)) = table.split_once("dependencies.") {
+                found.push((index + 1, name.to_owned()));
+            }
+        } else if inside && !line.starts_with('#') {
+            let name = line.split(['=', '.', ' ']).next().unwrap_or_default().trim_matches('"');
+            if !name.is_empty() {
+                found.push((index + 1, name.to_owned()));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_counts() {
+        let manifest = "[package]\nname = \"curve\"\n[dependencies]\nsys.workspace = true\n# stats = 1\n\
+                        [dev-dependencies]\nrecord = { path = \"x\" }\n[target.'cfg(unix)'.dependencies]\n\
+                        report.workspace = true\n[dependencies.runner]\n\
+                        path = \"y\"\n[features]\nosdyno = []\n";
+        let names: Vec<String> = dependencies(manifest).into_iter().map(|(_, name)| name).collect();
+        assert_eq!(names, ["sys", "record", "report", "runner"]);
+        let path = "crates/curve/Cargo.toml".into();
+        let source = Source { path, text: manifest.to_owned(), code: String::new() };
+        assert_eq!(of_crate(&source).len(), 3, "record, report, runner");
+    }
+}
