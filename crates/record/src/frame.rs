@@ -8,7 +8,8 @@ use zstd::zstd_safe;
 use crate::{Loss, Reason};
 
 /// Most bytes that one frame may hold, packed or unpacked: some ten million values. It bounds the memory
-/// that a hostile or damaged file can take; a writer refuses to make a larger one.
+/// that a hostile or damaged file can take in a [`Reader`](crate::Reader), which is a few times as much; a
+/// writer refuses to make a larger frame.
 pub const FRAME_BYTES_MAX: usize = 128 << 20;
 
 /// First bytes of every zstd frame (RFC 8878, 3.1.1).
@@ -61,7 +62,7 @@ impl<R: Read> Frames<R> {
         };
         frames.more()?;
         let head = frames.rest();
-        frames.packing = match head.trim_ascii_start().first() {
+        frames.packing = match head.first() {
             _ if head.is_empty() || head.starts_with(&MAGIC) => Packing::Zstd,
             Some(b'{') => Packing::Plain,
             _ => return Ok(None),
@@ -94,9 +95,9 @@ impl<R: Read> Frames<R> {
         while self.rest().len() < MAGIC.len() && self.more()? {}
         if !self.rest().starts_with(&MAGIC) {
             let cut = MAGIC.starts_with(self.rest());
-            let count = self.seek_magic()?;
-            let reason = if cut { Reason::CutShort } else { Reason::Foreign };
-            return Ok(Frame::Lost(Loss { offset: begin, count: if cut { 1 } else { count }, reason }));
+            let skipped = self.seek_magic()?;
+            let (count, reason) = if cut { (1, Reason::CutShort) } else { (skipped, Reason::Foreign) };
+            return Ok(Frame::Lost(Loss { offset: begin, count, reason }));
         }
         let reason = match self.whole(|rest| zstd_safe::find_frame_compressed_size(rest).ok())? {
             Some(length) => match self.decode(length) {

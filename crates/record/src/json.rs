@@ -7,12 +7,19 @@ use thiserror::Error;
 
 use crate::Line;
 
+/// Most bytes of a line that is not a series. Such lines become trees, which may take thirty times the
+/// memory of their text, and what stands in them is short.
+pub const LINE_BYTES_MAX: usize = 1 << 20;
+
 /// Why a text is not a [`Line`].
 #[derive(Debug, Error)]
 pub enum LineError {
     /// A line of a type that this version does not know; readers skip it.
     #[error("unknown line type {0:?}")]
     Unknown(String),
+    /// Not a series, and longer than [`LINE_BYTES_MAX`].
+    #[error("a line of {0} bytes that is not a series")]
+    TooLong(usize),
     /// Not JSON, or not the fields of its type.
     #[error("not a line of a record: {0}")]
     Malformed(#[from] serde_json::Error),
@@ -39,8 +46,8 @@ pub fn to_json_line(line: &Line) -> String {
 /// Reads one line of JSON; a line feed at its end does no harm.
 ///
 /// # Errors
-/// [`LineError::Unknown`] for a type of line that this version does not know, [`LineError::Malformed`]
-/// for everything else.
+/// [`LineError::Unknown`] for a type of line that this version does not know, [`LineError::TooLong`],
+/// [`LineError::Malformed`].
 pub fn parse_line(text: &str) -> Result<Line, LineError> {
     parse_bytes(text.as_bytes())
 }
@@ -59,18 +66,17 @@ pub(crate) fn parse_bytes(text: &[u8]) -> Result<Line, LineError> {
         }
     };
     Ok(match tag {
+        b"series" => Line::Series(serde_json::from_slice(text)?),
+        b"run" | b"system" | b"workload" | b"trial" | b"end" if text.len() > LINE_BYTES_MAX => {
+            return Err(LineError::TooLong(text.len()));
+        }
         b"run" => Line::Run(serde_json::from_slice(text)?),
         b"system" => Line::System(serde_json::from_slice(text)?),
         b"workload" => Line::Workload(serde_json::from_slice(text)?),
         b"trial" => Line::Trial(serde_json::from_slice(text)?),
-        b"series" => Line::Series(serde_json::from_slice(text)?),
         b"end" => Line::End(serde_json::from_slice(text)?),
-        unknown => {
-            // Damage also looks like a type that nobody knows; only whole JSON is a line of the future.
-            let tag: Tag = serde_json::from_slice(text)?;
-            debug_assert_eq!(tag.name.as_bytes(), unknown);
-            return Err(LineError::Unknown(tag.name));
-        }
+        // Damage also looks like a type that nobody knows; only whole JSON is a line of the future.
+        _ => return Err(LineError::Unknown(serde_json::from_slice::<Tag>(text)?.name)),
     })
 }
 

@@ -23,7 +23,7 @@ mod recording;
 #[cfg(feature = "file")]
 mod writer;
 
-pub use json::{LineError, parse_line, to_json_line, write_line};
+pub use json::{LINE_BYTES_MAX, LineError, parse_line, to_json_line, write_line};
 pub use line::{
     Check, Clock, Direction, End, Expect, Line, Order, Outcome, Run, SCHEMA, Series, SeriesKind, System,
     Tool, Trial, Variant, Workload,

@@ -33,10 +33,10 @@ pub enum Reason {
     #[error("bytes that belong to no frame")]
     Foreign,
     /// Lines of a type that this version does not know; the type.
-    #[error("lines of the unknown type {0:?}")]
+    #[error("unknown line type {0:?}")]
     Unknown(String),
-    /// Lines that are not JSON or lack a field; what is wrong with the first.
-    #[error("lines that cannot be read (the first: {0})")]
+    /// Lines that are not JSON, lack a field or are too long; what is wrong with the first.
+    #[error("unreadable line ({0})")]
     Malformed(String),
     /// Another run begins: two files were joined. Reading ends here.
     #[error("a second run begins; it must be a file of its own")]
@@ -48,12 +48,8 @@ pub enum Reason {
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "at byte {}: ", self.offset)?;
-        match self.reason {
-            Reason::Foreign | Reason::Unknown(_) | Reason::Malformed(_) => write!(f, "{} ", self.count)?,
-            _ => {}
-        }
-        self.reason.fmt(f)
+        write!(f, "at byte {}: {}", self.offset, self.reason)?;
+        if self.count > 1 { write!(f, ", {} in all", self.count) } else { Ok(()) }
     }
 }
 

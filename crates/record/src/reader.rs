@@ -12,7 +12,8 @@ use crate::json::parse_bytes;
 use crate::loss::Losses;
 use crate::{Error, Line, LineError, Loss, Reason, Recording, Result, Run, SCHEMA};
 
-/// Reads a whole run file, packed or plain, and says what of it was lost.
+/// Reads a whole run file, packed or plain, and says what of it was lost. The memory it takes is that of
+/// the values, 8 bytes each, and of one frame.
 ///
 /// # Errors
 /// [`Error::Read`], [`Error::NotARun`], [`Error::Newer`]. Damage behind the first line is no error.
@@ -119,7 +120,7 @@ impl<R: Read> Reader<R> {
                     }
                     Ok(line) => return Ok(Some(line)),
                     Err(LineError::Unknown(kind)) => Reason::Unknown(kind),
-                    Err(error @ LineError::Malformed(_)) => Reason::Malformed(error.to_string()),
+                    Err(error) => Reason::Malformed(error.to_string()),
                 };
                 self.losses.add(Loss { offset: self.frame_offset, count: 1, reason });
             }
@@ -203,5 +204,9 @@ fn first_line(text: &[u8], path: &Path) -> Result<Run> {
             serde_json::from_slice(text).map_or("unknown version".into(), |n: Newer| n.tool.version);
         return Err(Error::Newer { path: path.into(), schema, version });
     }
-    serde_json::from_slice(text).map_err(|error| refuse(format!("its run line cannot be read: {error}")))
+    match parse_bytes(text) {
+        Ok(Line::Run(run)) => Ok(run),
+        Ok(_) => Err(refuse("its first line is not a run line".into())),
+        Err(error) => Err(refuse(format!("its run line cannot be read: {error}"))),
+    }
 }

@@ -80,7 +80,7 @@ fn garbage_behind_and_between_is_skipped_and_counted() {
     assert_eq!(lines, sample::lines());
     let foreign = |offset: usize, count| Loss { offset: offset as u64, count, reason: Reason::Foreign };
     assert_eq!(losses, [foreign(between, 7), foreign(bytes.len() - 100, 100)]);
-    assert_eq!(losses[0].to_string(), format!("at byte {between}: 7 bytes that belong to no frame"));
+    assert_eq!(losses[0].to_string(), format!("at byte {between}: bytes that belong to no frame, 7 in all"));
 }
 
 #[test]
@@ -139,9 +139,18 @@ fn lines_that_cannot_be_read_are_skipped_and_counted() {
     assert_eq!(losses[0], Loss { offset, count: 2, reason: Reason::Unknown("histogram".into()) });
     assert_eq!(
         losses[1].to_string(),
-        "at byte 302: 1 lines that cannot be read (the first: not a line of a record: \
-         missing field `status` at line 1 column 14)"
+        "at byte 302: unreadable line (not a line of a record: missing field `status` at line 1 column 14)"
     );
+}
+
+#[test]
+fn only_a_series_may_be_long() {
+    let long = format!(r#","novel":[{}0]}}"#, "0,".repeat(LINE_BYTES_MAX));
+    let lengthen = |line: Line| to_json_line(&line).strip_suffix('}').unwrap().to_owned() + &long;
+    let series = sample::series(1, "bind", Direction::Up, &[1e-6]);
+    assert_eq!(parse_line(&lengthen(series.clone())).unwrap(), series);
+    let refusal = parse_line(&lengthen(Line::End(sample::end()))).unwrap_err();
+    assert!(matches!(refusal, LineError::TooLong(_)), "{refusal}");
 }
 
 #[test]
