@@ -296,17 +296,19 @@ impl Session<'_> {
     /// Whether more trials could make a verdict of this item definite, or its growth precise.
     fn is_undecided(&self, index: usize, looks: u32) -> bool {
         let progress = &self.progress[index];
-        let settings = stats::Settings {
-            margin: 0.10,
-            alpha: 0.05,
-            looks,
-            tick_seconds: progress.tick_seconds,
-            seed: self.plan.seed,
-        };
         let curve = self.plan.items[index].curve;
         curve.timed().any(|operation| {
-            let sweeps: Vec<stats::Sweep<'_>> =
-                progress.series.iter().filter(|series| series.name == operation.name).map(sweep).collect();
+            let series: Vec<&Series> =
+                progress.series.iter().filter(|series| series.name == operation.name).collect();
+            let batch = series.first().map_or(1, |series| series.batch);
+            let settings = stats::Settings {
+                margin: 0.10,
+                alpha: 0.05,
+                looks,
+                tick_seconds: progress.tick_seconds / f64::from(batch),
+                seed: self.plan.seed,
+            };
+            let sweeps: Vec<stats::Sweep<'_>> = series.into_iter().map(sweep).collect();
             stats::judge(&sweeps, &settings).is_some_and(|verdict| {
                 let vague = verdict.growth.high > verdict.growth.low * GROWTH_SPREAD;
                 vague || (verdict.class == stats::Class::Inconclusive && verdict.trials_needed.is_some())
