@@ -2,14 +2,17 @@
 //!
 //! - [`Findings`] judges every series of a recording once; everything else speaks through it.
 //! - [`table`] is the table in a terminal.
+//! - [`html`] is one page with every point of every trial.
 //! - [`json`] is the same findings for a program.
 //!
 //! May import: record, stats. Must never: measure, know a workload, or look at this machine.
 
 #![forbid(unsafe_code)]
 
+mod environment;
 pub mod export;
 mod findings;
+pub mod html;
 pub mod json;
 pub mod sentences;
 mod spark;
@@ -18,6 +21,7 @@ pub mod table;
 mod text;
 pub mod words;
 
+pub use environment::Difference;
 pub use findings::{ALPHA, Finding, Findings, MARGIN, SEED};
 pub use stops::{Cause, Stop};
 pub use text::{Style, Tone, printable};

@@ -24,8 +24,9 @@ pub fn verdict(verdict: &Verdict) -> String {
         Class::Growing => format!("grows, {}", per_thousand(verdict)),
         Class::Decreasing => format!("falls, {}", per_thousand(verdict)),
         Class::Inconclusive => {
+            let most = verdict.bound.is_finite().then(|| format!(", at most {}", bound(verdict.bound)));
             let more = verdict.trials_needed.map(|n| format!("; {} trials needed", count(n.into())));
-            format!("inconclusive, at most {}{}", bound(verdict.bound), more.unwrap_or_default())
+            format!("inconclusive{}{}", most.unwrap_or_default(), more.unwrap_or_default())
         }
     }
 }
@@ -42,18 +43,19 @@ pub fn verdict_with_growth(v: &Verdict) -> String {
 }
 
 /// The verdict as a sentence of its own, with the range of n and what carries it.
-pub fn verdict_sentence(v: &Verdict, confidence: &str) -> String {
-    let words = match gross_jump(v) {
-        Some(jump) => format!("{}, {jump},", verdict_with_growth(v)),
-        None => verdict_with_growth(v),
-    };
-    format!(
-        "{} from n = {} to {} ({confidence}, {})",
-        capital(&words),
+pub fn verdict_sentence(v: &Verdict, alpha: f64) -> String {
+    let sentence = format!(
+        "{} from n = {} to {} ({}, {})",
+        capital(&verdict_with_growth(v)),
         count(v.n_low),
         count(v.n_high),
+        confidence(alpha),
         things(v.trials, "trial", "trials")
-    )
+    );
+    match gross_jump(v) {
+        Some(jump) => format!("{sentence}; largest jump {jump}"),
+        None => sentence,
+    }
 }
 
 /// `+1.3 µs per 1 000`: what a thousand more live objects cost.

@@ -43,6 +43,9 @@ pub fn estimate(seconds: Interval) -> String {
 
 /// An estimate of seconds with its interval, in one unit: `61 (58–64) µs`.
 pub fn estimate_with_interval(seconds: Interval) -> String {
+    if !is_bounded(seconds) || seconds.high > 1e3 * seconds.value {
+        return format!("{} (no interval)", estimate(seconds));
+    }
     let digits = digits_carried(seconds);
     let (scale, unit) = time_unit(rounded(seconds.value, digits));
     let decimals = decimals(seconds.value / scale, digits);
@@ -60,8 +63,48 @@ pub fn signed_time(seconds: f64, digits: u32) -> String {
     format!("{sign}{}", with_digits(seconds.abs(), digits))
 }
 
-/// A share as a percentage, rounded: `6 %`.
+/// A difference of seconds with its sign and its interval, so many times: `+1.3 (1.2–1.4) µs`.
+pub fn signed_interval(seconds: Interval, times: f64) -> String {
+    let Interval { value, low, high } = seconds;
+    let (value, low, high) = (value * times, low * times, high * times);
+    if !value.is_finite() {
+        return "—".into();
+    }
+    if !is_bounded(seconds) {
+        return format!("{} (no interval)", signed_time(value, 2));
+    }
+    let (scale, unit) = time_unit(rounded(value.abs().max(low.abs()).max(high.abs()), 2));
+    let open = ((high - low) / 2.0 / scale).log10().floor();
+    let decimals = if open.is_finite() { (-open).clamp(0.0, 3.0) as usize } else { 2 };
+    let signed = |x: f64| {
+        let text = fixed(x / scale, decimals);
+        if x > 0.0 && text.contains(|c: char| ('1'..='9').contains(&c)) { format!("+{text}") } else { text }
+    };
+    format!("{} ({} to {}){GAP}{unit}", signed(value), signed(low), signed(high))
+}
+
+/// A count that is an estimate, with its interval: `13 000 (12 000–15 000)`.
+pub fn count_with_interval(n: Interval) -> String {
+    let two = |x: f64| fixed(rounded(x, 2), 0);
+    if !is_bounded(n) {
+        return format!("{} (no interval)", two(n.value));
+    }
+    format!("{} ({}–{})", two(n.value), two(n.low), two(n.high))
+}
+
+/// A bare number with its interval: `0.02 (−0.01 to 0.05)`.
+pub fn number_with_interval(x: Interval) -> String {
+    if !is_bounded(x) {
+        return format!("{} (no interval)", fixed(x.value, 2));
+    }
+    format!("{} ({} to {})", fixed(x.value, 2), fixed(x.low, 2), fixed(x.high, 2))
+}
+
+/// A share as a percentage, rounded: `6 %`; a doubling or more as a factor.
 pub fn percent(share: f64) -> String {
+    if share >= 1.0 && share.is_finite() && (share - 1.0).abs() > 1e-9 {
+        return factor(1.0 + share);
+    }
     percent_by(share, f64::round)
 }
 
@@ -69,7 +112,7 @@ pub fn percent(share: f64) -> String {
 /// of a doubling or more is said as a factor.
 pub fn bound(share: f64) -> String {
     if !share.is_finite() {
-        return "nothing".into();
+        return "∞".into();
     }
     // What a float adds above a whole percentage is not worth another one.
     if share >= 1.0 { factor(1.0 + share) } else { percent_by(share, |x| (x - 1e-9).ceil()) }
@@ -98,11 +141,18 @@ pub fn factor_with_interval(ratio: Interval) -> String {
     if !ratio.value.is_finite() {
         return "—".into();
     }
-    let (value, decimals) = factor_digits(ratio.value);
-    let end = |x: f64| {
-        if x.is_finite() && ratio.value >= 100.0 { fixed(rounded(x, 2), 0) } else { fixed(x, decimals) }
+    if !is_bounded(ratio) || ratio.high > 1e6 * ratio.value {
+        return format!("{} (no interval)", factor(ratio.value));
+    }
+    let (_, plain) = factor_digits(ratio.value);
+    let digits = digits_carried(ratio);
+    let decimals = plain.max(decimals(ratio.value, digits).min(2));
+    let shown = |x: f64| {
+        // Hundreds are rounded to the digits that the interval carries, the rest to its decimals.
+        let x = if ratio.value >= 100.0 && x > 0.0 { rounded(x, digits) } else { x };
+        fixed(x, decimals)
     };
-    format!("×{} ({}–{})", fixed(value, decimals), end(ratio.low), end(ratio.high))
+    format!("×{} ({}–{})", shown(ratio.value), shown(ratio.low), shown(ratio.high))
 }
 
 /// A ratio with its interval and no sign before it: `1.18 (1.15–1.21)`.
@@ -141,10 +191,19 @@ pub fn time_unit(seconds: f64) -> (f64, &'static str) {
     }
 }
 
-/// Two digits when the interval is wider than 4 % of the value, three otherwise.
+/// Digits so that the last one shown is the first that the interval leaves open, between two and three.
 fn digits_carried(estimate: Interval) -> u32 {
     let half_width = (estimate.high - estimate.low) / 2.0;
-    if half_width.is_finite() && half_width <= 0.02 * estimate.value.abs() { 3 } else { 2 }
+    if !half_width.is_finite() || half_width <= 0.0 || estimate.value <= 0.0 {
+        return if half_width == 0.0 { 3 } else { 2 };
+    }
+    let open = half_width.log10().floor() as i32;
+    (estimate.value.log10().floor() as i32 - open + 1).clamp(2, 3) as u32
+}
+
+/// Whether an interval says anything.
+fn is_bounded(interval: Interval) -> bool {
+    interval.low.is_finite() && interval.high.is_finite()
 }
 
 /// A value at so many significant digits.
@@ -246,6 +305,8 @@ mod tests {
         assert_eq!(plain(estimate(interval(61.2e-6, 58e-6, 64e-6))), "61 µs");
         assert_eq!(plain(estimate(interval(61.2e-6, 61e-6, 61.4e-6))), "61.2 µs");
         assert_eq!(plain(estimate_with_interval(interval(61.2e-6, 58e-6, 64e-6))), "61 (58–64) µs");
+        assert_eq!(plain(estimate_with_interval(interval(11.9e-6, 11.7e-6, 12.2e-6))), "11.9 (11.7–12.2) µs");
+        assert_eq!(plain(signed_interval(interval(9.2e-9, 8.7e-9, 9.8e-9), 1e3)), "+9.2 (+8.7 to +9.8) µs");
         assert_eq!(plain(signed_time(-0.2e-6, 2)), "−200 ns");
     }
 
@@ -263,6 +324,8 @@ mod tests {
         assert_eq!(plain(factor_with_interval(interval(1.012, 0.99, 1.034))), "×1.01 (0.99–1.03)");
         assert_eq!(plain(factor_with_interval(interval(2.13, 1.94, 2.31))), "×2.1 (1.9–2.3)");
         assert_eq!(plain(factor_with_interval(interval(2134.0, 1913.0, 2310.0))), "×2 100 (1 900–2 300)");
+        assert_eq!(plain(factor_with_interval(interval(2184.0, 2153.0, 2229.0))), "×2 180 (2 150–2 230)");
+        assert_eq!(plain(factor_with_interval(interval(14.4, 13.1, 15.9))), "×14 (13–16)");
         assert_eq!(plain(factor(0.012)), "×0.012");
         assert_eq!(plain(factor(14.4)), "×14");
     }

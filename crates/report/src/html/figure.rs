@@ -1,0 +1,202 @@
+//! One workload in the page: what it is, and for each of its series the plots and the figures.
+
+use std::io::{self, Write};
+
+use record::{Direction, Recording, Workload};
+use stats::Verdict;
+
+use super::plot::Subject;
+use super::scale::Kind;
+use super::zoom::Points;
+use super::{Budget, esc, markdown, script_json};
+use crate::findings::{Finding, Findings, sweeps};
+use crate::sentences;
+use crate::words::{
+    bound, count, count_with_interval, estimate_with_interval, factor_with_interval, number_with_interval,
+    percent, signed_interval, things, time, with_digits,
+};
+
+/// Writes a workload with all of its series on all systems.
+pub(super) fn workload(
+    recording: &Recording,
+    findings: &Findings,
+    workload: &Workload,
+    budget: Budget,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let series: Vec<(usize, &Finding)> =
+        findings.series.iter().enumerate().filter(|(_, f)| f.key.workload == workload.name).collect();
+    if series.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "<section class=\"workload\"><h2>{}</h2>", esc(&workload.name))?;
+    writeln!(out, "<div class=\"prose\">{}</div>", markdown::render(&workload.page))?;
+    for (i, finding) in series {
+        figure(recording, findings, i, finding, budget, out)?;
+    }
+    writeln!(out, "</section>")
+}
+
+fn figure(
+    recording: &Recording,
+    findings: &Findings,
+    i: usize,
+    finding: &Finding,
+    budget: Budget,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let sweeps = sweeps(recording, &finding.key);
+    let sentence = finding.verdict.as_ref().map(|v| sentences::verdict_sentence(v, findings.alpha));
+    let sentence = sentence.unwrap_or_default();
+    writeln!(out, "<figure id=\"s{i}\"><h3>{}</h3>", esc(&heading(findings, finding)))?;
+    if !sentence.is_empty() {
+        writeln!(out, "<p class=\"says {}\">{}.</p>", super::page::tone(finding), esc(&sentence))?;
+    }
+    for stop in &finding.stops {
+        let advice = sentences::advice(stop).map(|a| format!(" <span class=\"advice\">{}</span>", esc(a)));
+        let words = sentences::capital(&sentences::stop(stop));
+        writeln!(
+            out,
+            "<p class=\"says open\">{}.{}</p>",
+            esc(words.trim_end_matches('.')),
+            advice.unwrap_or_default()
+        )?;
+    }
+    let subject = Subject {
+        id: format!("p{i}"),
+        label: &finding.label,
+        grows: &finding.grows,
+        sweeps: &sweeps,
+        verdict: finding.verdict.as_ref(),
+        stops: &finding.stops,
+        margin: findings.margin,
+        sentence: &sentence,
+        bytes_max: budget.cloud,
+    };
+    let (linear, log, change) = (subject.cost(Kind::Linear), subject.cost(Kind::Log), subject.change());
+    if linear.is_none() && finding.verdict.is_none() {
+        remarks(finding, out)?;
+        return writeln!(out, "</figure>");
+    }
+    writeln!(out, "{}", legend(findings))?;
+    writeln!(out, "<div class=\"grid2\">")?;
+    let above = linear.as_ref().map_or(0, |p| p.above);
+    for (title, plot) in [("Cost, linear axes", linear), ("Cost, logarithmic axes", log)] {
+        if let Some(plot) = plot {
+            writeln!(out, "<div><p class=\"panel\">{title}</p>{}</div>", plot.svg)?;
+        }
+    }
+    if let (Some(svg), Some(verdict)) = (change, &finding.verdict) {
+        writeln!(out, "<div><p class=\"panel\">Change against its level at small n</p>{svg}</div>")?;
+        numbers(finding, verdict, out)?;
+    }
+    writeln!(out, "</div>")?;
+    caption(finding, above, out)?;
+    remarks(finding, out)?;
+    if let Some(points) = Points::of(&sweeps, finding.verdict.as_ref(), &finding.grows, budget.zoom) {
+        let note = if points.shown == points.of {
+            format!("all {} points", count(points.of as u64))
+        } else {
+            format!(
+                "showing {} of {} points: of each stretch of n the lowest, the highest and one between",
+                count(points.shown as u64),
+                count(points.of as u64)
+            )
+        };
+        writeln!(
+            out,
+            "<div class=\"zoom\" hidden data-note=\"{}\"><script type=\"application/json\">{}</script></div>",
+            esc(&note),
+            script_json(&points)?
+        )?;
+    }
+    writeln!(out, "</figure>")
+}
+
+/// The label, with its system when there are several.
+fn heading(findings: &Findings, finding: &Finding) -> String {
+    if findings.systems.len() > 1 {
+        format!("{} on {}", finding.label, finding.key.system)
+    } else {
+        finding.label.clone()
+    }
+}
+
+/// What the colours of a figure are.
+fn legend(findings: &Findings) -> String {
+    format!(
+        "<p class=\"legend\"><span><b class=\"key cloud\"></b>all points</span>\
+         <span><b class=\"key line\"></b>median</span><span><b class=\"key band\"></b>its {} interval</span>\
+         <span><b class=\"key corridor\"></b>±{}</span></p>",
+        percent(1.0 - findings.alpha),
+        percent(findings.margin)
+    )
+}
+
+/// The figures beside the plots.
+fn numbers(finding: &Finding, v: &Verdict, out: &mut dyn Write) -> io::Result<()> {
+    let mut rows: Vec<(String, String)> = vec![
+        (format!("Cost at n = {}", count(v.n_low)), estimate_with_interval(v.cost_low)),
+        (format!("Cost at n = {}", count(v.n_high)), estimate_with_interval(v.cost_high)),
+        ("Growth".into(), factor_with_interval(v.growth)),
+    ];
+    // A cost per object means nothing where one jump is most of the growth.
+    if sentences::gross_jump(v).is_none() {
+        rows.push((format!("Per {} more", count(1000)), signed_interval(v.marginal_cost, 1000.0)));
+        if let Some(size) = v.doubling_size {
+            rows.push(("Cost doubles every".into(), count_with_interval(size)));
+        }
+    }
+    rows.push(("Slope in the last decade".into(), number_with_interval(v.top_decade_slope)));
+    rows.push(("Largest change".into(), format!("{}, at most {}", percent(v.peak), bound(v.bound))));
+    rows.push(("Expected".into(), expected(finding)));
+    rows.push(("Trials".into(), count(v.trials as u64)));
+    rows.push(("Clock tick".into(), with_digits(finding.tick_seconds, 2)));
+    writeln!(out, "<table class=\"numbers\"><tbody>")?;
+    for (name, value) in rows {
+        writeln!(out, "<tr><th scope=\"row\">{}</th><td>{}</td></tr>", esc(&name), esc(&value))?;
+    }
+    writeln!(out, "</tbody></table>")
+}
+
+fn expected(finding: &Finding) -> String {
+    let word = sentences::expectation(finding.expect);
+    match finding.as_expected() {
+        Some(true) => format!("{word}, as measured"),
+        Some(false) => format!("{word}, unlike measured"),
+        None => word.to_string(),
+    }
+}
+
+fn caption(finding: &Finding, above: usize, out: &mut dyn Write) -> io::Result<()> {
+    let way = match finding.key.direction {
+        Direction::Up => "",
+        Direction::Down => " Measured on the way down, while n fell.",
+    };
+    let edge = match above {
+        0 => String::new(),
+        n => format!(
+            " On the linear axes {} above the edge, drawn at it; the logarithmic axes show all.",
+            things(n, "point is", "points are")
+        ),
+    };
+    writeln!(
+        out,
+        "<figcaption>{} {} in {}.{way}{edge}</figcaption>",
+        esc(&finding.summary),
+        things(finding.measurements, "point", "points"),
+        things(finding.trials, "trial", "trials"),
+    )
+}
+
+fn remarks(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
+    for remark in &finding.remarks {
+        writeln!(out, "<p class=\"remark\">{}</p>", esc(remark))?;
+    }
+    Ok(())
+}
+
+/// The tick of a clock in words, for the page that explains.
+pub(super) fn tick(findings: &Findings) -> String {
+    time(crate::findings::median(findings.series.iter().map(|f| f.tick_seconds).filter(|t| *t > 0.0)))
+}

@@ -1,0 +1,261 @@
+//! The frame of a page: its head with the verdicts, and at its end what a reader needs to judge and repeat.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use stats::Class;
+
+use super::esc;
+use super::plot::sparkline;
+use crate::findings::{Finding, Findings};
+use crate::text::Tone;
+use crate::words::{count, duration, estimate, factor_with_interval, list, percent, things};
+use crate::{sentences, spark};
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("zoom.js");
+const UPLOT: &str = include_str!("../../assets/uPlot-1.6.32.iife.min.js");
+const UPLOT_STYLE: &str = include_str!("../../assets/uPlot-1.6.32.min.css");
+const UPLOT_LICENSE: &str = include_str!("../../assets/uPlot-LICENSE");
+/// Places of a curve in the table of verdicts.
+const SPARK_COLUMNS: usize = 40;
+
+/// Writes everything up to the content.
+pub(crate) fn open(title: &str, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; \
+         style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n\
+         <title>{}</title>\n<style>\n{STYLE}{UPLOT_STYLE}</style>\n</head>\n<body>\n<main>",
+        esc(title)
+    )
+}
+
+/// Writes what stands after the content; with the scripts when there is something to zoom.
+pub(crate) fn close(zoom: bool, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "</main>")?;
+    if zoom {
+        writeln!(out, "<script>\n/*\n{UPLOT_LICENSE}*/\n{UPLOT}\n{SCRIPT}</script>")?;
+    }
+    writeln!(out, "</body>\n</html>")
+}
+
+/// The name of the page.
+pub(crate) fn title(findings: &Findings) -> String {
+    let systems: Vec<String> = findings.systems.iter().map(|s| crate::environment::title(s)).collect();
+    format!("{}: {}", findings.run.tool.name, list(&systems))
+}
+
+/// The system, and the run in one sentence.
+pub(crate) fn head(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    let run = &findings.run;
+    let systems: Vec<String> = findings.systems.iter().map(|s| crate::environment::title(s)).collect();
+    writeln!(
+        out,
+        "<header><p class=\"over\">{} {} · {} · {}</p><h1>{}</h1><p class=\"lead\">{}</p>",
+        esc(&run.tool.name),
+        esc(&run.tool.version),
+        esc(&run.preset),
+        esc(&when(&run.started_at)),
+        esc(&list(&systems)),
+        esc(&in_one_sentence(findings)),
+    )?;
+    if let Some(surprises) = sentences::surprises(findings) {
+        writeln!(out, "<p>{}.</p>", esc(&sentences::capital(&surprises)))?;
+    }
+    for note in &findings.notes {
+        writeln!(out, "<p class=\"remark\">{}</p>", esc(note))?;
+    }
+    writeln!(out, "</header>")
+}
+
+/// `2026-11-21 20:14 UTC` of an RFC 3339 time in UTC; anything else as it is.
+pub(crate) fn when(started_at: &str) -> String {
+    match (started_at.get(..10), started_at.get(10..11), started_at.get(11..16), started_at.ends_with('Z')) {
+        (Some(day), Some("T"), Some(minute), true) => format!("{day} {minute} UTC"),
+        _ => started_at.to_string(),
+    }
+}
+
+/// The whole run in one sentence.
+fn in_one_sentence(findings: &Findings) -> String {
+    let judged = findings.series.iter().filter(|f| f.verdict.is_some()).count();
+    if judged == 0 {
+        return "Nothing could be judged.".into();
+    }
+    let said = |class, one: &str, many: &str| {
+        let n = findings.of_class(class);
+        (n > 0).then(|| format!("{} {}", count(n as u64), if n == 1 { one } else { many }))
+    };
+    let flat = findings.of_class(Class::Flat);
+    let parts: Vec<String> = [
+        (flat > 0)
+            .then(|| format!("{} {} flat", count(flat as u64), if flat == 1 { "stays" } else { "stay" })),
+        said(Class::SmallGrowth, "grows a little", "grow a little"),
+        said(Class::Growing, "grows", "grow"),
+        said(Class::Decreasing, "falls", "fall"),
+        said(Class::Inconclusive, "is inconclusive", "are inconclusive"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    format!(
+        "Of {}, {}. Flat means that the cost changes by at most {}, with {}.",
+        things(judged, "series", "series"),
+        list(&parts),
+        percent(findings.margin),
+        sentences::confidence(findings.alpha),
+    )
+}
+
+/// The class of a finding's words in the style sheet.
+pub(crate) fn tone(finding: &Finding) -> &'static str {
+    match sentences::tone(finding) {
+        Tone::Good => "good",
+        Tone::Notable => "notable",
+        _ => "open",
+    }
+}
+
+/// The table of verdicts.
+pub(crate) fn verdicts(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<section><h2>Verdicts</h2>")?;
+    for system in &findings.systems {
+        let series: Vec<(usize, &Finding)> =
+            findings.series.iter().enumerate().filter(|(_, f)| f.key.system == system.name).collect();
+        if series.is_empty() {
+            continue;
+        }
+        if findings.systems.len() > 1 {
+            writeln!(out, "<h3>{}</h3>", esc(&system.name))?;
+        }
+        writeln!(
+            out,
+            "<table class=\"verdicts\"><thead><tr><th scope=\"col\">Series</th><th scope=\"col\" class=\"num\">n</th>\
+             <th scope=\"col\" class=\"num\">Cost at the first n</th><th scope=\"col\" class=\"num\">at the last</th>\
+             <th scope=\"col\" class=\"num\">Growth</th><th scope=\"col\">Verdict</th>\
+             <th scope=\"col\"><span class=\"away\">Curve</span></th></tr></thead><tbody>"
+        )?;
+        for (i, finding) in series {
+            verdict_row(i, finding, out)?;
+        }
+        writeln!(out, "</tbody></table>")?;
+    }
+    writeln!(out, "<p class=\"remark\">{}</p></section>", esc(&sentences::summary(findings)))
+}
+
+fn verdict_row(i: usize, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
+    let mut words = Vec::new();
+    let (mut range, mut low, mut high, mut growth, mut curve) =
+        (String::new(), String::new(), String::new(), String::new(), String::new());
+    if let Some(v) = &finding.verdict {
+        words.push(format!("<span class=\"word {}\">{}</span>", tone(finding), esc(&sentences::verdict(v))));
+        words.extend(sentences::gross_jump(v).map(|jump| format!("largest jump {}", esc(&jump))));
+        range = format!("{}–{}", count(v.n_low), count(v.n_high));
+        low = estimate(v.cost_low);
+        high = estimate(v.cost_high);
+        growth = factor_with_interval(v.growth);
+        curve = sparkline(&spark::heights(v, SPARK_COLUMNS), &format!("curve of {}", finding.label));
+    }
+    words.extend(
+        finding
+            .stops
+            .iter()
+            .map(|s| format!("<span class=\"word open\">{}</span>", esc(&sentences::stop(s)))),
+    );
+    if words.is_empty() {
+        words.push("<span class=\"word open\">no number</span>".into());
+    }
+    let name = format!("<a href=\"#s{i}\">{}</a>", esc(&finding.label));
+    if finding.verdict.is_none() {
+        return writeln!(
+            out,
+            "<tr><th scope=\"row\">{name}</th><td class=\"verdict\" colspan=\"6\">{}</td></tr>",
+            words.join("<br>")
+        );
+    }
+    writeln!(
+        out,
+        "<tr><th scope=\"row\">{name}</th><td class=\"num range\" data-is=\"n\">{range}</td>\
+         <td class=\"num\" data-is=\"first\">{low}</td><td class=\"num\" data-is=\"last\">{high}</td>\
+         <td class=\"num\" data-is=\"growth\">{growth}</td><td class=\"verdict\">{}</td>\
+         <td class=\"curve\">{curve}</td></tr>",
+        words.join("<br>")
+    )
+}
+
+/// The table of facts.
+pub(crate) fn environment(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    let keys: BTreeSet<&str> =
+        findings.systems.iter().flat_map(|s| s.environment.keys()).map(String::as_str).collect();
+    let mut keys: Vec<&str> = keys.into_iter().collect();
+    keys.sort_by_key(|key| (crate::environment::importance(key), *key));
+    writeln!(out, "<section><h2>Environment</h2><div class=\"scroll\"><table class=\"facts\">")?;
+    if findings.systems.len() > 1 {
+        write!(out, "<thead><tr><th></th>")?;
+        for system in &findings.systems {
+            write!(out, "<th scope=\"col\">{}</th>", esc(&system.name))?;
+        }
+        writeln!(out, "</tr></thead>")?;
+    }
+    writeln!(out, "<tbody>")?;
+    for key in keys {
+        write!(out, "<tr><th scope=\"row\">{}</th>", esc(key))?;
+        for system in &findings.systems {
+            write!(out, "<td>{}</td>", esc(system.environment.get(key).map_or("—", String::as_str)))?;
+        }
+        writeln!(out, "</tr>")?;
+    }
+    writeln!(out, "</tbody></table></div></section>")
+}
+
+/// What is needed to repeat the run.
+pub(crate) fn repeat(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    let run = &findings.run;
+    let command: Vec<String> = run.command.iter().map(|word| quoted(word)).collect();
+    let took = findings.end.as_ref().map_or("cut off".into(), |end| duration(end.elapsed_seconds));
+    writeln!(
+        out,
+        "<section><h2>How to repeat it</h2><pre><code>{}</code></pre><table class=\"facts\"><tbody>",
+        esc(&command.join(" "))
+    )?;
+    let rows = [
+        ("program", format!("{} {}, {}", run.tool.name, run.tool.version, run.tool.build)),
+        ("preset", run.preset.clone()),
+        ("seed", run.seed.to_string()),
+        ("started", when(&run.started_at)),
+        ("took", took),
+        ("trials", sentences::planning(findings)),
+        ("pinned", if run.pinned { "to one processor".into() } else { "no".to_string() }),
+    ];
+    for (name, value) in rows {
+        writeln!(out, "<tr><th scope=\"row\">{name}</th><td>{}</td></tr>", esc(&value))?;
+    }
+    writeln!(out, "</tbody></table></section>")
+}
+
+/// A word of a command line as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// How the plots and the words are to be read, and what they do not say.
+pub(crate) fn how_to_read(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    let judged = findings.series.iter().filter(|f| f.verdict.is_some()).count();
+    let text = include_str!("reading.html")
+        .replace("{margin}", &percent(findings.margin))
+        .replace("{confidence}", &percent(1.0 - findings.alpha))
+        .replace("{error}", &percent(findings.alpha))
+        .replace("{judged}", &things(judged, "verdict", "verdicts"))
+        .replace("{tick}", &super::figure::tick(findings))
+        .replace("{planning}", &esc(&sentences::planning(findings)));
+    writeln!(out, "{text}")
+}

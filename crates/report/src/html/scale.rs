@@ -1,0 +1,166 @@
+//! Axes: where a value stands, and which values are written beside the axis.
+
+use crate::words::{count, fixed, time_unit};
+
+/// Linear or logarithmic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Linear,
+    Log,
+}
+
+/// An axis from `low` to `high`, drawn from `from` to `to`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Axis {
+    pub(crate) kind: Kind,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    pub(crate) from: f64,
+    pub(crate) to: f64,
+}
+
+/// A mark on an axis.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tick {
+    pub(crate) value: f64,
+    pub(crate) at: f64,
+    pub(crate) labelled: bool,
+}
+
+impl Axis {
+    /// An axis over a range; an empty range is widened so that it can be drawn.
+    pub(crate) fn new(kind: Kind, low: f64, high: f64, from: f64, to: f64) -> Axis {
+        let (low, high) = match kind {
+            Kind::Linear if high > low => (low, high),
+            Kind::Linear => (low, low + 1.0),
+            Kind::Log => {
+                let low = if low.is_finite() && low > 0.0 { low } else { 1.0 };
+                (low, if high > low * 1.0001 { high } else { low * 10.0 })
+            }
+        };
+        Axis { kind, low, high, from, to }
+    }
+
+    /// Where a value stands; on a logarithmic axis what is below the axis stands at its start.
+    pub(crate) fn place(&self, value: f64) -> f64 {
+        let share = match self.kind {
+            Kind::Linear => (value - self.low) / (self.high - self.low),
+            Kind::Log => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
+        };
+        self.from + share * (self.to - self.from)
+    }
+
+    /// Marks at 1, 2 and 5 times powers of ten; `room` is what a label needs along the axis.
+    pub(crate) fn ticks(&self, room: f64) -> Vec<Tick> {
+        match self.kind {
+            Kind::Linear => self.linear_ticks(room),
+            Kind::Log => self.log_ticks(room),
+        }
+    }
+
+    fn length(&self) -> f64 {
+        (self.to - self.from).abs()
+    }
+
+    fn linear_ticks(&self, room: f64) -> Vec<Tick> {
+        let wanted = (self.length() / room).floor().clamp(1.0, 6.0);
+        let raw = (self.high - self.low) / wanted;
+        let power = 10f64.powf(raw.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|s| *s >= raw * 0.999);
+        let step = step.unwrap_or(10.0 * power);
+        let first = (self.low / step - 1e-9).ceil() as i64;
+        let last = (self.high / step + 1e-9).floor() as i64;
+        let tick = |i| {
+            let value = i as f64 * step;
+            Tick { value, at: self.place(value), labelled: true }
+        };
+        (first..=last).map(tick).collect()
+    }
+
+    fn log_ticks(&self, room: f64) -> Vec<Tick> {
+        let decades = (self.high / self.low).log10();
+        let decade = self.length() / decades;
+        // The narrowest gap between neighbours of 1, 2, 5 is log10(2) of a decade.
+        let all = decade * 0.301 >= room;
+        let every = (room / decade).ceil().max(1.0) as i32;
+        let mut ticks = Vec::new();
+        for exponent in (self.low.log10().floor() as i32)..=(self.high.log10().ceil() as i32) {
+            for multiple in [1.0, 2.0, 5.0] {
+                let value = multiple * 10f64.powi(exponent);
+                if value < self.low * 0.999 || value > self.high * 1.001 {
+                    continue;
+                }
+                let labelled = all || (multiple == 1.0 && exponent.rem_euclid(every) == 0);
+                ticks.push(Tick { value, at: self.place(value), labelled });
+            }
+        }
+        // An axis within one decade may have met no power of ten: then all it met are labelled.
+        if ticks.iter().filter(|t| t.labelled).count() < 2 {
+            ticks.iter_mut().for_each(|t| t.labelled = true);
+        }
+        ticks
+    }
+}
+
+/// A count beside an axis.
+pub(crate) fn count_label(value: f64) -> String {
+    count(value.round().max(0.0) as u64)
+}
+
+/// A time beside an axis: in the unit of the value, or of the whole axis when that is given.
+pub(crate) fn time_label(seconds: f64, of_axis: Option<f64>) -> String {
+    if seconds == 0.0 {
+        return "0".into();
+    }
+    let (scale, unit) = time_unit(of_axis.unwrap_or(seconds));
+    format!("{}\u{202f}{unit}", shortest(seconds / scale))
+}
+
+/// A factor beside an axis.
+pub(crate) fn factor_label(value: f64) -> String {
+    format!("×{}", shortest(value))
+}
+
+/// A change in percent beside an axis, with its sign.
+pub(crate) fn change_label(share: f64) -> String {
+    let sign = if share > 1e-9 { "+" } else { "" };
+    format!("{sign}{}\u{202f}%", shortest(share * 100.0))
+}
+
+/// At most three decimals, and none that is a zero at the end.
+fn shortest(value: f64) -> String {
+    let text = fixed(value, 3);
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: Axis, room: f64) -> Vec<f64> {
+        axis.ticks(room).iter().filter(|t| t.labelled).map(|t| t.value).collect()
+    }
+
+    #[test]
+    fn linear_marks_are_round() {
+        let axis = Axis::new(Kind::Linear, 0.0, 19_999.0, 0.0, 440.0);
+        assert_eq!(labels(axis, 70.0), [0.0, 5_000.0, 10_000.0, 15_000.0]);
+        let change = Axis::new(Kind::Linear, -0.15, 0.15, 240.0, 0.0);
+        assert_eq!(labels(change, 40.0).len(), 7);
+    }
+
+    #[test]
+    fn logarithmic_marks_are_one_two_five_where_there_is_room() {
+        let axis = Axis::new(Kind::Log, 1.0, 1_000.0, 0.0, 600.0);
+        assert_eq!(labels(axis, 40.0), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0]);
+        assert_eq!(labels(axis, 90.0), [1.0, 10.0, 100.0, 1_000.0]);
+        assert_eq!(axis.place(0.0), 0.0, "zero stands at the start");
+    }
+
+    #[test]
+    fn labels_are_short() {
+        assert_eq!(time_label(0.5e-6, Some(2e-6)), "0.5\u{202f}µs");
+        assert_eq!(time_label(100e-6, None), "100\u{202f}µs");
+        assert_eq!(change_label(-0.1), "−10\u{202f}%");
+    }
+}

@@ -1,0 +1,179 @@
+//! The points that can be zoomed: quantised, and sampled where there are too many.
+//!
+//! A trial is two strings in base64: the steps of n from point to point, one byte each (0 says that a step
+//! of 255 goes on), and the cost as sixteen bits, little-endian, on a logarithmic scale.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+use stats::{Sweep, Verdict};
+
+use crate::findings::n_at;
+use crate::sentences::middle;
+
+/// Bytes that a point takes in the page: three, and a third more in base64.
+const BYTES_OF_POINT: usize = 4;
+/// Of each stretch of n these many points stay: the lowest, the highest and one between.
+const OF_STRETCH: usize = 3;
+
+/// The points of one series.
+#[derive(Debug, Serialize)]
+pub(crate) struct Points {
+    /// Points in here.
+    pub(crate) shown: usize,
+    /// Points there are.
+    pub(crate) of: usize,
+    /// What n counts.
+    grows: String,
+    /// Costs that 0 and 65 535 stand for, in seconds.
+    low: f64,
+    high: f64,
+    trials: Vec<Packed>,
+    /// The medians: n, seconds.
+    medians: Vec<(f64, f64)>,
+}
+
+#[derive(Debug, Serialize)]
+struct Packed {
+    first: u64,
+    steps: String,
+    costs: String,
+}
+
+impl Points {
+    /// Packs the points of a series into about `bytes_max`.
+    pub(crate) fn of(
+        sweeps: &[Sweep<'_>],
+        verdict: Option<&Verdict>,
+        grows: &str,
+        bytes_max: usize,
+    ) -> Option<Points> {
+        let costs = || sweeps.iter().flat_map(|s| s.values).copied().filter(|v| v.is_finite() && *v > 0.0);
+        let low = costs().reduce(f64::min)?;
+        let high = costs().reduce(f64::max)?.max(low * 1.000_001);
+        let each = bytes_max / BYTES_OF_POINT / sweeps.len();
+        let mut points = Points {
+            shown: 0,
+            of: sweeps.iter().map(|s| s.values.len()).sum(),
+            grows: grows.to_string(),
+            low,
+            high,
+            trials: Vec::with_capacity(sweeps.len()),
+            medians: verdict
+                .map(|v| v.blocks.iter().map(|b| (middle(b), b.cost.value)).collect())
+                .unwrap_or_default(),
+        };
+        for sweep in sweeps {
+            points.pack(sweep, each);
+        }
+        Some(points)
+    }
+
+    fn pack(&mut self, sweep: &Sweep<'_>, each: usize) {
+        let mut chosen: Vec<(u64, f64)> = chosen(sweep.values, each)
+            .into_iter()
+            .map(|i| (n_at(sweep, i), sweep.values[i]))
+            .filter(|(_, v)| v.is_finite() && *v > 0.0)
+            .collect();
+        chosen.sort_by_key(|(n, _)| *n);
+        chosen.dedup_by_key(|(n, _)| *n);
+        let Some(&(first, _)) = chosen.first() else { return };
+        self.shown += chosen.len();
+        let span = (self.high / self.low).ln();
+        let (mut steps, mut costs) = (Vec::new(), Vec::new());
+        let mut before = first;
+        for (n, value) in chosen {
+            let mut step = n - before;
+            while step > 255 {
+                steps.push(0);
+                step -= 255;
+            }
+            if n != before {
+                steps.push(step as u8);
+            }
+            before = n;
+            let share = ((value / self.low).ln() / span).clamp(0.0, 1.0);
+            costs.extend(((share * 65_535.0).round() as u16).to_le_bytes());
+        }
+        self.trials.push(Packed { first, steps: STANDARD.encode(steps), costs: STANDARD.encode(costs) });
+    }
+}
+
+/// Places of the values that stay: all when there is room, else of each stretch the lowest, the highest and
+/// the one in the middle. Stretches are narrow at both small n and large, so that either axis has its share.
+fn chosen(values: &[f64], each: usize) -> Vec<usize> {
+    let len = values.len();
+    if len <= each {
+        return (0..len).collect();
+    }
+    let stretches = (each / OF_STRETCH).max(1);
+    let stretch_of = |i: usize| {
+        let evenly = i as f64 / len as f64;
+        let logarithmic = ((i + 1) as f64).ln() / ((len + 1) as f64).ln();
+        ((0.7 * evenly + 0.3 * logarithmic) * stretches as f64) as usize
+    };
+    let mut places = Vec::with_capacity(each + OF_STRETCH);
+    let mut start = 0;
+    while start < len {
+        let stretch = stretch_of(start);
+        let mut end = start + 1;
+        while end < len && stretch_of(end) == stretch {
+            end += 1;
+        }
+        let by_value = |a: &usize, b: &usize| values[*a].total_cmp(&values[*b]);
+        let lowest = (start..end).min_by(by_value).unwrap_or(start);
+        let highest = (start..end).max_by(by_value).unwrap_or(start);
+        let mut three = [lowest, start + (end - start) / 2, highest];
+        three.sort_unstable();
+        for place in three {
+            if places.last() != Some(&place) {
+                places.push(place);
+            }
+        }
+        start = end;
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extremes_of_every_trial_stay() {
+        let mut values: Vec<f64> = (0..20_000).map(|i| 1.0 + f64::from(i % 7) * 0.01).collect();
+        values[777] = 90.0;
+        values[13_131] = 0.01;
+        let places = chosen(&values, 600);
+        assert!(places.len() <= 630, "{}", places.len());
+        assert!(places.contains(&777) && places.contains(&13_131));
+        assert!(places.windows(2).all(|w| w[0] < w[1]));
+        assert_eq!(chosen(&values[..500], 600).len(), 500);
+    }
+
+    #[test]
+    fn what_is_packed_is_what_was_measured() {
+        let values: Vec<f64> = (0..2_000).map(|i| 1e-6 * (1.0 + f64::from(i) / 100.0)).collect();
+        let sweep = Sweep { n_first: 1_999, n_step: -1, values: &values };
+        let points = Points::of(&[sweep], None, "things", 400).unwrap();
+        let trial = &points.trials[0];
+        let costs = STANDARD.decode(&trial.costs).unwrap();
+        assert_eq!(costs.len(), 2 * points.shown);
+        let mut n = trial.first;
+        let mut seen = 1;
+        let mut carried = 0;
+        for step in STANDARD.decode(&trial.steps).unwrap() {
+            if step == 0 {
+                carried += 255;
+                continue;
+            }
+            n += carried + u64::from(step);
+            carried = 0;
+            seen += 1;
+        }
+        assert_eq!((seen, n), (points.shown, 1_999));
+        let first = f64::from(u16::from_le_bytes([costs[0], costs[1]])) / 65_535.0;
+        let cost = points.low * (points.high / points.low).powf(first);
+        assert!((cost / values[1_999] - 1.0).abs() < 1e-3);
+    }
+}

@@ -1,0 +1,273 @@
+//! An emulated run: curves of every kind, from a fixed seed, with the noise of a real machine.
+
+use std::collections::BTreeMap;
+
+use record::{
+    Check, Clock, Direction, End, Expect, Line, Order, Outcome, Recording, Run, SCHEMA, Series, SeriesKind,
+    System, Tool, Trial, Variant, Workload,
+};
+
+/// How one emulated series behaves.
+#[derive(Clone, Copy)]
+pub(crate) struct Curve {
+    pub(crate) cost: fn(f64) -> f64,
+    /// Spread of the whole trial's level.
+    pub(crate) between: f64,
+    /// Spread of one measurement.
+    pub(crate) within: f64,
+    pub(crate) n: u64,
+}
+
+pub(crate) const TICK: f64 = 10e-9;
+
+/// A workload with its curves: one per series.
+pub(crate) struct Emulated {
+    pub(crate) name: &'static str,
+    pub(crate) variant: &'static str,
+    pub(crate) grows: &'static str,
+    pub(crate) page: &'static str,
+    pub(crate) series: Vec<(&'static str, Direction, Expect, Curve)>,
+    pub(crate) outcome: Outcome,
+    pub(crate) stopping: u32,
+    pub(crate) version: u32,
+}
+
+pub(crate) fn run_line(seed: u64) -> Run {
+    Run {
+        schema: SCHEMA,
+        tool: Tool {
+            name: "osdyno".into(),
+            version: "0.1.0".into(),
+            build: "rustc 1.95, x86_64-linux, release".into(),
+        },
+        started_at: "2026-11-21T20:14:00Z".into(),
+        command: ["osdyno", "run", "--seed", "7"].map(String::from).to_vec(),
+        preset: "standard".into(),
+        seed,
+        budget_seconds: Some(120.0),
+        looks: vec![10, 20],
+        pinned: true,
+    }
+}
+
+pub(crate) fn system(name: &str, facts: &[(&str, &str)]) -> System {
+    let mut environment: BTreeMap<String, String> = [
+        ("cpu.model", "Example 9000 @ 3.2 GHz"),
+        ("cpu.online", "2"),
+        ("kernel.release", "6.12.107"),
+        ("kernel.name", "Linux"),
+        ("clock.source", "tsc"),
+        ("memory.total_bytes", "25769803776"),
+        ("mitigations.srso", "off"),
+        ("limit.nofile", "20000"),
+    ]
+    .into_iter()
+    .map(|(k, v)| (k.to_string(), v.to_string()))
+    .collect();
+    environment.extend(facts.iter().map(|(k, v)| (k.to_string(), v.to_string())));
+    System { name: name.into(), prefix: Vec::new(), environment, warnings: Vec::new() }
+}
+
+/// All lines of a run of these workloads.
+pub(crate) fn lines(system: System, workloads: &[Emulated], trials: u32, seed: u64) -> Vec<Line> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut lines = vec![Line::Run(run_line(seed)), Line::System(system.clone())];
+    lines.extend(definitions(workloads).into_iter().map(Line::Workload));
+    for workload in workloads {
+        for trial in 1..=trials {
+            let stops = workload.stopping >= trial;
+            lines.push(Line::Trial(trial_line(&system.name, workload, trial, stops)));
+            let silent = matches!(workload.outcome, Outcome::Unsupported { .. } | Outcome::Failed { .. });
+            for (name, direction, _, curve) in workload.series.iter().filter(|_| !silent) {
+                let n = match workload.outcome {
+                    Outcome::Limit { n, .. } | Outcome::Crashed { n, .. } if stops => n,
+                    _ => curve.n,
+                };
+                let level = (curve.between * normal(&mut rng)).exp();
+                let mut values: Vec<f64> =
+                    (0..n).map(|n| level * (curve.cost)(n as f64) * noise(&mut rng, curve.within)).collect();
+                let (n_first, n_step) = match direction {
+                    Direction::Up => (0, 1),
+                    Direction::Down => {
+                        values.reverse();
+                        (n - 1, -1)
+                    }
+                };
+                lines.push(Line::Series(Series {
+                    system: system.name.clone(),
+                    workload: workload.name.into(),
+                    variant: workload.variant.into(),
+                    trial,
+                    name: (*name).into(),
+                    direction: *direction,
+                    n_first,
+                    n_step,
+                    batch: 1,
+                    values,
+                }));
+            }
+        }
+    }
+    lines.push(Line::End(End { status: "complete".into(), elapsed_seconds: 97.0 }));
+    lines
+}
+
+pub(crate) fn recording(system: System, workloads: &[Emulated], trials: u32, seed: u64) -> Recording {
+    Recording::new(lines(system, workloads, trials, seed)).unwrap()
+}
+
+fn definitions(workloads: &[Emulated]) -> Vec<Workload> {
+    let mut all: Vec<Workload> = Vec::new();
+    for w in workloads {
+        let variant = Variant { name: w.variant.into(), summary: String::new() };
+        if let Some(known) = all.iter_mut().find(|known| known.name == w.name) {
+            known.variants.push(variant);
+            continue;
+        }
+        all.push(Workload {
+            name: w.name.into(),
+            version: w.version,
+            summary: w.page.lines().next().unwrap_or("").into(),
+            page: w.page.into(),
+            grows: w.grows.into(),
+            variants: vec![variant],
+            series: w
+                .series
+                .iter()
+                .map(|(name, direction, expect, _)| SeriesKind {
+                    name: (*name).into(),
+                    direction: *direction,
+                    expect: *expect,
+                    summary: format!("One {name} call, from before the system call to after it."),
+                    sum_of: Vec::new(),
+                })
+                .collect(),
+        });
+    }
+    all
+}
+
+fn trial_line(system: &str, workload: &Emulated, trial: u32, stops: bool) -> Trial {
+    Trial {
+        order: Order {
+            system: system.into(),
+            workload: workload.name.into(),
+            version: workload.version,
+            variant: workload.variant.into(),
+            trial,
+            n: workload.series.first().map_or(0, |(_, _, _, c)| c.n),
+            cpu: Some(1),
+            seed: u64::from(trial),
+            allowance_seconds: None,
+            timeout_seconds: 60.0,
+            scratch: String::new(),
+        },
+        started_seconds: f64::from(trial),
+        elapsed_seconds: 0.4,
+        clock: Some(Clock { source: "tsc".into(), tick_seconds: TICK, read_seconds: 12e-9 }),
+        outcome: if stops { workload.outcome.clone() } else { Outcome::Complete },
+        checks: vec![Check { claim: "every descriptor is distinct".into(), held: true }],
+        activity: BTreeMap::new(),
+        warnings: Vec::new(),
+    }
+}
+
+fn noise(rng: &mut fastrand::Rng, spread: f64) -> f64 {
+    let spike = if rng.f64() < 0.004 { 3.0 + 20.0 * rng.f64() * rng.f64() } else { 1.0 };
+    (spread * normal(rng)).exp() * spike
+}
+
+fn normal(rng: &mut fastrand::Rng) -> f64 {
+    let sum: f64 = (0..12).map(|_| rng.f64()).sum();
+    sum - 6.0
+}
+
+const PAGE: &str = "Bind sockets to port 0, keeping every one bound.
+
+**Question.** Does the search for a free port take longer as ports are used up?
+
+**Method.** `socket`, then `bind` to 127.0.0.1 port 0, one after the other, each bind timed alone.
+
+**Expected.** Constant, until the range of ports is nearly used up:
+
+- the search starts at a random port, and
+- takes the first that is free.";
+
+/// One of everything a report has to show.
+pub(crate) fn mixed(n: u64) -> Vec<Emulated> {
+    let curve = |cost, between, within| Curve { cost, between, within, n };
+    let one = |name, grows, series| Emulated {
+        name,
+        variant: "",
+        grows,
+        page: PAGE,
+        series,
+        outcome: Outcome::Complete,
+        stopping: 0,
+        version: 1,
+    };
+    use Direction::{Down, Up};
+    use Expect::{Constant, Linear};
+    vec![
+        one(
+            "socket",
+            "open sockets",
+            vec![
+                ("socket", Up, Constant, curve(|_| 1.21e-6, 0.08, 0.06)),
+                ("close", Down, Constant, curve(|_| 0.83e-6, 0.05, 0.06)),
+            ],
+        ),
+        one(
+            "bind",
+            "bound sockets",
+            vec![(
+                "bind",
+                Up,
+                Constant,
+                curve(
+                    |n| {
+                        let free = 0.5e-6 / (1.0 - (n / 28_232.0)).max(0.05);
+                        if n >= 14_116.0 { free + 1.1e-3 } else { free }
+                    },
+                    0.05,
+                    0.10,
+                ),
+            )],
+        ),
+        one(
+            "fork",
+            "live children",
+            vec![
+                ("fork", Up, Linear, curve(|n| 120e-6 + 9e-9 * n, 0.04, 0.08)),
+                ("reap", Down, Constant, curve(|n| 41e-6 * (1.0 + 0.004 * n.max(1.0).ln()), 0.03, 0.05)),
+            ],
+        ),
+        one("mmap", "mappings", vec![("mmap", Up, Constant, curve(|_| 2.4e-6, 0.2, 0.9))]),
+        Emulated {
+            variant: "select",
+            outcome: Outcome::Limit {
+                n: 1_024,
+                operation: "select".into(),
+                error: "FD_SETSIZE".into(),
+                advice: "select cannot watch descriptors from 1 024 on; use poll or epoll.".into(),
+            },
+            stopping: u32::MAX,
+            ..one(
+                "ready",
+                "watched descriptors",
+                vec![("select", Up, Linear, curve(|n| 0.6e-6 + 11e-9 * n, 0.04, 0.05))],
+            )
+        },
+        Emulated {
+            variant: "kqueue",
+            outcome: Outcome::Unsupported { reason: "this system has no kqueue".into() },
+            stopping: u32::MAX,
+            ..one("ready", "watched descriptors", vec![("select", Up, Linear, curve(|_| 1e-6, 0.04, 0.05))])
+        },
+        Emulated {
+            outcome: Outcome::Crashed { n: 3_120, reason: "killed by signal 9, out of memory".into() },
+            stopping: 2,
+            ..one("thread", "threads", vec![("create", Up, Constant, curve(|_| 9.1e-6, 0.02, 0.04))])
+        },
+    ]
+}
