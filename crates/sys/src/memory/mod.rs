@@ -16,8 +16,10 @@ pub use platform::{Mapping, Shared, page_bytes};
 /// page fault.
 pub fn touched_vec<T>(capacity: usize) -> Vec<T> {
     let mut vec = Vec::with_capacity(capacity);
-    vec.spare_capacity_mut().fill_with(MaybeUninit::zeroed);
+    // No further: a vector of nothings has room for all the numbers there are.
+    let pages = &mut vec.spare_capacity_mut()[..capacity];
+    pages.fill_with(MaybeUninit::zeroed);
     // Without this the compiler may see stores that nobody reads, and drop them.
-    std::hint::black_box(vec.spare_capacity_mut());
+    std::hint::black_box(pages);
     vec
 }
