@@ -1,6 +1,6 @@
 //! `cargo xtask tidy`: the rules of the house that neither compiler nor clippy knows.
 //!
-//! A rule without a checker is a wish; a rule is a file here and a line in [`RULES`].
+//! A rule without a checker is a wish; a rule is a file here and a line in `RULES`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -43,7 +43,7 @@ impl Snapshot {
         self.counters.extend(value.map(|value| (name, value)));
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(unix)]
     fn level(&mut self, name: &'static str, value: Option<f64>) {
         self.levels.extend(value.map(|value| (name, value)));
     }

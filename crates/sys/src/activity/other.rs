@@ -1,5 +1,14 @@
-//! Systems whose own counters are not read yet: what std and getrusage(2) give is all there is.
+//! Systems whose own counters are not read yet: beside getrusage(2) there is the load.
 
 use super::Snapshot;
 
+#[cfg(unix)]
+pub(super) fn read(snapshot: &mut Snapshot) {
+    let mut load = [0.0_f64];
+    // SAFETY: the call fills at most one number of the array, as it is told.
+    let filled = unsafe { libc::getloadavg(load.as_mut_ptr(), 1) };
+    snapshot.level("load_1m", (filled == 1).then_some(load[0]));
+}
+
+#[cfg(not(unix))]
 pub(super) fn read(_: &mut Snapshot) {}

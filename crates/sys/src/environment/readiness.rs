@@ -55,7 +55,8 @@ pub fn warnings(facts: &Facts, now: &Snapshot) -> Vec<String> {
         ));
     }
     if let Some(load) = now.get("load_1m") {
-        let cpus = number("cpu.count").unwrap_or(1.0).max(1.0);
+        // The load is that of the whole machine, however few of its processors are ours.
+        let cpus = number("cpu.online").or_else(|| number("cpu.count")).unwrap_or(1.0).max(1.0);
         if load > cpus * LOAD_PER_CPU {
             warn(format!(
                 "The load is {load:.1} on {cpus:.0} processors, so trials share them with other work; wait \
