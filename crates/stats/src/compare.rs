@@ -1,12 +1,11 @@
 //! What may be said of the same series on two systems.
 
 use crate::block::{Grid, column, measure, present_mean};
-use crate::centre::{Centre, pulls};
-use crate::drift::inflation;
+use crate::centre::{Centre, Student, exp, pulls};
+use crate::drift::{inflation, wander};
 use crate::family::level_of_each;
 use crate::flat::{FEWEST, MOST, first_that};
 use crate::range::Common;
-use crate::verdict::exp;
 use crate::{Interval, Settings, Sweep};
 
 /// The five answers.
@@ -64,13 +63,15 @@ pub fn compare(
     let trials = (rows[0].len(), rows[1].len());
 
     let levels = rows.each_ref().map(|rows| rows.iter().map(|row| present_mean(row)).collect::<Vec<f64>>());
-    let drift = levels.each_ref().map(|levels| inflation(levels));
+    let drift =
+        Drift { inflation: levels.each_ref().map(|levels| inflation(levels)), wander: wander(&levels) };
+    let student = Student::of(alpha);
     let ratio = difference(&levels, drift)?;
     // Medians sit on ticks of the clock: no ratio is finer than one.
     let cheapest = levels.iter().flatten().copied().fold(f64::INFINITY, f64::min).exp();
     let tick = (settings.tick_seconds / cheapest).ln_1p().max(0.0);
-    let within = |ratio: Centre, level: f64| {
-        let reach = ratio.reach(level).max(tick);
+    let within = |ratio: Centre, student: &Student| {
+        let reach = ratio.reach(student).max(tick);
         Interval { value: ratio.value, low: ratio.value - reach, high: ratio.value + reach }
     };
 
@@ -78,14 +79,14 @@ pub fn compare(
     let pulls_by_block: Vec<Vec<f64>> = (0..ranges.len()).map(|place| joint_pulls(&columns(place))).collect();
     let pulls_by_trial: Vec<Vec<f64>> =
         (0..trials.0 + trials.1).map(|trial| column(&pulls_by_block, trial)).collect();
-    let level_of_block = level_of_each(&pulls_by_trial, alpha, settings.seed);
+    let student_of_block = Student::of(level_of_each(&pulls_by_trial, alpha, settings.seed));
     let block = |(place, &(n_low, n_high)): (usize, &(u64, u64))| {
-        Some((n_low, n_high, exp(within(difference(&columns(place), drift)?, level_of_block))))
+        Some((n_low, n_high, exp(within(difference(&columns(place), drift)?, &student_of_block))))
     };
     let blocks = ranges.iter().enumerate().filter_map(block).collect();
 
     let margin = settings.log_margin();
-    let interval = within(ratio, alpha);
+    let interval = within(ratio, &student);
     let few = trials.0.min(trials.1) < FEWEST as usize;
     let answer = if few { Answer::Unresolved } else { answer(interval, margin) };
     let more_helps = answer == Answer::Unresolved && tick <= margin;
@@ -95,23 +96,30 @@ pub fn compare(
         n_low: ranges.first()?.0,
         n_high: ranges.last()?.1,
         trials,
-        trials_needed: if more_helps { trials_needed(ratio, trials, alpha, margin) } else { None },
+        trials_needed: if more_helps { trials_needed(ratio, trials, &student, margin) } else { None },
         blocks,
     })
 }
 
-/// Logarithm of second over first. Drift raises the squared error of a side and leaves it so many
+/// What drift does to the difference of two runs.
+#[derive(Clone, Copy)]
+struct Drift {
+    inflation: [f64; 2],
+    wander: f64,
+}
+
+/// Logarithm of second over first. Inflation raises the squared error of a side and leaves it so many
 /// fewer independent trials; degrees of freedom after Welch (Biometrika 34, 1947).
-fn difference([first, second]: &[Vec<f64>; 2], drift: [f64; 2]) -> Option<Centre> {
+fn difference([first, second]: &[Vec<f64>; 2], drift: Drift) -> Option<Centre> {
     let (first, second) = (Centre::of(first)?, Centre::of(second)?);
-    let squared = |side: Centre, drift: f64| side.error.powi(2) * drift;
-    let freedom = |side: Centre, drift: f64| ((side.freedom + 1.0) / drift - 1.0).max(1.0);
-    let (a, b) = (squared(first, drift[0]), squared(second, drift[1]));
+    let [a, b] = drift.inflation;
+    let (a_squared, b_squared) = (first.error.powi(2) * a, second.error.powi(2) * b);
+    let freedom = |side: Centre, inflation: f64| ((side.freedom + 1.0) / inflation - 1.0).max(1.0);
+    let spread = a_squared.powi(2) / freedom(first, a) + b_squared.powi(2) / freedom(second, b);
     Some(Centre {
         value: second.value - first.value,
-        error: (a + b).sqrt(),
-        freedom: (a + b).powi(2)
-            / (a.powi(2) / freedom(first, drift[0]) + b.powi(2) / freedom(second, drift[1])),
+        error: (a_squared + b_squared + drift.wander).sqrt(),
+        freedom: (a_squared + b_squared).powi(2) / spread,
     })
 }
 
@@ -123,12 +131,12 @@ fn joint_pulls(sides: &[Vec<f64>; 2]) -> Vec<f64> {
 }
 
 /// Trials a side after which the interval may lie within the margin, or beyond it where the estimate does.
-fn trials_needed(ratio: Centre, trials: (usize, usize), alpha: f64, margin: f64) -> Option<u32> {
+fn trials_needed(ratio: Centre, trials: (usize, usize), student: &Student, margin: f64) -> Option<u32> {
     let now = 2.0 / (1.0 / trials.0 as f64 + 1.0 / trials.1 as f64);
     let room = (margin - ratio.value.abs()).abs();
     let most = trials.0.max(trials.1) as u32;
     first_that((most + 1).max(FEWEST)..=MOST, |trials| {
-        ratio.reach_with(f64::from(*trials) / now, alpha) <= room
+        ratio.reach_with(f64::from(*trials) / now, student) <= room
     })
 }
 

@@ -12,6 +12,9 @@ const BATCHES: usize = 5;
 const BATCH: usize = 4;
 /// Correlation beyond which a run holds no more than one independent trial in forty.
 const MOST: f64 = 0.95;
+/// Standard deviations beyond which a resemblance counts: one independent pair of runs in six pays for
+/// drift that it does not have, so that little drift under much noise is not taken for a difference.
+const GATE: f64 = 1.0;
 
 /// The factor by which drift raises the squared error of the centre of `levels`, which follow each
 /// other in time. At least 1; the larger of two estimates, because the one sees fast and the other
@@ -21,17 +24,42 @@ pub(crate) fn inflation(levels: &[f64]) -> f64 {
     serial(&pulls).max(batched(&pulls)).max(1.0)
 }
 
+/// Variance of the difference of two runs that comes from drift too slow to average out inside a run;
+/// 0 where neighbouring trials of the two do not resemble each other.
+///
+/// A random walk moves twice as much from run to run as from one half of a run to the other.
+pub(crate) fn wander(runs: &[Vec<f64>; 2]) -> f64 {
+    let pulls = runs.each_ref().map(|levels| pulls(levels));
+    let (products, squares) =
+        pulls.iter().map(|pulls| lagged(pulls)).fold((0.0, 0.0), |sum, run| (sum.0 + run.0, sum.1 + run.1));
+    let trials = (runs[0].len() + runs[1].len()) as f64;
+    // The correlation of independent trials has a standard deviation of 1/√trials.
+    if products <= GATE * squares / trials.sqrt() {
+        return 0.0;
+    }
+    let halves = pulls.each_ref().map(|pulls| {
+        let (first, second) = pulls.split_at(pulls.len() / 2);
+        (mean(second) - mean(first)).powi(2)
+    });
+    halves[0] + halves[1]
+}
+
 /// (1 + ρ) / (1 − ρ) of a first-order autoregression (Bayley & Hammersley, JRSS Suppl. 8, 1946), with
 /// ρ corrected for its bias towards 0 (Marriott & Pope, Biometrika 41, 1954).
 fn serial(pulls: &[f64]) -> f64 {
-    let squares: f64 = pulls.iter().map(|pull| pull * pull).sum();
-    let products: f64 = pulls.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    let (products, squares) = lagged(pulls);
     if squares == 0.0 {
         return 1.0;
     }
     let found = products / squares;
     let correlation = (found + (1.0 + 3.0 * found) / pulls.len() as f64).min(MOST);
     (1.0 + correlation) / (1.0 - correlation)
+}
+
+/// Sum of products of neighbours, and sum of squares.
+fn lagged(pulls: &[f64]) -> (f64, f64) {
+    let products = pulls.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    (products, pulls.iter().map(|pull| pull * pull).sum())
 }
 
 /// Variance of batch means against that of independent trials (Schmeiser, Operations Research 30, 1982).

@@ -5,7 +5,7 @@
 //! give the error. All blocks hold together at the given error rate.
 
 use crate::block::{column, present_mean};
-use crate::centre::{Centre, pulls};
+use crate::centre::{Centre, Student, pulls};
 use crate::family::level_of_each;
 use std::ops::RangeInclusive;
 
@@ -20,8 +20,8 @@ pub(crate) struct Flatness {
     pub(crate) blocks: Vec<Centre>,
     /// The same for each trial: rows are trials.
     pub(crate) changes: Vec<Vec<f64>>,
-    /// Error rate of each block for which all hold together.
-    pub(crate) level: f64,
+    /// Critical values for each block, for which all hold together.
+    pub(crate) student: Student,
     /// No change is larger, up or down: U.
     pub(crate) bound: f64,
     /// Estimate of the change that is largest in size: P with its sign.
@@ -50,9 +50,12 @@ impl Flatness {
 
         let by_block: Vec<Vec<f64>> = columns.iter().map(|values| pulls(values)).collect();
         let by_trial: Vec<Vec<f64>> = (0..rows.len()).map(|trial| column(&by_block, trial)).collect();
-        let level = level_of_each(&by_trial, alpha, seed);
+        let student = Student::of(level_of_each(&by_trial, alpha, seed));
         let most = |of: fn(f64, f64) -> f64| {
-            blocks.iter().map(|block| of(block.value, block.reach(level))).fold(f64::NEG_INFINITY, f64::max)
+            blocks
+                .iter()
+                .map(|block| of(block.value, block.reach(&student)))
+                .fold(f64::NEG_INFINITY, f64::max)
         };
         Flatness {
             bound: most(|value, reach| value.abs() + reach),
@@ -65,7 +68,7 @@ impl Flatness {
             fall: most(|value, reach| -value - reach),
             blocks,
             changes,
-            level,
+            student,
         }
     }
 
@@ -75,7 +78,7 @@ impl Flatness {
         let now = self.changes.len();
         let settled = |trials: &u32| {
             let times = f64::from(*trials) / now as f64;
-            let reach = |block: &Centre| block.reach_with(times, self.level);
+            let reach = |block: &Centre| block.reach_with(times, &self.student);
             if self.peak.abs() < margin {
                 self.blocks.iter().all(|block| block.value.abs() + reach(block) <= margin)
             } else {

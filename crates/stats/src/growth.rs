@@ -3,11 +3,18 @@
 //! Each figure is computed for every trial and centred over the trials; its interval holds by itself.
 
 use crate::Interval;
-use crate::centre::Centre;
+use crate::centre::{Centre, Student, exp};
 use crate::median::weighted_median;
 
 /// Rounds of reweighting; the line moves by less than its error after two.
 const ROUNDS: usize = 4;
+
+/// Cost of the last block over cost of the first, which lies closer to the smallest n than the whole
+/// reference; `rows` are log medians.
+pub(crate) fn growth(rows: &[Vec<f64>], alpha: f64) -> Interval {
+    let ratio = |row: &Vec<f64>| if row.len() < 2 { f64::NAN } else { row[row.len() - 1] - row[0] };
+    exp(interval(&rows.iter().map(ratio).collect::<Vec<f64>>(), alpha))
+}
 
 /// Seconds per additional object, and the number of objects that add the reference cost once more.
 ///
@@ -87,7 +94,7 @@ fn pairwise_slope(places: &[f64], changes: &[f64]) -> f64 {
 
 fn interval(values: &[f64], alpha: f64) -> Interval {
     let unknown = Interval { value: 0.0, low: f64::NEG_INFINITY, high: f64::INFINITY };
-    Centre::of(values).map_or(unknown, |centre| centre.interval(alpha))
+    Centre::of(values).map_or(unknown, |centre| centre.interval(&Student::of(alpha)))
 }
 
 #[cfg(test)]

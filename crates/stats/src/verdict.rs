@@ -1,9 +1,9 @@
 //! What may be said of one series.
 
 use crate::block::{Grid, column, measure, present_mean};
-use crate::centre::Centre;
+use crate::centre::{Centre, Student, exp};
 use crate::flat::{FEWEST, Flatness};
-use crate::growth::{marginal_cost, top_decade_slope};
+use crate::growth::{growth, marginal_cost, top_decade_slope};
 use crate::median::{median, median_interval};
 use crate::range::Common;
 use crate::{Interval, Sweep};
@@ -70,17 +70,17 @@ pub struct Verdict {
     pub peak: f64,
     /// Trials after which the verdict may be definite, when more would help.
     pub trials_needed: Option<u32>,
-    /// Cost at n_high over cost at n_low.
+    /// Cost of the last block over cost of the first.
     pub growth: Interval,
     /// Seconds per additional live object.
     pub marginal_cost: Interval,
-    /// Objects after which the base cost has doubled; `None` where the cost does not rise for certain.
+    /// Objects that add the cost of the reference once more; `None` where the cost does not rise for certain.
     pub doubling_size: Option<Interval>,
     /// Slope of log cost on log n in the last decade: 0 flat, 1 linear.
     pub top_decade_slope: Interval,
-    /// Level at the smallest n.
+    /// Level of the first block.
     pub cost_low: Interval,
-    /// Level at the largest n.
+    /// Level of the last block.
     pub cost_high: Interval,
     /// The ranges of n, rising.
     pub blocks: Vec<Block>,
@@ -137,11 +137,11 @@ pub fn judge(trials: &[Sweep<'_>], settings: &Settings) -> Option<Verdict> {
         n_low,
         n_high,
         cost: level(&column(&rows, place), alpha),
-        relative: exp(flatness.blocks[place].interval(flatness.level)),
+        relative: exp(flatness.blocks[place].interval(&flatness.student)),
     };
     let blocks: Vec<Block> = ranges.iter().enumerate().map(block).collect();
     let (first, last) = (blocks.first()?, blocks.last()?);
-    let growth = exp(flatness.blocks[blocks.len() - 1].interval(alpha));
+    let growth = growth(&rows, alpha);
 
     let cheapest = blocks.iter().map(|block| block.cost.value).fold(f64::INFINITY, f64::min);
     let blurred = cheapest < TICKS * settings.tick_seconds;
@@ -166,7 +166,7 @@ pub fn judge(trials: &[Sweep<'_>], settings: &Settings) -> Option<Verdict> {
         marginal_cost,
         doubling_size,
         top_decade_slope: top_decade_slope(&flatness.changes, &middles, alpha),
-        cost_low: level(&levels, alpha),
+        cost_low: first.cost,
         cost_high: last.cost,
         warnings: warnings(&common, rows.len(), (first.n_low, last.n_high), blurred),
         blocks,
@@ -224,13 +224,9 @@ fn level(logs: &[f64], alpha: f64) -> Interval {
     sorted.sort_unstable_by(f64::total_cmp);
     exp(median_interval(&sorted, alpha).unwrap_or_else(|| {
         let value = median(&mut sorted).unwrap_or(0.0);
-        let reach = Centre::of(&sorted).map_or(f64::INFINITY, |centre| centre.reach(alpha));
+        let reach = Centre::of(&sorted).map_or(f64::INFINITY, |centre| centre.reach(&Student::of(alpha)));
         Interval { value, low: value - reach, high: value + reach }
     }))
-}
-
-pub(crate) fn exp(logs: Interval) -> Interval {
-    Interval { value: logs.value.exp(), low: logs.low.exp(), high: logs.high.exp() }
 }
 
 fn warnings(common: &Common<'_>, trials: usize, (n_low, n_high): (u64, u64), blurred: bool) -> Vec<Warning> {

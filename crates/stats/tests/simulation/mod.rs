@@ -1,34 +1,39 @@
 //! Sweeps of which the truth is known.
 
+// Each test file uses its own part.
+#![allow(dead_code)]
+
 use fastrand::Rng;
 use stats::{Settings, Sweep};
 
 /// Noise as it was measured on a shared virtual machine; shares are standard deviations of the logarithm.
 #[derive(Clone, Copy)]
-pub struct Noise {
+pub(crate) struct Noise {
     /// The level of a whole trial.
-    pub level: f64,
+    pub(crate) level: f64,
     /// Drift inside a trial: an autoregression over `DRIFT` neighbouring operations.
-    pub drift: f64,
+    pub(crate) drift: f64,
     /// One operation against the next.
-    pub operation: f64,
+    pub(crate) operation: f64,
     /// Operations that take ten times as long: interrupts.
-    pub spikes: f64,
+    pub(crate) spikes: f64,
     /// Trials half of which take half as long again: a neighbour came.
-    pub neighbours: f64,
+    pub(crate) neighbours: f64,
 }
 
 /// Contrasts of block medians then spread by about 4 %.
-pub const QUIET: Noise = Noise { level: 0.2, drift: 0.03, operation: 0.1, spikes: 0.01, neighbours: 0.0 };
+pub(crate) const QUIET: Noise =
+    Noise { level: 0.2, drift: 0.03, operation: 0.1, spikes: 0.01, neighbours: 0.0 };
 /// Contrasts of block medians then spread by about 8 %.
-pub const NOISY: Noise = Noise { level: 0.2, drift: 0.065, operation: 0.15, spikes: 0.02, neighbours: 0.025 };
+pub(crate) const NOISY: Noise =
+    Noise { level: 0.2, drift: 0.065, operation: 0.15, spikes: 0.02, neighbours: 0.025 };
 
 /// How many operations a drift lasts.
 const DRIFT: usize = 50;
 const BASE_SECONDS: f64 = 1e-6;
 
 /// `trials` sweeps over n = 1…`sizes` that cost `truth(n)` microseconds.
-pub fn sweeps(
+pub(crate) fn sweeps(
     rng: &mut Rng,
     trials: usize,
     sizes: usize,
@@ -43,8 +48,34 @@ pub fn sweeps(
         .collect()
 }
 
+/// Sweeps over n = 1…60 of a machine that drifts from trial to trial by `drift` over about `lasting`
+/// trials, on top of `level` of each trial's own; `state` is where the machine is.
+pub(crate) fn drifting(
+    rng: &mut Rng,
+    trials: usize,
+    (drift, lasting): (f64, f64),
+    level: f64,
+    state: &mut f64,
+) -> Vec<Vec<f64>> {
+    let keep = (-1.0 / lasting).exp();
+    let calm = Noise { level: 0.0, drift: 0.0, operation: 0.05, spikes: 0.0, neighbours: 0.0 };
+    (0..trials)
+        .map(|_| {
+            *state = keep * *state + (1.0 - keep * keep).sqrt() * normal(rng);
+            let level = drift * *state + level * normal(rng);
+            sweep(rng, 60, level, calm, |_| 1.0)
+        })
+        .collect()
+}
+
 /// One sweep whose level is given.
-pub fn sweep(rng: &mut Rng, sizes: usize, level: f64, noise: Noise, truth: impl Fn(f64) -> f64) -> Vec<f64> {
+pub(crate) fn sweep(
+    rng: &mut Rng,
+    sizes: usize,
+    level: f64,
+    noise: Noise,
+    truth: impl Fn(f64) -> f64,
+) -> Vec<f64> {
     let keep = (-1.0 / DRIFT as f64).exp();
     let mut drift = normal(rng);
     let neighbour = (rng.f64() < noise.neighbours).then(|| rng.usize(..sizes));
@@ -64,14 +95,14 @@ pub fn sweep(rng: &mut Rng, sizes: usize, level: f64, noise: Noise, truth: impl 
 }
 
 /// Box & Muller, Annals of Mathematical Statistics 29, 1958.
-pub fn normal(rng: &mut Rng) -> f64 {
+pub(crate) fn normal(rng: &mut Rng) -> f64 {
     (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.f64()).cos()
 }
 
-pub fn up(values: &[Vec<f64>]) -> Vec<Sweep<'_>> {
+pub(crate) fn up(values: &[Vec<f64>]) -> Vec<Sweep<'_>> {
     values.iter().map(|values| Sweep { n_first: 1, n_step: 1, values }).collect()
 }
 
-pub fn settings(seed: u64) -> Settings {
+pub(crate) fn settings(seed: u64) -> Settings {
     Settings { margin: 0.10, alpha: 0.05, looks: 1, tick_seconds: 1e-9, seed }
 }
