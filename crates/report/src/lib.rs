@@ -4,11 +4,13 @@
 //! - [`table`] is the table in a terminal.
 //! - [`html`] is one page with every point of every trial.
 //! - [`json`] is the same findings for a program.
+//! - [`compare`] sets systems side by side.
 //!
 //! May import: record, stats. Must never: measure, know a workload, or look at this machine.
 
 #![forbid(unsafe_code)]
 
+pub mod compare;
 mod environment;
 pub mod export;
 mod findings;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::findings::{Finding, Findings};
 use crate::stops::Cause;
 use crate::text::{Cell, Page, Row, Style, Tone};
-use crate::words::{count, estimate, factor_with_interval, things};
+use crate::words::{count, estimates, factor_with_interval, things};
 use crate::{sentences, spark};
 
 /// Columns from which the growth stands in a column of its own.
@@ -72,8 +72,9 @@ fn row(finding: &Finding, common: &CommonRange, style: &Style) -> Row {
         let at = |cost: String, n: u64, common: u64| {
             if n == common { cost } else { format!("{cost} at {}", count(n)) }
         };
-        cells.push(Cell::new(at(estimate(verdict.cost_low), verdict.n_low, common.low)));
-        cells.push(Cell::new(at(estimate(verdict.cost_high), verdict.n_high, common.high)));
+        let (low, high) = estimates(verdict.cost_low, verdict.cost_high);
+        cells.push(Cell::new(at(low, verdict.n_low, common.low)));
+        cells.push(Cell::new(at(high, verdict.n_high, common.high)));
         let words = if style.width >= ROOM_FOR_GROWTH {
             cells.push(Cell::new(factor_with_interval(verdict.growth)));
             sentences::verdict(verdict)

@@ -41,6 +41,12 @@ pub fn estimate(seconds: Interval) -> String {
     with_digits(seconds.value, digits_carried(seconds))
 }
 
+/// Two estimates of seconds to be read side by side, at the digits that both carry.
+pub fn estimates(one: Interval, two: Interval) -> (String, String) {
+    let digits = digits_carried(one).min(digits_carried(two));
+    (with_digits(one.value, digits), with_digits(two.value, digits))
+}
+
 /// An estimate of seconds with its interval, in one unit: `61 (58–64) µs`.
 pub fn estimate_with_interval(seconds: Interval) -> String {
     if !is_bounded(seconds) || seconds.high > 1e3 * seconds.value {

@@ -9,7 +9,7 @@ use super::esc;
 use super::plot::sparkline;
 use crate::findings::{Finding, Findings};
 use crate::text::Tone;
-use crate::words::{count, duration, estimate, factor_with_interval, list, percent, things};
+use crate::words::{count, duration, estimates, factor_with_interval, list, percent, things};
 use crate::{sentences, spark};
 
 const STYLE: &str = include_str!("style.css");
@@ -45,14 +45,14 @@ pub(crate) fn close(zoom: bool, out: &mut dyn Write) -> io::Result<()> {
 
 /// The name of the page.
 pub(crate) fn title(findings: &Findings) -> String {
-    let systems: Vec<String> = findings.systems.iter().map(|s| crate::environment::title(s)).collect();
+    let systems: Vec<String> = findings.systems.iter().map(crate::environment::title).collect();
     format!("{}: {}", findings.run.tool.name, list(&systems))
 }
 
 /// The system, and the run in one sentence.
 pub(crate) fn head(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     let run = &findings.run;
-    let systems: Vec<String> = findings.systems.iter().map(|s| crate::environment::title(s)).collect();
+    let systems: Vec<String> = findings.systems.iter().map(crate::environment::title).collect();
     writeln!(
         out,
         "<header><p class=\"over\">{} {} · {} · {}</p><h1>{}</h1><p class=\"lead\">{}</p>",
@@ -155,8 +155,7 @@ fn verdict_row(i: usize, finding: &Finding, out: &mut dyn Write) -> io::Result<(
         words.push(format!("<span class=\"word {}\">{}</span>", tone(finding), esc(&sentences::verdict(v))));
         words.extend(sentences::gross_jump(v).map(|jump| format!("largest jump {}", esc(&jump))));
         range = format!("{}–{}", count(v.n_low), count(v.n_high));
-        low = estimate(v.cost_low);
-        high = estimate(v.cost_high);
+        (low, high) = estimates(v.cost_low, v.cost_high);
         growth = factor_with_interval(v.growth);
         curve = sparkline(&spark::heights(v, SPARK_COLUMNS), &format!("curve of {}", finding.label));
     }
@@ -215,12 +214,11 @@ pub(crate) fn environment(findings: &Findings, out: &mut dyn Write) -> io::Resul
 /// What is needed to repeat the run.
 pub(crate) fn repeat(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     let run = &findings.run;
-    let command: Vec<String> = run.command.iter().map(|word| quoted(word)).collect();
     let took = findings.end.as_ref().map_or("cut off".into(), |end| duration(end.elapsed_seconds));
     writeln!(
         out,
         "<section><h2>How to repeat it</h2><pre><code>{}</code></pre><table class=\"facts\"><tbody>",
-        esc(&command.join(" "))
+        esc(&command(run))
     )?;
     let rows = [
         ("program", format!("{} {}, {}", run.tool.name, run.tool.version, run.tool.build)),
@@ -235,6 +233,11 @@ pub(crate) fn repeat(findings: &Findings, out: &mut dyn Write) -> io::Result<()>
         writeln!(out, "<tr><th scope=\"row\">{name}</th><td>{}</td></tr>", esc(&value))?;
     }
     writeln!(out, "</tbody></table></section>")
+}
+
+/// The command line of a run, as a shell takes it.
+pub(crate) fn command(run: &record::Run) -> String {
+    run.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// A word of a command line as a shell takes it.

@@ -8,7 +8,7 @@ use super::cloud;
 use super::esc;
 use super::scale::{Axis, Kind, Tick, change_label, count_label, factor_label, time_label};
 use crate::findings::n_at;
-use crate::sentences::middle;
+use crate::sentences::middle as middle_of;
 use crate::stops::{Cause, Stop};
 use crate::words::count;
 
@@ -142,6 +142,39 @@ impl Subject<'_> {
     }
 }
 
+/// The medians of one system among others.
+pub(crate) struct Curve<'a> {
+    /// Its class in the style sheet.
+    pub(crate) class: String,
+    pub(crate) blocks: &'a [Block],
+}
+
+/// The medians of several systems over n, on logarithmic axes.
+pub(crate) fn curves(id: &str, label: &str, grows: &str, sentence: &str, curves: &[Curve<'_>]) -> String {
+    let blocks = || curves.iter().flat_map(|c| c.blocks);
+    let costs = || blocks().map(|b| b.cost.value).filter(|v| v.is_finite() && *v > 0.0);
+    let (low, high) = (costs().fold(f64::INFINITY, f64::min), costs().fold(0.0, f64::max));
+    let n_low = blocks().map(|b| b.n_low).min().unwrap_or(1).max(1) as f64;
+    let n_high = blocks().map(|b| b.n_high).max().unwrap_or(1) as f64;
+    let x = Axis::new(Kind::Log, n_low, n_high, LEFT, RIGHT);
+    // Two systems that differ by a few percent must not look worlds apart.
+    let middle = (low * high).sqrt();
+    let y = Axis::new(Kind::Log, (low * 0.8).min(middle / 1.6), (high * 1.25).max(middle * 1.6), BOTTOM, TOP);
+    let mut svg = Svg::open(id);
+    svg.describe(&format!("Median cost of {label} over {grows}, logarithmic axes"), sentence);
+    svg.axes(&x, &y, grows, |t| time_label(t.value, None));
+    for curve in curves {
+        let places: Vec<(f64, f64)> = curve
+            .blocks
+            .iter()
+            .filter(|b| b.cost.value.is_finite())
+            .map(|b| (x.place(middle_of(b)), within(&y, b.cost.value)))
+            .collect();
+        svg.line(&curve.class, &places);
+    }
+    svg.close()
+}
+
 /// What the costs of all points span.
 struct Costs {
     low: f64,
@@ -243,7 +276,7 @@ impl Svg {
             let (low, high) = ends(b);
             low.is_finite() && high.is_finite()
         };
-        let at = |b: &Block, value: f64| format!("{:.1} {:.1}", x.place(middle(b)), within(y, value));
+        let at = |b: &Block, value: f64| format!("{:.1} {:.1}", x.place(middle_of(b)), within(y, value));
         let upper: Vec<String> = blocks.iter().filter(finite).map(|b| at(b, ends(b).1)).collect();
         let lower: Vec<String> = blocks.iter().rev().filter(finite).map(|b| at(b, ends(b).0)).collect();
         if upper.len() > 1 {
@@ -255,7 +288,7 @@ impl Svg {
         let places: Vec<(f64, f64)> = blocks
             .iter()
             .filter(|b| value(b).is_finite())
-            .map(|b| (x.place(middle(b)), within(y, value(b))))
+            .map(|b| (x.place(middle_of(b)), within(y, value(b))))
             .collect();
         self.line("median", &places);
         let mut last = f64::NEG_INFINITY;

@@ -79,6 +79,12 @@ impl Axis {
 
     fn log_ticks(&self, room: f64) -> Vec<Tick> {
         let decades = (self.high / self.low).log10();
+        // Within a decade 1, 2 and 5 are too few; round steps stand where the logarithm puts them.
+        if decades < 1.0 {
+            let even = Axis { kind: Kind::Linear, ..*self };
+            let ticks = even.linear_ticks(1.4 * room).into_iter();
+            return ticks.map(|t| Tick { at: self.place(t.value), ..t }).collect();
+        }
         let decade = self.length() / decades;
         // The narrowest gap between neighbours of 1, 2, 5 is log10(2) of a decade.
         let all = decade * 0.301 >= room;

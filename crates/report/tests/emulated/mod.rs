@@ -1,5 +1,8 @@
 //! An emulated run: curves of every kind, from a fixed seed, with the noise of a real machine.
 
+// Shared by several tests and examples; none uses all of it.
+#![allow(dead_code)]
+
 use std::collections::BTreeMap;
 
 use record::{
@@ -58,7 +61,7 @@ pub(crate) fn system(name: &str, facts: &[(&str, &str)]) -> System {
         ("kernel.name", "Linux"),
         ("clock.source", "tsc"),
         ("memory.total_bytes", "25769803776"),
-        ("mitigations.srso", "off"),
+        ("cpu.mitigations.srso", "Vulnerable"),
         ("limit.nofile", "20000"),
     ]
     .into_iter()
@@ -113,7 +116,7 @@ pub(crate) fn lines(system: System, workloads: &[Emulated], trials: u32, seed: u
 }
 
 pub(crate) fn recording(system: System, workloads: &[Emulated], trials: u32, seed: u64) -> Recording {
-    Recording::new(lines(system, workloads, trials, seed)).unwrap()
+    Recording::new(lines(system, workloads, trials, seed)).expect("begins with its run line")
 }
 
 fn definitions(workloads: &[Emulated]) -> Vec<Workload> {
@@ -270,4 +273,39 @@ pub(crate) fn mixed(n: u64) -> Vec<Emulated> {
             ..one("thread", "threads", vec![("create", Up, Constant, curve(|_| 9.1e-6, 0.02, 0.04))])
         },
     ]
+}
+
+/// The same workloads on three systems: the second slower here and faster there, the third another kind.
+pub(crate) fn three_kernels(n: u64) -> [Recording; 3] {
+    let quiet = |mut all: Vec<Emulated>| {
+        for (_, _, _, curve) in all.iter_mut().flat_map(|w| &mut w.series) {
+            curve.between = 0.02;
+        }
+        all
+    };
+    let old = quiet(mixed(n));
+    let mut new = quiet(mixed(n));
+    new[0].series[0].3.cost = |_| 1.24e-6;
+    new[1].series[0].3.cost = |n| 0.5e-6 / (1.0 - (n / 28_232.0)).max(0.05);
+    new[2].series[0].3.cost = |n| 141e-6 + 10.6e-9 * n;
+    new[2].series[1].3.cost = |n| 36e-6 + 1.2e-9 * n;
+    new.pop();
+    new[4].version = 2;
+    new[5].version = 2;
+    let mut other = quiet(mixed(n));
+    other.truncate(4);
+    other[0].series[0].3.cost = |_| 0.92e-6;
+    let facts: [&[(&str, &str)]; 3] = [
+        &[],
+        &[
+            ("kernel.release", "7.3.4"),
+            ("cpu.mitigations.srso", "Mitigation: Safe RET"),
+            ("memory.thp", "madvise"),
+        ],
+        &[("kernel.name", "FreeBSD"), ("kernel.release", "15.1"), ("clock.source", "TSC-low")],
+    ];
+    let record = |(i, workloads): (usize, &[Emulated])| {
+        recording(system("local", facts[i]), workloads, 20, 11 + i as u64)
+    };
+    [record((0, &old)), record((1, &new)), record((2, &other))]
 }

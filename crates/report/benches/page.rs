@@ -1,0 +1,153 @@
+//! What a report of two million measurements costs: `cargo bench -p report`. The promise is at most 5 s,
+//! 300 MB and a page of 4 MB.
+
+use std::io::{self, Write};
+use std::time::Instant;
+
+use record::{
+    Direction, Expect, Line, Order, Outcome, Recording, Run, SCHEMA, Series, SeriesKind, System, Tool, Trial,
+    Workload,
+};
+use report::{Findings, Style, html, table};
+
+const WORKLOADS: usize = 20;
+const SERIES: usize = 3;
+const TRIALS: u32 = 20;
+const VALUES: usize = 1_667;
+
+fn main() -> io::Result<()> {
+    let recording = Recording::new(lines().into_iter()).expect("begins with its run line");
+    let before = peak_megabytes();
+    let start = Instant::now();
+    let findings = Findings::of(&recording);
+    let judged = start.elapsed();
+    let mut page = Counter::default();
+    html::write(&recording, &findings, &mut page)?;
+    let written = start.elapsed();
+    table::write(&findings, &Style::default(), &mut io::sink())?;
+    println!("{} measurements in {} series", findings.measurements(), findings.series.len());
+    println!("judged   {:.2} s", judged.as_secs_f64());
+    println!("written  {:.2} s", (written - judged).as_secs_f64());
+    println!("page     {:.2} MB", page.0 as f64 / 1e6);
+    if let (Some(before), Some(after)) = (before, peak_megabytes()) {
+        println!("memory   {after:.0} MB at most, {before:.0} MB of them before");
+    }
+    Ok(())
+}
+
+/// Counts what is written and keeps nothing.
+#[derive(Default)]
+struct Counter(usize);
+
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The most memory this process had so far; only Linux tells.
+fn peak_megabytes() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kilobytes: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes / 1e3)
+}
+
+fn lines() -> Vec<Line> {
+    let mut rng = fastrand::Rng::with_seed(1);
+    let mut lines = vec![
+        Line::Run(Run {
+            schema: SCHEMA,
+            tool: Tool { name: "osdyno".into(), version: "0".into(), build: String::new() },
+            started_at: "2026-11-21T20:14:00Z".into(),
+            command: vec!["osdyno".into(), "run".into()],
+            preset: "bench".into(),
+            seed: 1,
+            budget_seconds: None,
+            looks: Vec::new(),
+            pinned: false,
+        }),
+        Line::System(System {
+            name: "local".into(),
+            prefix: Vec::new(),
+            environment: Default::default(),
+            warnings: Vec::new(),
+        }),
+    ];
+    for w in 0..WORKLOADS {
+        let kind = |s: usize| SeriesKind {
+            name: format!("op{s}"),
+            direction: Direction::Up,
+            expect: Expect::Constant,
+            summary: "One call.".into(),
+            sum_of: Vec::new(),
+        };
+        lines.push(Line::Workload(Workload {
+            name: format!("workload{w}"),
+            version: 1,
+            summary: "A workload.".into(),
+            page: "One paragraph.\n\nAnother.".into(),
+            grows: "things".into(),
+            variants: Vec::new(),
+            series: (0..SERIES).map(kind).collect(),
+        }));
+    }
+    for w in 0..WORKLOADS {
+        for trial in 1..=TRIALS {
+            lines.push(Line::Trial(trial_line(w, trial)));
+            for s in 0..SERIES {
+                // From quiet to very noisy, flat and growing, with spikes: noise is what fills a picture.
+                let spread = 0.03 * (1 + s * s * 4) as f64;
+                let slope = 0.0001 * w as f64;
+                let value = |n: usize| {
+                    let normal: f64 = (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0;
+                    let spike = if rng.f64() < 0.01 { 1.0 + 30.0 * rng.f64() } else { 1.0 };
+                    1e-6 * (1.0 + slope * n as f64) * (spread * normal).exp() * spike
+                };
+                lines.push(Line::Series(Series {
+                    system: "local".into(),
+                    workload: format!("workload{w}"),
+                    variant: String::new(),
+                    trial,
+                    name: format!("op{s}"),
+                    direction: Direction::Up,
+                    n_first: 0,
+                    n_step: 1,
+                    batch: 1,
+                    values: (0..VALUES).map(value).collect(),
+                }));
+            }
+        }
+    }
+    lines
+}
+
+fn trial_line(workload: usize, trial: u32) -> Trial {
+    Trial {
+        order: Order {
+            system: "local".into(),
+            workload: format!("workload{workload}"),
+            version: 1,
+            variant: String::new(),
+            trial,
+            n: VALUES as u64,
+            cpu: None,
+            seed: 1,
+            allowance_seconds: None,
+            timeout_seconds: 60.0,
+            scratch: String::new(),
+        },
+        started_seconds: 0.0,
+        elapsed_seconds: 0.1,
+        clock: None,
+        outcome: Outcome::Complete,
+        checks: Vec::new(),
+        activity: Default::default(),
+        warnings: Vec::new(),
+    }
+}

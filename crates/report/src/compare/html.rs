@@ -1,0 +1,268 @@
+//! A comparison as one page: what differs first, then every ratio with its interval, then the curves.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use super::{Comparison, Row, words};
+use crate::html::esc;
+use crate::html::page;
+use crate::html::plot::{Curve, curves};
+use crate::html::scale::{Axis, Kind};
+use crate::sentences;
+use crate::text::Tone;
+use crate::words::{count, estimate, list, percent};
+
+/// Width and height of the strip that shows one ratio.
+const STRIP: (f64, f64) = (360.0, 26.0);
+/// Ratios so many times further than most are shown as an arrow at the edge.
+const FAR: f64 = 1.6;
+/// Ratios beside the axis; those that fit are taken.
+const RATIOS: [f64; 16] =
+    [0.1, 0.2, 0.33, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0];
+
+pub(super) fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    page::open(&words::who(compared), out)?;
+    head(compared, out)?;
+    differences(compared, out)?;
+    ratios(compared, out)?;
+    not_compared(compared, out)?;
+    medians(compared, out)?;
+    how_to_read(compared, out)?;
+    page::close(false, out)
+}
+
+fn head(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let tool = compared.subjects.first().map(|s| format!("{} {}", s.run.tool.name, s.run.tool.version));
+    writeln!(
+        out,
+        "<header><p class=\"over\">{} · comparison</p><h1>{}</h1><p class=\"lead\">{}.</p></header>",
+        esc(&tool.unwrap_or_default()),
+        esc(&words::who(compared)),
+        esc(&format!("{}: {}", sentences::capital(&words::judged(compared)), words::summary(compared))),
+    )
+}
+
+/// The facts that differ, a column for each system.
+fn differences(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "<section><h2>What differs</h2><div class=\"scroll\"><table class=\"facts differs\"><thead><tr><th></th>"
+    )?;
+    for (i, subject) in compared.subjects.iter().enumerate() {
+        write!(out, "<th scope=\"col\">{} {}</th>", key_of(i), esc(&subject.name))?;
+    }
+    writeln!(out, "</tr></thead><tbody>")?;
+    for difference in &compared.differences {
+        write!(out, "<tr><th scope=\"row\">{}</th>", esc(&difference.key))?;
+        for value in &difference.values {
+            write!(out, "<td>{}</td>", esc(value.as_deref().unwrap_or("—")))?;
+        }
+        writeln!(out, "</tr>")?;
+    }
+    write!(out, "<tr><th scope=\"row\">measured</th>")?;
+    for subject in &compared.subjects {
+        write!(out, "<td>{}</td>", esc(&page::when(&subject.run.started_at)))?;
+    }
+    writeln!(out, "</tr></tbody></table></div>")?;
+    if compared.differences.is_empty() {
+        writeln!(
+            out,
+            "<p>Nothing that was recorded of the systems differs: this is a comparison of like with like.</p>"
+        )?;
+    }
+    writeln!(out, "</section>")
+}
+
+/// The swatch of a system: its colour and its dashes.
+fn key_of(subject: usize) -> String {
+    format!(
+        "<svg class=\"swatch\" viewBox=\"0 0 28 8\" aria-hidden=\"true\"><path class=\"of{subject}\" d=\"M0 4H28\"/></svg>"
+    )
+}
+
+/// Every ratio with its interval, and the answer in words.
+fn ratios(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let axis = ratio_axis(compared);
+    let first = compared.subjects.first().map_or("", |s| s.name.as_str());
+    let several = compared.subjects.len() > 2;
+    writeln!(
+        out,
+        "<section><h2>Answers</h2><p>Time that one operation takes, as a ratio to {}. Left of 1 is faster. \
+         The grey band is ±{}: differences inside it do not matter.</p>\
+         <table class=\"verdicts ratios\"><thead><tr><th scope=\"col\">Series</th>{}\
+         <th scope=\"col\" class=\"strip\">{}</th><th scope=\"col\">Answer</th></tr></thead><tbody>",
+        esc(first),
+        percent(compared.margin),
+        if several { "<th scope=\"col\">System</th>" } else { "" },
+        axis_strip(&axis)
+    )?;
+    for (i, row) in compared.rows.iter().enumerate() {
+        let answers = row.answers.iter().enumerate().filter_map(|(j, a)| Some((j + 1, a.as_ref()?)));
+        for (subject, answer) in answers {
+            let tone = match words::tone(answer, compared.margin) {
+                Tone::Good => "good",
+                Tone::Notable => "notable",
+                Tone::Open => "open",
+                _ => "",
+            };
+            let said = words::answer(answer, compared.margin);
+            let system = if several {
+                format!(
+                    "<td data-is=\"system\">{} {}</td>",
+                    key_of(subject),
+                    esc(&compared.subjects[subject].name)
+                )
+            } else {
+                String::new()
+            };
+            writeln!(
+                out,
+                "<tr><th scope=\"row\"><a href=\"#c{i}\">{}</a></th>{system}<td class=\"strip\">{}</td>\
+                 <td class=\"verdict\"><span class=\"word {tone}\">{}</span></td></tr>",
+                esc(&row.label),
+                strip(&axis, answer.ratio, compared.margin, subject, &said),
+                esc(&said)
+            )?;
+        }
+    }
+    writeln!(out, "</tbody></table></section>")
+}
+
+/// An axis that has room for all ratios but a few far ones, alike to both sides.
+fn ratio_axis(compared: &Comparison) -> Axis {
+    let answers = compared.rows.iter().flat_map(|row| row.answers.iter().flatten());
+    let mut reaches: Vec<f64> =
+        answers.map(|a| a.ratio.high.max(1.0 / a.ratio.low)).filter(|r| r.is_finite()).collect();
+    reaches.sort_by(f64::total_cmp);
+    let most = reaches.last().copied().unwrap_or(1.0);
+    let usual = reaches.get(reaches.len().saturating_sub(1) * 3 / 4).copied().unwrap_or(1.0);
+    let widest = if most > FAR * usual { FAR.min(1.5) * usual } else { most };
+    let widest = 1.03 * widest.max(1.0 + 2.0 * compared.margin).clamp(1.1, 10.0);
+    Axis::new(Kind::Log, 1.0 / widest, widest, 12.0, STRIP.0 - 12.0)
+}
+
+fn axis_strip(axis: &Axis) -> String {
+    let mut svg = format!("<svg class=\"ratio\" viewBox=\"0 0 {} 18\" aria-hidden=\"true\">", STRIP.0);
+    let mut right = f64::NEG_INFINITY;
+    // One stands first, the others where there is room beside it.
+    let one = axis.place(1.0);
+    for ratio in RATIOS.into_iter().filter(|r| *r >= axis.low && *r <= axis.high) {
+        let at = axis.place(ratio);
+        let is_one = (ratio - 1.0).abs() < 1e-9;
+        if !is_one && ((at - one).abs() < 30.0 || at - right < 30.0) {
+            continue;
+        }
+        right = at;
+        let _ = write!(svg, "<text x=\"{at:.1}\" y=\"13\">{ratio}</text>");
+    }
+    svg + "</svg>"
+}
+
+fn strip(axis: &Axis, ratio: stats::Interval, margin: f64, subject: usize, said: &str) -> String {
+    let (width, height) = STRIP;
+    let middle = height / 2.0;
+    let place = |r: f64| axis.place(r.clamp(axis.low, axis.high));
+    let (low, high) = (place(1.0 / (1.0 + margin)), place(1.0 + margin));
+    let beyond = ratio.value > axis.high || ratio.value < axis.low;
+    let (from, at, to) = (place(ratio.low), place(ratio.value), place(ratio.high));
+    let mark = match subject {
+        // Beyond the axis: an arrow at its end.
+        _ if ratio.value > axis.high => format!("<path d=\"M{:.1} {}l7 5l-7 5z\"/>", at + 2.0, middle - 5.0),
+        _ if ratio.value < axis.low => format!("<path d=\"M{:.1} {}l-7 5l7 5z\"/>", at - 2.0, middle - 5.0),
+        1 => format!("<circle cx=\"{at:.1}\" cy=\"{middle}\" r=\"3.4\"/>"),
+        2 => format!("<rect x=\"{:.1}\" y=\"{}\" width=\"8\" height=\"8\"/>", at - 4.0, middle - 4.0),
+        3 => format!("<path d=\"M{at:.1} {}l5 8h-10z\"/>", middle - 5.0),
+        _ => format!("<path d=\"M{at:.1} {}l5 5l-5 5l-5-5z\"/>", middle - 5.0),
+    };
+    let top = middle - 3.0;
+    let whisker = format!(
+        "<path class=\"whisker\" d=\"M{from:.1} {middle}H{to:.1}M{from:.1} {top}v6M{to:.1} {top}v6\"/>"
+    );
+    let whisker = if beyond { "" } else { whisker.as_str() };
+    format!(
+        "<svg class=\"ratio\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\
+         <rect class=\"margin\" x=\"{low:.1}\" y=\"0\" width=\"{:.1}\" height=\"{height}\"/>\
+         <path class=\"one\" d=\"M{:.1} 0V{height}\"/>\
+         <g class=\"mark{subject}\">{whisker}{mark}</g></svg>",
+        esc(said),
+        high - low,
+        axis.place(1.0)
+    )
+}
+
+fn not_compared(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    if compared.missing.is_empty() && compared.refused.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "<section><h2>Not compared</h2><ul>")?;
+    for missing in &compared.missing {
+        writeln!(out, "<li><b>{}</b>: {}</li>", esc(&missing.label), esc(&missing.reason))?;
+    }
+    for refused in &compared.refused {
+        writeln!(out, "<li>Refused: {}</li>", esc(refused))?;
+    }
+    writeln!(out, "</ul></section>")
+}
+
+/// The medians of all systems over n, a plot for each series.
+fn medians(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<section><h2>Curves</h2><p class=\"legend\">")?;
+    for (i, subject) in compared.subjects.iter().enumerate() {
+        write!(out, "<span>{} {}</span>", key_of(i), esc(&subject.name))?;
+    }
+    writeln!(
+        out,
+        "</p><p class=\"remark\">Median cost over n, logarithmic axes, each on its own scale.</p><div class=\"grid2\">"
+    )?;
+    for (i, row) in compared.rows.iter().enumerate() {
+        curve(compared, i, row, out)?;
+    }
+    writeln!(out, "</div></section>")
+}
+
+fn curve(compared: &Comparison, i: usize, row: &Row, out: &mut dyn Write) -> io::Result<()> {
+    let verdicts: Vec<(usize, &stats::Verdict)> =
+        row.verdicts.iter().enumerate().filter_map(|(j, v)| Some((j, v.as_ref()?))).collect();
+    let said: Vec<String> = verdicts
+        .iter()
+        .map(|(j, v)| {
+            format!(
+                "{}: {} to {} from n = {} to {}, {}",
+                compared.subjects[*j].name,
+                estimate(v.cost_low),
+                estimate(v.cost_high),
+                count(v.n_low),
+                count(v.n_high),
+                sentences::verdict_with_growth(v)
+            )
+        })
+        .collect();
+    let drawn: Vec<Curve<'_>> =
+        verdicts.iter().map(|(j, v)| Curve { class: format!("of{j}"), blocks: &v.blocks }).collect();
+    writeln!(
+        out,
+        "<figure id=\"c{i}\"><h3>{}</h3>{}<figcaption>{}</figcaption></figure>",
+        esc(&row.label),
+        curves(&format!("m{i}"), &row.label, &row.grows, &list(&said), &drawn),
+        said.iter().map(|s| esc(s)).collect::<Vec<_>>().join("<br>")
+    )
+}
+
+fn how_to_read(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let text = include_str!("reading.html")
+        .replace("{margin}", &percent(compared.margin))
+        .replace("{confidence}", &percent(1.0 - compared.alpha))
+        .replace("{answers}", &count(compared.judged().0 as u64));
+    writeln!(out, "{text}")?;
+    writeln!(out, "<section><h2>How to repeat it</h2>")?;
+    for subject in &compared.subjects {
+        writeln!(
+            out,
+            "<p>{}, seed {}</p><pre><code>{}</code></pre>",
+            esc(&subject.name),
+            subject.run.seed,
+            esc(&page::command(&subject.run))
+        )?;
+    }
+    writeln!(out, "</section>")
+}

@@ -1,0 +1,97 @@
+//! The page: its skeleton as it stands, and nothing in it that acts or is loaded from elsewhere.
+
+mod emulated;
+
+use report::{Findings, html};
+
+fn page(recording: &record::Recording) -> String {
+    let mut out = Vec::new();
+    html::write(recording, &Findings::of(recording), &mut out).expect("written");
+    String::from_utf8(out).expect("text")
+}
+
+/// The page without what is long: pictures, points, paths, styles and scripts.
+fn skeleton(page: &str) -> String {
+    let mut text = page.to_string();
+    for (from, to) in [
+        ("<style>", "</style>"),
+        ("<script>", "</script>"),
+        ("<script type=\"application/json\">", "</script>"),
+        ("data:image/png;base64,", "\""),
+        (" d=\"", "\""),
+        ("<circle", ">"),
+        ("<dl>", "</dl>"),
+    ] {
+        let mut short = String::new();
+        let mut rest = text.as_str();
+        while let Some(start) = rest.find(from) {
+            let after = start + from.len();
+            let end = after + rest[after..].find(to).expect("closed");
+            short.push_str(&rest[..after]);
+            short.push('…');
+            rest = &rest[end..];
+        }
+        short.push_str(rest);
+        text = short;
+    }
+    text.replace("<circle…>", "").replace("><", ">\n<")
+}
+
+#[test]
+fn the_skeleton_of_a_small_run() {
+    let mut workloads = emulated::mixed(400);
+    workloads.truncate(1);
+    workloads.extend(emulated::mixed(400).into_iter().skip(4).take(2));
+    let recording = emulated::recording(emulated::system("local", &[]), &workloads, 10, 3);
+    insta::assert_snapshot!("skeleton", skeleton(&page(&recording)));
+}
+
+#[test]
+fn a_page_is_one_file() {
+    let recording = emulated::recording(emulated::system("local", &[]), &emulated::mixed(20_000), 10, 1);
+    let page = page(&recording);
+    let outside = ["src=\"http", "href=\"http", "url(http", "@import", "<link", "<iframe"];
+    for word in outside {
+        assert!(!page.contains(word), "{word}");
+    }
+    assert!(page.contains("default-src 'none'"), "and a browser is told so");
+    assert!(page.len() < 4_000_000, "{} bytes", page.len());
+    // Every figure says the same as the table of verdicts.
+    assert_eq!(page.matches("<svg class=\"plot\"").count(), 3 * 8);
+    assert_eq!(page.matches("</desc>").count(), 3 * 8);
+}
+
+#[test]
+fn hostile_names_are_text() {
+    let evil = "<script>alert(1)</script>\u{1b}[2J\"'&";
+    let mut workloads = emulated::mixed(300);
+    workloads.truncate(1);
+    let w = &mut workloads[0];
+    w.name = "<img src=x onerror=alert(1)>";
+    w.variant = "</title><script>";
+    w.grows = "\" onload=\"alert(1)";
+    w.page = "<script>alert(1)</script>\n\n[x](javascript:alert(1)) ![p](http://example.org/p.png)";
+    w.series[0].0 = "</script><script>alert(1)</script>";
+    w.stopping = 2;
+    w.outcome = record::Outcome::Limit {
+        n: 200,
+        operation: "</script><script>alert(1)</script>".into(),
+        error: "</text><script>".into(),
+        advice: "<b>".into(),
+    };
+    let mut system = emulated::system("</td><script>", &[("cpu.model", evil), (evil, evil)]);
+    system.warnings.push(evil.into());
+    let recording = emulated::recording(system, &workloads, 10, 1);
+    let page = page(&recording);
+
+    // The only elements of script are ours: two programs in one, and the points of every figure.
+    assert_eq!(
+        page.matches("<script").count(),
+        1 + page.matches("<script type=\"application/json\">").count()
+    );
+    let ours = page.split("<script").skip(1).filter(|rest| !rest.starts_with(" type=\"application/json\">"));
+    assert!(ours.clone().count() == 1 && ours.clone().all(|rest| rest.starts_with(">\n/*\nThe MIT License")));
+    for word in ["<img", " onload=\"alert", "javascript:", "<b>", "\u{1b}", "http://example.org"] {
+        assert!(!page.contains(word), "{word}");
+    }
+}
