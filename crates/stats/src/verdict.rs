@@ -19,7 +19,7 @@ pub struct Settings {
     pub looks: u32,
     /// Smallest step of the clock; medians below ten of it carry no verdict.
     pub tick_seconds: f64,
-    /// Seed of the bootstrap.
+    /// Seed of the resampling that finds simultaneous bounds.
     pub seed: u64,
 }
 
@@ -56,7 +56,7 @@ pub struct Block {
 pub struct Verdict {
     /// The word.
     pub class: Class,
-    /// Smallest and largest n that the verdict speaks of.
+    /// Smallest n that the verdict speaks of.
     pub n_low: u64,
     /// Largest n that the verdict speaks of.
     pub n_high: u64,
@@ -123,7 +123,8 @@ const TICKS: f64 = 10.0;
 ///
 /// Judged is the range that most trials cover, from n = 10 on, in blocks of n; each trial is compared
 /// with its own first blocks. With fewer than four trials the word is [`Class::Inconclusive`], unless
-/// every one of at least two more than doubles (or halves) in the same two neighbouring blocks.
+/// every one of at least two more than doubles (or halves) in the same two neighbouring blocks. Where
+/// one trial says nothing of the spread, interval ends are infinite, or 0 for a cost or ratio.
 pub fn judge(trials: &[Sweep<'_>], settings: &Settings) -> Option<Verdict> {
     let alpha = settings.error_rate();
     let common = Common::of(trials)?;
