@@ -53,8 +53,8 @@ pub struct Comparison {
 ///
 /// What differs between two runs and never within one (a boot, a placement in memory) cannot be told
 /// from a difference of the systems; nor, wholly, drift that lasts longer than a run. Simulated runs of
-/// one system, 40 trials each: 1–2 % of single comparisons differ without drift, 2–7 % with drift of
-/// 5–10 % over 3…1,000 trials, of thirty series at once 0–1 % of the series.
+/// one system, 40 trials each: without drift 0–3 % of single comparisons differ, and one of thirty series
+/// in 0–2 % of runs; with drift of 5–10 % over 3…1,000 trials 0–8 %, and one of thirty in 0–13 % of runs.
 pub fn compare(
     first: &[Sweep<'_>],
     second: &[Sweep<'_>],
