@@ -1,10 +1,14 @@
 //! `osdyno compare`: which system is faster, by how much, how surely.
 
-use std::path::PathBuf;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::Done;
+use ::report::compare::Comparison;
+
+use super::{Done, Format, print_places, read, refuse_existing, write_file};
 use crate::console::Console;
+use crate::failure::{Failure, INCOMPLETE};
 
 /// Compare runs: which system is faster, by how much, how surely
 #[derive(clap::Args)]
@@ -12,8 +16,49 @@ pub(crate) struct Args {
     /// The run files; all others are compared with the first
     #[arg(value_name = "RUN", num_args = 2.., required = true)]
     runs: Vec<PathBuf>,
+    /// Write the comparison as an HTML page too
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Overwrite the page
+    #[arg(long)]
+    force: bool,
+    /// Differences below this share are not worth a word
+    #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = super::report::parse_percent)]
+    margin: f64,
+    /// Form of the answers
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
 }
 
-pub(crate) fn compare(_args: &Args, _console: &Console) -> Done {
-    Ok(ExitCode::SUCCESS)
+pub(crate) fn compare(args: &Args, console: &Console) -> Done {
+    if let Some(page) = &args.out {
+        refuse_existing(page, args.force)?;
+    }
+    let recordings = args.runs.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let names = names(&args.runs);
+    let named: Vec<_> = names.iter().map(String::as_str).zip(&recordings).collect();
+    let comparison = Comparison::with_margin(&named, args.margin / 100.0)
+        .map_err(|refusal| Failure::Refused(refusal.to_string()))?;
+
+    let mut out = BufWriter::new(io::stdout().lock());
+    match args.format {
+        Format::Text => comparison.write_table(&console.style, &mut out)?,
+        Format::Json => comparison.write_json(&mut out)?,
+    }
+    out.flush()?;
+    if let Some(page) = &args.out {
+        write_file(page, args.force, |out| comparison.write_html(out))?;
+        print_places(&[("report", page)], args.format)?;
+    }
+    let (judged, all) = comparison.judged();
+    Ok(if judged == all { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+}
+
+/// The files' names, with their folders only where the names alone are the same.
+fn names(runs: &[PathBuf]) -> Vec<String> {
+    let short = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let is_shared = |path: &PathBuf| runs.iter().filter(|other| short(other) == short(path)).count() > 1;
+    let name =
+        |path: &PathBuf| if is_shared(path) { path.to_string_lossy().into_owned() } else { short(path) };
+    runs.iter().map(name).collect()
 }

@@ -1,0 +1,90 @@
+//! Runs the program as a user would.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// The program, in a folder of its own, with nobody watching.
+pub(crate) fn osdyno(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_osdyno"));
+    command.args(arguments).current_dir(folder).stdin(Stdio::null());
+    command.env("TMPDIR", folder).env_remove("NO_COLOR");
+    command
+}
+
+/// Runs it to its end.
+pub(crate) fn run(folder: &Path, arguments: &[&str]) -> Output {
+    osdyno(folder, arguments).output().expect("osdyno starts")
+}
+
+/// Runs it to its end, which must be a good one, and returns what it printed.
+pub(crate) fn run_well(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}\n{}", output.status, text(&output.stderr));
+    text(&output.stdout)
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A small run file of that name.
+pub(crate) fn small_run(folder: &Path, name: &str) -> PathBuf {
+    run_well(
+        folder,
+        &["run", "socket/v4", "noop", "-n", "300", "--trials", "4", "--seed", "5", "--out", name],
+    );
+    folder.join(name)
+}
+
+/// Starts it and returns once it measures: when its measurer is there.
+pub(crate) fn start_measuring(folder: &Path, arguments: &[&str]) -> Child {
+    let mut command = osdyno(folder, arguments);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("osdyno starts");
+    until("a measurer runs", || !processes_below(folder, " measure ").is_empty());
+    child
+}
+
+/// Waits for something to become true, for at most half a minute.
+pub(crate) fn until(what: &str, mut is_true: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !is_true() {
+        assert!(Instant::now() < deadline, "not within 30 s: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Numbers of the processes whose program lies below the folder and whose command line, in words with a
+/// space before and after each, holds `words`.
+pub(crate) fn processes_below(folder: &Path, words: &str) -> Vec<u32> {
+    let folder = folder.canonicalize().expect("a folder");
+    let entries = std::fs::read_dir("/proc").expect("/proc").flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let is_ours = |number: &u32| {
+        let Ok(line) = std::fs::read(format!("/proc/{number}/cmdline")) else { return false };
+        let line = text(&line).replace('\0', " ");
+        let program = std::fs::read_link(format!("/proc/{number}/exe")).unwrap_or_default();
+        program.starts_with(&folder) && format!(" {line} ").contains(words)
+    };
+    numbers.filter(is_ours).collect()
+}
+
+/// Sends a signal by its name.
+pub(crate) fn signal(number: u32, name: &str) {
+    let status =
+        Command::new("kill").args([&format!("-{name}"), &number.to_string()]).status().expect("kill starts");
+    assert!(status.success(), "kill -{name} {number}");
+}
+
+/// Nothing of a run is left: no process, no scratch folder.
+pub(crate) fn expect_nothing_left(folder: &Path) {
+    until("no process is left", || processes_below(folder, "").is_empty());
+    until("no scratch folder is left", || scratch_folders(folder).is_empty());
+}
+
+pub(crate) fn scratch_folders(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path());
+    entries.filter(|path| path.is_dir()).collect()
+}

@@ -1,0 +1,250 @@
+//! What can go wrong while it measures: nothing measured is lost, and nothing is left behind.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::fs;
+use std::process::Command;
+
+use common::{
+    expect_nothing_left, osdyno, processes_below, run, scratch_folders, signal, start_measuring, text, until,
+};
+use record::Outcome;
+
+/// Long enough that a signal always meets it at work.
+const LONG: [&str; 8] = ["run", "fork", "-n", "3000", "--trials", "400", "--out", "a.osdyno"];
+
+fn trials(folder: &std::path::Path) -> Vec<record::Trial> {
+    record::read(folder.join("a.osdyno")).expect("the run file").0.trials
+}
+
+#[test]
+fn interrupted_it_keeps_what_is_measured_and_leaves_nothing_behind() {
+    for name in ["INT", "TERM"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let child = start_measuring(folder.path(), &LONG);
+        until("a trial is written", || {
+            record::read(folder.path().join("a.osdyno")).is_ok_and(|(r, _)| !r.trials.is_empty())
+        });
+        signal(child.id(), name);
+        let output = child.wait_with_output().expect("an end");
+        assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+        let (recording, losses) = record::read(folder.path().join("a.osdyno")).expect("the run file");
+        assert!(losses.is_empty() && !recording.trials.is_empty());
+        assert_eq!(recording.end.expect("an end").status, "interrupted");
+        assert!(folder.path().join("a.html").exists(), "the report of what was measured");
+        assert!(text(&output.stdout).contains("fork"), "the verdicts of what was measured");
+        expect_nothing_left(folder.path());
+    }
+}
+
+#[test]
+fn killed_it_leaves_a_readable_record_and_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut child = start_measuring(folder.path(), &LONG);
+    until("a trial is written", || {
+        record::read(folder.path().join("a.osdyno")).is_ok_and(|(r, _)| !r.trials.is_empty())
+    });
+    signal(child.id(), "KILL");
+    child.wait().expect("an end");
+    expect_nothing_left(folder.path());
+    let recording = record::read(folder.path().join("a.osdyno")).expect("the run file").0;
+    assert!(recording.end.is_none() && !recording.trials.is_empty());
+    let output = run(folder.path(), &["report", "a.osdyno"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("the run was killed"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_trial_that_crashes_keeps_what_it_measured_and_the_run_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let arguments = ["run", "fork", "-n", "12000", "--trials", "2", "--out", "a.osdyno"];
+    let child = start_measuring(folder.path(), &arguments);
+    // Not SIGSEGV: the handler that std installs for stack overflows ignores one that was sent.
+    signal(measurer_at_work(child.id()), "ABRT");
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("crashed at n ="), "{}", text(&output.stderr));
+    let (recording, _) = record::read(folder.path().join("a.osdyno")).expect("the run file");
+    let [first, second] = &recording.trials[..] else { panic!("two trials, not {}", recording.trials.len()) };
+    let Outcome::Crashed { n, reason } = &first.outcome else { panic!("{:?}", first.outcome) };
+    assert!(*n > 0 && reason == "killed by SIGABRT", "{n} {reason}");
+    assert!(matches!(second.outcome, Outcome::Complete), "{:?}", second.outcome);
+    let key = record::SeriesKey {
+        system: "local".to_owned(),
+        workload: "fork".to_owned(),
+        variant: String::new(),
+        name: "fork".to_owned(),
+        direction: record::Direction::Up,
+    };
+    let before_the_crash = recording.trials_of(&key).first().expect("its series");
+    assert!(
+        before_the_crash.trial == 1 && before_the_crash.values.len() as u64 >= *n,
+        "measured before the crash"
+    );
+    expect_nothing_left(folder.path());
+}
+
+#[test]
+fn a_trial_that_hangs_is_killed_in_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let arguments = ["run", "fork", "-n", "3000", "--trials", "1", "--timeout", "3s", "--out", "a.osdyno"];
+    let child = start_measuring(folder.path(), &arguments);
+    signal(measurer_at_work(child.id()), "STOP");
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    assert!(
+        matches!(trials(folder.path())[0].outcome, Outcome::TimedOut { n } if n > 0),
+        "{:?}",
+        trials(folder.path())
+    );
+    expect_nothing_left(folder.path());
+}
+
+#[test]
+fn a_keeper_that_is_killed_is_told_and_leaves_no_process() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let arguments = ["run", "fork", "-n", "3000", "--trials", "1", "--out", "a.osdyno"];
+    let child = start_measuring(folder.path(), &arguments);
+    let is_keeper = |number: &u32| processes_below(folder.path(), " keep ").contains(number);
+    let keeper = children(child.id()).into_iter().find(is_keeper).expect("a keeper");
+    signal(keeper, "KILL");
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    assert!(matches!(trials(folder.path())[0].outcome, Outcome::Crashed { .. }));
+    expect_nothing_left(folder.path());
+}
+
+#[test]
+fn a_second_run_beside_it_is_not_disturbed_by_cleaning_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let other = tempfile::tempdir().expect("a folder");
+    let mut long = start_measuring(folder.path(), &LONG);
+    let output = run(other.path(), &["run", "mmap", "-n", "100", "--trials", "1", "--out", "b.osdyno"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(!scratch_folders(folder.path()).is_empty(), "the other run's folder is its own");
+    signal(long.id(), "TERM");
+    long.wait().expect("an end");
+    expect_nothing_left(folder.path());
+}
+
+#[test]
+fn too_few_descriptors_shorten_n_and_say_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let arguments = ["run", "socket/v4", "-n", "5000", "--trials", "2", "--out", "a.osdyno"];
+    let program = osdyno(folder.path(), &arguments);
+    let output = limited("ulimit -n 300", &program, folder.path());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("RLIMIT_NOFILE is 300"), "{}", text(&output.stderr));
+    for trial in trials(folder.path()) {
+        assert!(trial.order.n < 300 && matches!(trial.outcome, Outcome::Complete), "{trial:?}");
+    }
+}
+
+#[test]
+fn too_few_processes_are_a_limit_with_its_errno() {
+    if !is_root() {
+        println!("skipped: only root can become somebody whose processes are limited");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    // Somebody else, whose limit nobody shares: limits of processes do not bind root.
+    let user = "57342";
+    let chown =
+        Command::new("chown").args([user, &folder.path().to_string_lossy()]).status().expect("chown starts");
+    assert!(chown.success());
+    let program =
+        osdyno(folder.path(), &["run", "thread", "-n", "2000", "--trials", "1", "--out", "a.osdyno"]);
+    let binary = folder.path().join("osdyno");
+    fs::copy(program.get_program(), &binary).expect("a copy that somebody else may run");
+    let mut setpriv = Command::new("setpriv");
+    setpriv.args(["--reuid", user, "--clear-groups"]).arg(&binary).args(program.get_args());
+    setpriv.current_dir(folder.path()).env("TMPDIR", folder.path()).env("HOME", folder.path());
+    let output = limited("prlimit --pid $$ --nproc=120:120", &setpriv, folder.path());
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}\n{}", output.status, text(&output.stderr));
+    let trials = trials(folder.path());
+    let told = text(&output.stderr);
+    let stopped =
+        matches!(&trials[0].outcome, Outcome::Limit { error, n, .. } if error == "EAGAIN" && *n < 120);
+    assert!(stopped || (told.contains("RLIMIT_NPROC") && trials[0].order.n < 120), "{trials:?}\n{told}");
+    assert!(fs::remove_file(binary).is_ok());
+    expect_nothing_left(folder.path());
+}
+
+#[test]
+fn a_full_disk_ends_the_run_and_loses_no_finished_trial() {
+    if !is_root() {
+        println!("skipped: only root can mount a small disk");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let disk = folder.path().join("disk");
+    fs::create_dir(&disk).expect("a folder");
+    let script = format!(
+        "mount -t tmpfs -o size=192k none {disk} && cd {disk} && exec \"$0\" \"$@\"",
+        disk = disk.display()
+    );
+    let out = disk.join("a.osdyno");
+    let copy = folder.path().join("kept.osdyno");
+    // The disk is gone with its namespace, so what is on it is copied away before.
+    let script = script.replace(
+        "exec \"$0\" \"$@\"",
+        &format!("\"$0\" \"$@\"; code=$?; cp a.osdyno {}; exit $code", copy.display()),
+    );
+    let program = osdyno(folder.path(), &[]);
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", &script])
+        .arg(program.get_program())
+        .args(["run", "socket", "-n", "4000", "--trials", "60", "--scratch"])
+        .arg(folder.path())
+        .args(["--out"])
+        .arg(&out)
+        .output()
+        .expect("unshare starts");
+    let told = text(&output.stderr);
+    if told.contains("unshare failed") || told.contains("mount:") {
+        println!("skipped: no small disk could be mounted: {told}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(
+        told.contains("No space left on device") && told.contains("what was measured before is kept"),
+        "{told}"
+    );
+    assert!(text(&output.stdout).contains("socket/v4"), "the verdicts of what was measured");
+    let (recording, losses) = record::read(&copy).expect("a readable record");
+    assert!(losses.is_empty() && !recording.trials.is_empty(), "{losses:?}");
+    fs::remove_dir(&disk).expect("an empty folder");
+    expect_nothing_left(folder.path());
+}
+
+/// Number of the measurer, once it has forked more children than the discarded pass does.
+fn measurer_at_work(osdyno: u32) -> u32 {
+    let mut found = None;
+    until("children are forked", || {
+        let below = children(osdyno).into_iter().flat_map(children);
+        found = below.into_iter().find(|&measurer| children(measurer).len() > 50);
+        found.is_some()
+    });
+    found.expect("a measurer")
+}
+
+fn children(number: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{number}/task")).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<_>>())
+        .collect()
+}
+
+/// Runs the program below a limit that a shell sets.
+fn limited(limit: &str, program: &Command, folder: &std::path::Path) -> std::process::Output {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{limit} && exec \"$0\" \"$@\"")]);
+    shell.arg(program.get_program()).args(program.get_args());
+    shell.current_dir(folder).env("TMPDIR", folder).output().expect("sh starts")
+}
+
+fn is_root() -> bool {
+    Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n")
+}

@@ -1,0 +1,214 @@
+//! The verbs as a user types them: what is printed, what is written, how it ends.
+
+mod common;
+
+use std::fs;
+
+use common::{expect_nothing_left, run, run_well, small_run, text};
+
+#[test]
+fn a_run_prints_verdicts_and_writes_a_record_and_a_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let arguments =
+        ["run", "noop", "mmap", "fork", "-n", "200", "--trials", "3", "--out", "small.osdyno", "--seed", "1"];
+    let printed = run_well(folder.path(), &arguments);
+    for series in ["noop", "mmap/read", "mmap/mmap touch", "fork reap"] {
+        assert!(printed.lines().any(|line| line.trim_start().starts_with(series)), "{series} in\n{printed}");
+    }
+    let page = fs::read_to_string(folder.path().join("small.html")).expect("the report");
+    assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"));
+    assert!(!page.contains("http://") || page.contains("www.w3.org"), "the page works offline");
+    let (recording, losses) = record::read(folder.path().join("small.osdyno")).expect("the run file");
+    assert!(losses.is_empty(), "{losses:?}");
+    assert_eq!(recording.run.seed, 1);
+    assert_eq!(recording.trials.len(), 3 * 4);
+    assert_eq!(recording.end.expect("an end").status, "complete");
+    expect_nothing_left(folder.path());
+}
+
+#[test]
+fn an_unknown_workload_is_wrong_usage_and_the_nearest_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = run(folder.path(), &["run", "scoket"]);
+    assert_eq!(output.status.code(), Some(2));
+    let told = text(&output.stderr);
+    assert!(told.contains("no workload is called \"scoket\"; did you mean \"socket\"?"), "{told}");
+    let output = run(folder.path(), &["explain", "bimd"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("did you mean \"bind\"?"));
+    let output = run(folder.path(), &["run", "--preset", "slow"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("quick, standard, full, classic"));
+}
+
+#[test]
+fn globs_and_variants_select() {
+    let folder = tempfile::tempdir().expect("a folder");
+    run_well(
+        folder.path(),
+        &["run", "socket/*hole", "cl*", "-n", "60", "--trials", "1", "--out", "some.osdyno"],
+    );
+    let (recording, _) = record::read(folder.path().join("some.osdyno")).expect("the run file");
+    let mut names: Vec<String> =
+        recording.trials.iter().map(|t| format!("{}/{}", t.order.workload, t.order.variant)).collect();
+    names.sort();
+    assert_eq!(names, ["clock/", "socket/v4-hole", "socket/v6-hole"]);
+}
+
+#[test]
+fn what_exists_is_never_overwritten_by_itself() {
+    let folder = tempfile::tempdir().expect("a folder");
+    small_run(folder.path(), "a.osdyno");
+    let before = fs::read(folder.path().join("a.osdyno")).expect("the run file");
+    for arguments in [
+        &["run", "noop", "--out", "a.osdyno"][..],
+        &["report", "a.osdyno"],
+        &["export", "a.osdyno", "--format", "csv", "--out", "a.html"],
+    ] {
+        let output = run(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(text(&output.stderr).contains("exists already"), "{}", text(&output.stderr));
+    }
+    assert_eq!(fs::read(folder.path().join("a.osdyno")).expect("the run file"), before);
+    run_well(folder.path(), &["report", "a.osdyno", "--force"]);
+}
+
+#[test]
+fn a_path_that_cannot_be_written_is_told_before_anything_is_measured() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = run(folder.path(), &["run", "--out", "missing/folder/a.osdyno"]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = text(&output.stderr);
+    assert!(told.contains("cannot write missing/folder/a.osdyno: No such file or directory"), "{told}");
+    let output = run(folder.path(), &["run", "noop", "--scratch", "missing"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("choose another with --scratch"), "{}", text(&output.stderr));
+    assert!(fs::read_dir(folder.path()).expect("a folder").flatten().all(|entry| !entry.path().is_dir()));
+}
+
+#[test]
+fn unreadable_foreign_truncated_and_future_runs_are_told_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = small_run(folder.path(), "a.osdyno");
+    let whole = fs::read(&path).expect("the run file");
+
+    let output = run(folder.path(), &["report", "absent.osdyno"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("cannot read absent.osdyno"), "{}", text(&output.stderr));
+
+    fs::write(folder.path().join("foreign.osdyno"), "PNG or so").expect("a file");
+    let output = run(folder.path(), &["report", "foreign.osdyno"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("is not an osdyno run"), "{}", text(&output.stderr));
+
+    fs::write(folder.path().join("cut.osdyno"), &whole[..whole.len() * 2 / 3]).expect("a file");
+    let output = run(folder.path(), &["report", "cut.osdyno"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("has no end"), "{}", text(&output.stderr));
+
+    let lines = String::from("{\"type\":\"run\",\"schema\":99,\"from\":\"the future\"}\n");
+    fs::write(folder.path().join("future.osdyno"), lines).expect("a file");
+    let output = run(folder.path(), &["report", "future.osdyno"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("99"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn two_runs_of_one_system_are_not_called_different() {
+    let folder = tempfile::tempdir().expect("a folder");
+    small_run(folder.path(), "a.osdyno");
+    small_run(folder.path(), "b.osdyno");
+    let output = run(folder.path(), &["compare", "a.osdyno", "b.osdyno", "--out", "ab.html"]);
+    let printed = text(&output.stdout);
+    assert!(output.status.success(), "{}\n{printed}{}", output.status, text(&output.stderr));
+    assert!(!printed.contains("faster") && !printed.contains("slower"), "{printed}");
+    assert!(folder.path().join("ab.html").exists());
+}
+
+#[test]
+fn runs_of_different_workload_versions_refuse_to_compare() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = small_run(folder.path(), "a.osdyno");
+    let mut newer = String::new();
+    for line in record::Reader::open(&path).expect("the run file") {
+        let mut line = line.expect("a line");
+        if let record::Line::Workload(workload) = &mut line {
+            workload.version += 1;
+        }
+        if let record::Line::Trial(trial) = &mut line {
+            trial.order.version += 1;
+        }
+        newer += &record::to_json_line(&line);
+        if !newer.ends_with('\n') {
+            newer.push('\n');
+        }
+    }
+    fs::write(folder.path().join("b.osdyno"), newer).expect("a file");
+    let output = run(folder.path(), &["compare", "a.osdyno", "b.osdyno"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("version"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn every_form_of_export_holds_every_measurement() {
+    let folder = tempfile::tempdir().expect("a folder");
+    small_run(folder.path(), "a.osdyno");
+    let csv = run_well(folder.path(), &["export", "a.osdyno", "--format", "csv"]);
+    // noop up, socket up and close down, 300 values in each of 4 trials, and the header.
+    assert_eq!(csv.lines().count(), 3 * 300 * 4 + 1);
+    let json = run_well(folder.path(), &["export", "a.osdyno", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json.as_array().expect("an array").len(), 3 * 4);
+    run_well(folder.path(), &["export", "a.osdyno", "--format", "parquet", "--out", "a.parquet"]);
+    assert_eq!(&fs::read(folder.path().join("a.parquet")).expect("a file")[..4], b"PAR1");
+    let output = run(folder.path(), &["export", "a.osdyno", "--format", "xls"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn every_workload_is_listed_and_explained() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let listed = run_well(folder.path(), &["list"]);
+    let json = run_well(folder.path(), &["list", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json.as_array().expect("an array").len(), curve::ALL.len());
+    for curve in curve::ALL {
+        assert!(
+            listed.lines().any(|line| line.split_whitespace().next() == Some(curve.name)),
+            "{}",
+            curve.name
+        );
+        let page = run_well(folder.path(), &["explain", curve.name]);
+        assert!(page.contains("**Question.**") || page.contains("Question"), "{page}");
+    }
+}
+
+#[test]
+fn json_verdicts_are_json_and_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    small_run(folder.path(), "a.osdyno");
+    let printed = run_well(folder.path(), &["report", "a.osdyno", "--format", "json", "--out", "b.html"]);
+    let _: serde_json::Value = serde_json::from_str(&printed).expect("JSON alone");
+}
+
+#[test]
+fn completions_know_the_verbs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(run_well(folder.path(), &["completions", shell]).contains("explain"), "{shell}");
+    }
+}
+
+#[test]
+fn a_budget_is_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let begun = std::time::Instant::now();
+    run_well(
+        folder.path(),
+        &["run", "socket", "thread", "-n", "2000", "--budget", "3s", "--out", "a.osdyno"],
+    );
+    let took = begun.elapsed().as_secs_f64();
+    let (recording, _) = record::read(folder.path().join("a.osdyno")).expect("the run file");
+    let end = recording.end.expect("an end");
+    assert!(end.elapsed_seconds < 4.0, "{} of {took}", end.elapsed_seconds);
+}
