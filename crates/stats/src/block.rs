@@ -13,7 +13,7 @@ use crate::range::{Sizes, is_cost};
 const LEAST: u64 = 25;
 /// A short sweep spends this share of its sizes on a block.
 const SHARE: u64 = 40;
-/// The reference is the first blocks that hold this many times the least: n = 10…109 of a long sweep.
+/// The reference is the first blocks that hold this many times the least: n = 100…199 of a long sweep.
 const REFERENCE: u64 = 4;
 /// The last block is a hundredth of the largest n, the one before twice as wide, and so on…
 const LAST: u64 = 100;

@@ -121,7 +121,7 @@ const TICKS: f64 = 10.0;
 
 /// Judges one series; `None` when there is not a single value to judge.
 ///
-/// Judged is the range that most trials cover, from n = 10 on, in blocks of n; each trial is compared
+/// Judged is the range that most trials cover, less its cold start, in blocks of n; each trial is compared
 /// with its own first blocks. With fewer than four trials the word is [`Class::Inconclusive`], unless
 /// every one of at least two more than doubles (or halves) in the same two neighbouring blocks. Where
 /// one trial says nothing of the spread, interval ends are infinite, or 0 for a cost or ratio.

@@ -123,7 +123,7 @@ fn blocks_show_where_the_second_is_slower() {
     let first = sweeps(&mut rng, 20, 2_000, levels(0.02), |_| 1.0);
     let second = sweeps(&mut rng, 20, 2_000, levels(0.02), |n| if n > 400.0 { 2.0 } else { 1.0 });
     let compared = compare(&up(&first), &up(&second), 1, &margin(8)).expect("common n");
-    assert_eq!((compared.n_low, compared.n_high, compared.trials), (10, 2_000, (20, 20)));
+    assert_eq!((compared.n_low, compared.n_high, compared.trials), (100, 2_000, (20, 20)));
     for (n_low, n_high, ratio) in compared.blocks {
         if n_high < 400 {
             assert!(ratio.low < 1.0 && ratio.high > 1.0, "{n_low}: {ratio:?}");

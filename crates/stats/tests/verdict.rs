@@ -3,7 +3,7 @@
 mod simulation;
 
 use fastrand::Rng;
-use simulation::{NOISY, Noise, QUIET, settings, sweep, sweeps, up};
+use simulation::{NOISY, Noise, QUIET, SPACING, settings, sweep, sweeps, up};
 use stats::{Class, Sweep, Verdict, Warning, judge};
 
 const SIZES: usize = 1_000;
@@ -13,7 +13,7 @@ fn verdicts(replicates: u64, trials: usize, noise: Noise, truth: impl Fn(f64) ->
     (0..replicates)
         .map(|seed| {
             let values = sweeps(&mut Rng::with_seed(seed), trials, SIZES, noise, &truth);
-            judge(&up(&values), &settings(seed)).expect("there are values")
+            judge(&long(&values), &settings(seed)).expect("there are values")
         })
         .collect()
 }
@@ -103,12 +103,14 @@ fn intervals_cover_the_truth() {
         };
         let growth = covered(|verdict| verdict.growth, &|verdict| {
             let (first, last) = (verdict.blocks[0], verdict.blocks[verdict.blocks.len() - 1]);
-            at(last.n_low, last.n_high) / at(first.n_low, first.n_high)
+            at(last.n_low / SPACING, last.n_high / SPACING)
+                / at(first.n_low / SPACING, first.n_high / SPACING)
         });
-        let marginal_cost = covered(|verdict| verdict.marginal_cost, &|_| slope * 1e-6 / SIZES as f64);
-        // From the middle of the reference, n = 10…105, on.
+        let marginal_cost =
+            covered(|verdict| verdict.marginal_cost, &|_| slope * 1e-6 / (SIZES as u64 * SPACING) as f64);
+        // From the middle of the reference, sizes 10…105, on.
         let doubling_size = covered(|verdict| verdict.doubling_size.expect("it grows for certain"), &|_| {
-            SIZES as f64 / slope * truth(57.0)
+            (SIZES as u64 * SPACING) as f64 / slope * truth(57.0)
         });
         let cost_high = covered(|verdict| verdict.cost_high, &|_| truth(0.995 * SIZES as f64) * 1e-6);
         for (name, share) in [
@@ -139,7 +141,7 @@ fn the_top_of_a_line_has_slope_one_and_a_constant_none() {
     let verdicts = verdicts(20, 20, QUIET, |n| 0.001 + along(n));
     assert!(verdicts.iter().all(|verdict| (verdict.top_decade_slope.value - 1.0).abs() < 0.05));
     let flat = sweeps(&mut Rng::with_seed(1), 20, SIZES, QUIET, |_| 1.0);
-    let slope = judge(&up(&flat), &settings(1)).expect("values").top_decade_slope;
+    let slope = judge(&long(&flat), &settings(1)).expect("values").top_decade_slope;
     assert!(slope.low < 0.0 && slope.high > 0.0);
 }
 
@@ -171,20 +173,22 @@ fn few_trials_say_only_what_is_gross() {
 #[test]
 fn more_looks_need_more_certainty() {
     let values = sweeps(&mut Rng::with_seed(9), 20, SIZES, QUIET, |_| 1.0);
-    let once = judge(&up(&values), &settings(9)).expect("values");
-    let often = judge(&up(&values), &stats::Settings { looks: 5, ..settings(9) }).expect("values");
+    let once = judge(&long(&values), &settings(9)).expect("values");
+    let often = judge(&long(&values), &stats::Settings { looks: 5, ..settings(9) }).expect("values");
     assert!(often.bound > 1.1 * once.bound);
     assert!(often.growth.high > once.growth.high && often.growth.low < once.growth.low);
-    assert_eq!(judge(&up(&values), &settings(9)), Some(once), "the same seed, the same verdict");
+    assert_eq!(judge(&long(&values), &settings(9)), Some(once), "the same seed, the same verdict");
 }
 
 #[test]
 fn the_way_down_is_judged_like_the_way_up() {
     let mut values = sweeps(&mut Rng::with_seed(2), 12, SIZES, NOISY, |n| 1.0 + along(n));
-    let rising = judge(&up(&values), &settings(2));
+    let rising = judge(&long(&values), &settings(2));
     values.iter_mut().for_each(|values| values.reverse());
-    let falling: Vec<Sweep<'_>> =
-        values.iter().map(|values| Sweep { n_first: SIZES as u64, n_step: -1, values }).collect();
+    let falling: Vec<Sweep<'_>> = values
+        .iter()
+        .map(|values| Sweep { n_first: SIZES as u64 * SPACING, n_step: -(SPACING as i64), values })
+        .collect();
     assert_eq!(judge(&falling, &settings(2)), rising);
 }
 
@@ -192,20 +196,20 @@ fn the_way_down_is_judged_like_the_way_up() {
 fn warnings_say_what_was_left_out() {
     let mut rng = Rng::with_seed(4);
     let mut values = sweeps(&mut rng, 12, SIZES, QUIET, |_| 1.0);
-    let clean = judge(&up(&values), &settings(4)).expect("values");
-    assert_eq!((clean.warnings, clean.n_low, clean.n_high), (vec![], 10, 1_000));
+    let clean = judge(&long(&values), &settings(4)).expect("values");
+    assert_eq!((clean.warnings, clean.n_low, clean.n_high), (vec![], 100, 10_000));
 
     values[0].truncate(40);
     values[1][500] = f64::NAN;
     values[1][501] = 0.0;
     values[1][502] = -1.0;
     values[2][2] = f64::INFINITY;
-    let verdict = judge(&up(&values), &settings(4)).expect("values");
+    let verdict = judge(&long(&values), &settings(4)).expect("values");
     let expected = [Warning::LeftOut { values: 4 }, Warning::UnequalRange { trials_left_out: 1 }];
     assert!(expected.iter().all(|warning| verdict.warnings.contains(warning)), "{:?}", verdict.warnings);
-    assert_eq!((verdict.trials, verdict.n_high), (11, 1_000));
+    assert_eq!((verdict.trials, verdict.n_high), (11, 10_000));
 
-    let few = judge(&up(&values[3..6]), &settings(4)).expect("values");
+    let few = judge(&long(&values[3..6]), &settings(4)).expect("values");
     assert!(few.warnings.contains(&Warning::FewTrials { trials: 3 }));
 }
 
@@ -215,7 +219,7 @@ fn the_clock_limits_what_can_be_said() {
     let mut rng = Rng::with_seed(6);
     let values: Vec<Vec<f64>> = (0..20).map(|_| sweep(&mut rng, 2_000, 0.0, calm, |_| 1.0)).collect();
     let with_tick = |tick_seconds: f64| {
-        judge(&up(&values), &stats::Settings { tick_seconds, ..settings(6) }).expect("values")
+        judge(&long(&values), &stats::Settings { tick_seconds, ..settings(6) }).expect("values")
     };
     assert_eq!(with_tick(1e-9).class, Class::Flat);
     let coarse = with_tick(50e-9);

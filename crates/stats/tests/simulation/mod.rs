@@ -32,7 +32,7 @@ pub(crate) const NOISY: Noise =
 const DRIFT: usize = 50;
 const BASE_SECONDS: f64 = 1e-6;
 
-/// `trials` sweeps over n = 1…`sizes` that cost `truth(n)` microseconds.
+/// `trials` sweeps over `sizes` sizes, of which the i-th costs `truth(i)` microseconds.
 pub(crate) fn sweeps(
     rng: &mut Rng,
     trials: usize,
@@ -48,7 +48,7 @@ pub(crate) fn sweeps(
         .collect()
 }
 
-/// Sweeps over n = 1…60 of a machine that drifts from trial to trial by `drift` over about `lasting`
+/// Sweeps over 60 sizes of a machine that drifts from trial to trial by `drift` over about `lasting`
 /// trials, on top of `level` of each trial's own; `state` is where the machine is.
 pub(crate) fn drifting(
     rng: &mut Rng,
@@ -99,6 +99,15 @@ pub(crate) fn normal(rng: &mut Rng) -> f64 {
     (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.f64()).cos()
 }
 
+/// Every tenth n of a sweep: as long as real ones, judged from n = 100 on, and ten times as fast to make.
+pub(crate) const SPACING: u64 = 10;
+
+/// Trials that measured every tenth n.
+pub(crate) fn long(values: &[Vec<f64>]) -> Vec<Sweep<'_>> {
+    values.iter().map(|values| Sweep { n_first: SPACING, n_step: SPACING as i64, values }).collect()
+}
+
+/// Trials that measured every n.
 pub(crate) fn up(values: &[Vec<f64>]) -> Vec<Sweep<'_>> {
     values.iter().map(|values| Sweep { n_first: 1, n_step: 1, values }).collect()
 }
