@@ -16,7 +16,7 @@ const TRIALS: u32 = 20;
 const VALUES: usize = 1_667;
 
 fn main() -> io::Result<()> {
-    let recording = Recording::new(lines().into_iter()).expect("begins with its run line");
+    let recording = Recording::new(lines()).expect("begins with its run line");
     let before = peak_megabytes();
     let start = Instant::now();
     let findings = Findings::of(&recording);

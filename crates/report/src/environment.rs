@@ -39,6 +39,30 @@ pub(crate) fn importance(key: &str) -> usize {
     IMPORTANT.iter().position(|known| key.starts_with(known)).unwrap_or(IMPORTANT.len())
 }
 
+/// Whether a reader wants to see a fact without asking for it.
+pub(crate) fn says_much(key: &str) -> bool {
+    const FIRST: [&str; 16] = [
+        "kernel.release",
+        "kernel.name",
+        "kernel.version",
+        "kernel.preemption",
+        "os.",
+        "machine.",
+        "cpu.model",
+        "cpu.count",
+        "cpu.mitigations",
+        "cpu.governor",
+        "clock.source",
+        "memory.total_bytes",
+        "memory.thp",
+        "limit.descriptors",
+        "net.ip_local_port_range",
+        "scratch.file_system",
+    ];
+    let plain = !key.ends_with("_number") && key != "clock.sources" && !key.starts_with("memory.thp_");
+    plain && FIRST.iter().any(|known| key.starts_with(known))
+}
+
 fn is_volatile(key: &str) -> bool {
     key.split('.')
         .any(|part| VOLATILE.iter().any(|word| part == *word || part.starts_with(&format!("{word}_"))))

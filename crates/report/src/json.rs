@@ -1,4 +1,4 @@
-//! The findings of a run as one JSON document (`docs/findings.md`). Seconds and shares, never words with
+//! The findings of a run as one JSON document (`docs/report.md`). Seconds and shares, never words with
 //! units; numbers that do not exist are `null`.
 
 use std::collections::BTreeMap;

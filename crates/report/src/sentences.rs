@@ -7,11 +7,15 @@ use crate::findings::{Finding, Findings};
 use crate::stops::{Cause, Stop};
 use crate::text::Tone;
 use crate::words::{
-    about, bound, count, duration, estimate, factor, factor_with_interval, list, percent, signed_time, things,
+    NO_BREAK, about, bound, count, duration, estimate, factor, factor_with_interval, list, percent,
+    signed_time, things,
 };
 
 /// A growth from here on is told by its largest jump rather than by a cost per object.
 const GROSS: f64 = 10.0;
+
+/// More series than these are counted rather than named.
+const NAMED_MOST: usize = 4;
 
 /// The verdict in the words of a table, where the growth stands in a column of its own.
 pub fn verdict(verdict: &Verdict) -> String {
@@ -23,6 +27,9 @@ pub fn verdict(verdict: &Verdict) -> String {
         Class::Growing if gross_jump(verdict).is_some() => "grows".into(),
         Class::Growing => format!("grows, {}", per_thousand(verdict)),
         Class::Decreasing => format!("falls, {}", per_thousand(verdict)),
+        Class::Inconclusive if verdict.warnings.contains(&Warning::BelowResolution) => {
+            "inconclusive, too short for the clock".into()
+        }
         Class::Inconclusive => {
             let most = verdict.bound.is_finite().then(|| format!(", at most {}", bound(verdict.bound)));
             let more = verdict.trials_needed.map(|n| format!("; {} trials needed", count(n.into())));
@@ -183,23 +190,26 @@ pub fn summary(findings: &Findings) -> String {
     let parts: Vec<String> = counts
         .iter()
         .filter(|(n, _)| *n > 0)
-        .map(|(n, word)| format!("{} {word}", count(*n as u64)))
+        .map(|(n, word)| format!("{}{NO_BREAK}{}", count(*n as u64), word.replace(' ', "\u{a0}")))
         .collect();
     if parts.is_empty() { "nothing was measured".into() } else { parts.join(" · ") }
 }
 
 /// Series whose verdict is another than their page predicts: `unlike its page: bind (constant expected)`.
 pub fn surprises(findings: &Findings) -> Option<String> {
-    let labels: Vec<String> = findings
-        .series
-        .iter()
-        .filter(|f| f.as_expected() == Some(false))
-        .map(|f| format!("{} ({} expected)", f.label, expectation(f.expect)))
-        .collect();
-    match labels.len() {
+    let unlike: Vec<&Finding> = findings.series.iter().filter(|f| f.as_expected() == Some(false)).collect();
+    let said = |f: &&Finding| format!("{} ({} expected)", f.label, expectation(f.expect));
+    match unlike.len() {
         0 => None,
-        1 => Some(format!("unlike its page: {}", labels[0])),
-        _ => Some(format!("unlike their pages: {}", list(&labels))),
+        1 => Some(format!("unlike its page: {}", said(&unlike[0]))),
+        n if n <= NAMED_MOST => {
+            Some(format!("unlike their pages: {}", list(&unlike.iter().map(said).collect::<Vec<_>>())))
+        }
+        n => {
+            let named = unlike[..NAMED_MOST - 1].iter().map(said);
+            let more = format!("{} more", count((n + 1 - NAMED_MOST) as u64));
+            Some(format!("unlike their pages: {}", list(&named.chain([more]).collect::<Vec<_>>())))
+        }
     }
 }
 
@@ -224,6 +234,13 @@ pub fn planning(findings: &Findings) -> String {
 /// A factor in words for growth, without an interval.
 pub fn growth_short(verdict: &Verdict) -> String {
     factor(verdict.growth.value)
+}
+
+/// The same words as a sentence: a capital letter before, a full stop behind.
+pub fn sentence(words: &str) -> String {
+    let words = words.trim();
+    let stop = if words.is_empty() || words.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{}{stop}", capital(words))
 }
 
 /// The same words with a capital letter.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::words::GAP;
+use crate::words::{GAP, NO_BREAK};
 
 /// How a terminal is to be written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,7 +201,7 @@ impl<'a> Page<'a> {
 
     /// The last touch: what held a line together becomes an ordinary space, which can be searched for.
     fn painted(&self, text: &str, tone: Tone) -> String {
-        let text = text.replace(GAP, " ");
+        let text = text.replace([GAP, NO_BREAK], " ");
         if self.style.colour && tone != Tone::Plain && !text.is_empty() {
             format!("{}{text}\x1b[0m", tone.code())
         } else {
@@ -239,7 +239,7 @@ fn ascii(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            c if c.is_ascii() || c == GAP => out.push(c),
+            c if c.is_ascii() || c == GAP || c == NO_BREAK => out.push(c),
             'µ' => out.push('u'),
             '×' => out.push('x'),
             '–' | '−' | '—' => out.push('-'),
@@ -248,7 +248,7 @@ fn ascii(text: &str) -> String {
             '…' => out.push_str("..."),
             '“' | '”' => out.push('"'),
             '’' => out.push('\''),
-            '\u{2009}' | '\u{a0}' => out.push(' '),
+            '\u{2009}' => out.push(' '),
             '▁' => out.push('_'),
             '▂' => out.push('.'),
             '▃' => out.push(':'),

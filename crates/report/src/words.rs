@@ -8,6 +8,9 @@ use stats::Interval;
 /// The space inside a quantity: narrow, and a line never breaks at it.
 pub const GAP: char = '\u{202f}';
 
+/// The space between words that a line does not break at.
+pub const NO_BREAK: char = '\u{a0}';
+
 /// A count with its thousands apart: `10 000`.
 pub fn count(n: u64) -> String {
     let digits = n.to_string();

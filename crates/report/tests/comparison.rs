@@ -2,6 +2,7 @@
 
 mod emulated;
 
+use emulated::pinned::pin_answers;
 use report::Style;
 use report::compare::{Comparison, Refusal};
 
@@ -14,10 +15,13 @@ fn shown(compared: &Comparison, width: usize) -> String {
 #[test]
 fn two_kernels_and_three() {
     let [old, new, other] = emulated::three_kernels(20_000);
-    let two = Comparison::of(&[("6.12.osdyno", &old), ("7.3.osdyno", &new)]).unwrap();
+    let mut two = Comparison::of(&[("6.12.osdyno", &old), ("7.3.osdyno", &new)]).unwrap();
+    assert_eq!(two.rows[3].answers[0].as_ref().unwrap().answer, stats::Answer::Slower);
+    pin_answers(&mut two);
     insta::assert_snapshot!("two", shown(&two, 120));
-    let three =
+    let mut three =
         Comparison::of(&[("6.12.osdyno", &old), ("7.3.osdyno", &new), ("bsd.osdyno", &other)]).unwrap();
+    pin_answers(&mut three);
     insta::assert_snapshot!("three", shown(&three, 120));
     assert_eq!(three.judged(), (12, 14));
 

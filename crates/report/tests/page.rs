@@ -4,9 +4,9 @@ mod emulated;
 
 use report::{Findings, html};
 
-fn page(recording: &record::Recording) -> String {
+fn page(recording: &record::Recording, findings: &Findings) -> String {
     let mut out = Vec::new();
-    html::write(recording, &Findings::of(recording), &mut out).expect("written");
+    html::write(recording, findings, &mut out).expect("written");
     String::from_utf8(out).expect("text")
 }
 
@@ -43,13 +43,15 @@ fn the_skeleton_of_a_small_run() {
     workloads.truncate(1);
     workloads.extend(emulated::mixed(400).into_iter().skip(4).take(2));
     let recording = emulated::recording(emulated::system("local", &[]), &workloads, 10, 3);
-    insta::assert_snapshot!("skeleton", skeleton(&page(&recording)));
+    let mut findings = Findings::of(&recording);
+    emulated::pinned::pin(&mut findings);
+    insta::assert_snapshot!("skeleton", skeleton(&page(&recording, &findings)));
 }
 
 #[test]
 fn a_page_is_one_file() {
     let recording = emulated::recording(emulated::system("local", &[]), &emulated::mixed(20_000), 10, 1);
-    let page = page(&recording);
+    let page = page(&recording, &Findings::of(&recording));
     let outside = ["src=\"http", "href=\"http", "url(http", "@import", "<link", "<iframe"];
     for word in outside {
         assert!(!page.contains(word), "{word}");
@@ -82,7 +84,7 @@ fn hostile_names_are_text() {
     let mut system = emulated::system("</td><script>", &[("cpu.model", evil), (evil, evil)]);
     system.warnings.push(evil.into());
     let recording = emulated::recording(system, &workloads, 10, 1);
-    let page = page(&recording);
+    let page = page(&recording, &Findings::of(&recording));
 
     // The only elements of script are ours: two programs in one, and the points of every figure.
     assert_eq!(

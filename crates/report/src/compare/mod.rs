@@ -196,7 +196,7 @@ impl Comparison {
         html::write(self, out)
     }
 
-    /// Writes the comparison as a JSON document (`docs/findings.md`).
+    /// Writes the comparison as a JSON document (`docs/report.md`).
     pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
         serde_json::to_writer_pretty(&mut *out, &self.document())?;
         writeln!(out)

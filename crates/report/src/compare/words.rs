@@ -4,7 +4,7 @@ use stats::{Answer, Comparison, Interval};
 
 use super::Comparison as Compared;
 use crate::text::Tone;
-use crate::words::{bound, count, factor_with_interval, list, things};
+use crate::words::{NO_BREAK, bound, count, factor_with_interval, list, things};
 
 /// Ratios of two ranges of n that are further apart than this are not said as one.
 const FAR: f64 = 1.2;
@@ -161,7 +161,7 @@ pub(crate) fn summary(compared: &Compared) -> String {
     let said: Vec<String> = counts
         .iter()
         .filter(|(n, _)| *n > 0)
-        .map(|(n, word)| format!("{} {word}", count(*n as u64)))
+        .map(|(n, word)| format!("{}{NO_BREAK}{}", count(*n as u64), word.replace(' ', "\u{a0}")))
         .collect();
     said.join(" · ")
 }

@@ -183,7 +183,7 @@ fn caption(finding: &Finding, above: usize, out: &mut dyn Write) -> io::Result<(
     writeln!(
         out,
         "<figcaption>{} {} in {}.{way}{edge}</figcaption>",
-        esc(&finding.summary),
+        esc(&sentences::sentence(&finding.summary)),
         things(finding.measurements, "point", "points"),
         things(finding.trials, "trial", "trials"),
     )

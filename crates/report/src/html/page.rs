@@ -10,7 +10,7 @@ use super::plot::sparkline;
 use crate::findings::{Finding, Findings};
 use crate::text::Tone;
 use crate::words::{count, duration, estimates, factor_with_interval, list, percent, things};
-use crate::{sentences, spark};
+use crate::{environment, sentences, spark};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("zoom.js");
@@ -45,14 +45,14 @@ pub(crate) fn close(zoom: bool, out: &mut dyn Write) -> io::Result<()> {
 
 /// The name of the page.
 pub(crate) fn title(findings: &Findings) -> String {
-    let systems: Vec<String> = findings.systems.iter().map(crate::environment::title).collect();
+    let systems: Vec<String> = findings.systems.iter().map(environment::title).collect();
     format!("{}: {}", findings.run.tool.name, list(&systems))
 }
 
 /// The system, and the run in one sentence.
 pub(crate) fn head(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     let run = &findings.run;
-    let systems: Vec<String> = findings.systems.iter().map(crate::environment::title).collect();
+    let systems: Vec<String> = findings.systems.iter().map(environment::title).collect();
     writeln!(
         out,
         "<header><p class=\"over\">{} {} · {} · {}</p><h1>{}</h1><p class=\"lead\">{}</p>",
@@ -186,13 +186,30 @@ fn verdict_row(i: usize, finding: &Finding, out: &mut dyn Write) -> io::Result<(
     )
 }
 
-/// The table of facts.
+/// The facts: those that say most at once, all of them on demand.
 pub(crate) fn environment(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     let keys: BTreeSet<&str> =
         findings.systems.iter().flat_map(|s| s.environment.keys()).map(String::as_str).collect();
     let mut keys: Vec<&str> = keys.into_iter().collect();
-    keys.sort_by_key(|key| (crate::environment::importance(key), *key));
-    writeln!(out, "<section><h2>Environment</h2><div class=\"scroll\"><table class=\"facts\">")?;
+    keys.sort_by_key(|key| (environment::importance(key), *key));
+    let idle = |key: &str| {
+        let mut values = findings.systems.iter().filter_map(|s| s.environment.get(key));
+        values.all(|value| value == "Not affected")
+    };
+    let (first, rest): (Vec<&str>, Vec<&str>) =
+        keys.iter().partition(|key| environment::says_much(key) && !idle(key));
+    writeln!(out, "<section><h2>Environment</h2>")?;
+    facts(findings, &first, out)?;
+    if !rest.is_empty() {
+        writeln!(out, "<details><summary>{}</summary>", things(rest.len(), "more fact", "more facts"))?;
+        facts(findings, &rest, out)?;
+        writeln!(out, "</details>")?;
+    }
+    writeln!(out, "</section>")
+}
+
+fn facts(findings: &Findings, keys: &[&str], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<div class=\"scroll\"><table class=\"facts\">")?;
     if findings.systems.len() > 1 {
         write!(out, "<thead><tr><th></th>")?;
         for system in &findings.systems {
@@ -204,11 +221,11 @@ pub(crate) fn environment(findings: &Findings, out: &mut dyn Write) -> io::Resul
     for key in keys {
         write!(out, "<tr><th scope=\"row\">{}</th>", esc(key))?;
         for system in &findings.systems {
-            write!(out, "<td>{}</td>", esc(system.environment.get(key).map_or("—", String::as_str)))?;
+            write!(out, "<td>{}</td>", esc(system.environment.get(*key).map_or("—", String::as_str)))?;
         }
         writeln!(out, "</tr>")?;
     }
-    writeln!(out, "</tbody></table></div></section>")
+    writeln!(out, "</tbody></table></div>")
 }
 
 /// What is needed to repeat the run.
