@@ -3,7 +3,7 @@
 mod simulation;
 
 use fastrand::Rng;
-use simulation::{NOISY, Noise, QUIET, SPACING, settings, sweep, sweeps, up};
+use simulation::{NOISY, Noise, QUIET, SPACING, long, settings, sweep, sweeps, up};
 use stats::{Class, Sweep, Verdict, Warning, judge};
 
 const SIZES: usize = 1_000;
