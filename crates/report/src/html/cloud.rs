@@ -94,7 +94,7 @@ impl Grid {
         filled.sort_unstable();
         let dense = filled.get(filled.len() * 98 / 100).copied().unwrap_or(1).max(2);
         let levels = f64::from((1u16 << bits) - 1);
-        let faintest = 0.30f64;
+        let faintest = 0.36f64;
         let level = |count: u32| -> u8 {
             if count == 0 {
                 return 0;
