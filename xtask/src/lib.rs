@@ -2,6 +2,7 @@
 //!
 //! No dependencies of its own. Each verb is a file with a `run`; [`tidy`] is also a test.
 
+pub mod bench;
 pub mod check_systems;
 mod command;
 pub mod docs;

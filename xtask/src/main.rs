@@ -2,13 +2,14 @@
 
 use std::process::ExitCode;
 
-use xtask::{check_systems, docs, test, tidy};
+use xtask::{bench, check_systems, docs, test, tidy};
 
 const HELP: &str = "\
 cargo xtask test                     everything below and all tests: what CI runs
 cargo xtask tidy                     the rules of the house that the compiler does not know
 cargo xtask docs                     the manual of the code, and the commands in the documents
 cargo xtask check-systems [CRATE]…   type-check for the systems that are not at hand
+cargo xtask bench                    osdyno's own figures against bare C, alternately
 ";
 
 fn main() -> ExitCode {
@@ -18,6 +19,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["tidy"] => tidy::run(),
         ["docs"] => docs::run(),
+        ["bench"] => bench::run(),
         ["check-systems", ref crates @ ..] => check_systems::run(crates),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");

@@ -1,0 +1,128 @@
+//! `cargo xtask bench`: osdyno's own figures against bare C, alternately, on this machine. A benchmark, not
+//! a test: the ratios stand in METHODOLOGY.md with the date and the machine.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::command::{cargo, program, read, show};
+use crate::{Failure, workspace};
+
+/// How often the two sides take turns.
+const ROUNDS: usize = 30;
+const SOCKETS: &str = "10000";
+const PROCESSES: &str = "2000";
+/// Below this n everything is cold, and neither side counts it.
+const COLD: u64 = 100;
+
+/// Prints a table of ratios.
+///
+/// # Errors
+/// When something cannot be built or does not measure.
+pub fn run() -> Result<(), Failure> {
+    show(cargo().args(["build", "--release", "--package", "osdyno"]))?;
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace::root().join("target"), PathBuf::from);
+    let folder = target.join("bench");
+    std::fs::create_dir_all(&folder)?;
+    let osdyno = target.join("release/osdyno");
+    let socket = compile(&folder, "socket", &[])?;
+    let dynamic = compile(&folder, "fork", &[])?;
+    let alone = compile(&folder, "fork", &["-static"])?;
+    let cpu = (std::thread::available_parallelism()?.get() - 1).to_string();
+
+    let mut rows = Vec::new();
+    for round in 1..=ROUNDS {
+        eprint!("\rround {round} of {ROUNDS}");
+        let [bare_socket, bare_bind] = bare(&socket, &cpu, SOCKETS)?;
+        let ours = measure(&osdyno, &folder, &["socket/v4", "bind/v4", "noop"], SOCKETS)?;
+        let [bare_fork, bare_reap] = bare(&dynamic, &cpu, PROCESSES)?;
+        let [bare_static, bare_static_reap] = bare(&alone, &cpu, PROCESSES)?;
+        let processes = measure(&osdyno, &folder, &["fork", "fork-static"], PROCESSES)?;
+        rows.push([
+            (find(&ours, "socket", "socket")?, bare_socket),
+            (find(&ours, "bind", "bind")?, bare_bind),
+            (find(&processes, "fork", "fork")?, bare_fork),
+            (find(&processes, "fork", "reap")?, bare_reap),
+            (find(&processes, "fork-static", "fork")?, bare_static),
+            (find(&processes, "fork-static", "reap")?, bare_static_reap),
+            (find(&processes, "fork", "fork")?, find(&processes, "fork-static", "fork")?),
+            (find(&processes, "fork", "reap")?, find(&processes, "fork-static", "reap")?),
+            (bare_fork, bare_static),
+            (bare_reap, bare_static_reap),
+        ]);
+    }
+    eprintln!();
+    println!("medians of {ROUNDS} alternating rounds, ratio of each round with its quartiles\n");
+    println!("{:<34}{:>12}{:>12}   ratio", "", "first ns", "second ns");
+    for (column, name) in ROWS.iter().enumerate() {
+        let of =
+            |pick: fn(&(f64, f64)) -> f64| quartiles(rows.iter().map(|row| pick(&row[column])).collect());
+        let (first, second, ratio) = (of(|pair| pair.0), of(|pair| pair.1), of(|pair| pair.0 / pair.1));
+        println!(
+            "{name:<34}{:>12.1}{:>12.1}   {:.3} ({:.3}–{:.3})",
+            first[1], second[1], ratio[1], ratio[0], ratio[2]
+        );
+    }
+    Ok(())
+}
+
+const ROWS: [&str; 10] = [
+    "socket: osdyno / bare C",
+    "bind: osdyno / bare C",
+    "fork: osdyno / bare C",
+    "reap: osdyno / bare C",
+    "static fork: osdyno / bare C",
+    "static reap: osdyno / bare C",
+    "fork: osdyno dynamic / static",
+    "reap: osdyno dynamic / static",
+    "fork: bare C dynamic / static",
+    "reap: bare C dynamic / static",
+];
+
+fn compile(folder: &Path, name: &str, flags: &[&str]) -> Result<PathBuf, Failure> {
+    let binary = folder.join(format!("{name}{}", flags.concat()));
+    let source = workspace::root().join(format!("xtask/bench/{name}.c"));
+    show(program("cc").args(["-O2", "-o"]).arg(&binary).arg(source).args(flags))?;
+    Ok(binary)
+}
+
+fn bare(binary: &Path, cpu: &str, count: &str) -> Result<[f64; 2], Failure> {
+    let printed = read(program(binary).args([cpu, count]))?;
+    let values: Vec<f64> = printed.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    <[f64; 2]>::try_from(values).map_err(|_| format!("{}: printed {printed:?}", binary.display()).into())
+}
+
+/// One value of an export: workload, series, n, nanoseconds.
+type Value = (String, String, u64, f64);
+
+/// One trial of each workload.
+fn measure(osdyno: &Path, folder: &Path, workloads: &[&str], n: &str) -> Result<Vec<Value>, Failure> {
+    let (run, page) = (folder.join("bench.osdyno"), folder.join("bench.html"));
+    for old in [&run, &page] {
+        let _ = std::fs::remove_file(old);
+    }
+    let mut command = Command::new(osdyno);
+    command.arg("run").args(workloads).args(["-n", n, "--trials", "1", "--out"]).arg(&run);
+    read(&mut command)?;
+    let table = read(Command::new(osdyno).args(["export", "--format", "csv"]).arg(&run))?;
+    let value = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        let [_, workload, _, series, _, _, n, seconds] = cells[..] else { return None };
+        let n = n.parse().ok()?;
+        Some((workload.to_owned(), series.to_owned(), n, seconds.parse::<f64>().ok()? * 1e9))
+    };
+    Ok(table.lines().skip(1).filter_map(value).collect())
+}
+
+fn find(values: &[Value], workload: &str, series: &str) -> Result<f64, Failure> {
+    let mine = values.iter().filter(|value| value.0 == workload && value.1 == series && value.2 >= COLD);
+    let mut mine: Vec<f64> = mine.map(|value| value.3).collect();
+    mine.sort_by(f64::total_cmp);
+    mine.get(mine.len() / 2).copied().ok_or_else(|| format!("{workload} {series} was not measured").into())
+}
+
+/// First quartile, median and third quartile.
+fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
+    values.sort_by(f64::total_cmp);
+    [1, 2, 3].map(|quarter| values.get(values.len() * quarter / 4).copied().unwrap_or(f64::NAN))
+}
