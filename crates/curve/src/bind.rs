@@ -4,7 +4,7 @@
 //! when thousands are taken?
 //!
 //! **Method.** All sockets are opened first, untimed; then each is bound to port 0 of the unspecified
-//! address and kept, each call timed; then closed from the newest to the oldest, each call timed. The
+//! address and kept, each call timed; then closed in random order, each call timed. The
 //! variants with a hole open each socket right before it is bound, and close and refill the lowest
 //! descriptor in between, untimed, as the programs of 2003 did.
 //!
@@ -26,7 +26,7 @@ pub(crate) const CURVE: Curve = Curve {
     variants: FAMILIES,
     operations: &[
         Operation::up("bind", Expect::Constant, "one bind(2) to port 0 of the unspecified address"),
-        Operation::down("close", Expect::Constant, "one close(2) of a bound socket, newest first"),
+        Operation::down("close", Expect::Constant, "one close(2) of a bound socket, in random order"),
     ],
     needs: Needs { descriptors: 1, ports: 1, memory_bytes: 4096, ..Needs::NOTHING },
     linkage: Linkage::Dynamic,
@@ -72,5 +72,6 @@ fn run(trial: &mut Trial<'_>) -> Result<(), Stop> {
     let ports = ports.map_err(Stop::at("to ask for the port of a bound socket"))?;
     trial.check("every port was chosen", ports.iter().all(|&port| port != 0));
     trial.check("every port is distinct", all_distinct(ports));
-    trial.timed_back("close", sockets.into_iter().rev(), Socket::close)
+    let sockets = trial.shuffled(sockets);
+    trial.timed_back("close", sockets, Socket::close)
 }

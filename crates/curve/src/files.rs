@@ -4,8 +4,8 @@
 //! it grow with the number that is open and mapped?
 //!
 //! **Method.** Files of about 150 bytes, 100 to a folder, read once so that they are in the cache. Each is
-//! opened, mapped, and its first byte read, each step timed; all stay open and mapped. Then, newest first,
-//! each is unmapped and closed. Some systems bring the page in when a file is mapped and others at the
+//! opened, mapped, and its first byte read, each step timed; all stay open and mapped. Then, in random
+//! order, each is unmapped and closed. Some systems bring the page in when a file is mapped and others at the
 //! first access, so the sum of the three stands beside them.
 //!
 //! **Expected answer.** Flat but for the mapping, which is logarithmic at most.
@@ -34,8 +34,8 @@ pub(crate) const CURVE: Curve = Curve {
             Expect::Logarithmic,
             "open, mmap and touch together",
         ),
-        Operation::down("unmap", Expect::Logarithmic, "one munmap(2), newest first"),
-        Operation::down("close", Expect::Constant, "one close(2), newest first"),
+        Operation::down("unmap", Expect::Logarithmic, "one munmap(2), in random order"),
+        Operation::down("close", Expect::Constant, "one close(2), in random order"),
     ],
     needs: Needs {
         descriptors: 1,
@@ -77,7 +77,8 @@ fn run(trial: &mut Trial<'_>) -> Result<(), Stop> {
         Ok((file, mapping))
     })?;
     trial.check("every file held what was written into it", foreign == 0);
-    trial.timed_steps_back(&["unmap", "close"], files.into_iter().rev(), |(file, mapping), lap| {
+    let files = trial.shuffled(files);
+    trial.timed_steps_back(&["unmap", "close"], files, |(file, mapping), lap| {
         mapping.unmap()?;
         lap.mark();
         sys::file::close(file)?;

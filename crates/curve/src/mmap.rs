@@ -4,7 +4,7 @@
 //! access to it? Does munmap(2)?
 //!
 //! **Method.** Every other page of a file is mapped, shared and read-only, one page a call, so that no
-//! two mappings can be joined; its first byte is read; all stay. Then each is unmapped, newest first. The
+//! two mappings can be joined; its first byte is read; all stay. Then each is unmapped, in random order. The
 //! file is in the page cache before; how it got there is a variant, because some systems keep a cache for
 //! read(2) and another for mmap(2).
 //!
@@ -31,7 +31,7 @@ pub(crate) const CURVE: Curve = Curve {
     operations: &[
         Operation::up("mmap", Expect::Logarithmic, "one mmap(2) of one page, shared and read-only"),
         Operation::up("touch", Expect::Constant, "the first read of the first byte of that page"),
-        Operation::down("unmap", Expect::Logarithmic, "one munmap(2) of one page, newest first"),
+        Operation::down("unmap", Expect::Logarithmic, "one munmap(2) of one page, in random order"),
     ],
     needs: Needs { mappings: 1, memory_bytes: 16 << 10, disk_bytes: 8 << 10, ..Needs::NOTHING },
     linkage: Linkage::Dynamic,
@@ -64,7 +64,8 @@ fn run(trial: &mut Trial<'_>) -> Result<(), Stop> {
         Ok(mapping)
     })?;
     trial.check("every page held what the file holds there", foreign == 0);
-    trial.timed_back("unmap", mappings.into_iter().rev(), Mapping::unmap)
+    let mappings = trial.shuffled(mappings);
+    trial.timed_back("unmap", mappings, Mapping::unmap)
 }
 
 /// The first byte of every other page: pages apart by less than 251 can be told from each other.

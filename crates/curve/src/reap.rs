@@ -34,11 +34,13 @@ pub(crate) const CURVE: Curve = Curve {
 #[cfg_attr(not(unix), allow(dead_code))]
 fn run(trial: &mut Trial<'_>) -> Result<(), Stop> {
     let family = fork::family()?;
-    let mut children = trial.untimed("fork", |_| family.fork())?;
+    let children = trial.untimed("fork", |_| family.fork())?;
     match trial.variant() {
-        "newest" => children.reverse(),
-        "random" => trial.random().shuffle(&mut children),
-        _ => {}
+        "newest" => fork::reap_all(trial, children.into_iter().rev()),
+        "random" => {
+            let children = trial.shuffled(children);
+            fork::reap_all(trial, children)
+        }
+        _ => fork::reap_all(trial, children.into_iter()),
     }
-    fork::reap_all(trial, children.into_iter())
 }

@@ -2,8 +2,8 @@
 //!
 //! **Question.** Does the next socket(2) cost more when thousands are open, and does close(2)?
 //!
-//! **Method.** Stream sockets are opened and kept, each call timed; then closed from the newest to the
-//! oldest, each call timed. POSIX promises the lowest free descriptor, which a system may find by a
+//! **Method.** Stream sockets are opened and kept, each call timed; then closed in random order,
+//! each call timed. POSIX promises the lowest free descriptor, which a system may find by a
 //! search. The variants with a hole close and refill the lowest descriptor between any two calls,
 //! untimed, so that the search is really exercised and no shortcut to the end of the table helps.
 //!
@@ -24,7 +24,7 @@ pub(crate) const CURVE: Curve = Curve {
     variants: FAMILIES,
     operations: &[
         Operation::up("socket", Expect::Constant, "one socket(2), blocking, without flags"),
-        Operation::down("close", Expect::Constant, "one close(2) of an unbound socket, newest first"),
+        Operation::down("close", Expect::Constant, "one close(2) of an unbound socket, in random order"),
     ],
     needs: Needs { descriptors: 1, memory_bytes: 4096, ..Needs::NOTHING },
     linkage: Linkage::Dynamic,
@@ -58,7 +58,8 @@ fn run(trial: &mut Trial<'_>) -> Result<(), Stop> {
     let numbers = sockets.iter().map(|socket| u32::try_from(socket.number()).unwrap_or(u32::MAX));
     let distinct = all_distinct(numbers.collect());
     trial.check("every descriptor is distinct", distinct);
-    trial.timed_back("close", sockets.into_iter().rev(), Socket::close)
+    let sockets = trial.shuffled(sockets);
+    trial.timed_back("close", sockets, Socket::close)
 }
 
 pub(crate) fn family(variant: &str) -> Family {

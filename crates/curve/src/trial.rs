@@ -194,9 +194,11 @@ impl<'a> Trial<'a> {
         self.scratch
     }
 
-    /// This trial's own random choices.
-    pub fn random(&mut self) -> &mut fastrand::Rng {
-        &mut self.random
+    /// The objects in random order, as things end on a server. The newest would still be in the
+    /// processor's cache: with them first or last, cost would seem to depend on n.
+    pub fn shuffled<T>(&mut self, mut objects: Vec<T>) -> std::vec::IntoIter<T> {
+        self.random.shuffle(&mut objects);
+        objects.into_iter()
     }
 
     /// What ended the way up, if it ended early.

@@ -87,7 +87,11 @@ fn an_allowance_ends_the_way_up_early() {
     let mut trial = Trial::new(curve, "v4", n, scratch.path(), 7, &clock, slots);
     trial.allow((0.02 / clock.seconds_per_tick()) as u64);
     let pause = std::time::Duration::from_millis(1);
-    let made = trial.timed("socket", |_| Ok(std::thread::sleep(pause))).expect("what was made");
+    let made = trial.timed("socket", |_| {
+        std::thread::sleep(pause);
+        Ok(())
+    });
+    let made = made.expect("what was made");
     assert!(made.len() < 25, "{}", made.len());
     assert!(matches!(trial.ended(), Some(Ended::Allowance { .. })));
 }

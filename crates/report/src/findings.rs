@@ -172,6 +172,9 @@ fn of_variant(
             direction: kind.direction,
         };
         let sweeps = sweeps(recording, &key);
+        // A batch divides the tick along with the time.
+        let batch = recording.trials_of(&key).iter().map(|series| series.batch).max().unwrap_or(1).max(1);
+        let tick_seconds = tick_seconds / f64::from(batch);
         let settings = Settings { tick_seconds, ..settings.clone() };
         let verdict = stats::judge(&sweeps, &settings);
         let both_ways = workload.series.iter().filter(|other| other.name == kind.name).count() > 1;

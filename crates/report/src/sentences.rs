@@ -105,7 +105,7 @@ pub fn stop(stop: &Stop) -> String {
     };
     let words = match &stop.cause {
         Cause::Limit { error, .. } => format!("stopped{at}: {error}"),
-        Cause::Allowance => format!("stopped{at}: its time was used up"),
+        Cause::Allowance => format!("shortened{at}: the time that a trial is allowed was used up"),
         Cause::Unsupported { reason } => format!("unsupported: {reason}"),
         Cause::Failed { reason } => format!("failed: {reason}"),
         Cause::Crashed { reason } => {
@@ -114,6 +114,18 @@ pub fn stop(stop: &Stop) -> String {
         Cause::TimedOut => format!("timed out{at}"),
     };
     if stop.trials == stop.of { words } else { format!("{words} ({} of {} trials)", stop.trials, stop.of) }
+}
+
+/// Where the planner had to shorten sweeps: `n was shortened to what the time allows: bind/v4 to 15 400`.
+pub fn shortened(findings: &Findings) -> Option<String> {
+    let to = |finding: &Finding| {
+        let stop = finding.stops.iter().find(|stop| stop.cause == Cause::Allowance)?;
+        let label = finding.label.strip_suffix(&format!(" {}", finding.key.name)).unwrap_or(&finding.label);
+        Some(format!("{label} to {}", count(stop.n?.0)))
+    };
+    let all: Vec<String> = findings.series.iter().filter_map(to).collect();
+    let longer = "--preset full goes further";
+    (!all.is_empty()).then(|| format!("n was shortened to what the time allows: {}; {longer}.", list(&all)))
 }
 
 /// What a limit means and how to raise it.
@@ -181,7 +193,6 @@ pub fn summary(findings: &Findings) -> String {
         (findings.of_class(Class::Decreasing), "falling"),
         (findings.of_class(Class::Inconclusive), "inconclusive"),
         (of_cause(|c| matches!(c, Cause::Limit { .. })), "stopped"),
-        (of_cause(|c| matches!(c, Cause::Allowance)), "out of time"),
         (of_cause(|c| matches!(c, Cause::Unsupported { .. })), "unsupported"),
         (of_cause(|c| matches!(c, Cause::Failed { .. })), "failed"),
         (of_cause(|c| matches!(c, Cause::Crashed { .. })), "crashed"),

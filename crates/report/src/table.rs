@@ -90,7 +90,8 @@ fn row(finding: &Finding, common: &CommonRange, style: &Style) -> Row {
     } else if finding.stops.is_empty() {
         below.push(("no number".into(), Tone::Open));
     }
-    below.extend(finding.stops.iter().map(|stop| (sentences::stop(stop), Tone::Open)));
+    let told = finding.stops.iter().filter(|stop| stop.cause != Cause::Allowance);
+    below.extend(told.map(|stop| (sentences::stop(stop), Tone::Open)));
     Row { cells, below }
 }
 
@@ -121,6 +122,7 @@ fn most_frequent(numbers: impl Iterator<Item = u64>) -> u64 {
 /// What stands below the table: what to do about limits, and what a reader should know of the numbers.
 fn notes(findings: &Findings) -> Vec<String> {
     let mut notes = findings.notes.clone();
+    notes.extend(sentences::shortened(findings));
     for finding in &findings.series {
         for stop in &finding.stops {
             if let (Cause::Limit { error, .. }, Some(advice)) = (&stop.cause, sentences::advice(stop)) {

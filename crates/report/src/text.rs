@@ -73,7 +73,8 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 /// Control characters, bidirectional overrides and invisible marks.
 fn acts(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 /// What stands in one cell of a row: lines, one above the other.

@@ -1,6 +1,6 @@
 //! Quantities in words: counts, times, shares, ratios. Every number a reader sees is written here.
 //!
-//! A narrow no-break space stands between the groups of thousands and before a unit; [`crate::text`]
+//! A narrow no-break space stands between the groups of thousands and before a unit; the table
 //! turns it into what a terminal shows.
 
 use stats::Interval;

@@ -80,7 +80,7 @@ fn parquet_reads_back_over_many_row_groups() {
     let values: Vec<f64> = (0..150_000).map(|i| f64::from(i) * 1e-9).collect();
     let reader = parquet(&recording(&values));
     assert_eq!(reader.metadata().num_row_groups(), 3);
-    let rows: Vec<_> = reader.get_row_iter(None).unwrap().collect::<Result<_, _>>().unwrap();
+    let rows: Vec<_> = reader.get_row_iter(None).unwrap().collect::<std::result::Result<_, _>>().unwrap();
     assert_eq!(rows.len(), 300_000);
     for (i, row) in rows.iter().enumerate() {
         let (name, direction, n) = match i < 150_000 {

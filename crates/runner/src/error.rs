@@ -32,7 +32,8 @@ pub enum Error {
     },
     /// The measured program cannot be used.
     #[error(
-        "cannot start the trial program in {path}: {source}; if that folder forbids execution, choose another with --scratch"
+        "cannot start the trial program in {path}: {source}; \
+         if that folder forbids execution, choose another with --scratch"
     )]
     Program {
         /// Where it is.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use curve::{Curve, Variant};
 
-use crate::ceiling;
+use crate::ceiling::{self, Ceiling};
 use crate::preset::{Preset, Reach, Trials};
 use crate::{Error, select};
 
@@ -93,10 +93,12 @@ impl Plan {
         let _ = sys::limit::raise_soft_to_hard();
         let mut notes = Vec::new();
         let mut items = Vec::with_capacity(selected.len());
+        let mut short = Vec::new();
         for (curve, variant) in selected {
-            let n = reach(curve, &preset, wish.n, &mut notes);
+            let n = reach(curve, &preset, wish.n, &mut short);
             items.push(Item { curve, variant, n });
         }
+        notes.extend(told(&short));
         let cpu = if wish.unpinned { None } else { pinned_cpu(&mut notes) };
         Ok(Plan {
             preset: preset.name,
@@ -113,8 +115,8 @@ impl Plan {
     }
 }
 
-/// How far n goes for this curve; a limit of the machine is noted once per curve.
-fn reach(curve: &Curve, preset: &Preset, wished: Option<u64>, notes: &mut Vec<String>) -> u64 {
+/// How far n goes for this curve.
+fn reach(curve: &Curve, preset: &Preset, wished: Option<u64>, short: &mut Vec<Short>) -> u64 {
     let ceiling = ceiling::of(&curve.needs);
     // Where nothing limits n, there is nothing to find at its limit either.
     let unlimited = 20_000;
@@ -125,15 +127,35 @@ fn reach(curve: &Curve, preset: &Preset, wished: Option<u64>, notes: &mut Vec<St
     };
     match ceiling {
         Some(ceiling) if ceiling.n < wanted => {
-            let note =
-                format!("{}: n goes to {} instead of {wanted}: {}", curve.name, ceiling.n, ceiling.reason);
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-            ceiling.n
+            let n = ceiling.n;
+            short.push(Short { curve: curve.name, wanted, ceiling });
+            n
         }
         _ => wanted,
     }
+}
+
+/// A curve that goes less far than was wished for, and what stops it.
+struct Short {
+    curve: &'static str,
+    wanted: u64,
+    ceiling: Ceiling,
+}
+
+/// One sentence per limit, with all the curves that it stops.
+fn told(short: &[Short]) -> Vec<String> {
+    let mut sentences: Vec<String> = Vec::new();
+    for (place, first) in short.iter().enumerate() {
+        let alike = |other: &&Short| other.ceiling == first.ceiling && other.wanted == first.wanted;
+        if short[..place].iter().any(|earlier| alike(&earlier)) {
+            continue;
+        }
+        let mut curves: Vec<&str> = short.iter().filter(alike).map(|short| short.curve).collect();
+        curves.dedup();
+        let Short { wanted, ceiling: Ceiling { n, reason }, .. } = first;
+        sentences.push(format!("{}: n goes to {n} instead of {wanted}, because {reason}", curves.join(", ")));
+    }
+    sentences
 }
 
 fn pinned_cpu(notes: &mut Vec<String>) -> Option<u32> {

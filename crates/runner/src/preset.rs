@@ -62,7 +62,7 @@ pub const PRESETS: &[Preset] = &[
         reach: Reach::To(20_000),
         trials: Trials::Looks(LOOKS),
         budget: Some(Duration::from_secs(220)),
-        allowance: Some(Duration::from_secs(1)),
+        allowance: Some(Duration::from_millis(600)),
     },
     Preset {
         name: "full",

@@ -9,7 +9,7 @@ use record::{End, Line, Order, Outcome, Recording, Run, Series, SeriesKind, Syst
 
 use crate::plan::{Item, Plan};
 use crate::preset::Trials;
-use crate::schedule;
+use crate::schedule::{self, Step};
 use crate::scratch::Scratch;
 use crate::{BUILD, Error, launch};
 
@@ -163,7 +163,7 @@ impl Session<'_> {
         }
         if self.interrupt.load(Ordering::Relaxed) {
             "interrupted"
-        } else if self.remaining() == Some(Duration::ZERO) {
+        } else if self.remaining().is_zero() {
             "budget"
         } else {
             "complete"
@@ -172,34 +172,39 @@ impl Session<'_> {
 
     /// Gives every item the trials of the first look, then more to those that are undecided.
     fn adapt(&mut self, looks: &[u32], tell: &mut dyn FnMut(Event<'_>)) {
-        let mut open: Vec<usize> = (0..self.progress.len()).collect();
-        for (place, &wanted) in looks.iter().enumerate() {
-            open.retain(|&index| !self.progress[index].hopeless);
-            let remaining = self.remaining().unwrap_or(Duration::MAX / 2);
-            let costs: Vec<f64> = self.progress.iter().map(Progress::cost).collect();
-            let done: Vec<u32> = self.progress.iter().map(|progress| progress.done).collect();
-            let mut targets = done.clone();
-            if place == 0 {
-                let of = |values: &[f64]| open.iter().map(|&index| values[index]).collect::<Vec<_>>();
-                let done: Vec<u32> = open.iter().map(|&index| done[index]).collect();
-                for (&index, target) in
-                    open.iter().zip(schedule::share(&of(&costs), &done, wanted, remaining))
-                {
-                    targets[index] = target;
-                }
-            } else {
-                open = schedule::afford(&costs, &done, wanted, &open, remaining);
-                for &index in &open {
-                    targets[index] = wanted;
-                }
-            }
-            self.bring_to(&open, &targets, tell);
-            let looks = looks.len() as u32;
-            open.retain(|&index| self.progress[index].done == wanted && self.is_undecided(index, looks));
-            if open.is_empty() || self.is_over() {
+        let Some(&first) = looks.first() else { return };
+        let all: Vec<usize> =
+            (0..self.progress.len()).filter(|&index| !self.progress[index].hopeless).collect();
+        let costs: Vec<f64> = all.iter().map(|&index| self.progress[index].cost()).collect();
+        let done: Vec<u32> = all.iter().map(|&index| self.progress[index].done).collect();
+        let shares = schedule::share(&costs, &done, first, self.remaining());
+        let mut targets: Vec<u32> = self.progress.iter().map(|progress| progress.done).collect();
+        all.iter().zip(shares).for_each(|(&index, share)| targets[index] = share);
+        self.bring_to(&all, &targets, tell);
+
+        let mut looked_at = all;
+        let mut open: Vec<usize> = Vec::new();
+        while !self.is_over() {
+            let is_open = |&index: &usize| self.is_undecided(index, looks.len() as u32);
+            open.extend(looked_at.into_iter().filter(is_open));
+            let steps = open.iter().filter_map(|&index| self.step(index, looks)).collect();
+            let steps = schedule::next(steps, self.remaining());
+            if steps.is_empty() {
                 return;
             }
+            looked_at = steps.iter().map(|step| step.item).collect();
+            open.retain(|index| !looked_at.contains(index));
+            steps.iter().for_each(|step| targets[step.item] = self.progress[step.item].done + step.trials);
+            self.bring_to(&looked_at, &targets, tell);
         }
+    }
+
+    /// What the item needs to come from one look to the next; nothing where it was cut short of one.
+    fn step(&self, item: usize, looks: &[u32]) -> Option<Step> {
+        let progress = &self.progress[item];
+        let place = looks.iter().position(|&look| look == progress.done)?;
+        let trials = looks.get(place + 1)? - progress.done;
+        Some(Step { item, trials, cost_seconds: progress.cost() * f64::from(trials) })
     }
 
     /// Runs trials of the items until each has its target, in random order.
@@ -215,7 +220,7 @@ impl Session<'_> {
                 return;
             }
             let progress = &self.progress[index];
-            let too_dear = self.remaining().is_some_and(|left| left.as_secs_f64() < progress.cost());
+            let too_dear = self.remaining().as_secs_f64() < progress.cost();
             if progress.hopeless || too_dear {
                 continue;
             }
@@ -296,6 +301,9 @@ impl Session<'_> {
     /// Whether more trials could make a verdict of this item definite, or its growth precise.
     fn is_undecided(&self, index: usize, looks: u32) -> bool {
         let progress = &self.progress[index];
+        if progress.hopeless {
+            return false;
+        }
         let curve = self.plan.items[index].curve;
         curve.timed().any(|operation| {
             let series: Vec<&Series> =
@@ -316,14 +324,13 @@ impl Session<'_> {
         })
     }
 
-    fn remaining(&self) -> Option<Duration> {
-        self.plan.budget.map(|budget| budget.saturating_sub(self.begun.elapsed()))
+    /// Time that is left of the budget.
+    fn remaining(&self) -> Duration {
+        self.plan.budget.map_or(Duration::MAX, |budget| budget.saturating_sub(self.begun.elapsed()))
     }
 
     fn is_over(&self) -> bool {
-        self.interrupt.load(Ordering::Relaxed)
-            || self.unwritten.is_some()
-            || self.remaining().is_some_and(|remaining| remaining.is_zero())
+        self.interrupt.load(Ordering::Relaxed) || self.unwritten.is_some() || self.remaining().is_zero()
     }
 
     /// Share of the run that is done: of its budget where it will be used up, else of its trials.

@@ -26,26 +26,28 @@ pub(crate) fn share(costs: &[f64], done: &[u32], wanted: u32, remaining: Duratio
     targets
 }
 
-/// The items that get twice as many trials next, cheapest first, as long as the time lasts.
-pub(crate) fn afford(
-    costs: &[f64],
-    done: &[u32],
-    wanted: u32,
-    undecided: &[usize],
-    remaining: Duration,
-) -> Vec<usize> {
-    let cost = |index: usize| costs[index] * f64::from(wanted.saturating_sub(done[index]));
-    let mut order = undecided.to_vec();
-    order.sort_by(|&a, &b| cost(a).total_cmp(&cost(b)));
+/// More trials for one item, up to the next look.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Step {
+    pub(crate) item: usize,
+    pub(crate) trials: u32,
+    pub(crate) cost_seconds: f64,
+}
+
+/// Steps that cost at most this many times the cheapest are taken together, so that they interleave.
+const ALIKE: f64 = 8.0;
+
+/// The steps to be taken next: the cheapest and those like it, as long as the time lasts. Dear items so
+/// wait until cheap ones, whose trials buy certainty for little, are decided.
+pub(crate) fn next(mut steps: Vec<Step>, remaining: Duration) -> Vec<Step> {
+    steps.sort_by(|a, b| a.cost_seconds.total_cmp(&b.cost_seconds));
+    let most = steps.first().map_or(0.0, |cheapest| cheapest.cost_seconds * ALIKE);
     let mut left = remaining.as_secs_f64();
-    order.retain(|&index| {
-        let fits = cost(index) <= left;
-        if fits {
-            left -= cost(index);
-        }
-        fits
+    steps.retain(|step| {
+        left -= step.cost_seconds;
+        step.cost_seconds <= most && left >= 0.0
     });
-    order
+    steps
 }
 
 /// A random order of `counts[i]` trials of each item i, spread evenly: in rounds, each in an order of its
@@ -82,9 +84,13 @@ mod tests {
     }
 
     #[test]
-    fn more_trials_go_to_the_cheap_while_time_lasts() {
-        let chosen = afford(&[0.1, 10.0, 0.2], &[10, 10, 10], 20, &[0, 1, 2], Duration::from_secs(4));
-        assert_eq!(chosen, [0, 2]);
+    fn cheap_steps_are_taken_together_while_time_lasts() {
+        let step = |item, cost_seconds| Step { item, trials: 20, cost_seconds };
+        let steps = || vec![step(0, 3.0), step(1, 1.0), step(2, 100.0), step(3, 2.0)];
+        let items = |remaining| next(steps(), remaining).iter().map(|step| step.item).collect::<Vec<_>>();
+        assert_eq!(items(Duration::from_secs(1000)), [1, 3, 0]);
+        assert_eq!(items(Duration::from_secs(4)), [1, 3]);
+        assert!(items(Duration::ZERO).is_empty());
     }
 
     #[test]

@@ -46,7 +46,8 @@ fn head(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
 fn differences(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
-        "<section><h2>What differs</h2><div class=\"scroll\"><table class=\"facts differs\"><thead><tr><th></th>"
+        "<section><h2>What differs</h2><div class=\"scroll\">\
+         <table class=\"facts differs\"><thead><tr><th></th>"
     )?;
     for (i, subject) in compared.subjects.iter().enumerate() {
         write!(out, "<th scope=\"col\">{} {}</th>", key_of(i), esc(&subject.name))?;
@@ -76,7 +77,8 @@ fn differences(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
 /// The swatch of a system: its colour and its dashes.
 fn key_of(subject: usize) -> String {
     format!(
-        "<svg class=\"swatch\" viewBox=\"0 0 28 8\" aria-hidden=\"true\"><path class=\"of{subject}\" d=\"M0 4H28\"/></svg>"
+        "<svg class=\"swatch\" viewBox=\"0 0 28 8\" aria-hidden=\"true\">\
+         <path class=\"of{subject}\" d=\"M0 4H28\"/></svg>"
     )
 }
 
@@ -212,7 +214,8 @@ fn medians(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(
         out,
-        "</p><p class=\"remark\">Median cost over n, logarithmic axes, each on its own scale.</p><div class=\"grid2\">"
+        "</p><p class=\"remark\">Median cost over n, logarithmic axes, each on its own scale.</p>\
+         <div class=\"grid2\">"
     )?;
     for (i, row) in compared.rows.iter().enumerate() {
         curve(compared, i, row, out)?;

@@ -61,8 +61,8 @@ mod tests {
     #[test]
     fn nothing_in_a_page_acts() {
         let page = render(
-            "# Bind\n\n<script>alert(1)</script>\n\nA <b onclick=x>word</b> and [a link](javascript:alert(1)) \
-             and ![a picture](https://example.org/x.png) \u{1b}[2J",
+            "# Bind\n\n<script>alert(1)</script>\n\nA <b onclick=x>word</b> and \
+             [a link](javascript:alert(1)) and ![a picture](https://example.org/x.png) \u{1b}[2J",
         );
         assert!(!page.contains("<script") && !page.contains("<b ") && !page.contains("<img"), "{page}");
         assert!(!page.contains("javascript:") && !page.contains('\u{1b}'), "{page}");

@@ -134,8 +134,10 @@ pub(crate) fn verdicts(findings: &Findings, out: &mut dyn Write) -> io::Result<(
         }
         writeln!(
             out,
-            "<table class=\"verdicts\"><thead><tr><th scope=\"col\">Series</th><th scope=\"col\" class=\"num\">n</th>\
-             <th scope=\"col\" class=\"num\">Cost at the first n</th><th scope=\"col\" class=\"num\">at the last</th>\
+            "<table class=\"verdicts\"><thead><tr>\
+             <th scope=\"col\">Series</th><th scope=\"col\" class=\"num\">n</th>\
+             <th scope=\"col\" class=\"num\">Cost at the first n</th>\
+             <th scope=\"col\" class=\"num\">at the last</th>\
              <th scope=\"col\" class=\"num\">Growth</th><th scope=\"col\">Verdict</th>\
              <th scope=\"col\"><span class=\"away\">Curve</span></th></tr></thead><tbody>"
         )?;

@@ -267,7 +267,8 @@ impl Svg {
         self.put(format_args!(
             "<mask id=\"{id}-m\"><image x=\"{LEFT}\" y=\"{TOP}\" width=\"{w}\" height=\"{h}\" \
              preserveAspectRatio=\"none\" href=\"{uri}\"/></mask>\
-             <rect class=\"cloud\" x=\"{LEFT}\" y=\"{TOP}\" width=\"{w}\" height=\"{h}\" mask=\"url(#{id}-m)\"/>"
+             <rect class=\"cloud\" x=\"{LEFT}\" y=\"{TOP}\" width=\"{w}\" height=\"{h}\" \
+             mask=\"url(#{id}-m)\"/>"
         ));
     }
 
