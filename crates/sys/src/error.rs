@@ -14,7 +14,15 @@ pub fn name(error: &io::Error) -> String {
 pub fn means_unsupported(error: &io::Error) -> bool {
     let by_symbol = matches!(
         error.raw_os_error().and_then(symbol),
-        Some("ENOSYS" | "EAFNOSUPPORT" | "EPROTONOSUPPORT" | "EOPNOTSUPP" | "EPERM" | "EACCES" | "EADDRNOTAVAIL")
+        Some(
+            "ENOSYS"
+                | "EAFNOSUPPORT"
+                | "EPROTONOSUPPORT"
+                | "EOPNOTSUPP"
+                | "EPERM"
+                | "EACCES"
+                | "EADDRNOTAVAIL"
+        )
     );
     by_symbol || error.kind() == io::ErrorKind::Unsupported
 }
@@ -24,7 +32,9 @@ pub fn advice(error: &io::Error) -> &'static str {
     match error.raw_os_error().and_then(symbol) {
         Some("EMFILE") => "this process may open no more descriptors; raise it with ulimit -n",
         Some("ENFILE") => "the system may open no more files; raise fs.file-max",
-        Some("EAGAIN") => "no more processes or threads; look at ulimit -u, kernel.pid_max and the pids cgroup",
+        Some("EAGAIN") => {
+            "no more processes or threads; look at ulimit -u, kernel.pid_max and the pids cgroup"
+        }
         Some("ENOMEM") => "no more memory or mappings; look at vm.max_map_count and the memory cgroup",
         Some("EADDRINUSE") => "no free port; widen net.ipv4.ip_local_port_range",
         Some("ENOBUFS") => "the network stack has no memory left",
@@ -39,9 +49,9 @@ fn symbol(number: i32) -> Option<&'static str> {
         ($($name:ident)*) => { match number { $(libc::$name => Some(stringify!($name)),)* _ => None } };
     }
     symbols! {
-        EPERM ENOENT ESRCH EINTR EIO EBADF ECHILD EAGAIN ENOMEM EACCES EFAULT EBUSY EEXIST ENOTDIR EISDIR EINVAL
-        ENFILE EMFILE EFBIG ENOSPC EROFS EPIPE ENOSYS EPROTONOSUPPORT EOPNOTSUPP EAFNOSUPPORT EADDRINUSE
-        EADDRNOTAVAIL ENETDOWN ENOBUFS ETIMEDOUT ECONNREFUSED EDQUOT
+        EPERM ENOENT ESRCH EINTR EIO EBADF ECHILD EAGAIN ENOMEM EACCES EFAULT EBUSY EEXIST ENOTDIR EISDIR
+        EINVAL ENFILE EMFILE EFBIG ENOSPC EROFS EPIPE ENOSYS EPROTONOSUPPORT EOPNOTSUPP EAFNOSUPPORT
+        EADDRINUSE EADDRNOTAVAIL ENETDOWN ENOBUFS ETIMEDOUT ECONNREFUSED EDQUOT
     }
 }
 

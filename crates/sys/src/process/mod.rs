@@ -9,7 +9,9 @@ mod platform;
 
 use std::process::ExitStatus;
 
-pub use platform::{Child, Family, adopt_orphans, die_with_parent, kill_group, lead_group, parent, reap_orphans};
+pub use platform::{
+    Child, Family, adopt_orphans, die_with_parent, kill_group, lead_group, parent, reap_orphans,
+};
 
 /// How a process ended, in words.
 pub fn ending(status: ExitStatus) -> String {

@@ -93,7 +93,9 @@ impl Child {
         rustix::process::kill_process(self.0, Signal::TERM)?;
         let ended = rustix::process::waitpid(Some(self.0), WaitOptions::empty())?;
         match ended {
-            Some((pid, status)) if pid == self.0 && status.terminating_signal() == Some(libc::SIGTERM) => Ok(()),
+            Some((pid, status)) if pid == self.0 && status.terminating_signal() == Some(libc::SIGTERM) => {
+                Ok(())
+            }
             _ => Err(io::Error::other("the child did not end by the signal it was sent")),
         }
     }
