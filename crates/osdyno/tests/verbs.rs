@@ -129,7 +129,7 @@ fn two_runs_of_one_system_are_not_called_different() {
 fn runs_of_different_workload_versions_refuse_to_compare() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = small_run(folder.path(), "a.osdyno");
-    let mut newer = String::new();
+    let mut newer = Vec::new();
     for line in record::Reader::open(&path).expect("the run file") {
         let mut line = line.expect("a line");
         if let record::Line::Workload(workload) = &mut line {
@@ -138,10 +138,7 @@ fn runs_of_different_workload_versions_refuse_to_compare() {
         if let record::Line::Trial(trial) = &mut line {
             trial.order.version += 1;
         }
-        newer += &record::to_json_line(&line);
-        if !newer.ends_with('\n') {
-            newer.push('\n');
-        }
+        record::write_line(&line, &mut newer).expect("memory");
     }
     fs::write(folder.path().join("b.osdyno"), newer).expect("a file");
     let output = run(folder.path(), &["compare", "a.osdyno", "b.osdyno"]);

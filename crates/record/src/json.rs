@@ -37,12 +37,6 @@ pub fn write_line(line: &Line, out: &mut impl io::Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// One line as JSON, without a line feed.
-#[must_use]
-pub fn to_json_line(line: &Line) -> String {
-    serde_json::to_string(line).expect("a line has text keys only, and nothing else can fail in memory")
-}
-
 /// Reads one line of JSON; a line feed at its end does no harm.
 ///
 /// # Errors

@@ -5,7 +5,7 @@
 //!
 //! - [`Writer`] makes a run file, frame by frame; [`Reader`] streams one back, line by line.
 //! - [`read`] reads a whole file into a [`Recording`], the view that reports work on.
-//! - [`write_line`], [`to_json_line`] and [`parse_line`] are for a pipe; they need no feature.
+//! - [`write_line`] and [`parse_line`] are for a pipe; they need no feature.
 //!
 //! May import: serde, zstd. Must never: know a workload, measure, judge, or look at this machine.
 
@@ -23,7 +23,7 @@ mod recording;
 #[cfg(feature = "file")]
 mod writer;
 
-pub use json::{LINE_BYTES_MAX, LineError, parse_line, to_json_line, write_line};
+pub use json::{LINE_BYTES_MAX, LineError, parse_line, write_line};
 pub use line::{
     Check, Clock, Direction, End, Expect, Line, Order, Outcome, Run, SCHEMA, Series, SeriesKind, System,
     Tool, Trial, Variant, Workload,

@@ -115,13 +115,13 @@ fn a_newer_schema_is_refused_and_says_what_reads_it() {
 
 #[test]
 fn an_older_schema_is_accepted() {
-    let text = to_json_line(&Line::Run(sample::run())).replace(r#""schema":1"#, r#""schema":0"#);
+    let text = sample::json(&Line::Run(sample::run())).replace(r#""schema":1"#, r#""schema":0"#);
     assert_eq!(read_all(text.as_bytes()).unwrap().1, []);
 }
 
 #[test]
 fn plain_lines_are_read_as_well() {
-    let text: String = sample::lines().iter().map(|line| to_json_line(line) + "\n").collect();
+    let text: String = sample::lines().iter().map(|line| sample::json(line) + "\n").collect();
     assert_eq!(read_all(text.as_bytes()).unwrap(), (sample::lines(), vec![]));
     // As an editor of another system would save it, and without the last line feed.
     let text = text.replace('\n', "\r\n");
@@ -130,10 +130,10 @@ fn plain_lines_are_read_as_well() {
 
 #[test]
 fn lines_that_cannot_be_read_are_skipped_and_counted() {
-    let mut text = to_json_line(&Line::Run(sample::run()));
+    let mut text = sample::json(&Line::Run(sample::run()));
     let offset = text.len() as u64 + 1;
     text += "\n{\"type\":\"histogram\"}\n\n{\"type\":\"histogram\"}\n{\"type\":\"end\"}\n";
-    text += &to_json_line(&Line::End(sample::end()));
+    text += &sample::json(&Line::End(sample::end()));
     let (lines, losses) = read_all(text.as_bytes()).unwrap();
     assert_eq!(lines.len(), 2);
     assert_eq!(losses[0], Loss { offset, count: 2, reason: Reason::Unknown("histogram".into()) });
@@ -146,7 +146,7 @@ fn lines_that_cannot_be_read_are_skipped_and_counted() {
 #[test]
 fn only_a_series_may_be_long() {
     let long = format!(r#","novel":[{}0]}}"#, "0,".repeat(LINE_BYTES_MAX));
-    let lengthen = |line: Line| to_json_line(&line).strip_suffix('}').unwrap().to_owned() + &long;
+    let lengthen = |line: Line| sample::json(&line).strip_suffix('}').unwrap().to_owned() + &long;
     let series = sample::series(1, "bind", Direction::Up, &[1e-6]);
     assert_eq!(parse_line(&lengthen(series.clone())).unwrap(), series);
     let refusal = parse_line(&lengthen(Line::End(sample::end()))).unwrap_err();

@@ -16,14 +16,14 @@ fn a_file_gives_back_its_lines() {
 /// Also the reference of the format: a change here is a change of the schema.
 #[test]
 fn the_lines_look_like_this() {
-    let text: String = sample::lines().iter().map(|line| to_json_line(line) + "\n").collect();
+    let text: String = sample::lines().iter().map(|line| sample::json(line) + "\n").collect();
     insta::assert_snapshot!(text);
 }
 
 #[test]
 fn keys_in_another_order_and_fields_of_the_future_are_read() {
     let line = sample::series(1, "bind", Direction::Up, &[1e-6]);
-    let text = to_json_line(&line).replacen(r#""type":"series","#, r#""colour":[{"a":null}],"#, 1);
+    let text = sample::json(&line).replacen(r#""type":"series","#, r#""colour":[{"a":null}],"#, 1);
     let text = text.strip_suffix('}').unwrap().to_owned() + r#","type" : "series"}"#;
     assert_eq!(parse_line(&text).unwrap(), line);
 }
@@ -42,14 +42,14 @@ fn unknown_and_malformed_lines_are_told_apart() {
 
 #[test]
 fn values_that_are_no_numbers_are_refused_on_reading() {
-    let text = to_json_line(&sample::series(1, "bind", Direction::Up, &[f64::NAN]));
+    let text = sample::json(&sample::series(1, "bind", Direction::Up, &[f64::NAN]));
     assert!(matches!(parse_line(&text), Err(LineError::Malformed(_))));
 }
 
 #[test]
 fn a_seed_that_another_tool_rounded_does_not_cost_the_file() {
     for line in [Line::Run(sample::run()), sample::trial(1, Outcome::Complete, vec![])] {
-        let text = to_json_line(&line);
+        let text = sample::json(&line);
         for rounded in ["18446744073709552000", "1.8446744073709552e+19"] {
             let seed = text.find(r#""seed":"#).unwrap() + 7;
             let end = seed + text[seed..].find(',').unwrap();
@@ -81,7 +81,7 @@ fn the_specification_names_every_field() {
     ];
     let trials = outcomes.map(|outcome| sample::trial(1, outcome, vec![]));
     for line in sample::lines().into_iter().chain(trials) {
-        let line: serde_json::Value = serde_json::from_str(&to_json_line(&line)).unwrap();
+        let line: serde_json::Value = serde_json::from_str(&sample::json(&line)).unwrap();
         let mut names = vec![line["type"].clone(), line["outcome"]["ended"].clone()];
         let mut values = vec![line];
         while let Some(value) = values.pop() {
@@ -109,6 +109,6 @@ proptest::proptest! {
     #[test]
     fn every_finite_value_survives(values: Vec<f64>) {
         let line = sample::series(1, "bind", Direction::Up, &values);
-        proptest::prop_assert_eq!(parse_line(&to_json_line(&line)).unwrap(), line);
+        proptest::prop_assert_eq!(parse_line(&sample::json(&line)).unwrap(), line);
     }
 }

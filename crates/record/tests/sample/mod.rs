@@ -9,6 +9,14 @@ use std::path::Path;
 
 use record::*;
 
+/// One line as JSON, without its line feed.
+pub(crate) fn json(line: &Line) -> String {
+    let mut text = Vec::new();
+    write_line(line, &mut text).unwrap();
+    assert_eq!(text.pop(), Some(b'\n'));
+    String::from_utf8(text).unwrap()
+}
+
 pub(crate) fn run() -> Run {
     Run {
         schema: SCHEMA,
