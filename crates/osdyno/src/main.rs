@@ -18,7 +18,13 @@ use crate::console::Console;
 /// Measures what an operating system's services cost as sockets, processes, mappings and files pile up,
 /// and says, with its uncertainty, what stays flat and what grows.
 #[derive(Parser)]
-#[command(name = "osdyno", version, max_term_width = 100, after_help = EXIT_CODES, subcommand_required = true)]
+#[command(
+    name = "osdyno",
+    version,
+    max_term_width = 100,
+    after_help = EXIT_CODES,
+    subcommand_required = true
+)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,

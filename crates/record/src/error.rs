@@ -12,7 +12,10 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A run is never overwritten.
-    #[error("{} exists already, and a run is never overwritten: choose another name, or move it away", path.display())]
+    #[error(
+        "{} exists already, and a run is never overwritten: choose another name, or move it away",
+        path.display()
+    )]
     Exists {
         /// The file asked for.
         path: PathBuf,
@@ -26,7 +29,11 @@ pub enum Error {
         source: io::Error,
     },
     /// A frame could not be written; the file ends with the frame before it and stays readable.
-    #[error("cannot write to {0}: {source}; what was measured before is kept in {0}{advice}", path.display(), advice = advice(source))]
+    #[error(
+        "cannot write to {0}: {source}; what was measured before is kept in {0}{advice}",
+        path.display(),
+        advice = advice(source)
+    )]
     Write {
         /// The file of this run.
         path: PathBuf,
@@ -63,7 +70,8 @@ pub enum Error {
     },
     /// Written by a newer version.
     #[error(
-        "{} has schema {schema}, and this osdyno reads up to {SCHEMA}: use the osdyno that wrote it ({version}), or a newer one",
+        "{} has schema {schema}, and this osdyno reads up to {SCHEMA}: \
+         use the osdyno that wrote it ({version}), or a newer one",
         path.display()
     )]
     Newer {
