@@ -47,8 +47,14 @@ fn run(trial: &mut Trial<'_>) -> Result<(), Stop> {
         }
         Ok(socket)
     };
+    let warm = || {
+        let socket = open()?;
+        socket.bind_any(family)?;
+        socket.close()
+    };
     let sockets = if trial.variant().ends_with("-hole") {
         let mut hole = Hole::of(trial.variant())?;
+        trial.warm(warm);
         trial.timed_steps(&["bind"], |_, lap| {
             let socket = open()?;
             lap.skip();
@@ -59,6 +65,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), Stop> {
         })?
     } else {
         let mut opened = trial.untimed("socket", |_| open())?.into_iter();
+        trial.warm(warm);
         let bound = trial.timed("bind", |_| {
             let socket = opened.next().ok_or(std::io::ErrorKind::NotFound)?;
             socket.bind_any(family)?;

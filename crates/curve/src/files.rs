@@ -65,6 +65,13 @@ fn run(trial: &mut Trial<'_>) -> Result<(), Stop> {
         paths.iter().map(|path| sys::file::Path::try_from(path.as_path())).collect::<Result<Vec<_>, _>>();
     let paths = paths.map_err(Stop::at("to name the files"))?;
 
+    trial.warm(|| {
+        let file = sys::file::open_read(&paths[0])?;
+        let mapping = Mapping::read_only(&file, 0, page_bytes())?;
+        std::hint::black_box(mapping.first_byte());
+        mapping.unmap()?;
+        sys::file::close(file)
+    });
     let mut foreign = 0_u32;
     let files = trial.timed_steps(&["open", "mmap", "touch"], |number, lap| {
         let file = sys::file::open_read(&paths[number])?;

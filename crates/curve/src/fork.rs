@@ -45,6 +45,7 @@ pub(crate) const RUN: Result<Experiment, &'static str> = cfg_select! {
 #[cfg_attr(not(unix), allow(dead_code))]
 fn run(trial: &mut Trial<'_>) -> Result<(), Stop> {
     let family = family()?;
+    trial.warm(|| family.fork()?.reap());
     let children = trial.timed("fork", |_| family.fork())?;
     reap_all(trial, children.into_iter())
 }

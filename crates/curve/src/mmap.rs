@@ -54,6 +54,11 @@ fn run(trial: &mut Trial<'_>) -> Result<(), Stop> {
     };
     primed.map_err(Stop::at(format!("to bring {} into the cache", path.display())))?;
 
+    trial.warm(|| {
+        let mapping = Mapping::read_only(&file, 0, page_bytes())?;
+        std::hint::black_box(mapping.first_byte());
+        mapping.unmap()
+    });
     let mut foreign = 0_u32;
     let mappings = trial.timed_steps(&["mmap", "touch"], |page, lap| {
         let mapping = Mapping::read_only(&file, page as u64 * stride, page_bytes())?;

@@ -47,6 +47,7 @@ pub(crate) const FAMILIES: &[Variant] = &[
 fn run(trial: &mut Trial<'_>) -> Result<(), Stop> {
     let family = family(trial.variant());
     let mut hole = Hole::of(trial.variant())?;
+    trial.warm(|| Socket::stream(family)?.close());
     let sockets = trial.timed_steps(&["socket"], |_, lap| {
         let socket = Socket::stream(family)?;
         lap.mark();

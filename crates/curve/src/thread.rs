@@ -35,6 +35,7 @@ pub(crate) const CURVE: Curve = Curve {
 
 fn run(trial: &mut Trial<'_>) -> Result<(), Stop> {
     let crew = Crew::new(trial.n()).map_err(Stop::at("to make a pipe for the threads"))?;
+    trial.warm(|| Crew::new(1)?.create(0)?.join());
     let members = trial.timed("create", |number| crew.create(number))?;
     let (created, mut joined) = (members.len(), 0);
     trial.timed_back("join", members.into_iter(), |member: Member| {
