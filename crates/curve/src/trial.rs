@@ -45,6 +45,7 @@ pub struct Trial<'a> {
     clock: &'a Clock,
     tick_ticks: f64,
     slots: Slots<'a>,
+    allowance_ticks: Option<u64>,
     deadline_ticks: u64,
     ended: Option<Ended>,
     checks: Vec<Check>,
@@ -167,6 +168,7 @@ impl<'a> Trial<'a> {
             clock,
             tick_ticks: 1.0,
             slots,
+            allowance_ticks: None,
             deadline_ticks: u64::MAX,
             ended: None,
             checks: Vec::new(),
@@ -174,9 +176,9 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Ends the way up after that many ticks from now.
+    /// Ends the way up after that many ticks from its beginning; what is prepared before it does not count.
     pub fn allow(&mut self, ticks: u64) {
-        self.deadline_ticks = self.clock.now().saturating_add(ticks);
+        self.allowance_ticks = Some(ticks);
     }
 
     /// The step of the clock, in ticks; decides about batches.
@@ -287,6 +289,9 @@ impl<'a> Trial<'a> {
         mut step: impl FnMut(usize, &mut Lap<'_>) -> io::Result<T>,
     ) -> Result<Vec<T>, Stop> {
         let columns = self.columns(names)?;
+        if let Some(ticks) = self.allowance_ticks.take() {
+            self.deadline_ticks = self.clock.now().saturating_add(ticks);
+        }
         let mut kept = sys::memory::touched_vec(self.n);
         let mut lap = Lap { clock: self.clock, columns: &columns, row: 0, column: 0, last: self.clock.now() };
         for n in 0..self.n {

@@ -105,7 +105,7 @@ pub fn stop(stop: &Stop) -> String {
     };
     let words = match &stop.cause {
         Cause::Limit { error, .. } => format!("stopped{at}: {error}"),
-        Cause::Allowance => format!("shortened{at}: the time that a trial is allowed was used up"),
+        Cause::Allowance => return format!("shortened{} to fit the time", at.replacen(" at", " to", 1)),
         Cause::Unsupported { reason } => format!("unsupported: {reason}"),
         Cause::Failed { reason } => format!("failed: {reason}"),
         Cause::Crashed { reason } => {

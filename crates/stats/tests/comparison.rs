@@ -64,6 +64,7 @@ fn drift_is_not_taken_for_a_difference() {
         let (alone, of_thirty): (Vec<_>, Vec<_>) =
             compared.into_iter().map(|[alone, of]| (alone, of)).unzip();
         let (alone, of_thirty) = (share(&alone, &DIFFERENT), share(&of_thirty, &DIFFERENT));
+        println!("drift {drift} over {lasting}, level {level}: {alone} alone, {of_thirty} of thirty");
         assert!(alone <= 0.10, "{alone} alone, drift {drift} over {lasting} trials");
         assert!(of_thirty <= 0.02, "{of_thirty} of thirty, drift {drift} over {lasting} trials");
     }
