@@ -9,7 +9,8 @@ use std::process::Command;
 
 use common::{osdyno, run_well, text};
 
-/// A pthread_create that takes 20 µs more, and 20 ns more for every thread before it.
+/// A pthread_create that takes 20 µs more, and 20 ns more for every thread there is: those that came and
+/// went before anything was timed do not count.
 const SLOWER: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,6 +18,9 @@ const SLOWER: &str = r#"
 #include <time.h>
 
 typedef int (*create_function)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+typedef int (*join_function)(pthread_t, void **);
+
+static long threads;
 
 static long now_ns(void) {
     struct timespec time;
@@ -26,11 +30,17 @@ static long now_ns(void) {
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*work)(void *), void *argument) {
     static create_function create;
-    static long threads;
     if (!create) create = (create_function)dlsym(RTLD_NEXT, "pthread_create");
     long until_ns = now_ns() + 20000 + 20 * threads++;
     while (now_ns() < until_ns) {}
     return create(thread, attributes, work, argument);
+}
+
+int pthread_join(pthread_t thread, void **result) {
+    static join_function join;
+    if (!join) join = (join_function)dlsym(RTLD_NEXT, "pthread_join");
+    threads--;
+    return join(thread, result);
 }
 "#;
 
