@@ -25,8 +25,8 @@ pub fn verdict(verdict: &Verdict) -> String {
             format!("small growth, {} (at most {})", percent(verdict.peak), bound(verdict.bound))
         }
         Class::Growing if gross_jump(verdict).is_some() => "grows".into(),
-        Class::Growing => format!("grows, {}", per_thousand(verdict)),
-        Class::Decreasing => format!("falls, {}", per_thousand(verdict)),
+        Class::Growing => format!("grows{}", per_thousand_if_it_agrees(verdict)),
+        Class::Decreasing => format!("falls{}", per_thousand_if_it_agrees(verdict)),
         Class::Inconclusive if verdict.warnings.contains(&Warning::BelowResolution) => {
             "inconclusive, too short for the clock".into()
         }
@@ -43,8 +43,8 @@ pub fn verdict_with_growth(v: &Verdict) -> String {
     let growth = factor_with_interval(v.growth);
     match v.class {
         Class::Growing if gross_jump(v).is_some() => format!("grows {growth}"),
-        Class::Growing => format!("grows {growth}, {}", per_thousand(v)),
-        Class::Decreasing => format!("falls to {growth}, {}", per_thousand(v)),
+        Class::Growing => format!("grows {growth}{}", per_thousand_if_it_agrees(v)),
+        Class::Decreasing => format!("falls to {growth}{}", per_thousand_if_it_agrees(v)),
         _ => verdict(v),
     }
 }
@@ -65,23 +65,29 @@ pub fn verdict_sentence(v: &Verdict, alpha: f64) -> String {
     }
 }
 
+/// `, +1.3 µs per 1 000`; nothing where the line through a bent curve goes another way than its ends do.
+fn per_thousand_if_it_agrees(verdict: &Verdict) -> String {
+    let agrees = (verdict.growth.value - 1.0) * verdict.marginal_cost.value > 0.0;
+    if agrees { format!(", {}", per_thousand(verdict)) } else { String::new() }
+}
+
 /// `+1.3 µs per 1 000`: what a thousand more live objects cost.
 pub fn per_thousand(verdict: &Verdict) -> String {
     format!("{} per {}", signed_time(verdict.marginal_cost.value * 1000.0, 2), count(1000))
 }
 
-/// The largest jump between neighbouring ranges of n, when it is most of a gross growth:
-/// `from 0.9 µs at 14 000 to 1.1 ms at 16 000`.
+/// The largest jump within three neighbouring ranges of n, when it is most of a gross growth:
+/// `from 0.9 µs at 14 000 to 1.1 ms at 16 000`. Three, because a cliff may lie inside the middle one.
 pub fn gross_jump(verdict: &Verdict) -> Option<String> {
     if verdict.growth.value.is_nan() || verdict.growth.value < GROSS {
         return None;
     }
-    let step = |pair: &[Block]| (pair[1].cost.value / pair[0].cost.value).ln();
-    let pair = verdict.blocks.windows(2).max_by(|a, b| step(a).total_cmp(&step(b)))?;
-    if step(pair) < verdict.growth.value.ln() / 2.0 {
+    let step = |blocks: &[Block]| (blocks[2].cost.value / blocks[0].cost.value).ln();
+    let three = verdict.blocks.windows(3).max_by(|a, b| step(a).total_cmp(&step(b)))?;
+    if step(three) < verdict.growth.value.ln() / 2.0 {
         return None;
     }
-    let [before, after] = pair else { return None };
+    let [before, _, after] = three else { return None };
     Some(format!(
         "from {} at {} to {} at {}",
         estimate(before.cost),

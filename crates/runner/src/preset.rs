@@ -61,8 +61,8 @@ pub const PRESETS: &[Preset] = &[
         summary: "n to 20 000 or the machine's limit, within 4 min",
         reach: Reach::To(20_000),
         trials: Trials::Looks(LOOKS),
-        budget: Some(Duration::from_secs(220)),
-        allowance: Some(Duration::from_millis(600)),
+        budget: Some(Duration::from_secs(228)),
+        allowance: Some(Duration::from_millis(700)),
     },
     Preset {
         name: "full",

@@ -117,6 +117,8 @@ struct Progress {
     n: u64,
     done: u32,
     cost_seconds: Vec<f64>,
+    /// Trials that crashed or hung, one after the other.
+    troubles: u32,
     /// More trials would tell nothing new: the item cannot be measured here.
     hopeless: bool,
     series: Vec<Series>,
@@ -129,6 +131,7 @@ impl Progress {
             n,
             done: 0,
             cost_seconds: Vec::new(),
+            troubles: 0,
             hopeless: false,
             series: Vec::new(),
             tick_seconds: 0.0,
@@ -161,7 +164,9 @@ impl Session<'_> {
                 self.adapt(looks, tell);
             }
         }
-        if self.interrupt.load(Ordering::Relaxed) {
+        if self.unwritten.is_some() {
+            "failed"
+        } else if self.interrupt.load(Ordering::Relaxed) {
             "interrupted"
         } else if self.remaining().is_zero() {
             "budget"
@@ -366,9 +371,10 @@ impl Progress {
             Outcome::Allowance { n } => self.n = n.max(1),
             Outcome::Unsupported { .. } | Outcome::Failed { .. } => self.hopeless = true,
             Outcome::Crashed { .. } | Outcome::TimedOut { .. } => {
-                self.hopeless = self.done + 1 >= TROUBLES_MAX
+                self.troubles += 1;
+                self.hopeless = self.troubles >= TROUBLES_MAX;
             }
-            Outcome::Complete | Outcome::Limit { .. } => {}
+            Outcome::Complete | Outcome::Limit { .. } => self.troubles = 0,
         }
     }
 }

@@ -58,15 +58,19 @@ impl Family {
         }
     }
 
-    /// The whole life of a child.
+    /// The whole life of a child. It calls the C library, as programs do: where symbols are bound at their
+    /// first use, every child of a dynamically linked program binds them anew, and that is part of its price.
     fn live(&self) -> ! {
-        let _ = rustix::io::write(&self.hello_write, b".");
-        // SAFETY: the copy of the descriptor is this child's own, and `_exit` below runs no destructor.
-        // Holding it would keep the lifeline of every sibling open.
-        unsafe { rustix::io::close(self.lifeline_write.as_raw_fd()) };
-        let _ = rustix::io::read(&self.lifeline_read, &mut [0_u8; 1]);
-        // SAFETY: ends this process at once.
-        unsafe { libc::_exit(0) }
+        let mut byte = *b".";
+        // SAFETY: the descriptors are open, the byte is ours, and the copies of the descriptors are this
+        // child's own, for `_exit` runs no destructor. Holding the lifeline's end would keep it open for
+        // every sibling.
+        unsafe {
+            libc::write(self.hello_write.as_raw_fd(), byte.as_ptr().cast(), 1);
+            libc::close(self.lifeline_write.as_raw_fd());
+            libc::read(self.lifeline_read.as_raw_fd(), byte.as_mut_ptr().cast(), 1);
+            libc::_exit(0)
+        }
     }
 
     #[inline]
