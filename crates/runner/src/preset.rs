@@ -62,7 +62,7 @@ pub const PRESETS: &[Preset] = &[
         reach: Reach::To(20_000),
         trials: Trials::Looks(LOOKS),
         budget: Some(Duration::from_secs(228)),
-        allowance: Some(Duration::from_millis(700)),
+        allowance: Some(Duration::from_millis(500)),
     },
     Preset {
         name: "full",

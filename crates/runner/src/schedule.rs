@@ -35,7 +35,7 @@ pub(crate) struct Step {
 }
 
 /// Steps that cost at most this many times the cheapest are taken together, so that they interleave.
-const ALIKE: f64 = 8.0;
+const ALIKE: f64 = 3.0;
 
 /// The steps to be taken next: the cheapest and those like it, as long as the time lasts. Dear items so
 /// wait until cheap ones, whose trials buy certainty for little, are decided.
