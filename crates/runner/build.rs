@@ -23,7 +23,7 @@ fn main() {
     // A program for another system cannot be linked here without that system's libraries; such a build
     // is a type check, and says so when it is asked to measure.
     let native = target == variable("HOST");
-    // Symbols bound at their first use, as C compilers link by default; Rust's default binds all at the start.
+    // Symbols are bound at their first use, as C compilers link by default; Rust binds all at the start.
     let dynamic = native.then(|| build(&workspace, &out, &target, "dynamic", "-Crelro-level=partial"));
     keep(
         &out,

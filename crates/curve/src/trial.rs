@@ -45,8 +45,7 @@ pub struct Trial<'a> {
     clock: &'a Clock,
     tick_ticks: f64,
     slots: Slots<'a>,
-    allowance_ticks: Option<u64>,
-    deadline_ticks: u64,
+    allowance_ticks: u64,
     ended: Option<Ended>,
     checks: Vec<Check>,
     batch: u32,
@@ -168,17 +167,16 @@ impl<'a> Trial<'a> {
             clock,
             tick_ticks: 1.0,
             slots,
-            allowance_ticks: None,
-            deadline_ticks: u64::MAX,
+            allowance_ticks: u64::MAX,
             ended: None,
             checks: Vec::new(),
             batch: 1,
         }
     }
 
-    /// Ends the way up after that many ticks from its beginning; what is prepared before it does not count.
+    /// Ends a pass up, timed or not, after that many ticks from its own beginning.
     pub fn allow(&mut self, ticks: u64) {
-        self.allowance_ticks = Some(ticks);
+        self.allowance_ticks = ticks;
     }
 
     /// The step of the clock, in ticks; decides about batches.
@@ -289,11 +287,9 @@ impl<'a> Trial<'a> {
         mut step: impl FnMut(usize, &mut Lap<'_>) -> io::Result<T>,
     ) -> Result<Vec<T>, Stop> {
         let columns = self.columns(names)?;
-        if let Some(ticks) = self.allowance_ticks.take() {
-            self.deadline_ticks = self.clock.now().saturating_add(ticks);
-        }
         let mut kept = sys::memory::touched_vec(self.n);
         let mut lap = Lap { clock: self.clock, columns: &columns, row: 0, column: 0, last: self.clock.now() };
+        let deadline_ticks = lap.last.saturating_add(self.allowance_ticks);
         for n in 0..self.n {
             (lap.row, lap.column) = (n, 0);
             match step(n, &mut lap) {
@@ -304,7 +300,7 @@ impl<'a> Trial<'a> {
                     break;
                 }
             }
-            if lap.last > self.deadline_ticks {
+            if lap.last > deadline_ticks {
                 self.ended = Some(Ended::Allowance { n: n as u64 + 1 });
                 break;
             }

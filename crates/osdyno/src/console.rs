@@ -1,11 +1,11 @@
 //! Where the program speaks: results on standard output, everything else on standard error.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 
 use report::Style;
 
 /// Columns where there is no terminal to ask: wide enough for every column of a table.
-const WIDTH_IN_A_PIPE: usize = 120;
+const WIDTH_IN_A_PIPE: usize = 132;
 
 /// What the two outputs are.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,13 @@ impl Console {
     }
 }
 
-/// Whether the locale promises UTF-8; where none is set, as in most containers, it is taken for granted.
+/// Tells the user something beside the results. Where nobody listens any more, that is no reason to stop.
+pub(crate) fn tell(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Whether the locale leaves room for UTF-8: it names it, or says nothing of characters at all, as in most
+/// containers, whose terminals are somebody else's.
 fn speaks_unicode() -> bool {
     let set = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()

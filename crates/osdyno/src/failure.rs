@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::console::tell;
+
 /// Done, but something could not be measured.
 pub(crate) const INCOMPLETE: u8 = 3;
 /// Stopped by the user: 128 + SIGINT, as shells count.
@@ -42,7 +44,7 @@ impl Failure {
         if matches!(&self, Failure::Print(error) if error.kind() == io::ErrorKind::BrokenPipe) {
             return ExitCode::SUCCESS;
         }
-        eprintln!("error: {}", report::printable(&self.to_string()));
+        tell(&format!("error: {}", report::printable(&self.to_string())));
         let wrong_usage = matches!(
             self,
             Failure::Usage(_)

@@ -5,6 +5,8 @@
 //!
 //! May import: every crate below it. Must never: measure, judge, or hold what a library could.
 
+#![warn(clippy::print_stderr, clippy::print_stdout)]
+
 mod cmd;
 mod console;
 mod failure;

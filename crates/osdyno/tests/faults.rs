@@ -149,6 +149,27 @@ fn too_few_descriptors_shorten_n_and_say_so() {
 }
 
 #[test]
+fn where_not_a_single_object_fits_the_limit_is_the_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = osdyno(folder.path(), &["run", "files", "-n", "100", "--trials", "2", "--out", "a.osdyno"]);
+    let output = limited("ulimit -n 24", &program, folder.path());
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let printed = text(&output.stdout);
+    assert!(printed.contains("unsupported") && printed.contains("RLIMIT_NOFILE is 24"), "{printed}");
+}
+
+#[test]
+fn a_janitor_that_is_killed_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let child =
+        start_measuring(folder.path(), &["run", "fork", "-n", "2000", "--trials", "3", "--out", "a.osdyno"]);
+    let janitor = *processes_below(folder.path(), " janitor ").first().expect("a janitor");
+    signal(janitor, "KILL");
+    assert!(child.wait_with_output().expect("an end").status.success());
+    expect_nothing_left(folder.path());
+}
+
+#[test]
 fn too_few_processes_are_a_limit_with_its_errno() {
     if !is_root() {
         println!("skipped: only root can become somebody whose processes are limited");

@@ -209,3 +209,61 @@ fn a_budget_is_kept() {
     let end = recording.end.expect("an end");
     assert!(end.elapsed_seconds < 4.0, "{} of {took}", end.elapsed_seconds);
 }
+
+#[test]
+fn measurements_are_never_written_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = small_run(folder.path(), "a.osdyno");
+    small_run(folder.path(), "b.osdyno");
+    let before = fs::read(&path).expect("the run file");
+    for arguments in [
+        &["report", "a.osdyno", "--out", "a.osdyno", "--force"][..],
+        &["export", "a.osdyno", "--format", "csv", "--out", "./a.osdyno", "--force"],
+        &["compare", "b.osdyno", "a.osdyno", "--out", "a.osdyno", "--force"],
+    ] {
+        let output = run(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains("holds the measurements"), "{}", text(&output.stderr));
+    }
+    assert_eq!(fs::read(&path).expect("the run file"), before);
+}
+
+#[test]
+fn what_the_budget_leaves_out_is_named_and_the_run_is_incomplete() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = run(folder.path(), &["run", "noop", "bind", "--budget", "1ms", "--out", "a.osdyno"]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("not measured"), "{}", text(&output.stdout));
+}
+
+#[test]
+#[cfg(unix)]
+fn a_reader_that_goes_away_costs_neither_the_run_nor_the_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command =
+        common::osdyno(folder.path(), &["run", "noop", "-n", "60", "--trials", "2", "--out", "a.osdyno"]);
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().expect("osdyno starts");
+    drop((child.stdout.take(), child.stderr.take()));
+    assert!(child.wait().expect("an end").success());
+    assert!(folder.path().join("a.html").exists());
+    let (recording, _) = record::read(folder.path().join("a.osdyno")).expect("the run file");
+    assert_eq!(recording.trials.len(), 2);
+}
+
+#[test]
+#[cfg(unix)]
+fn names_that_are_not_utf8_are_told_or_taken() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let odd = std::ffi::OsStr::from_bytes(b"odd\xff.osdyno");
+    let mut command = common::osdyno(folder.path(), &["run", "noop", "-n", "60", "--trials", "1", "--out"]);
+    assert!(command.arg(odd).output().expect("osdyno starts").status.success());
+    assert!(folder.path().join(odd).exists());
+    let scratch = std::ffi::OsStr::from_bytes(b"scratch\xff");
+    fs::create_dir(folder.path().join(scratch)).expect("a folder");
+    let mut command = common::osdyno(folder.path(), &["run", "noop", "--out", "b.osdyno", "--scratch"]);
+    let output = command.arg(scratch).output().expect("osdyno starts");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("its name is not UTF-8"), "{}", text(&output.stderr));
+}

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use record::{Line, Order, Outcome, System, Trial};
@@ -24,11 +25,10 @@ const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) fn describe(program: &Path, scratch: &Path) -> Result<System, Error> {
     let mut command = Command::new(program);
     command.arg("describe").arg(scratch);
-    let mut child =
-        spawn(&mut command).map_err(|source| Error::Program { path: program.to_owned(), source })?;
-    let lines = listen(&mut child);
+    let (child, lines) =
+        start(&mut command).map_err(|source| Error::Program { path: program.to_owned(), source })?;
     let never = AtomicBool::new(false);
-    let heard = hear(&lines, Instant::now() + DESCRIBE_TIMEOUT, &never);
+    let heard = hear(&lines, Some(Instant::now() + DESCRIBE_TIMEOUT), &never);
     end(child);
     let system = heard.into_iter().flatten().find_map(|line| match line {
         Line::System(system) => Some(system),
@@ -47,8 +47,7 @@ pub(crate) fn trial(
     let failed = |source| Error::Program { path: program.to_owned(), source };
     let mut command = Command::new(program);
     command.arg("keep");
-    let mut child = spawn(&mut command).map_err(failed)?;
-    let lines = listen(&mut child);
+    let (mut child, lines) = start(&mut command).map_err(failed)?;
     if let Some(stdin) = &mut child.stdin {
         let asked = serde_json::to_string(order).map_err(io::Error::from).and_then(|mut text| {
             text.push('\n');
@@ -58,9 +57,8 @@ pub(crate) fn trial(
         drop(asked);
     }
     let timeout = Duration::try_from_secs_f64(order.timeout_seconds).unwrap_or(Duration::MAX);
-    let deadline =
-        begun.checked_add(timeout.saturating_add(KEEPER_GRACE)).unwrap_or(begun + DESCRIBE_TIMEOUT);
-    let heard = hear(&lines, deadline, interrupt);
+    // A time-out beyond all calendars is none.
+    let heard = hear(&lines, begun.checked_add(timeout.saturating_add(KEEPER_GRACE)), interrupt);
     end(child);
     if interrupt.load(Ordering::Relaxed) {
         return Ok(None);
@@ -72,31 +70,36 @@ pub(crate) fn trial(
     }))
 }
 
-fn spawn(command: &mut Command) -> io::Result<Child> {
+/// Starts the program, with an ear for all that it says.
+fn start(command: &mut Command) -> io::Result<(Child, Receiver<Vec<Line>>)> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     sys::process::lead_group(command);
-    command.spawn()
-}
-
-fn listen(child: &mut Child) -> Receiver<Vec<Line>> {
+    let mut child = command.spawn()?;
     let (sender, receiver) = channel();
-    if let Some(stdout) = child.stdout.take() {
-        std::thread::spawn(move || {
-            let lines = BufReader::new(stdout).lines().map_while(Result::ok);
-            let _ = sender.send(lines.filter_map(|line| record::parse_line(&line).ok()).collect());
-        });
+    let Some(stdout) = child.stdout.take() else { return Ok((child, receiver)) };
+    let listening = Builder::new().spawn(move || {
+        let lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        let _ = sender.send(lines.filter_map(|line| record::parse_line(&line).ok()).collect());
+    });
+    match listening {
+        Ok(_) => Ok((child, receiver)),
+        Err(error) => {
+            end(child);
+            Err(error)
+        }
     }
-    receiver
 }
 
 /// Waits for all that the child says; `None` when the deadline passed or the user wants to stop.
-fn hear(lines: &Receiver<Vec<Line>>, deadline: Instant, interrupt: &AtomicBool) -> Option<Vec<Line>> {
+fn hear(lines: &Receiver<Vec<Line>>, deadline: Option<Instant>, interrupt: &AtomicBool) -> Option<Vec<Line>> {
     loop {
         match lines.recv_timeout(ATTENTION) {
             Ok(lines) => return Some(lines),
             Err(RecvTimeoutError::Disconnected) => return Some(Vec::new()),
             Err(RecvTimeoutError::Timeout) if interrupt.load(Ordering::Relaxed) => return None,
-            Err(RecvTimeoutError::Timeout) if Instant::now() > deadline => return None,
+            Err(RecvTimeoutError::Timeout) if deadline.is_some_and(|end| Instant::now() > end) => {
+                return None;
+            }
             Err(RecvTimeoutError::Timeout) => {}
         }
     }

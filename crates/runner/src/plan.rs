@@ -58,7 +58,7 @@ pub struct Plan {
 }
 
 /// One workload in one variant.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Item {
     /// The workload.
     pub curve: &'static Curve,
@@ -66,6 +66,8 @@ pub struct Item {
     pub variant: Variant,
     /// How far n goes.
     pub n: u64,
+    /// Why not a single one fits on this machine, where that is so.
+    pub obstacle: Option<String>,
 }
 
 impl Item {
@@ -96,7 +98,8 @@ impl Plan {
         let mut short = Vec::new();
         for (curve, variant) in selected {
             let n = reach(curve, &preset, wish.n, &mut short);
-            items.push(Item { curve, variant, n });
+            let obstacle = short.last().filter(|_| n == 0).map(|short| short.ceiling.reason.clone());
+            items.push(Item { curve, variant, n, obstacle });
         }
         notes.extend(told(&short));
         let cpu = if wish.unpinned { None } else { pinned_cpu(&mut notes) };
@@ -145,7 +148,8 @@ struct Short {
 /// One sentence per limit, with all the curves that it stops.
 fn told(short: &[Short]) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
-    for (place, first) in short.iter().enumerate() {
+    // What does not fit at all is told as a result of its own.
+    for (place, first) in short.iter().enumerate().filter(|(_, short)| short.ceiling.n > 0) {
         let alike = |other: &&Short| other.ceiling == first.ceiling && other.wanted == first.wanted;
         if short[..place].iter().any(|earlier| alike(&earlier)) {
             continue;

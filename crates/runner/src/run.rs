@@ -117,6 +117,8 @@ struct Progress {
     n: u64,
     done: u32,
     cost_seconds: Vec<f64>,
+    /// A trial has shown how far n goes in the time allowed; all others go as far.
+    fitted: bool,
     /// Trials that crashed or hung, one after the other.
     troubles: u32,
     /// More trials would tell nothing new: the item cannot be measured here.
@@ -131,6 +133,7 @@ impl Progress {
             n,
             done: 0,
             cost_seconds: Vec::new(),
+            fitted: false,
             troubles: 0,
             hopeless: false,
             series: Vec::new(),
@@ -245,7 +248,7 @@ impl Session<'_> {
     fn trial(&mut self, index: usize, tell: &mut dyn FnMut(Event<'_>)) {
         let item = &self.plan.items[index];
         let progress = &self.progress[index];
-        let first = progress.done == 0;
+        let fitted = progress.fitted;
         let order = Order {
             system: self.system.clone(),
             workload: item.curve.name.to_owned(),
@@ -255,12 +258,16 @@ impl Session<'_> {
             n: progress.n,
             cpu: self.plan.cpu,
             seed: self.random.u64(..),
-            allowance_seconds: self.plan.allowance.filter(|_| first).map(|allowed| allowed.as_secs_f64()),
+            allowance_seconds: self.plan.allowance.filter(|_| !fitted).map(|allowed| allowed.as_secs_f64()),
             timeout_seconds: self.plan.timeout.as_secs_f64(),
             scratch: self.scratch.path().to_string_lossy().into_owned(),
         };
         let started_seconds = self.begun.elapsed().as_secs_f64();
-        let lines = match self.scratch.programs.linked(item.curve.linkage) {
+        let program = match &item.obstacle {
+            Some(obstacle) => Err(obstacle.as_str()),
+            None => self.scratch.programs.linked(item.curve.linkage),
+        };
+        let lines = match program {
             Ok(program) => launch::trial(program, &order, self.interrupt),
             Err(reason) => Ok(Some(vec![unsupported(&order, reason)])),
         };
@@ -342,7 +349,10 @@ impl Session<'_> {
     fn share_done(&self, left_seconds: f64) -> f64 {
         let elapsed = self.begun.elapsed().as_secs_f64();
         let planned = elapsed + left_seconds;
-        let whole = self.plan.budget.map_or(planned, |budget| budget.as_secs_f64().max(planned));
+        let whole = match (self.plan.trials, self.plan.budget) {
+            (Trials::Looks(_), Some(budget)) => budget.as_secs_f64().max(planned),
+            _ => planned,
+        };
         if whole > 0.0 { (elapsed / whole).min(1.0) } else { 0.0 }
     }
 
@@ -368,13 +378,16 @@ impl Progress {
         }
         match trial.outcome {
             // All trials of an item go equally far, so that they can be laid over each other.
-            Outcome::Allowance { n } => self.n = n.max(1),
+            Outcome::Allowance { n } => {
+                self.n = n.max(1);
+                (self.fitted, self.troubles) = (true, 0);
+            }
             Outcome::Unsupported { .. } | Outcome::Failed { .. } => self.hopeless = true,
             Outcome::Crashed { .. } | Outcome::TimedOut { .. } => {
                 self.troubles += 1;
                 self.hopeless = self.troubles >= TROUBLES_MAX;
             }
-            Outcome::Complete | Outcome::Limit { .. } => self.troubles = 0,
+            Outcome::Complete | Outcome::Limit { .. } => (self.fitted, self.troubles) = (true, 0),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A folder of the run's own, gone when the run is gone, however it went.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -20,6 +21,10 @@ pub(crate) struct Scratch {
 impl Scratch {
     pub(crate) fn make(parent: &Path) -> Result<Scratch, Error> {
         let failed = |source| Error::Scratch { path: parent.to_owned(), source };
+        // Orders are JSON, which holds no other names.
+        if parent.to_str().is_none() {
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "its name is not UTF-8")));
+        }
         let folder = tempfile::Builder::new().prefix("osdyno-").tempdir_in(parent).map_err(failed)?;
         let programs = Programs::unpack(folder.path())?;
         let program = programs.linked(Linkage::Dynamic).map_err(|reason| Error::NoProgram { reason })?;
@@ -41,5 +46,7 @@ impl Drop for Scratch {
         // The end of its standard input sends the janitor to work; it tells its own troubles.
         drop(self.janitor.stdin.take());
         let _ = self.janitor.wait();
+        // Somebody may have killed the janitor.
+        let _ = std::fs::remove_dir_all(&self.path);
     }
 }

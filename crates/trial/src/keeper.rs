@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use curve::{Curve, Direction, Slots};
@@ -59,15 +60,17 @@ fn watch(curve: &'static Curve, order: &Order, begun: Instant) -> Result<Option<
 
     let mut measurer = start(order, &region)?;
     let (sender, receiver) = channel();
-    listen(&mut measurer, sender);
+    if let Err(error) = listen(&mut measurer, sender) {
+        sys::process::kill_group(measurer.id());
+        measurer.wait()?;
+        return Err(error);
+    }
     let timeout = Duration::try_from_secs_f64(order.timeout_seconds).unwrap_or(Duration::MAX);
     let news = wait(&receiver, begun, timeout);
-    if !matches!(news, Ok(News::Ended(_))) {
-        sys::process::kill_group(measurer.id());
-    }
-    let status = measurer.wait()?;
-    // The children of a workload are in the measurer's group; none may outlive it.
+    // The children of a workload are in the measurer's group; none may outlive it. Before the measurer is
+    // waited for, lest its number belong to somebody else; its own end has begun and cannot change.
     sys::process::kill_group(measurer.id());
+    let status = measurer.wait()?;
     sys::process::reap_orphans();
 
     let activity = sys::activity::difference(&before, &sys::activity::snapshot());
@@ -116,20 +119,21 @@ fn start(order: &Order, region: &Shared) -> io::Result<Child> {
 }
 
 /// Hears the measurer and the runner at the same time.
-fn listen(measurer: &mut Child, sender: Sender<News>) {
+fn listen(measurer: &mut Child, sender: Sender<News>) -> io::Result<()> {
     if let Some(mut output) = measurer.stdout.take() {
         let sender = sender.clone();
-        std::thread::spawn(move || {
+        Builder::new().spawn(move || {
             let mut written = Vec::new();
             let _ = output.read_to_end(&mut written);
             let _ = sender.send(News::Ended(written));
-        });
+        })?;
     }
-    std::thread::spawn(move || {
+    Builder::new().spawn(move || {
         let mut sink = [0_u8; 64];
         while matches!(io::stdin().lock().read(&mut sink), Ok(1..)) {}
         let _ = sender.send(News::Abandoned);
-    });
+    })?;
+    Ok(())
 }
 
 fn wait(receiver: &Receiver<News>, begun: Instant, timeout: Duration) -> Result<News, RecvTimeoutError> {
@@ -140,12 +144,11 @@ fn wait(receiver: &Receiver<News>, begun: Instant, timeout: Duration) -> Result<
 fn live(curve: &Curve, slots: Slots<'_>) -> u64 {
     let measured = |direction: Direction| {
         let counts = curve.timed().enumerate().filter(|(_, operation)| operation.direction == direction);
-        counts.map(|(index, _)| slots.ticks(index).count() as u64).max().unwrap_or(0)
+        counts.map(|(index, _)| slots.ticks(index).count() as u64).max()
     };
-    match slots.top() {
-        0 => measured(Direction::Up),
-        top => top.saturating_sub(measured(Direction::Down)),
-    }
+    // Where nothing is timed on the way up, its top is all there is to go by.
+    let reached = measured(Direction::Up).unwrap_or_else(|| slots.top());
+    reached.saturating_sub(measured(Direction::Down).unwrap_or(0))
 }
 
 fn crash(ending: String, activity: &std::collections::BTreeMap<String, f64>) -> String {

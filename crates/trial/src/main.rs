@@ -14,10 +14,12 @@ mod janitor;
 mod keeper;
 mod measurer;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<String> =
+        std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match arguments[..] {
         ["keep"] => keeper::keep(),
@@ -29,7 +31,8 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("osdyno-trial: {error}");
+            // Nobody may be listening any more.
+            let _ = writeln!(std::io::stderr(), "osdyno-trial: {error}");
             ExitCode::FAILURE
         }
     }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use ::report::compare::Comparison;
 
-use super::{Done, Format, print_places, read, refuse_existing, write_file};
+use super::{Done, Format, print_places, read, refuse_existing, refuse_input, write_file};
 use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE};
 
@@ -32,6 +32,7 @@ pub(crate) struct Args {
 
 pub(crate) fn compare(args: &Args, console: &Console) -> Done {
     if let Some(page) = &args.out {
+        refuse_input(page, &args.runs)?;
         refuse_existing(page, args.force)?;
     }
     let recordings = args.runs.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;

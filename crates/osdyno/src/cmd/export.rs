@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::{Done, read, write_file};
+use super::{Done, read, refuse_input, write_file};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -31,6 +31,9 @@ fn parse_format(text: &str) -> Result<report::export::Format, String> {
 }
 
 pub(crate) fn export(args: &Args, _console: &Console) -> Done {
+    if let Some(path) = &args.out {
+        refuse_input(path, std::slice::from_ref(&args.run))?;
+    }
     let recording = read(&args.run)?;
     match &args.out {
         Some(path) => {

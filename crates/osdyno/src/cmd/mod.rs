@@ -8,16 +8,16 @@ pub(crate) mod list;
 pub(crate) mod report;
 pub(crate) mod run;
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ::report::Findings;
 use clap::ValueEnum;
 use record::Recording;
 
-use crate::console::Console;
+use crate::console::{Console, tell};
 use crate::failure::Failure;
 
 type Done = Result<ExitCode, Failure>;
@@ -47,27 +47,46 @@ fn read(path: &Path) -> Result<Recording, Failure> {
 }
 
 fn warn(text: &str) {
-    eprintln!("warning: {}", ::report::printable(text));
+    tell(&format!("warning: {}", ::report::printable(text)));
 }
 
-/// Makes a file, whole or not at all: it is written under another name and then renamed.
+/// Makes a file, whole or not at all: it is written under another name and then renamed. What is no regular
+/// file, such as a pipe, is written into as it is.
 fn write_file(
     path: &Path,
     force: bool,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
     refuse_existing(path, force)?;
-    let unfinished = path.with_added_extension("unfinished");
+    // A link stays a link, to what is written.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let attempt = || -> io::Result<()> {
-        let mut out = BufWriter::new(File::create(&unfinished)?);
-        write(&mut out)?;
-        out.into_inner()?.sync_all()?;
-        std::fs::rename(&unfinished, path)
+        if target.exists() && !target.is_file() {
+            let mut out = BufWriter::new(OpenOptions::new().write(true).open(&target)?);
+            write(&mut out)?;
+            return out.flush();
+        }
+        let unfinished = target.with_added_extension("unfinished");
+        let mut out = BufWriter::new(OpenOptions::new().write(true).create_new(true).open(&unfinished)?);
+        let written = write(&mut out).and_then(|()| out.into_inner()?.sync_all());
+        let written = written.and_then(|()| std::fs::rename(&unfinished, &target));
+        written.inspect_err(|_| drop(std::fs::remove_file(&unfinished)))
     };
-    attempt().map_err(|error| {
-        let _ = std::fs::remove_file(&unfinished);
-        Failure::writing(path)(error)
-    })
+    attempt().map_err(Failure::writing(path))
+}
+
+/// Measurements are never written over, not even when asked to.
+fn refuse_input(output: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
+    let same = |input: &&PathBuf| {
+        input.canonicalize().is_ok_and(|input| output.canonicalize().is_ok_and(|o| o == input))
+    };
+    match inputs.iter().find(same) {
+        Some(input) => {
+            let text = format!("{} holds the measurements; choose another name with --out", input.display());
+            Err(Failure::Usage(text))
+        }
+        None => Ok(()),
+    }
 }
 
 fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {

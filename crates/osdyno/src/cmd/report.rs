@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::slice;
 
 use ::report::Findings;
 
-use super::{Done, Format, print, print_places, read, refuse_existing, write_file};
+use super::{Done, Format, print, print_places, read, refuse_existing, refuse_input, write_file};
 use crate::console::Console;
 
 /// Judge a run file again: verdicts here, and one HTML page
@@ -34,11 +35,12 @@ pub(crate) fn parse_percent(text: &str) -> Result<f64, String> {
 
 pub(crate) fn report(args: &Args, console: &Console) -> Done {
     let page = args.out.clone().unwrap_or_else(|| args.run.with_extension("html"));
+    refuse_input(&page, slice::from_ref(&args.run))?;
     refuse_existing(&page, args.force)?;
     let recording = read(&args.run)?;
     let findings = Findings::with_margin(&recording, args.margin / 100.0);
-    print(&findings, args.format, console)?;
     write_file(&page, args.force, |out| ::report::html::write(&recording, &findings, out))?;
+    print(&findings, args.format, console)?;
     print_places(&[("report", &page)], args.format)?;
     Ok(ExitCode::SUCCESS)
 }

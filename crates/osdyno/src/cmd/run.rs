@@ -12,8 +12,8 @@ use record::Outcome;
 use runner::{Event, Plan, Wish};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use super::{Done, Format, print, print_places, refuse_existing, refuse_unwritable, warn, write_file};
-use crate::console::Console;
+use super::{Done, Format, print, print_places, refuse_unwritable, warn, write_file};
+use crate::console::{Console, tell};
 use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
 
 /// Measure this system, print verdicts, write a run file and a report
@@ -74,7 +74,10 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
         ));
     }
     for path in [&file, &page] {
-        refuse_existing(path, false)?;
+        if path.exists() {
+            let text = format!("{} exists already; choose another name with --out", path.display());
+            return Err(Failure::Refused(text));
+        }
         refuse_unwritable(path)?;
     }
 
@@ -82,19 +85,21 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
         interrupt().map_err(|error| Failure::Refused(format!("cannot listen to signals: {error}")))?;
     let screen = Screen::new(console);
     screen.notes(&plan.notes);
-    let command = std::env::args().collect();
+    let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let ran = runner::run(&plan, &file, command, &interrupt, &mut |event| screen.show(&event))?;
     screen.clear();
 
     let findings = Findings::of(&ran.recording);
-    print(&findings, args.format, console)?;
     if let Some(error) = ran.unwritten {
+        print(&findings, args.format, console)?;
         print_places(&[("run", &file)], args.format)?;
         return Err(error.into());
     }
+    // Before anything is printed: a reader may close the pipe.
     write_file(&page, false, |out| ::report::html::write(&ran.recording, &findings, out))?;
+    print(&findings, args.format, console)?;
     print_places(&[("run", &file), ("report", &page)], args.format)?;
-    Ok(match (ran.interrupted, is_complete(&ran.recording)) {
+    Ok(match (ran.interrupted, is_complete(&plan, &ran.recording)) {
         (true, _) => ExitCode::from(INTERRUPTED),
         (false, true) => ExitCode::SUCCESS,
         (false, false) => ExitCode::from(INCOMPLETE),
@@ -125,11 +130,19 @@ fn interrupt() -> std::io::Result<Arc<AtomicBool>> {
 }
 
 /// Whether every workload was measured, as far as the system's limits and the time allowed.
-fn is_complete(recording: &record::Recording) -> bool {
-    recording.excluded.is_empty()
-        && recording.trials.iter().all(|trial| {
-            matches!(trial.outcome, Outcome::Complete | Outcome::Limit { .. } | Outcome::Allowance { .. })
-        })
+fn is_complete(plan: &Plan, recording: &record::Recording) -> bool {
+    let was_tried = |item: &runner::Item| {
+        let is_its = |trial: &record::Trial| {
+            trial.order.workload == item.curve.name && trial.order.variant == item.variant.name
+        };
+        recording.trials.iter().any(is_its)
+    };
+    let went_well = |trial: &record::Trial| {
+        matches!(trial.outcome, Outcome::Complete | Outcome::Limit { .. } | Outcome::Allowance { .. })
+    };
+    plan.items.iter().all(was_tried)
+        && recording.excluded.is_empty()
+        && recording.trials.iter().all(went_well)
 }
 
 /// What a user sees while it measures: one line that moves, where somebody watches.
@@ -152,16 +165,16 @@ impl Screen {
 
     fn notes(&self, notes: &[String]) {
         for note in notes {
-            eprintln!("  note: {}", ::report::printable(note));
+            tell(&format!("  note: {}", ::report::printable(note)));
         }
     }
 
     fn show(&self, event: &Event<'_>) {
         match event {
             Event::Begun { system } => {
-                eprintln!("{}", ::report::printable(&headline(system)));
+                tell(&::report::printable(&headline(system)));
                 for warning in &system.warnings {
-                    eprintln!("  {}", ::report::printable(warning));
+                    tell(&format!("  {}", ::report::printable(warning)));
                 }
             }
             Event::Trial { item, trial, of, done, left } => {
