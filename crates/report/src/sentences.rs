@@ -114,9 +114,7 @@ pub fn stop(stop: &Stop) -> String {
         Cause::Allowance => return format!("shortened{} to fit the time", at.replacen(" at", " to", 1)),
         Cause::Unsupported { reason } => format!("unsupported: {reason}"),
         Cause::Failed { reason } => format!("failed: {reason}"),
-        Cause::Crashed { reason } => {
-            format!("crashed at n{}: {reason}", at.trim_start_matches(" at").replace(' ', " = "))
-        }
+        Cause::Crashed { reason } => format!("crashed{}: {reason}", at.replacen(" at", " at n =", 1)),
         Cause::TimedOut => format!("timed out{at}"),
     };
     if stop.trials == stop.of { words } else { format!("{words} ({} of {} trials)", stop.trials, stop.of) }
@@ -266,5 +264,21 @@ pub fn capital(words: &str) -> String {
     match chars.next() {
         Some(first) => first.to_uppercase().chain(chars).collect(),
         None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crash_says_where() {
+        let crashed = |n| {
+            let cause = Cause::Crashed { reason: "killed by SIGKILL".into() };
+            stop(&Stop { cause, n, trials: 3, of: 3 })
+        };
+        assert_eq!(crashed(Some((5, 20))), "crashed at n = 5 to 20: killed by SIGKILL");
+        assert_eq!(crashed(Some((5, 5))), "crashed at n = 5: killed by SIGKILL");
+        assert_eq!(crashed(None), "crashed: killed by SIGKILL");
     }
 }
