@@ -15,6 +15,11 @@ use crate::sentences::middle;
 const BYTES_OF_POINT: usize = 4;
 /// Of each stretch of n these many points stay: the lowest, the highest and one between.
 const OF_STRETCH: usize = 3;
+/// The largest step that one byte says.
+const STEP_MAX: u64 = 255;
+/// Bytes that the gaps between values may take, for each value, beyond what all points may take: a file may
+/// claim any step of n.
+const GAP_BYTES: u64 = 4;
 
 /// The points of one series.
 #[derive(Debug, Serialize)]
@@ -41,7 +46,7 @@ struct Packed {
 }
 
 impl Points {
-    /// Packs the points of a series into about `bytes_max`.
+    /// Packs the points of a series into about `bytes_max`; none where n goes absurdly far for so few values.
     pub(crate) fn of(
         sweeps: &[Sweep<'_>],
         verdict: Option<&Verdict>,
@@ -49,12 +54,16 @@ impl Points {
         bytes_max: usize,
     ) -> Option<Points> {
         let costs = || sweeps.iter().flat_map(|s| s.values).copied().filter(|v| v.is_finite() && *v > 0.0);
+        let of: usize = sweeps.iter().map(|s| s.values.len()).sum();
         let low = costs().reduce(f64::min)?;
         let high = costs().reduce(f64::max)?.max(low * 1.000_001);
+        if gaps(sweeps) > GAP_BYTES.saturating_mul(of as u64).saturating_add(bytes_max as u64) {
+            return None;
+        }
         let each = bytes_max / BYTES_OF_POINT / sweeps.len();
         let mut points = Points {
             shown: 0,
-            of: sweeps.iter().map(|s| s.values.len()).sum(),
+            of,
             grows: grows.to_string(),
             low,
             high,
@@ -84,9 +93,9 @@ impl Points {
         let mut before = first;
         for (n, value) in chosen {
             let mut step = n - before;
-            while step > 255 {
+            while step > STEP_MAX {
                 steps.push(0);
-                step -= 255;
+                step -= STEP_MAX;
             }
             if n != before {
                 steps.push(step as u8);
@@ -97,6 +106,12 @@ impl Points {
         }
         self.trials.push(Packed { first, steps: STANDARD.encode(steps), costs: STANDARD.encode(costs) });
     }
+}
+
+/// Bytes that only say how far n goes on.
+fn gaps(sweeps: &[Sweep<'_>]) -> u64 {
+    let span = |s: &Sweep<'_>| n_at(s, 0).abs_diff(n_at(s, s.values.len().saturating_sub(1)));
+    sweeps.iter().fold(0, |sum, sweep| sum.saturating_add(span(sweep) / STEP_MAX))
 }
 
 /// Places of the values that stay: all when there is room, else of each stretch the lowest, the highest and
@@ -175,5 +190,17 @@ mod tests {
         let first = f64::from(u16::from_le_bytes([costs[0], costs[1]])) / 65_535.0;
         let cost = points.low * (points.high / points.low).powf(first);
         assert!((cost / values[1_999] - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn n_that_goes_absurdly_far_is_not_packed() {
+        let values = [1e-6; 1_000];
+        let points = |n_first, n_step| {
+            Points::of(&[Sweep { n_first, n_step, values: &values }], None, "things", 4_000)
+        };
+        assert_eq!(points(0, 1_000).map(|p| p.shown), Some(1_000));
+        for (n_first, n_step) in [(0, 1_000_000_000), (u64::MAX, -1_000_000_000), (0, i64::MAX)] {
+            assert!(points(n_first, n_step).is_none(), "{n_first} {n_step}");
+        }
     }
 }
