@@ -97,3 +97,22 @@ fn hostile_names_are_text() {
         assert!(!page.contains(word), "{word}");
     }
 }
+
+#[test]
+fn absurd_numbers_make_a_page() {
+    let mut workloads = emulated::mixed(300);
+    workloads.truncate(1);
+    for (value, n_step) in [(5e-324, 1), (f64::MAX, 1), (1e-6, 1_000_000_000), (5e-324, i64::MAX)] {
+        let mut lines = emulated::lines(emulated::system("local", &[]), &workloads, 4, 1);
+        for line in &mut lines {
+            if let record::Line::Series(series) = line {
+                series.values.fill(value);
+                series.n_step = n_step;
+            }
+        }
+        let recording = record::Recording::new(lines).unwrap();
+        let page = page(&recording, &Findings::of(&recording));
+        assert!(page.len() < 1_000_000, "{value} {n_step}: {} bytes", page.len());
+        assert_eq!(page.contains("<div class=\"zoom\""), n_step == 1, "{value} {n_step}");
+    }
+}

@@ -2,6 +2,9 @@
 
 use crate::words::{count, fixed, time_unit};
 
+/// No axis has more marks.
+const TICKS_MAX: i64 = 100;
+
 /// Linear or logarithmic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -50,7 +53,8 @@ impl Axis {
         self.from + share * (self.to - self.from)
     }
 
-    /// Marks at 1, 2 and 5 times powers of ten; `room` is what a label needs along the axis.
+    /// Marks at 1, 2 and 5 times powers of ten; `room` is what a label needs along the axis. None where
+    /// floating point is at its end.
     pub(crate) fn ticks(&self, room: f64) -> Vec<Tick> {
         match self.kind {
             Kind::Linear => self.linear_ticks(room),
@@ -68,8 +72,14 @@ impl Axis {
         let power = 10f64.powf(raw.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|s| *s >= raw * 0.999);
         let step = step.unwrap_or(10.0 * power);
+        if !step.is_normal() {
+            return Vec::new();
+        }
         let first = (self.low / step - 1e-9).ceil() as i64;
         let last = (self.high / step + 1e-9).floor() as i64;
+        if last.saturating_sub(first) >= TICKS_MAX {
+            return Vec::new();
+        }
         let tick = |i| {
             let value = i as f64 * step;
             Tick { value, at: self.place(value), labelled: true }
@@ -78,7 +88,10 @@ impl Axis {
     }
 
     fn log_ticks(&self, room: f64) -> Vec<Tick> {
-        let decades = (self.high / self.low).log10();
+        if !(self.low.is_normal() && self.high.is_normal()) {
+            return Vec::new();
+        }
+        let decades = self.high.log10() - self.low.log10();
         // Within a decade 1, 2 and 5 are too few; round steps stand where the logarithm puts them.
         if decades < 1.0 {
             let even = Axis { kind: Kind::Linear, ..*self };
@@ -161,6 +174,21 @@ mod tests {
         assert_eq!(labels(axis, 40.0), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0]);
         assert_eq!(labels(axis, 90.0), [1.0, 10.0, 100.0, 1_000.0]);
         assert_eq!(axis.place(0.0), 0.0, "zero stands at the start");
+    }
+
+    #[test]
+    fn what_floating_point_cannot_divide_has_no_marks() {
+        let ends = [5e-324, f64::MIN_POSITIVE, 1.0, 1e17, f64::MAX, f64::INFINITY];
+        for kind in [Kind::Linear, Kind::Log] {
+            for low in [0.0].into_iter().chain(ends) {
+                for high in ends {
+                    let ticks = Axis::new(kind, low, high, 240.0, 0.0).ticks(20.0);
+                    assert!(ticks.len() <= 3 * 640, "{kind:?} {low} {high}: {}", ticks.len());
+                }
+            }
+        }
+        assert!(labels(Axis::new(Kind::Linear, 0.0, 5e-324, 240.0, 0.0), 20.0).is_empty());
+        assert!(labels(Axis::new(Kind::Log, 1.0, f64::INFINITY, 240.0, 0.0), 20.0).is_empty());
     }
 
     #[test]
