@@ -55,14 +55,16 @@ fn run(trial: &mut Trial<'_>) -> Result<(), Stop> {
     let sockets = if trial.variant().ends_with("-hole") {
         let mut hole = Hole::of(trial.variant())?;
         trial.warm(warm);
-        trial.timed_steps(&["bind"], |_, lap| {
+        let bound = trial.timed_steps(&["bind"], |_, lap| {
             let socket = open()?;
             lap.skip();
             socket.bind_any(family)?;
             lap.mark();
             hole.punch()?;
             Ok(socket)
-        })?
+        })?;
+        hole.check(trial);
+        bound
     } else {
         let mut opened = trial.untimed("socket", |_| open())?.into_iter();
         trial.warm(warm);

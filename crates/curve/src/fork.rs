@@ -10,10 +10,9 @@
 //!
 //! **Expected answer.** Flat. Reaping was the first curve that was not O(1) on Linux 2.6.
 
-use std::io;
-
 use sys::process::{Child, Family};
 
+use crate::socket::all_distinct;
 use crate::{Curve, Expect, Experiment, Linkage, Needs, Operation, Stop, Trial, Variant};
 
 pub(crate) const CURVE: Curve = Curve {
@@ -59,12 +58,8 @@ pub(crate) fn reap_all(
     trial: &mut Trial<'_>,
     children: impl ExactSizeIterator<Item = Child>,
 ) -> Result<(), Stop> {
-    let (born, mut reaped) = (children.len(), 0);
-    trial.timed_back("reap", children, |child| {
-        child.reap()?;
-        reaped += 1;
-        io::Result::Ok(())
-    })?;
-    trial.check("every child was reaped, ended by the signal it was sent", reaped == born);
-    Ok(())
+    let children: Vec<Child> = children.collect();
+    let distinct = all_distinct(children.iter().map(Child::number).collect());
+    trial.check("every child is a process of its own", distinct);
+    trial.timed_back("reap", children.into_iter(), Child::reap)
 }

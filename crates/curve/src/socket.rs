@@ -59,6 +59,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), Stop> {
     let numbers = sockets.iter().map(|socket| u32::try_from(socket.number()).unwrap_or(u32::MAX));
     let distinct = all_distinct(numbers.collect());
     trial.check("every descriptor is distinct", distinct);
+    hole.check(trial);
     let sockets = trial.shuffled(sockets);
     trial.timed_back("close", sockets, Socket::close)
 }
@@ -75,6 +76,9 @@ pub(crate) fn all_distinct(mut numbers: Vec<u32>) -> bool {
 /// A free descriptor below all others, made anew each time.
 pub(crate) struct Hole {
     plug: Option<(Family, Socket)>,
+    /// The descriptor's number, and how often the plug got another. None where there is no hole.
+    lowest: Option<i32>,
+    missed: usize,
 }
 
 impl Hole {
@@ -85,7 +89,8 @@ impl Hole {
             true => Some((family, Socket::stream(family).map_err(Stop::at("to open the lowest socket"))?)),
             false => None,
         };
-        Ok(Hole { plug })
+        let lowest = plug.as_ref().map(|(_, plug)| plug.number());
+        Ok(Hole { plug, lowest, missed: 0 })
     }
 
     /// Closes the lowest descriptor and fills it again. Says whether there was anything to do.
@@ -93,7 +98,16 @@ impl Hole {
     pub(crate) fn punch(&mut self) -> io::Result<bool> {
         let Some((family, plug)) = self.plug.take() else { return Ok(false) };
         plug.close()?;
-        self.plug = Some((family, Socket::stream(family)?));
+        let plug = Socket::stream(family)?;
+        self.missed += usize::from(Some(plug.number()) != self.lowest);
+        self.plug = Some((family, plug));
         Ok(true)
+    }
+
+    /// States what makes the hole a hole; nothing where there is none.
+    pub(crate) fn check(&self, trial: &mut Trial<'_>) {
+        if self.lowest.is_some() {
+            trial.check("the hole was always the lowest descriptor", self.missed == 0);
+        }
     }
 }

@@ -1,9 +1,16 @@
 //! Every workload, in every variant, really runs: tiny, in this process, with all its checks.
 
 use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use curve::{Curve, Direction, Ended, Linkage, Slots, Trial};
 use sys::clock::Clock;
+
+/// A trial has its process to itself, and so its lowest descriptor: tests that open any take turns.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Runs the curve to `n` and returns the top of the way up and, per timed operation, how many values it made.
 fn run(curve: &'static Curve, variant: &str, n: u64) -> Result<(u64, Vec<usize>), String> {
@@ -25,6 +32,7 @@ fn run(curve: &'static Curve, variant: &str, n: u64) -> Result<(u64, Vec<usize>)
 
 #[test]
 fn every_workload_measures_every_n_up_and_down() {
+    let _turn = turn();
     for &curve in curve::ALL {
         for variant in curve.variants {
             for n in [1, 2, 3, 4, 57] {
@@ -47,6 +55,7 @@ fn every_workload_measures_every_n_up_and_down() {
 
 #[test]
 fn on_linux_nothing_is_unsupported() {
+    let _turn = turn();
     if cfg!(target_os = "linux") {
         for &curve in curve::ALL {
             assert!(curve.run.is_ok(), "{}", curve.name);
@@ -58,6 +67,7 @@ fn on_linux_nothing_is_unsupported() {
 
 #[test]
 fn a_limit_shortens_the_trial_and_is_kept_as_a_result() {
+    let _turn = turn();
     let curve = curve::find("socket").expect("socket");
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let n = 50;
@@ -78,6 +88,7 @@ fn a_limit_shortens_the_trial_and_is_kept_as_a_result() {
 
 #[test]
 fn an_allowance_ends_the_way_up_early() {
+    let _turn = turn();
     let curve = curve::find("socket").expect("socket");
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let n = 1000;
@@ -98,6 +109,7 @@ fn an_allowance_ends_the_way_up_early() {
 
 #[test]
 fn an_operation_that_no_curve_declares_cannot_be_timed() {
+    let _turn = turn();
     let curve = curve::find("noop").expect("noop");
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let clock = Clock::start();

@@ -40,10 +40,11 @@ impl Family {
         Ok(Family { hello_read, hello_write, lifeline_read, lifeline_write })
     }
 
-    /// Forks a child, and returns when its first byte has arrived.
+    /// Forks a child, and returns when its first byte has arrived; never when the child ends before it
+    /// has written, for the pipe stays open here. The time-out of the trial ends that.
     ///
     /// # Errors
-    /// Those of fork(2); `UnexpectedEof` when the byte did not come.
+    /// Those of fork(2).
     #[inline]
     pub fn fork(&self) -> io::Result<Child> {
         // SAFETY: trials have one thread when they fork, and the child calls nothing but write, close,
@@ -88,6 +89,11 @@ impl Family {
 }
 
 impl Child {
+    /// The number of the process.
+    pub fn number(&self) -> u32 {
+        Pid::as_raw(Some(self.0)).unsigned_abs()
+    }
+
     /// Kills the child with SIGTERM and waits for it.
     ///
     /// # Errors

@@ -39,6 +39,11 @@ impl Family {
 }
 
 impl Child {
+    /// There is no child.
+    pub fn number(&self) -> u32 {
+        0
+    }
+
     /// Unsupported.
     ///
     /// # Errors

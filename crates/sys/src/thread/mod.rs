@@ -31,3 +31,20 @@ impl Gate {
         self.opened.notify_one();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_wait_from_their_hello_until_they_are_let_go() {
+        let crew = Crew::new(2).unwrap();
+        assert_eq!(crew.waiting(), 0);
+        let members = [crew.create(0).unwrap(), crew.create(1).unwrap()];
+        assert_eq!(crew.waiting(), 2);
+        for (member, left) in members.into_iter().zip([1, 0]) {
+            member.join().unwrap();
+            assert_eq!(crew.waiting(), left);
+        }
+    }
+}

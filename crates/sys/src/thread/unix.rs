@@ -1,11 +1,13 @@
 //! Threads by pthread_create(3): std's threads allocate, which must not be timed.
 
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::io;
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::mem::{self, MaybeUninit};
 use std::os::fd::OwnedFd;
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Gate;
 
@@ -13,22 +15,26 @@ use super::Gate;
 #[derive(Debug)]
 pub struct Crew {
     hello_read: OwnedFd,
+    /// Where the threads stand. The crew gives up its hold only when none of them does any more.
     posts: Arc<[Post]>,
+    waiting: Arc<AtomicUsize>,
+    /// Threads that were created and have not been joined.
+    unjoined: Cell<usize>,
 }
 
 /// A thread of a [`Crew`].
 #[derive(Debug)]
-pub struct Member {
+pub struct Member<'crew> {
     thread: libc::pthread_t,
-    number: usize,
-    /// Never dropped but by `join`: the thread stands at one of them.
-    posts: ManuallyDrop<Arc<[Post]>>,
+    post: &'crew Post,
+    crew: &'crew Crew,
 }
 
 /// What a thread is given: where to say hello, and where to wait.
 #[derive(Debug)]
 struct Post {
     hello_write: Arc<OwnedFd>,
+    waiting: Arc<AtomicUsize>,
     gate: Gate,
 }
 
@@ -39,59 +45,113 @@ impl Crew {
     /// Those of pipe(2).
     pub fn new(members: usize) -> io::Result<Crew> {
         let (hello_read, hello_write) = rustix::pipe::pipe()?;
-        let hello_write = Arc::new(hello_write);
-        let post = || Post { hello_write: Arc::clone(&hello_write), gate: Gate::default() };
-        Ok(Crew { hello_read, posts: (0..members).map(|_| post()).collect() })
+        let (hello_write, waiting) = (Arc::new(hello_write), Arc::new(AtomicUsize::new(0)));
+        let post = || Post {
+            hello_write: Arc::clone(&hello_write),
+            waiting: Arc::clone(&waiting),
+            gate: Gate::default(),
+        };
+        let posts = (0..members).map(|_| post()).collect();
+        Ok(Crew { hello_read, posts, waiting, unjoined: Cell::new(0) })
     }
 
-    /// Creates thread `number`, once, and returns when its first byte has arrived.
+    /// How many threads have said hello and have not been let go.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::SeqCst)
+    }
+
+    /// Creates thread `number`, once, and returns when its first byte has arrived; never when the thread
+    /// cannot write it, for the pipe stays open here. The time-out of the trial ends that.
     ///
     /// # Errors
-    /// Those of pthread_create(3); `UnexpectedEof` when the byte did not come.
+    /// Those of pthread_create(3).
     #[inline]
-    pub fn create(&self, number: usize) -> io::Result<Member> {
+    pub fn create(&self, number: usize) -> io::Result<Member<'_>> {
         let post = self.posts.get(number).ok_or(io::ErrorKind::InvalidInput)?;
         let mut thread = MaybeUninit::uninit();
         let argument = ptr::from_ref(post).cast_mut().cast::<c_void>();
-        // SAFETY: `work` takes a pointer to a Post. The posts live until the last Member has been joined:
-        // each Member holds them, and gives up its hold only once it is joined.
+        // SAFETY: `work` takes a pointer to a Post. The posts live until every thread has been joined: the
+        // crew holds them, counts the thread right below, and never gives up its hold while any is counted.
         let error = unsafe { libc::pthread_create(thread.as_mut_ptr(), ptr::null(), work, argument) };
         if error != 0 {
             return Err(io::Error::from_raw_os_error(error));
         }
+        self.unjoined.set(self.unjoined.get() + 1);
         // SAFETY: pthread_create succeeded and so has written it.
         let thread = unsafe { thread.assume_init() };
-        let member = Member { thread, number, posts: ManuallyDrop::new(Arc::clone(&self.posts)) };
+        self.hear_hello()?;
+        Ok(Member { thread, post, crew: self })
+    }
+
+    #[inline]
+    fn hear_hello(&self) -> io::Result<()> {
         let mut byte = [0_u8; 1];
-        match rustix::io::read(&self.hello_read, &mut byte)? {
-            1 => Ok(member),
-            _ => Err(io::ErrorKind::UnexpectedEof.into()),
+        loop {
+            match rustix::io::read(&self.hello_read, &mut byte) {
+                Ok(1) => return Ok(()),
+                Ok(_) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        if self.unjoined.get() > 0 {
+            // Threads still stand at the posts: they stay for ever.
+            mem::forget(Arc::clone(&self.posts));
         }
     }
 }
 
 extern "C" fn work(argument: *mut c_void) -> *mut c_void {
-    // SAFETY: `create` passes a Post that outlives this thread, shared and never written but by atomics.
+    // SAFETY: `create` passes a Post that outlives this thread, shared and never written but by atomics
+    // and under its gate's lock.
     let post = unsafe { &*argument.cast::<Post>() };
+    post.waiting.fetch_add(1, Ordering::SeqCst);
     let _ = rustix::io::write(&*post.hello_write, b".");
     post.gate.pass();
+    post.waiting.fetch_sub(1, Ordering::SeqCst);
     ptr::null_mut()
 }
 
-impl Member {
+impl Member<'_> {
     /// Lets the thread go and joins it.
     ///
     /// # Errors
     /// Those of pthread_join(3).
     #[inline]
     pub fn join(self) -> io::Result<()> {
-        self.posts[self.number].gate.open();
+        self.post.gate.open();
         // SAFETY: the thread was created joinable, and self, its only handle, is used up here.
         let error = unsafe { libc::pthread_join(self.thread, ptr::null_mut()) };
         if error != 0 {
             return Err(io::Error::from_raw_os_error(error));
         }
-        drop(ManuallyDrop::into_inner(self.posts));
+        self.crew.unjoined.set(self.crew.unjoined.get() - 1);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn posts_outlive_the_crew_while_a_thread_stands_at_one() {
+        let all_joined = Crew::new(1).unwrap();
+        let posts = Arc::downgrade(&all_joined.posts);
+        all_joined.create(0).unwrap().join().unwrap();
+        drop(all_joined);
+        assert!(posts.upgrade().is_none());
+
+        let forsaken = Crew::new(2).unwrap();
+        let posts = Arc::downgrade(&forsaken.posts);
+        forsaken.create(0).unwrap().join().unwrap();
+        let _never_joined = forsaken.create(1).unwrap().thread;
+        drop(forsaken);
+        assert!(posts.upgrade().is_some());
     }
 }

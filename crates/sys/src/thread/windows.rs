@@ -2,6 +2,7 @@
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, JoinHandle};
 
 use super::Gate;
@@ -12,14 +13,14 @@ pub struct Crew {
     hello_read: PipeReader,
     hello_write: Arc<PipeWriter>,
     gates: Arc<[Gate]>,
+    waiting: Arc<AtomicUsize>,
 }
 
 /// A thread of a [`Crew`].
 #[derive(Debug)]
-pub struct Member {
+pub struct Member<'crew> {
     thread: JoinHandle<()>,
-    number: usize,
-    gates: Arc<[Gate]>,
+    gate: &'crew Gate,
 }
 
 impl Crew {
@@ -30,31 +31,41 @@ impl Crew {
     pub fn new(members: usize) -> io::Result<Crew> {
         let (hello_read, hello_write) = io::pipe()?;
         let gates = (0..members).map(|_| Gate::default()).collect();
-        Ok(Crew { hello_read, hello_write: Arc::new(hello_write), gates })
+        Ok(Crew { hello_read, hello_write: Arc::new(hello_write), gates, waiting: Arc::default() })
     }
 
-    /// Creates thread `number`, once, and returns when its first byte has arrived.
+    /// How many threads have said hello and have not been let go.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::SeqCst)
+    }
+
+    /// Creates thread `number`, once, and returns when its first byte has arrived; never when the thread
+    /// cannot write it, for the pipe stays open here. The time-out of the trial ends that.
     ///
     /// # Errors
-    /// Those of CreateThread; `UnexpectedEof` when the byte did not come.
-    pub fn create(&self, number: usize) -> io::Result<Member> {
+    /// Those of CreateThread.
+    pub fn create(&self, number: usize) -> io::Result<Member<'_>> {
+        let gate = self.gates.get(number).ok_or(io::ErrorKind::InvalidInput)?;
         let (hello, gates) = (Arc::clone(&self.hello_write), Arc::clone(&self.gates));
+        let waiting = Arc::clone(&self.waiting);
         let thread = Builder::new().spawn(move || {
+            waiting.fetch_add(1, Ordering::SeqCst);
             let _ = (&*hello).write_all(b".");
             gates[number].pass();
+            waiting.fetch_sub(1, Ordering::SeqCst);
         })?;
         (&self.hello_read).read_exact(&mut [0])?;
-        Ok(Member { thread, number, gates: Arc::clone(&self.gates) })
+        Ok(Member { thread, gate })
     }
 }
 
-impl Member {
+impl Member<'_> {
     /// Lets the thread go and joins it.
     ///
     /// # Errors
     /// `Other` when the thread panicked.
     pub fn join(self) -> io::Result<()> {
-        self.gates[self.number].open();
+        self.gate.open();
         self.thread.join().map_err(|_| io::Error::other("the thread panicked"))
     }
 }
