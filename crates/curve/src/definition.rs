@@ -95,21 +95,12 @@ pub struct Needs {
     pub ports: u64,
     /// Memory of kernel and process together, roughly.
     pub memory_bytes: u64,
-    /// Disk space in the scratch folder.
-    pub disk_bytes: u64,
 }
 
 impl Needs {
     /// Nothing but time.
-    pub const NOTHING: Needs = Needs {
-        descriptors: 0,
-        processes: 0,
-        threads: 0,
-        mappings: 0,
-        ports: 0,
-        memory_bytes: 0,
-        disk_bytes: 0,
-    };
+    pub const NOTHING: Needs =
+        Needs { descriptors: 0, processes: 0, threads: 0, mappings: 0, ports: 0, memory_bytes: 0 };
 }
 
 /// How an executable is linked.

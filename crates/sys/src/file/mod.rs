@@ -7,4 +7,4 @@ mod platform;
 #[path = "windows.rs"]
 mod platform;
 
-pub use platform::{Path, close, open_read, read_at};
+pub use platform::{Path, close, open_read, read_at, write_back};

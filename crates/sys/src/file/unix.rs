@@ -38,6 +38,24 @@ pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
     file.read_exact_at(buffer, offset)
 }
 
+/// Has the file system that holds the folder write to disk what it still owes. Systems without syncfs(2)
+/// are asked to begin with it, for all their file systems.
+///
+/// # Errors
+/// Those of open(2) and syncfs(2).
+pub fn write_back(folder: &std::path::Path) -> io::Result<()> {
+    cfg_select! {
+        any(target_os = "linux", target_os = "android") => {
+            Ok(rustix::fs::syncfs(File::open(folder)?)?)
+        }
+        _ => {
+            let _ = folder;
+            rustix::fs::sync();
+            Ok(())
+        }
+    }
+}
+
 /// One close(2), whose answer is looked at.
 ///
 /// # Errors

@@ -41,6 +41,14 @@ pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// Nothing to do: Windows writes back a whole volume for administrators only.
+///
+/// # Errors
+/// Never.
+pub fn write_back(_folder: &std::path::Path) -> io::Result<()> {
+    Ok(())
+}
+
 /// Closes the file; Windows gives std no answer to look at.
 ///
 /// # Errors
