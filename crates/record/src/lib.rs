@@ -28,7 +28,7 @@ pub use line::{
     Check, Clock, Direction, End, Expect, Line, Order, Outcome, Run, SCHEMA, Series, SeriesKind, System,
     Tool, Trial, Variant, Workload,
 };
-pub use recording::{Excluded, Exclusion, Recording, SeriesKey};
+pub use recording::{Excluded, Exclusion, Recording, SUMS_MAX, SeriesKey};
 #[cfg(feature = "file")]
 pub use {
     error::{Error, Result},

@@ -117,7 +117,7 @@ pub struct SeriesKind {
     /// One sentence: what exactly is between the two clock readings.
     pub summary: String,
     /// Names of other series of the same trial of which this one is the sum, value by value; empty for
-    /// a series that was measured itself.
+    /// a series that was measured itself. Readers make the first [`SUMS_MAX`](crate::SUMS_MAX) of a workload.
     #[serde(default)]
     pub sum_of: Vec<String>,
 }

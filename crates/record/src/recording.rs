@@ -1,9 +1,13 @@
 //! A run in memory, in the order in which one asks for it: by series, then by trial.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::{fmt, mem};
 
 use crate::{Direction, End, Line, Order, Outcome, Run, Series, SeriesKind, System, Trial, Workload};
+
+/// So many sums of a workload are made, the first that it declares. Every sum is as long as its parts, so this
+/// bounds what a hostile file can cost.
+pub const SUMS_MAX: usize = 16;
 
 /// Names one series of a run across its trials.
 ///
@@ -80,6 +84,9 @@ pub enum Exclusion {
     /// A declared sum whose parts are not all there, or were not taken at the same n.
     #[error("the parts of the sum do not match")]
     Parts,
+    /// A declared sum beyond the [`SUMS_MAX`] of its workload. Listed once for the sum, not once a trial.
+    #[error("its workload declares more than {SUMS_MAX} sums")]
+    TooMany,
 }
 
 /// All of a run, in memory.
@@ -193,23 +200,29 @@ impl Recording {
         }
     }
 
-    /// Makes the declared sums; a later one may build on an earlier one.
+    /// Makes the declared sums; a later one may build on an earlier one. Of workloads with the same name the
+    /// first is the definition, as in [`Recording::workload`].
     fn sum(&mut self) {
-        for workload in &self.workloads {
-            for kind in workload.series.iter().filter(|kind| !kind.sum_of.is_empty()) {
+        let mut places = Places::of(self.series.keys());
+        let mut defined = HashSet::new();
+        for workload in self.workloads.iter().filter(|workload| defined.insert(&workload.name)) {
+            let kinds = workload.series.iter().filter(|kind| !kind.sum_of.is_empty());
+            for (i, kind) in kinds.enumerate() {
                 let names: BTreeSet<&str> = kind.sum_of.iter().map(String::as_str).collect();
-                let is_part = |key: &SeriesKey| {
-                    key.workload == workload.name
-                        && key.direction == kind.direction
-                        && names.contains(key.name.as_str())
-                };
+                let mut parts =
+                    places.named(&workload.name, kind.direction, &names).flat_map(|key| self.trials_of(key));
+                if i >= SUMS_MAX {
+                    self.excluded.extend(parts.next().map(|part| Excluded {
+                        series: Series { name: kind.name.clone(), ..head(part) },
+                        reason: Exclusion::TooMany,
+                    }));
+                    continue;
+                }
                 // Every system and variant has its own sum; within one, every trial.
                 let mut sums: BTreeMap<(SeriesKey, u32), Vec<&Series>> = BTreeMap::new();
-                for (key, trials) in self.series.iter().filter(|(key, _)| is_part(key)) {
-                    let sum = SeriesKey { name: kind.name.clone(), ..key.clone() };
-                    for part in trials {
-                        sums.entry((sum.clone(), part.trial)).or_default().push(part);
-                    }
+                for part in parts {
+                    let key = SeriesKey { name: kind.name.clone(), ..SeriesKey::of(part) };
+                    sums.entry((key, part.trial)).or_default().push(part);
                 }
                 let made: Vec<_> = sums
                     .into_iter()
@@ -218,12 +231,44 @@ impl Recording {
                     .collect();
                 for (key, (series, exclusion)) in made {
                     match exclusion {
-                        None => self.series.entry(key).or_default().push(series),
+                        None => {
+                            places.add(&key);
+                            self.series.entry(key).or_default().push(series);
+                        }
                         Some(reason) => self.excluded.push(Excluded { series, reason }),
                     }
                 }
             }
         }
+    }
+}
+
+/// The keys of every system and variant by workload, direction and name.
+#[derive(Default)]
+struct Places(HashMap<String, HashMap<(Direction, String), BTreeSet<SeriesKey>>>);
+
+impl Places {
+    fn of<'a>(keys: impl Iterator<Item = &'a SeriesKey>) -> Self {
+        let mut places = Places::default();
+        keys.for_each(|key| places.add(key));
+        places
+    }
+
+    fn add(&mut self, key: &SeriesKey) {
+        let of_workload = self.0.entry(key.workload.clone()).or_default();
+        of_workload.entry((key.direction, key.name.clone())).or_default().insert(key.clone());
+    }
+
+    /// The keys that have one of these names, name by name.
+    fn named<'a>(
+        &'a self,
+        workload: &str,
+        direction: Direction,
+        names: &'a BTreeSet<&str>,
+    ) -> impl Iterator<Item = &'a SeriesKey> {
+        let of_workload = self.0.get(workload);
+        let of_name = move |name: &&str| of_workload?.get(&(direction, name.to_string()));
+        names.iter().filter_map(of_name).flatten()
     }
 }
 
@@ -239,15 +284,27 @@ fn exclusion(trial: &Trial) -> Option<Exclusion> {
 /// all parts are there. Without values where it cannot be made.
 fn sum(name: &str, parts: &[&Series], complete: bool) -> (Series, Option<Exclusion>) {
     let first = parts[0];
-    let mut sum = Series { name: name.into(), ..first.clone() };
+    let mut sum = Series { name: name.into(), ..head(first) };
     if !complete || parts.iter().any(|part| (part.n_first, part.n_step) != (first.n_first, first.n_step)) {
-        sum.values.clear();
         return (sum, Some(Exclusion::Parts));
     }
+    sum.values.clone_from(&first.values);
     for part in &parts[1..] {
         sum.batch = sum.batch.max(part.batch);
         sum.values.truncate(part.values.len());
         sum.values.iter_mut().zip(&part.values).for_each(|(sum, value)| *sum += value);
     }
     (sum, None)
+}
+
+/// A series without its values.
+fn head(series: &Series) -> Series {
+    Series {
+        system: series.system.clone(),
+        workload: series.workload.clone(),
+        variant: series.variant.clone(),
+        name: series.name.clone(),
+        values: Vec::new(),
+        ..*series
+    }
 }

@@ -71,6 +71,37 @@ fn a_measured_sum_is_left_alone() {
 }
 
 #[test]
+fn a_file_may_declare_any_number_of_sums() {
+    let mut lines = sample::lines();
+    let Some(Line::Workload(workload)) = lines.iter_mut().find(|line| matches!(line, Line::Workload(_)))
+    else {
+        panic!("a workload")
+    };
+    let open = workload.series.iter().find(|kind| kind.name == "open").unwrap().clone();
+    let declared = 3_000;
+    workload.series.extend((1..declared).map(|i| SeriesKind {
+        name: format!("sum {i}"),
+        sum_of: vec!["bind".into()],
+        ..open.clone()
+    }));
+    let again = Line::Workload(workload.clone());
+    lines.push(again);
+    for trial in 10..60 {
+        lines.push(sample::trial(trial, Outcome::Complete, vec![]));
+        lines.push(sample::series(trial, "bind", Direction::Up, &[1.0; 10_000]));
+    }
+    let recording = recording(lines);
+    let sums = recording.series().filter(|(key, _)| key.name.starts_with("sum"));
+    assert_eq!(sums.count(), SUMS_MAX - 1, "the first was open");
+    assert_eq!(recording.trials_of(&key("sum 1", Direction::Up)).len(), 52);
+    let left: Vec<&Excluded> =
+        recording.excluded.iter().filter(|excluded| excluded.reason == Exclusion::TooMany).collect();
+    assert_eq!(left.len(), declared - SUMS_MAX, "each is named once");
+    assert_eq!(left[0].reason.to_string(), "its workload declares more than 16 sums");
+    assert!(left.iter().all(|excluded| excluded.series.values.is_empty()));
+}
+
+#[test]
 fn what_proves_nothing_is_listed_apart() {
     let mut lines = sample::lines();
     let failed = Outcome::Failed { reason: "bind returned port 0".into() };
