@@ -59,3 +59,25 @@ fn one_system_is_not_a_comparison() {
     assert_eq!(Comparison::of(&[("a", &one)]).unwrap_err(), Refusal::Alone("a".into()));
     assert_eq!(Comparison::of(&[]).unwrap_err(), Refusal::NothingCommon);
 }
+
+#[test]
+fn only_what_is_said_by_range_of_n_pays_for_looks() {
+    let compared = |looks: [&[u32]; 2]| {
+        let [mut old, mut new, _] = emulated::three_kernels(2_000);
+        (old.run.looks, new.run.looks) = (looks[0].to_vec(), looks[1].to_vec());
+        let mut compared = Comparison::of(&[("old", &old), ("new", &new)]).unwrap();
+        compared.rows.swap_remove(0).answers.swap_remove(0).unwrap()
+    };
+    let width = |i: &stats::Interval| (i.high / i.low).ln();
+    let fixed = compared([&[], &[]]);
+    for looks in [[&[][..], &[10, 20, 40, 80, 160]], [&[10, 20, 40, 80, 160], &[10, 20]]] {
+        let looked = compared(looks);
+        assert_eq!((looked.answer, looked.ratio), (fixed.answer, fixed.ratio));
+        assert_eq!(looked.trials_needed, fixed.trials_needed);
+        assert_eq!(looked.blocks.len(), fixed.blocks.len());
+        for (one, other) in looked.blocks.iter().zip(&fixed.blocks) {
+            assert_eq!(one.2.value, other.2.value);
+            assert!(width(&one.2) > 1.1 * width(&other.2), "{one:?} {other:?}");
+        }
+    }
+}

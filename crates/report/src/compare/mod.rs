@@ -11,7 +11,7 @@ use record::{Direction, Recording, Run, System};
 use stats::{Interval, Settings, Sweep, Verdict};
 
 use crate::environment::{self, Difference};
-use crate::findings::{ALPHA, Finding, Findings, SEED, sweeps};
+use crate::findings::{ALPHA, Finding, Findings, SEED, looks, sweeps};
 use crate::json::{answer_name, plain};
 use crate::sentences;
 use crate::text::Style;
@@ -346,15 +346,22 @@ fn answer(
     margin: f64,
 ) -> Option<stats::Comparison> {
     let (one, two) = (first.finding(kind)?, second.finding(kind)?);
-    let settings = Settings {
+    // When a run ended was decided by changes within its trials: their levels had no say in it, but how the
+    // ratio goes with n had.
+    let looks = looks(&first.subject.run).max(looks(&second.subject.run));
+    let settings = |looks| Settings {
         margin,
         alpha: ALPHA,
-        // When a run ended was decided by changes within its trials; their levels had no say in it.
-        looks: 1,
+        looks,
         tick_seconds: one.tick_seconds.max(two.tick_seconds),
         seed: SEED,
     };
+    let (overall, by_n) = (settings(1), settings(looks));
     let (one, two): (Vec<Sweep<'_>>, Vec<Sweep<'_>>) =
         (sweeps(first.recording, &one.key), sweeps(second.recording, &two.key));
-    stats::compare(&one, &two, judged, &settings)
+    let mut answer = stats::compare(&one, &two, judged, &overall)?;
+    if looks > 1 {
+        answer.blocks = stats::compare(&one, &two, judged, &by_n)?.blocks;
+    }
+    Some(answer)
 }
