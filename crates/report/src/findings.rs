@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use record::{Direction, End, Expect, Recording, Run, SeriesKey, System, Trial, Variant, Workload};
+use record::{
+    Direction, End, Exclusion, Expect, Recording, Run, Series, SeriesKey, System, Trial, Variant, Workload,
+};
 use stats::{Class, Settings, Sweep, Verdict};
 
 use crate::sentences;
@@ -141,7 +143,7 @@ fn variants(workload: &Workload) -> Vec<&str> {
     }
 }
 
-/// The findings of one workload in one variant on one system; none when it was not tried.
+/// The findings of one workload in one variant on one system; one without a number when it was not tried.
 fn of_variant(
     recording: &Recording,
     system: &System,
@@ -156,10 +158,10 @@ fn of_variant(
             t.order.system == system.name && t.order.workload == workload.name && t.order.variant == variant
         })
         .collect();
+    let mut stops = stops::of(&trials);
     if trials.is_empty() {
-        return Vec::new();
+        stops.push(stops::not_measured(recording.end.as_ref()));
     }
-    let stops = stops::of(&trials);
     let tick_seconds = median(trials.iter().filter_map(|t| t.clock.as_ref()).map(|c| c.tick_seconds));
 
     let mut findings = Vec::new();
@@ -243,15 +245,27 @@ fn label_of_workload(key: &SeriesKey) -> String {
 /// What a reader of a series' numbers should know: what statistics warns of, and what does not count.
 fn remarks(recording: &Recording, key: &SeriesKey, verdict: Option<&Verdict>) -> Vec<String> {
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    let mut never_made = None;
     for excluded in &recording.excluded {
-        if SeriesKey::of(&excluded.series) == *key {
-            *reasons.entry(excluded.reason.to_string()).or_default() += 1;
+        match &excluded.reason {
+            _ if !is_of(&excluded.series, key) => {}
+            Exclusion::TooMany => never_made = Some(format!("Not made: {}.", excluded.reason)),
+            reason => *reasons.entry(reason.to_string()).or_default() += 1,
         }
     }
     let left_out = reasons
         .into_iter()
-        .map(|(reason, n)| format!("{} not counted: {reason}.", things(n, "trial is", "trials are")));
+        .map(|(reason, n)| format!("{} not counted: {reason}.", things(n, "trial is", "trials are")))
+        .chain(never_made);
     verdict.into_iter().flat_map(sentences::warnings).chain(left_out).collect()
+}
+
+fn is_of(series: &Series, key: &SeriesKey) -> bool {
+    series.name == key.name
+        && series.direction == key.direction
+        && series.workload == key.workload
+        && series.variant == key.variant
+        && series.system == key.system
 }
 
 /// What the trials themselves remarked, alike remarks once.

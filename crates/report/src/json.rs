@@ -207,6 +207,7 @@ impl<'a> StopEntry<'a> {
             Cause::Failed { reason } => ("failed", Some(reason.as_str())),
             Cause::Crashed { reason } => ("crashed", Some(reason.as_str())),
             Cause::TimedOut => ("timed-out", None),
+            Cause::NotMeasured { .. } => ("not-measured", None),
         };
         StopEntry {
             cause,

@@ -116,6 +116,8 @@ pub fn stop(stop: &Stop) -> String {
         Cause::Failed { reason } => format!("failed: {reason}"),
         Cause::Crashed { reason } => format!("crashed{}: {reason}", at.replacen(" at", " at n =", 1)),
         Cause::TimedOut => format!("timed out{at}"),
+        Cause::NotMeasured { out_of_time: true } => "not measured: the time was used up".into(),
+        Cause::NotMeasured { out_of_time: false } => "not measured".into(),
     };
     if stop.trials == stop.of { words } else { format!("{words} ({} of {} trials)", stop.trials, stop.of) }
 }
@@ -201,6 +203,7 @@ pub fn summary(findings: &Findings) -> String {
         (of_cause(|c| matches!(c, Cause::Failed { .. })), "failed"),
         (of_cause(|c| matches!(c, Cause::Crashed { .. })), "crashed"),
         (of_cause(|c| matches!(c, Cause::TimedOut)), "timed out"),
+        (of_cause(|c| matches!(c, Cause::NotMeasured { .. })), "not measured"),
     ];
     let parts: Vec<String> = counts
         .iter()

@@ -1,6 +1,6 @@
 //! How trials stopped short. A limit is a result; alike stops of many trials are said once.
 
-use record::{Outcome, Trial};
+use record::{End, Outcome, Trial};
 
 /// Trials that stopped short in the same way.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +46,11 @@ pub enum Cause {
     },
     /// The process did not end in time and was killed.
     TimedOut,
+    /// There was no trial at all.
+    NotMeasured {
+        /// Whether the time of the run was used up before.
+        out_of_time: bool,
+    },
 }
 
 impl Stop {
@@ -56,6 +61,12 @@ impl Stop {
             _ => None,
         }
     }
+}
+
+/// What stands for a workload that was defined and never tried.
+pub(crate) fn not_measured(end: Option<&End>) -> Stop {
+    let out_of_time = end.is_some_and(|end| end.status == "budget");
+    Stop { cause: Cause::NotMeasured { out_of_time }, n: None, trials: 0, of: 0 }
 }
 
 /// The stops of some trials, the most frequent first.

@@ -32,3 +32,47 @@ fn what_is_shown_is_what_was_judged() {
     assert!(row("ready/kqueue").ends_with("unsupported: this system has no kqueue"), "{text}");
     assert!(text.contains("stopped at 1 024: FD_SETSIZE") && text.contains("(2 of 10 trials)"), "{text}");
 }
+
+#[test]
+fn what_was_never_tried_is_named() {
+    use record::{End, Line, Variant};
+    let mut workloads = emulated::mixed(300);
+    workloads.truncate(2);
+    let run = |status: Option<&str>| {
+        let mut lines = emulated::lines(emulated::system("local", &[]), &workloads, 4, 1);
+        lines.retain(|line| match line {
+            Line::Trial(trial) => trial.order.workload != "bind",
+            Line::Series(series) => series.workload != "bind",
+            Line::End(_) => false,
+            _ => true,
+        });
+        for line in &mut lines {
+            if let Line::Workload(workload) = line {
+                workload.variants.push(Variant { name: "v6".into(), summary: String::new() });
+            }
+        }
+        let end = |status: &str| Line::End(End { status: status.into(), elapsed_seconds: 1.0 });
+        lines.extend(status.map(end));
+        Findings::of(&record::Recording::new(lines).expect("a run"))
+    };
+    for (status, words) in [
+        (Some("budget"), "not measured: the time was used up"),
+        (Some("interrupted"), "not measured"),
+        (None, "not measured"),
+    ] {
+        let findings = run(status);
+        let labels: Vec<&str> = findings.series.iter().map(|f| f.label.as_str()).collect();
+        assert_eq!(labels, ["socket", "socket close", "socket/v6", "bind", "bind/v6"]);
+        assert!(findings.series[2..].iter().all(|f| f.verdict.is_none() && f.trials == 0));
+        let text = shown(&findings, Style { width: 132, ..Style::default() });
+        for label in &labels[2..] {
+            let row = text.lines().find(|line| line.starts_with(&format!("{label} "))).expect("a row");
+            assert_eq!(row.trim_start_matches(label).trim(), words, "{text}");
+        }
+        assert!(report::sentences::summary(&findings).ends_with("3\u{a0}not\u{a0}measured"), "{text}");
+        let mut document = Vec::new();
+        report::json::write(&findings, &mut document).expect("written");
+        let document: serde_json::Value = serde_json::from_slice(&document).expect("JSON");
+        assert_eq!(document["series"][2]["stops"][0]["cause"], "not-measured");
+    }
+}

@@ -336,7 +336,7 @@ impl Svg {
                 Cause::Allowance => "time used up",
                 Cause::Crashed { .. } => "crashed",
                 Cause::TimedOut => "timed out",
-                Cause::Unsupported { .. } | Cause::Failed { .. } => continue,
+                Cause::Unsupported { .. } | Cause::Failed { .. } | Cause::NotMeasured { .. } => continue,
             };
             let at = x.place(n as f64);
             let (anchor, beside) = if at > (LEFT + RIGHT) / 2.0 { ("end", -6.0) } else { ("start", 6.0) };
