@@ -76,7 +76,8 @@ fn crash(name: &str) {
     let [first, second] = &recording.trials[..] else { panic!("two trials, not {}", recording.trials.len()) };
     let Outcome::Crashed { n, reason } = &first.outcome else { panic!("{:?}", first.outcome) };
     assert!(*n > 0 && *reason == format!("killed by SIG{name}"), "{n} {reason}");
-    assert!(matches!(second.outcome, Outcome::Complete), "{:?}", second.outcome);
+    let went_on = matches!(second.outcome, Outcome::Complete | Outcome::Allowance { .. });
+    assert!(went_on, "{:?}", second.outcome);
     let key = record::SeriesKey {
         system: "local".to_owned(),
         workload: "fork".to_owned(),
@@ -188,13 +189,16 @@ fn too_few_processes_are_a_limit_with_its_errno() {
     let mut setpriv = Command::new("setpriv");
     setpriv.args(["--reuid", user, "--clear-groups"]).arg(&binary).args(program.get_args());
     setpriv.current_dir(folder.path()).env("TMPDIR", folder.path()).env("HOME", folder.path());
-    let output = limited("prlimit --pid $$ --nproc=120:120", &setpriv, folder.path());
+    let output = limited("prlimit --pid $$ --nproc=400:400", &setpriv, folder.path());
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}\n{}", output.status, text(&output.stderr));
     let trials = trials(folder.path());
     let told = text(&output.stderr);
     let stopped =
-        matches!(&trials[0].outcome, Outcome::Limit { error, n, .. } if error == "EAGAIN" && *n < 120);
-    assert!(stopped || (told.contains("RLIMIT_NPROC") && trials[0].order.n < 120), "{trials:?}\n{told}");
+        matches!(&trials[0].outcome, Outcome::Limit { error, n, .. } if error == "EAGAIN" && *n < 400);
+    assert!(
+        stopped || (told.contains("RLIMIT_NPROC") && (1..400).contains(&trials[0].order.n)),
+        "{trials:?}\n{told}"
+    );
     assert!(fs::remove_file(binary).is_ok());
     expect_nothing_left(folder.path());
 }
