@@ -5,8 +5,8 @@ use std::{fmt, mem};
 
 use crate::{Direction, End, Line, Order, Outcome, Run, Series, SeriesKind, System, Trial, Workload};
 
-/// So many sums of a workload are made, the first that it declares. Every sum is as long as its parts, so this
-/// bounds what a hostile file can cost.
+/// So many sums of a workload are made, the first that it declares. Every sum is as long as its parts, so
+/// this bounds what a hostile file can cost.
 pub const SUMS_MAX: usize = 16;
 
 /// Names one series of a run across its trials.
