@@ -287,6 +287,9 @@ fn notes(recording: &Recording) -> Vec<String> {
     match &recording.end {
         None => notes.push("The run was cut off; all that it had finished is here.".to_string()),
         Some(end) if end.status == "complete" => {}
+        Some(end) if end.status == "budget" => {
+            notes.push("All of the time was used; a longer one, --budget, would decide more.".into());
+        }
         Some(end) => notes.push(format!("The run ended early ({}).", end.status)),
     }
     let several = recording.systems.len() > 1;
