@@ -73,7 +73,7 @@ impl Finding {
         let class = self.verdict.as_ref()?.class;
         match (self.expect, class) {
             (_, Class::Inconclusive) => None,
-            (_, Class::Decreasing) => Some(false),
+            (_, Class::Decreasing | Class::Uneven) => Some(false),
             (Expect::Constant, Class::Flat | Class::SmallGrowth) => Some(true),
             (Expect::Constant, Class::Growing) => Some(false),
             // Which growth it is, statistics does not name yet.

@@ -234,6 +234,7 @@ fn class_name<S: Serializer>(class: &Class, serializer: S) -> Result<S::Ok, S::E
         Class::SmallGrowth => "small-growth",
         Class::Growing => "growing",
         Class::Decreasing => "decreasing",
+        Class::Uneven => "uneven",
         Class::Inconclusive => "inconclusive",
     })
 }

@@ -27,6 +27,7 @@ pub fn verdict(verdict: &Verdict) -> String {
         Class::Growing if gross_jump(verdict).is_some() => "grows".into(),
         Class::Growing => format!("grows{}", per_thousand_if_it_agrees(verdict)),
         Class::Decreasing => format!("falls{}", per_thousand_if_it_agrees(verdict)),
+        Class::Uneven => uneven(verdict),
         Class::Inconclusive if verdict.warnings.contains(&Warning::BelowResolution) => {
             "inconclusive, too short for the clock".into()
         }
@@ -62,6 +63,19 @@ pub fn verdict_sentence(v: &Verdict, alpha: f64) -> String {
     match gross_jump(v) {
         Some(jump) => format!("{sentence}; largest jump {jump}"),
         None => sentence,
+    }
+}
+
+/// `uneven, +13 % at 280`: the largest change, and where it is.
+fn uneven(verdict: &Verdict) -> String {
+    let size = |block: &&Block| block.relative.value.ln().abs();
+    match verdict.blocks.iter().max_by(|a, b| size(a).total_cmp(&size(b))) {
+        Some(block) => {
+            let change = block.relative.value - 1.0;
+            let sign = if change < 0.0 { "−" } else { "+" };
+            format!("uneven, {sign}{} at {}", percent(change.abs()), about(middle(block)))
+        }
+        None => "uneven".into(),
     }
 }
 
@@ -173,7 +187,7 @@ fn warning(warning: &Warning) -> String {
 pub fn tone(finding: &Finding) -> Tone {
     match finding.verdict.as_ref().map(|v| v.class) {
         Some(Class::Flat | Class::SmallGrowth) => Tone::Good,
-        Some(Class::Growing | Class::Decreasing) => Tone::Notable,
+        Some(Class::Growing | Class::Decreasing | Class::Uneven) => Tone::Notable,
         Some(Class::Inconclusive) | None => Tone::Open,
     }
 }
@@ -197,6 +211,7 @@ pub fn summary(findings: &Findings) -> String {
         (findings.of_class(Class::SmallGrowth), "small growth"),
         (findings.of_class(Class::Growing), "growing"),
         (findings.of_class(Class::Decreasing), "falling"),
+        (findings.of_class(Class::Uneven), "uneven"),
         (findings.of_class(Class::Inconclusive), "inconclusive"),
         (of_cause(|c| matches!(c, Cause::Limit { .. })), "stopped"),
         (of_cause(|c| matches!(c, Cause::Unsupported { .. })), "unsupported"),

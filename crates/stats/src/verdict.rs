@@ -34,6 +34,9 @@ pub enum Class {
     Growing,
     /// Falls for certain, by an estimate beyond the margin, and ends below where it began.
     Decreasing,
+    /// Differs for certain, by more than the margin, on the way, but not for certain from its beginning to
+    /// its end: a hump or a dent.
+    Uneven,
     /// The data carry none of the above.
     Inconclusive,
 }
@@ -194,9 +197,13 @@ fn class(flatness: &Flatness, bound: f64, growth: Interval, margin: f64, referen
     if bound <= margin {
         Class::Flat
     } else if flatness.rise > 0.0 && flatness.rise >= flatness.fall {
-        if flatness.peak >= margin { Class::Growing } else { Class::SmallGrowth }
-    } else if flatness.fall > 0.0 && flatness.peak <= -margin && growth.high < 1.0 {
-        Class::Decreasing
+        match flatness.peak >= margin {
+            true if growth.low > 1.0 => Class::Growing,
+            true => Class::Uneven,
+            false => Class::SmallGrowth,
+        }
+    } else if flatness.fall > 0.0 && flatness.peak <= -margin {
+        if growth.high < 1.0 { Class::Decreasing } else { Class::Uneven }
     } else {
         Class::Inconclusive
     }

@@ -97,6 +97,7 @@ fn in_one_sentence(findings: &Findings) -> String {
         said(Class::SmallGrowth, "grows a little", "grow a little"),
         said(Class::Growing, "grows", "grow"),
         said(Class::Decreasing, "falls", "fall"),
+        said(Class::Uneven, "is uneven", "are uneven"),
         said(Class::Inconclusive, "is inconclusive", "are inconclusive"),
     ]
     .into_iter()
