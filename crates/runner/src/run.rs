@@ -345,15 +345,20 @@ impl Session<'_> {
         self.interrupt.load(Ordering::Relaxed) || self.unwritten.is_some() || self.remaining().is_zero()
     }
 
-    /// Share of the run that is done: of its budget where it will be used up, else of its trials.
+    /// Share of the run that is done: of its trials where their number is fixed, else of its time.
     fn share_done(&self, left_seconds: f64) -> f64 {
         let elapsed = self.begun.elapsed().as_secs_f64();
-        let planned = elapsed + left_seconds;
-        let whole = match (self.plan.trials, self.plan.budget) {
-            (Trials::Looks(_), Some(budget)) => budget.as_secs_f64().max(planned),
-            _ => planned,
+        let (part, whole) = match self.plan.trials {
+            Trials::Fixed(trials) => {
+                let done: u32 = self.progress.iter().map(|progress| progress.done).sum();
+                (f64::from(done), f64::from(trials) * self.progress.len() as f64)
+            }
+            Trials::Looks(_) => {
+                let budget = self.plan.budget.map_or(0.0, |budget| budget.as_secs_f64());
+                (elapsed, budget.max(elapsed + left_seconds))
+            }
         };
-        if whole > 0.0 { (elapsed / whole).min(1.0) } else { 0.0 }
+        if whole > 0.0 { (part / whole).min(1.0) } else { 0.0 }
     }
 
     fn finish(mut self, end: End) -> Result<Ran, Error> {
