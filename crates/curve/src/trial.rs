@@ -25,8 +25,8 @@ const BATCH_PROBES: u32 = 1000;
 /// trial: with 100 sockets before it, its first 100 cost 40 % less than all others on Linux 6.18.
 const WARM_UP_N: u64 = 8;
 
-/// How long an operation is done and undone right before it is timed: on Linux 6.18 the first 300 mappings
-/// after a file was read, half a millisecond's worth, cost a fifth more than those that follow.
+/// How long an operation is done and undone right before it is timed. What it gains was not measured alone:
+/// it was meant for the first 300 mappings, a fifth dearer on Linux 6.18, and they still are.
 const WARM_UP: Duration = Duration::from_millis(2);
 
 /// n of the discarded pass before a trial of `n`.
