@@ -69,5 +69,6 @@ fn run() -> Run {
         budget_seconds: None,
         looks: vec![],
         pinned: false,
+        paired: false,
     }
 }

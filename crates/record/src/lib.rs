@@ -17,6 +17,7 @@ mod json;
 mod line;
 #[cfg(feature = "file")]
 mod loss;
+mod noise_floor;
 #[cfg(feature = "file")]
 mod reader;
 mod recording;
@@ -28,6 +29,7 @@ pub use line::{
     Check, Clock, Direction, End, Expect, Line, Order, Outcome, Run, SCHEMA, Series, SeriesKind, System,
     Tool, Trial, Variant, Workload,
 };
+pub use noise_floor::NoiseFloor;
 pub use recording::{Excluded, Exclusion, Recording, SUMS_MAX, SeriesKey};
 #[cfg(feature = "file")]
 pub use {

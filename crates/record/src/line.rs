@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::NoiseFloor;
+
 /// Version of the stream. It rises when a line changes its meaning or loses a field; readers accept
 /// every older version, and say so when they meet a newer one.
 pub const SCHEMA: u32 = 1;
@@ -50,6 +52,10 @@ pub struct Run {
     pub looks: Vec<u32>,
     /// Whether trials were pinned to one processor.
     pub pinned: bool,
+    /// Trial k of a workload on every system was run in the same block, back to back in random order: they
+    /// are pairs, and a comparison of the systems may be a paired one.
+    #[serde(default)]
+    pub paired: bool,
 }
 
 /// The program that wrote the record.
@@ -75,6 +81,9 @@ pub struct System {
     /// What the readiness check found worth a warning, each a whole sentence.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// The smallest difference that a comparison on this system can support, where it was ever measured.
+    #[serde(default)]
+    pub noise_floor: Option<NoiseFloor>,
 }
 
 /// The definition of one workload: enough for a reader to caption and judge it without this program.

@@ -139,7 +139,7 @@ fn lines_that_cannot_be_read_are_skipped_and_counted() {
     assert_eq!(losses[0], Loss { offset, count: 2, reason: Reason::Unknown("histogram".into()) });
     assert_eq!(
         losses[1].to_string(),
-        "at byte 302: unreadable line (not a line of a record: missing field `status` at line 1 column 14)"
+        "at byte 316: unreadable line (not a line of a record: missing field `status` at line 1 column 14)"
     );
 }
 

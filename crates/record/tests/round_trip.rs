@@ -59,6 +59,32 @@ fn a_seed_that_another_tool_rounded_does_not_cost_the_file() {
     }
 }
 
+/// Fields that came later; files from before them are read as they were meant.
+#[test]
+fn files_of_older_versions_are_read() {
+    for line in sample::lines() {
+        let mut fields: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(&sample::json(&line)).unwrap();
+        ["paired", "noise_floor"].map(|field| fields.remove(field));
+        let older = match line {
+            Line::Run(run) => Line::Run(Run { paired: false, ..run }),
+            Line::System(system) => Line::System(System { noise_floor: None, ..system }),
+            other => other,
+        };
+        assert_eq!(parse_line(&serde_json::to_string(&fields).unwrap()).unwrap(), older);
+    }
+}
+
+#[test]
+fn a_series_without_a_noise_floor_of_its_own_has_that_of_all() {
+    let key = |name: &str, direction| {
+        let (system, workload, variant) = ("local".into(), "bind".into(), "v6".into());
+        SeriesKey { system, workload, variant, name: name.into(), direction }
+    };
+    assert_eq!(sample::noise_floor().of(&key("close", Direction::Down)), 0.03);
+    assert_eq!(sample::noise_floor().of(&key("bind", Direction::Up)), 0.02);
+}
+
 fn with_seed(mut line: Line, seed: u64) -> Line {
     match &mut line {
         Line::Run(run) => run.seed = seed,

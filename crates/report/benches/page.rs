@@ -71,12 +71,14 @@ fn lines() -> Vec<Line> {
             budget_seconds: None,
             looks: Vec::new(),
             pinned: false,
+            paired: false,
         }),
         Line::System(System {
             name: "local".into(),
             prefix: Vec::new(),
             environment: Default::default(),
             warnings: Vec::new(),
+            noise_floor: None,
         }),
     ];
     for w in 0..WORKLOADS {

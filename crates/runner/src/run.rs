@@ -444,6 +444,7 @@ fn head(plan: &Plan, command: Vec<String>) -> Run {
             Trials::Fixed(_) => Vec::new(),
         },
         pinned: plan.cpu.is_some(),
+        paired: false,
     }
 }
 

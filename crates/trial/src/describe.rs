@@ -9,7 +9,7 @@ use crate::Done;
 pub(crate) fn describe(scratch: &str) -> Done {
     let environment = sys::environment::facts(Some(Path::new(scratch)));
     let warnings = sys::environment::warnings(&environment, &sys::activity::snapshot());
-    let system = System { name: String::new(), prefix: Vec::new(), environment, warnings };
+    let system = System { name: String::new(), prefix: Vec::new(), environment, warnings, noise_floor: None };
     record::write_line(&Line::System(system), &mut std::io::stdout().lock())?;
     Ok(())
 }

@@ -28,6 +28,18 @@ pub(crate) fn run() -> Run {
         budget_seconds: Some(120.0),
         looks: vec![5, 10],
         pinned: true,
+        paired: true,
+    }
+}
+
+pub(crate) fn noise_floor() -> NoiseFloor {
+    NoiseFloor {
+        share: 0.02,
+        false_alarm_rate: 0.0,
+        trials: 10,
+        measured_at: "2026-11-20T20:14:00Z".into(),
+        run: "aa.osdyno".into(),
+        series: [("bind/v6 close down".into(), 0.03)].into(),
     }
 }
 
@@ -45,6 +57,7 @@ pub(crate) fn head() -> Vec<Line> {
             prefix: Vec::new(),
             environment: [("kernel.release".into(), "6.18.44".into())].into(),
             warnings: vec!["Steal time was seen.".into()],
+            noise_floor: Some(noise_floor()),
         }),
         Line::Workload(Workload {
             name: "bind".into(),

@@ -52,6 +52,7 @@ pub(crate) fn run_line(seed: u64) -> Run {
         budget_seconds: Some(120.0),
         looks: vec![10, 20],
         pinned: true,
+        paired: false,
     }
 }
 
@@ -70,7 +71,7 @@ pub(crate) fn system(name: &str, facts: &[(&str, &str)]) -> System {
     .map(|(k, v)| (k.to_string(), v.to_string()))
     .collect();
     environment.extend(facts.iter().map(|(k, v)| (k.to_string(), v.to_string())));
-    System { name: name.into(), prefix: Vec::new(), environment, warnings: Vec::new() }
+    System { name: name.into(), prefix: Vec::new(), environment, warnings: Vec::new(), noise_floor: None }
 }
 
 /// All lines of a run of these workloads.
