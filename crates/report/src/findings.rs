@@ -216,13 +216,7 @@ fn of_variant(
 /// The measurements of one series, trial by trial.
 pub(crate) fn sweeps<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<Sweep<'a>> {
     let trials = recording.trials_of(key).iter().filter(|series| !series.values.is_empty());
-    trials.map(|s| Sweep { n_first: s.n_first, n_step: s.n_step, values: &s.values }).collect()
-}
-
-/// n of one value of a sweep.
-pub(crate) fn n_at(sweep: &Sweep<'_>, i: usize) -> u64 {
-    let first = i64::try_from(sweep.n_first).unwrap_or(i64::MAX);
-    first.saturating_add((i as i64).saturating_mul(sweep.n_step)).max(0) as u64
+    trials.map(|s| Sweep::even(s.n_first, s.n_step, &s.values)).collect()
 }
 
 /// `socket`, `socket/v6`, `socket close`, `socket/v6 close`.

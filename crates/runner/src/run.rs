@@ -402,7 +402,7 @@ fn is_trouble(outcome: &Outcome) -> bool {
 }
 
 fn sweep(series: &Series) -> stats::Sweep<'_> {
-    stats::Sweep { n_first: series.n_first, n_step: series.n_step, values: &series.values }
+    stats::Sweep::even(series.n_first, series.n_step, &series.values)
 }
 
 fn unsupported(order: &Order, reason: &str) -> Line {

@@ -7,14 +7,14 @@
 use crate::Sweep;
 use crate::centre::mean;
 use crate::median::median;
-use crate::range::{Sizes, is_cost};
+use crate::range::is_cost;
 
 /// Measurements that a block of a long sweep holds at least, so that its median is not one spike.
-const LEAST: u64 = 25;
+const LEAST: usize = 25;
 /// A short sweep spends this share of its sizes on a block.
-const SHARE: u64 = 40;
+const SHARE: usize = 40;
 /// The reference is the first blocks that hold this many times the least: n = 100…199 of a long sweep.
-const REFERENCE: u64 = 4;
+const REFERENCE: usize = 4;
 /// The last block is a hundredth of the largest n, the one before twice as wide, and so on…
 const LAST: u64 = 100;
 /// …until a block is a sixth of its largest n, ±9 %.
@@ -30,20 +30,25 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    pub(crate) fn of(sizes: &Sizes) -> Grid {
-        let least = (sizes.count / SHARE).clamp(1, LEAST);
-        let mut width = sizes.end() / LAST / sizes.step;
+    /// The blocks of `sizes`, which rise; equal ones stay together.
+    pub(crate) fn of(sizes: &[u64]) -> Grid {
+        let least = (sizes.len() / SHARE).clamp(1, LEAST);
+        let mut width = sizes.last().map_or(0, |end| end / LAST).max(1);
         let (mut ranges, mut counts) = (Vec::new(), Vec::new());
         // From the largest n down, in places of `sizes`.
-        let mut top = sizes.count;
-        while top > 0 {
-            width = width.max(least);
+        let mut top = sizes.len();
+        while let Some(place) = top.checked_sub(1) {
+            let n_high = sizes[place];
+            let wide = sizes.partition_point(|n| *n <= n_high.saturating_sub(width));
+            let edge = sizes[wide.min(top.saturating_sub(least)).min(place)];
+            let bottom = sizes.partition_point(|n| *n < edge);
             // A remainder that is too small for a block of its own joins the first block.
-            let bottom = if top < width + least { 0 } else { top - width };
-            ranges.push((sizes.n(bottom), sizes.n(top - 1)));
+            let bottom = if bottom < least { 0 } else { bottom };
+            ranges.push((sizes[bottom], n_high));
             counts.push(top - bottom);
             top = bottom;
-            width = (2 * width).min(sizes.n(top.saturating_sub(1)) / WIDEST / sizes.step);
+            let next = top.checked_sub(1).map_or(0, |place| sizes[place]);
+            width = width.saturating_mul(2).min(next / WIDEST).max(1);
         }
         ranges.reverse();
         counts.reverse();
@@ -64,7 +69,7 @@ pub(crate) type Rows = Vec<Vec<f64>>;
 /// Measures each of several series in the same blocks. Blocks in which a whole series is without
 /// values are dropped; `None` when that leaves none.
 pub(crate) fn measure<const SERIES: usize>(
-    sizes: &Sizes,
+    sizes: &[u64],
     series: [&[Sweep<'_>]; SERIES],
 ) -> Option<(Grid, [Rows; SERIES])> {
     let Grid { ranges, reference } = Grid::of(sizes);
@@ -105,19 +110,28 @@ mod tests {
     use super::*;
 
     fn grid(start: u64, step: u64, count: u64) -> Grid {
-        Grid::of(&Sizes { start, step, count })
+        Grid::of(&(0..count).map(|place| start + place * step).collect::<Vec<u64>>())
     }
 
     #[test]
     fn blocks_cover_every_size_once() {
         for (start, step, count) in [(10, 1, 9_991), (1, 1, 4), (50, 50, 200), (7, 3, 1), (0, 1, 41)] {
-            let sizes = Sizes { start, step, count };
-            let ranges = Grid::of(&sizes).ranges;
+            let ranges = grid(start, step, count).ranges;
             assert_eq!(ranges[0].0, start);
-            assert_eq!(ranges[ranges.len() - 1].1, sizes.end());
+            assert_eq!(ranges[ranges.len() - 1].1, start + (count - 1) * step);
             assert!(ranges.iter().all(|range| range.0 <= range.1));
             assert!(ranges.windows(2).all(|pair| pair[0].1 + step == pair[1].0));
         }
+    }
+
+    #[test]
+    fn sizes_that_are_far_apart_are_blocks_of_their_own() {
+        let doubling: Vec<u64> = (0..14).map(|power| 1 << power).collect();
+        assert_eq!(Grid::of(&doubling).ranges.len(), 14);
+        let three_each: Vec<u64> = doubling.iter().flat_map(|n| [*n; 3]).collect();
+        assert!(Grid::of(&three_each).ranges.iter().all(|(low, high)| low == high));
+        assert_eq!(Grid::of(&[5; 40]).ranges, [(5, 5)]);
+        assert_eq!(Grid::of(&[]).ranges, []);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::centre::{Centre, Student, exp, pulls};
 use crate::drift::{inflation, wander};
 use crate::family::level_of_each;
 use crate::flat::{FEWEST, MOST, first_that};
-use crate::range::Common;
+use crate::range::{Common, common_sizes};
 use crate::{Interval, Settings, Sweep};
 
 /// The five answers.
@@ -64,7 +64,7 @@ pub fn compare(
 ) -> Option<Comparison> {
     let alpha = settings.error_rate() / judged.max(1) as f64;
     let (first, second) = (Common::of(first)?, Common::of(second)?);
-    let sizes = first.sizes.common(&second.sizes)?;
+    let sizes = common_sizes(&first.sizes, &second.sizes);
     let (Grid { ranges, .. }, rows) = measure(&sizes, [&first.trials, &second.trials])?;
     let trials = (rows[0].len(), rows[1].len());
 

@@ -18,6 +18,7 @@ mod sweep;
 mod verdict;
 
 pub use compare::{Answer, Comparison, compare};
+pub use sweep::Sizes;
 pub use verdict::{Block, Class, Settings, Verdict, Warning, judge};
 
 /// An estimate with its 95 % interval.
@@ -31,13 +32,11 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// The measurements of one trial: value i was taken at `n_first + i × n_step`, in seconds.
+/// The measurements of one trial, in seconds or whatever unit the caller has.
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep<'a> {
-    /// n of the first value.
-    pub n_first: u64,
-    /// Difference of n between neighbours; negative on the way down.
-    pub n_step: i64,
-    /// Seconds per operation.
+    /// n of each value.
+    pub sizes: Sizes<'a>,
+    /// Cost of each operation.
     pub values: &'a [f64],
 }

@@ -20,49 +20,29 @@ fn warm(start: u64, end: u64) -> u64 {
 /// first, and what was not looked at since it was made is out of the caches: on Linux 6.18 the first two
 /// thousand of 20,000 sockets cost up to 40 % more to close. A quarter of a sweep is left out at most.
 fn settled(trial: &Sweep<'_>, high: u64) -> u64 {
-    if trial.n_step < 0 && high >= COLD[0].until { high - SETTLING.min(high / 4) } else { high }
+    if trial.is_down() && high >= COLD[0].until { high - SETTLING.min(high / 4) } else { high }
 }
 
 /// How many objects it takes on the way down until the caches have settled.
 const SETTLING: u64 = 2000;
 
-/// Equally spaced n: `start`, `start + step`, … `count` of them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Sizes {
-    pub(crate) start: u64,
-    pub(crate) step: u64,
-    pub(crate) count: u64,
-}
-
-impl Sizes {
-    pub(crate) fn n(&self, place: u64) -> u64 {
-        self.start + place * self.step
-    }
-
-    pub(crate) fn end(&self) -> u64 {
-        self.n(self.count - 1)
-    }
-
-    /// The sizes of this spacing within `low..=high`; `None` when there are none.
-    fn within(&self, low: u64, high: u64) -> Option<Sizes> {
-        let skipped = low.saturating_sub(self.start).div_ceil(self.step);
-        let start = self.start.checked_add(skipped.checked_mul(self.step)?)?;
-        let count = high.min(self.end()).checked_sub(start)? / self.step + 1;
-        Some(Sizes { start, count, ..*self })
-    }
-
-    /// What two series have in common, in the wider spacing.
-    pub(crate) fn common(&self, other: &Sizes) -> Option<Sizes> {
-        let (wide, narrow) = if self.step >= other.step { (self, other) } else { (other, self) };
-        wide.within(narrow.start, narrow.end())
-    }
+/// The sizes, out of two rising lists, at which both series can be compared: those of the sparser one within
+/// the span of the other.
+pub(crate) fn common_sizes(one: &[u64], other: &[u64]) -> Vec<u64> {
+    let inside = |sizes: &[u64], span: &[u64]| -> Vec<u64> {
+        let (Some(low), Some(high)) = (span.first(), span.last()) else { return Vec::new() };
+        sizes.iter().copied().filter(|n| (low..=high).contains(&n)).collect()
+    };
+    let (one, other) = (inside(one, other), inside(other, one));
+    if one.len() <= other.len() { one } else { other }
 }
 
 /// What trials of one series have in common.
 pub(crate) struct Common<'a> {
     /// The trials that cover all of `sizes`, in the order given.
     pub(crate) trials: Vec<Sweep<'a>>,
-    pub(crate) sizes: Sizes,
+    /// The n of a trial, rising, each as often as it has values there.
+    pub(crate) sizes: Vec<u64>,
     /// Whether the trials covered different n at all.
     pub(crate) unequal: bool,
     /// Trials that covered too little.
@@ -99,12 +79,19 @@ impl<'a> Common<'a> {
 
         let covers = |span: &&(Sweep<'a>, u64, u64)| span.1 <= start && span.2 >= end;
         let kept: Vec<Sweep<'a>> = spans.iter().filter(covers).map(|span| span.0).collect();
-        let (low, high) = kept.first()?.span()?;
-        let step = kept.first()?.n_step.unsigned_abs().max(1);
-        let sizes = Sizes { start: low, step, count: (high - low) / step + 1 }.within(start, end)?;
+        let sizes = kept.iter().map(|trial| sizes(trial, start, end)).max_by_key(Vec::len)?;
         let unequal = spans.iter().any(|span| (span.1, span.2) != (spans[0].1, spans[0].2));
         Some(Common { left_out: spans.len() - kept.len(), trials: kept, sizes, unequal, no_cost })
     }
+}
+
+/// The n of a trial within `start..=end`, rising.
+fn sizes(trial: &Sweep<'_>, start: u64, end: u64) -> Vec<u64> {
+    let mut sizes: Vec<u64> = trial.places(start, end).map(|place| trial.n(place)).collect();
+    if trial.is_down() {
+        sizes.reverse();
+    }
+    sizes
 }
 
 /// A cost is finite and positive; anything else is a failure of the measurement.
@@ -119,10 +106,10 @@ mod tests {
     /// The range and the trials kept, of trials that start at 1 and end at `ends`.
     fn common(ends: &[usize]) -> (u64, u64, usize) {
         let values = vec![1.0; 20_000];
-        let sweep = |end: &usize| Sweep { n_first: 1, n_step: 1, values: &values[..*end] };
+        let sweep = |end: &usize| Sweep::even(1, 1, &values[..*end]);
         let trials: Vec<Sweep<'_>> = ends.iter().map(sweep).collect();
         let common = Common::of(&trials).expect("values");
-        (common.sizes.start, common.sizes.end(), common.trials.len())
+        (common.sizes[0], *common.sizes.last().expect("sizes"), common.trials.len())
     }
 
     #[test]
@@ -143,10 +130,10 @@ mod tests {
 
     #[test]
     fn sizes_in_common_keep_to_the_wider_spacing() {
-        let fine = Sizes { start: 1, step: 1, count: 100 };
-        let coarse = Sizes { start: 5, step: 50, count: 10 };
-        assert_eq!(fine.common(&coarse), Some(Sizes { start: 5, step: 50, count: 2 }));
-        assert_eq!(coarse.common(&fine), fine.common(&coarse));
-        assert_eq!(fine.common(&Sizes { start: 101, step: 1, count: 5 }), None);
+        let fine: Vec<u64> = (1..=100).collect();
+        let coarse: Vec<u64> = (0..10).map(|place| 5 + 50 * place).collect();
+        assert_eq!(common_sizes(&fine, &coarse), [5, 55]);
+        assert_eq!(common_sizes(&coarse, &fine), [5, 55]);
+        assert_eq!(common_sizes(&fine, &[101, 106]), [0; 0]);
     }
 }

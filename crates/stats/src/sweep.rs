@@ -3,15 +3,65 @@
 use crate::Sweep;
 use std::ops::Range;
 
+/// The n of the values of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sizes<'a> {
+    /// `first`, `first + step`, …; the step is negative on the way down.
+    Even {
+        /// n of the first value.
+        first: u64,
+        /// Difference of n between neighbours.
+        step: i64,
+    },
+    /// One n for each value, rising or, on the way down, falling; equal n may follow each other.
+    Listed(&'a [u64]),
+}
+
 impl<'a> Sweep<'a> {
+    /// Values at `first`, `first + step`, …
+    pub fn even(first: u64, step: i64, values: &'a [f64]) -> Sweep<'a> {
+        Sweep { sizes: Sizes::Even { first, step }, values }
+    }
+
+    /// One n for each value, rising or falling throughout. What is too long is cut off.
+    pub fn listed(sizes: &'a [u64], values: &'a [f64]) -> Sweep<'a> {
+        let count = sizes.len().min(values.len());
+        Sweep { sizes: Sizes::Listed(&sizes[..count]), values: &values[..count] }
+    }
+
+    /// n of the value at `place`; what leaves the range of n stays at its end.
+    pub fn n(&self, place: usize) -> u64 {
+        match self.sizes {
+            Sizes::Even { first, step } => {
+                let steps = i64::try_from(place).unwrap_or(i64::MAX);
+                first.saturating_add_signed(step.saturating_mul(steps))
+            }
+            Sizes::Listed(sizes) => sizes.get(place).or(sizes.last()).copied().unwrap_or(0),
+        }
+    }
+
+    /// Whether n falls.
+    pub fn is_down(&self) -> bool {
+        match self.sizes {
+            Sizes::Even { step, .. } => step < 0,
+            Sizes::Listed([first, .., last]) => last < first,
+            Sizes::Listed(_) => false,
+        }
+    }
+
     /// Smallest and largest n; `None` without values. Values that would lie below n = 0 have no n.
     pub(crate) fn span(&self) -> Option<(u64, u64)> {
-        let last = self.values.len().checked_sub(1)? as u64;
-        let step = self.n_step.unsigned_abs();
-        let room = if self.n_step < 0 { self.n_first } else { u64::MAX - self.n_first };
-        let last = last.min(room.checked_div(step).unwrap_or(0));
-        let end = if self.n_step < 0 { self.n_first - last * step } else { self.n_first + last * step };
-        Some((self.n_first.min(end), self.n_first.max(end)))
+        let last = self.values.len().checked_sub(1)?;
+        let (start, end) = match self.sizes {
+            Sizes::Even { first, step } => {
+                let room = if step < 0 { first } else { u64::MAX - first };
+                let steps = (last as u64).min(room.checked_div(step.unsigned_abs()).unwrap_or(0));
+                let way = steps * step.unsigned_abs();
+                (first, if step < 0 { first - way } else { first + way })
+            }
+            Sizes::Listed(_) => (self.n(0), self.n(last)),
+        };
+        Some((start.min(end), start.max(end)))
     }
 
     /// The values whose n lies in `n_low..=n_high`, in the order they were measured.
@@ -19,8 +69,23 @@ impl<'a> Sweep<'a> {
         &self.values[self.places(n_low, n_high)]
     }
 
-    fn places(&self, n_low: u64, n_high: u64) -> Range<usize> {
-        let (start, step) = (i128::from(self.n_first), i128::from(self.n_step));
+    /// The places of the values whose n lies in `n_low..=n_high`.
+    pub(crate) fn places(&self, n_low: u64, n_high: u64) -> Range<usize> {
+        match self.sizes {
+            Sizes::Even { first, step } => self.even_places(first, step, n_low, n_high),
+            Sizes::Listed(sizes) => {
+                let (near, far) = if self.is_down() {
+                    (sizes.partition_point(|n| *n > n_high), sizes.partition_point(|n| *n >= n_low))
+                } else {
+                    (sizes.partition_point(|n| *n < n_low), sizes.partition_point(|n| *n <= n_high))
+                };
+                near.min(far)..far
+            }
+        }
+    }
+
+    fn even_places(&self, first: u64, step: i64, n_low: u64, n_high: u64) -> Range<usize> {
+        let (start, step) = (i128::from(first), i128::from(step));
         let (low, high) = (i128::from(n_low), i128::from(n_high));
         let count = self.values.len() as i128;
         // Both in steps away from the first value, whichever way the sweep goes.
@@ -42,22 +107,36 @@ mod tests {
     #[test]
     fn finds_values_by_n_in_both_directions() {
         let values = [1.0, 2.0, 3.0, 4.0, 5.0];
-        let up = Sweep { n_first: 10, n_step: 10, values: &values };
-        assert_eq!(up.span(), Some((10, 50)));
-        assert_eq!(up.within(11, 40), [2.0, 3.0, 4.0]);
-        assert_eq!(up.within(0, 9), []);
-        assert_eq!(up.within(45, 49), []);
-        assert_eq!(up.within(0, u64::MAX), values);
-        let down = Sweep { n_first: 50, n_step: -10, values: &values };
-        assert_eq!(down.span(), Some((10, 50)));
-        assert_eq!(down.within(11, 40), [2.0, 3.0, 4.0]);
-        assert_eq!(down.within(50, 50), [1.0]);
-        assert_eq!(down.within(60, 70), []);
+        let sizes = [10, 20, 30, 40, 50];
+        for up in [Sweep::even(10, 10, &values), Sweep::listed(&sizes, &values)] {
+            assert_eq!(up.span(), Some((10, 50)));
+            assert_eq!(up.within(11, 40), [2.0, 3.0, 4.0]);
+            assert_eq!(up.within(0, 9), []);
+            assert_eq!(up.within(45, 49), []);
+            assert_eq!(up.within(0, u64::MAX), values);
+            assert!(!up.is_down());
+        }
+        let sizes = [50, 40, 30, 20, 10];
+        for down in [Sweep::even(50, -10, &values), Sweep::listed(&sizes, &values)] {
+            assert_eq!(down.span(), Some((10, 50)));
+            assert_eq!(down.within(11, 40), [2.0, 3.0, 4.0]);
+            assert_eq!(down.within(50, 50), [1.0]);
+            assert_eq!(down.within(60, 70), []);
+            assert!(down.is_down());
+        }
+    }
+
+    #[test]
+    fn one_size_may_have_several_values() {
+        let sweep = Sweep::listed(&[1, 5, 5, 5, 9], &[1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(sweep.within(5, 5), [2.0, 3.0, 4.0]);
+        assert_eq!((sweep.n(3), sweep.n(99)), (5, 9));
+        assert_eq!(Sweep::listed(&[1, 2], &[1.0, 2.0, 3.0]).values, [1.0, 2.0]);
     }
 
     #[test]
     fn a_sweep_that_stands_still_has_one_n() {
-        let still = Sweep { n_first: 7, n_step: 0, values: &[1.0, 2.0] };
+        let still = Sweep::even(7, 0, &[1.0, 2.0]);
         assert_eq!(still.span(), Some((7, 7)));
         assert_eq!(still.within(7, 7), [1.0, 2.0]);
         assert_eq!(still.within(8, 9), []);
@@ -65,7 +144,7 @@ mod tests {
 
     #[test]
     fn values_below_zero_have_no_n() {
-        let down = Sweep { n_first: 1, n_step: -1, values: &[1.0, 2.0, 3.0] };
+        let down = Sweep::even(1, -1, &[1.0, 2.0, 3.0]);
         assert_eq!(down.span(), Some((0, 1)));
         assert_eq!(down.within(0, 1), [1.0, 2.0]);
     }

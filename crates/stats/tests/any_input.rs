@@ -42,10 +42,7 @@ fn settings() -> impl Strategy<Value = Settings> {
 }
 
 fn sweeps(trials: &[Trial]) -> Vec<Sweep<'_>> {
-    trials
-        .iter()
-        .map(|(n_first, n_step, values)| Sweep { n_first: *n_first, n_step: *n_step, values })
-        .collect()
+    trials.iter().map(|(n_first, n_step, values)| Sweep::even(*n_first, *n_step, values)).collect()
 }
 
 fn ordered(interval: Interval) -> bool {
@@ -93,8 +90,8 @@ proptest! {
 fn nothing_to_judge_is_no_verdict() {
     let settings = Settings { margin: 0.1, alpha: 0.05, looks: 1, tick_seconds: 1e-9, seed: 1 };
     assert_eq!(judge(&[], &settings), None);
-    assert_eq!(judge(&[Sweep { n_first: 1, n_step: 1, values: &[] }], &settings), None);
-    assert_eq!(judge(&[Sweep { n_first: 1, n_step: 1, values: &[0.0, f64::NAN] }], &settings), None);
+    assert_eq!(judge(&[Sweep::even(1, 1, &[])], &settings), None);
+    assert_eq!(judge(&[Sweep::even(1, 1, &[0.0, f64::NAN])], &settings), None);
 }
 
 /// Trials so short that each size is its own block: tests of workloads run n = 1…4.
@@ -103,7 +100,7 @@ fn tiny_sweeps_are_judged() {
     let settings = Settings { margin: 0.1, alpha: 0.05, looks: 1, tick_seconds: 1e-9, seed: 1 };
     for sizes in [1, 2, 4, 50, 200] {
         let values = vec![1e-6; sizes];
-        let trials = vec![Sweep { n_first: 1, n_step: 1, values: &values }; 5];
+        let trials = vec![Sweep::even(1, 1, &values); 5];
         let verdict = judge(&trials, &settings).expect("values");
         assert_eq!((verdict.n_high, verdict.trials), (sizes as u64, 5));
         // Equal values are flat; a single size has nothing to be compared with.

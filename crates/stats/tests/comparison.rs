@@ -146,7 +146,7 @@ fn three_trials_a_side_resolve_nothing() {
 #[test]
 fn only_common_sizes_are_compared() {
     let values = vec![1e-6; 100];
-    let sweep = |n_first, n_step| vec![Sweep { n_first, n_step, values: &values }; 5];
+    let sweep = |n_first, n_step| vec![Sweep::even(n_first, n_step, &values); 5];
     assert_eq!(compare(&sweep(1, 1), &sweep(101, 1), 1, &margin(0)), None);
     assert_eq!(compare(&sweep(1, 1), &[], 1, &margin(0)), None);
     let partly = compare(&sweep(1, 1), &sweep(51, 1), 1, &margin(0)).expect("n = 51…100");

@@ -189,7 +189,7 @@ fn the_way_down_is_judged_like_the_way_up() {
     let rising = judge(&long(&judged), &settings(2));
     values.iter_mut().for_each(|values| values.reverse());
     let falling: Vec<Sweep<'_>> =
-        values.iter().map(|values| Sweep { n_first: top, n_step: -(SPACING as i64), values }).collect();
+        values.iter().map(|values| Sweep::even(top, -(SPACING as i64), values)).collect();
     assert_eq!(judge(&falling, &settings(2)), rising);
 }
 

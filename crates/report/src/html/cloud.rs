@@ -7,7 +7,6 @@ use png::{BitDepth, ColorType, Compression, Encoder, Filter};
 use stats::Sweep;
 
 use super::scale::Axis;
-use crate::findings::n_at;
 
 /// A picture of points.
 pub(crate) struct Cloud {
@@ -64,7 +63,7 @@ impl Grid {
                     continue;
                 }
                 above += usize::from(value > y.high);
-                let at_x = (x.place(n_at(sweep, i) as f64) - left) * pixels;
+                let at_x = (x.place(sweep.n(i) as f64) - left) * pixels;
                 let at_y = (y.place(value.min(y.high)) - top) * pixels;
                 grid.stamp(at_x, at_y, size);
             }
@@ -135,7 +134,7 @@ mod tests {
     #[test]
     fn every_point_leaves_a_mark() {
         let values = [1.0, 2.0, 3.0, 50.0];
-        let sweep = Sweep { n_first: 0, n_step: 1, values: &values };
+        let sweep = Sweep::even(0, 1, &values);
         let x = Axis::new(Kind::Linear, 0.0, 3.0, 0.0, 100.0);
         let y = Axis::new(Kind::Linear, 0.0, 4.0, 80.0, 0.0);
         let (grid, above) = Grid::of(&[sweep], &x, &y, 1.0);

@@ -7,7 +7,6 @@ use stats::{Block, Sweep, Verdict};
 use super::cloud;
 use super::esc;
 use super::scale::{Axis, Kind, Tick, change_label, count_label, factor_label, time_label};
-use crate::findings::n_at;
 use crate::sentences::middle as middle_of;
 use crate::stops::{Cause, Stop};
 use crate::words::count;
@@ -54,7 +53,7 @@ impl Subject<'_> {
     /// Smallest and largest n that was measured or stopped at.
     fn range_of_n(&self) -> (f64, f64) {
         let sweeps = self.sweeps.iter().filter(|s| !s.values.is_empty());
-        let ends = sweeps.flat_map(|s| [n_at(s, 0) as f64, n_at(s, s.values.len() - 1) as f64]);
+        let ends = sweeps.flat_map(|s| [s.n(0) as f64, s.n(s.values.len() - 1) as f64]);
         let (mut low, mut high) = (f64::INFINITY, 0.0f64);
         for n in ends {
             low = low.min(n);

@@ -8,7 +8,6 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use stats::{Sweep, Verdict};
 
-use crate::findings::n_at;
 use crate::sentences::middle;
 
 /// Bytes that a point takes in the page: three, and a third more in base64.
@@ -81,7 +80,7 @@ impl Points {
     fn pack(&mut self, sweep: &Sweep<'_>, each: usize) {
         let mut chosen: Vec<(u64, f64)> = chosen(sweep.values, each)
             .into_iter()
-            .map(|i| (n_at(sweep, i), sweep.values[i]))
+            .map(|i| (sweep.n(i), sweep.values[i]))
             .filter(|(_, v)| v.is_finite() && *v > 0.0)
             .collect();
         chosen.sort_by_key(|(n, _)| *n);
@@ -110,7 +109,7 @@ impl Points {
 
 /// Bytes that only say how far n goes on.
 fn gaps(sweeps: &[Sweep<'_>]) -> u64 {
-    let span = |s: &Sweep<'_>| n_at(s, 0).abs_diff(n_at(s, s.values.len().saturating_sub(1)));
+    let span = |s: &Sweep<'_>| s.n(0).abs_diff(s.n(s.values.len().saturating_sub(1)));
     sweeps.iter().fold(0, |sum, sweep| sum.saturating_add(span(sweep) / STEP_MAX))
 }
 
@@ -169,7 +168,7 @@ mod tests {
     #[test]
     fn what_is_packed_is_what_was_measured() {
         let values: Vec<f64> = (0..2_000).map(|i| 1e-6 * (1.0 + f64::from(i) / 100.0)).collect();
-        let sweep = Sweep { n_first: 1_999, n_step: -1, values: &values };
+        let sweep = Sweep::even(1_999, -1, &values);
         let points = Points::of(&[sweep], None, "things", 400).unwrap();
         let trial = &points.trials[0];
         let costs = STANDARD.decode(&trial.costs).unwrap();
@@ -195,9 +194,8 @@ mod tests {
     #[test]
     fn n_that_goes_absurdly_far_is_not_packed() {
         let values = [1e-6; 1_000];
-        let points = |n_first, n_step| {
-            Points::of(&[Sweep { n_first, n_step, values: &values }], None, "things", 4_000)
-        };
+        let points =
+            |n_first, n_step| Points::of(&[Sweep::even(n_first, n_step, &values)], None, "things", 4_000);
         assert_eq!(points(0, 1_000).map(|p| p.shown), Some(1_000));
         for (n_first, n_step) in [(0, 1_000_000_000), (u64::MAX, -1_000_000_000), (0, i64::MAX)] {
             assert!(points(n_first, n_step).is_none(), "{n_first} {n_step}");

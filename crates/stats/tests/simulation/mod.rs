@@ -104,12 +104,12 @@ pub(crate) const SPACING: u64 = 10;
 
 /// Trials that measured every tenth n.
 pub(crate) fn long(values: &[Vec<f64>]) -> Vec<Sweep<'_>> {
-    values.iter().map(|values| Sweep { n_first: SPACING, n_step: SPACING as i64, values }).collect()
+    values.iter().map(|values| Sweep::even(SPACING, SPACING as i64, values)).collect()
 }
 
 /// Trials that measured every n.
 pub(crate) fn up(values: &[Vec<f64>]) -> Vec<Sweep<'_>> {
-    values.iter().map(|values| Sweep { n_first: 1, n_step: 1, values }).collect()
+    values.iter().map(|values| Sweep::even(1, 1, values)).collect()
 }
 
 pub(crate) fn settings(seed: u64) -> Settings {
