@@ -12,6 +12,7 @@ mod bind;
 mod clock;
 mod files;
 mod fork;
+mod fork_memory;
 mod fork_static;
 mod mmap;
 mod noop;
@@ -32,6 +33,7 @@ pub const ALL: &[&Curve] = &[
     &bind::CURVE,
     &fork::CURVE,
     &fork_static::CURVE,
+    &fork_memory::CURVE,
     &reap::CURVE,
     &thread::CURVE,
     &mmap::CURVE,

@@ -10,7 +10,7 @@ mod platform;
 
 use std::mem::MaybeUninit;
 
-pub use platform::{Mapping, Shared, page_bytes};
+pub use platform::{Mapping, Private, Shared, page_bytes};
 
 /// An empty vector of the given capacity whose pages have all been touched, so that filling it takes no
 /// page fault.

@@ -7,7 +7,9 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::AtomicU64;
 
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+#[cfg(target_os = "linux")]
+use rustix::mm::{Advice, madvise};
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
 /// The size of a page.
 pub fn page_bytes() -> usize {
@@ -67,6 +69,63 @@ impl Mapping {
 }
 
 impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: as in `unmap`. An error could only mean that it is gone already.
+        let _ = unsafe { munmap(self.start.as_ptr(), self.bytes) };
+    }
+}
+
+/// Memory of this process alone, in pages of the smallest size, each of which has been written.
+#[derive(Debug)]
+pub struct Private {
+    start: NonNull<c_void>,
+    bytes: usize,
+}
+
+impl Private {
+    /// Maps `bytes` and fills them with `content`.
+    ///
+    /// # Errors
+    /// Those of mmap(2).
+    pub fn filled(bytes: usize, content: u8) -> io::Result<Private> {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: the address is the kernel's choice, so nothing that exists is replaced.
+        let start = unsafe { mmap_anonymous(ptr::null_mut(), bytes, protection, MapFlags::PRIVATE)? };
+        let start = NonNull::new(start).ok_or_else(|| io::Error::other("mmap returned the null page"))?;
+        let private = Private { start, bytes };
+        #[cfg(target_os = "linux")]
+        {
+            // Else the kernel may take one huge page for 512 small ones, or not, as it finds memory. A kernel
+            // without huge pages refuses the advice and does not need it.
+            // SAFETY: the range is ours, and the advice changes neither its content nor its place.
+            let _ = unsafe { madvise(start.as_ptr(), bytes, Advice::LinuxNoHugepage) };
+        }
+        // SAFETY: the mapping is that long, writable, and nobody else knows it yet.
+        unsafe { start.as_ptr().cast::<u8>().write_bytes(content, bytes) };
+        Ok(private)
+    }
+
+    /// The last byte.
+    pub fn last(&self) -> &u8 {
+        // SAFETY: the kernel maps no empty range, all of it was written, and it lives as long as self.
+        unsafe { &*self.start.as_ptr().cast::<u8>().add(self.bytes - 1) }
+    }
+
+    /// Gives the memory back.
+    ///
+    /// # Errors
+    /// Those of munmap(2).
+    #[inline]
+    pub fn unmap(self) -> io::Result<()> {
+        let (start, bytes) = (self.start, self.bytes);
+        std::mem::forget(self);
+        // SAFETY: the mapping was ours alone and nobody can use it any more.
+        unsafe { munmap(start.as_ptr(), bytes)? };
+        Ok(())
+    }
+}
+
+impl Drop for Private {
     fn drop(&mut self) {
         // SAFETY: as in `unmap`. An error could only mean that it is gone already.
         let _ = unsafe { munmap(self.start.as_ptr(), self.bytes) };

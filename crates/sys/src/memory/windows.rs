@@ -45,6 +45,33 @@ impl Mapping {
     }
 }
 
+/// Memory of this process alone.
+#[derive(Debug)]
+pub struct Private(());
+
+impl Private {
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn filled(_bytes: usize, _content: u8) -> io::Result<Private> {
+        Err(MISSING.into())
+    }
+
+    /// The last byte.
+    pub fn last(&self) -> &u8 {
+        &0
+    }
+
+    /// Gives the memory back.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn unmap(self) -> io::Result<()> {
+        Err(MISSING.into())
+    }
+}
+
 /// Numbers that a child process writes and its parent can still read when the child has crashed.
 #[derive(Debug)]
 pub struct Shared(Vec<AtomicU64>);

@@ -47,39 +47,50 @@ impl Family {
     /// Those of fork(2).
     #[inline]
     pub fn fork(&self) -> io::Result<Child> {
+        self.fork_telling(&b'.').map(|(child, _)| child)
+    }
+
+    /// Like [`Family::fork`], with `byte` as the first byte: the child reads it where its parent has it, and
+    /// what arrived is returned.
+    ///
+    /// # Errors
+    /// Those of fork(2).
+    #[inline]
+    pub fn fork_telling(&self, byte: &u8) -> io::Result<(Child, u8)> {
         // SAFETY: trials have one thread when they fork, and the child calls nothing but write, close,
         // read and _exit, all of which are safe after fork (signal-safety(7)).
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
-            0 => self.live(),
+            0 => self.live(byte),
             pid => {
-                self.hear_hello()?;
-                Pid::from_raw(pid).map(Child).ok_or_else(|| io::Error::other("fork returned no process"))
+                let told = self.hear_hello()?;
+                let pid = Pid::from_raw(pid).ok_or_else(|| io::Error::other("fork returned no process"))?;
+                Ok((Child(pid), told))
             }
         }
     }
 
     /// The whole life of a child. It calls the C library, as programs do: where symbols are bound at their
     /// first use, every child of a dynamically linked program binds them anew, and that is part of its price.
-    fn live(&self) -> ! {
-        let mut byte = *b".";
-        // SAFETY: the descriptors are open, the byte is ours, and the copies of the descriptors are this
-        // child's own, for `_exit` runs no destructor. Holding the lifeline's end would keep it open for
-        // every sibling.
+    fn live(&self, hello: &u8) -> ! {
+        let mut end = [0_u8; 1];
+        // SAFETY: the descriptors are open, both bytes live as long as the calls, and the copies of the
+        // descriptors are this child's own, for `_exit` runs no destructor. Holding the lifeline's end would
+        // keep it open for every sibling.
         unsafe {
-            libc::write(self.hello_write.as_raw_fd(), byte.as_ptr().cast(), 1);
+            libc::write(self.hello_write.as_raw_fd(), std::ptr::from_ref(hello).cast(), 1);
             libc::close(self.lifeline_write.as_raw_fd());
-            libc::read(self.lifeline_read.as_raw_fd(), byte.as_mut_ptr().cast(), 1);
+            libc::read(self.lifeline_read.as_raw_fd(), end.as_mut_ptr().cast(), 1);
             libc::_exit(0)
         }
     }
 
     #[inline]
-    fn hear_hello(&self) -> io::Result<()> {
+    fn hear_hello(&self) -> io::Result<u8> {
         let mut byte = [0_u8; 1];
         loop {
             match rustix::io::read(self.hello_read.as_fd(), &mut byte) {
-                Ok(1) => return Ok(()),
+                Ok(1) => return Ok(byte[0]),
                 Ok(_) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),

@@ -36,6 +36,14 @@ impl Family {
     pub fn fork(&self) -> io::Result<Child> {
         Err(NO_FORK.into())
     }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn fork_telling(&self, _byte: &u8) -> io::Result<(Child, u8)> {
+        Err(NO_FORK.into())
+    }
 }
 
 impl Child {
