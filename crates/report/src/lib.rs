@@ -14,6 +14,7 @@ pub mod compare;
 mod environment;
 pub mod export;
 mod findings;
+pub mod hints;
 pub mod html;
 pub mod json;
 pub mod sentences;

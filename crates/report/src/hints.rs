@@ -1,0 +1,274 @@
+//! What lies near a place of n: a limit, the port range, a growth of the descriptor table, a cache. A hint says
+//! that something is near and never that it is the cause.
+//!
+//! A landmark is near when it lies within the interval of the place or within 3 % of its value. Landmarks come
+//! from the environment of the record; a fact that was not recorded gives no hint.
+
+use record::System;
+
+use crate::words;
+
+/// How far a landmark may be from the place, as a share of it, when the interval does not reach it: objects that
+/// a process had before, such as its first descriptors, shift a place by a few.
+const NEAR: f64 = 0.03;
+
+/// Beyond this ratio of its ends an interval holds something of everything, and hints at nothing.
+const INTERVAL_WIDEST: f64 = 2.0;
+
+/// There is a power of two within 10 % of every seventh n, so only a narrow place can point at one.
+const INTERVAL_NARROW: f64 = 0.1;
+
+/// The first power of two worth a hint; smaller ones are everywhere.
+const POWER_MIN: u32 = 6;
+const POWER_MAX: u32 = 40;
+
+/// How many hints a reader is given.
+const HINTS_MAX: usize = 2;
+
+/// A number in the system that a place of n may be near to.
+struct Landmark {
+    at: f64,
+    what: String,
+}
+
+/// At most two hints at what lies near a place, what says most first: `near half of the port range (14 116)`.
+/// `place` is n with the ends of its interval, and `grows` says what n counts, in the words of the workload.
+pub fn near(place: (f64, f64, f64), grows: &str, system: &System) -> Vec<String> {
+    let (value, low, high) = place;
+    let sound = value.is_finite() && low > 0.0 && low <= value && value <= high;
+    if !sound || high / low > INTERVAL_WIDEST {
+        return Vec::new();
+    }
+    let is_near =
+        |mark: &Landmark| (low..=high).contains(&mark.at) || (mark.at - value).abs() <= NEAR * value;
+    let narrow = low >= value * (1.0 - INTERVAL_NARROW) && high <= value * (1.0 + INTERVAL_NARROW);
+
+    let mut found: Vec<Landmark> = landmarks(grows, system).into_iter().filter(is_near).collect();
+    if narrow {
+        let tables = if counts(grows, DESCRIPTORS) && is_linux(system) { TABLE_GROWTH } else { "" };
+        // A power of two says nothing beside a landmark that happens to be one.
+        let power = powers().filter(is_near).find(|power| found.iter().all(|mark| mark.at != power.at));
+        found.extend(power.map(|power| Landmark { what: power.what + tables, ..power }));
+    }
+    found.truncate(HINTS_MAX);
+    found.iter().map(|mark| format!("near {}", mark.what)).collect()
+}
+
+/// Words of `grows` by which n counts a resource.
+const PORTS: &[&str] = &["bound", "port", "connection"];
+const DESCRIPTORS: &[&str] = &["socket", "descriptor", "file", "pipe", "connection"];
+const PROCESSES: &[&str] = &["process", "thread", "children"];
+const MAPPINGS: &[&str] = &["mapping", "mapped"];
+
+/// `alloc_fdtable` in Linux' fs/file.c: a table of 64 descriptors at first, then of the next power of two; so a
+/// process that opens one more than 2^k finds its table copied.
+const TABLE_GROWTH: &str = ", where Linux doubles the descriptor table";
+
+fn counts(grows: &str, words: &[&str]) -> bool {
+    let grows = grows.to_lowercase();
+    words.iter().any(|word| grows.contains(word))
+}
+
+fn is_linux(system: &System) -> bool {
+    system.environment.get("kernel.name").is_some_and(|name| name == "Linux")
+}
+
+/// All that the environment knows of what n counts, what says most first.
+fn landmarks(grows: &str, system: &System) -> Vec<Landmark> {
+    let mut marks = Vec::new();
+    if counts(grows, PORTS)
+        && let Some(ports) = ports(system)
+    {
+        marks.push(Landmark::new(ports / 2.0, "half of the port range"));
+        marks.push(Landmark::new(ports, "the size of the port range"));
+    }
+    let mut facts = |resource: &[&str], known: &[(&str, &str)]| {
+        if counts(grows, resource) {
+            marks.extend(known.iter().filter_map(|(key, what)| Landmark::of(system, key, what)));
+        }
+    };
+    facts(
+        DESCRIPTORS,
+        &[
+            ("limit.descriptors.soft", "the soft limit of descriptors"),
+            ("limit.descriptors.hard", "the hard limit of descriptors"),
+            ("fs.nr_open", "fs.nr_open"),
+        ],
+    );
+    facts(
+        PROCESSES,
+        &[
+            ("limit.processes.soft", "the soft limit of processes"),
+            ("limit.processes.hard", "the hard limit of processes"),
+            ("cgroup.pids_max", "the control group's limit of processes"),
+            ("kernel.pid_max", "kernel.pid_max"),
+            ("kernel.max_threads", "kernel.threads-max"),
+        ],
+    );
+    facts(MAPPINGS, &[("vm.max_map_count", "vm.max_map_count")]);
+    marks.extend(memory(grows, system));
+    marks
+}
+
+/// The number of ports that the system may choose. Reserved ports are too few to move it by more than a hint
+/// tolerates, or they were set with care by somebody who knows.
+fn ports(system: &System) -> Option<f64> {
+    let mut ends =
+        system.environment.get("net.ip_local_port_range")?.split_whitespace().map(str::parse::<u32>);
+    let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
+    (last >= first).then(|| f64::from(last - first) + 1.0)
+}
+
+/// Pages and caches, where n is an amount of memory.
+fn memory(grows: &str, system: &System) -> Vec<Landmark> {
+    let bytes_per_n = match grows.split_whitespace().next().unwrap_or_default() {
+        "byte" | "bytes" => 1.0,
+        "KiB" => 1024.0,
+        "MiB" => 1024.0 * 1024.0,
+        "GiB" => 1024.0 * 1024.0 * 1024.0,
+        "page" | "pages" => match number(system, "memory.page_bytes") {
+            Some(bytes) => bytes,
+            None => return Vec::new(),
+        },
+        _ => return Vec::new(),
+    };
+    let known = [
+        ("memory.page_bytes", "one page"),
+        ("memory.huge_page_bytes", "one huge page"),
+        ("cpu.cache.l1d_bytes", "the size of the L1 cache"),
+        ("cpu.cache.l2_bytes", "the size of the L2 cache"),
+        ("cpu.cache.l3_bytes", "the size of the L3 cache"),
+        ("memory.total_bytes", "the size of the machine's memory"),
+    ];
+    let mark = |(key, what)| Some(Landmark::new(number(system, key)? / bytes_per_n, what));
+    known.into_iter().filter_map(mark).filter(|mark| mark.at > 1.0).collect()
+}
+
+fn powers() -> impl Iterator<Item = Landmark> {
+    (POWER_MIN..=POWER_MAX).map(|power| {
+        let at = 2_f64.powi(power as i32);
+        Landmark { at, what: format!("2^{power} ({})", words::count(at.round() as u64)) }
+    })
+}
+
+/// A fact that is a number: not "unlimited" or "max".
+fn number(system: &System, key: &str) -> Option<f64> {
+    system.environment.get(key)?.parse().ok()
+}
+
+impl Landmark {
+    fn new(at: f64, what: &str) -> Landmark {
+        Landmark { at, what: format!("{what} ({})", words::count(at.round() as u64)) }
+    }
+
+    fn of(system: &System, key: &str, what: &str) -> Option<Landmark> {
+        number(system, key).map(|at| Landmark::new(at, what))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn system(facts: &[(&str, &str)]) -> System {
+        System {
+            name: "local".into(),
+            prefix: Vec::new(),
+            environment: facts.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
+            warnings: Vec::new(),
+            noise_floor: None,
+        }
+    }
+
+    fn linux() -> System {
+        system(&[
+            ("kernel.name", "Linux"),
+            ("net.ip_local_port_range", "32768 60999"),
+            ("limit.descriptors.soft", "20000"),
+            ("limit.descriptors.hard", "unlimited"),
+            ("kernel.pid_max", "4194304"),
+            ("vm.max_map_count", "65530"),
+            ("memory.page_bytes", "4096"),
+            ("cpu.cache.l2_bytes", "2097152"),
+            ("cpu.cache.l3_bytes", "33554432"),
+        ])
+    }
+
+    fn plain(hints: Vec<String>) -> Vec<String> {
+        hints.into_iter().map(|hint| hint.replace(words::GAP, " ")).collect()
+    }
+
+    #[test]
+    fn a_cliff_of_bind_is_near_half_of_the_port_range() {
+        let hints = plain(near((14_100.0, 13_900.0, 14_300.0), "bound sockets", &linux()));
+        assert_eq!(hints, ["near half of the port range (14 116)"]);
+    }
+
+    #[test]
+    fn a_changed_range_is_another_landmark() {
+        let mut changed = linux();
+        changed.environment.insert("net.ip_local_port_range".into(), "20000 29999".into());
+        let hints = plain(near((5000.0, 4900.0, 5100.0), "bound sockets", &changed));
+        assert_eq!(hints, ["near half of the port range (5 000)"]);
+        assert!(near((14_100.0, 13_900.0, 14_300.0), "bound sockets", &changed).is_empty());
+    }
+
+    #[test]
+    fn ports_and_descriptors_are_only_near_what_counts_them() {
+        let place = (14_100.0, 13_900.0, 14_300.0);
+        for grows in ["mappings", "live processes", "repetitions", "open sockets"] {
+            assert!(near(place, grows, &linux()).is_empty(), "{grows}");
+        }
+        let limit = plain(near((19_990.0, 19_950.0, 20_010.0), "open sockets", &linux()));
+        assert_eq!(limit, ["near the soft limit of descriptors (20 000)"]);
+    }
+
+    #[test]
+    fn descriptor_tables_double_on_linux_and_elsewhere_a_power_is_a_power() {
+        let place = (1021.0, 1010.0, 1030.0);
+        let hints = plain(near(place, "open sockets", &linux()));
+        assert_eq!(hints, ["near 2^10 (1 024), where Linux doubles the descriptor table"]);
+        let elsewhere = plain(near(place, "open sockets", &system(&[("kernel.name", "FreeBSD")])));
+        assert_eq!(elsewhere, ["near 2^10 (1 024)"]);
+        assert_eq!(plain(near(place, "mappings", &linux())), ["near 2^10 (1 024)"]);
+    }
+
+    #[test]
+    fn a_wide_place_points_at_no_power_and_a_very_wide_one_at_nothing() {
+        assert!(near((1024.0, 800.0, 1300.0), "mappings", &linux()).is_empty());
+        let half = plain(near((14_000.0, 11_000.0, 17_000.0), "bound sockets", &linux()));
+        assert_eq!(half, ["near half of the port range (14 116)"]);
+        assert!(near((14_000.0, 3000.0, 17_000.0), "bound sockets", &linux()).is_empty());
+    }
+
+    #[test]
+    fn caches_are_near_amounts_of_memory_only() {
+        let hints = plain(near((32.0, 31.0, 33.0), "MiB that the parent has written", &linux()));
+        assert_eq!(hints, ["near the size of the L3 cache (32)"]);
+        let pages = plain(near((512.0, 505.0, 520.0), "pages", &linux()));
+        assert_eq!(pages, ["near the size of the L2 cache (512)"]);
+        assert!(near((32.0, 31.0, 33.0), "live threads", &linux()).is_empty());
+    }
+
+    #[test]
+    fn mappings_have_a_limit() {
+        let hints = plain(near((65_500.0, 65_000.0, 65_600.0), "mappings", &linux()));
+        assert_eq!(hints, ["near vm.max_map_count (65 530)", "near 2^16 (65 536)"]);
+    }
+
+    #[test]
+    fn places_that_are_none_and_systems_without_facts_give_no_hint() {
+        for place in [
+            (f64::NAN, 1.0, 2.0),
+            (0.0, 0.0, 0.0),
+            (100.0, -5.0, 200.0),
+            (100.0, 150.0, 50.0),
+            (f64::INFINITY, 1.0, f64::INFINITY),
+        ] {
+            assert!(near(place, "bound sockets", &linux()).is_empty(), "{place:?}");
+        }
+        assert!(near((14_116.0, 14_000.0, 14_200.0), "bound sockets", &system(&[])).is_empty());
+        let damaged = system(&[("net.ip_local_port_range", "60999 a"), ("limit.descriptors.soft", "max")]);
+        assert!(near((14_116.0, 14_000.0, 14_200.0), "bound sockets", &damaged).is_empty());
+    }
+}
