@@ -61,8 +61,11 @@ fn a_cost_that_was_made_to_grow_is_found_with_the_growth_it_was_given() {
 
     let plain = verdict(folder.path(), "plain.osdyno");
     let slowed = verdict(folder.path(), "slowed.osdyno");
-    assert_ne!(plain.class, stats::Class::Growing, "{plain:?}");
-    assert_eq!(slowed.class, stats::Class::Growing, "{slowed:?}");
+    assert!(
+        matches!(plain.class, stats::Class::Flat | stats::Class::SmallGrowth | stats::Class::Inconclusive),
+        "{plain:?}"
+    );
+    assert_eq!(slowed.class, stats::Class::LinearLike, "{slowed:?}");
 
     let added = |n: f64| ADDED_SECONDS + ADDED_PER_THREAD_SECONDS * n;
     let (first, last) = (slowed.blocks[0], slowed.blocks[slowed.blocks.len() - 1]);

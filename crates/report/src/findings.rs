@@ -73,13 +73,10 @@ impl Finding {
         let class = self.verdict.as_ref()?.class;
         match (self.expect, class) {
             (_, Class::Inconclusive) => None,
-            (_, Class::Decreasing | Class::Uneven) => Some(false),
             (Expect::Constant, Class::Flat | Class::SmallGrowth) => Some(true),
-            (Expect::Constant, Class::Growing) => Some(false),
-            // Which growth it is, statistics does not name yet.
-            (Expect::Logarithmic, Class::Growing | Class::SmallGrowth | Class::Flat) => Some(true),
-            (Expect::Linear, Class::Growing | Class::SmallGrowth) => Some(true),
-            (Expect::Linear, Class::Flat) => Some(false),
+            (Expect::Logarithmic, Class::Sublinear | Class::SmallGrowth | Class::Flat) => Some(true),
+            (Expect::Linear, Class::LinearLike | Class::SmallGrowth) => Some(true),
+            _ => Some(false),
         }
     }
 }

@@ -232,9 +232,14 @@ fn class_name<S: Serializer>(class: &Class, serializer: S) -> Result<S::Ok, S::E
     serializer.serialize_str(match class {
         Class::Flat => "flat",
         Class::SmallGrowth => "small-growth",
-        Class::Growing => "growing",
+        Class::Sublinear => "sublinear",
+        Class::LinearLike => "linear-like",
+        Class::Superlinear => "superlinear",
+        Class::ApproachingLimit => "approaching-limit",
+        Class::Stepped => "stepped",
+        Class::TwoLines => "two-lines",
         Class::Decreasing => "decreasing",
-        Class::Uneven => "uneven",
+        Class::Mixed => "mixed",
         Class::Inconclusive => "inconclusive",
     })
 }

@@ -24,10 +24,15 @@ pub fn verdict(verdict: &Verdict) -> String {
         Class::SmallGrowth => {
             format!("small growth, {} (at most {})", percent(verdict.peak), bound(verdict.bound))
         }
-        Class::Growing if gross_jump(verdict).is_some() => "grows".into(),
-        Class::Growing => format!("grows{}", per_thousand_if_it_agrees(verdict)),
+        Class::LinearLike if gross_jump(verdict).is_some() => "grows".into(),
+        Class::Sublinear
+        | Class::LinearLike
+        | Class::Superlinear
+        | Class::ApproachingLimit
+        | Class::Stepped
+        | Class::TwoLines => format!("grows{}", per_thousand_if_it_agrees(verdict)),
         Class::Decreasing => format!("falls{}", per_thousand_if_it_agrees(verdict)),
-        Class::Uneven => uneven(verdict),
+        Class::Mixed => uneven(verdict),
         Class::Inconclusive if verdict.warnings.contains(&Warning::BelowResolution) => {
             "inconclusive, too short for the clock".into()
         }
@@ -43,8 +48,8 @@ pub fn verdict(verdict: &Verdict) -> String {
 pub fn verdict_with_growth(v: &Verdict) -> String {
     let growth = factor_with_interval(v.growth);
     match v.class {
-        Class::Growing if gross_jump(v).is_some() => format!("grows {growth}"),
-        Class::Growing => format!("grows {growth}{}", per_thousand_if_it_agrees(v)),
+        Class::LinearLike if gross_jump(v).is_some() => format!("grows {growth}"),
+        Class::LinearLike => format!("grows {growth}{}", per_thousand_if_it_agrees(v)),
         Class::Decreasing => format!("falls to {growth}{}", per_thousand_if_it_agrees(v)),
         _ => verdict(v),
     }
@@ -187,8 +192,8 @@ fn warning(warning: &Warning) -> String {
 pub fn tone(finding: &Finding) -> Tone {
     match finding.verdict.as_ref().map(|v| v.class) {
         Some(Class::Flat | Class::SmallGrowth) => Tone::Good,
-        Some(Class::Growing | Class::Decreasing | Class::Uneven) => Tone::Notable,
         Some(Class::Inconclusive) | None => Tone::Open,
+        Some(_) => Tone::Notable,
     }
 }
 
@@ -209,9 +214,14 @@ pub fn summary(findings: &Findings) -> String {
     let counts = [
         (findings.of_class(Class::Flat), "flat"),
         (findings.of_class(Class::SmallGrowth), "small growth"),
-        (findings.of_class(Class::Growing), "growing"),
+        (findings.of_class(Class::Sublinear), "sublinear"),
+        (findings.of_class(Class::LinearLike), "linear"),
+        (findings.of_class(Class::Superlinear), "superlinear"),
+        (findings.of_class(Class::ApproachingLimit), "approaching a limit"),
+        (findings.of_class(Class::Stepped), "stepped"),
+        (findings.of_class(Class::TwoLines), "on two lines"),
         (findings.of_class(Class::Decreasing), "falling"),
-        (findings.of_class(Class::Uneven), "uneven"),
+        (findings.of_class(Class::Mixed), "mixed"),
         (findings.of_class(Class::Inconclusive), "inconclusive"),
         (of_cause(|c| matches!(c, Cause::Limit { .. })), "stopped"),
         (of_cause(|c| matches!(c, Cause::Unsupported { .. })), "unsupported"),

@@ -10,6 +10,7 @@ mod centre;
 mod compare;
 mod drift;
 mod family;
+mod finding;
 mod flat;
 mod growth;
 mod median;
@@ -18,6 +19,7 @@ mod sweep;
 mod verdict;
 
 pub use compare::{Answer, Comparison, compare};
+pub use finding::{Drift, Hysteresis, Limit, Line, Lines, Modes, Period, Repeated, Segment, Spikes, Step};
 pub use sweep::Sizes;
 pub use verdict::{Block, Class, Settings, Verdict, Warning, judge};
 

@@ -6,7 +6,7 @@ use crate::flat::{FEWEST, Flatness};
 use crate::growth::{growth, marginal_cost, top_decade_slope};
 use crate::median::{median, median_interval};
 use crate::range::Common;
-use crate::{Interval, Sweep};
+use crate::{Drift, Hysteresis, Interval, Limit, Lines, Modes, Segment, Spikes, Step, Sweep};
 
 /// What the reader decides beforehand; always printed beside a verdict.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,19 +24,29 @@ pub struct Settings {
 }
 
 /// The word of a verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// Stays within the bound, and the bound is within the margin.
     Flat,
     /// Grows for certain, by an estimate below the margin; `Verdict::bound` says how much it may be.
     SmallGrowth,
-    /// Grows for certain, by an estimate beyond the margin.
-    Growing,
+    /// Grows like a + b·log n or a + b·√n.
+    Sublinear,
+    /// Grows like a + b·n or a + b·n·log n, or like a line from some n on.
+    LinearLike,
+    /// Grows like a + b·n² or faster.
+    Superlinear,
+    /// Grows like a + b/(1 − n/c): a search for what is free among what runs out.
+    ApproachingLimit,
+    /// Constant but for one or a few jumps.
+    Stepped,
+    /// The measurements lie on two lines, each judged by itself.
+    TwoLines,
+    /// Changes for certain, by more than the margin, and no single family is shown: several remain possible,
+    /// or it takes more than one to describe it. `Verdict::classes` names them.
+    Mixed,
     /// Falls for certain, by an estimate beyond the margin, and ends below where it began.
     Decreasing,
-    /// Differs for certain, by more than the margin, on the way, but not for certain from its beginning to
-    /// its end: a hump or a dent.
-    Uneven,
     /// The data carry none of the above.
     Inconclusive,
 }
@@ -59,6 +69,11 @@ pub struct Block {
 pub struct Verdict {
     /// The word.
     pub class: Class,
+    /// The words that the data do not exclude, `class` among them unless it is mixed or inconclusive.
+    pub classes: Vec<Class>,
+    /// Share of resampled runs in which the shape of `class` describes the data best; 1 where no shape was
+    /// chosen.
+    pub share: f64,
     /// Smallest n that the verdict speaks of.
     pub n_low: u64,
     /// Largest n that the verdict speaks of.
@@ -87,6 +102,24 @@ pub struct Verdict {
     pub cost_high: Interval,
     /// The ranges of n, rising.
     pub blocks: Vec<Block>,
+    /// Jumps, by n.
+    pub steps: Vec<Step>,
+    /// The stretches between the jumps, by n; empty without jumps.
+    pub segments: Vec<Segment>,
+    /// Where the cost has no bound, when it approaches a limit.
+    pub limit: Option<Limit>,
+    /// From where on a cost rises that is constant before, when that describes it best.
+    pub knee: Option<Interval>,
+    /// The two lines, when there are two.
+    pub lines: Option<Lines>,
+    /// Ranges of n in which the measurements gather around two values.
+    pub modes: Vec<Modes>,
+    /// Single measurements far above their neighbours.
+    pub spikes: Spikes,
+    /// Where the way down differs from the way up for certain.
+    pub hysteresis: Option<Hysteresis>,
+    /// Change with time inside a trial, when it is certain.
+    pub drift: Option<Drift>,
     /// What a reader should know of the numbers.
     pub warnings: Vec<Warning>,
 }
@@ -159,6 +192,8 @@ pub fn judge(trials: &[Sweep<'_>], settings: &Settings) -> Option<Verdict> {
 
     Some(Verdict {
         class,
+        classes: vec![class],
+        share: 1.0,
         n_low: first.n_low,
         n_high: last.n_high,
         trials: rows.len(),
@@ -174,6 +209,15 @@ pub fn judge(trials: &[Sweep<'_>], settings: &Settings) -> Option<Verdict> {
         cost_high: last.cost,
         warnings: warnings(&common, rows.len(), (first.n_low, last.n_high), blurred),
         blocks,
+        steps: Vec::new(),
+        segments: Vec::new(),
+        limit: None,
+        knee: None,
+        lines: None,
+        modes: Vec::new(),
+        spikes: Spikes::default(),
+        hysteresis: None,
+        drift: None,
     })
 }
 
@@ -198,12 +242,12 @@ fn class(flatness: &Flatness, bound: f64, growth: Interval, margin: f64, referen
         Class::Flat
     } else if flatness.rise > 0.0 && flatness.rise >= flatness.fall {
         match flatness.peak >= margin {
-            true if growth.low > 1.0 => Class::Growing,
-            true => Class::Uneven,
+            true if growth.low > 1.0 => Class::LinearLike,
+            true => Class::Mixed,
             false => Class::SmallGrowth,
         }
     } else if flatness.fall > 0.0 && flatness.peak <= -margin {
-        if growth.high < 1.0 { Class::Decreasing } else { Class::Uneven }
+        if growth.high < 1.0 { Class::Decreasing } else { Class::Mixed }
     } else {
         Class::Inconclusive
     }
@@ -217,7 +261,7 @@ fn gross(changes: &[Vec<f64>], reference: usize) -> Class {
         changes.len() > 1 && (reference + 1..blocks).any(|place| all_beyond(place - 1) && all_beyond(place))
     };
     if everywhere(|change| change > GROSS.ln()) {
-        Class::Growing
+        Class::LinearLike
     } else if everywhere(|change| change < -GROSS.ln()) {
         Class::Decreasing
     } else {

@@ -45,7 +45,7 @@ fn a_constant_cost_is_flat_with_enough_trials_and_never_grows() {
         let verdicts = verdicts(300, trials, noise, |_| 1.0);
         let flat = share(&verdicts, Class::Flat);
         assert!(flat >= expected, "{flat} flat of {trials} trials");
-        let wrong = share(&verdicts, Class::Growing) + share(&verdicts, Class::Decreasing);
+        let wrong = share(&verdicts, Class::LinearLike) + share(&verdicts, Class::Decreasing);
         assert!(wrong <= 0.02, "{wrong} wrong of {trials} trials");
         let certain = verdicts.iter().filter(|verdict| verdict.certain > 0.0).count();
         assert!(certain <= 24, "{certain} changes certain of {trials} trials");
@@ -68,10 +68,10 @@ fn inconclusive_asks_for_trials_that_then_suffice() {
 fn what_doubles_grows_and_what_halves_falls() {
     type Shape = (&'static str, fn(f64) -> f64, Class);
     let shapes: [Shape; 5] = [
-        ("line", |n| 1.0 + along(n), Class::Growing),
-        ("logarithm", |n| 1.0 + n.ln() / 3.0, Class::Growing),
-        ("square", |n| 1.0 + along(n).powi(2), Class::Growing),
-        ("step", |n| if n > 600.0 { 2.0 } else { 1.0 }, Class::Growing),
+        ("line", |n| 1.0 + along(n), Class::LinearLike),
+        ("logarithm", |n| 1.0 + n.ln() / 3.0, Class::LinearLike),
+        ("square", |n| 1.0 + along(n).powi(2), Class::LinearLike),
+        ("step", |n| if n > 600.0 { 2.0 } else { 1.0 }, Class::LinearLike),
         ("fall", |n| 1.0 - 0.5 * along(n), Class::Decreasing),
     ];
     for (name, truth, class) in shapes {
@@ -84,7 +84,7 @@ fn what_doubles_grows_and_what_halves_falls() {
 fn growth_below_the_margin_is_small() {
     let verdicts = verdicts(100, 20, QUIET, |n| 1.0 + 0.07 * along(n));
     assert!(share(&verdicts, Class::SmallGrowth) >= 0.5);
-    assert!(share(&verdicts, Class::Growing) <= 0.05);
+    assert!(share(&verdicts, Class::LinearLike) <= 0.05);
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_cliff_near_the_end_has_blocks_of_its_own() {
     let truth = |n: f64| if n >= 14_116.0 { 2_000.0 } else { 1.0 };
     let values = sweeps(&mut Rng::with_seed(5), 10, 20_000, NOISY, truth);
     let verdict = judge(&up(&values), &settings(5)).expect("values");
-    assert_eq!(verdict.class, Class::Growing);
+    assert_eq!(verdict.class, Class::LinearLike);
     assert!(verdict.growth.low > 1_500.0 && verdict.growth.high < 2_500.0);
     for block in verdict.blocks {
         let cliff = block.relative.value > 40.0;
@@ -166,7 +166,7 @@ fn few_trials_say_only_what_is_gross() {
         assert_eq!(share(&verdicts(50, trials, NOISY, |_| 1.0), Class::Inconclusive), 1.0);
     }
     assert_eq!(share(&verdicts(20, 1, QUIET, |n| 1.0 + 9.0 * along(n)), Class::Inconclusive), 1.0);
-    assert_eq!(share(&verdicts(20, 2, QUIET, |n| 1.0 + 9.0 * along(n)), Class::Growing), 1.0);
+    assert_eq!(share(&verdicts(20, 2, QUIET, |n| 1.0 + 9.0 * along(n)), Class::LinearLike), 1.0);
     assert_eq!(share(&verdicts(20, 3, QUIET, |n| 1.0 - 0.9 * along(n)), Class::Decreasing), 1.0);
 }
 

@@ -95,9 +95,14 @@ fn in_one_sentence(findings: &Findings) -> String {
         (flat > 0)
             .then(|| format!("{} {} flat", count(flat as u64), if flat == 1 { "stays" } else { "stay" })),
         said(Class::SmallGrowth, "grows a little", "grow a little"),
-        said(Class::Growing, "grows", "grow"),
+        said(Class::Sublinear, "grows sublinearly", "grow sublinearly"),
+        said(Class::LinearLike, "grows linearly", "grow linearly"),
+        said(Class::Superlinear, "grows superlinearly", "grow superlinearly"),
+        said(Class::ApproachingLimit, "approaches a limit", "approach a limit"),
+        said(Class::Stepped, "is stepped", "are stepped"),
+        said(Class::TwoLines, "lies on two lines", "lie on two lines"),
         said(Class::Decreasing, "falls", "fall"),
-        said(Class::Uneven, "is uneven", "are uneven"),
+        said(Class::Mixed, "is mixed", "are mixed"),
         said(Class::Inconclusive, "is inconclusive", "are inconclusive"),
     ]
     .into_iter()

@@ -15,11 +15,11 @@ pub(crate) fn pin(findings: &mut Findings) {
         let (class, bound, peak, first, last) = match finding.label.as_str() {
             "socket" => (Class::Flat, 0.028, 0.011, 1.214e-6, 1.226e-6),
             "socket close" => (Class::Flat, 0.0502, -0.02, 0.83e-6, 0.82e-6),
-            "bind" => (Class::Growing, 2212.0, 2180.0, 0.506e-6, 1.104e-3),
-            "fork" => (Class::Growing, 1.53, 1.48, 120.4e-6, 298.6e-6),
+            "bind" => (Class::LinearLike, 2212.0, 2180.0, 0.506e-6, 1.104e-3),
+            "fork" => (Class::LinearLike, 1.53, 1.48, 120.4e-6, 298.6e-6),
             "fork reap" => (Class::SmallGrowth, 0.078, 0.062, 41.2e-6, 43.7e-6),
             "mmap" => (Class::Inconclusive, 0.33, 0.06, 2.4e-6, 2.5e-6),
-            "ready/select select" => (Class::Growing, 13.9, 13.2, 0.86e-6, 11.7e-6),
+            "ready/select select" => (Class::LinearLike, 13.9, 13.2, 0.86e-6, 11.7e-6),
             _ => (Class::Decreasing, 0.24, -0.13, 9.1e-6, 7.9e-6),
         };
         verdict.class = class;
@@ -31,7 +31,7 @@ pub(crate) fn pin(findings: &mut Findings) {
         verdict.growth = around(last / first, 0.02);
         verdict.marginal_cost = around((last - first) / (verdict.n_high - 10) as f64, 0.05);
         verdict.doubling_size =
-            (class == Class::Growing).then(|| around(first / verdict.marginal_cost.value, 0.1));
+            (class == Class::LinearLike).then(|| around(first / verdict.marginal_cost.value, 0.1));
         verdict.top_decade_slope = around(0.42, 0.1);
         (verdict.cost_low, verdict.cost_high) = (around(first, 0.03), around(last, 0.04));
         verdict.warnings = vec![];

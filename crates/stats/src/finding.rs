@@ -1,0 +1,145 @@
+//! What is found in a series beside its word: steps, lines, modes, spikes, the difference of the two ways.
+
+use crate::{Class, Interval};
+
+/// A jump between two neighbouring n that every gate accepted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// The first n after the jump.
+    pub n: u64,
+    /// Smallest n that the first after the jump may be.
+    pub n_low: u64,
+    /// Largest n that the first after the jump may be.
+    pub n_high: u64,
+    /// Cost after over cost before, what rises smoothly left aside.
+    pub ratio: Interval,
+    /// Share of the trials that jump the same way.
+    pub agreement: f64,
+}
+
+/// A stretch of n between two steps, or all of it where there is none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Segment {
+    /// Smallest n.
+    pub n_low: u64,
+    /// Largest n.
+    pub n_high: u64,
+    /// How the cost goes inside.
+    pub class: Class,
+    /// Cost at its end over cost at its beginning.
+    pub growth: Interval,
+}
+
+/// The place where a cost has no bound: a search among what is left of something that runs out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    /// c in a + b/(1 − n/c), in n.
+    pub n: Interval,
+}
+
+/// One of two lines, each judged by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// Share of the measurements that lie on it.
+    pub share: f64,
+    /// How it goes.
+    pub class: Class,
+    /// Largest change along it, as in [`crate::Verdict::bound`].
+    pub bound: f64,
+    /// Cost at its end over cost at its beginning.
+    pub growth: Interval,
+    /// Seconds per additional live object.
+    pub marginal_cost: Interval,
+    /// Cost at its beginning.
+    pub cost_low: Interval,
+    /// Cost at its end.
+    pub cost_high: Interval,
+}
+
+/// Two lines on which the measurements lie.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lines {
+    /// The cheaper one at the largest n.
+    pub lower: Line,
+    /// The dearer one at the largest n.
+    pub upper: Line,
+    /// Chance that neighbouring measurements of a trial lie on the same line, on a scale where 0.5 is what
+    /// independent choices give and 1 that a trial keeps to its line.
+    pub persistence: f64,
+    /// Distance of the lines at the largest n, as a ratio.
+    pub distance: f64,
+}
+
+/// Two values around which the measurements of one range of n gather.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Modes {
+    /// Smallest n of the range.
+    pub n_low: u64,
+    /// Largest n of the range.
+    pub n_high: u64,
+    /// Cost of the cheaper mode.
+    pub lower: f64,
+    /// Cost of the dearer mode.
+    pub upper: f64,
+    /// Share of the measurements in the dearer mode.
+    pub upper_share: f64,
+    /// Distance of the modes against their spread: Ashman's D.
+    pub separation: f64,
+    /// As in [`Lines::persistence`].
+    pub persistence: f64,
+}
+
+/// Single measurements far above their neighbours. They are in every mean and in no median.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Spikes {
+    /// How many.
+    pub count: usize,
+    /// Among so many measurements.
+    pub of: usize,
+    /// The worst against the median at its n.
+    pub worst: f64,
+    /// What exceeds the medians in them, as a share of the time of all measurements.
+    pub time_share: f64,
+    /// n at which more trials have one than chance allows, the most frequent first; at most 16.
+    pub repeated: Vec<Repeated>,
+    /// What they are regular in.
+    pub period: Option<Period>,
+}
+
+/// An n at which trial after trial has a spike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Repeated {
+    /// The n.
+    pub n: u64,
+    /// Trials that have a spike there.
+    pub trials: usize,
+    /// Median of those spikes against the median around.
+    pub ratio: f64,
+}
+
+/// What spikes are regular in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Period {
+    /// So many n from one to the next.
+    Sizes(f64),
+    /// So many seconds from one to the next.
+    Seconds(f64),
+}
+
+/// The way down against the way up at the same n.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hysteresis {
+    /// Largest cost on the way down over cost on the way up, with its simultaneous interval.
+    pub ratio: Interval,
+    /// Smallest n of the range where it is largest.
+    pub n_low: u64,
+    /// Largest n of that range.
+    pub n_high: u64,
+}
+
+/// What changes with time inside a trial and not with n: only trials that go both ways can tell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// Cost at the end of a trial over cost at its beginning, at the same n.
+    pub ratio: Interval,
+}
