@@ -10,6 +10,7 @@
 //! standard output and in its scratch folder.
 
 mod describe;
+mod guard;
 mod janitor;
 mod keeper;
 mod measurer;
@@ -25,8 +26,12 @@ fn main() -> ExitCode {
         ["keep"] => keeper::keep(),
         ["measure", order, region] => measurer::measure(order, region),
         ["describe", scratch] => describe::describe(scratch),
+        ["guard", program, ref arguments @ ..] => guard::guard(program, arguments),
         ["janitor", folder] => janitor::wait_and_remove(folder),
-        _ => Err("osdyno-trial is started by osdyno: keep | describe FOLDER | janitor FOLDER".into()),
+        _ => {
+            Err("osdyno-trial is started by osdyno: keep | describe FOLDER | guard COMMAND | janitor FOLDER"
+                .into())
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -10,7 +10,8 @@ mod platform;
 use std::process::ExitStatus;
 
 pub use platform::{
-    Child, Family, adopt_orphans, die_with_parent, kill_group, lead_group, parent, reap_orphans,
+    Child, Family, adopt_orphans, die_with_parent, kill_descendants, kill_group, lead_group, parent,
+    reap_orphans,
 };
 
 /// How a process ended, in words.

@@ -145,6 +145,45 @@ pub fn adopt_orphans() {
     }
 }
 
+/// Looks at the children that are left, and pauses between them: together at most a second. A process that
+/// may not be killed, because it belongs to somebody else, must not be waited for without end.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const KILL_LOOKS: u32 = 200;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const KILL_PAUSE: std::time::Duration = std::time::Duration::from_millis(5);
+
+/// Kills every child and, after [`adopt_orphans`], whatever they leave behind, in other process groups and
+/// sessions too. Where orphans cannot be adopted this does nothing, and the process group has to do.
+pub fn kill_descendants() {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    for _ in 0..KILL_LOOKS {
+        let children = children();
+        if children.is_empty() {
+            return;
+        }
+        for child in children {
+            let _ = rustix::process::kill_process(child, Signal::KILL);
+        }
+        while matches!(rustix::process::wait(WaitOptions::NOHANG), Ok(Some(_))) {}
+        std::thread::sleep(KILL_PAUSE);
+    }
+}
+
+/// The children of this process, those that have ended too: field 4 of proc_pid_stat(5) names the parent.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn children() -> Vec<Pid> {
+    let own = std::process::id().to_string();
+    let is_child = |number: &i32| {
+        let Ok(line) = std::fs::read_to_string(format!("/proc/{number}/stat")) else { return false };
+        // The name of the program, in brackets, may hold anything.
+        let behind_name = line.rsplit(')').next().unwrap_or_default();
+        behind_name.split_whitespace().nth(1) == Some(own.as_str())
+    };
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    numbers.filter(is_child).filter_map(Pid::from_raw).collect()
+}
+
 /// Waits for every child that is left; they must have been killed before.
 pub fn reap_orphans() {
     loop {

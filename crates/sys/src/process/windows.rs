@@ -70,6 +70,9 @@ pub fn kill_group(_leader: u32) {}
 /// Nothing to do: job objects wait for the port.
 pub fn adopt_orphans() {}
 
+/// Nothing to do: job objects wait for the port.
+pub fn kill_descendants() {}
+
 /// Nothing to do: Windows has no zombies.
 pub fn reap_orphans() {}
 
