@@ -14,12 +14,14 @@ mod finding;
 mod flat;
 mod growth;
 mod median;
+mod noise_floor;
 mod range;
 mod sweep;
 mod verdict;
 
 pub use compare::{Answer, Comparison, compare};
 pub use finding::{Drift, Hysteresis, Limit, Line, Lines, Modes, Period, Repeated, Segment, Spikes, Step};
+pub use noise_floor::{FLOOR_PAIRS, NoiseFloor, SelfRatio, noise_floor};
 pub use sweep::Sizes;
 pub use verdict::{Block, Class, Settings, Verdict, Warning, judge};
 
