@@ -1,6 +1,6 @@
 //! The tools of the house: what CI runs and what a person runs before a commit.
 //!
-//! No dependencies of its own. Each verb is a file with a `run`; [`tidy`] is also a test.
+//! Each verb is a file with a `run`; [`tidy`] is also a test.
 
 pub mod bench;
 pub mod check_systems;
@@ -10,6 +10,7 @@ mod packages;
 mod rust_src;
 pub mod test;
 pub mod tidy;
+pub mod truths;
 mod workspace;
 
 /// What went wrong, in words for a person.

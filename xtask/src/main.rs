@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{bench, check_systems, docs, test, tidy};
+use xtask::{bench, check_systems, docs, test, tidy, truths};
 
 const HELP: &str = "\
 cargo xtask test                     everything below and all tests: what CI runs
@@ -10,6 +10,7 @@ cargo xtask tidy                     the rules of the house that the compiler do
 cargo xtask docs                     the manual of the code, and the commands in the documents
 cargo xtask check-systems [CRATE]…   type-check for the systems that are not at hand
 cargo xtask bench                    osdyno's own figures against bare C, alternately
+cargo xtask truths                   what is known of real kernels, measured here, against the verdicts
 ";
 
 fn main() -> ExitCode {
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["docs"] => docs::run(),
         ["bench"] => bench::run(),
+        ["truths"] => truths::run(),
         ["check-systems", ref crates @ ..] => check_systems::run(crates),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");

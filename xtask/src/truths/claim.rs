@@ -1,0 +1,103 @@
+//! What a verdict must say to be right.
+
+use super::found::Found;
+
+/// How far from its place a step may be found, as a share of it.
+const PLACE: f64 = 0.03;
+
+pub(super) enum Claim {
+    /// The verdict is one of these words.
+    Word(&'static [&'static str]),
+    /// Cost at its end over cost at its beginning is in this range.
+    Growth { low: f64, high: f64 },
+    /// There is a step at half of the port range that the run was made with, at least so many times.
+    StepAtHalfOfPorts { times: f64 },
+    /// The way up was stopped by a limit, with this errno and an n in this range.
+    Stopped { error: &'static str, from: u64, to: u64 },
+    /// A note of the run says so.
+    Told(&'static str),
+}
+
+impl Claim {
+    pub(super) fn holds(&self, found: &Found) -> bool {
+        match *self {
+            Claim::Word(words) => words.contains(&found.word.as_str()),
+            Claim::Growth { low, high } => found.growth.is_some_and(|growth| (low..=high).contains(&growth)),
+            Claim::StepAtHalfOfPorts { times } => found.half_of_ports.is_some_and(|place| {
+                let there = |n: f64| (n - place).abs() <= PLACE * place;
+                found.steps.iter().any(|step| there(step.n) && step.times >= times)
+            }),
+            Claim::Stopped { error, from, to } => {
+                found.stops.iter().any(|stop| stop.error == error && (from..=to).contains(&stop.n))
+            }
+            Claim::Told(words) => found.told.contains(words),
+        }
+    }
+
+    /// What is expected; the place of a step is known when there is a run.
+    pub(super) fn words(&self, found: Option<&Found>) -> String {
+        match *self {
+            Claim::Word([word]) => (*word).to_owned(),
+            Claim::Word(_) if self.is_cliff() => "a cliff".to_owned(),
+            Claim::Word(words) => words.join(" or "),
+            Claim::Growth { low, high } if high.is_infinite() => format!("×{low} or more"),
+            Claim::Growth { low, high } => format!("×{low} to ×{high}"),
+            Claim::StepAtHalfOfPorts { times } => match found.and_then(|found| found.half_of_ports) {
+                Some(place) => format!("×{times} or more near {place}"),
+                None => format!("×{times} or more at half of the ports"),
+            },
+            Claim::Stopped { error, from, to } => format!("{error} at {from} to {to}"),
+            Claim::Told(words) => words.to_owned(),
+        }
+    }
+
+    fn is_cliff(&self) -> bool {
+        matches!(self, Claim::Word(words) if words.contains(&"stepped"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::found::{Step, Stop};
+    use super::*;
+
+    fn found() -> Found {
+        Found {
+            word: "stepped".into(),
+            growth: Some(900.0),
+            steps: vec![Step { n: 14_110.0, times: 800.0 }],
+            stops: vec![Stop { error: "EMFILE".into(), n: 593 }],
+            half_of_ports: Some(14_116.0),
+            told: "note: n goes to 568, because RLIMIT_NOFILE is 600".into(),
+        }
+    }
+
+    #[test]
+    fn each_claim_holds_for_what_it_says_and_for_nothing_else() {
+        let yes = [
+            Claim::Word(&["flat", "stepped"]),
+            Claim::Growth { low: 2.0, high: f64::INFINITY },
+            Claim::StepAtHalfOfPorts { times: 100.0 },
+            Claim::Stopped { error: "EMFILE", from: 500, to: 600 },
+            Claim::Told("RLIMIT_NOFILE is 600"),
+        ];
+        assert!(yes.iter().all(|claim| claim.holds(&found())));
+        let no = [
+            Claim::Word(&["flat"]),
+            Claim::Growth { low: 0.9, high: 1.1 },
+            Claim::StepAtHalfOfPorts { times: 2000.0 },
+            Claim::Stopped { error: "ENOMEM", from: 500, to: 600 },
+            Claim::Stopped { error: "EMFILE", from: 600, to: 700 },
+            Claim::Told("RLIMIT_AS"),
+        ];
+        assert!(!no.iter().any(|claim| claim.holds(&found())));
+    }
+
+    #[test]
+    fn a_step_belongs_to_the_range_of_its_run() {
+        let claim = Claim::StepAtHalfOfPorts { times: 100.0 };
+        assert!(!claim.holds(&Found { half_of_ports: Some(5000.0), ..found() }));
+        assert!(!claim.holds(&Found { half_of_ports: None, ..found() }));
+        assert!(!claim.holds(&Found { steps: Vec::new(), ..found() }));
+    }
+}

@@ -1,0 +1,169 @@
+//! `cargo xtask truths`: what is known of real kernels, measured here, and whether the verdict says it.
+//!
+//! A truth is an entry of [`TRUTHS`]: what is known, how it is measured, what the verdict must say. It is an
+//! experiment and not a test: it wants an idle Linux machine, root for some of its entries, and minutes. What
+//! cannot be measured here is told with its reason and is never counted as right. The numbers stay in
+//! `target/truths`.
+
+mod claim;
+mod found;
+mod laboratory;
+
+use std::time::Instant;
+
+use crate::Failure;
+use claim::Claim::{self, Growth, StepAtHalfOfPorts, Stopped, Told, Word};
+use found::Found;
+use laboratory::{Laboratory, Need};
+
+struct Truth {
+    name: &'static str,
+    /// One sentence, and who says so.
+    known: &'static str,
+    needs: &'static [Need],
+    measure: fn(&Laboratory) -> Result<Found, Failure>,
+    claims: &'static [Claim],
+}
+
+const FLAT: Claim = Word(&["flat"]);
+const LINEAR: Claim = Word(&["linear-like"]);
+/// What goes up to its limit may grow before its cliff, and then it takes several words.
+const CLIFF: Claim = Word(&["stepped", "approaching-limit", "mixed"]);
+
+const TRUTHS: &[Truth] = &[
+    Truth {
+        name: "poll of n idle descriptors",
+        known: "poll(2) asks every descriptor that it is given",
+        needs: &[],
+        measure: |lab| lab.example("poll", &["wait", "poll"], "2000", None),
+        claims: &[LINEAR, Growth { low: 5.0, high: f64::INFINITY }],
+    },
+    Truth {
+        name: "epoll_wait on n idle descriptors",
+        known: "epoll_wait(2) looks at the descriptors that are ready",
+        needs: &[],
+        measure: |lab| lab.example("epoll", &["wait", "epoll"], "2000", None),
+        claims: &[FLAT],
+    },
+    Truth {
+        name: "create on ext2, no index",
+        known: "a folder of ext2 is a list, which is searched for every new name",
+        needs: &[Need::Mounts, Need::Program("mkfs.ext2")],
+        measure: |lab| {
+            lab.example("ext2", &["create", "ext2"], "3000", Some(&["mkfs.ext2", "-O", "^dir_index"]))
+        },
+        claims: &[LINEAR, Growth { low: 3.0, high: f64::INFINITY }],
+    },
+    Truth {
+        name: "create on ext4, no index",
+        known: "so is a folder of ext4 without dir_index (mke2fs(8))",
+        needs: &[Need::Mounts, Need::Program("mkfs.ext4")],
+        measure: |lab| {
+            let format = ["mkfs.ext4", "-O", "^dir_index,^has_journal"];
+            lab.example("ext4-list", &["create", "ext4-list"], "3000", Some(&format))
+        },
+        claims: &[LINEAR, Growth { low: 3.0, high: f64::INFINITY }],
+    },
+    Truth {
+        name: "create on ext4, with index",
+        known: "with dir_index it is a hashed tree of two levels, searched in one block",
+        needs: &[Need::Mounts, Need::Program("mkfs.ext4")],
+        measure: |lab| {
+            let format = ["mkfs.ext4", "-O", "dir_index,^has_journal"];
+            lab.example("ext4-index", &["create", "ext4-index"], "3000", Some(&format))
+        },
+        claims: &[Word(&["flat", "small-growth"]), Growth { low: 0.8, high: 1.3 }],
+    },
+    Truth {
+        name: "fork against the parent's memory",
+        known: "fork(2) copies the page tables of what the parent has written",
+        needs: &[],
+        measure: |lab| lab.run(&[], &["fork-memory", "-n", "512", "--preset", "full"], "fork"),
+        claims: &[LINEAR, Growth { low: 5.0, high: f64::INFINITY }],
+    },
+    Truth {
+        name: "bind to port 0",
+        known: "Linux searches ports of one parity first, so half of the range is a cliff",
+        needs: &[],
+        measure: |lab| lab.run(&[], &["bind/v4", "-n", "20000"], "bind"),
+        claims: &[CLIFF, StepAtHalfOfPorts { times: 100.0 }],
+    },
+    Truth {
+        name: "bind to port 0 of 10 000",
+        known: "the cliff goes where the range goes",
+        needs: &[Need::Networks],
+        measure: |lab| {
+            let range = "echo 20000 29999 > /proc/sys/net/ipv4/ip_local_port_range && exec \"$@\"";
+            let prefix = ["unshare", "--net", "sh", "-c", range, "sh"];
+            lab.run(&prefix, &["bind/v4", "-n", "9000"], "bind")
+        },
+        claims: &[CLIFF, StepAtHalfOfPorts { times: 100.0 }],
+    },
+    Truth {
+        name: "a limit that is foreseen",
+        known: "no process has more descriptors than RLIMIT_NOFILE",
+        needs: &[Need::Program("prlimit")],
+        measure: |lab| lab.run(&["prlimit", "--nofile=600"], &["socket/v4", "-n", "2000"], "socket"),
+        claims: &[Told("RLIMIT_NOFILE is 600")],
+    },
+    Truth {
+        name: "a limit that is met",
+        known: "no process writes more private memory than RLIMIT_DATA (getrlimit(2))",
+        needs: &[Need::Program("prlimit")],
+        measure: |lab| {
+            let prefix = ["prlimit", "--data=134217728"];
+            lab.run(&prefix, &["fork-memory", "-n", "512", "--preset", "full"], "fork")
+        },
+        claims: &[Stopped { error: "ENOMEM", from: 64, to: 128 }],
+    },
+];
+
+/// Measures every truth and prints what was expected and what was found.
+///
+/// # Errors
+/// When a verdict is wrong, or something that could be measured here was not.
+pub fn run() -> Result<(), Failure> {
+    let start = Instant::now();
+    let laboratory = Laboratory::open()?;
+    let mut wrong = Vec::new();
+    let mut not_run = Vec::new();
+    println!("{:<34}{:<38}{:<52}ok", "truth", "expected", "found");
+    for truth in TRUTHS {
+        let (expected, found, ok) = match laboratory.missing(truth.needs) {
+            Some(reason) => {
+                not_run.push(truth.name);
+                (expected(truth, None), reason, "not run")
+            }
+            None => match (truth.measure)(&laboratory) {
+                Ok(found) => {
+                    let ok = truth.claims.iter().all(|claim| claim.holds(&found));
+                    if !ok {
+                        wrong.push(truth);
+                    }
+                    (expected(truth, Some(&found)), found.to_string(), if ok { "yes" } else { "NO" })
+                }
+                Err(error) => {
+                    wrong.push(truth);
+                    (expected(truth, None), error.to_string(), "NO")
+                }
+            },
+        };
+        println!("{:<34}{expected:<38}{found:<52}{ok}", truth.name);
+    }
+    for truth in &wrong {
+        println!("\n{}: {}", truth.name, truth.known);
+    }
+    let right = TRUTHS.len() - wrong.len() - not_run.len();
+    println!(
+        "\n{right} right, {} wrong, {} not run, in {:.0} s; the numbers are in {}",
+        wrong.len(),
+        not_run.len(),
+        start.elapsed().as_secs_f64(),
+        laboratory.folder().display()
+    );
+    if wrong.is_empty() { Ok(()) } else { Err(format!("{} verdicts are wrong", wrong.len()).into()) }
+}
+
+fn expected(truth: &Truth, found: Option<&Found>) -> String {
+    truth.claims.iter().map(|claim| claim.words(found)).collect::<Vec<_>>().join(", ")
+}
