@@ -16,6 +16,10 @@ mod growth;
 mod median;
 mod noise_floor;
 mod range;
+#[cfg(test)]
+mod simulate;
+#[allow(dead_code)]
+mod spikes;
 mod sweep;
 mod verdict;
 
