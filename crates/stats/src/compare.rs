@@ -1,8 +1,8 @@
 //! What may be said of the same series on two systems.
 
-use crate::block::{Grid, column, measure, present_mean};
-use crate::centre::{Centre, Student, exp, pulls};
-use crate::drift::{inflation, wander};
+use crate::block::{Grid, Rows, column, measure, present_mean};
+use crate::centre::{Centre, Student, exp, pulls, tails};
+use crate::drift::{inflation, inflation_of_pairs, wander};
 use crate::family::level_of_each;
 use crate::flat::{FEWEST, MOST, first_that};
 use crate::range::{Common, common_sizes};
@@ -15,12 +15,41 @@ pub enum Answer {
     Faster,
     /// The second takes more time, by more than the margin.
     Slower,
-    /// Any difference is smaller than the margin.
+    /// Any difference is smaller than the margin, and none is certain that exceeds the noise floor.
     Equivalent,
-    /// There is a difference, and it is smaller than the margin.
+    /// There is a difference above the noise floor, and it is smaller than the margin.
     DifferentButSmall,
     /// The data carry none of the above.
     Unresolved,
+}
+
+/// How the trials of two systems belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Design {
+    /// The trials of one know nothing of those of the other.
+    Independent,
+    /// The k-th trial of one and the k-th of the other were made back to back, in random order. What drifts
+    /// or disturbs for longer than a pair meets both, and cancels.
+    Paired,
+}
+
+/// One number for each kind of claim: the chance of an observation where the claim is false, or the error
+/// rate at which the claim may be made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PerClaim {
+    /// The difference is larger than the margin.
+    pub beyond: f64,
+    /// The difference is smaller than the margin.
+    pub within: f64,
+    /// There is a difference, and it is larger than the noise floor.
+    pub differs: f64,
+}
+
+impl PerClaim {
+    /// The same number for all.
+    pub fn all(number: f64) -> PerClaim {
+        PerClaim { beyond: number, within: number, differs: number }
+    }
 }
 
 /// The second system against the first, over the n that both reached.
@@ -30,81 +59,358 @@ pub struct Comparison {
     pub answer: Answer,
     /// Cost of the second over cost of the first.
     pub ratio: Interval,
+    /// Error rate of `ratio`, and of the `blocks` together.
+    pub level: f64,
+    /// The margin that the answer is about, as a share: the one asked for, or the noise floor if larger.
+    pub margin: f64,
+    /// The noise floor, as a share; 0 where none is known. No smaller difference is claimed.
+    pub floor: f64,
     /// Smallest n compared.
     pub n_low: u64,
     /// Largest n compared.
     pub n_high: u64,
-    /// Trials of the first and of the second.
+    /// Largest n that the first and the second reached; where one is below the other, the comparison is
+    /// censored there.
+    pub ends: (u64, u64),
+    /// Trials of the first and of the second, or pairs of them.
     pub trials: (usize, usize),
+    /// Whether trials were compared pair by pair.
+    pub design: Design,
     /// Trials of each after which the answer may be definite, when more would help.
     pub trials_needed: Option<u32>,
     /// Ratio by range of n: (n_low, n_high, ratio).
     pub blocks: Vec<(u64, u64, Interval)>,
+    /// Where the two curves cross for certain, by n.
+    pub crossings: Vec<Crossing>,
+}
+
+/// Where the faster of two becomes the slower.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Crossing {
+    /// Where the ratio is 1, by a line through the logarithms of the ranges of n beside it.
+    pub n: f64,
+    /// One is faster for certain up to here.
+    pub n_low: f64,
+    /// And the other from here on.
+    pub n_high: f64,
+    /// Whether the second is the faster one below and the slower one above.
+    pub faster_below: bool,
 }
 
 /// Compares `second` with `first`, unpaired; `judged` is how many series the reader is shown, which
 /// the error rate is divided by. `None` when no n is common.
 ///
-/// Trials are given in the order of time. The level of a trial is the mean of its log block medians;
-/// levels are compared by Yuen's form of Welch's test (Biometrika 61, 1974), whose error is widened for
-/// drift. `ratio` holds at α/`judged`, like the answer, so that the two cannot contradict each other;
-/// the ratios of `blocks` hold together at that rate. Fewer than four trials a side leave every answer
-/// open: three against three cannot pass 5 % in any exact test.
-///
-/// What differs between two runs and never within one (a boot, a placement in memory) cannot be told
-/// from a difference of the systems; nor, wholly, drift that lasts longer than a run. Simulated pairs of
-/// runs of one system, 40 trials each (`tests/comparison.rs`): without drift at most 6 % of 300 single
-/// comparisons differ; with drift of 5–10 % over 3…200 trials 0–3 % of 150 single ones, and 0–1.3 % of
-/// those that are one of thirty.
+/// What [`Contrast`] says of one pair of systems, with every claim at α/`judged` (Bonferroni), and the ratios
+/// by range of n divided by the looks too.
 pub fn compare(
     first: &[Sweep<'_>],
     second: &[Sweep<'_>],
     judged: usize,
     settings: &Settings,
 ) -> Option<Comparison> {
-    let alpha = settings.error_rate() / judged.max(1) as f64;
-    let (first, second) = (Common::of(first)?, Common::of(second)?);
-    let sizes = common_sizes(&first.sizes, &second.sizes);
-    let (Grid { ranges, .. }, rows) = measure(&sizes, [&first.trials, &second.trials])?;
-    let trials = (rows[0].len(), rows[1].len());
+    let level = settings.error_rate() / judged.max(1) as f64;
+    // The rate is divided by the looks already.
+    let once = Settings { looks: 1, ..settings.clone() };
+    let contrast = Contrast::of(first, second, Design::Independent, 0.0, &once)?;
+    Some(contrast.at(&PerClaim::all(level)))
+}
 
-    let levels = rows.each_ref().map(|rows| rows.iter().map(|row| present_mean(row)).collect::<Vec<f64>>());
-    let drift =
-        Drift { inflation: levels.each_ref().map(|levels| inflation(levels)), wander: wander(&levels) };
-    let student = Student::of(alpha);
-    let ratio = difference(&levels, drift)?;
-    // Medians sit on ticks of the clock: no ratio is finer than one.
-    let cheapest = levels.iter().flatten().copied().fold(f64::INFINITY, f64::min).exp();
-    let tick = (settings.tick_seconds / cheapest).ln_1p().max(0.0);
-    let within = |ratio: Centre, student: &Student| {
-        let reach = ratio.reach(student).max(tick);
+/// Two systems set against each other in one series, before an error rate is chosen.
+///
+/// The level of a trial is the mean of its log block medians. Paired, the unit is the difference of the levels
+/// of a pair, and the ratio is the trimmed mean of these with Student's t (Tukey & McLaughlin, Sankhyā A 25,
+/// 1963). A sign test's interval for their median, exact for any distribution, was tried instead: it is a
+/// fifth wider, and has no end at the error rates of a suite of thirty series until there are twelve pairs.
+/// Unpaired, levels are compared by Yuen's form of Welch's test (Biometrika 61, 1974), whose error is widened
+/// for drift. Pairs cancel drift; their error is widened only where neighbouring pairs resemble each other.
+/// Fewer than four trials a side leave every answer open: three against three cannot pass 5 % in any exact
+/// test.
+///
+/// What differs between two runs and never within one (a boot, a placement in memory) cannot be told
+/// from a difference of the systems; nor, wholly, drift that lasts longer than a run. Simulated pairs of
+/// runs of one system, 40 trials each (`tests/comparison.rs`): without drift at most 6 % of 300 single
+/// comparisons differ; with drift of 5–10 % over 3…200 trials 0–3 % of 150 single ones, and 0–1.3 % of
+/// those that are one of thirty.
+#[derive(Clone, Debug)]
+pub struct Contrast {
+    ranges: Vec<(u64, u64)>,
+    ends: (u64, u64),
+    trials: (usize, usize),
+    design: Design,
+    /// Logarithm of second over first.
+    ratio: Centre,
+    /// The same by range of n.
+    by_block: Vec<Centre>,
+    /// A row per trial, of the first and then of the second, or per pair: how far it moves each of `by_block`.
+    pulls: Vec<Vec<f64>>,
+    /// How far each trial pulls `ratio`: of each side, or of the pairs.
+    pub(crate) influence: Vec<Vec<Influence>>,
+    pairs: Vec<f64>,
+    tick: f64,
+    margin: f64,
+    floor: f64,
+    looks: u32,
+    seed: u64,
+}
+
+/// How far one trial, or pair, pulls the logarithm of a ratio, times the number of trials.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Influence {
+    /// Which trial it is, in the order given.
+    pub(crate) place: usize,
+    pub(crate) pull: f64,
+}
+
+impl Contrast {
+    /// Sets `second` against `first`, whose trials are given in the order of time; for a paired design trials
+    /// at the same place are a pair, and one without values stands for a trial that is missing. Nothing below
+    /// `floor`, a share, will be claimed. `None` when no n is common, or no pair.
+    pub fn of(
+        first: &[Sweep<'_>],
+        second: &[Sweep<'_>],
+        design: Design,
+        floor: f64,
+        settings: &Settings,
+    ) -> Option<Contrast> {
+        let commons = [Common::of(first)?, Common::of(second)?];
+        let sizes = common_sizes(&commons[0].sizes, &commons[1].sizes);
+        let last = |common: &Common<'_>| common.sizes.last().copied().unwrap_or(0);
+        let ends = (last(&commons[0]), last(&commons[1]));
+        let mut places = commons.each_ref().map(|common| common.places.clone());
+        if design == Design::Paired {
+            let both: Vec<usize> =
+                places[0].iter().copied().filter(|place| places[1].contains(place)).collect();
+            places = [both.clone(), both];
+        }
+        let chosen: [Vec<Sweep<'_>>; 2] = [at_places(first, &places[0]), at_places(second, &places[1])];
+        let (Grid { ranges, .. }, rows) = measure(&sizes, [&chosen[0], &chosen[1]])?;
+
+        let levels =
+            rows.each_ref().map(|rows| rows.iter().map(|row| present_mean(row)).collect::<Vec<f64>>());
+        let cheapest = levels.iter().flatten().copied().fold(f64::INFINITY, f64::min).exp();
+        let floor = floor.max(0.0).ln_1p();
+        let contrast = Contrast {
+            ends,
+            trials: (rows[0].len(), rows[1].len()),
+            design,
+            ratio: UNKNOWN,
+            by_block: Vec::new(),
+            pulls: Vec::new(),
+            influence: Vec::new(),
+            pairs: Vec::new(),
+            // Medians sit on ticks of the clock: no ratio is finer than one.
+            tick: (settings.tick_seconds / cheapest).ln_1p().max(0.0),
+            margin: settings.log_margin().max(floor),
+            floor,
+            looks: settings.looks.max(1),
+            seed: settings.seed,
+            ranges,
+        };
+        match design {
+            Design::Independent => contrast.independent(&rows, &levels, &places),
+            Design::Paired => contrast.paired(&rows, &places[0]),
+        }
+    }
+
+    fn independent(
+        self,
+        rows: &[Rows; 2],
+        levels: &[Vec<f64>; 2],
+        places: &[Vec<usize>; 2],
+    ) -> Option<Contrast> {
+        let drift =
+            Drift { inflation: levels.each_ref().map(|levels| inflation(levels)), wander: wander(levels) };
+        let columns = |place: usize| rows.each_ref().map(|rows| column(rows, place));
+        let blocks = 0..self.ranges.len();
+        let pulls_by_block: Vec<Vec<f64>> =
+            blocks.clone().map(|place| joint_pulls(&columns(place))).collect();
+        let side = |(levels, places): (&Vec<f64>, &Vec<usize>)| influences(levels, places);
+        Some(Contrast {
+            ratio: difference(levels, drift)?,
+            by_block: blocks.map(|place| difference(&columns(place), drift).unwrap_or(UNKNOWN)).collect(),
+            pulls: transposed(&pulls_by_block, self.trials.0 + self.trials.1),
+            influence: levels.iter().zip(places).map(side).collect(),
+            ..self
+        })
+    }
+
+    fn paired(self, rows: &[Rows; 2], places: &[usize]) -> Option<Contrast> {
+        let difference = |(first, second): (&Vec<f64>, &Vec<f64>)| -> Vec<f64> {
+            first.iter().zip(second).map(|(first, second)| second - first).collect()
+        };
+        let rows: Rows = rows[0].iter().zip(&rows[1]).map(difference).collect();
+        let pairs: Vec<f64> = rows.iter().map(|row| present_mean(row)).collect();
+        let widening = inflation_of_pairs(&pairs).sqrt();
+        let widened = |values: &[f64]| {
+            Centre::of(values).map(|centre| Centre { error: centre.error * widening, ..centre })
+        };
+        let blocks = 0..self.ranges.len();
+        let pulls_by_block: Vec<Vec<f64>> =
+            blocks.clone().map(|place| pulls(&column(&rows, place))).collect();
+        Some(Contrast {
+            ratio: widened(&pairs)?,
+            by_block: blocks.map(|place| widened(&column(&rows, place)).unwrap_or(UNKNOWN)).collect(),
+            pulls: transposed(&pulls_by_block, pairs.len()),
+            influence: vec![influences(&pairs, places)],
+            pairs,
+            ..self
+        })
+    }
+
+    /// The logarithm of the ratio of each pair, in the order of time; none unless paired.
+    pub fn pairs(&self) -> &[f64] {
+        &self.pairs
+    }
+
+    /// Logarithm of the estimated ratio.
+    pub(crate) fn value(&self) -> f64 {
+        self.ratio.value
+    }
+
+    /// Whether the second takes less time, as far as the estimate goes.
+    pub(crate) fn is_faster(&self) -> bool {
+        self.ratio.value < 0.0
+    }
+
+    /// For each kind of claim the smallest error rate at which it can be made: two-sided, so that at that rate
+    /// the interval just touches what the claim excludes. 1 where it cannot be made at all.
+    pub fn chances(&self) -> PerClaim {
+        let few = self.trials.0.min(self.trials.1) < FEWEST as usize;
+        let chance = |distance: f64| {
+            if few || distance.is_nan() || distance <= self.tick || self.ratio.freedom < 1.0 {
+                1.0
+            } else if self.ratio.error == 0.0 {
+                0.0
+            } else {
+                tails(distance / self.ratio.error, self.ratio.freedom)
+            }
+        };
+        let size = self.ratio.value.abs();
+        PerClaim {
+            beyond: chance(size - self.margin),
+            within: chance(self.margin - size),
+            differs: chance(size - self.floor),
+        }
+    }
+
+    /// What may be said where each kind of claim has its own error rate. The interval is the one of the
+    /// claim that is made, or that was tried, so that answer and interval do not contradict each other.
+    pub fn at(&self, levels: &PerClaim) -> Comparison {
+        let chances = self.chances();
+        let both = levels.within.min(levels.differs);
+        let (answer, level) = if self.ratio.value.abs() > self.margin {
+            let answer = match chances.beyond <= levels.beyond {
+                true if self.is_faster() => Answer::Faster,
+                true => Answer::Slower,
+                false => Answer::Unresolved,
+            };
+            (answer, levels.beyond)
+        } else if chances.within <= both && chances.differs <= both {
+            (Answer::DifferentButSmall, both)
+        } else if chances.within <= levels.within {
+            (Answer::Equivalent, levels.within)
+        } else {
+            (Answer::Unresolved, levels.within)
+        };
+        let student = Student::of(level);
+        let more_helps = answer == Answer::Unresolved && self.tick <= self.margin;
+        let logs = self.logs_by_block(level);
+        Comparison {
+            answer,
+            ratio: exp(self.around(self.ratio, &student)),
+            level,
+            margin: self.margin.exp_m1(),
+            floor: self.floor.exp_m1(),
+            n_low: self.ranges.first().map_or(0, |range| range.0),
+            n_high: self.ranges.last().map_or(0, |range| range.1),
+            ends: self.ends,
+            trials: self.trials,
+            design: self.design,
+            trials_needed: if more_helps { self.trials_needed(&student) } else { None },
+            crossings: crossings(&logs, self.floor),
+            blocks: logs.into_iter().map(|(low, high, logs)| (low, high, exp(logs))).collect(),
+        }
+    }
+
+    fn around(&self, ratio: Centre, student: &Student) -> Interval {
+        let reach = ratio.reach(student).max(self.tick);
         Interval { value: ratio.value, low: ratio.value - reach, high: ratio.value + reach }
-    };
+    }
 
-    let columns = |place: usize| rows.each_ref().map(|rows| column(rows, place));
-    let pulls_by_block: Vec<Vec<f64>> = (0..ranges.len()).map(|place| joint_pulls(&columns(place))).collect();
-    let pulls_by_trial: Vec<Vec<f64>> =
-        (0..trials.0 + trials.1).map(|trial| column(&pulls_by_block, trial)).collect();
-    let student_of_block = Student::of(level_of_each(&pulls_by_trial, alpha, settings.seed));
-    let block = |(place, &(n_low, n_high)): (usize, &(u64, u64))| {
-        Some((n_low, n_high, exp(within(difference(&columns(place), drift)?, &student_of_block))))
-    };
-    let blocks = ranges.iter().enumerate().filter_map(block).collect();
+    /// Logarithms of the ratio by range of n, which hold together at `level`. The end of a run is decided by
+    /// changes within its trials, and these come from them too: they pay for the looks.
+    fn logs_by_block(&self, level: f64) -> Vec<(u64, u64, Interval)> {
+        let student = Student::of(level_of_each(&self.pulls, level / f64::from(self.looks), self.seed));
+        let block =
+            |((low, high), centre): (&(u64, u64), &Centre)| (*low, *high, self.around(*centre, &student));
+        self.ranges.iter().zip(&self.by_block).map(block).collect()
+    }
 
-    let margin = settings.log_margin();
-    let interval = within(ratio, &student);
-    let few = trials.0.min(trials.1) < FEWEST as usize;
-    let answer = if few { Answer::Unresolved } else { answer(interval, margin) };
-    let more_helps = answer == Answer::Unresolved && tick <= margin;
-    Some(Comparison {
-        answer,
-        ratio: exp(interval),
-        n_low: ranges.first()?.0,
-        n_high: ranges.last()?.1,
-        trials,
-        trials_needed: if more_helps { trials_needed(ratio, trials, &student, margin) } else { None },
-        blocks,
-    })
+    /// Trials a side after which the interval may lie within the margin, or beyond it where the estimate does.
+    fn trials_needed(&self, student: &Student) -> Option<u32> {
+        let now = 2.0 / (1.0 / self.trials.0 as f64 + 1.0 / self.trials.1 as f64);
+        let room = (self.margin - self.ratio.value.abs()).abs();
+        let most = self.trials.0.max(self.trials.1) as u32;
+        first_that((most + 1).max(FEWEST)..=MOST, |trials| {
+            self.ratio.reach_with(f64::from(*trials) / now, student) <= room
+        })
+    }
+}
+
+/// A range of n in which no trial of one side has a value.
+const UNKNOWN: Centre = Centre { value: 0.0, error: f64::INFINITY, freedom: 0.0 };
+
+fn at_places<'a>(sweeps: &[Sweep<'a>], places: &[usize]) -> Vec<Sweep<'a>> {
+    places.iter().map(|place| sweeps[*place]).collect()
+}
+
+fn influences(values: &[f64], places: &[usize]) -> Vec<Influence> {
+    pulls(values).into_iter().zip(places).map(|(pull, place)| Influence { place: *place, pull }).collect()
+}
+
+fn transposed(columns: &[Vec<f64>], rows: usize) -> Vec<Vec<f64>> {
+    (0..rows).map(|row| column(columns, row)).collect()
+}
+
+/// Where the ratio lies on one side of 1 for certain, and then on the other; `floor` is what certainty must
+/// exceed. All ranges of n hold together, so all crossings do.
+///
+/// In a range of n whose typical ratio is below 1 the curve may already have crossed at its end, but not yet
+/// in its middle: so a crossing lies between the middles of the last certain range before it and the first
+/// behind it.
+fn crossings(logs: &[(u64, u64, Interval)], floor: f64) -> Vec<Crossing> {
+    let side = |(_, _, ratio): &(u64, u64, Interval)| {
+        if ratio.low > floor {
+            1
+        } else if ratio.high < -floor {
+            -1
+        } else {
+            0
+        }
+    };
+    let certain: Vec<usize> = (0..logs.len()).filter(|place| side(&logs[*place]) != 0).collect();
+    let turns = certain.windows(2).filter(|pair| side(&logs[pair[0]]) != side(&logs[pair[1]]));
+    turns.map(|pair| crossing(&logs[pair[0]..=pair[1]])).collect()
+}
+
+/// The crossing within ranges of n of which the first and the last are certain.
+fn crossing(logs: &[(u64, u64, Interval)]) -> Crossing {
+    let middle =
+        |(low, high, _): &(u64, u64, Interval)| (*low as f64).midpoint(*high as f64).max(f64::MIN_POSITIVE);
+    let value = |place: usize| logs[place].2.value;
+    // Where noise makes several, the one in the middle.
+    let turns: Vec<usize> =
+        (1..logs.len()).filter(|place| (value(*place - 1) < 0.0) != (value(*place) < 0.0)).collect();
+    let place = turns.get(turns.len() / 2).copied().unwrap_or(logs.len() - 1);
+    let (before, after) = (value(place - 1), value(place));
+    let share = if before == after { 0.5 } else { (before / (before - after)).clamp(0.0, 1.0) };
+    let (from, to) = (middle(&logs[place - 1]).ln(), middle(&logs[place]).ln());
+    Crossing {
+        n: (from + share * (to - from)).exp(),
+        n_low: middle(&logs[0]),
+        n_high: middle(&logs[logs.len() - 1]),
+        faster_below: value(0) < 0.0,
+    }
 }
 
 /// What drift does to the difference of two runs.
@@ -134,28 +440,4 @@ fn joint_pulls(sides: &[Vec<f64>; 2]) -> Vec<f64> {
     let side =
         |side: &Vec<f64>| -> Vec<f64> { pulls(side).iter().map(|pull| pull / side.len() as f64).collect() };
     sides.iter().flat_map(side).collect()
-}
-
-/// Trials a side after which the interval may lie within the margin, or beyond it where the estimate does.
-fn trials_needed(ratio: Centre, trials: (usize, usize), student: &Student, margin: f64) -> Option<u32> {
-    let now = 2.0 / (1.0 / trials.0 as f64 + 1.0 / trials.1 as f64);
-    let room = (margin - ratio.value.abs()).abs();
-    let most = trials.0.max(trials.1) as u32;
-    first_that((most + 1).max(FEWEST)..=MOST, |trials| {
-        ratio.reach_with(f64::from(*trials) / now, student) <= room
-    })
-}
-
-fn answer(ratio: Interval, margin: f64) -> Answer {
-    if ratio.high < -margin {
-        Answer::Faster
-    } else if ratio.low > margin {
-        Answer::Slower
-    } else if ratio.low < -margin || ratio.high > margin {
-        Answer::Unresolved
-    } else if ratio.low > 0.0 || ratio.high < 0.0 {
-        Answer::DifferentButSmall
-    } else {
-        Answer::Equivalent
-    }
 }

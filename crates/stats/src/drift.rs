@@ -24,6 +24,14 @@ pub(crate) fn inflation(levels: &[f64]) -> f64 {
     serial(&pulls).max(batched(&pulls)).max(1.0)
 }
 
+/// The same factor for the log ratios of pairs, which follow each other in time; 1 unless neighbours resemble
+/// each other. What drifts for longer than a pair has cancelled already; what is left is rare, and a factor
+/// estimated where there is none costs a fifth of the precision.
+pub(crate) fn inflation_of_pairs(ratios: &[f64]) -> f64 {
+    let (products, squares) = lagged(&pulls(ratios));
+    if resembles(products, squares, ratios.len()) { inflation(ratios) } else { 1.0 }
+}
+
 /// Variance of the difference of two runs that comes from drift too slow to average out inside a run;
 /// 0 where neighbouring trials of the two do not resemble each other.
 ///
@@ -32,9 +40,7 @@ pub(crate) fn wander(runs: &[Vec<f64>; 2]) -> f64 {
     let pulls = runs.each_ref().map(|levels| pulls(levels));
     let (products, squares) =
         pulls.iter().map(|pulls| lagged(pulls)).fold((0.0, 0.0), |sum, run| (sum.0 + run.0, sum.1 + run.1));
-    let trials = (runs[0].len() + runs[1].len()) as f64;
-    // The correlation of independent trials has a standard deviation of 1/√trials.
-    if products <= GATE * squares / trials.sqrt() {
+    if !resembles(products, squares, runs[0].len() + runs[1].len()) {
         return 0.0;
     }
     let halves = pulls.each_ref().map(|pulls| {
@@ -42,6 +48,12 @@ pub(crate) fn wander(runs: &[Vec<f64>; 2]) -> f64 {
         (mean(second) - mean(first)).powi(2)
     });
     halves[0] + halves[1]
+}
+
+/// Whether neighbours resemble each other more than chance makes them: the correlation of independent trials
+/// has a standard deviation of 1/√trials.
+fn resembles(products: f64, squares: f64, trials: usize) -> bool {
+    products > GATE * squares / (trials as f64).sqrt()
 }
 
 /// (1 + ρ) / (1 − ρ) of a first-order autoregression (Bayley & Hammersley, JRSS Suppl. 8, 1946), with

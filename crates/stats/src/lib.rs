@@ -16,16 +16,16 @@ mod growth;
 mod median;
 mod noise_floor;
 mod range;
-#[cfg(test)]
-mod simulate;
-#[allow(dead_code)]
-mod spikes;
+mod rank;
+mod suite;
 mod sweep;
 mod verdict;
 
-pub use compare::{Answer, Comparison, compare};
+pub use compare::{Answer, Comparison, Contrast, Crossing, Design, PerClaim, compare};
 pub use finding::{Drift, Hysteresis, Limit, Line, Lines, Modes, Period, Repeated, Segment, Spikes, Step};
 pub use noise_floor::{FLOOR_PAIRS, NoiseFloor, SelfRatio, noise_floor};
+pub use rank::{Match, Rank, ranks};
+pub use suite::{answers, geometric_mean};
 pub use sweep::Sizes;
 pub use verdict::{Block, Class, Settings, Verdict, Warning, judge};
 

@@ -41,6 +41,8 @@ pub(crate) fn common_sizes(one: &[u64], other: &[u64]) -> Vec<u64> {
 pub(crate) struct Common<'a> {
     /// The trials that cover all of `sizes`, in the order given.
     pub(crate) trials: Vec<Sweep<'a>>,
+    /// Their places among all trials.
+    pub(crate) places: Vec<usize>,
     /// The n of a trial, rising, each as often as it has values there.
     pub(crate) sizes: Vec<u64>,
     /// Whether the trials covered different n at all.
@@ -58,15 +60,20 @@ impl<'a> Common<'a> {
     /// middle trial does.
     pub(crate) fn of(trials: &[Sweep<'a>]) -> Option<Common<'a>> {
         let no_cost = trials.iter().flat_map(|trial| trial.values).filter(|value| !is_cost(**value)).count();
-        let spans: Vec<(Sweep<'a>, u64, u64)> = trials
+        let spans: Vec<Span<'a>> = trials
             .iter()
-            .filter(|trial| trial.values.iter().any(|value| is_cost(*value)))
-            .filter_map(|trial| trial.span().map(|(low, high)| (*trial, low, settled(trial, high))))
+            .enumerate()
+            .filter(|(_, trial)| trial.values.iter().any(|value| is_cost(*value)))
+            .filter_map(|(place, trial)| {
+                let (low, high) = trial.span()?;
+                Some(Span { place, trial: *trial, low, high: settled(trial, high) })
+            })
             .collect();
-        let mut starts: Vec<u64> = spans.iter().map(|span| span.1).collect();
+        let mut starts: Vec<u64> = spans.iter().map(|span| span.low).collect();
         starts.sort_unstable();
         let start = *starts.get(starts.len() / 2)?;
-        let mut ends: Vec<u64> = spans.iter().filter(|span| span.1 <= start).map(|span| span.2).collect();
+        let mut ends: Vec<u64> =
+            spans.iter().filter(|span| span.low <= start).map(|span| span.high).collect();
         ends.sort_unstable();
         let gain = |place: usize| {
             let decades = (ends[place] as f64 / start.max(1) as f64).log10();
@@ -77,12 +84,22 @@ impl<'a> Common<'a> {
         let end = ends[best];
         let start = warm(start, end).min(end);
 
-        let covers = |span: &&(Sweep<'a>, u64, u64)| span.1 <= start && span.2 >= end;
-        let kept: Vec<Sweep<'a>> = spans.iter().filter(covers).map(|span| span.0).collect();
+        let kept: Vec<&Span<'a>> =
+            spans.iter().filter(|span| span.low <= start && span.high >= end).collect();
+        let places = kept.iter().map(|span| span.place).collect();
+        let kept: Vec<Sweep<'a>> = kept.into_iter().map(|span| span.trial).collect();
         let sizes = kept.iter().map(|trial| sizes(trial, start, end)).max_by_key(Vec::len)?;
-        let unequal = spans.iter().any(|span| (span.1, span.2) != (spans[0].1, spans[0].2));
-        Some(Common { left_out: spans.len() - kept.len(), trials: kept, sizes, unequal, no_cost })
+        let unequal = spans.iter().any(|span| (span.low, span.high) != (spans[0].low, spans[0].high));
+        Some(Common { left_out: spans.len() - kept.len(), trials: kept, places, sizes, unequal, no_cost })
     }
+}
+
+/// A trial, its place among all, and the n that it covers.
+struct Span<'a> {
+    place: usize,
+    trial: Sweep<'a>,
+    low: u64,
+    high: u64,
 }
 
 /// The n of a trial within `start..=end`, rising.
