@@ -53,6 +53,7 @@ fn series(trial: u32, direction: Direction, n: u64, seed: &mut u64) -> Series {
         direction,
         n_first,
         n_step,
+        sizes: Vec::new(),
         batch: 1,
         values: (0..n).map(|_| value()).collect(),
     }

@@ -129,6 +129,17 @@ pub struct SeriesKind {
     /// a series that was measured itself. Readers make the first [`SUMS_MAX`](crate::SUMS_MAX) of a workload.
     #[serde(default)]
     pub sum_of: Vec<String>,
+    /// Unit of the values: `s`, or empty for bare numbers whose unit nobody named.
+    #[serde(default = "seconds")]
+    pub unit: String,
+    /// What was measured under this name the other way, while n fell, belongs to this series: both ways have
+    /// one verdict.
+    #[serde(default)]
+    pub both_ways: bool,
+}
+
+fn seconds() -> String {
+    "s".into()
 }
 
 /// Which way n went.
@@ -283,7 +294,7 @@ pub struct Check {
 }
 
 /// The measurements of one kind that one trial made. Value i was taken while `n_first + i × n_step`
-/// objects were alive, before the operation took effect.
+/// objects were alive, or `sizes[i]` where they are listed, before the operation took effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Name of the system.
@@ -300,11 +311,15 @@ pub struct Series {
     pub direction: Direction,
     /// n of the first value.
     pub n_first: u64,
-    /// Difference of n between neighbours; negative on the way down.
+    /// Difference of n between neighbours; negative on the way down. 0 where the sizes are listed.
     pub n_step: i64,
+    /// n of each value where they are not evenly spaced: rising, on the way down falling, equal ones side by
+    /// side. Empty where `n_first` and `n_step` say it all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sizes: Vec<u64>,
     /// Operations per value when one alone is too short for the clock; values are per operation already.
     pub batch: u32,
-    /// Seconds per operation.
+    /// Seconds per operation, or what [`SeriesKind::unit`] says.
     pub values: Vec<f64>,
 }
 
@@ -313,11 +328,14 @@ impl Series {
     /// its end.
     #[must_use]
     pub fn n(&self, i: usize) -> u64 {
+        if let Some(last) = self.sizes.last() {
+            return *self.sizes.get(i).unwrap_or(last);
+        }
         let steps = i64::try_from(i).unwrap_or(i64::MAX);
         self.n_first.saturating_add_signed(self.n_step.saturating_mul(steps))
     }
 
-    /// All values, each with its n: (objects, seconds per operation).
+    /// All values, each with its n: (objects, cost of the operation).
     pub fn points(&self) -> impl Iterator<Item = (u64, f64)> {
         self.values.iter().enumerate().map(|(i, value)| (self.n(i), *value))
     }

@@ -132,6 +132,7 @@ impl Recording {
                 Line::Trial(trial) => recording.trials.push(trial),
                 Line::Series(mut series) => {
                     series.values.shrink_to_fit();
+                    series.sizes.shrink_to_fit();
                     recording.series.entry(SeriesKey::of(&series)).or_default().push(series);
                 }
                 Line::End(end) => recording.end = Some(end),
@@ -285,9 +286,13 @@ fn exclusion(trial: &Trial) -> Option<Exclusion> {
 fn sum(name: &str, parts: &[&Series], complete: bool) -> (Series, Option<Exclusion>) {
     let first = parts[0];
     let mut sum = Series { name: name.into(), ..head(first) };
-    if !complete || parts.iter().any(|part| (part.n_first, part.n_step) != (first.n_first, first.n_step)) {
+    let alike = |part: &&Series| {
+        (part.n_first, part.n_step, &part.sizes) == (first.n_first, first.n_step, &first.sizes)
+    };
+    if !complete || !parts.iter().all(alike) {
         return (sum, Some(Exclusion::Parts));
     }
+    sum.sizes.clone_from(&first.sizes);
     sum.values.clone_from(&first.values);
     for part in &parts[1..] {
         sum.batch = sum.batch.max(part.batch);
@@ -297,13 +302,14 @@ fn sum(name: &str, parts: &[&Series], complete: bool) -> (Series, Option<Exclusi
     (sum, None)
 }
 
-/// A series without its values.
+/// A series without its values and their sizes.
 fn head(series: &Series) -> Series {
     Series {
         system: series.system.clone(),
         workload: series.workload.clone(),
         variant: series.variant.clone(),
         name: series.name.clone(),
+        sizes: Vec::new(),
         values: Vec::new(),
         ..*series
     }

@@ -62,6 +62,25 @@ fn sums_are_made_value_by_value_as_far_as_all_parts_go() {
 }
 
 #[test]
+fn a_sum_needs_the_same_sizes() {
+    let listed = |name: &str, sizes: &[u64], values: &[f64]| {
+        let Line::Series(series) = sample::series(4, name, Direction::Up, values) else { panic!("a series") };
+        Line::Series(Series { n_step: 0, sizes: sizes.to_vec(), ..series })
+    };
+    for (sizes, made) in [(&[1, 10][..], 1), (&[1, 11][..], 0)] {
+        let mut lines = sample::lines();
+        lines.push(sample::trial(4, Outcome::Complete, vec![]));
+        lines.push(listed("socket", &[1, 10], &[1.0, 2.0]));
+        lines.push(listed("bind", sizes, &[3.0, 4.0]));
+        let recording = recording(lines);
+        let sums: Vec<_> =
+            recording.trials_of(&key("open", Direction::Up)).iter().filter(|sum| sum.trial == 4).collect();
+        assert_eq!(sums.len(), made);
+        assert!(sums.iter().all(|sum| sum.values == [4.0, 6.0] && sum.sizes == [1, 10]));
+    }
+}
+
+#[test]
 fn a_measured_sum_is_left_alone() {
     let mut lines = sample::lines();
     lines.push(sample::series(3, "open", Direction::Up, &[1.0]));

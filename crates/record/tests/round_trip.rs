@@ -69,10 +69,32 @@ fn files_of_older_versions_are_read() {
         let older = match line {
             Line::Run(run) => Line::Run(Run { paired: false, ..run }),
             Line::System(system) => Line::System(System { noise_floor: None, ..system }),
+            Line::Workload(mut workload) => {
+                workload.series.iter_mut().for_each(|kind| kind.sum_of.clear());
+                Line::Workload(workload)
+            }
             other => other,
         };
+        for kind in fields.get_mut("series").and_then(|kinds| kinds.as_array_mut()).into_iter().flatten() {
+            let kind = kind.as_object_mut().unwrap();
+            ["sum_of", "unit", "both_ways"].map(|field| kind.remove(field));
+        }
         assert_eq!(parse_line(&serde_json::to_string(&fields).unwrap()).unwrap(), older);
     }
+}
+
+#[test]
+fn sizes_that_are_listed_are_written_and_found() {
+    let Line::Series(even) = sample::series(1, "bind", Direction::Up, &[1.0, 2.0, 3.0]) else {
+        panic!("a series")
+    };
+    assert!(!sample::json(&Line::Series(even.clone())).contains("sizes"));
+    let listed = Series { n_first: 1, n_step: 0, sizes: vec![1, 10, 10], ..even };
+    let text = sample::json(&Line::Series(listed.clone()));
+    assert!(text.contains(r#""n_first":1,"n_step":0,"sizes":[1,10,10],"batch":1"#), "{text}");
+    assert_eq!(parse_line(&text).unwrap(), Line::Series(listed.clone()));
+    assert_eq!(listed.points().collect::<Vec<_>>(), [(1, 1.0), (10, 2.0), (10, 3.0)]);
+    assert_eq!(listed.n(99), 10);
 }
 
 #[test]

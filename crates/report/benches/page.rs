@@ -88,6 +88,8 @@ fn lines() -> Vec<Line> {
             expect: Expect::Constant,
             summary: "One call.".into(),
             sum_of: Vec::new(),
+            unit: "s".into(),
+            both_ways: false,
         };
         lines.push(Line::Workload(Workload {
             name: format!("workload{w}"),
@@ -120,6 +122,7 @@ fn lines() -> Vec<Line> {
                     direction: Direction::Up,
                     n_first: 0,
                     n_step: 1,
+                    sizes: Vec::new(),
                     batch: 1,
                     values: (0..VALUES).map(value).collect(),
                 }));

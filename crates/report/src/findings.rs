@@ -8,9 +8,8 @@ use record::{
 };
 use stats::{Class, Settings, Sweep, Verdict};
 
-use crate::sentences;
 use crate::stops::{self, Stop};
-use crate::words::things;
+use crate::words::{Unit, things};
 
 /// Growth below this share is not worth a word, unless the reader decides otherwise.
 pub const MARGIN: f64 = 0.10;
@@ -57,14 +56,16 @@ pub struct Finding {
     pub verdict: Option<Verdict>,
     /// How its trials stopped short, when they did.
     pub stops: Vec<Stop>,
-    /// What a reader of its numbers should know, each a sentence.
+    /// What the record says of its numbers, each a sentence. What statistics warns of is in the verdict.
     pub remarks: Vec<String>,
     /// How many measurements there are in the trials that count.
     pub measurements: usize,
     /// Trials that count.
     pub trials: usize,
-    /// Smallest step of the clock, median over trials.
+    /// Smallest step of the clock, median over trials; 0 where it is not known.
     pub tick_seconds: f64,
+    /// What its costs are in.
+    pub unit: Unit,
 }
 
 impl Finding {
@@ -119,6 +120,11 @@ impl Findings {
     /// Series whose verdict has this word.
     pub fn of_class(&self, class: Class) -> usize {
         self.series.iter().filter(|s| s.verdict.as_ref().is_some_and(|v| v.class == class)).count()
+    }
+
+    /// The system that a series was measured on.
+    pub fn system(&self, finding: &Finding) -> Option<&System> {
+        self.systems.iter().find(|system| system.name == finding.key.system)
     }
 
     /// All measurements of the trials that count.
@@ -182,12 +188,13 @@ fn of_variant(
             summary: kind.summary.clone(),
             grows: workload.grows.clone(),
             expect: kind.expect,
-            remarks: remarks(recording, &key, verdict.as_ref()),
+            remarks: remarks(recording, &key),
             verdict,
             stops: Vec::new(),
             measurements: sweeps.iter().map(|s| s.values.len()).sum(),
             trials: sweeps.len(),
             tick_seconds,
+            unit: Unit::of(kind),
             key,
         });
     }
@@ -213,7 +220,14 @@ fn of_variant(
 /// The measurements of one series, trial by trial.
 pub(crate) fn sweeps<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<Sweep<'a>> {
     let trials = recording.trials_of(key).iter().filter(|series| !series.values.is_empty());
-    trials.map(|s| Sweep::even(s.n_first, s.n_step, &s.values)).collect()
+    trials.map(sweep).collect()
+}
+
+fn sweep(series: &Series) -> Sweep<'_> {
+    match series.sizes.as_slice() {
+        [] => Sweep::even(series.n_first, series.n_step, &series.values),
+        sizes => Sweep::listed(sizes, &series.values),
+    }
 }
 
 /// `socket`, `socket/v6`, `socket close`, `socket/v6 close`.
@@ -233,8 +247,8 @@ fn label_of_workload(key: &SeriesKey) -> String {
     if key.variant.is_empty() { key.workload.clone() } else { format!("{}/{}", key.workload, key.variant) }
 }
 
-/// What a reader of a series' numbers should know: what statistics warns of, and what does not count.
-fn remarks(recording: &Recording, key: &SeriesKey, verdict: Option<&Verdict>) -> Vec<String> {
+/// What does not count, and why.
+fn remarks(recording: &Recording, key: &SeriesKey) -> Vec<String> {
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     let mut never_made = None;
     for excluded in &recording.excluded {
@@ -244,11 +258,8 @@ fn remarks(recording: &Recording, key: &SeriesKey, verdict: Option<&Verdict>) ->
             reason => *reasons.entry(reason.to_string()).or_default() += 1,
         }
     }
-    let left_out = reasons
-        .into_iter()
-        .map(|(reason, n)| format!("{} not counted: {reason}.", things(n, "trial is", "trials are")))
-        .chain(never_made);
-    verdict.into_iter().flat_map(sentences::warnings).chain(left_out).collect()
+    let said = |(reason, n)| format!("{} not counted: {reason}.", things(n, "trial is", "trials are"));
+    reasons.into_iter().map(said).chain(never_made).collect()
 }
 
 fn is_of(series: &Series, key: &SeriesKey) -> bool {

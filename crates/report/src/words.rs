@@ -3,6 +3,10 @@
 //! A narrow no-break space stands between the groups of thousands and before a unit; the table
 //! turns it into what a terminal shows.
 
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
+
+use record::SeriesKind;
 use stats::Interval;
 
 /// The space inside a quantity: narrow, and a line never breaks at it.
@@ -34,62 +38,157 @@ pub fn things(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", count(n as u64), if n == 1 { one } else { many })
 }
 
+/// What costs are in. Times take the multiple of a second that suits; bare numbers are written as they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// Seconds.
+    #[default]
+    Seconds,
+    /// Numbers whose unit nobody named.
+    None,
+}
+
+impl Unit {
+    /// The unit of a kind of series.
+    pub fn of(kind: &SeriesKind) -> Unit {
+        if kind.unit == "s" { Unit::Seconds } else { Unit::None }
+    }
+
+    /// A cost at three digits: `1.21 µs`, `310 ns`; as a bare number `1 210`.
+    pub fn cost(self, cost: f64) -> String {
+        self.with_digits(cost, 3)
+    }
+
+    /// An estimate of a cost, at as many digits as its interval carries: two or three.
+    pub fn estimate(self, cost: Interval) -> String {
+        self.with_digits(cost.value, digits_carried(cost))
+    }
+
+    /// Two estimates to be read side by side, at the digits that both carry.
+    pub fn estimates(self, one: Interval, two: Interval) -> (String, String) {
+        let digits = digits_carried(one).min(digits_carried(two));
+        (self.with_digits(one.value, digits), self.with_digits(two.value, digits))
+    }
+
+    /// An estimate with its interval, in one unit: `61 (58–64) µs`.
+    pub fn estimate_with_interval(self, cost: Interval) -> String {
+        if !is_bounded(cost) || cost.high > 1e3 * cost.value {
+            return format!("{} (no interval)", self.estimate(cost));
+        }
+        let digits = digits_carried(cost);
+        let (scale, symbol) = self.scale(rounded(cost.value, digits));
+        let decimals = decimals(cost.value / scale, digits);
+        let shown = |x: f64| fixed(rounded_if_large(x / scale, digits), decimals);
+        behind(format!("{} ({}–{})", shown(cost.value), shown(cost.low), shown(cost.high)), &symbol)
+    }
+
+    /// A difference with its sign: `+1.3 µs`.
+    pub fn signed(self, difference: f64, digits: u32) -> String {
+        let sign = if difference < 0.0 { '−' } else { '+' };
+        format!("{sign}{}", self.with_digits(difference.abs(), digits))
+    }
+
+    /// A difference with its sign and its interval, so many times: `+1.3 (+1.2 to +1.4) µs`.
+    pub fn signed_interval(self, difference: Interval, times: f64) -> String {
+        let Interval { value, low, high } = difference;
+        let (value, low, high) = (value * times, low * times, high * times);
+        if !value.is_finite() {
+            return "—".into();
+        }
+        if !is_bounded(difference) {
+            return format!("{} (no interval)", self.signed(value, 2));
+        }
+        let (scale, symbol) = self.scale(rounded(value.abs().max(low.abs()).max(high.abs()), 2));
+        let open = ((high - low) / 2.0 / scale).log10().floor();
+        let decimals = if open.is_finite() { (-open).clamp(0.0, 3.0) as usize } else { 2 };
+        let signed = |x: f64| {
+            let text = fixed(x / scale, decimals);
+            if x > 0.0 && text.contains(|c: char| ('1'..='9').contains(&c)) {
+                format!("+{text}")
+            } else {
+                text
+            }
+        };
+        behind(format!("{} ({} to {})", signed(value), signed(low), signed(high)), &symbol)
+    }
+
+    /// A cost at the digits given.
+    pub fn with_digits(self, cost: f64, digits: u32) -> String {
+        if !cost.is_finite() {
+            return "—".into();
+        }
+        let (scale, symbol) = self.scale(rounded(cost, digits));
+        let value = rounded(cost / scale, digits);
+        behind(fixed(value, decimals(value, digits)), &symbol)
+    }
+
+    /// The multiple in which a cost is best written, and its symbol, which may be empty. Bare numbers too
+    /// long to read are multiples of a power of a thousand: `1.2 × 1e-9`.
+    pub fn scale(self, cost: f64) -> (f64, Cow<'static, str>) {
+        match self {
+            Unit::Seconds => {
+                let (scale, symbol) = time_unit(cost);
+                (scale, symbol.into())
+            }
+            Unit::None => {
+                // Room for what a float leaves out of a thousand, and no power that a float cannot hold.
+                let power = 3 * (cost.abs().log10() / 3.0 + 1e-8).floor().clamp(-102.0, 102.0) as i32;
+                if cost == 0.0 || !cost.is_finite() || READABLE.contains(&power) {
+                    (1.0, "".into())
+                } else {
+                    (10f64.powi(power), format!("× 1e{power}").into())
+                }
+            }
+        }
+    }
+}
+
+/// Powers of a thousand in which bare numbers are written out: 0.001 to 999 999 999.
+const READABLE: RangeInclusive<i32> = -3..=6;
+
+/// A quantity with the symbol of its unit, if it has one.
+fn behind(quantity: String, symbol: &str) -> String {
+    if symbol.is_empty() { quantity } else { format!("{quantity}{GAP}{symbol}") }
+}
+
+/// Hundreds and more are rounded to the digits that are carried; what is smaller has decimals for that.
+fn rounded_if_large(value: f64, digits: u32) -> f64 {
+    if value.abs() >= 1000.0 { rounded(value, digits) } else { value }
+}
+
 /// Seconds at three digits, in the unit that suits: `1.21 µs`, `310 ns`.
 pub fn time(seconds: f64) -> String {
-    with_digits(seconds, 3)
+    Unit::Seconds.cost(seconds)
 }
 
 /// An estimate of seconds, at as many digits as its interval carries: two or three.
 pub fn estimate(seconds: Interval) -> String {
-    with_digits(seconds.value, digits_carried(seconds))
+    Unit::Seconds.estimate(seconds)
 }
 
 /// Two estimates of seconds to be read side by side, at the digits that both carry.
 pub fn estimates(one: Interval, two: Interval) -> (String, String) {
-    let digits = digits_carried(one).min(digits_carried(two));
-    (with_digits(one.value, digits), with_digits(two.value, digits))
+    Unit::Seconds.estimates(one, two)
 }
 
 /// An estimate of seconds with its interval, in one unit: `61 (58–64) µs`.
 pub fn estimate_with_interval(seconds: Interval) -> String {
-    if !is_bounded(seconds) || seconds.high > 1e3 * seconds.value {
-        return format!("{} (no interval)", estimate(seconds));
-    }
-    let digits = digits_carried(seconds);
-    let (scale, unit) = time_unit(rounded(seconds.value, digits));
-    let decimals = decimals(seconds.value / scale, digits);
-    format!(
-        "{} ({}–{}){GAP}{unit}",
-        fixed(seconds.value / scale, decimals),
-        fixed(seconds.low / scale, decimals),
-        fixed(seconds.high / scale, decimals)
-    )
+    Unit::Seconds.estimate_with_interval(seconds)
 }
 
 /// A difference of seconds with its sign: `+1.3 µs`.
 pub fn signed_time(seconds: f64, digits: u32) -> String {
-    let sign = if seconds < 0.0 { '−' } else { '+' };
-    format!("{sign}{}", with_digits(seconds.abs(), digits))
+    Unit::Seconds.signed(seconds, digits)
 }
 
 /// A difference of seconds with its sign and its interval, so many times: `+1.3 (1.2–1.4) µs`.
 pub fn signed_interval(seconds: Interval, times: f64) -> String {
-    let Interval { value, low, high } = seconds;
-    let (value, low, high) = (value * times, low * times, high * times);
-    if !value.is_finite() {
-        return "—".into();
-    }
-    if !is_bounded(seconds) {
-        return format!("{} (no interval)", signed_time(value, 2));
-    }
-    let (scale, unit) = time_unit(rounded(value.abs().max(low.abs()).max(high.abs()), 2));
-    let open = ((high - low) / 2.0 / scale).log10().floor();
-    let decimals = if open.is_finite() { (-open).clamp(0.0, 3.0) as usize } else { 2 };
-    let signed = |x: f64| {
-        let text = fixed(x / scale, decimals);
-        if x > 0.0 && text.contains(|c: char| ('1'..='9').contains(&c)) { format!("+{text}") } else { text }
-    };
-    format!("{} ({} to {}){GAP}{unit}", signed(value), signed(low), signed(high))
+    Unit::Seconds.signed_interval(seconds, times)
+}
+
+/// Seconds at the digits given, in the unit that suits.
+pub fn with_digits(seconds: f64, digits: u32) -> String {
+    Unit::Seconds.with_digits(seconds, digits)
 }
 
 /// A count that is an estimate, with its interval: `13 000 (12 000–15 000)`.
@@ -99,6 +198,39 @@ pub fn count_with_interval(n: Interval) -> String {
         return format!("{} (no interval)", two(n.value));
     }
     format!("{} ({}–{})", two(n.value), two(n.low), two(n.high))
+}
+
+/// A place of n with its interval, at the digits that it carries: `4 096 (3 900–4 300)`; without one when
+/// the place is exact. The interval is rounded outward.
+pub fn place_with_interval(n: Interval) -> String {
+    let width = n.high - n.low;
+    if !is_bounded(n) || width < 1.0 {
+        return fixed(n.value, 0);
+    }
+    let unit = 10f64.powf((width / 2.0).log10().floor() - 1.0).max(1.0);
+    let (low, high) = ((n.low / unit).floor() * unit, (n.high / unit).ceil() * unit);
+    format!("{} ({}–{})", fixed(n.value, 0), fixed(low, 0), fixed(high, 0))
+}
+
+/// A jump by a ratio: `+510 %`, `−30 %`; tenfold and beyond as a factor: `×2 000`.
+pub fn change(ratio: f64) -> String {
+    if !ratio.is_finite() || !(0.1..10.0).contains(&ratio) {
+        return factor(ratio);
+    }
+    let share = rounded(ratio - 1.0, 2);
+    let sign = if share < 0.0 { "−" } else { "+" };
+    format!("{sign}{}", percent_by(share.abs(), f64::round))
+}
+
+/// A jump with its interval: `+510 % (+490 to +530 %)`, `×2 000 (1 900–2 100)`.
+pub fn change_with_interval(ratio: Interval) -> String {
+    if !is_bounded(ratio) {
+        return format!("{} (no interval)", change(ratio.value));
+    }
+    if !(0.1..10.0).contains(&ratio.value) {
+        return factor_with_interval(ratio);
+    }
+    format!("{} ({} to {})", change(ratio.value), change(ratio.low), change(ratio.high))
 }
 
 /// A bare number with its interval: `0.02 (−0.01 to 0.05)`.
@@ -177,16 +309,6 @@ fn factor_digits(ratio: f64) -> (f64, usize) {
         r if r < 9.95 => (r, 1),
         r => (rounded(r, 2), 0),
     }
-}
-
-/// Seconds at the digits given, in the unit that suits.
-pub fn with_digits(seconds: f64, digits: u32) -> String {
-    if !seconds.is_finite() {
-        return "—".into();
-    }
-    let (scale, unit) = time_unit(rounded(seconds, digits));
-    let value = rounded(seconds / scale, digits);
-    format!("{}{GAP}{unit}", fixed(value, decimals(value, digits)))
 }
 
 /// The unit that suits a time: its size in seconds and its symbol.
@@ -311,12 +433,40 @@ mod tests {
         assert_eq!(plain(time(0.999_9e-6)), "1.00 µs");
         assert_eq!(plain(time(2.5)), "2.50 s");
         assert_eq!(plain(time(0.0)), "0 ns");
-        assert_eq!(plain(estimate(interval(61.2e-6, 58e-6, 64e-6))), "61 µs");
-        assert_eq!(plain(estimate(interval(61.2e-6, 61e-6, 61.4e-6))), "61.2 µs");
-        assert_eq!(plain(estimate_with_interval(interval(61.2e-6, 58e-6, 64e-6))), "61 (58–64) µs");
-        assert_eq!(plain(estimate_with_interval(interval(11.9e-6, 11.7e-6, 12.2e-6))), "11.9 (11.7–12.2) µs");
-        assert_eq!(plain(signed_interval(interval(9.2e-9, 8.7e-9, 9.8e-9), 1e3)), "+9.2 (+8.7 to +9.8) µs");
-        assert_eq!(plain(signed_time(-0.2e-6, 2)), "−200 ns");
+        assert_eq!(plain(Unit::Seconds.estimate(interval(61.2e-6, 58e-6, 64e-6))), "61 µs");
+        assert_eq!(plain(Unit::Seconds.estimate(interval(61.2e-6, 61e-6, 61.4e-6))), "61.2 µs");
+        assert_eq!(
+            plain(Unit::Seconds.estimate_with_interval(interval(61.2e-6, 58e-6, 64e-6))),
+            "61 (58–64) µs"
+        );
+        assert_eq!(
+            plain(Unit::Seconds.estimate_with_interval(interval(11.9e-6, 11.7e-6, 12.2e-6))),
+            "11.9 (11.7–12.2) µs"
+        );
+        assert_eq!(
+            plain(Unit::Seconds.signed_interval(interval(9.2e-9, 8.7e-9, 9.8e-9), 1e3)),
+            "+9.2 (+8.7 to +9.8) µs"
+        );
+        assert_eq!(plain(Unit::Seconds.signed(-0.2e-6, 2)), "−200 ns");
+    }
+
+    #[test]
+    fn bare_numbers_are_written_as_they_are() {
+        let unit = Unit::None;
+        assert_eq!(plain(unit.cost(1.0)), "1.00");
+        assert_eq!(plain(unit.cost(1_214.0)), "1 210");
+        assert_eq!(plain(unit.cost(0.012_14)), "0.0121");
+        assert_eq!(plain(unit.cost(999_999_999.0)), "1.00 × 1e9");
+        assert_eq!(plain(unit.cost(1.21e-9)), "1.21 × 1e-9");
+        assert_eq!(plain(unit.cost(1.0e308)), "100 × 1e306");
+        assert_eq!(plain(unit.cost(0.0)), "0");
+        assert_eq!(plain(unit.cost(f64::NAN)), "—");
+        assert_eq!(
+            plain(unit.estimate_with_interval(interval(61_234.0, 58_111.0, 64_222.0))),
+            "61 000 (58 000–64 000)"
+        );
+        assert_eq!(plain(unit.estimate_with_interval(interval(61.2e9, 58e9, 64e9))), "61 (58–64) × 1e9");
+        assert_eq!(plain(unit.signed_interval(interval(9.2, 8.7, 9.8), 1.0)), "+9.2 (+8.7 to +9.8)");
     }
 
     #[test]
@@ -337,6 +487,22 @@ mod tests {
         assert_eq!(plain(factor_with_interval(interval(14.4, 13.1, 15.9))), "×14 (13–16)");
         assert_eq!(plain(factor(0.012)), "×0.012");
         assert_eq!(plain(factor(14.4)), "×14");
+    }
+
+    #[test]
+    fn places_and_jumps_keep_the_digits_they_carry() {
+        assert_eq!(plain(place_with_interval(interval(4096.0, 3912.0, 4287.0))), "4 096 (3 910–4 290)");
+        assert_eq!(
+            plain(place_with_interval(interval(14_116.0, 14_090.4, 14_129.6))),
+            "14 116 (14 090–14 130)"
+        );
+        assert_eq!(plain(place_with_interval(interval(4096.0, 4096.0, 4096.0))), "4 096");
+        assert_eq!(plain(change(6.13)), "+510 %");
+        assert_eq!(plain(change(0.698)), "−30 %");
+        assert_eq!(plain(change(1.004)), "+0.4 %");
+        assert_eq!(plain(change(2012.0)), "×2 000");
+        assert_eq!(plain(change(0.0005)), "×0.00050");
+        assert_eq!(plain(change_with_interval(interval(6.1, 5.9, 6.3))), "+510 % (+490 % to +530 %)");
     }
 
     #[test]

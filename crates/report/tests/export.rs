@@ -33,6 +33,7 @@ fn recording(values: &[f64]) -> Recording {
                 direction,
                 n_first,
                 n_step,
+                sizes: Vec::new(),
                 batch: 1,
                 values: values.to_vec(),
             }));

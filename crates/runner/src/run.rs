@@ -478,6 +478,8 @@ fn workload(curve: &Curve, variants: impl Iterator<Item = curve::Variant>) -> Wo
         },
         summary: operation.summary.to_owned(),
         sum_of: operation.sum_of.iter().map(|&name| name.to_owned()).collect(),
+        unit: "s".to_owned(),
+        both_ways: false,
     });
     Workload {
         name: curve.name.to_owned(),

@@ -183,6 +183,7 @@ fn series(
             direction,
             n_first,
             n_step,
+            sizes: Vec::new(),
             batch,
             values: slots.ticks(index).map(seconds).collect(),
         }

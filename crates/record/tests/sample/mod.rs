@@ -50,6 +50,8 @@ pub(crate) fn head() -> Vec<Line> {
         expect: Expect::Constant,
         summary: "One call.".into(),
         sum_of: sum_of.iter().map(|name| name.to_string()).collect(),
+        unit: "s".into(),
+        both_ways: false,
     };
     vec![
         Line::System(System {
@@ -115,6 +117,7 @@ pub(crate) fn series(number: u32, name: &str, direction: Direction, values: &[f6
         direction,
         n_first,
         n_step,
+        sizes: Vec::new(),
         batch: 1,
         values: values.to_vec(),
     })

@@ -108,6 +108,7 @@ pub(crate) fn lines(system: System, workloads: &[Emulated], trials: u32, seed: u
                     direction: *direction,
                     n_first,
                     n_step,
+                    sizes: Vec::new(),
                     batch: 1,
                     values,
                 }));
@@ -146,6 +147,8 @@ fn definitions(workloads: &[Emulated]) -> Vec<Workload> {
                     expect: *expect,
                     summary: format!("One {name} call, from before the system call to after it."),
                     sum_of: Vec::new(),
+                    unit: "s".into(),
+                    both_ways: false,
                 })
                 .collect(),
         });
