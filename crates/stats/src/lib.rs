@@ -13,6 +13,8 @@ mod family;
 mod finding;
 mod flat;
 mod growth;
+#[allow(dead_code)]
+mod hysteresis;
 mod median;
 mod noise_floor;
 mod range;
