@@ -28,6 +28,9 @@ fn main() -> ExitCode {
 
 fn measure(series: &str, parent: &Path, trial: &str, n: &str) -> Result<(), Box<dyn Error>> {
     let (trial, n): (u32, u32) = (trial.parse()?, n.parse()?);
+    if let Some(cpu) = sys::cpu::preferred()?.first() {
+        sys::cpu::pin(*cpu)?;
+    }
     let folder = parent.join(format!("trial-{trial}"));
     fs::create_dir(&folder)?;
     let values = fill(&folder, n);

@@ -2,7 +2,7 @@
 
 use super::found::Found;
 
-/// How far from its place a step may be found, as a share of it.
+/// How far from its place a cliff may be found, as a share of it.
 const PLACE: f64 = 0.03;
 
 pub(super) enum Claim {
@@ -10,8 +10,9 @@ pub(super) enum Claim {
     Word(&'static [&'static str]),
     /// Cost at its end over cost at its beginning is in this range.
     Growth { low: f64, high: f64 },
-    /// There is a step at half of the port range that the run was made with, at least so many times.
-    StepAtHalfOfPorts { times: f64 },
+    /// A step, or the limit that the cost goes to, is at half of the port range that the run was made with, and
+    /// all grows at least so many times.
+    CliffAtHalfOfPorts { times: f64 },
     /// The way up was stopped by a limit, with this errno and an n in this range.
     Stopped { error: &'static str, from: u64, to: u64 },
     /// A note of the run says so.
@@ -23,9 +24,9 @@ impl Claim {
         match *self {
             Claim::Word(words) => words.contains(&found.word.as_str()),
             Claim::Growth { low, high } => found.growth.is_some_and(|growth| (low..=high).contains(&growth)),
-            Claim::StepAtHalfOfPorts { times } => found.half_of_ports.is_some_and(|place| {
-                let there = |n: f64| (n - place).abs() <= PLACE * place;
-                found.steps.iter().any(|step| there(step.n) && step.times >= times)
+            Claim::CliffAtHalfOfPorts { times } => found.half_of_ports.is_some_and(|place| {
+                let there = |n: &f64| (n - place).abs() <= PLACE * place;
+                found.cliffs.iter().any(there) && found.growth.is_some_and(|growth| growth >= times)
             }),
             Claim::Stopped { error, from, to } => {
                 found.stops.iter().any(|stop| stop.error == error && (from..=to).contains(&stop.n))
@@ -34,16 +35,14 @@ impl Claim {
         }
     }
 
-    /// What is expected; the place of a step is known when there is a run.
-    pub(super) fn words(&self, found: Option<&Found>) -> String {
+    /// What is expected; the place of a cliff is known when there is a run.
+    pub(super) fn expected(&self, found: Option<&Found>) -> String {
         match *self {
-            Claim::Word([word]) => (*word).to_owned(),
-            Claim::Word(_) if self.is_cliff() => "a cliff".to_owned(),
-            Claim::Word(words) => words.join(" or "),
+            Claim::Word(words) => words.join("|"),
             Claim::Growth { low, high } if high.is_infinite() => format!("×{low} or more"),
             Claim::Growth { low, high } => format!("×{low} to ×{high}"),
-            Claim::StepAtHalfOfPorts { times } => match found.and_then(|found| found.half_of_ports) {
-                Some(place) => format!("×{times} or more near {place}"),
+            Claim::CliffAtHalfOfPorts { times } => match found.and_then(|found| found.half_of_ports) {
+                Some(place) => format!("×{times} or more at {place}"),
                 None => format!("×{times} or more at half of the ports"),
             },
             Claim::Stopped { error, from, to } => format!("{error} at {from} to {to}"),
@@ -51,21 +50,39 @@ impl Claim {
         }
     }
 
-    fn is_cliff(&self) -> bool {
-        matches!(self, Claim::Word(words) if words.contains(&"stepped"))
+    /// What there is of it.
+    pub(super) fn found(&self, found: &Found) -> String {
+        let growth = || found.growth.map_or("no growth".to_owned(), |growth| format!("×{growth:.2}"));
+        match *self {
+            Claim::Word(_) => found.word.clone(),
+            Claim::Growth { .. } => growth(),
+            Claim::CliffAtHalfOfPorts { .. } => match &found.cliffs[..] {
+                [] => format!("{} at no place", growth()),
+                places => {
+                    let places: Vec<String> = places.iter().map(f64::to_string).collect();
+                    format!("{} at {}", growth(), places.join(", "))
+                }
+            },
+            Claim::Stopped { .. } => match found.stops.first() {
+                Some(stop) => format!("{} at {}", stop.error, stop.n),
+                None => "no stop".to_owned(),
+            },
+            Claim::Told(words) if found.told.contains(words) => words.to_owned(),
+            Claim::Told(_) => "not told".to_owned(),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::found::{Step, Stop};
+    use super::super::found::Stop;
     use super::*;
 
     fn found() -> Found {
         Found {
             word: "stepped".into(),
             growth: Some(900.0),
-            steps: vec![Step { n: 14_110.0, times: 800.0 }],
+            cliffs: vec![1024.0, 14_110.0],
             stops: vec![Stop { error: "EMFILE".into(), n: 593 }],
             half_of_ports: Some(14_116.0),
             told: "note: n goes to 568, because RLIMIT_NOFILE is 600".into(),
@@ -77,7 +94,7 @@ mod tests {
         let yes = [
             Claim::Word(&["flat", "stepped"]),
             Claim::Growth { low: 2.0, high: f64::INFINITY },
-            Claim::StepAtHalfOfPorts { times: 100.0 },
+            Claim::CliffAtHalfOfPorts { times: 100.0 },
             Claim::Stopped { error: "EMFILE", from: 500, to: 600 },
             Claim::Told("RLIMIT_NOFILE is 600"),
         ];
@@ -85,7 +102,7 @@ mod tests {
         let no = [
             Claim::Word(&["flat"]),
             Claim::Growth { low: 0.9, high: 1.1 },
-            Claim::StepAtHalfOfPorts { times: 2000.0 },
+            Claim::CliffAtHalfOfPorts { times: 2000.0 },
             Claim::Stopped { error: "ENOMEM", from: 500, to: 600 },
             Claim::Stopped { error: "EMFILE", from: 600, to: 700 },
             Claim::Told("RLIMIT_AS"),
@@ -94,10 +111,19 @@ mod tests {
     }
 
     #[test]
-    fn a_step_belongs_to_the_range_of_its_run() {
-        let claim = Claim::StepAtHalfOfPorts { times: 100.0 };
+    fn a_cliff_belongs_to_the_range_of_its_run() {
+        let claim = Claim::CliffAtHalfOfPorts { times: 100.0 };
         assert!(!claim.holds(&Found { half_of_ports: Some(5000.0), ..found() }));
         assert!(!claim.holds(&Found { half_of_ports: None, ..found() }));
-        assert!(!claim.holds(&Found { steps: Vec::new(), ..found() }));
+        assert!(!claim.holds(&Found { cliffs: Vec::new(), ..found() }));
+    }
+
+    #[test]
+    fn what_was_expected_and_found_is_told_in_the_same_words() {
+        let claim = Claim::CliffAtHalfOfPorts { times: 100.0 };
+        assert_eq!(claim.expected(None), "×100 or more at half of the ports");
+        assert_eq!(claim.expected(Some(&found())), "×100 or more at 14116");
+        assert_eq!(claim.found(&found()), "×900.00 at 1024, 14110");
+        assert_eq!(Claim::Told("RLIMIT_AS").found(&found()), "not told");
     }
 }

@@ -1,7 +1,5 @@
 //! What osdyno said of one series, read from the JSON of `osdyno run` and of `osdyno judge`.
 
-use std::fmt;
-
 use serde_json::Value;
 
 use crate::Failure;
@@ -12,18 +10,13 @@ pub(super) struct Found {
     pub(super) word: String,
     /// Cost at its end over cost at its beginning.
     pub(super) growth: Option<f64>,
-    pub(super) steps: Vec<Step>,
+    /// The n of steps, and of the limit that the cost goes to.
+    pub(super) cliffs: Vec<f64>,
     pub(super) stops: Vec<Stop>,
     /// Half of the ports that the system of the run may choose.
     pub(super) half_of_ports: Option<f64>,
     /// What was said beside the results, on standard error.
     pub(super) told: String,
-}
-
-pub(super) struct Step {
-    pub(super) n: f64,
-    /// Cost after it over cost before.
-    pub(super) times: f64,
 }
 
 pub(super) struct Stop {
@@ -47,16 +40,14 @@ impl Found {
             Value::String(word) => (entry, word.as_str()),
             verdict => (verdict, verdict["class"].as_str().unwrap_or("no verdict")),
         };
-        let step = |step: &Value| {
-            Some(Step { n: step["n"].as_f64()?, times: 1.0 + step["percent"].as_f64()? / 100.0 })
-        };
+        let steps = list(&verdict["steps"]).iter().filter_map(|step| step["n"].as_f64());
         let stop = |stop: &Value| {
             Some(Stop { error: stop["reason"].as_str()?.to_owned(), n: stop["n_low"].as_u64()? })
         };
         Ok(Found {
             word: word.to_owned(),
             growth: verdict["growth"]["value"].as_f64(),
-            steps: list(&verdict["steps"]).iter().filter_map(step).collect(),
+            cliffs: steps.chain(verdict["limit"]["value"].as_f64()).collect(),
             stops: list(&entry["stops"]).iter().filter_map(stop).collect(),
             half_of_ports: half_of_ports(&document["systems"][0]["environment"]),
             told,
@@ -75,18 +66,6 @@ fn half_of_ports(environment: &Value) -> Option<f64> {
     Some((last - first + 1.0) / 2.0)
 }
 
-impl fmt::Display for Found {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts = vec![self.word.clone()];
-        parts.extend(self.growth.map(|growth| format!("×{growth:.2}")));
-        parts.extend(self.steps.iter().map(|step| format!("step ×{:.1} at {}", step.times, step.n)));
-        parts.extend(self.stops.iter().map(|stop| format!("{} at {}", stop.error, stop.n)));
-        let told = self.told.lines().find_map(|line| line.trim().strip_prefix("note: "));
-        parts.extend(told.map(|note| note.split(';').next().unwrap_or(note).to_owned()));
-        formatter.pad(&parts.join(", "))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,24 +77,24 @@ mod tests {
             "series": [
                 {"name": "close", "verdict": {"class": "flat"}},
                 {"name": "bind", "verdict": {"class": "stepped", "growth": {"value": 300.5},
-                    "steps": [{"n": 5001, "low": 4990, "high": 5010, "percent": 29950.0}]},
+                    "steps": [{"n": 5001, "low": 4990, "high": 5010, "percent": 29950.0}],
+                    "limit": {"value": 5003.5}},
                  "stops": [{"cause": "limit", "n_low": 9990, "reason": "EADDRINUSE"},
                            {"cause": "allowance", "n_low": 9000, "reason": null}]}
             ]}"#;
         let found = Found::read(json, "bind", String::new()).expect("a series");
-        assert_eq!(
-            (found.word.as_str(), found.growth, found.half_of_ports),
-            ("stepped", Some(300.5), Some(5000.0))
-        );
-        assert_eq!(found.to_string(), "stepped, ×300.50, step ×300.5 at 5001, EADDRINUSE at 9990");
+        assert_eq!((found.word.as_str(), found.growth), ("stepped", Some(300.5)));
+        assert_eq!((found.cliffs, found.half_of_ports), (vec![5001.0, 5003.5], Some(5000.0)));
+        assert!(matches!(&found.stops[..], [stop] if stop.error == "EADDRINUSE" && stop.n == 9990));
         assert!(Found::read(json, "fork", String::new()).is_err());
     }
 
     #[test]
     fn a_judgement_is_read() {
-        let json = r#"{"series": [{"series": "poll", "verdict": "linear-like", "classes": ["linear"],
+        let json = r#"{"series": [{"series": "poll", "verdict": "linear-like", "classes": ["linear-like"],
             "growth": {"value": 18.0, "low": 17.0, "high": 19.0}, "steps": []}]}"#;
-        let found = Found::read(json, "poll", "note: nothing; really".into()).expect("a series");
-        assert_eq!(found.to_string(), "linear-like, ×18.00, nothing");
+        let found = Found::read(json, "poll", String::new()).expect("a series");
+        assert_eq!((found.word.as_str(), found.growth), ("linear-like", Some(18.0)));
+        assert!(found.cliffs.is_empty() && found.stops.is_empty() && found.half_of_ports.is_none());
     }
 }

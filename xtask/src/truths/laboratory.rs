@@ -130,6 +130,9 @@ impl Laboratory {
             // One header for all.
             table.extend(printed.lines().skip(usize::from(trial > 1)).flat_map(|line| [line, "\n"]));
         }
+        if let Some(image) = image {
+            fs::remove_file(image)?;
+        }
         let file = self.folder.join(format!("{series}.csv"));
         fs::write(&file, table)?;
         let mut judge = program(self.programs.join("osdyno"));
