@@ -1,15 +1,15 @@
-//! What lies near a place of n: a limit, the port range, a growth of the descriptor table, a cache. A hint says
-//! that something is near and never that it is the cause.
+//! What lies near a place of n: a limit, the port range, a growth of the descriptor table, a cache. A hint
+//! says that something is near and never that it is the cause.
 //!
-//! A landmark is near when it lies within the interval of the place or within 3 % of its value. Landmarks come
-//! from the environment of the record; a fact that was not recorded gives no hint.
+//! A landmark is near when it lies within the interval of the place or within 3 % of its value. Landmarks
+//! come from the environment of the record; a fact that was not recorded gives no hint.
 
 use record::System;
 
 use crate::words;
 
-/// How far a landmark may be from the place, as a share of it, when the interval does not reach it: objects that
-/// a process had before, such as its first descriptors, shift a place by a few.
+/// How far a landmark may be from the place, as a share of it, when the interval does not reach it: objects
+/// that a process had before, such as its first descriptors, shift a place by a few.
 const NEAR: f64 = 0.03;
 
 /// Beyond this ratio of its ends an interval holds something of everything, and hints at nothing.
@@ -60,8 +60,8 @@ const DESCRIPTORS: &[&str] = &["socket", "descriptor", "file", "pipe", "connecti
 const PROCESSES: &[&str] = &["process", "thread", "children"];
 const MAPPINGS: &[&str] = &["mapping", "mapped"];
 
-/// `alloc_fdtable` in Linux' fs/file.c: a table of 64 descriptors at first, then of the next power of two; so a
-/// process that opens one more than 2^k finds its table copied.
+/// `alloc_fdtable` in Linux' fs/file.c: a table of 64 descriptors at first, then of the next power of two; so
+/// a process that opens one more than 2^k finds its table copied.
 const TABLE_GROWTH: &str = ", where Linux doubles the descriptor table";
 
 fn counts(grows: &str, words: &[&str]) -> bool {
