@@ -77,7 +77,7 @@ struct SeriesEntry<'a> {
     words: Option<String>,
     verdict: Option<VerdictEntry>,
     stops: Vec<StopEntry<'a>>,
-    remarks: &'a [String],
+    remarks: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -159,10 +159,10 @@ impl<'a> SeriesEntry<'a> {
             as_expected: finding.as_expected(),
             measurements: finding.measurements,
             trials: finding.trials,
-            words: finding.verdict.as_ref().map(|v| plain(&sentences::verdict_with_growth(v))),
+            words: finding.verdict.as_ref().map(|v| plain(&sentences::verdict_with_growth(v, finding.unit))),
             verdict: finding.verdict.as_ref().map(VerdictEntry::of),
             stops: finding.stops.iter().map(StopEntry::of).collect(),
-            remarks: &finding.remarks,
+            remarks: sentences::remarks(finding),
         }
     }
 }

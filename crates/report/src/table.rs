@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::findings::{Finding, Findings};
 use crate::stops::Cause;
 use crate::text::{Cell, Page, Row, Style, Tone};
-use crate::words::{count, estimates, factor_with_interval, things};
+use crate::words::{count, factor_with_interval, things};
 use crate::{sentences, spark};
 
 /// Columns from which the growth stands in a column of its own.
@@ -29,7 +29,7 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Res
             page.paragraph(system, 0, Tone::Strong)?;
         }
         // The verdict is what is wrapped when room is short.
-        page.columns(&rows(&series, style), if style.width >= ROOM_FOR_GROWTH { 4 } else { 3 })?;
+        page.columns(&rows(findings, &series, style), if style.width >= ROOM_FOR_GROWTH { 4 } else { 3 })?;
     }
     page.gap()?;
     page.paragraph(&sentences::summary(findings), 2, Tone::Strong)?;
@@ -42,7 +42,7 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Res
     Ok(())
 }
 
-fn rows(series: &[&Finding], style: &Style) -> Vec<Row> {
+fn rows(findings: &Findings, series: &[&Finding], style: &Style) -> Vec<Row> {
     let common = CommonRange::of(series);
     let headings = |growth: bool| {
         let mut texts = vec![
@@ -61,32 +61,36 @@ fn rows(series: &[&Finding], style: &Style) -> Vec<Row> {
     if series.iter().any(|f| f.verdict.is_some()) {
         rows.push(headings(style.width >= ROOM_FOR_GROWTH));
     }
-    rows.extend(series.iter().map(|finding| row(finding, &common, style)));
+    rows.extend(series.iter().map(|finding| row(findings, finding, &common, style)));
     rows
 }
 
-fn row(finding: &Finding, common: &CommonRange, style: &Style) -> Row {
+fn row(findings: &Findings, finding: &Finding, common: &CommonRange, style: &Style) -> Row {
     let mut below: Vec<(String, Tone)> = Vec::new();
     let mut cells = vec![Cell::new(&finding.label)];
     if let Some(verdict) = &finding.verdict {
         let at = |cost: String, n: u64, common: u64| {
             if n == common { cost } else { format!("{cost} at {}", count(n)) }
         };
-        let (low, high) = estimates(verdict.cost_low, verdict.cost_high);
+        let (low, high) = finding.unit.estimates(verdict.cost_low, verdict.cost_high);
         cells.push(Cell::new(at(low, verdict.n_low, common.low)));
         cells.push(Cell::new(at(high, verdict.n_high, common.high)));
         let words = if style.width >= ROOM_FOR_GROWTH {
             cells.push(Cell::new(factor_with_interval(verdict.growth)));
-            sentences::verdict(verdict)
+            sentences::verdict(verdict, finding.unit)
         } else {
-            sentences::verdict_with_growth(verdict)
+            sentences::verdict_with_growth(verdict, finding.unit)
         };
         cells.push(Cell::toned(words, sentences::tone(finding)));
         if style.width >= ROOM_FOR_SPARKLINES && style.unicode {
             cells.push(Cell::new(spark::line(verdict)));
         }
-        below
-            .extend(sentences::gross_jump(verdict).map(|jump| (format!("largest jump {jump}"), Tone::Plain)));
+        below.extend(
+            sentences::gross_jump(verdict, finding.unit)
+                .map(|jump| (format!("largest jump {jump}"), Tone::Plain)),
+        );
+        let beside = sentences::beside(findings, finding).into_iter().filter(|beside| beside.notable);
+        below.extend(beside.map(|beside| (beside.text, Tone::Plain)));
     } else if finding.stops.is_empty() {
         below.push(("no number".into(), Tone::Open));
     }
@@ -136,17 +140,17 @@ fn notes(findings: &Findings) -> Vec<String> {
 
 /// The remarks on all series, alike ones once: `socket, bind: Only 5 trials; ten are wanted.`
 fn remarks(findings: &Findings) -> Vec<String> {
-    let mut grouped: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut grouped: Vec<(String, Vec<&str>)> = Vec::new();
     for finding in &findings.series {
-        for remark in &finding.remarks {
-            match grouped.iter_mut().find(|(text, _)| text == remark) {
+        for remark in sentences::remarks(finding) {
+            match grouped.iter_mut().find(|(text, _)| *text == remark) {
                 Some((_, labels)) => labels.push(&finding.label),
                 None => grouped.push((remark, vec![&finding.label])),
             }
         }
     }
     let judged = findings.series.iter().filter(|f| f.verdict.is_some()).count();
-    let said = |(text, labels): (&str, Vec<&str>)| match labels.len() {
+    let said = |(text, labels): (String, Vec<&str>)| match labels.len() {
         n if n == judged && n > 1 => format!("all series: {text}"),
         n if n > 4 => format!("{}: {text}", things(n, "series", "series")),
         _ => format!("{}: {text}", labels.join(", ")),

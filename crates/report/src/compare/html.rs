@@ -236,7 +236,7 @@ fn curve(compared: &Comparison, i: usize, row: &Row, out: &mut dyn Write) -> io:
                 estimate(v.cost_high),
                 count(v.n_low),
                 count(v.n_high),
-                sentences::verdict_with_growth(v)
+                sentences::verdict_with_growth(v, crate::words::Unit::default())
             )
         })
         .collect();

@@ -12,8 +12,7 @@ use super::{Budget, esc, markdown, script_json};
 use crate::findings::{Finding, Findings, sweeps};
 use crate::sentences;
 use crate::words::{
-    bound, count, count_with_interval, estimate_with_interval, factor_with_interval, number_with_interval,
-    percent, signed_interval, things, time, with_digits,
+    bound, count, count_with_interval, factor_with_interval, number_with_interval, percent, things, time,
 };
 
 /// Writes a workload with all of its series on all systems.
@@ -46,7 +45,8 @@ fn figure(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let sweeps = sweeps(recording, &finding.key);
-    let sentence = finding.verdict.as_ref().map(|v| sentences::verdict_sentence(v, findings.alpha));
+    let sentence =
+        finding.verdict.as_ref().map(|v| sentences::verdict_sentence(v, finding.unit, findings.alpha));
     let sentence = sentence.unwrap_or_default();
     writeln!(out, "<figure id=\"s{i}\"><h3>{}</h3>", esc(&heading(findings, finding)))?;
     if !sentence.is_empty() {
@@ -136,13 +136,16 @@ fn legend(findings: &Findings) -> String {
 /// The figures beside the plots.
 fn numbers(finding: &Finding, v: &Verdict, out: &mut dyn Write) -> io::Result<()> {
     let mut rows: Vec<(String, String)> = vec![
-        (format!("Cost at n = {}", count(v.n_low)), estimate_with_interval(v.cost_low)),
-        (format!("Cost at n = {}", count(v.n_high)), estimate_with_interval(v.cost_high)),
+        (format!("Cost at n = {}", count(v.n_low)), finding.unit.estimate_with_interval(v.cost_low)),
+        (format!("Cost at n = {}", count(v.n_high)), finding.unit.estimate_with_interval(v.cost_high)),
         ("Growth".into(), factor_with_interval(v.growth)),
     ];
     // A cost per object means nothing where one jump is most of the growth.
-    if sentences::gross_jump(v).is_none() {
-        rows.push((format!("Per {} more", count(1000)), signed_interval(v.marginal_cost, 1000.0)));
+    if sentences::gross_jump(v, finding.unit).is_none() {
+        rows.push((
+            format!("Per {} more", count(1000)),
+            finding.unit.signed_interval(v.marginal_cost, 1000.0),
+        ));
         if let Some(size) = v.doubling_size {
             rows.push(("Cost doubles every".into(), count_with_interval(size)));
         }
@@ -151,7 +154,7 @@ fn numbers(finding: &Finding, v: &Verdict, out: &mut dyn Write) -> io::Result<()
     rows.push(("Largest change".into(), format!("{}, at most {}", percent(v.peak), bound(v.bound))));
     rows.push(("Expected".into(), expected(finding)));
     rows.push(("Trials".into(), count(v.trials as u64)));
-    rows.push(("Clock tick".into(), with_digits(finding.tick_seconds, 2)));
+    rows.push(("Clock tick".into(), finding.unit.with_digits(finding.tick_seconds, 2)));
     writeln!(out, "<table class=\"numbers\"><tbody>")?;
     for (name, value) in rows {
         writeln!(out, "<tr><th scope=\"row\">{}</th><td>{}</td></tr>", esc(&name), esc(&value))?;
@@ -190,8 +193,8 @@ fn caption(finding: &Finding, above: usize, out: &mut dyn Write) -> io::Result<(
 }
 
 fn remarks(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
-    for remark in &finding.remarks {
-        writeln!(out, "<p class=\"remark\">{}</p>", esc(remark))?;
+    for remark in sentences::remarks(finding) {
+        writeln!(out, "<p class=\"remark\">{}</p>", esc(&remark))?;
     }
     Ok(())
 }

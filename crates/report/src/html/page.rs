@@ -9,7 +9,7 @@ use super::esc;
 use super::plot::sparkline;
 use crate::findings::{Finding, Findings};
 use crate::text::Tone;
-use crate::words::{count, duration, estimates, factor_with_interval, list, percent, things};
+use crate::words::{count, duration, factor_with_interval, list, percent, things};
 use crate::{environment, sentences, spark};
 
 const STYLE: &str = include_str!("style.css");
@@ -160,10 +160,16 @@ fn verdict_row(i: usize, finding: &Finding, out: &mut dyn Write) -> io::Result<(
     let (mut range, mut low, mut high, mut growth, mut curve) =
         (String::new(), String::new(), String::new(), String::new(), String::new());
     if let Some(v) = &finding.verdict {
-        words.push(format!("<span class=\"word {}\">{}</span>", tone(finding), esc(&sentences::verdict(v))));
-        words.extend(sentences::gross_jump(v).map(|jump| format!("largest jump {}", esc(&jump))));
+        words.push(format!(
+            "<span class=\"word {}\">{}</span>",
+            tone(finding),
+            esc(&sentences::verdict(v, finding.unit))
+        ));
+        words.extend(
+            sentences::gross_jump(v, finding.unit).map(|jump| format!("largest jump {}", esc(&jump))),
+        );
         range = format!("{}–{}", count(v.n_low), count(v.n_high));
-        (low, high) = estimates(v.cost_low, v.cost_high);
+        (low, high) = finding.unit.estimates(v.cost_low, v.cost_high);
         growth = factor_with_interval(v.growth);
         curve = sparkline(&spark::heights(v, SPARK_COLUMNS), &format!("curve of {}", finding.label));
     }

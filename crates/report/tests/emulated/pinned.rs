@@ -39,7 +39,6 @@ pub(crate) fn pin(findings: &mut Findings) {
         set_blocks(verdict, first, last, finding.label == "bind");
         if finding.label == "thread create" {
             verdict.warnings = vec![Warning::UnequalRange { trials_left_out: 2 }];
-            finding.remarks = report::sentences::warnings(verdict);
         }
     }
 }

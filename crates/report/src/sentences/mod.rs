@@ -1,125 +1,22 @@
 //! Verdicts in words: the same sentence in a terminal, in a page and in a document.
 
+mod beside;
+mod verdict;
+
 use record::Expect;
-use stats::{Block, Class, Verdict, Warning};
+use stats::Class;
 
 use crate::findings::{Finding, Findings};
 use crate::stops::{Cause, Stop};
 use crate::text::Tone;
-use crate::words::{
-    NO_BREAK, about, bound, count, duration, estimate, factor, factor_with_interval, list, percent,
-    signed_time, things,
-};
+use crate::words::{NO_BREAK, bound, count, duration, list, percent};
 
-/// A growth from here on is told by its largest jump rather than by a cost per object.
-const GROSS: f64 = 10.0;
+pub use beside::{Beside, beside};
+pub(crate) use verdict::middle;
+pub use verdict::{gross_jump, in_short, verdict, verdict_sentence, verdict_with_growth, warnings};
 
 /// More series than these are counted rather than named.
 const NAMED_MOST: usize = 4;
-
-/// The verdict in the words of a table, where the growth stands in a column of its own.
-pub fn verdict(verdict: &Verdict) -> String {
-    match verdict.class {
-        Class::Flat => format!("flat within {}", bound(verdict.bound)),
-        Class::SmallGrowth => {
-            format!("small growth, {} (at most {})", percent(verdict.peak), bound(verdict.bound))
-        }
-        Class::LinearLike if gross_jump(verdict).is_some() => "grows".into(),
-        Class::Sublinear
-        | Class::LinearLike
-        | Class::Superlinear
-        | Class::ApproachingLimit
-        | Class::Stepped
-        | Class::TwoLines => format!("grows{}", per_thousand_if_it_agrees(verdict)),
-        Class::Decreasing => format!("falls{}", per_thousand_if_it_agrees(verdict)),
-        Class::Mixed => uneven(verdict),
-        Class::Inconclusive if verdict.warnings.contains(&Warning::BelowResolution) => {
-            "inconclusive, too short for the clock".into()
-        }
-        Class::Inconclusive => {
-            let most = verdict.bound.is_finite().then(|| format!(", at most {}", bound(verdict.bound)));
-            let more = verdict.trials_needed.map(|n| format!("; {} trials needed", count(n.into())));
-            format!("inconclusive{}{}", most.unwrap_or_default(), more.unwrap_or_default())
-        }
-    }
-}
-
-/// The verdict where no other column says the growth: `grows ×2.1 (1.9–2.3), +1.3 µs per 1 000`.
-pub fn verdict_with_growth(v: &Verdict) -> String {
-    let growth = factor_with_interval(v.growth);
-    match v.class {
-        Class::LinearLike if gross_jump(v).is_some() => format!("grows {growth}"),
-        Class::LinearLike => format!("grows {growth}{}", per_thousand_if_it_agrees(v)),
-        Class::Decreasing => format!("falls to {growth}{}", per_thousand_if_it_agrees(v)),
-        _ => verdict(v),
-    }
-}
-
-/// The verdict as a sentence of its own, with the range of n and what carries it.
-pub fn verdict_sentence(v: &Verdict, alpha: f64) -> String {
-    let sentence = format!(
-        "{} from n = {} to {} ({}, {})",
-        capital(&verdict_with_growth(v)),
-        count(v.n_low),
-        count(v.n_high),
-        confidence(alpha),
-        things(v.trials, "trial", "trials")
-    );
-    match gross_jump(v) {
-        Some(jump) => format!("{sentence}; largest jump {jump}"),
-        None => sentence,
-    }
-}
-
-/// `uneven, +13 % at 280`: the largest change, and where it is.
-fn uneven(verdict: &Verdict) -> String {
-    let size = |block: &&Block| block.relative.value.ln().abs();
-    match verdict.blocks.iter().max_by(|a, b| size(a).total_cmp(&size(b))) {
-        Some(block) => {
-            let change = block.relative.value - 1.0;
-            let sign = if change < 0.0 { "−" } else { "+" };
-            format!("uneven, {sign}{} at {}", percent(change.abs()), about(middle(block)))
-        }
-        None => "uneven".into(),
-    }
-}
-
-/// `, +1.3 µs per 1 000`; nothing where the line through a bent curve goes another way than its ends do.
-fn per_thousand_if_it_agrees(verdict: &Verdict) -> String {
-    let agrees = (verdict.growth.value - 1.0) * verdict.marginal_cost.value > 0.0;
-    if agrees { format!(", {}", per_thousand(verdict)) } else { String::new() }
-}
-
-/// `+1.3 µs per 1 000`: what a thousand more live objects cost.
-pub fn per_thousand(verdict: &Verdict) -> String {
-    format!("{} per {}", signed_time(verdict.marginal_cost.value * 1000.0, 2), count(1000))
-}
-
-/// The largest jump within three neighbouring ranges of n, when it is most of a gross growth:
-/// `from 0.9 µs at 14 000 to 1.1 ms at 16 000`. Three, because a cliff may lie inside the middle one.
-pub fn gross_jump(verdict: &Verdict) -> Option<String> {
-    if verdict.growth.value.is_nan() || verdict.growth.value < GROSS {
-        return None;
-    }
-    let step = |blocks: &[Block]| (blocks[2].cost.value / blocks[0].cost.value).ln();
-    let three = verdict.blocks.windows(3).max_by(|a, b| step(a).total_cmp(&step(b)))?;
-    if step(three) < verdict.growth.value.ln() / 2.0 {
-        return None;
-    }
-    let [before, _, after] = three else { return None };
-    Some(format!(
-        "from {} at {} to {} at {}",
-        estimate(before.cost),
-        about(middle(before)),
-        estimate(after.cost),
-        about(middle(after))
-    ))
-}
-
-/// The n in the middle of a block.
-pub(crate) fn middle(block: &Block) -> f64 {
-    (block.n_low as f64 + block.n_high as f64) / 2.0
-}
 
 /// How trials stopped short: `stopped at 1 024: EMFILE`. What to do about it is [`advice`].
 pub fn stop(stop: &Stop) -> String {
@@ -161,31 +58,11 @@ pub fn advice(stop: &Stop) -> Option<&str> {
     }
 }
 
-/// What a reader should know of the numbers, each a sentence.
-pub fn warnings(verdict: &Verdict) -> Vec<String> {
-    verdict.warnings.iter().map(warning).collect()
-}
-
-fn warning(warning: &Warning) -> String {
-    match warning {
-        Warning::FewTrials { trials } => {
-            format!("Only {}; ten are wanted.", things(*trials, "trial", "trials"))
-        }
-        Warning::NarrowRange => "n spans less than two decades; slow growth would not show.".into(),
-        Warning::BelowResolution => {
-            "The cost is below ten ticks of the clock: too short for this clock to judge.".into()
-        }
-        Warning::LeftOut { values } => {
-            format!("{} not finite and positive, left out.", things(*values, "value was", "values were"))
-        }
-        Warning::UnequalRange { trials_left_out: 0 } => {
-            "Trials ended at different n; the common range was judged.".into()
-        }
-        Warning::UnequalRange { trials_left_out } => format!(
-            "Trials ended at different n; the common range was judged, without {} that ended too early.",
-            things(*trials_left_out, "trial", "trials")
-        ),
-    }
+/// What a reader of a series' numbers should know, each a sentence: what statistics warns of, then what the
+/// record says.
+pub fn remarks(finding: &Finding) -> Vec<String> {
+    let warned = finding.verdict.iter().flat_map(warnings);
+    warned.chain(finding.remarks.iter().cloned()).collect()
 }
 
 /// The tone of a finding.
@@ -206,7 +83,8 @@ pub fn expectation(expect: Expect) -> &'static str {
     }
 }
 
-/// The count of every word: `5 flat · 2 growing · 1 stopped`.
+/// The count of every word, and what the machine's own noise can pass for:
+/// `5 flat · 2 linear · 1 stopped · noise floor 2 %`.
 pub fn summary(findings: &Findings) -> String {
     let of_cause = |wanted: fn(&Cause) -> bool| {
         findings.series.iter().filter(|f| f.stops.iter().any(|s| wanted(&s.cause))).count()
@@ -230,12 +108,24 @@ pub fn summary(findings: &Findings) -> String {
         (of_cause(|c| matches!(c, Cause::TimedOut)), "timed out"),
         (of_cause(|c| matches!(c, Cause::NotMeasured { .. })), "not measured"),
     ];
-    let parts: Vec<String> = counts
+    let mut parts: Vec<String> = counts
         .iter()
         .filter(|(n, _)| *n > 0)
-        .map(|(n, word)| format!("{}{NO_BREAK}{}", count(*n as u64), word.replace(' ', "\u{a0}")))
+        .map(|(n, word)| format!("{} {word}", count(*n as u64)))
         .collect();
-    if parts.is_empty() { "nothing was measured".into() } else { parts.join(" · ") }
+    if parts.is_empty() {
+        return "nothing was measured".into();
+    }
+    parts.extend(noise_floor(findings));
+    parts.iter().map(|part| part.replace(' ', &NO_BREAK.to_string())).collect::<Vec<_>>().join(" · ")
+}
+
+/// `noise floor 2 %`, of all systems whose floor was measured.
+fn noise_floor(findings: &Findings) -> Option<String> {
+    let floors = || findings.systems.iter().filter_map(|system| Some(system.noise_floor.as_ref()?.share));
+    let (low, high) = (floors().reduce(f64::min)?, floors().reduce(f64::max)?);
+    let (low, high) = (bound(low), bound(high));
+    Some(if low == high { format!("noise floor {high}") } else { format!("noise floor {low} to {high}") })
 }
 
 /// Series whose verdict is another than their page predicts: `unlike its page: bind (constant expected)`.
@@ -272,11 +162,6 @@ pub fn planning(findings: &Findings) -> String {
             list(looks)
         ),
     }
-}
-
-/// A factor in words for growth, without an interval.
-pub fn growth_short(verdict: &Verdict) -> String {
-    factor(verdict.growth.value)
 }
 
 /// The same words as a sentence: a capital letter before, a full stop behind.

@@ -1,0 +1,291 @@
+//! One verdict in words. Nothing here knows of a run, so that whoever judges may speak.
+
+use stats::{Block, Class, Interval, Line, Lines, Segment, Step, Verdict, Warning};
+
+use super::capital;
+use crate::words::{
+    Unit, about, bound, change, count, factor, factor_with_interval, list, percent, place_with_interval,
+    things,
+};
+
+/// A growth from here on is told by its largest jump rather than by a cost per object, where no step is shown.
+const GROSS: f64 = 10.0;
+/// More steps than these are counted rather than named.
+const STEPS_NAMED: usize = 3;
+/// Neighbours lie on the same line so often: below it is chance, from the second on a trial keeps to its line.
+const BY_CHANCE: f64 = 0.6;
+const KEPT: f64 = 0.95;
+
+/// The verdict in the words of a table, where the growth stands in a column of its own.
+pub fn verdict(v: &Verdict, unit: Unit) -> String {
+    words(v, unit, None)
+}
+
+/// The verdict where no other column says the growth: `linear, ×2.1 (1.9–2.3), +1.3 µs per 1 000`.
+pub fn verdict_with_growth(v: &Verdict, unit: Unit) -> String {
+    words(v, unit, Some(&factor_with_interval(v.growth)))
+}
+
+/// The verdict as a sentence of its own, with the range of n and what carries it.
+pub fn verdict_sentence(v: &Verdict, unit: Unit, alpha: f64) -> String {
+    let judged = if v.class == Class::Flat { "" } else { ", judged" };
+    let sentence = format!(
+        "{}{judged} from n = {} to {} ({}, {})",
+        capital(&verdict_with_growth(v, unit)),
+        count(v.n_low),
+        count(v.n_high),
+        super::confidence(alpha),
+        things(v.trials, "trial", "trials")
+    );
+    match gross_jump(v, unit) {
+        Some(jump) => format!("{sentence}; largest jump {jump}"),
+        None => sentence,
+    }
+}
+
+/// The verdict in a word or two, for a cell of a matrix: `flat 3 %`, `linear ×2.1`, `stepped +510 %`.
+pub fn in_short(v: &Verdict) -> String {
+    match v.class {
+        Class::Flat => format!("flat {}", bound(v.bound)),
+        Class::SmallGrowth => format!("small growth {}", percent(v.peak)),
+        Class::Stepped => match v.steps.as_slice() {
+            [one] => format!("stepped {}", change(one.ratio.value)),
+            [one, two] if undone(one, two) => format!("{} {}", detour(one), change(one.ratio.value)),
+            _ => format!("stepped {}", factor(v.growth.value)),
+        },
+        Class::TwoLines => match &v.lines {
+            Some(lines) => format!("two lines, {} apart", factor(lines.distance)),
+            None => "two lines".into(),
+        },
+        Class::Mixed if several(v).is_none() && v.segments.len() < 2 => format!("uneven {}", percent(v.peak)),
+        Class::Inconclusive if v.bound.is_finite() => format!("inconclusive {}", bound(v.bound)),
+        Class::Inconclusive => "inconclusive".into(),
+        class => format!("{} {}", name(class), factor(v.growth.value)),
+    }
+}
+
+fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
+    // `, ×2.1 (1.9–2.3)` and ` ×2.1 (1.9–2.3)`, where no column says it.
+    let after = growth.map(|growth| format!(", {growth}")).unwrap_or_default();
+    let beside = growth.map(|growth| format!(" {growth}")).unwrap_or_default();
+    match v.class {
+        Class::Flat => format!("flat within {}", bound(v.bound)),
+        Class::SmallGrowth => format!("small growth, {} (at most {})", percent(v.peak), bound(v.bound)),
+        Class::LinearLike if gross_jump(v, unit).is_some() => format!("grows{beside}"),
+        Class::LinearLike => match v.knee {
+            Some(knee) => format!("linear from {} on{after}", place_with_interval(knee)),
+            None => format!("linear{after}{}", per_thousand_if_it_agrees(v, unit)),
+        },
+        Class::Sublinear | Class::Superlinear => format!("{}{after}", name(v.class)),
+        Class::ApproachingLimit => match v.limit {
+            Some(limit) => format!("approaches a limit at {}{after}", place_with_interval(limit.n)),
+            None => format!("approaches a limit{after}"),
+        },
+        Class::Stepped => stepped(&v.steps),
+        Class::TwoLines => v.lines.as_ref().map_or("two lines".into(), two_lines),
+        Class::Decreasing => {
+            let to = growth.map(|growth| format!(" to {growth}")).unwrap_or_default();
+            format!("falls{to}{}", per_thousand_if_it_agrees(v, unit))
+        }
+        Class::Mixed if !v.steps.is_empty() && !v.segments.is_empty() => {
+            format!("mixed: {}", in_stretches(&v.segments, &v.steps))
+        }
+        Class::Mixed => match several(v) {
+            Some(classes) => format!("{}{beside}, {classes}", if v.peak < 0.0 { "falls" } else { "grows" }),
+            None => uneven(v),
+        },
+        Class::Inconclusive if v.warnings.contains(&Warning::BelowResolution) => {
+            "inconclusive, too short for the clock".into()
+        }
+        Class::Inconclusive => {
+            let most = v.bound.is_finite().then(|| format!(", at most {}", bound(v.bound)));
+            let more = v.trials_needed.map(|n| format!("; {} trials needed", count(n.into())));
+            format!("inconclusive{}{}", most.unwrap_or_default(), more.unwrap_or_default())
+        }
+    }
+}
+
+/// A class by itself.
+pub(crate) fn name(class: Class) -> &'static str {
+    match class {
+        Class::Flat => "flat",
+        Class::SmallGrowth => "small growth",
+        Class::Sublinear => "sublinear",
+        Class::LinearLike => "linear",
+        Class::Superlinear => "superlinear",
+        Class::ApproachingLimit => "approaches a limit",
+        Class::Stepped => "stepped",
+        Class::TwoLines => "two lines",
+        Class::Mixed => "mixed",
+        Class::Decreasing => "falls",
+        Class::Inconclusive => "inconclusive",
+    }
+}
+
+/// The words that remain possible, when they are several: `sublinear or linear`.
+pub(crate) fn several(v: &Verdict) -> Option<String> {
+    let names: Vec<String> =
+        v.classes.iter().filter(|class| **class != Class::Mixed).map(|class| name(*class).into()).collect();
+    (names.len() > 1).then(|| list(&names).replace(" and ", " or "))
+}
+
+/// `stepped at 4 096 (3 900–4 300), +510 %`; two steps of which the second undoes the first are a dent or a hump.
+fn stepped(steps: &[Step]) -> String {
+    match steps {
+        [] => "stepped".into(),
+        [one] => format!("stepped at {}, {}", place(one), change(one.ratio.value)),
+        [one, two] if undone(one, two) => {
+            format!("{} from {} to {}, {}", detour(one), count(one.n), count(two.n), change(one.ratio.value))
+        }
+        some if some.len() <= STEPS_NAMED => format!("stepped at {}", list(&named(some))),
+        many => {
+            let size = |step: &&Step| step.ratio.value.ln().abs();
+            let largest = many.iter().max_by(|a, b| size(a).total_cmp(&size(b)));
+            let most =
+                largest.map(|step| format!(", most at {}, {}", count(step.n), change(step.ratio.value)));
+            format!("stepped {} times{}", many.len(), most.unwrap_or_default())
+        }
+    }
+}
+
+/// `1 024 (+30 %)`, one for each.
+fn named(steps: &[Step]) -> Vec<String> {
+    steps.iter().map(|step| format!("{} ({})", count(step.n), change(step.ratio.value))).collect()
+}
+
+/// The first n after a step, with its interval.
+pub(crate) fn place(step: &Step) -> String {
+    place_with_interval(Interval { value: step.n as f64, low: step.n_low as f64, high: step.n_high as f64 })
+}
+
+/// Whether the second step takes back most of the first.
+fn undone(one: &Step, two: &Step) -> bool {
+    let (one, two) = (one.ratio.value.ln(), two.ratio.value.ln());
+    one * two < 0.0 && (one + two).abs() <= one.abs().min(two.abs()) / 3.0
+}
+
+fn detour(one: &Step) -> &'static str {
+    if one.ratio.value < 1.0 { "dent" } else { "hump" }
+}
+
+/// `approaches a limit, then stepped at 14 116, ×2 000, then flat`: the stretches in their order.
+fn in_stretches(segments: &[Segment], steps: &[Step]) -> String {
+    let steps_words = |steps: &[Step]| match steps {
+        [one] => format!("stepped at {}, {}", count(one.n), change(one.ratio.value)),
+        some => stepped(some),
+    };
+    if steps.len() >= STEPS_NAMED {
+        let mut between: Vec<String> = Vec::new();
+        for segment in segments.iter().filter(|segment| says_a_shape(segment)) {
+            let name = name(segment.class).to_string();
+            if !between.contains(&name) {
+                between.push(name);
+            }
+        }
+        let between =
+            if between.is_empty() { String::new() } else { format!(", {} between", list(&between)) };
+        return format!("{}{between}", steps_words(steps));
+    }
+    let mut parts: Vec<String> = Vec::new();
+    for (i, segment) in segments.iter().enumerate() {
+        // After the last step a flat stretch goes without saying.
+        if says_a_shape(segment) || i == 0 && segment.class == Class::Flat {
+            parts.push(name(segment.class).into());
+        }
+        parts.extend(steps.get(i).map(|step| steps_words(std::slice::from_ref(step))));
+    }
+    parts.join(", then ")
+}
+
+fn says_a_shape(segment: &Segment) -> bool {
+    !matches!(segment.class, Class::Flat | Class::Inconclusive | Class::Mixed)
+}
+
+/// `two lines, 62 % flat and 38 % linear, alternating call by call`.
+fn two_lines(lines: &Lines) -> String {
+    let line = |line: &Line| format!("{} {}", percent(line.share), name(line.class));
+    let changes = alternation(lines.persistence, "line");
+    format!("two lines, {} and {}, {changes}", line(&lines.lower), line(&lines.upper))
+}
+
+/// How measurements choose between two of something.
+pub(crate) fn alternation(persistence: f64, what: &str) -> String {
+    match persistence {
+        p if p >= KEPT => format!("each trial keeps to its {what}"),
+        p if p > BY_CHANCE => format!("on each {what} for a while"),
+        _ => "alternating call by call".into(),
+    }
+}
+
+/// `uneven, +13 % at 280`: the largest change, and where it is.
+fn uneven(verdict: &Verdict) -> String {
+    let size = |block: &&Block| block.relative.value.ln().abs();
+    match verdict.blocks.iter().max_by(|a, b| size(a).total_cmp(&size(b))) {
+        Some(block) => format!("uneven, {} at {}", change(block.relative.value), about(middle(block))),
+        None => "uneven".into(),
+    }
+}
+
+/// `, +1.3 µs per 1 000`; nothing where the line through a bent curve goes another way than its ends do.
+fn per_thousand_if_it_agrees(verdict: &Verdict, unit: Unit) -> String {
+    let agrees = (verdict.growth.value - 1.0) * verdict.marginal_cost.value > 0.0;
+    if agrees { format!(", {}", per_thousand(verdict, unit)) } else { String::new() }
+}
+
+/// `+1.3 µs per 1 000`: what a thousand more live objects cost.
+fn per_thousand(verdict: &Verdict, unit: Unit) -> String {
+    format!("{} per {}", unit.signed(verdict.marginal_cost.value * 1000.0, 2), count(1000))
+}
+
+/// The largest jump within three neighbouring ranges of n, when it is most of a gross growth and no step is shown:
+/// `from 0.9 µs at 14 000 to 1.1 ms at 16 000`. Three, because a cliff may lie inside the middle one.
+pub fn gross_jump(verdict: &Verdict, unit: Unit) -> Option<String> {
+    if !verdict.steps.is_empty() || verdict.growth.value.is_nan() || verdict.growth.value < GROSS {
+        return None;
+    }
+    let step = |blocks: &[Block]| (blocks[2].cost.value / blocks[0].cost.value).ln();
+    let three = verdict.blocks.windows(3).max_by(|a, b| step(a).total_cmp(&step(b)))?;
+    if step(three) < verdict.growth.value.ln() / 2.0 {
+        return None;
+    }
+    let [before, _, after] = three else { return None };
+    Some(format!(
+        "from {} at {} to {} at {}",
+        unit.estimate(before.cost),
+        about(middle(before)),
+        unit.estimate(after.cost),
+        about(middle(after))
+    ))
+}
+
+/// The n in the middle of a block.
+pub(crate) fn middle(block: &Block) -> f64 {
+    (block.n_low as f64 + block.n_high as f64) / 2.0
+}
+
+/// What a reader should know of the numbers, each a sentence.
+pub fn warnings(verdict: &Verdict) -> Vec<String> {
+    verdict.warnings.iter().map(warning).collect()
+}
+
+fn warning(warning: &Warning) -> String {
+    match warning {
+        Warning::FewTrials { trials } => {
+            format!("Only {}; ten are wanted.", things(*trials, "trial", "trials"))
+        }
+        Warning::NarrowRange => "n spans less than two decades; slow growth would not show.".into(),
+        Warning::BelowResolution => {
+            "The cost is below ten ticks of the clock: too short for this clock to judge.".into()
+        }
+        Warning::LeftOut { values } => {
+            format!("{} not finite and positive, left out.", things(*values, "value was", "values were"))
+        }
+        Warning::UnequalRange { trials_left_out: 0 } => {
+            "Trials ended at different n; the common range was judged.".into()
+        }
+        Warning::UnequalRange { trials_left_out } => format!(
+            "Trials ended at different n; the common range was judged, without {} that ended too early.",
+            things(*trials_left_out, "trial", "trials")
+        ),
+    }
+}
