@@ -9,12 +9,13 @@ use super::{Finding, House, Source};
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("sys", &[]),
     ("stats", &[]),
+    ("selftest", &["stats"]),
     ("record", &[]),
     ("curve", &["sys"]),
     ("osdyno-trial", &["curve", "record", "sys"]),
     ("runner", &["curve", "record", "stats", "sys"]),
     ("report", &["record", "stats"]),
-    ("osdyno", &["curve", "osdyno-trial", "record", "report", "runner", "stats", "sys"]),
+    ("osdyno", &["curve", "osdyno-trial", "record", "report", "runner", "selftest", "stats", "sys"]),
     ("xtask", &[]),
 ];
 

@@ -1,0 +1,220 @@
+//! Which truths are measured under which noise, in which design, how often: the cells of the table.
+//!
+//! Not all of everything: each group answers one question, under the noise that is hardest for it.
+
+use crate::designs::{DENSE, Design, LOG8, LOG12, LOG20};
+use crate::noises::{self, Noise};
+use crate::truths::{Shape, Term, Truth};
+
+/// One truth under one noise in one design with so many trials.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// What is asked of the sweeps.
+    pub asked: Asked,
+    /// What is true.
+    pub truth: Truth,
+    /// What disturbs it.
+    pub noise: Noise,
+    /// Which n are measured.
+    pub design: Design,
+    /// How many trials a system has.
+    pub trials: usize,
+}
+
+/// What is asked of simulated sweeps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Asked {
+    /// The verdict of one series.
+    Verdict,
+    /// The comparison of two systems, the second of which costs so many times as much.
+    Comparison(f64),
+    /// The same of trials that were made in pairs, back to back, and share the level of their pair.
+    Pairs(f64),
+}
+
+impl Cell {
+    /// `TRUTH/NOISE/DESIGN/TRIALS`; the seed of its sweeps comes from it.
+    pub fn name(&self) -> String {
+        let Cell { asked, truth, noise, design, trials } = self;
+        match asked {
+            Asked::Verdict => format!("{}/{}/{}/{trials}", truth.name, noise.name, design.name),
+            Asked::Comparison(ratio) => format!("compare-{ratio:.2}/{}/{}/{trials}", noise.name, design.name),
+            Asked::Pairs(ratio) => format!("pairs-{ratio:.2}/{}/{}/{trials}", noise.name, design.name),
+        }
+    }
+}
+
+/// Growth over the range, from hardly any to much.
+pub const GROWTHS: [f64; 8] = [1.02, 1.05, 1.10, 1.21, 1.5, 2.0, 5.0, 50.0];
+/// Trials of a power curve.
+pub const LADDER: [usize; 4] = [5, 10, 20, 40];
+/// Steps, down and up.
+const STEPS: [f64; 7] = [0.4, 0.8, 1.05, 1.10, 1.20, 1.30, 1.60];
+/// Where a step is, as a share of the range on a log scale.
+const PLACES: [f64; 3] = [0.3, 0.6, 0.9];
+
+/// All cells, each once.
+pub fn all() -> Vec<Cell> {
+    let mut cells = Vec::new();
+    let groups = [constant, margin, families, power, steps, other_shapes, disturbed, gross, comparisons];
+    for cell in groups.iter().flat_map(|group| group()) {
+        if !cells.contains(&cell) {
+            cells.push(cell);
+        }
+    }
+    cells
+}
+
+fn cell(shape: Shape, noise: Noise, design: Design, trials: usize) -> Cell {
+    Cell { asked: Asked::Verdict, truth: Truth::of(shape), noise, design, trials }
+}
+
+/// Each of `shapes` with each of the others.
+fn cross(shapes: &[Shape], noises: &[Noise], designs: &[Design], trials: &[usize]) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for shape in shapes {
+        for noise in noises {
+            for design in designs {
+                cells.extend(trials.iter().map(|trials| cell(*shape, *noise, *design, *trials)));
+            }
+        }
+    }
+    cells
+}
+
+/// Is a cost that does not change called anything else?
+fn constant() -> Vec<Cell> {
+    let mut cells = cross(&[Shape::Constant], &noises::ALL, &[LOG20], &[5, 10, 40]);
+    cells.extend(cross(&[Shape::Constant], &[noises::LOW, noises::HIGH], &[LOG8, LOG12], &LADDER));
+    cells.extend(cross(&[Shape::Constant], &[noises::QUIET, noises::NOISY], &[DENSE], &LADDER));
+    cells.extend(cross(&[Shape::Constant], &[noises::REAL_SOCKET, noises::REAL_FORK], &[DENSE], &[10, 40]));
+    cells
+}
+
+/// Is growth of exactly the margin called flat?
+fn margin() -> Vec<Cell> {
+    let terms: Vec<Shape> = Term::ALL.into_iter().map(Shape::Margin).collect();
+    let mut shapes = terms.clone();
+    shapes.push(Shape::Step(1.10, 0.9));
+    let mut cells = cross(&shapes, &[noises::LOW, noises::HIGH], &[DENSE], &[10, 40]);
+    cells.extend(cross(&terms, &[noises::LOW], &[LOG8, LOG20], &[10, 40]));
+    let others = [
+        noises::AR6,
+        noises::AR9,
+        noises::OFFSETS,
+        noises::STUDENT,
+        noises::PARETO,
+        noises::QUIET,
+        noises::NOISY,
+        noises::REAL_SOCKET,
+        noises::REAL_FORK,
+        noises::REAL_MMAP,
+    ];
+    cells.extend(cross(&[Shape::Margin(Term::Line)], &others, &[DENSE], &[40]));
+    cells.extend(cross(&[Shape::Grows(Term::Line, 1.12)], &[noises::LOW, noises::QUIET], &[DENSE], &[40]));
+    cells
+}
+
+/// Which family is named, and is it the right one?
+fn families() -> Vec<Cell> {
+    let shapes: Vec<Shape> = Term::ALL
+        .into_iter()
+        .flat_map(|term| [1.21, 1.5, 2.0, 5.0, 50.0].map(|growth| Shape::Grows(term, growth)))
+        .collect();
+    let mut cells = cross(&shapes, &[noises::LOW, noises::HIGH], &[LOG20], &[10]);
+    cells.extend(cross(&shapes, &[noises::LOW], &[LOG20], &[40]));
+    let some: Vec<Shape> =
+        Term::ALL.into_iter().flat_map(|term| [1.5, 5.0].map(|growth| Shape::Grows(term, growth))).collect();
+    cells.extend(cross(&some, &[noises::AR3, noises::AR6, noises::AR9], &[LOG20], &[10]));
+    let doubled: Vec<Shape> = Term::ALL.into_iter().map(|term| Shape::Grows(term, 2.0)).collect();
+    cells.extend(cross(&doubled, &[noises::QUIET, noises::REAL_SOCKET, noises::REAL_FORK], &[DENSE], &[10]));
+    cells
+}
+
+/// How large must an effect be to be found?
+fn power() -> Vec<Cell> {
+    let mut shapes = GROWTHS.map(|growth| Shape::Grows(Term::Line, growth)).to_vec();
+    shapes.extend([1.05, 1.10, 1.20, 1.30, 1.60].map(|ratio| Shape::Step(ratio, 0.6)));
+    let mut cells = cross(&shapes, &[noises::LOW], &[LOG20], &LADDER);
+    // Coverage where a line is a line.
+    let lines = [Shape::Grows(Term::Line, 1.5), Shape::Grows(Term::Line, 2.0)];
+    cells.extend(cross(
+        &lines,
+        &[noises::LOW, noises::HIGH, noises::QUIET, noises::NOISY],
+        &[DENSE],
+        &[10, 40],
+    ));
+    cells
+}
+
+/// Are steps found, where they are?
+fn steps() -> Vec<Cell> {
+    let shapes: Vec<Shape> =
+        STEPS.into_iter().flat_map(|ratio| PLACES.map(|place| Shape::Step(ratio, place))).collect();
+    let mut cells = cross(&shapes, &[noises::LOW], &[LOG20], &[10]);
+    let mid = [Shape::Step(0.4, 0.6), Shape::Step(1.20, 0.6), Shape::Step(1.60, 0.6)];
+    cells.extend(cross(&mid, &[noises::HIGH, noises::AR6, noises::AR9], &[LOG20], &[10]));
+    cells.extend(cross(&mid, &[noises::LOW, noises::QUIET, noises::REAL_SOCKET], &[DENSE], &[10]));
+    let dents = [Shape::Dent(0.6), Shape::Dent(1.30), Shape::Dent(1.60)];
+    cells.extend(cross(&dents, &[noises::LOW], &[LOG20, DENSE], &[10]));
+    cells.extend(cross(&[Shape::LimitThenStep], &[noises::LOW, noises::HIGH], &[LOG20, DENSE], &[10]));
+    cells
+}
+
+/// Hinges, limits, falls and two lines.
+fn other_shapes() -> Vec<Cell> {
+    let hinges: Vec<Shape> = [0.1, 0.5, 0.8]
+        .into_iter()
+        .flat_map(|from| [1.5, 5.0].map(|growth| Shape::Hinge(from, growth)))
+        .collect();
+    let mut cells = cross(&hinges, &[noises::LOW], &[DENSE], &[10, 40]);
+    let limits = [1.02, 1.3, 3.0].map(Shape::Limit);
+    cells.extend(cross(&limits, &[noises::LOW, noises::AR6], &[DENSE], &[10]));
+    cells.extend(cross(&limits, &[noises::LOW], &[DENSE], &[40]));
+    cells.extend(cross(&[0.8, 0.5].map(Shape::Falls), &[noises::LOW, noises::HIGH], &[LOG20], &[10]));
+    let lines: Vec<Shape> = [0.1, 0.3, 0.5, 0.7, 0.9]
+        .into_iter()
+        .flat_map(|share| [Shape::TwoLines(share, false), Shape::TwoLines(share, true)])
+        .collect();
+    cells.extend(cross(&lines, &[noises::LOW], &[DENSE], &[10]));
+    cells.extend(cross(&[Shape::TwoLines(0.5, false)], &[noises::OFFSETS, noises::QUIET], &[DENSE], &[10]));
+    cells
+}
+
+/// Constant costs that something else disturbs than noise.
+fn disturbed() -> Vec<Cell> {
+    let shapes =
+        [Shape::RandomSpikes, Shape::FixedSpikes, Shape::Drift, Shape::CrashTogether, Shape::CrashApart];
+    cross(&shapes, &[noises::LOW, noises::HIGH], &[DENSE], &[10])
+}
+
+/// Three trials may say only what is gross.
+fn gross() -> Vec<Cell> {
+    let shapes = [
+        Shape::Constant,
+        Shape::Grows(Term::Line, 1.5),
+        Shape::Step(1.60, 0.6),
+        Shape::TwoLines(0.5, true),
+        Shape::Grows(Term::Line, 5.0),
+    ];
+    let mut cells = cross(&shapes, &[noises::LOW, noises::NOISY], &[LOG20], &[2, 3]);
+    cells.extend(cross(&[Shape::Constant], &noises::ALL, &[LOG20], &[3]));
+    cells
+}
+
+/// Does a system differ from itself, and from another?
+fn comparisons() -> Vec<Cell> {
+    let machines = [noises::QUIET, noises::NOISY, noises::REAL_SOCKET, noises::REAL_FORK];
+    let mut same = cross(&[Shape::Constant], &noises::ALL, &[LOG8], &[10]);
+    same.extend(cross(&[Shape::Constant], &machines, &[DENSE], &[5, 20]));
+    let other = cross(&[Shape::Constant], &[noises::LOW, noises::OFFSETS], &[LOG8], &[10, 40]);
+    let asked = |cells: &[Cell], asked: Asked| -> Vec<Cell> {
+        cells.iter().map(|cell| Cell { asked, ..cell.clone() }).collect()
+    };
+    let mut cells = [asked(&same, Asked::Comparison(1.0)), asked(&same, Asked::Pairs(1.0))].concat();
+    for ratio in [1.05, 1.10, 1.20] {
+        cells.extend(asked(&other, Asked::Comparison(ratio)));
+        cells.extend(asked(&other, Asked::Pairs(ratio)));
+    }
+    cells
+}

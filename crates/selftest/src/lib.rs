@@ -1,0 +1,19 @@
+//! How often verdicts are right and wrong: simulated sweeps of which the truth is known, judged by `stats`.
+//!
+//! May import: `stats` and a generator of random numbers. Must never: measure, read a clock or a file, or
+//! hold a rule of judgement of its own; it only counts.
+
+#![forbid(unsafe_code)]
+
+mod chance;
+
+pub mod cells;
+pub mod designs;
+pub mod noises;
+pub mod real;
+pub mod replicate;
+pub mod rivals;
+pub mod run;
+pub mod tally;
+pub mod text;
+pub mod truths;

@@ -1,0 +1,263 @@
+//! What disturbs a simulated sweep.
+//!
+//! Low and high noise mean that the contrast of a block median with the first blocks of its trial spreads
+//! over trials by 4 % and by 8 %: what a shared virtual machine with two processors showed.
+
+use fastrand::Rng;
+
+use crate::chance::{normal, open, student3};
+use crate::designs::Design;
+use crate::real::{self, Series};
+
+/// A kind of disturbance with its size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Noise {
+    /// Names a cell together with truth, design and trials.
+    pub name: &'static str,
+    /// How the logarithms of the costs of one trial move.
+    pub kind: Kind,
+    /// How far the level of a whole trial moves (SD of its logarithm).
+    pub offset: f64,
+    /// How many ticks of the clock the cheapest operation takes.
+    pub ticks: f64,
+}
+
+/// How the logarithms of the costs of one trial move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// Each by itself, with these tails; the contrast spreads by so much.
+    Independent(Tail, f64),
+    /// Stretches of n of a thirteenth of a decade move together, neighbours correlated by the first number:
+    /// AR(1); the contrast spreads by the second.
+    Stretches(f64, f64),
+    /// As `Independent`, normal; and in one trial of ten a neighbour makes half of the sweep half as dear again.
+    Neighbour(f64),
+    /// An autoregression in time, single operations, spikes, neighbours: a whole machine.
+    Machine(Machine),
+    /// Residuals of runs of this project.
+    Real(Series),
+}
+
+/// How a single operation spreads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tail {
+    /// Lognormal.
+    Normal,
+    /// The logarithm is Student's t with three degrees of freedom.
+    Student,
+    /// Gamma of shape 2 above a floor.
+    Gamma,
+    /// Pareto of exponent 2 above a floor: no variance.
+    Pareto,
+}
+
+/// Noise as it was measured on a shared virtual machine; shares are standard deviations of the logarithm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Machine {
+    /// Drift inside a trial: an autoregression over neighbouring operations.
+    pub drift: f64,
+    /// One operation against the next.
+    pub operation: f64,
+    /// Share of the operations that take ten times as long: interrupts.
+    pub spikes: f64,
+    /// Share of the trials half of which take half as long again: a neighbour came.
+    pub neighbours: f64,
+}
+
+const LOW_CONTRAST: f64 = 0.04;
+const HIGH_CONTRAST: f64 = 0.08;
+/// Ticks of a clock of a nanosecond in an operation of a microsecond.
+const FINE: f64 = 1_000.0;
+
+const fn independent(name: &'static str, tail: Tail, contrast: f64) -> Noise {
+    Noise { name, kind: Kind::Independent(tail, contrast), offset: 0.0, ticks: FINE }
+}
+
+const fn stretches(name: &'static str, rho: f64, contrast: f64) -> Noise {
+    Noise { name, kind: Kind::Stretches(rho, contrast), offset: 0.0, ticks: FINE }
+}
+
+const fn real(name: &'static str, series: Series) -> Noise {
+    Noise { name, kind: Kind::Real(series), offset: 0.15, ticks: FINE }
+}
+
+/// Independent, 4 %.
+pub const LOW: Noise = independent("low", Tail::Normal, LOW_CONTRAST);
+/// Independent, 8 %.
+pub const HIGH: Noise = independent("high", Tail::Normal, HIGH_CONTRAST);
+/// AR(1), 4 %.
+pub const AR3: Noise = stretches("ar3", 0.3, LOW_CONTRAST);
+/// AR(1), 4 %.
+pub const AR6: Noise = stretches("ar6", 0.6, LOW_CONTRAST);
+/// AR(1), 8 %.
+pub const AR6_HIGH: Noise = stretches("ar6-high", 0.6, HIGH_CONTRAST);
+/// AR(1), 4 %.
+pub const AR9: Noise = stretches("ar9", 0.9, LOW_CONTRAST);
+/// Trials that differ as a whole by 20 %.
+pub const OFFSETS: Noise = Noise { offset: 0.2, name: "offsets", ..LOW };
+/// Heavy tails on both sides.
+pub const STUDENT: Noise = independent("t3", Tail::Student, LOW_CONTRAST);
+/// Skewed.
+pub const GAMMA: Noise = independent("gamma", Tail::Gamma, LOW_CONTRAST);
+/// Skewed without a variance.
+pub const PARETO: Noise = independent("pareto", Tail::Pareto, LOW_CONTRAST);
+/// A neighbour comes and goes.
+pub const NEIGHBOUR: Noise =
+    Noise { name: "neighbour", kind: Kind::Neighbour(LOW_CONTRAST), offset: 0.0, ticks: FINE };
+/// Twelve ticks an operation.
+pub const TICKS12: Noise = Noise { ticks: 12.0, name: "ticks12", ..LOW };
+/// Twenty ticks an operation.
+pub const TICKS20: Noise = Noise { ticks: 20.0, name: "ticks20", ..LOW };
+/// A quiet machine; contrasts spread by about 4 % in a dense sweep.
+pub const QUIET: Noise = Noise {
+    name: "quiet",
+    kind: Kind::Machine(Machine { drift: 0.03, operation: 0.1, spikes: 0.01, neighbours: 0.0 }),
+    offset: 0.2,
+    ticks: FINE,
+};
+/// A noisy machine; contrasts spread by about 8 % in a dense sweep.
+pub const NOISY: Noise = Noise {
+    name: "noisy",
+    kind: Kind::Machine(Machine { drift: 0.065, operation: 0.15, spikes: 0.02, neighbours: 0.025 }),
+    offset: 0.2,
+    ticks: FINE,
+};
+/// Residuals of `socket`; trials differ by 15 %.
+pub const REAL_SOCKET: Noise = real("real-socket", Series::Socket);
+/// Residuals of `fork`.
+pub const REAL_FORK: Noise = real("real-fork", Series::Fork);
+/// Residuals of `mmap`.
+pub const REAL_MMAP: Noise = real("real-mmap", Series::Mmap);
+
+/// All of them.
+pub const ALL: [Noise; 18] = [
+    LOW,
+    HIGH,
+    AR3,
+    AR6,
+    AR6_HIGH,
+    AR9,
+    OFFSETS,
+    STUDENT,
+    GAMMA,
+    PARETO,
+    NEIGHBOUR,
+    TICKS12,
+    TICKS20,
+    QUIET,
+    NOISY,
+    REAL_SOCKET,
+    REAL_FORK,
+    REAL_MMAP,
+];
+
+/// Stretches of n a decade, about as many as a verdict has blocks.
+const STRETCHES: f64 = 13.0;
+/// A median of k normal values spreads by this over √k.
+const MEDIAN: f64 = 1.2533;
+/// Operations beside stretches spread the contrast by this.
+const BESIDE: f64 = 0.01;
+/// How many operations the drift of a machine lasts.
+const DRIFT_LASTS: f64 = 50.0;
+const NEIGHBOURS: f64 = 0.1;
+const NEIGHBOUR_RATIO: f64 = 1.5;
+const SPIKE: f64 = 10.0;
+/// Density of the standard normal, of t3, of gamma(2) and of Pareto(2) at their medians: the medians of all
+/// tails spread alike.
+const DENSITY: [f64; 4] = [0.3989, 0.3676, 0.3133, std::f64::consts::FRAC_1_SQRT_2];
+/// Medians of gamma(2) and Pareto(2).
+const GAMMA_MEDIAN: f64 = 1.6783;
+const PARETO_MEDIAN: f64 = std::f64::consts::SQRT_2;
+
+impl Noise {
+    /// The logarithm of the level of a trial, or of a pair of trials that were made back to back.
+    pub(crate) fn level(&self, rng: &mut Rng) -> f64 {
+        self.offset * normal(rng)
+    }
+
+    /// Logarithms of the factors by which one trial is disturbed, one for each of `sizes`, at level 0.
+    pub(crate) fn trial(&self, rng: &mut Rng, design: &Design, sizes: &[u64]) -> Vec<f64> {
+        match self.kind {
+            Kind::Independent(tail, contrast) => {
+                let spread = operation(contrast, design);
+                sizes.iter().map(|_| tail.log(rng, spread)).collect()
+            }
+            Kind::Stretches(rho, contrast) => stretch(rng, rho, contrast, design, sizes),
+            Kind::Neighbour(contrast) => {
+                let spread = operation(contrast, design);
+                let mut logs: Vec<f64> = sizes.iter().map(|_| spread * normal(rng)).collect();
+                neighbour(rng, NEIGHBOURS, &mut logs);
+                logs
+            }
+            Kind::Machine(machine) => machine.trial(rng, sizes.len()),
+            Kind::Real(series) => real::window(rng, series, sizes.len()),
+        }
+    }
+}
+
+impl Tail {
+    fn log(self, rng: &mut Rng, spread: f64) -> f64 {
+        match self {
+            Tail::Normal => spread * normal(rng),
+            Tail::Student => spread * DENSITY[1] / DENSITY[0] * student3(rng),
+            Tail::Gamma => {
+                let value = -(open(rng) * open(rng)).ln();
+                (spread * DENSITY[2] / DENSITY[0] * (value - GAMMA_MEDIAN)).ln_1p()
+            }
+            Tail::Pareto => {
+                let value = open(rng).powf(-0.5);
+                (spread * DENSITY[3] / DENSITY[0] * (value - PARETO_MEDIAN)).ln_1p()
+            }
+        }
+    }
+}
+
+impl Machine {
+    fn trial(self, rng: &mut Rng, count: usize) -> Vec<f64> {
+        let keep = (-1.0 / DRIFT_LASTS).exp();
+        let mut drift = normal(rng);
+        let mut logs: Vec<f64> = (0..count)
+            .map(|_| {
+                drift = keep * drift + (1.0 - keep * keep).sqrt() * normal(rng);
+                let spike = if rng.f64() < self.spikes { SPIKE.ln() } else { 0.0 };
+                self.drift * drift + self.operation * normal(rng) + spike
+            })
+            .collect();
+        neighbour(rng, self.neighbours, &mut logs);
+        logs
+    }
+}
+
+/// The spread of one operation with which contrasts spread by `contrast`.
+fn operation(contrast: f64, design: &Design) -> f64 {
+    contrast / MEDIAN / (1.0 / design.least() as f64 + 1.0 / design.reference() as f64).sqrt()
+}
+
+fn stretch(rng: &mut Rng, rho: f64, contrast: f64, design: &Design, sizes: &[u64]) -> Vec<f64> {
+    // Variance of the mean of the four stretches in n…2n that a block is compared with.
+    let reference = (4.0 + 2.0 * (3.0 * rho + 2.0 * rho.powi(2) + rho.powi(3))) / 16.0;
+    let spread = ((contrast.powi(2) - BESIDE.powi(2)) / (1.0 + reference)).sqrt();
+    let beside = operation(BESIDE, design);
+    let stretch = |n: u64| (STRETCHES * (n as f64).log10()).floor();
+    let (mut at, mut state) = (f64::NAN, normal(rng));
+    sizes
+        .iter()
+        .map(|n| {
+            let now = stretch(*n);
+            if now > at {
+                let keep = rho.powf(now - at);
+                state = keep * state + (1.0 - keep * keep).sqrt() * normal(rng);
+            }
+            at = now;
+            spread * state + beside * normal(rng)
+        })
+        .collect()
+}
+
+fn neighbour(rng: &mut Rng, chance: f64, logs: &mut [f64]) {
+    if rng.f64() < chance {
+        let from = rng.usize(..logs.len());
+        let half = logs.len() / 2;
+        logs.iter_mut().skip(from).take(half).for_each(|log| *log += NEIGHBOUR_RATIO.ln());
+    }
+}

@@ -1,0 +1,70 @@
+//! What was left of real runs of this project when all that their trials have in common was taken away.
+//!
+//! `data/residuals.i16` is made by `examples/residuals.rs`; `data/README.md` says of which runs. A simulated
+//! trial takes a whole real one, begins at a random place, goes round at its end, and goes backwards every
+//! other time: what is random in a trial keeps its tails and how it holds on; what is bound to an n does not
+//! stay there, so a constant cost is constant.
+
+use fastrand::Rng;
+
+/// The series of which there are residuals, in the order of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Series {
+    /// One more socket.
+    Socket,
+    /// One more process.
+    Fork,
+    /// One more mapping.
+    Mmap,
+}
+
+impl Series {
+    /// All of them.
+    pub const ALL: [Series; 3] = [Series::Socket, Series::Fork, Series::Mmap];
+}
+
+/// Trials of a series.
+pub const TRIALS: usize = 40;
+/// Values of a trial.
+pub const VALUES: usize = 1_000;
+/// Logarithms are stored in this unit.
+pub const UNIT: f64 = 0.001;
+
+/// Series by series, trial by trial: little-endian `i16`.
+static RESIDUALS: &[u8] = include_bytes!("../data/residuals.i16");
+
+/// Logarithms of one trial of `count` values.
+pub(crate) fn window(rng: &mut Rng, series: Series, count: usize) -> Vec<f64> {
+    let trial = (series as usize * TRIALS + rng.usize(..TRIALS)) * VALUES;
+    let (start, backwards) = (rng.usize(..VALUES), rng.bool());
+    (0..count)
+        .map(|place| {
+            let step = place % VALUES;
+            let at = if backwards { start + VALUES - step } else { start + step } % VALUES;
+            match RESIDUALS.as_chunks().0.get(trial + at) {
+                Some(bytes) => UNIT * f64::from(i16::from_le_bytes(*bytes)),
+                None => 0.0,
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_series_has_all_its_trials() {
+        assert_eq!(RESIDUALS.len(), 2 * Series::ALL.len() * TRIALS * VALUES);
+    }
+
+    #[test]
+    fn the_middle_of_a_trial_is_zero() {
+        for series in Series::ALL {
+            let mut logs = window(&mut Rng::with_seed(1), series, VALUES);
+            logs.sort_unstable_by(f64::total_cmp);
+            assert!(logs[VALUES / 2].abs() < 0.005, "{series:?}: {}", logs[VALUES / 2]);
+            assert!(logs[VALUES - 1] > logs[0]);
+        }
+    }
+}

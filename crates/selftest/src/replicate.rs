@@ -1,0 +1,291 @@
+//! One replicate of a cell: make the sweeps, have them judged, hold the answer against the truth.
+
+use fastrand::Rng;
+use stats::{Answer, Class, Contrast, Interval, PerClaim, Settings, Sweep, Verdict, compare, judge};
+
+use crate::cells::{Asked, Cell};
+use crate::chance;
+use crate::rivals::{self, Rivals};
+use crate::truths::{MARGIN, Shape, Term};
+
+/// What the cheapest operation costs.
+const BASE_SECONDS: f64 = 1e-6;
+/// What a comparison does not care for: the default of `osdyno compare`.
+const COMPARISON_MARGIN: f64 = 0.03;
+/// One operation in so many is a spike, and how much it costs.
+const SPIKES: usize = 50;
+const SPIKE: f64 = 10.0;
+/// Spikes at the same n stand at every so many-th value.
+const FIXED_SPIKES: usize = 97;
+/// How far trials drift.
+const DRIFT: f64 = 0.10;
+/// A trial that crashes measures at least this share of its n; together they measure that of all.
+const CRASH_APART: f64 = 0.3;
+const CRASH_TOGETHER: f64 = 0.6;
+
+/// What all replicates of a cell have in common.
+pub(crate) struct Setup<'a> {
+    cell: &'a Cell,
+    name: String,
+    sizes: Vec<u64>,
+    costs: Vec<f64>,
+    upper: Vec<f64>,
+}
+
+/// What was answered, held against the truth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The answer; `None` when there was nothing to judge.
+    pub answer: Option<Answered>,
+    /// The upper bound of the change.
+    pub bound: f64,
+    /// Whether it is called flat within less than the true change.
+    pub flat_within_less: bool,
+    /// Steps found.
+    pub steps: usize,
+    /// Whether two lines were found.
+    pub lines: bool,
+    /// Whether every true step was found within one block; `None` where there is none.
+    pub steps_in_place: Option<bool>,
+    /// Whether each interval of [`Figure`] holds the truth; `None` where there is none to hold.
+    pub covered: [Option<bool>; 6],
+    /// What the rules of others say of the same measurements.
+    pub rivals: Option<Rivals>,
+}
+
+/// The word of a verdict or of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answered {
+    /// Of one series.
+    Class(Class),
+    /// Of two systems.
+    Answer(Answer),
+}
+
+/// What has an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// [`Verdict::growth`]
+    Growth,
+    /// [`Verdict::marginal_cost`]
+    MarginalCost,
+    /// [`Verdict::doubling_size`]
+    DoublingSize,
+    /// [`stats::Step::n_low`] to [`stats::Step::n_high`]
+    StepPlace,
+    /// [`stats::Block::relative`], all together
+    Blocks,
+    /// [`stats::Comparison::ratio`]
+    Ratio,
+}
+
+impl<'a> Setup<'a> {
+    pub(crate) fn of(cell: &'a Cell) -> Setup<'a> {
+        let (sizes, range) = (cell.design.sizes(), cell.design.range());
+        let costs = sizes.iter().map(|n| cell.truth.cost(*n as f64, range)).collect();
+        let upper = sizes.iter().map(|n| cell.truth.upper(*n as f64, range)).collect();
+        Setup { cell, name: cell.name(), sizes, costs, upper }
+    }
+
+    /// Makes the sweeps of this replicate, of one system or of two.
+    pub(crate) fn systems(&self, seed: u64, replicate: u64) -> (Vec<Vec<Vec<f64>>>, Settings) {
+        let mut rng = chance::of(seed, &self.name, replicate);
+        let ratios: &[f64] = match &self.cell.asked {
+            Asked::Verdict => &[1.0],
+            Asked::Comparison(ratio) | Asked::Pairs(ratio) => &[1.0, *ratio],
+        };
+        let pairs = matches!(self.cell.asked, Asked::Pairs(_));
+        let mut systems = vec![Vec::new(); ratios.len()];
+        for _ in 0..self.cell.trials {
+            let mut level = self.cell.noise.level(&mut rng);
+            for (trials, ratio) in systems.iter_mut().zip(ratios) {
+                trials.push(self.trial(&mut rng, level + ratio.ln()));
+                level = if pairs { level } else { self.cell.noise.level(&mut rng) };
+            }
+        }
+        let margin = if ratios.len() == 1 { MARGIN } else { COMPARISON_MARGIN };
+        let tick_seconds = BASE_SECONDS / self.cell.noise.ticks;
+        (systems, Settings { margin, alpha: 0.05, looks: 1, tick_seconds, seed: rng.u64(..) })
+    }
+
+    /// The n of the values of a trial.
+    pub(crate) fn sizes(&self) -> &[u64] {
+        &self.sizes
+    }
+
+    fn trial(&self, rng: &mut Rng, level: f64) -> Vec<f64> {
+        let shape = self.cell.truth.shape;
+        let logs = self.cell.noise.trial(rng, &self.cell.design, &self.sizes);
+        let drift = if shape == Shape::Drift { DRIFT * chance::normal(rng) } else { 0.0 };
+        let sticks_to_upper = matches!(shape, Shape::TwoLines(share, true) if rng.f64() < share);
+        let ticks = self.cell.noise.ticks;
+        let count = logs.len();
+        let kept = match shape {
+            Shape::CrashTogether => (CRASH_TOGETHER * count as f64) as usize,
+            Shape::CrashApart => rng.usize((CRASH_APART * count as f64) as usize..=count),
+            _ => count,
+        };
+        let value = |(place, log): (usize, f64)| {
+            let cost = match shape {
+                Shape::TwoLines(_, true) if sticks_to_upper => self.upper[place],
+                Shape::TwoLines(share, false) if rng.f64() < share => self.upper[place],
+                Shape::RandomSpikes if rng.usize(..SPIKES) == 0 => SPIKE,
+                Shape::FixedSpikes if place % FIXED_SPIKES == FIXED_SPIKES - 1 => SPIKE,
+                _ => self.costs[place],
+            };
+            let log = level + log + drift * place as f64 / count as f64;
+            // A clock counts whole ticks, from somewhere inside one.
+            let in_ticks = (ticks * cost * log.exp() + rng.f64()).floor();
+            BASE_SECONDS * in_ticks / ticks
+        };
+        logs.into_iter().enumerate().take(kept).map(value).collect()
+    }
+
+    /// Makes, judges and rates one replicate.
+    pub(crate) fn outcome(&self, seed: u64, replicate: u64) -> Outcome {
+        let (systems, settings) = self.systems(seed, replicate);
+        let sweeps: Vec<Vec<Sweep<'_>>> = systems
+            .iter()
+            .map(|trials| trials.iter().map(|values| self.cell.design.sweep(&self.sizes, values)).collect())
+            .collect();
+        match (&self.cell.asked, &sweeps[..]) {
+            (Asked::Comparison(ratio) | Asked::Pairs(ratio), [first, second]) => {
+                let comparison = match self.cell.asked {
+                    Asked::Pairs(_) => Contrast::of(first, second, stats::Design::Paired, 0.0, &settings)
+                        .map(|contrast| contrast.at(&PerClaim::all(settings.alpha))),
+                    _ => compare(first, second, 1, &settings),
+                };
+                let answer = comparison.as_ref().map(|comparison| Answered::Answer(comparison.answer));
+                let covered = comparison.map(|comparison| holds(comparison.ratio, *ratio));
+                let rivals = rivals::of_two(&systems);
+                Outcome {
+                    covered: [None, None, None, None, None, covered],
+                    rivals: Some(rivals),
+                    ..Outcome::of(answer)
+                }
+            }
+            (_, [trials, ..]) => match judge(trials, &settings) {
+                Some(verdict) => {
+                    let rivals = rivals::of_one(&self.sizes, &systems[0]);
+                    Outcome { rivals: Some(rivals), ..self.rate(&verdict) }
+                }
+                None => Outcome::of(None),
+            },
+            _ => Outcome::of(None),
+        }
+    }
+
+    /// Holds a verdict against the truth.
+    pub(crate) fn rate(&self, verdict: &Verdict) -> Outcome {
+        let truth = &self.cell.truth;
+        let judged: Vec<(f64, f64)> = self.in_range(verdict.n_low, verdict.n_high).collect();
+        let reference = self.reference(verdict);
+        let change =
+            judged.iter().map(|(_, cost)| (cost.ln() - reference).abs()).fold(0.0, f64::max).exp_m1();
+        Outcome {
+            bound: verdict.bound,
+            flat_within_less: verdict.class == Class::Flat
+                && truth.has_one_cost()
+                && verdict.bound < change - 1e-9,
+            steps: verdict.steps.len(),
+            lines: verdict.class == Class::TwoLines || verdict.lines.is_some(),
+            steps_in_place: self.steps_in_place(verdict),
+            covered: self.covered(verdict, reference),
+            ..Outcome::of(Some(Answered::Class(verdict.class)))
+        }
+    }
+
+    fn in_range(&self, n_low: u64, n_high: u64) -> impl Iterator<Item = (f64, f64)> {
+        let pairs = self.sizes.iter().zip(&self.costs);
+        pairs.filter(move |(n, _)| (n_low..=n_high).contains(*n)).map(|(n, cost)| (*n as f64, *cost))
+    }
+
+    /// The true level that a verdict compares with: mean logarithm over the first blocks.
+    fn reference(&self, verdict: &Verdict) -> f64 {
+        let (mut held, mut levels) = (0, Vec::new());
+        for block in &verdict.blocks {
+            let (cost, count) = self.block(block.n_low, block.n_high);
+            levels.push(cost.ln());
+            held += count;
+            if held >= self.cell.design.reference() {
+                break;
+            }
+        }
+        levels.iter().sum::<f64>() / levels.len().max(1) as f64
+    }
+
+    /// The true median of a block, and how many values it holds.
+    fn block(&self, n_low: u64, n_high: u64) -> (f64, usize) {
+        let mut costs: Vec<f64> = self.in_range(n_low, n_high).map(|(_, cost)| cost).collect();
+        costs.sort_unstable_by(f64::total_cmp);
+        let middle = costs.len() / 2;
+        let upper = costs.get(middle).copied().unwrap_or(1.0);
+        let lower = costs.get(costs.len().saturating_sub(1) / 2).copied().unwrap_or(upper);
+        (upper.midpoint(lower), costs.len())
+    }
+
+    /// The first n that is measured after each true step.
+    fn true_steps(&self) -> Vec<u64> {
+        let steps = self.cell.truth.steps(self.cell.design.range());
+        steps.iter().filter_map(|step| self.sizes.iter().copied().find(|n| *n as f64 >= *step)).collect()
+    }
+
+    fn steps_in_place(&self, verdict: &Verdict) -> Option<bool> {
+        let steps = self.true_steps();
+        let block = |n: u64| verdict.blocks.iter().take_while(|block| block.n_high < n).count();
+        let found = |n: &u64| verdict.steps.iter().any(|step| block(step.n).abs_diff(block(*n)) <= 1);
+        (!steps.is_empty()).then(|| steps.iter().all(found))
+    }
+
+    fn covered(&self, verdict: &Verdict, reference: f64) -> [Option<bool>; 6] {
+        let truth = &self.cell.truth;
+        let (low, high) = self.cell.design.range();
+        let smooth = matches!(truth.shape, Shape::Constant | Shape::Grows(..) | Shape::Falls(_));
+        let line = match truth.shape {
+            Shape::Grows(Term::Line, growth) => Some((growth - 1.0) / (high - low)),
+            _ => None,
+        };
+        let level = |block: &stats::Block| self.block(block.n_low, block.n_high).0;
+        let ends = verdict.blocks.first().zip(verdict.blocks.last());
+        let growth = ends.filter(|_| smooth).map(|(first, last)| level(last) / level(first));
+        let blocks = || {
+            let inside = |block: &stats::Block| holds(block.relative, level(block) / reference.exp());
+            verdict.blocks.iter().all(inside)
+        };
+        let place = match &self.true_steps()[..] {
+            [n] => {
+                let distance = |step: &&stats::Step| (step.n as f64 / *n as f64).ln().abs();
+                let nearest = verdict.steps.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+                nearest.map(|step| (step.n_low..=step.n_high).contains(n))
+            }
+            _ => None,
+        };
+        [
+            growth.map(|growth| holds(verdict.growth, growth)),
+            line.map(|slope| holds(verdict.marginal_cost, slope * BASE_SECONDS)),
+            line.zip(verdict.doubling_size).map(|(slope, size)| holds(size, reference.exp() / slope)),
+            place,
+            smooth.then(blocks),
+            None,
+        ]
+    }
+}
+
+impl Outcome {
+    fn of(answer: Option<Answered>) -> Outcome {
+        Outcome {
+            answer,
+            bound: f64::NAN,
+            flat_within_less: false,
+            steps: 0,
+            lines: false,
+            steps_in_place: None,
+            covered: [None; 6],
+            rivals: None,
+        }
+    }
+}
+
+fn holds(interval: Interval, truth: f64) -> bool {
+    interval.low <= truth && truth <= interval.high
+}

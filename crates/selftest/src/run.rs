@@ -1,0 +1,80 @@
+//! Runs cells on all processors; what comes out depends on names and seed only.
+
+use std::io::{self, Write};
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::cells::Cell;
+use crate::replicate::Setup;
+use crate::tally::Tally;
+
+/// How often each cell is repeated, and from which seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Replicates of each cell.
+    pub replicates: u64,
+    /// The seed of everything.
+    pub seed: u64,
+}
+
+/// Replicates that one thread makes in a row.
+const BATCH: u64 = 20;
+
+/// Runs all replicates of all cells; `done` hears of each that is finished.
+pub fn run(cells: &[Cell], plan: Plan, done: &(dyn Fn(u64) + Sync)) -> Vec<Tally> {
+    let batches: Vec<(usize, u64)> = (0..cells.len())
+        .flat_map(|cell| (0..plan.replicates).step_by(BATCH as usize).map(move |first| (cell, first)))
+        .collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut finished = Vec::new();
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some((cell, first)) = batches.get(place) else { return finished };
+            let last = (first + BATCH).min(plan.replicates);
+            let setup = Setup::of(&cells[*cell]);
+            let mut tally = Tally::of(&cells[*cell]);
+            (*first..last).for_each(|replicate| tally.count(&setup.outcome(plan.seed, replicate)));
+            finished.push((place, tally));
+            done(last - first);
+        }
+    };
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    let mut finished: Vec<(usize, Tally)> = thread::scope(|scope| {
+        let others: Vec<_> = (1..processors).map(|_| scope.spawn(work)).collect();
+        let mut finished = work();
+        for other in others {
+            match other.join() {
+                Ok(more) => finished.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        finished
+    });
+    // The order of the work decides how fractions are rounded; it must not be that of the threads.
+    finished.sort_unstable_by_key(|(place, _)| *place);
+    let mut tallies: Vec<Tally> = cells.iter().map(Tally::of).collect();
+    for (place, tally) in finished {
+        tallies[batches[place].0].add(&tally);
+    }
+    tallies
+}
+
+/// Writes the measurements of one replicate as CSV, in the columns that `osdyno judge` reads.
+///
+/// # Errors
+/// Those of `out`.
+pub fn dump(cell: &Cell, seed: u64, replicate: u64, out: &mut impl Write) -> io::Result<()> {
+    let setup = Setup::of(cell);
+    let (systems, _) = setup.systems(seed, replicate);
+    writeln!(out, "series,trial,direction,n,value")?;
+    for (system, trials) in systems.iter().enumerate() {
+        for (trial, values) in trials.iter().enumerate() {
+            for (n, value) in setup.sizes().iter().zip(values) {
+                writeln!(out, "system-{},{},up,{n},{value:e}", system + 1, trial + 1)?;
+            }
+        }
+    }
+    Ok(())
+}

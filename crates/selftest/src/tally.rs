@@ -1,0 +1,195 @@
+//! What the replicates of a cell came to.
+
+use stats::{Answer, Class};
+
+use crate::cells::{Asked, Cell};
+use crate::replicate::{Answered, Figure, Outcome};
+use crate::rivals::Complexity;
+use crate::truths::{Shape, Term};
+
+/// Counts over the replicates of one cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tally {
+    /// What was simulated.
+    pub cell: Cell,
+    /// How often.
+    pub replicates: usize,
+    /// How often each word was said, in the order of [`CLASSES`].
+    pub classes: [usize; 11],
+    /// How often each answer was given, in the order of [`ANSWERS`].
+    pub answers: [usize; 5],
+    /// Sum of the bounds.
+    pub bounds: f64,
+    /// How often flat was said with a bound below the true change.
+    pub flat_within_less: usize,
+    /// Steps found in all.
+    pub steps: usize,
+    /// How often two lines were found.
+    pub lines: usize,
+    /// How often every true step was found within a block.
+    pub steps_in_place: usize,
+    /// How often each interval held the truth, of how many; in the order of [`Figure`].
+    pub covered: [(usize, usize); 6],
+    /// What the rules of others say.
+    pub rivals: RivalTally,
+}
+
+/// Counts of what the rules of others say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RivalTally {
+    /// google/benchmark: not O(1).
+    pub complexity_grows: usize,
+    /// google/benchmark: the true complexity, where it has one.
+    pub complexity_right: usize,
+    /// Log-log slope: not 0.
+    pub slope_differs: usize,
+    /// t-test: a difference.
+    pub t_test_differs: usize,
+}
+
+/// Every word of a verdict.
+pub const CLASSES: [Class; 11] = [
+    Class::Flat,
+    Class::SmallGrowth,
+    Class::Sublinear,
+    Class::LinearLike,
+    Class::Superlinear,
+    Class::ApproachingLimit,
+    Class::Stepped,
+    Class::TwoLines,
+    Class::Decreasing,
+    Class::Mixed,
+    Class::Inconclusive,
+];
+
+/// Every answer of a comparison.
+pub const ANSWERS: [Answer; 5] =
+    [Answer::Faster, Answer::Slower, Answer::DifferentButSmall, Answer::Equivalent, Answer::Unresolved];
+
+/// Whether a word names one family: it can be wrong.
+pub fn is_definite(class: Class) -> bool {
+    !matches!(class, Class::Flat | Class::SmallGrowth | Class::Mixed | Class::Inconclusive)
+}
+
+impl Tally {
+    /// Nothing counted yet.
+    pub fn of(cell: &Cell) -> Tally {
+        Tally {
+            cell: cell.clone(),
+            replicates: 0,
+            classes: [0; 11],
+            answers: [0; 5],
+            bounds: 0.0,
+            flat_within_less: 0,
+            steps: 0,
+            lines: 0,
+            steps_in_place: 0,
+            covered: [(0, 0); 6],
+            rivals: RivalTally::default(),
+        }
+    }
+
+    /// Counts one replicate.
+    pub fn count(&mut self, outcome: &Outcome) {
+        self.replicates += 1;
+        match outcome.answer {
+            Some(Answered::Class(class)) => {
+                for (count, word) in self.classes.iter_mut().zip(CLASSES) {
+                    *count += usize::from(word == class);
+                }
+                self.bounds += outcome.bound;
+            }
+            Some(Answered::Answer(answer)) => {
+                for (count, word) in self.answers.iter_mut().zip(ANSWERS) {
+                    *count += usize::from(word == answer);
+                }
+            }
+            None => {}
+        }
+        self.flat_within_less += usize::from(outcome.flat_within_less);
+        self.steps += outcome.steps;
+        self.lines += usize::from(outcome.lines);
+        self.steps_in_place += usize::from(outcome.steps_in_place == Some(true));
+        for ((held, of), covered) in self.covered.iter_mut().zip(outcome.covered) {
+            *held += usize::from(covered == Some(true));
+            *of += usize::from(covered.is_some());
+        }
+        if let Some(rivals) = outcome.rivals {
+            let grows = rivals.complexity.is_some_and(|complexity| complexity != Complexity::Constant);
+            let right = rivals.complexity.is_some() && rivals.complexity == complexity(self.cell.truth.shape);
+            self.rivals.complexity_grows += usize::from(grows);
+            self.rivals.complexity_right += usize::from(right);
+            self.rivals.slope_differs += usize::from(rivals.slope == Some(true));
+            self.rivals.t_test_differs += usize::from(rivals.t_test);
+        }
+    }
+
+    /// Adds what was counted of the same cell elsewhere.
+    pub(crate) fn add(&mut self, other: &Tally) {
+        let sum = |ours: &mut [usize], theirs: &[usize]| {
+            ours.iter_mut().zip(theirs).for_each(|(ours, theirs)| *ours += theirs);
+        };
+        self.replicates += other.replicates;
+        sum(&mut self.classes, &other.classes);
+        sum(&mut self.answers, &other.answers);
+        self.bounds += other.bounds;
+        self.flat_within_less += other.flat_within_less;
+        self.steps += other.steps;
+        self.lines += other.lines;
+        self.steps_in_place += other.steps_in_place;
+        for (ours, theirs) in self.covered.iter_mut().zip(other.covered) {
+            *ours = (ours.0 + theirs.0, ours.1 + theirs.1);
+        }
+        self.rivals.complexity_grows += other.rivals.complexity_grows;
+        self.rivals.complexity_right += other.rivals.complexity_right;
+        self.rivals.slope_differs += other.rivals.slope_differs;
+        self.rivals.t_test_differs += other.rivals.t_test_differs;
+    }
+
+    /// How often one of these words was said.
+    pub fn said(&self, wanted: impl Fn(Class) -> bool) -> usize {
+        self.classes.iter().zip(CLASSES).filter(|(_, class)| wanted(*class)).map(|(count, _)| count).sum()
+    }
+
+    /// How often a family was named that is not the truth.
+    pub fn wrong(&self) -> usize {
+        self.said(|class| is_definite(class) && !self.cell.truth.right.contains(&class))
+    }
+
+    /// How often a right word was said.
+    pub fn right(&self) -> usize {
+        self.said(|class| self.cell.truth.right.contains(&class))
+    }
+
+    /// How often a change was found: neither flat nor inconclusive.
+    pub fn found(&self) -> usize {
+        self.said(|class| !matches!(class, Class::Flat | Class::Inconclusive))
+    }
+
+    /// How often two systems were called different.
+    pub fn different(&self) -> usize {
+        self.answers[..3].iter().sum()
+    }
+
+    /// How often an interval held the truth, of how many.
+    pub fn coverage(&self, figure: Figure) -> (usize, usize) {
+        self.covered[figure as usize]
+    }
+
+    /// Whether a verdict was asked for.
+    pub fn is_verdict(&self) -> bool {
+        self.cell.asked == Asked::Verdict
+    }
+}
+
+/// What google/benchmark should say.
+fn complexity(shape: Shape) -> Option<Complexity> {
+    match shape {
+        Shape::Grows(Term::Log, _) => Some(Complexity::Log),
+        Shape::Grows(Term::Line, _) => Some(Complexity::Line),
+        Shape::Grows(Term::LineLog, _) => Some(Complexity::LineLog),
+        Shape::Grows(Term::Square, _) => Some(Complexity::Square),
+        Shape::Constant => Some(Complexity::Constant),
+        _ => None,
+    }
+}

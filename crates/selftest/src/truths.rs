@@ -1,0 +1,227 @@
+//! What is true of a simulated sweep: how its cost goes with n, and which answers are then right.
+
+use stats::Class;
+
+/// What grows inside a cost a + b·g(n).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Term {
+    /// log n
+    Log,
+    /// √n
+    Root,
+    /// n
+    Line,
+    /// n·log n
+    LineLog,
+    /// n²
+    Square,
+}
+
+impl Term {
+    /// All of them.
+    pub const ALL: [Term; 5] = [Term::Log, Term::Root, Term::Line, Term::LineLog, Term::Square];
+
+    fn of(self, n: f64) -> f64 {
+        match self {
+            Term::Log => n.ln(),
+            Term::Root => n.sqrt(),
+            Term::Line => n,
+            Term::LineLog => n * n.ln(),
+            Term::Square => n * n,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Term::Log => "log",
+            Term::Root => "root",
+            Term::Line => "line",
+            Term::LineLog => "nlogn",
+            Term::Square => "square",
+        }
+    }
+
+    fn class(self) -> Class {
+        match self {
+            Term::Log | Term::Root => Class::Sublinear,
+            Term::Line | Term::LineLog => Class::LinearLike,
+            Term::Square => Class::Superlinear,
+        }
+    }
+}
+
+/// How the cost goes with n; places are shares of the range, on a logarithmic scale where it says so.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// Always the same.
+    Constant,
+    /// Grows to `growth` times its cost at the smallest n.
+    Grows(Term, f64),
+    /// Grows by exactly the margin over the cost near the smallest n, which is what a verdict compares with.
+    Margin(Term),
+    /// Constant up to this share of the range, then a line to `growth` times as much.
+    Hinge(f64, f64),
+    /// a + b/(1 − n/c) with c this many times the largest n.
+    Limit(f64),
+    /// Times `ratio` from this place on (log scale).
+    Step(f64, f64),
+    /// Times `ratio` from a half to seven tenths of the range (log scale).
+    Dent(f64),
+    /// bind(2) to port 0: approaches a limit at seven tenths of the range, and costs 2,000 times as much there.
+    LimitThenStep,
+    /// Falls along a line to this share.
+    Falls(f64),
+    /// Measurements lie on a flat line, and this share of them on one that triples; a trial keeps to its
+    /// line where `true`.
+    TwoLines(f64, bool),
+    /// Constant, but one operation in fifty takes ten times as long.
+    RandomSpikes,
+    /// Constant, but the same few n take ten times as long in every trial.
+    FixedSpikes,
+    /// Constant in n; each trial drifts with time, by 10 % (SD) either way.
+    Drift,
+    /// Constant; all trials end at the same n.
+    CrashTogether,
+    /// Constant; each trial ends at an n of its own.
+    CrashApart,
+}
+
+/// A truth with its name and its right answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Truth {
+    /// Names a cell together with noise, design and trials.
+    pub name: String,
+    /// How the cost goes.
+    pub shape: Shape,
+    /// The words that are right; what is neither here nor definite is not wrong.
+    pub right: Vec<Class>,
+}
+
+/// Changes below it are not worth a word: the default of [`stats::Settings::margin`].
+pub const MARGIN: f64 = 0.10;
+/// The cost near the smallest n lies at √2 times it: the middle of n…2n.
+const NEAR_LOW: f64 = std::f64::consts::SQRT_2;
+/// bind(2): the place of its limit, and what b is.
+const BIND_LIMIT: f64 = 0.7;
+const BIND_SHARE: f64 = 0.2;
+const BIND_CLIFF: f64 = 2_000.0;
+/// A dent lies between these places.
+const DENT: (f64, f64) = (0.5, 0.7);
+
+impl Truth {
+    /// The truth of this shape.
+    pub fn of(shape: Shape) -> Truth {
+        Truth { name: name(shape), shape, right: right(shape) }
+    }
+
+    /// Cost at `n` in a sweep from `low` to `high`, 1 where it begins. Of two lines the lower one.
+    pub fn cost(&self, n: f64, (low, high): (f64, f64)) -> f64 {
+        let n = n.max(low);
+        let along = (n - low) / (high - low);
+        match self.shape {
+            Shape::Grows(term, growth) => {
+                1.0 + (growth - 1.0) * (term.of(n) - term.of(low)) / (term.of(high) - term.of(low))
+            }
+            Shape::Margin(term) => {
+                let (whole, near) = (term.of(high) - term.of(low), term.of(NEAR_LOW * low) - term.of(low));
+                1.0 + MARGIN / (whole - (1.0 + MARGIN) * near) * (term.of(n) - term.of(low))
+            }
+            Shape::Hinge(from, growth) => 1.0 + (growth - 1.0) * (along - from).max(0.0) / (1.0 - from),
+            Shape::Limit(far) => approach(n, low, far * high),
+            Shape::Step(ratio, _) | Shape::Dent(ratio) => {
+                let passed = self.steps((low, high)).iter().filter(|step| n >= **step).count();
+                if passed % 2 == 1 { ratio } else { 1.0 }
+            }
+            Shape::LimitThenStep => {
+                let limit = BIND_LIMIT * high;
+                if n >= limit {
+                    BIND_CLIFF
+                } else {
+                    1.0 + BIND_SHARE * n.min(0.99 * limit) / (limit - n.min(0.99 * limit))
+                }
+            }
+            Shape::Falls(to) => 1.0 - (1.0 - to) * along,
+            _ => 1.0,
+        }
+    }
+
+    /// The second line of two.
+    pub fn upper(&self, n: f64, (low, high): (f64, f64)) -> f64 {
+        1.3 + 1.7 * (n - low) / (high - low)
+    }
+
+    /// The n from which on the cost is another, rising.
+    pub fn steps(&self, (low, high): (f64, f64)) -> Vec<f64> {
+        let place = |share: f64| low * (high / low).powf(share);
+        match self.shape {
+            Shape::Step(_, at) => vec![place(at)],
+            Shape::Dent(_) => vec![place(DENT.0), place(DENT.1)],
+            Shape::LimitThenStep => vec![BIND_LIMIT * high],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether the cost depends on nothing but n, so that there is a true change to compare a bound with.
+    pub fn has_one_cost(&self) -> bool {
+        !matches!(self.shape, Shape::TwoLines(..))
+    }
+}
+
+fn approach(n: f64, low: f64, limit: f64) -> f64 {
+    let cost = |n: f64| 0.5 + 0.5 / (1.0 - n / limit);
+    cost(n) / cost(low)
+}
+
+fn name(shape: Shape) -> String {
+    let percent = |ratio: f64| format!("{:+.0}", 100.0 * (ratio - 1.0));
+    match shape {
+        Shape::Constant => "constant".into(),
+        Shape::Grows(term, growth) => format!("{}-{growth:.2}", term.name()),
+        Shape::Margin(term) => format!("{}-margin", term.name()),
+        Shape::Hinge(from, growth) => format!("hinge-{from}-{growth}"),
+        Shape::Limit(far) => format!("limit-{far}"),
+        Shape::Step(ratio, place) => format!("step{}-{place}", percent(ratio)),
+        Shape::Dent(ratio) => format!("dent{}", percent(ratio)),
+        Shape::LimitThenStep => "limit-then-step".into(),
+        Shape::Falls(to) => format!("falls-{to}"),
+        Shape::TwoLines(share, true) => format!("lines-sticky-{share}"),
+        Shape::TwoLines(share, false) => format!("lines-{share}"),
+        Shape::RandomSpikes => "spikes-random".into(),
+        Shape::FixedSpikes => "spikes-fixed".into(),
+        Shape::Drift => "drift".into(),
+        Shape::CrashTogether => "crash-together".into(),
+        Shape::CrashApart => "crash-apart".into(),
+    }
+}
+
+/// Beyond the margin only the family is right; below it also what says that there is little.
+fn right(shape: Shape) -> Vec<Class> {
+    use Class::{ApproachingLimit, Decreasing, Flat, LinearLike, SmallGrowth, Stepped, TwoLines};
+    let little = |change: f64, class: Class| match change.abs() {
+        change if change < MARGIN - 1e-9 => vec![Flat, SmallGrowth, class],
+        change if change < MARGIN + 1e-9 => vec![SmallGrowth, class],
+        _ => vec![class],
+    };
+    match shape {
+        Shape::Grows(term, growth) => little(growth - 1.0, term.class()),
+        Shape::Margin(term) => little(MARGIN, term.class()),
+        Shape::Hinge(..) => vec![LinearLike],
+        // Up to a third of the way to its limit it differs from a line by 1 %.
+        Shape::Limit(far) if far >= 3.0 => vec![ApproachingLimit, LinearLike],
+        Shape::Limit(_) => vec![ApproachingLimit],
+        Shape::Step(ratio, _) if ratio < 1.0 => vec![Stepped, Decreasing],
+        Shape::Step(ratio, _) => little(ratio - 1.0, Stepped),
+        Shape::Dent(_) => vec![Stepped],
+        Shape::LimitThenStep => vec![Stepped, ApproachingLimit],
+        Shape::Falls(_) => vec![Decreasing],
+        // A line that holds nine tenths is the line of the medians; a tenth is where two lines begin to count.
+        Shape::TwoLines(share, _) if share >= 0.9 => vec![TwoLines, LinearLike],
+        Shape::TwoLines(..) => vec![TwoLines],
+        Shape::Constant
+        | Shape::RandomSpikes
+        | Shape::FixedSpikes
+        | Shape::Drift
+        | Shape::CrashTogether
+        | Shape::CrashApart => vec![Flat],
+    }
+}
