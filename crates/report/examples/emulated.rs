@@ -1,4 +1,5 @@
-//! Writes the report of an emulated run, to look at: `cargo run -p report --example emulated > report.html`.
+//! Writes the report of an emulated run, to look at: `cargo run -p report --example emulated > report.html`;
+//! with `shapes` behind `--` that of one with every shape, with `pinned` too as it should be judged.
 
 #[path = "../tests/emulated/mod.rs"]
 mod emulated;
@@ -8,8 +9,16 @@ use std::io::{self, BufWriter};
 use report::{Findings, Style, html, table};
 
 fn main() -> io::Result<()> {
-    let recording = emulated::recording(emulated::system("local", &[]), &emulated::mixed(20_000), 10, 7);
-    let findings = Findings::of(&recording);
+    let wishes: Vec<String> = std::env::args().skip(1).collect();
+    let wished = |word: &str| wishes.iter().any(|wish| wish == word);
+    let workloads = if wished("shapes") { emulated::shapes(20_000) } else { emulated::mixed(20_000) };
+    let facts = [("net.ip_local_port_range", "32768 60999")];
+    let recording = emulated::recording(emulated::system("local", &facts), &workloads, 10, 7);
+    let mut findings = Findings::of(&recording);
+    if wished("pinned") {
+        let pin = if wished("shapes") { emulated::pinned::pin_shapes } else { emulated::pinned::pin };
+        pin(&mut findings);
+    }
     table::write(&findings, &Style { width: 132, ..Style::default() }, &mut io::stderr())?;
     html::write(&recording, &findings, &mut BufWriter::new(io::stdout().lock()))
 }

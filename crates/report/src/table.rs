@@ -89,8 +89,8 @@ fn row(findings: &Findings, finding: &Finding, common: &CommonRange, style: &Sty
             sentences::gross_jump(verdict, finding.unit)
                 .map(|jump| (format!("largest jump {jump}"), Tone::Plain)),
         );
-        let beside = sentences::beside(findings, finding).into_iter().filter(|beside| beside.notable);
-        below.extend(beside.map(|beside| (beside.text, Tone::Plain)));
+        let beside = sentences::beside(findings, finding).into_iter().filter_map(|beside| beside.short);
+        below.extend(beside.map(|short| (short, Tone::Plain)));
     } else if finding.stops.is_empty() {
         below.push(("no number".into(), Tone::Open));
     }

@@ -21,6 +21,16 @@ fn a_mixed_run() {
 }
 
 #[test]
+fn every_shape() {
+    let facts = [("net.ip_local_port_range", "32768 60999")];
+    let recording = emulated::recording(emulated::system("local", &facts), &emulated::shapes(20_000), 4, 1);
+    let mut findings = Findings::of(&recording);
+    emulated::pinned::pin_shapes(&mut findings);
+    insta::assert_snapshot!("shapes_wide", shown(&findings, Style { width: 132, ..Style::default() }));
+    insta::assert_snapshot!("shapes_narrow", shown(&findings, Style { width: 80, ..Style::default() }));
+}
+
+#[test]
 fn what_is_shown_is_what_was_judged() {
     let recording = emulated::recording(emulated::system("local", &[]), &emulated::mixed(20_000), 10, 1);
     let text = shown(&Findings::of(&recording), Style { width: 132, ..Style::default() });

@@ -10,8 +10,8 @@ use super::verdict::{alternation, name, place, several};
 use crate::findings::{Finding, Findings};
 use crate::hints;
 use crate::words::{
-    Unit, bound, change_with_interval, count, factor, factor_with_interval, list, percent,
-    place_with_interval, things, time,
+    GAP, Unit, bound, change, change_with_interval, count, factor, factor_with_interval, fixed, list,
+    percent, place_with_interval, things,
 };
 
 /// Spikes that take this share of the time are worth a line of the table.
@@ -24,8 +24,8 @@ const PLACES_NAMED: usize = 3;
 pub struct Beside {
     /// The sentence, with a small letter and without a full stop.
     pub text: String,
-    /// Whether it belongs below the table too: it says what neither the word nor its place does.
-    pub notable: bool,
+    /// What of it belongs below a table: what neither the word nor its place says.
+    pub short: Option<String>,
 }
 
 /// All that was found in a series beside its word, in the order of a reader's questions.
@@ -40,12 +40,12 @@ pub fn beside(findings: &Findings, finding: &Finding) -> Vec<Beside> {
     all.extend(v.limit.map(|limit| {
         let near = near(limit.n);
         let text = format!("the cost has no bound at n = {}{near}", place_with_interval(limit.n));
-        Beside { text, notable: !near.is_empty() }
+        Beside { text, short: is_near("the limit", limit.n.value, &near) }
     }));
     all.extend(v.knee.map(|knee| {
         let near = near(knee);
         let text = format!("constant up to n = {}, rising from there{near}", place_with_interval(knee));
-        Beside { text, notable: !near.is_empty() }
+        Beside { text, short: is_near("the bend", knee.value, &near) }
     }));
     all.extend(stretches(v));
     all.extend(v.lines.as_ref().map(|lines| of_lines(lines, v, finding.unit)));
@@ -63,6 +63,12 @@ fn hints(n: Interval, grows: &str, system: &System) -> String {
     if near.is_empty() { String::new() } else { format!(", {}", list(&near)) }
 }
 
+/// `the step at 14 116: near half of the port range (14 116)`; nothing where nothing is near.
+fn is_near(what: &str, n: f64, near: &str) -> Option<String> {
+    let near = near.strip_prefix(", ")?;
+    Some(format!("{what} at {}: {near}", count(n.round().max(0.0) as u64)))
+}
+
 fn of_step(step: &Step, v: &Verdict, near: &impl Fn(Interval) -> String) -> Beside {
     let at = Interval { value: step.n as f64, low: step.n_low as f64, high: step.n_high as f64 };
     let near = near(at);
@@ -74,7 +80,12 @@ fn of_step(step: &Step, v: &Verdict, near: &impl Fn(Interval) -> String) -> Besi
     );
     // The word of a stepped series says the place already.
     let told = matches!(v.class, Class::Stepped | Class::Mixed);
-    Beside { text, notable: !told || !near.is_empty() }
+    let short = if told {
+        is_near("the step", at.value, &near)
+    } else {
+        Some(format!("step at {}, {}{near}", place(step), change(step.ratio.value)))
+    };
+    Beside { text, short }
 }
 
 /// How the cost goes between the steps.
@@ -84,7 +95,7 @@ fn stretches(v: &Verdict) -> Option<Beside> {
         format!("{} from {range}, {}", name(s.class), factor_with_interval(s.growth))
     });
     let text = said.collect::<Vec<_>>().join("; ");
-    (v.segments.len() > 1).then(|| Beside { text: format!("between the steps: {text}"), notable: false })
+    (v.segments.len() > 1).then(|| Beside { text: format!("between the steps: {text}"), short: None })
 }
 
 fn of_lines(lines: &Lines, v: &Verdict, unit: Unit) -> Beside {
@@ -95,7 +106,8 @@ fn of_lines(lines: &Lines, v: &Verdict, unit: Unit) -> Beside {
         of_line(&lines.lower, unit),
         of_line(&lines.upper, unit)
     );
-    Beside { text, notable: v.class != Class::TwoLines }
+    let short = (v.class != Class::TwoLines).then(|| text.clone());
+    Beside { text, short }
 }
 
 /// `62 % of the points flat within 3 %, 1.2 µs to 1.2 µs`.
@@ -128,7 +140,8 @@ fn of_modes(v: &Verdict, unit: Unit) -> Option<Beside> {
         percent(upper_share),
         alternation(persistence, "mode")
     );
-    Some(Beside { text, notable: v.lines.is_none() })
+    let short = v.lines.is_none().then(|| text.clone());
+    Some(Beside { text, short })
 }
 
 fn of_spikes(spikes: &Spikes, near: &impl Fn(Interval) -> String) -> Option<Beside> {
@@ -146,21 +159,27 @@ fn of_spikes(spikes: &Spikes, near: &impl Fn(Interval) -> String) -> Option<Besi
     }
     parts.extend(spikes.period.map(|period| match period {
         Period::Sizes(n) => format!("one every {} n", count(n.round().max(1.0) as u64)),
-        Period::Seconds(seconds) => format!("one every {}", time(seconds)),
+        Period::Seconds(seconds) => format!("one every {}", Unit::Seconds.with_digits(seconds, 2)),
     }));
-    let notable = !spikes.repeated.is_empty() || spikes.time_share >= TIME_NOTABLE;
-    Some(Beside { text: parts.join("; "), notable })
+    let text = parts.join("; ");
+    let short = if spikes.time_share >= TIME_NOTABLE {
+        Some(text.clone())
+    } else {
+        // A few spikes here and there are on every machine; what comes back is the system's own.
+        (parts.len() > 1).then(|| format!("spikes {}", parts[1..].join("; ")))
+    };
+    Some(Beside { text, short })
 }
 
 /// `trial after trial at n = 8 192 (38 trials, ×12) and 4 096 (30 trials, ×9)`.
 fn repeated(places: &[Repeated], near: &impl Fn(Interval) -> String) -> String {
-    let said = |place: &Repeated| {
+    let said = |(i, place): (usize, &Repeated)| {
         let n = place.n as f64;
-        let near = near(Interval { value: n, low: n, high: n });
+        let near = if i == 0 { near(Interval { value: n, low: n, high: n }) } else { String::new() };
         let trials = things(place.trials, "trial", "trials");
         format!("{} ({trials}, {}{near})", count(place.n), factor(place.ratio))
     };
-    let mut named: Vec<String> = places.iter().take(PLACES_NAMED).map(said).collect();
+    let mut named: Vec<String> = places.iter().take(PLACES_NAMED).enumerate().map(said).collect();
     if places.len() > PLACES_NAMED {
         named.push(format!("{} more", count((places.len() - PLACES_NAMED) as u64)));
     }
@@ -170,20 +189,29 @@ fn repeated(places: &[Repeated], near: &impl Fn(Interval) -> String) -> String {
 fn of_hysteresis(hysteresis: Hysteresis) -> Beside {
     let Hysteresis { ratio, n_low, n_high } = hysteresis;
     let text = format!(
-        "the way down costs {} against the way up, most from n = {} to {}",
-        change_with_interval(ratio),
+        "the way down costs {} than the way up, most from n = {} to {}",
+        more(ratio),
         count(n_low),
         count(n_high)
     );
-    Beside { text, notable: true }
+    Beside { short: Some(text.clone()), text }
 }
 
 fn of_drift(drift: Drift) -> Beside {
-    let text = format!(
-        "drift: at the same n a trial ends {} against its beginning",
-        change_with_interval(drift.ratio)
-    );
-    Beside { text, notable: true }
+    let text =
+        format!("drift: at the same n the end of a trial costs {} than its beginning", more(drift.ratio));
+    Beside { short: Some(text.clone()), text }
+}
+
+/// `12 (8–16) % more`, `×12 (11–13) more`.
+fn more(ratio: Interval) -> String {
+    let (sign, word) = if ratio.value < 1.0 { (-1.0, "less") } else { (1.0, "more") };
+    if !(0.1..2.0).contains(&ratio.value) {
+        return format!("{} {word}", factor_with_interval(ratio));
+    }
+    let share = |x: f64| fixed(sign * (x - 1.0) * 100.0, 0);
+    let (near, far) = if sign < 0.0 { (ratio.high, ratio.low) } else { (ratio.low, ratio.high) };
+    format!("{} ({}–{}){GAP}% {word}", share(ratio.value), share(near), share(far))
 }
 
 /// What else is possible, and how clear the choice was.
@@ -193,5 +221,5 @@ fn of_choice(v: &Verdict) -> Option<Beside> {
     let chosen =
         (v.share < 1.0).then(|| format!("{} of the resampled runs choose this shape", percent(v.share)));
     let text = [possible, chosen].into_iter().flatten().collect::<Vec<_>>().join("; ");
-    (!text.is_empty()).then_some(Beside { text, notable: false })
+    (!text.is_empty()).then_some(Beside { text, short: None })
 }

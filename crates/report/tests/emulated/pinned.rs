@@ -2,7 +2,10 @@
 
 use report::Findings;
 use report::compare::Comparison;
-use stats::{Answer, Class, Interval, Verdict, Warning};
+use stats::{
+    Answer, Class, Drift, Hysteresis, Interval, Limit, Line, Lines, Modes, Period, Repeated, Segment, Spikes,
+    Step, Verdict, Warning,
+};
 
 fn around(value: f64, share: f64) -> Interval {
     Interval { value, low: value * (1.0 - share), high: value * (1.0 + share) }
@@ -91,4 +94,149 @@ pub(crate) fn pin_answers(compared: &mut Comparison) {
             };
         }
     }
+}
+
+/// Gives the verdicts of [`super::shapes`] what is true of them.
+pub(crate) fn pin_shapes(findings: &mut Findings) {
+    for finding in &mut findings.series {
+        let Some(verdict) = &mut finding.verdict else { continue };
+        (verdict.n_low, verdict.trials, verdict.warnings, verdict.share) = (10, 40, vec![], 0.97);
+        (verdict.trials_needed, verdict.doubling_size, verdict.top_decade_slope) =
+            (None, None, around(0.4, 0.2));
+        finding.remarks = vec![];
+        let n_high = verdict.n_high;
+        let step = |n: u64, reach: u64, ratio| Step {
+            n,
+            n_low: n - reach,
+            n_high: n + reach,
+            ratio: around(ratio, 0.03),
+            agreement: 0.98,
+        };
+        let stretch =
+            |n_low, n_high, class, growth| Segment { n_low, n_high, class, growth: around(growth, 0.03) };
+        let class = match finding.label.as_str() {
+            "touch" => {
+                verdict.steps = vec![step(4_096, 180, 6.13)];
+                verdict.segments =
+                    vec![stretch(10, 4_095, Class::Flat, 1.0), stretch(4_096, n_high, Class::Flat, 1.01)];
+                set_truth(verdict, |n| if n >= 4096.0 { 1.9e-6 } else { 310e-9 });
+                Class::Stepped
+            }
+            "bind" => {
+                verdict.steps = vec![step(14_116, 24, 486.0)];
+                verdict.segments = vec![
+                    stretch(10, 14_115, Class::ApproachingLimit, 4.5),
+                    stretch(14_116, n_high, Class::Flat, 1.0),
+                ];
+                verdict.limit =
+                    Some(Limit { n: Interval { value: 18_020.0, low: 17_890.0, high: 18_140.0 } });
+                set_truth(verdict, super::ports);
+                Class::Mixed
+            }
+            "lookup" => {
+                verdict.steps = vec![step(3_000, 40, 0.7), step(5_000, 90, 1.43)];
+                set_truth(verdict, |n| if (3_000.0..5_000.0).contains(&n) { 0.70e-6 } else { 1.0e-6 });
+                Class::Stepped
+            }
+            "fork" => {
+                verdict.lines = Some(lines(
+                    line(0.62, Class::Flat, 61e-6, 61.4e-6, n_high),
+                    line(0.38, Class::LinearLike, 120e-6, 298e-6, n_high),
+                    0.5,
+                ));
+                set_truth(verdict, |_| 61e-6);
+                Class::TwoLines
+            }
+            "wake" => {
+                verdict.lines = Some(lines(
+                    line(0.7, Class::Flat, 2.2e-6, 2.2e-6, n_high),
+                    line(0.3, Class::Flat, 5.1e-6, 5.1e-6, n_high),
+                    1.0,
+                ));
+                let (n_low, lower, upper) = (15_000, 2.2e-6, 5.1e-6);
+                let (upper_share, separation, persistence) = (0.3, 14.0, 1.0);
+                verdict.modes =
+                    vec![Modes { n_low, n_high, lower, upper, upper_share, separation, persistence }];
+                set_truth(verdict, |_| 2.2e-6);
+                Class::TwoLines
+            }
+            "open" => {
+                verdict.spikes = Spikes {
+                    count: 3_214,
+                    of: 800_000,
+                    worst: 41.0,
+                    time_share: 0.031,
+                    repeated: [8_192, 16_384, 4_096, 2_048, 1_024]
+                        .map(|n| Repeated { n, trials: 38, ratio: 0.002 * n as f64 })
+                        .to_vec(),
+                    period: Some(Period::Seconds(4e-3)),
+                };
+                set_truth(verdict, |_| 0.83e-6);
+                Class::Flat
+            }
+            "open (down)" => {
+                verdict.hysteresis =
+                    Some(Hysteresis { ratio: around(1.12, 0.04), n_low: 4_000, n_high: 6_000 });
+                verdict.drift = Some(Drift { ratio: around(1.06, 0.02) });
+                set_truth(verdict, |n| if n > 4_000.0 && n < 6_000.0 { 0.93e-6 } else { 0.83e-6 });
+                Class::SmallGrowth
+            }
+            "mmap" => {
+                verdict.knee = Some(Interval { value: 4_020.0, low: 3_870.0, high: 4_160.0 });
+                set_truth(verdict, |n| 2.4e-6 + 0.6e-9 * (n - 4_000.0).max(0.0));
+                Class::LinearLike
+            }
+            _ => {
+                set_truth(verdict, |n| 1e-6 * (1.0 + (n / 3_000.0).sqrt()));
+                verdict.share = 0.61;
+                Class::Mixed
+            }
+        };
+        verdict.class = class;
+        verdict.classes = match finding.label.as_str() {
+            "walk" => vec![Class::Sublinear, Class::LinearLike],
+            _ => vec![class],
+        };
+    }
+}
+
+fn line(share: f64, class: Class, first: f64, last: f64, n_high: u64) -> Line {
+    Line {
+        share,
+        class,
+        bound: 0.024,
+        growth: around(last / first, 0.02),
+        marginal_cost: around((last - first) / n_high as f64, 0.05),
+        cost_low: around(first, 0.02),
+        cost_high: around(last, 0.02),
+    }
+}
+
+fn lines(lower: Line, upper: Line, persistence: f64) -> Lines {
+    let distance = upper.cost_high.value / lower.cost_high.value;
+    Lines { lower, upper, persistence, distance }
+}
+
+/// Ranges of n with the costs that are true, eight in each decade, and what follows from them.
+fn set_truth(verdict: &mut Verdict, cost: fn(f64) -> f64) {
+    let (low, high) = (verdict.n_low as f64, verdict.n_high as f64);
+    let count = (8.0 * (high / low).log10()).round() as i32;
+    let edge = |i: i32| (low * (high / low).powf(f64::from(i) / f64::from(count))).round() as u64;
+    let block = |i: i32| {
+        let (n_low, n_high) = (edge(i), if i + 1 == count { edge(count) } else { edge(i + 1) - 1 });
+        let cost_here = cost((n_low as f64 + n_high as f64) / 2.0);
+        stats::Block {
+            n_low,
+            n_high,
+            cost: around(cost_here, 0.04),
+            relative: around(cost_here / cost(low), 0.02),
+        }
+    };
+    verdict.blocks = (0..count).map(block).collect();
+    let (first, last) = (cost(low), cost(high));
+    (verdict.cost_low, verdict.cost_high) = (around(first, 0.02), around(last, 0.02));
+    verdict.growth = around(last / first, 0.03);
+    verdict.marginal_cost = around((last - first) / (high - low), 0.05);
+    verdict.peak = last / first - 1.0;
+    (verdict.bound, verdict.certain) = (verdict.peak.abs() * 1.1 + 0.02, verdict.peak - 0.02);
 }
