@@ -49,7 +49,11 @@ impl Failure {
             self,
             Failure::Usage(_)
                 | Failure::Runner(
-                    runner::Error::UnknownWorkload { .. } | runner::Error::UnknownPreset { .. }
+                    runner::Error::UnknownWorkload { .. }
+                        | runner::Error::UnknownPreset { .. }
+                        | runner::Error::SameName { .. }
+                        | runner::Error::AgainstItself
+                        | runner::Error::FewTrials { .. }
                 )
         );
         ExitCode::from(if wrong_usage { WRONG_USAGE } else { FAILED })

@@ -61,13 +61,16 @@ pub(crate) fn parse_bytes(text: &[u8]) -> Result<Line, LineError> {
     };
     Ok(match tag {
         b"series" => Line::Series(serde_json::from_slice(text)?),
-        b"run" | b"system" | b"workload" | b"trial" | b"end" if text.len() > LINE_BYTES_MAX => {
+        b"run" | b"system" | b"workload" | b"trial" | b"noise-floor" | b"end"
+            if text.len() > LINE_BYTES_MAX =>
+        {
             return Err(LineError::TooLong(text.len()));
         }
         b"run" => Line::Run(serde_json::from_slice(text)?),
         b"system" => Line::System(serde_json::from_slice(text)?),
         b"workload" => Line::Workload(serde_json::from_slice(text)?),
         b"trial" => Line::Trial(serde_json::from_slice(text)?),
+        b"noise-floor" => Line::NoiseFloor(serde_json::from_slice(text)?),
         b"end" => Line::End(serde_json::from_slice(text)?),
         // Damage also looks like a type that nobody knows; only whole JSON is a line of the future.
         _ => return Err(LineError::Unknown(serde_json::from_slice::<Tag>(text)?.name)),

@@ -25,6 +25,8 @@ pub enum Line {
     Trial(Trial),
     /// The measurements of one kind that one trial made.
     Series(Series),
+    /// What this run found the noise floor of its systems to be, which are one and the same.
+    NoiseFloor(NoiseFloor),
     /// Last line of a run that came to its own end.
     End(End),
 }

@@ -96,7 +96,7 @@ pub enum Exclusion {
 pub struct Recording {
     /// The head of the run.
     pub run: Run,
-    /// The systems, as recorded.
+    /// The systems, as recorded; with the noise floor that this run found, where it looked for one.
     pub systems: Vec<System>,
     /// The workloads' definitions, as recorded.
     pub workloads: Vec<Workload>,
@@ -124,6 +124,7 @@ impl Recording {
             excluded: Vec::new(),
             series: BTreeMap::new(),
         };
+        let mut floor = None;
         for line in lines {
             match line {
                 Line::Run(_) => {}
@@ -135,8 +136,12 @@ impl Recording {
                     series.sizes.shrink_to_fit();
                     recording.series.entry(SeriesKey::of(&series)).or_default().push(series);
                 }
+                Line::NoiseFloor(found) => floor = Some(found),
                 Line::End(end) => recording.end = Some(end),
             }
+        }
+        if floor.is_some() {
+            recording.systems.iter_mut().for_each(|system| system.noise_floor.clone_from(&floor));
         }
         recording.exclude();
         recording.sum();
@@ -297,6 +302,7 @@ fn sum(name: &str, parts: &[&Series], complete: bool) -> (Series, Option<Exclusi
     for part in &parts[1..] {
         sum.batch = sum.batch.max(part.batch);
         sum.values.truncate(part.values.len());
+        sum.sizes.truncate(part.values.len());
         sum.values.iter_mut().zip(&part.values).for_each(|(sum, value)| *sum += value);
     }
     (sum, None)

@@ -65,7 +65,7 @@ fn files_of_older_versions_are_read() {
     for line in sample::lines() {
         let mut fields: serde_json::Map<String, serde_json::Value> =
             serde_json::from_str(&sample::json(&line)).unwrap();
-        ["paired", "noise_floor"].map(|field| fields.remove(field));
+        fields.retain(|field, _| !["paired", "noise_floor"].contains(&field.as_str()));
         let older = match line {
             Line::Run(run) => Line::Run(Run { paired: false, ..run }),
             Line::System(system) => Line::System(System { noise_floor: None, ..system }),
@@ -77,7 +77,7 @@ fn files_of_older_versions_are_read() {
         };
         for kind in fields.get_mut("series").and_then(|kinds| kinds.as_array_mut()).into_iter().flatten() {
             let kind = kind.as_object_mut().unwrap();
-            ["sum_of", "unit", "both_ways"].map(|field| kind.remove(field));
+            kind.retain(|field, _| !["sum_of", "unit", "both_ways"].contains(&field.as_str()));
         }
         assert_eq!(parse_line(&serde_json::to_string(&fields).unwrap()).unwrap(), older);
     }
@@ -95,6 +95,16 @@ fn sizes_that_are_listed_are_written_and_found() {
     assert_eq!(parse_line(&text).unwrap(), Line::Series(listed.clone()));
     assert_eq!(listed.points().collect::<Vec<_>>(), [(1, 1.0), (10, 2.0), (10, 3.0)]);
     assert_eq!(listed.n(99), 10);
+}
+
+#[test]
+fn a_noise_floor_that_the_run_found_is_that_of_its_systems() {
+    let found = NoiseFloor { share: 0.5, ..sample::noise_floor() };
+    let line = sample::json(&Line::NoiseFloor(found.clone()));
+    assert!(line.starts_with(r#"{"type":"noise-floor","share":0.5,"#), "{line}");
+    let lines = sample::lines().into_iter().chain([parse_line(&line).unwrap()]);
+    let recording = Recording::new(lines).unwrap();
+    assert_eq!(recording.systems[0].noise_floor, Some(found));
 }
 
 #[test]
@@ -128,7 +138,8 @@ fn the_specification_names_every_field() {
         Outcome::TimedOut { n: 1 },
     ];
     let trials = outcomes.map(|outcome| sample::trial(1, outcome, vec![]));
-    for line in sample::lines().into_iter().chain(trials) {
+    let floor = Line::NoiseFloor(sample::noise_floor());
+    for line in sample::lines().into_iter().chain(trials).chain([floor]) {
         let line: serde_json::Value = serde_json::from_str(&sample::json(&line)).unwrap();
         let mut names = vec![line["type"].clone(), line["outcome"]["ended"].clone()];
         let mut values = vec![line];

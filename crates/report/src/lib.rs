@@ -4,6 +4,7 @@
 //! - [`table`] is the table in a terminal.
 //! - [`html`] is one page with every point of every trial.
 //! - [`json`] is the same findings for a program.
+//! - [`noise_floor`] is what a system showed against itself.
 //! - [`compare`] sets systems side by side.
 //!
 //! May import: record, stats. Must never: measure, know a workload, or look at this machine.
@@ -17,6 +18,7 @@ mod findings;
 pub mod hints;
 pub mod html;
 pub mod json;
+pub mod noise_floor;
 pub mod sentences;
 mod spark;
 mod stops;

@@ -22,6 +22,31 @@ pub enum Error {
         /// What was asked for.
         name: String,
     },
+    /// A system cannot be understood.
+    #[error("{text:?} names no system: {reason}; write NAME=COMMAND, such as 'nice=nice -n 10'")]
+    Target {
+        /// What was written.
+        text: String,
+        /// Why.
+        reason: &'static str,
+    },
+    /// Two systems have the same name.
+    #[error("two systems are called \"{name}\"; give each a name of its own")]
+    SameName {
+        /// The name.
+        name: String,
+    },
+    /// Only one system can be measured against itself.
+    #[error("an A/A run measures one system against itself; name one at most with --system")]
+    AgainstItself,
+    /// Too few trials for what is asked.
+    #[error("an A/A run needs at least {least} trials of each side, not {trials}; raise --trials")]
+    FewTrials {
+        /// What was asked for.
+        trials: u32,
+        /// What is needed.
+        least: u32,
+    },
     /// The folder for the workloads' files cannot be used.
     #[error("cannot make a scratch folder in {path}: {source}; choose another with --scratch")]
     Scratch {
@@ -48,10 +73,20 @@ pub enum Error {
         reason: &'static str,
     },
     /// The system did not describe itself.
-    #[error("the trial program did not describe the system: {reason}")]
+    #[error("the system \"{name}\" cannot be measured: {reason}")]
     Describe {
+        /// Its name.
+        name: String,
         /// Why.
         reason: String,
+    },
+    /// The noise floor cannot be kept for later runs.
+    #[error("cannot keep the noise floor in {path}: {source}; it is in the run file all the same")]
+    NoiseFloor {
+        /// Where it was to be.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
     },
     /// The record cannot be made or written.
     #[error(transparent)]

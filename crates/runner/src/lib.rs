@@ -7,6 +7,7 @@
 mod ceiling;
 mod error;
 mod launch;
+mod noise_floor;
 mod plan;
 mod preset;
 mod programs;
@@ -14,12 +15,14 @@ mod run;
 mod schedule;
 mod scratch;
 mod select;
+mod target;
 
 pub use error::Error;
 pub use plan::{Item, Plan, Wish};
 pub use preset::{PRESETS, Preset};
 pub use run::{Event, Ran, run};
 pub use select::{nearest, select};
+pub use target::Target;
 
 /// Compiler, target and profile of this build.
 pub const BUILD: &str = env!("OSDYNO_BUILD");

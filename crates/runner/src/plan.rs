@@ -7,7 +7,7 @@ use curve::{Curve, Variant};
 
 use crate::ceiling::{self, Ceiling};
 use crate::preset::{Preset, Reach, Trials};
-use crate::{Error, select};
+use crate::{Error, Target, select};
 
 /// What the user asked for.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +30,10 @@ pub struct Wish {
     pub seed: Option<u64>,
     /// Folder for the workloads' files.
     pub scratch: Option<PathBuf>,
+    /// The systems; none means this one, as it is.
+    pub targets: Vec<Target>,
+    /// Measure the system against itself.
+    pub aa: bool,
 }
 
 /// What will be measured.
@@ -55,6 +59,12 @@ pub struct Plan {
     pub scratch: PathBuf,
     /// What the user should know before it begins, each a whole sentence.
     pub notes: Vec<String>,
+    /// The systems, one at least.
+    pub targets: Vec<Target>,
+    /// The system is measured against itself: the two systems are one and the same.
+    pub aa: bool,
+    /// Trials that each item gets, whatever becomes of the budget.
+    pub least: u32,
 }
 
 /// One workload in one variant.
@@ -87,8 +97,13 @@ impl Plan {
     /// Makes a plan for this machine.
     ///
     /// # Errors
-    /// [`Error::UnknownWorkload`] and [`Error::UnknownPreset`].
+    /// [`Error::UnknownWorkload`], [`Error::UnknownPreset`], and systems or trials that cannot be as asked.
     pub fn make(wish: &Wish) -> Result<Plan, Error> {
+        let targets = targets(wish)?;
+        let least = if wish.aa { stats::FLOOR_PAIRS } else { 0 };
+        if let Some(trials) = wish.trials.filter(|&trials| trials < least) {
+            return Err(Error::FewTrials { trials, least });
+        }
         let preset = Preset::named(wish.preset.as_deref().unwrap_or(Preset::DEFAULT))?;
         let selected = select(&wish.workloads)?;
         // Limits are those of the processes to come, which inherit ours.
@@ -106,7 +121,10 @@ impl Plan {
         Ok(Plan {
             preset: preset.name,
             items,
-            trials: wish.trials.map_or(preset.trials, Trials::Fixed),
+            trials: match wish.trials.map_or(preset.trials, Trials::Fixed) {
+                Trials::Fixed(trials) => Trials::Fixed(trials.max(least)),
+                looks => looks,
+            },
             budget: wish.budget.or(preset.budget),
             allowance: preset.allowance,
             timeout: wish.timeout.unwrap_or(TIMEOUT),
@@ -114,7 +132,28 @@ impl Plan {
             seed: wish.seed.unwrap_or_else(|| fastrand::u64(..)),
             scratch: wish.scratch.clone().unwrap_or_else(std::env::temp_dir),
             notes,
+            targets,
+            aa: wish.aa,
+            least,
         })
+    }
+}
+
+fn targets(wish: &Wish) -> Result<Vec<Target>, Error> {
+    match (wish.aa, wish.targets.as_slice()) {
+        (false, []) => Ok(vec![Target::local()]),
+        (true, []) => Ok(Target::local().against_itself()),
+        (true, [one]) => Ok(one.against_itself()),
+        (true, _) => Err(Error::AgainstItself),
+        (false, targets) => {
+            let is_taken = |&(place, target): &(usize, &Target)| {
+                targets[..place].iter().any(|earlier| earlier.name == target.name)
+            };
+            match targets.iter().enumerate().find(is_taken) {
+                Some((_, target)) => Err(Error::SameName { name: target.name.clone() }),
+                None => Ok(targets.to_vec()),
+            }
+        }
     }
 }
 

@@ -1,30 +1,33 @@
 //! Measures a plan and writes the record as it goes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use curve::{Curve, Direction, Expect};
 use record::{End, Line, Order, Outcome, Recording, Run, Series, SeriesKind, System, Tool, Workload, Writer};
 
+use crate::launch::Launcher;
 use crate::plan::{Item, Plan};
 use crate::preset::Trials;
-use crate::schedule::{self, Step};
+use crate::schedule::{self, Blocks, Step};
 use crate::scratch::Scratch;
-use crate::{BUILD, Error, launch};
+use crate::{BUILD, Error, Target, noise_floor};
 
 /// What a run tells while it goes on.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// The system is known and measuring begins.
+    /// The systems are known and measuring begins.
     Begun {
-        /// The system.
-        system: &'a System,
+        /// The systems, also those that cannot be measured.
+        systems: &'a [System],
     },
     /// A trial begins.
     Trial {
         /// What is measured.
         item: &'a Item,
+        /// Name of the system.
+        system: &'a str,
         /// Number of the trial.
         trial: u32,
         /// How many the item gets, as planned by now.
@@ -38,6 +41,8 @@ pub enum Event<'a> {
     Trouble {
         /// What was measured.
         item: &'a Item,
+        /// Name of the system.
+        system: &'a str,
         /// Number of the trial.
         trial: u32,
         /// How it ended.
@@ -54,6 +59,8 @@ pub struct Ran {
     pub unwritten: Option<Error>,
     /// The user wanted it to stop.
     pub interrupted: bool,
+    /// Where the noise floor is kept that an A/A run found; `None` where it found none.
+    pub floor_kept: Option<Result<PathBuf, Error>>,
 }
 
 /// Measures the plan. Every finished trial is in the record at `path` before the next begins. `interrupt`
@@ -69,39 +76,84 @@ pub fn run(
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ran, Error> {
     let scratch = Scratch::make(&plan.scratch)?;
-    let program =
-        scratch.programs.linked(curve::Linkage::Dynamic).map_err(|reason| Error::NoProgram { reason })?;
-    let mut system = launch::describe(program, scratch.path())?;
-    "local".clone_into(&mut system.name);
+    let (systems, obstacles) = describe(plan, &scratch, interrupt)?;
     let head = head(plan, command);
-    let mut lines = vec![Line::System(system.clone())];
+    let mut lines: Vec<Line> = systems.iter().cloned().map(Line::System).collect();
     lines.extend(workloads(&plan.items).map(Line::Workload));
     let writer = Writer::create(path, head.clone(), &lines)?;
-    tell(Event::Begun { system: &system });
+    tell(Event::Begun { systems: &systems });
 
     lines.insert(0, Line::Run(head));
     let mut session = Session {
         plan,
         scratch: &scratch,
-        system: system.name,
+        obstacles,
         interrupt,
         begun: Instant::now(),
         random: fastrand::Rng::with_seed(plan.seed),
-        progress: plan.items.iter().map(|item| Progress::new(item.n)).collect(),
+        progress: plan.items.iter().map(|item| Progress::new(item.n, systems.len())).collect(),
         writer: Some(writer),
         unwritten: None,
         lines,
     };
     let status = session.measure(tell);
     let elapsed_seconds = session.begun.elapsed().as_secs_f64();
-    session.finish(End { status: status.to_owned(), elapsed_seconds })
+    session.finish(path, End { status: status.to_owned(), elapsed_seconds })
+}
+
+/// Asks every system what it is; beside it, why it cannot be measured, where that is so.
+fn describe(
+    plan: &Plan,
+    scratch: &Scratch,
+    interrupt: &AtomicBool,
+) -> Result<(Vec<System>, Vec<Option<String>>), Error> {
+    let program = scratch.program()?;
+    let (mut systems, mut obstacles) = (Vec::new(), Vec::new());
+    let mut first_error = None;
+    for target in &plan.targets {
+        let launcher = Launcher { target, guard: program, interrupt };
+        match launcher.describe(program, scratch.path()) {
+            Ok(mut system) => {
+                match noise_floor::known(&system.environment) {
+                    Ok(floor) => system.noise_floor = floor,
+                    Err(warning) => system.warnings.push(warning),
+                }
+                systems.push(system);
+                obstacles.push(None);
+            }
+            Err(error) => {
+                systems.push(unknown(target));
+                obstacles.push(Some(error.to_string()));
+                first_error = first_error.or(Some(error));
+            }
+        }
+    }
+    match first_error {
+        // Where the user wants to stop, nothing went wrong.
+        Some(error) if obstacles.iter().all(Option::is_some) && !interrupt.load(Ordering::Relaxed) => {
+            Err(error)
+        }
+        _ => Ok((systems, obstacles)),
+    }
+}
+
+/// A system that did not describe itself.
+fn unknown(target: &Target) -> System {
+    System {
+        name: target.name.clone(),
+        prefix: target.prefix.clone(),
+        environment: std::collections::BTreeMap::new(),
+        warnings: Vec::new(),
+        noise_floor: None,
+    }
 }
 
 /// One run at work.
 struct Session<'a> {
     plan: &'a Plan,
     scratch: &'a Scratch,
-    system: String,
+    /// Why a system cannot be measured, where that is so.
+    obstacles: Vec<Option<String>>,
     interrupt: &'a AtomicBool,
     begun: Instant,
     random: fastrand::Rng,
@@ -114,9 +166,19 @@ struct Session<'a> {
 /// How far one item is.
 #[derive(Debug)]
 struct Progress {
+    /// How far n goes, on every system: the smallest that one of them can reach in the time allowed.
     n: u64,
+    /// Blocks, each of one trial on every system.
     done: u32,
+    /// What each block cost.
     cost_seconds: Vec<f64>,
+    blocks: Blocks,
+    lanes: Vec<Lane>,
+}
+
+/// How far one item is on one system.
+#[derive(Debug, Default)]
+struct Lane {
     /// A trial has shown how far n goes in the time allowed; all others go as far.
     fitted: bool,
     /// Trials that crashed or hung, one after the other.
@@ -128,24 +190,26 @@ struct Progress {
 }
 
 impl Progress {
-    fn new(n: u64) -> Progress {
+    fn new(n: u64, systems: usize) -> Progress {
         Progress {
             n,
             done: 0,
             cost_seconds: Vec::new(),
-            fitted: false,
-            troubles: 0,
-            hopeless: false,
-            series: Vec::new(),
-            tick_seconds: 0.0,
+            blocks: Blocks::of(systems),
+            lanes: (0..systems).map(|_| Lane::default()).collect(),
         }
     }
 
-    /// Median time of a trial so far.
+    /// Median time of a block so far.
     fn cost(&self) -> f64 {
         let mut costs = self.cost_seconds.clone();
         costs.sort_by(f64::total_cmp);
         costs.get(costs.len() / 2).copied().unwrap_or(0.0)
+    }
+
+    /// No system can measure the item.
+    fn is_hopeless(&self) -> bool {
+        self.lanes.iter().all(|lane| lane.hopeless)
     }
 }
 
@@ -182,10 +246,10 @@ impl Session<'_> {
     fn adapt(&mut self, looks: &[u32], tell: &mut dyn FnMut(Event<'_>)) {
         let Some(&first) = looks.first() else { return };
         let all: Vec<usize> =
-            (0..self.progress.len()).filter(|&index| !self.progress[index].hopeless).collect();
+            (0..self.progress.len()).filter(|&index| !self.progress[index].is_hopeless()).collect();
         let costs: Vec<f64> = all.iter().map(|&index| self.progress[index].cost()).collect();
         let done: Vec<u32> = all.iter().map(|&index| self.progress[index].done).collect();
-        let shares = schedule::share(&costs, &done, first, self.remaining());
+        let shares = schedule::share(&costs, &done, first, self.plan.least, self.remaining());
         let mut targets: Vec<u32> = self.progress.iter().map(|progress| progress.done).collect();
         all.iter().zip(shares).for_each(|(&index, share)| targets[index] = share);
         self.bring_to(&all, &targets, tell);
@@ -215,7 +279,7 @@ impl Session<'_> {
         Some(Step { item, trials, cost_seconds: progress.cost() * f64::from(trials) })
     }
 
-    /// Runs trials of the items until each has its target, in random order.
+    /// Runs blocks of the items until each has its target, in random order.
     fn bring_to(&mut self, items: &[usize], targets: &[u32], tell: &mut dyn FnMut(Event<'_>)) {
         let counts: Vec<(usize, u32)> = items
             .iter()
@@ -224,79 +288,117 @@ impl Session<'_> {
         let mut queue = schedule::interleave(&counts, &mut self.random);
         queue.reverse();
         while let Some(index) = queue.pop() {
-            if self.is_over() {
+            if self.is_stopped() {
                 return;
             }
             let progress = &self.progress[index];
-            let too_dear = self.remaining().as_secs_f64() < progress.cost();
-            if progress.hopeless || too_dear {
+            let remaining = self.remaining();
+            let is_too_dear = remaining.is_zero() || remaining.as_secs_f64() < progress.cost();
+            if progress.is_hopeless() || (is_too_dear && progress.done >= self.plan.least) {
                 continue;
             }
             let left: f64 = queue.iter().chain([&index]).map(|&index| self.progress[index].cost()).sum();
-            let measured = progress.done > 0;
-            tell(Event::Trial {
-                item: &self.plan.items[index],
-                trial: progress.done + 1,
-                of: targets[index],
-                done: self.share_done(left),
-                left: measured.then(|| Duration::from_secs_f64(left)),
-            });
-            self.trial(index, tell);
+            self.block(index, targets[index], left, tell);
         }
     }
 
-    fn trial(&mut self, index: usize, tell: &mut dyn FnMut(Event<'_>)) {
-        let item = &self.plan.items[index];
+    /// One trial of the item on every system, back to back: equal numbers are a pair.
+    fn block(&mut self, index: usize, of: u32, left_seconds: f64, tell: &mut dyn FnMut(Event<'_>)) {
+        let plan = self.plan;
+        let progress = &mut self.progress[index];
+        let number = progress.done + 1;
+        let order = progress.blocks.next(&mut self.random);
+        let is_measured = progress.done > 0;
+        // The same random choices on every system, so that a pair differs in nothing else.
+        let seed = self.random.u64(..);
+        let begun = Instant::now();
+        for system in order {
+            if self.progress[index].lanes[system].hopeless {
+                continue;
+            }
+            tell(Event::Trial {
+                item: &plan.items[index],
+                system: &plan.targets[system].name,
+                trial: number,
+                of,
+                done: self.share_done(left_seconds),
+                left: is_measured.then(|| Duration::from_secs_f64(left_seconds)),
+            });
+            self.trial(index, system, number, seed, tell);
+            if self.is_stopped() {
+                return;
+            }
+        }
+        let progress = &mut self.progress[index];
+        progress.cost_seconds.push(begun.elapsed().as_secs_f64());
+        progress.done = number;
+    }
+
+    fn trial(
+        &mut self,
+        index: usize,
+        system: usize,
+        number: u32,
+        seed: u64,
+        tell: &mut dyn FnMut(Event<'_>),
+    ) {
+        let (item, target) = (&self.plan.items[index], &self.plan.targets[system]);
         let progress = &self.progress[index];
-        let fitted = progress.fitted;
+        let fitted = progress.lanes[system].fitted;
         let order = Order {
-            system: self.system.clone(),
+            system: target.name.clone(),
             workload: item.curve.name.to_owned(),
             version: item.curve.version,
             variant: item.variant.name.to_owned(),
-            trial: progress.done + 1,
+            trial: number,
             n: progress.n,
             cpu: self.plan.cpu,
-            seed: self.random.u64(..),
+            seed,
             allowance_seconds: self.plan.allowance.filter(|_| !fitted).map(|allowed| allowed.as_secs_f64()),
             timeout_seconds: self.plan.timeout.as_secs_f64(),
             scratch: self.scratch.path().to_string_lossy().into_owned(),
         };
         let started_seconds = self.begun.elapsed().as_secs_f64();
-        let program = match &item.obstacle {
-            Some(obstacle) => Err(obstacle.as_str()),
-            None => self.scratch.programs.linked(item.curve.linkage),
-        };
-        let lines = match program {
-            Ok(program) => launch::trial(program, &order, self.interrupt),
-            Err(reason) => Ok(Some(vec![unsupported(&order, reason)])),
-        };
-        let mut lines = match lines {
+        let mut lines = match self.attempt(item, system, &order) {
             Ok(Some(lines)) => lines,
             Ok(None) => return,
-            Err(error) => {
-                self.progress[index].hopeless = true;
-                vec![failed(&order, &error)]
-            }
+            Err(error) => vec![failed(&order, error.to_string())],
         };
+        let lane = &mut self.progress[index].lanes[system];
+        let mut reach = None;
         for line in &mut lines {
-            if let Line::Trial(trial) = line {
-                trial.started_seconds = started_seconds;
-                self.progress[index].learn(trial);
-                if is_trouble(&trial.outcome) {
-                    tell(Event::Trouble { item, trial: order.trial, outcome: &trial.outcome });
+            match line {
+                Line::Trial(trial) => {
+                    trial.started_seconds = started_seconds;
+                    reach = lane.learn(trial).or(reach);
+                    if is_trouble(&trial.outcome) {
+                        let (system, outcome) = (&target.name, &trial.outcome);
+                        tell(Event::Trouble { item, system, trial: number, outcome });
+                    }
                 }
+                Line::Series(series) => lane.series.push(series.clone()),
+                _ => {}
             }
         }
-        let elapsed = self.begun.elapsed().as_secs_f64() - started_seconds;
-        let progress = &mut self.progress[index];
-        progress.cost_seconds.push(elapsed);
-        progress.done += 1;
-        progress.series.extend(lines.iter().filter_map(|line| match line {
-            Line::Series(series) => Some(series.clone()),
-            _ => None,
-        }));
+        let n = &mut self.progress[index].n;
+        *n = reach.map_or(*n, |reach| reach.min(*n));
         self.keep(lines);
+    }
+
+    /// Runs the trial, or says why there is none; `None` when it was interrupted.
+    fn attempt(&self, item: &Item, system: usize, order: &Order) -> Result<Option<Vec<Line>>, Error> {
+        if let Some(obstacle) = &self.obstacles[system] {
+            return Ok(Some(vec![failed(order, obstacle.clone())]));
+        }
+        if let Some(obstacle) = &item.obstacle {
+            return Ok(Some(vec![unsupported(order, obstacle)]));
+        }
+        let program = match self.scratch.programs.linked(item.curve.linkage) {
+            Ok(program) => program,
+            Err(reason) => return Ok(Some(vec![unsupported(order, reason)])),
+        };
+        let (target, guard) = (&self.plan.targets[system], self.scratch.program()?);
+        Launcher { target, guard, interrupt: self.interrupt }.trial(program, order)
     }
 
     /// Writes the lines down; a disk that is full ends the run but loses nothing that was written.
@@ -310,30 +412,11 @@ impl Session<'_> {
         self.lines.extend(lines);
     }
 
-    /// Whether more trials could make a verdict of this item definite, or its growth precise.
+    /// Whether more trials could make a verdict of this item definite, or its growth precise, on any system.
     fn is_undecided(&self, index: usize, looks: u32) -> bool {
-        let progress = &self.progress[index];
-        if progress.hopeless {
-            return false;
-        }
         let curve = self.plan.items[index].curve;
-        curve.timed().any(|operation| {
-            let series: Vec<&Series> =
-                progress.series.iter().filter(|series| series.name == operation.name).collect();
-            let batch = series.first().map_or(1, |series| series.batch);
-            let settings = stats::Settings {
-                margin: 0.10,
-                alpha: 0.05,
-                looks,
-                tick_seconds: progress.tick_seconds / f64::from(batch),
-                seed: self.plan.seed,
-            };
-            let sweeps: Vec<stats::Sweep<'_>> = series.into_iter().map(sweep).collect();
-            stats::judge(&sweeps, &settings).is_some_and(|verdict| {
-                let vague = verdict.growth.high > verdict.growth.low * GROWTH_SPREAD;
-                vague || (verdict.class == stats::Class::Inconclusive && verdict.trials_needed.is_some())
-            })
-        })
+        let lanes = self.progress[index].lanes.iter().filter(|lane| !lane.hopeless);
+        lanes.into_iter().any(|lane| lane.is_undecided(curve, looks, self.plan.seed))
     }
 
     /// Time that is left of the budget.
@@ -341,8 +424,13 @@ impl Session<'_> {
         self.plan.budget.map_or(Duration::MAX, |budget| budget.saturating_sub(self.begun.elapsed()))
     }
 
+    /// Nothing more is to be measured, whatever time is left.
+    fn is_stopped(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed) || self.unwritten.is_some()
+    }
+
     fn is_over(&self) -> bool {
-        self.interrupt.load(Ordering::Relaxed) || self.unwritten.is_some() || self.remaining().is_zero()
+        self.is_stopped() || self.remaining().is_zero()
     }
 
     /// Share of the run that is done: of its trials where their number is fixed, else of its time.
@@ -361,31 +449,45 @@ impl Session<'_> {
         if whole > 0.0 { (part / whole).min(1.0) } else { 0.0 }
     }
 
-    fn finish(mut self, end: End) -> Result<Ran, Error> {
+    fn finish(mut self, path: &Path, end: End) -> Result<Ran, Error> {
         let interrupted = end.status == "interrupted";
-        self.lines.push(Line::End(end.clone()));
+        let reason = "its first line is missing".to_owned();
+        let recording = Recording::new(std::mem::take(&mut self.lines));
+        let mut recording =
+            recording.ok_or_else(|| Error::Describe { name: self.plan.targets[0].name.clone(), reason })?;
+        let mut floor_kept = None;
+        if self.plan.aa
+            && let Some(floor) = noise_floor::measured(&recording)
+        {
+            self.keep(vec![Line::NoiseFloor(floor.clone())]);
+            if !interrupted {
+                let environment = &recording.systems[0].environment;
+                floor_kept = Some(noise_floor::keep(&floor, environment, self.plan.seed, path));
+            }
+            let floor = Some(floor);
+            recording.systems.iter_mut().for_each(|system| system.noise_floor.clone_from(&floor));
+        }
+        recording.end = Some(end.clone());
         if let Some(writer) = self.writer.take()
             && let Err(error) = writer.finish(end)
         {
             self.unwritten = Some(error.into());
         }
-        let reason = "its first line is missing".to_owned();
-        let recording = Recording::new(self.lines).ok_or(Error::Describe { reason })?;
-        Ok(Ran { recording, unwritten: self.unwritten, interrupted })
+        Ok(Ran { recording, unwritten: self.unwritten, interrupted, floor_kept })
     }
 }
 
-impl Progress {
-    /// Takes from a trial what the next ones need.
-    fn learn(&mut self, trial: &record::Trial) {
+impl Lane {
+    /// Takes from a trial what the next ones need; gives the n that fits, where it has found one.
+    fn learn(&mut self, trial: &record::Trial) -> Option<u64> {
         if let Some(clock) = &trial.clock {
             self.tick_seconds = clock.tick_seconds;
         }
         match trial.outcome {
             // All trials of an item go equally far, so that they can be laid over each other.
             Outcome::Allowance { n } => {
-                self.n = n.max(1);
                 (self.fitted, self.troubles) = (true, 0);
+                return Some(n.max(1));
             }
             Outcome::Unsupported { .. } | Outcome::Failed { .. } => self.hopeless = true,
             Outcome::Crashed { .. } | Outcome::TimedOut { .. } => {
@@ -394,6 +496,28 @@ impl Progress {
             }
             Outcome::Complete | Outcome::Limit { .. } => (self.fitted, self.troubles) = (true, 0),
         }
+        None
+    }
+
+    /// Whether more trials could make a verdict definite, or the growth of a series precise.
+    fn is_undecided(&self, curve: &Curve, looks: u32, seed: u64) -> bool {
+        curve.timed().any(|operation| {
+            let series: Vec<&Series> =
+                self.series.iter().filter(|series| series.name == operation.name).collect();
+            let batch = series.first().map_or(1, |series| series.batch);
+            let settings = stats::Settings {
+                margin: 0.10,
+                alpha: 0.05,
+                looks,
+                tick_seconds: self.tick_seconds / f64::from(batch),
+                seed,
+            };
+            let sweeps: Vec<stats::Sweep<'_>> = series.into_iter().map(sweep).collect();
+            stats::judge(&sweeps, &settings).is_some_and(|verdict| {
+                let vague = verdict.growth.high > verdict.growth.low * GROWTH_SPREAD;
+                vague || (verdict.class == stats::Class::Inconclusive && verdict.trials_needed.is_some())
+            })
+        })
     }
 }
 
@@ -401,7 +525,7 @@ fn is_trouble(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Failed { .. } | Outcome::Crashed { .. } | Outcome::TimedOut { .. })
 }
 
-fn sweep(series: &Series) -> stats::Sweep<'_> {
+pub(crate) fn sweep(series: &Series) -> stats::Sweep<'_> {
     stats::Sweep::even(series.n_first, series.n_step, &series.values)
 }
 
@@ -409,8 +533,8 @@ fn unsupported(order: &Order, reason: &str) -> Line {
     trial_line(order, Outcome::Unsupported { reason: reason.to_owned() })
 }
 
-fn failed(order: &Order, error: &Error) -> Line {
-    trial_line(order, Outcome::Failed { reason: error.to_string() })
+fn failed(order: &Order, reason: String) -> Line {
+    trial_line(order, Outcome::Failed { reason })
 }
 
 fn trial_line(order: &Order, outcome: Outcome) -> Line {
@@ -444,7 +568,7 @@ fn head(plan: &Plan, command: Vec<String>) -> Run {
             Trials::Fixed(_) => Vec::new(),
         },
         pinned: plan.cpu.is_some(),
-        paired: false,
+        paired: plan.targets.len() > 1,
     }
 }
 

@@ -7,8 +7,8 @@ const TRIALS_MIN: u32 = 3;
 
 /// How many trials each of the items gets, when each wants `wanted` more than the `done` it has, one costs
 /// `costs` seconds, and `remaining` is all the time there is. Cheap items get all they want; what is left
-/// is shared out in equal times among the dear ones.
-pub(crate) fn share(costs: &[f64], done: &[u32], wanted: u32, remaining: Duration) -> Vec<u32> {
+/// is shared out in equal times among the dear ones, of which none gets fewer than `least`.
+pub(crate) fn share(costs: &[f64], done: &[u32], wanted: u32, least: u32, remaining: Duration) -> Vec<u32> {
     let missing = |index: usize| wanted.saturating_sub(done[index]);
     let demand = |index: usize| costs[index] * f64::from(missing(index));
     let mut order: Vec<usize> = (0..costs.len()).collect();
@@ -18,7 +18,7 @@ pub(crate) fn share(costs: &[f64], done: &[u32], wanted: u32, remaining: Duratio
     for (place, &index) in order.iter().enumerate() {
         let portion = left / (order.len() - place) as f64;
         let affordable = (portion / costs[index].max(1e-6)).floor() as u32;
-        let least = TRIALS_MIN.saturating_sub(done[index]).min(missing(index));
+        let least = least.max(TRIALS_MIN).saturating_sub(done[index]).min(missing(index));
         let more = missing(index).min(affordable.max(least));
         targets[index] = done[index] + more;
         left = (left - f64::from(more) * costs[index]).max(0.0);
@@ -67,20 +67,51 @@ pub(crate) fn interleave(counts: &[(usize, u32)], random: &mut fastrand::Rng) ->
     order
 }
 
+/// The order of the systems within the blocks of one item.
+///
+/// A block is one trial of every system, back to back, so that the trials of a block are a pair: whatever
+/// drifts in the machine meets them alike. Each block with an odd number has a random order, and the next one
+/// the reverse of it: ABBA or BAAB for two systems. So, every two blocks, each system stands before each
+/// other as often as behind it, and what a trial leaves to the next one cancels (randomised complete blocks
+/// in balanced pairs; Cochran & Cox, Experimental Designs, 1957, chapter 4).
+#[derive(Clone, Debug)]
+pub(crate) struct Blocks {
+    order: Vec<usize>,
+    is_reverse_due: bool,
+}
+
+impl Blocks {
+    pub(crate) fn of(systems: usize) -> Blocks {
+        Blocks { order: (0..systems).collect(), is_reverse_due: false }
+    }
+
+    /// The order of the next block.
+    pub(crate) fn next(&mut self, random: &mut fastrand::Rng) -> Vec<usize> {
+        if self.is_reverse_due {
+            self.order.reverse();
+        } else {
+            random.shuffle(&mut self.order);
+        }
+        self.is_reverse_due = !self.is_reverse_due;
+        self.order.clone()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn cheap_items_get_all_and_dear_ones_the_rest() {
-        let targets = share(&[0.01, 0.01, 2.0], &[1, 1, 1], 10, Duration::from_secs(9));
+        let targets = share(&[0.01, 0.01, 2.0], &[1, 1, 1], 10, 0, Duration::from_secs(9));
         assert_eq!(targets, [10, 10, 5]);
     }
 
     #[test]
     fn no_item_gets_less_than_the_least() {
-        assert_eq!(share(&[5.0, 5.0], &[1, 1], 10, Duration::ZERO), [3, 3]);
-        assert_eq!(share(&[5.0], &[1], 2, Duration::ZERO), [2]);
+        assert_eq!(share(&[5.0, 5.0], &[1, 1], 10, 0, Duration::ZERO), [3, 3]);
+        assert_eq!(share(&[5.0], &[1], 2, 0, Duration::ZERO), [2]);
+        assert_eq!(share(&[5.0], &[1], 20, 10, Duration::ZERO), [10]);
     }
 
     #[test]
@@ -99,5 +130,19 @@ mod tests {
         assert_eq!(order.len(), 10);
         assert_eq!(order.iter().filter(|&&item| item == 2).count(), 2);
         assert!(order[..5].contains(&2) && order[5..].contains(&2), "{order:?}");
+    }
+
+    #[test]
+    fn every_two_blocks_are_balanced_and_their_order_is_random() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut blocks = Blocks::of(3);
+        let mut first = [0; 3];
+        for _ in 0..300 {
+            let (one, mut two) = (blocks.next(&mut random), blocks.next(&mut random));
+            first[one[0]] += 1;
+            two.reverse();
+            assert_eq!(one, two);
+        }
+        assert!(first.iter().all(|&count| (70..=130).contains(&count)), "{first:?}");
     }
 }

@@ -1,15 +1,17 @@
 //! `osdyno run`: measures, prints verdicts, writes a run file and a report.
 
-use std::path::PathBuf;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use ::report::Findings;
+use ::report::compare::Comparison;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use record::Outcome;
-use runner::{Event, Plan, Wish};
+use record::{Outcome, Recording};
+use runner::{Event, Plan, Target, Wish};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::{Done, Format, print, print_places, refuse_unwritable, warn, write_file};
@@ -49,6 +51,22 @@ pub(crate) struct Args {
     /// Folder for the workloads' files; the system's temporary folder if left out
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
+    /// Measure this system, in turn with others; once for each
+    ///
+    /// COMMAND is put before the trial program, as in 'nice=nice -n 10', 'noaslr=setarch -R' or 'ns=unshare
+    /// -n'; NAME= alone is this system as it is. It is split into words as a shell would, and nothing is
+    /// expanded. It must hand on standard input and output, stay until the program has ended, and lead to
+    /// where the folder of --scratch is the same: another machine is reached by ssh where both share that
+    /// folder. Trials of all systems are interleaved, and equal numbers are pairs.
+    #[arg(long = "system", value_name = "NAME=COMMAND", value_parser = Target::parse)]
+    systems: Vec<Target>,
+    /// Measure the system against itself, and keep the noise floor it has for later comparisons
+    ///
+    /// Every workload gets ten trials of each side at least, even beyond the budget. What seems to differ is
+    /// noise: the share of false alarms is printed, and the smallest difference that this machine can
+    /// support, which no later comparison of runs on it falls below.
+    #[arg(long)]
+    aa: bool,
     /// Form of the verdicts
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -65,6 +83,8 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
         unpinned: args.unpinned,
         seed: args.seed,
         scratch: args.scratch,
+        targets: args.systems,
+        aa: args.aa,
     })?;
     let file = args.out.unwrap_or_else(|| default_name(&args.workloads));
     let page = file.with_extension("html");
@@ -83,7 +103,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
 
     let interrupt =
         interrupt().map_err(|error| Failure::Refused(format!("cannot listen to signals: {error}")))?;
-    let screen = Screen::new(console);
+    let screen = Screen::new(console, plan.targets.len() > 1);
     screen.notes(&plan.notes);
     let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let ran = runner::run(&plan, &file, command, &interrupt, &mut |event| screen.show(&event))?;
@@ -98,12 +118,44 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
     // Before anything is printed: a reader may close the pipe.
     write_file(&page, false, |out| ::report::html::write(&ran.recording, &findings, out))?;
     print(&findings, args.format, console)?;
-    print_places(&[("run", &file), ("report", &page)], args.format)?;
+    if args.format == Format::Text {
+        print_together(&plan, &ran.recording, &name(&file), console)?;
+    }
+    let kept = match ran.floor_kept {
+        Some(Ok(path)) => Some(path),
+        Some(Err(error)) => {
+            warn(&error.to_string());
+            None
+        }
+        None => None,
+    };
+    let places = [("run", Some(&file)), ("report", Some(&page)), ("floor", kept.as_ref())];
+    let places: Vec<(&str, &Path)> =
+        places.into_iter().filter_map(|(name, path)| Some((name, path?.as_path()))).collect();
+    print_places(&places, args.format)?;
     Ok(match (ran.interrupted, is_complete(&plan, &ran.recording)) {
         (true, _) => ExitCode::from(INTERRUPTED),
         (false, true) => ExitCode::SUCCESS,
         (false, false) => ExitCode::from(INCOMPLETE),
     })
+}
+
+/// Prints what only several systems together can say: how they compare, or what a system's noise is.
+fn print_together(plan: &Plan, recording: &Recording, file: &str, console: &Console) -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    if plan.aa {
+        ::report::noise_floor::write(recording, &console.style, &mut out)?;
+    } else if plan.targets.len() > 1 {
+        match Comparison::of(&[(file, recording)]) {
+            Ok(comparison) => comparison.write_table(&console.style, &mut out)?,
+            Err(refusal) => warn(&refusal.to_string()),
+        }
+    }
+    Ok(out.flush()?)
+}
+
+fn name(file: &Path) -> String {
+    file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// `bind-2026-11-21T20-14.osdyno`: what is in it, and when it was measured, in UTC.
@@ -131,16 +183,22 @@ fn interrupt() -> std::io::Result<Arc<AtomicBool>> {
 
 /// Whether every workload was measured, as far as the system's limits and the time allowed.
 fn is_complete(plan: &Plan, recording: &record::Recording) -> bool {
-    let was_tried = |item: &runner::Item| {
+    let was_tried = |(item, target): (&runner::Item, &Target)| {
         let is_its = |trial: &record::Trial| {
-            trial.order.workload == item.curve.name && trial.order.variant == item.variant.name
+            trial.order.workload == item.curve.name
+                && trial.order.variant == item.variant.name
+                && trial.order.system == target.name
         };
         recording.trials.iter().any(is_its)
     };
     let went_well = |trial: &record::Trial| {
         matches!(trial.outcome, Outcome::Complete | Outcome::Limit { .. } | Outcome::Allowance { .. })
     };
-    plan.items.iter().all(was_tried)
+    let all = plan.items.iter().flat_map(|item| plan.targets.iter().map(move |target| (item, target)));
+    // A noise floor is what an A/A run is for.
+    let has_floor = recording.systems.iter().all(|system| system.noise_floor.is_some());
+    (has_floor || !plan.aa)
+        && all.into_iter().all(was_tried)
         && recording.excluded.is_empty()
         && recording.trials.iter().all(went_well)
 }
@@ -148,19 +206,21 @@ fn is_complete(plan: &Plan, recording: &record::Recording) -> bool {
 /// What a user sees while it measures: one line that moves, where somebody watches.
 struct Screen {
     bar: ProgressBar,
+    names_systems: bool,
 }
 
 /// Steps of the progress bar.
 const BAR_STEPS: u64 = 1000;
 
 impl Screen {
-    fn new(console: &Console) -> Screen {
+    fn new(console: &Console, names_systems: bool) -> Screen {
         let target =
             if console.watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(BAR_STEPS), target);
         let template = "  measuring  {bar:24}  {percent:>3} %   {msg}";
         let style = ProgressStyle::with_template(template).map(|style| style.progress_chars("█▉▊▋▌▍▎▏ "));
-        Screen { bar: bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())) }
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        Screen { bar: bar.with_style(style), names_systems }
     }
 
     fn notes(&self, notes: &[String]) {
@@ -171,23 +231,32 @@ impl Screen {
 
     fn show(&self, event: &Event<'_>) {
         match event {
-            Event::Begun { system } => {
-                tell(&::report::printable(&headline(system)));
-                for warning in &system.warnings {
-                    tell(&format!("  {}", ::report::printable(warning)));
+            Event::Begun { systems } => {
+                for system in *systems {
+                    let name = if systems.len() > 1 { format!("{} · ", system.name) } else { String::new() };
+                    tell(&::report::printable(&(name + &headline(system))));
+                    for warning in &system.warnings {
+                        tell(&format!("  {}", ::report::printable(warning)));
+                    }
                 }
             }
-            Event::Trial { item, trial, of, done, left } => {
+            Event::Trial { item, system, trial, of, done, left } => {
                 let left =
                     left.map(|left| format!(" · {} left", ::report::words::duration(left.as_secs_f64())));
-                let name = item.name();
+                let name = self.name(item, system);
                 self.bar.set_position((done * BAR_STEPS as f64) as u64);
                 self.bar.set_message(format!("{name} · trial {trial} of {of}{}", left.unwrap_or_default()));
             }
-            Event::Trouble { item, trial, outcome } => self.bar.suspend(|| {
-                warn(&format!("{} · trial {trial} {}", item.name(), trouble(outcome)));
+            Event::Trouble { item, system, trial, outcome } => self.bar.suspend(|| {
+                warn(&format!("{} · trial {trial} {}", self.name(item, system), trouble(outcome)));
             }),
         }
+    }
+
+    /// What is measured; and on which system, where there are several.
+    fn name(&self, item: &runner::Item, system: &str) -> String {
+        let system = if self.names_systems { format!(" on {system}") } else { String::new() };
+        item.name() + &system
     }
 
     fn clear(&self) {

@@ -1,0 +1,211 @@
+//! The noise floor of this machine: measured against itself, kept for later runs, and found again by them.
+//!
+//! A floor is kept in `osdyno/noise-floor/` below the user's folder for state: `$XDG_STATE_HOME` or
+//! `~/.local/state` (XDG Base Directory Specification), and where a system has no such folder, that for data.
+//! There is one file for each machine, and the newest floor is the one that counts.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use etcetera::{BaseStrategy, choose_base_strategy};
+use record::{NoiseFloor, Recording, Series, SeriesKey};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::run::sweep;
+
+/// Facts that tell a machine from others, and that neither a boot nor another kernel of the same family
+/// changes. Two machines that are alike in all of them share a floor.
+const MACHINE: &[&str] = &[
+    "os.name",
+    "machine.arch",
+    "machine.hypervisor",
+    "machine.product",
+    "cpu.vendor",
+    "cpu.model",
+    "cpu.family",
+    "cpu.model_number",
+    "cpu.stepping",
+    "cpu.online",
+    "memory.total_bytes",
+];
+
+/// Kernels differ in how much of the memory they keep for themselves, so its size counts in whole GiB.
+const MEMORY_UNIT: f64 = (1 << 30) as f64;
+
+/// More than any floor of ours; a larger file is none.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// The name of a file stays well below what file systems allow.
+const NAME_LETTERS_MAX: usize = 120;
+
+/// A floor in its file.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    /// The machine by its facts.
+    machine: BTreeMap<String, String>,
+    /// Version of osdyno that measured.
+    tool: String,
+    /// Seed of the run.
+    seed: u64,
+    #[serde(flatten)]
+    floor: NoiseFloor,
+}
+
+/// The floor that was last measured on the machine of this environment; `None` when none was.
+///
+/// # Errors
+/// A sentence about a file that is there and cannot be used.
+pub(crate) fn known(environment: &BTreeMap<String, String>) -> Result<Option<NoiseFloor>, String> {
+    let machine = machine(environment);
+    let Some(path) = path(&machine) else { return Ok(None) };
+    let kept = match read(&path) {
+        Ok(kept) => kept,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            return Err(format!(
+                "The noise floor in {} cannot be used: {error}. Measure it again with osdyno run --aa.",
+                path.display()
+            ));
+        }
+    };
+    Ok((kept.machine == machine).then_some(kept.floor))
+}
+
+fn read(path: &Path) -> io::Result<Kept> {
+    let mut text = String::new();
+    File::open(path)?.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
+    let kept: Kept = serde_json::from_str(&text)?;
+    let is_share = |share: f64| share.is_finite() && share >= 0.0;
+    if !is_share(kept.floor.share) || !kept.floor.series.values().copied().all(is_share) {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "a share in it is negative"));
+    }
+    Ok(kept)
+}
+
+/// Keeps a floor for later runs on the machine of this environment; says where.
+pub(crate) fn keep(
+    floor: &NoiseFloor,
+    environment: &BTreeMap<String, String>,
+    seed: u64,
+    run: &Path,
+) -> Result<PathBuf, Error> {
+    let machine = machine(environment);
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        |source| Error::NoiseFloor { path, source }
+    };
+    let nowhere = || io::Error::new(io::ErrorKind::NotFound, "the user has no home folder");
+    let path = path(&machine).ok_or_else(nowhere).map_err(failed(Path::new("the folder for state")))?;
+    let run = std::path::absolute(run).unwrap_or_else(|_| run.to_owned()).to_string_lossy().into_owned();
+    let kept = Kept {
+        machine,
+        tool: env!("CARGO_PKG_VERSION").to_owned(),
+        seed,
+        floor: NoiseFloor { run, ..floor.clone() },
+    };
+    let write = || -> io::Result<()> {
+        let folder = path.parent().ok_or_else(nowhere)?;
+        fs::create_dir_all(folder)?;
+        // Whole or not at all: another run may be reading it.
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        serde_json::to_writer_pretty(&mut file, &kept)?;
+        file.persist(&path)?;
+        Ok(())
+    };
+    write().map_err(failed(&path))?;
+    Ok(path)
+}
+
+fn machine(environment: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let fact = |&key: &&str| {
+        let value = environment.get(key)?;
+        let bytes = value.parse::<f64>().ok().filter(|_| key == "memory.total_bytes");
+        let value = bytes.map_or_else(|| value.clone(), |b| format!("{:.0} GiB", b / MEMORY_UNIT));
+        Some((key.to_owned(), value))
+    };
+    MACHINE.iter().filter_map(fact).collect()
+}
+
+/// `linux-x86-64-kvm-authenticamd-….json`: readable, and the same for the same machine.
+fn path(machine: &BTreeMap<String, String>) -> Option<PathBuf> {
+    let places = choose_base_strategy().ok()?;
+    let state = places.state_dir().unwrap_or_else(|| places.data_dir());
+    let facts: Vec<&str> = MACHINE.iter().filter_map(|&key| machine.get(key)).map(String::as_str).collect();
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric();
+    let joined = facts.join("-").to_lowercase();
+    let words: Vec<&str> = joined.split(|letter| !is_plain(letter)).filter(|word| !word.is_empty()).collect();
+    let name: String = words.join("-").chars().take(NAME_LETTERS_MAX).collect();
+    Some(state.join("osdyno/noise-floor").join(name).with_added_extension("json"))
+}
+
+/// The floor that a run of two systems found which are one and the same; `None` when it has too few pairs.
+/// Its `run` is empty, for it stands in that run.
+pub(crate) fn measured(recording: &Recording) -> Option<NoiseFloor> {
+    let [a, b] = recording.systems.as_slice() else { return None };
+    let both = |(key, first): (&SeriesKey, &[Series])| {
+        let second = recording.trials_of(&SeriesKey { system: b.name.clone(), ..key.clone() });
+        let tick_seconds = tick(recording, key, first);
+        Some((key.clone(), self_ratio(first, second, tick_seconds, recording.run.seed)?))
+    };
+    let of_first = recording.series().filter(|(key, _)| key.system == a.name);
+    let (keys, ratios): (Vec<_>, Vec<_>) = of_first.filter_map(both).unzip();
+    let found = stats::noise_floor(&ratios, recording.run.seed)?;
+    let judged = || keys.iter().zip(&ratios).zip(&found.series).filter(|(_, share)| share.is_some());
+    Some(NoiseFloor {
+        share: found.share,
+        false_alarm_rate: found.false_alarm_rate,
+        trials: judged().map(|((_, ratio), _)| ratio.pairs.len() as u32).min().unwrap_or(0),
+        measured_at: recording.run.started_at.clone(),
+        run: String::new(),
+        series: judged().filter_map(|((key, _), share)| Some((NoiseFloor::name(key), (*share)?))).collect(),
+    })
+}
+
+/// One series of both sides, trial by trial: equal numbers are a pair.
+fn self_ratio(first: &[Series], second: &[Series], tick_seconds: f64, seed: u64) -> Option<stats::SelfRatio> {
+    let settings = stats::Settings { margin: 0.0, alpha: 0.05, looks: 1, tick_seconds, seed };
+    let partner = |one: &&Series| second.iter().find(|other| other.trial == one.trial);
+    let (first, second): (Vec<&Series>, Vec<&Series>) =
+        first.iter().filter_map(|one| Some((one, partner(&one)?))).unzip();
+    let design = stats::Design::Paired;
+    let contrast = stats::Contrast::of(&sweeps(&first), &sweeps(&second), design, 0.0, &settings)?;
+    let ratio = contrast.at(&stats::PerClaim::all(settings.alpha)).ratio;
+    Some(stats::SelfRatio { ratio, pairs: contrast.pairs().to_vec() })
+}
+
+fn sweeps<'a>(series: &[&'a Series]) -> Vec<stats::Sweep<'a>> {
+    series.iter().copied().map(sweep).collect()
+}
+
+/// The tick of the clock of a series, per operation.
+fn tick(recording: &Recording, key: &SeriesKey, trials: &[Series]) -> f64 {
+    let is_its =
+        |trial: &&record::Trial| trial.order.system == key.system && trial.order.workload == key.workload;
+    let clock = recording.trials.iter().filter(is_its).find_map(|trial| trial.clock.as_ref());
+    let batch = trials.first().map_or(1, |series| series.batch.max(1));
+    clock.map_or(0.0, |clock| clock.tick_seconds / f64::from(batch))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_machine_is_readable_and_short() {
+        let facts = [
+            ("os.name", "linux"),
+            ("machine.arch", "x86_64"),
+            ("cpu.model", "A  very/long ../name (R)"),
+            ("memory.total_bytes", "25276514304"),
+            ("kernel.release", "6.18"),
+        ];
+        let environment = facts.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+        let machine = machine(&environment);
+        assert_eq!(machine.len(), 4, "another kernel is the same machine");
+        let name = path(&machine).expect("a place").file_name().expect("a name").to_owned();
+        assert_eq!(name, "linux-x86-64-a-very-long-name-r-24-gib.json");
+    }
+}

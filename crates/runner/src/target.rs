@@ -1,0 +1,64 @@
+//! The systems that a run measures, as the user names them.
+
+use crate::Error;
+
+/// A system to be measured: the words that stand before the trial program when it is started there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Its name in the record.
+    pub name: String,
+    /// The command; empty for this machine as it is.
+    pub prefix: Vec<String>,
+}
+
+impl Target {
+    /// This machine as it is.
+    pub fn local() -> Target {
+        Target { name: "local".to_owned(), prefix: Vec::new() }
+    }
+
+    /// Reads `NAME=COMMAND`, the command split into words as POSIX shells do. Nothing is expanded: where a
+    /// shell is wanted, it is part of the command.
+    ///
+    /// # Errors
+    /// [`Error::Target`].
+    pub fn parse(text: &str) -> Result<Target, Error> {
+        let refused = |reason| Error::Target { text: text.to_owned(), reason };
+        let (name, command) = text.split_once('=').ok_or_else(|| refused("there is no = in it"))?;
+        if name.is_empty() {
+            return Err(refused("the name is missing"));
+        }
+        if name.chars().any(char::is_control) {
+            return Err(refused("the name holds a control character"));
+        }
+        let prefix = shlex::split(command).ok_or_else(|| refused("a quotation mark is not closed"))?;
+        if prefix.first().is_some_and(String::is_empty) {
+            return Err(refused("the command's first word is empty"));
+        }
+        Ok(Target { name: name.to_owned(), prefix })
+    }
+
+    /// This one twice, as `a` and `b`: what differs between them is noise.
+    pub(crate) fn against_itself(&self) -> Vec<Target> {
+        ["a", "b"].map(|name| Target { name: name.to_owned(), prefix: self.prefix.clone() }).to_vec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_words_are_told_apart() {
+        let words = |text| Target::parse(text).expect("a system").prefix;
+        assert_eq!(words("nice=nice -n 10"), ["nice", "-n", "10"]);
+        assert_eq!(
+            words("x=env A=b sh -c 'exec \"$@\"' --"),
+            ["env", "A=b", "sh", "-c", "exec \"$@\"", "--"]
+        );
+        assert!(words("none=").is_empty() && words("none=  ").is_empty());
+        for wrong in ["", "name", "=nice", "a\nb=nice", "x='nice", "x='' nice"] {
+            assert!(Target::parse(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}
