@@ -91,7 +91,8 @@ impl Findings {
     /// Judges every series with another idea of what matters.
     pub fn with_margin(recording: &Recording, margin: f64) -> Findings {
         let run = &recording.run;
-        let settings = Settings { margin, alpha: ALPHA, looks: looks(run), tick_seconds: 0.0, seed: SEED };
+        let settings =
+            Settings { margin, alpha: ALPHA, looks: looks(run), tick_seconds: 0.0, seed: SEED, whole: false };
         let mut series = Vec::new();
         for system in &recording.systems {
             for workload in &recording.workloads {

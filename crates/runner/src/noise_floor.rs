@@ -166,7 +166,7 @@ pub(crate) fn measured(recording: &Recording) -> Option<NoiseFloor> {
 
 /// One series of both sides, trial by trial: equal numbers are a pair.
 fn self_ratio(first: &[Series], second: &[Series], tick_seconds: f64, seed: u64) -> Option<stats::SelfRatio> {
-    let settings = stats::Settings { margin: 0.0, alpha: 0.05, looks: 1, tick_seconds, seed };
+    let settings = stats::Settings { margin: 0.0, alpha: 0.05, looks: 1, tick_seconds, seed, whole: false };
     let partner = |one: &&Series| second.iter().find(|other| other.trial == one.trial);
     let (first, second): (Vec<&Series>, Vec<&Series>) =
         first.iter().filter_map(|one| Some((one, partner(&one)?))).unzip();

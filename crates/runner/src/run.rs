@@ -511,6 +511,7 @@ impl Lane {
                 looks,
                 tick_seconds: self.tick_seconds / f64::from(batch),
                 seed,
+                whole: false,
             };
             let sweeps: Vec<stats::Sweep<'_>> = series.into_iter().map(sweep).collect();
             stats::judge(&sweeps, &settings).is_some_and(|verdict| {

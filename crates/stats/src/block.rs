@@ -4,10 +4,10 @@
 //! narrow once more towards the largest n: a wide last block would dilute growth that shows only at
 //! the end, and a line of +10 % would pass for +8 %.
 
-use crate::Sweep;
 use crate::centre::mean;
-use crate::median::median;
+use crate::median::grouped_median;
 use crate::range::is_cost;
+use crate::{Step, Sweep};
 
 /// Measurements that a block of a long sweep holds at least, so that its median is not one spike.
 const LEAST: usize = 25;
@@ -61,6 +61,22 @@ impl Grid {
         let most = ranges.len().saturating_sub(1).max(1);
         Grid { reference: enough.map_or(most, |place| place + 1).min(most), ranges }
     }
+
+    /// A grid of the same sizes whose blocks part where steps are, and are narrow before each.
+    pub(crate) fn parted(&self, sizes: &[u64], steps: &[Step]) -> Grid {
+        let mut ranges = Vec::new();
+        let mut start = 0;
+        let ends = steps.iter().map(|step| sizes.partition_point(|n| *n < step.n));
+        for end in ends.chain(std::iter::once(sizes.len())) {
+            if end > start {
+                ranges.extend(Grid::of(&sizes[start..end]).ranges);
+                start = end;
+            }
+        }
+        let referred = self.ranges[self.reference - 1].1;
+        let reference = ranges.iter().filter(|range| range.1 <= referred).count().max(1);
+        Grid { reference, ranges }
+    }
 }
 
 /// Natural logarithms of medians: a row per trial, a column per block, NaN where nothing was measured.
@@ -73,7 +89,7 @@ pub(crate) fn measure<const SERIES: usize>(
     series: [&[Sweep<'_>]; SERIES],
 ) -> Option<(Grid, [Rows; SERIES])> {
     let Grid { ranges, reference } = Grid::of(sizes);
-    let mut rows = series.map(|trials| log_medians(trials, &ranges));
+    let mut rows = series.map(|trials| log_medians(trials, &ranges, 0.0));
     let measured = |block: &usize| rows.iter().all(|rows| rows.iter().any(|row| row[*block].is_finite()));
     let kept: Vec<usize> = (0..ranges.len()).filter(measured).collect();
     for row in rows.iter_mut().flatten() {
@@ -84,12 +100,14 @@ pub(crate) fn measure<const SERIES: usize>(
     (!ranges.is_empty()).then_some((Grid { ranges, reference }, rows))
 }
 
-fn log_medians(trials: &[Sweep<'_>], ranges: &[(u64, u64)]) -> Rows {
+/// Natural logarithms of the medians of each range; values that stand on ticks of a clock are taken as
+/// spread evenly over their tick.
+pub(crate) fn log_medians(trials: &[Sweep<'_>], ranges: &[(u64, u64)], tick: f64) -> Rows {
     let mut costs = Vec::new();
     let mut log_median = |trial: &Sweep<'_>, (low, high): (u64, u64)| {
         costs.clear();
         costs.extend(trial.within(low, high).iter().copied().filter(|value| is_cost(*value)));
-        median(&mut costs).map_or(f64::NAN, f64::ln)
+        grouped_median(&mut costs, tick).map_or(f64::NAN, f64::ln)
     };
     trials.iter().map(|trial| ranges.iter().map(|range| log_median(trial, *range)).collect()).collect()
 }

@@ -119,8 +119,10 @@ pub fn compare(
 ///
 /// The level of a trial is the mean of its log block medians. Paired, the unit is the difference of the levels
 /// of a pair, and the ratio is the trimmed mean of these with Student's t (Tukey & McLaughlin, Sankhyā A 25,
-/// 1963). A sign test's interval for their median, exact for any distribution, was tried instead: it is a
-/// fifth wider, and has no end at the error rates of a suite of thirty series until there are twelve pairs.
+/// 1963), which covered 94–98 % in simulated pairs of normal, exponential, contaminated and lognormal noise, even
+/// as an interval for the median. The exact interval of the sign test covers as well, is up to a fifth wider
+/// unless the noise is both heavy-tailed and seen in twenty pairs or more, and has no end below eleven pairs at
+/// the error rate of one series of thirty: so it was not taken.
 /// Unpaired, levels are compared by Yuen's form of Welch's test (Biometrika 61, 1974), whose error is widened
 /// for drift. Pairs cancel drift; their error is widened only where neighbouring pairs resemble each other.
 /// Fewer than four trials a side leave every answer open: three against three cannot pass 5 % in any exact
@@ -143,8 +145,8 @@ pub struct Contrast {
     by_block: Vec<Centre>,
     /// A row per trial, of the first and then of the second, or per pair: how far it moves each of `by_block`.
     pulls: Vec<Vec<f64>>,
-    /// How far each trial pulls `ratio`: of each side, or of the pairs.
-    pub(crate) influence: Vec<Vec<Influence>>,
+    /// What each trial does to `ratio`: of each side, or of the pairs.
+    pub(crate) sides: Vec<Side>,
     pairs: Vec<f64>,
     tick: f64,
     margin: f64,
@@ -153,12 +155,26 @@ pub struct Contrast {
     seed: u64,
 }
 
-/// How far one trial, or pair, pulls the logarithm of a ratio, times the number of trials.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Influence {
-    /// Which trial it is, in the order given.
-    pub(crate) place: usize,
-    pub(crate) pull: f64,
+/// The trials of one side, or the pairs.
+#[derive(Clone, Debug)]
+pub(crate) struct Side {
+    /// Which trial each is, in the order given.
+    pub(crate) places: Vec<usize>,
+    /// How far each pulls the logarithm of the ratio, times their number.
+    pub(crate) pulls: Vec<f64>,
+    /// Degrees of freedom of the trimmed mean.
+    pub(crate) freedom: f64,
+}
+
+impl Side {
+    /// A trimmed mean follows the winsorised deviations over the share of the values that it keeps (Huber,
+    /// Robust Statistics, 1981, §3.3).
+    fn of(values: &[f64], places: &[usize]) -> Side {
+        let freedom = Centre::of(values).map_or(0.0, |centre| centre.freedom);
+        let count = values.iter().filter(|value| value.is_finite()).count() as f64;
+        let pulls = pulls(values).into_iter().map(|pull| pull * count / (freedom + 1.0)).collect();
+        Side { places: places.to_vec(), pulls, freedom }
+    }
 }
 
 impl Contrast {
@@ -172,7 +188,7 @@ impl Contrast {
         floor: f64,
         settings: &Settings,
     ) -> Option<Contrast> {
-        let commons = [Common::of(first)?, Common::of(second)?];
+        let commons = [Common::of(first, settings.whole)?, Common::of(second, settings.whole)?];
         let sizes = common_sizes(&commons[0].sizes, &commons[1].sizes);
         let last = |common: &Common<'_>| common.sizes.last().copied().unwrap_or(0);
         let ends = (last(&commons[0]), last(&commons[1]));
@@ -196,7 +212,7 @@ impl Contrast {
             ratio: UNKNOWN,
             by_block: Vec::new(),
             pulls: Vec::new(),
-            influence: Vec::new(),
+            sides: Vec::new(),
             pairs: Vec::new(),
             // Medians sit on ticks of the clock: no ratio is finer than one.
             tick: (settings.tick_seconds / cheapest).ln_1p().max(0.0),
@@ -224,12 +240,12 @@ impl Contrast {
         let blocks = 0..self.ranges.len();
         let pulls_by_block: Vec<Vec<f64>> =
             blocks.clone().map(|place| joint_pulls(&columns(place))).collect();
-        let side = |(levels, places): (&Vec<f64>, &Vec<usize>)| influences(levels, places);
+        let side = |(levels, places): (&Vec<f64>, &Vec<usize>)| Side::of(levels, places);
         Some(Contrast {
             ratio: difference(levels, drift)?,
             by_block: blocks.map(|place| difference(&columns(place), drift).unwrap_or(UNKNOWN)).collect(),
             pulls: transposed(&pulls_by_block, self.trials.0 + self.trials.1),
-            influence: levels.iter().zip(places).map(side).collect(),
+            sides: levels.iter().zip(places).map(side).collect(),
             ..self
         })
     }
@@ -251,7 +267,7 @@ impl Contrast {
             ratio: widened(&pairs)?,
             by_block: blocks.map(|place| widened(&column(&rows, place)).unwrap_or(UNKNOWN)).collect(),
             pulls: transposed(&pulls_by_block, pairs.len()),
-            influence: vec![influences(&pairs, places)],
+            sides: vec![Side::of(&pairs, places)],
             pairs,
             ..self
         })
@@ -362,10 +378,6 @@ const UNKNOWN: Centre = Centre { value: 0.0, error: f64::INFINITY, freedom: 0.0 
 
 fn at_places<'a>(sweeps: &[Sweep<'a>], places: &[usize]) -> Vec<Sweep<'a>> {
     places.iter().map(|place| sweeps[*place]).collect()
-}
-
-fn influences(values: &[f64], places: &[usize]) -> Vec<Influence> {
-    pulls(values).into_iter().zip(places).map(|(pull, place)| Influence { place: *place, pull }).collect()
 }
 
 fn transposed(columns: &[Vec<f64>], rows: usize) -> Vec<Vec<f64>> {

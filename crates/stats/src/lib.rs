@@ -5,8 +5,10 @@
 
 #![forbid(unsafe_code)]
 
+mod bend;
 mod block;
 mod centre;
+mod choice;
 mod compare;
 mod drift;
 mod family;
@@ -17,11 +19,19 @@ mod growth;
 mod hysteresis;
 mod median;
 mod noise_floor;
+mod passes;
 mod range;
 mod rank;
+mod shape;
+#[cfg(test)]
+mod simulate;
+#[allow(dead_code)]
+mod spikes;
+mod step;
 mod suite;
 mod sweep;
 mod verdict;
+mod view;
 
 pub use compare::{Answer, Comparison, Contrast, Crossing, Design, PerClaim, compare};
 pub use finding::{Drift, Hysteresis, Limit, Line, Lines, Modes, Period, Repeated, Segment, Spikes, Step};

@@ -17,6 +17,22 @@ pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
     Some(neighbour.midpoint(*middle))
 }
 
+/// The median of values that a clock has rounded to its tick: values that are equal are spread evenly over
+/// one tick (the median of grouped data). Without equal values, or with `tick` 0, it is the median.
+pub(crate) fn grouped_median(values: &mut [f64], tick: f64) -> Option<f64> {
+    let middle = median(values)?;
+    if tick <= 0.0 {
+        return Some(middle);
+    }
+    let below = values.iter().filter(|value| **value < middle - tick / 2.0).count() as f64;
+    let equal = values.iter().filter(|value| (**value - middle).abs() <= tick / 2.0).count() as f64;
+    if equal < 2.0 {
+        return Some(middle);
+    }
+    let share = (values.len() as f64 / 2.0 - below) / equal;
+    Some((middle + (share - 0.5) * tick).max(middle / 2.0))
+}
+
 /// The median of sorted values with the exact interval between two order statistics, which assumes no
 /// distribution (David & Nagaraja, Order Statistics, 2003, §7.1). `None` where the values are too few:
 /// below 6 for 95 %.

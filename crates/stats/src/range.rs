@@ -57,8 +57,8 @@ impl<'a> Common<'a> {
     /// Trials end where they meet a limit or crash, so they reach different n. The range ends at the n
     /// that gains most: trials that reach it × decades up to it. One early crash among forty trials
     /// is left out; where forty trials stop at 900…1,000 all are judged to 900. It starts where the
-    /// middle trial does.
-    pub(crate) fn of(trials: &[Sweep<'a>]) -> Option<Common<'a>> {
+    /// middle trial does, after the cold start unless the `whole` range is asked for.
+    pub(crate) fn of(trials: &[Sweep<'a>], whole: bool) -> Option<Common<'a>> {
         let no_cost = trials.iter().flat_map(|trial| trial.values).filter(|value| !is_cost(**value)).count();
         let spans: Vec<Span<'a>> = trials
             .iter()
@@ -82,7 +82,7 @@ impl<'a> Common<'a> {
         };
         let best = (0..ends.len()).max_by(|a, b| gain(*a).total_cmp(&gain(*b)).then(b.cmp(a)))?;
         let end = ends[best];
-        let start = warm(start, end).min(end);
+        let start = if whole { start } else { warm(start, end).min(end) };
 
         let kept: Vec<&Span<'a>> =
             spans.iter().filter(|span| span.low <= start && span.high >= end).collect();
@@ -125,7 +125,7 @@ mod tests {
         let values = vec![1.0; 20_000];
         let sweep = |end: &usize| Sweep::even(1, 1, &values[..*end]);
         let trials: Vec<Sweep<'_>> = ends.iter().map(sweep).collect();
-        let common = Common::of(&trials).expect("values");
+        let common = Common::of(&trials, false).expect("values");
         (common.sizes[0], *common.sizes.last().expect("sizes"), common.trials.len())
     }
 

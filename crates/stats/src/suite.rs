@@ -2,7 +2,7 @@
 
 use crate::Interval;
 use crate::centre::{Centre, Student, exp, mean};
-use crate::compare::{Comparison, Contrast, Influence, PerClaim};
+use crate::compare::{Comparison, Contrast, PerClaim, Side};
 use crate::drift::{inflation, inflation_of_pairs, wander};
 use crate::flat::FEWEST;
 
@@ -82,17 +82,18 @@ fn step_down(chances: &[f64], alpha: f64) -> Vec<f64> {
 /// is widened for few trials as Student's t is, by √(n/(n − 1))·t/z (Hesterberg, American Statistician 69,
 /// 2015), and for drift from round to round as the ratios themselves are.
 pub fn geometric_mean(contrasts: &[&Contrast], alpha: f64, seed: u64) -> Option<Interval> {
-    let trials = contrasts.iter().flat_map(|contrast| &contrast.influence).map(Vec::len).min()?;
-    if trials < FEWEST as usize {
+    let freedom = contrasts.iter().flat_map(|contrast| &contrast.sides).map(|side| side.freedom);
+    let freedom = freedom.reduce(f64::min)?;
+    if freedom + 1.0 < f64::from(FEWEST) {
         return None;
     }
     let value = mean(&contrasts.iter().map(|contrast| contrast.value()).collect::<Vec<f64>>());
-    let sides: Vec<Vec<&[Influence]>> = (0..2).map(|side| side_of(contrasts, side)).collect();
+    let sides: Vec<Vec<&Side>> = (0..2).map(|side| of_series(contrasts, side)).collect();
     let rounds: Vec<usize> = sides.iter().map(|side| count_of_rounds(side)).collect();
 
     let mut random = fastrand::Rng::with_seed(seed);
     let mut deviation = || -> f64 {
-        let of_side = |(side, rounds): (&Vec<&[Influence]>, &usize)| {
+        let of_side = |(side, rounds): (&Vec<&Side>, &usize)| {
             let mut drawn = vec![0_u32; *rounds];
             (0..*rounds).for_each(|_| drawn[random.usize(..*rounds)] += 1);
             side.iter().map(|trials| weighted(trials, &drawn)).sum::<f64>()
@@ -104,41 +105,42 @@ pub fn geometric_mean(contrasts: &[&Contrast], alpha: f64, seed: u64) -> Option<
     let quantile = *deviations.select_nth_unstable_by(place, f64::total_cmp).1;
 
     let student = Student::of(alpha);
-    let reach = |freedom: f64| Centre { value: 0.0, error: 1.0, freedom }.reach(&student);
-    let (count, freedom) = (trials as f64, trials as f64 - 1.0);
-    let few = (count / freedom).sqrt() * reach(freedom) / reach(NORMAL);
-    let (widening, wander) = drift(contrasts, &sides, &rounds);
-    let half = (quantile * few * widening.sqrt()).hypot(reach(freedom) * wander.sqrt());
+    let critical = |freedom: f64| Centre { value: 0.0, error: 1.0, freedom }.reach(&student);
+    let few = ((freedom + 1.0) / freedom).sqrt() * critical(freedom) / critical(NORMAL);
+    let (widening, wander) = drift(contrasts.len(), &sides, &rounds);
+    let half = (quantile * few * widening.sqrt()).hypot(critical(freedom) * wander.sqrt());
     Some(exp(Interval { value, low: value - half, high: value + half }))
 }
 
 /// So many degrees of freedom are a normal distribution.
 const NORMAL: f64 = 1e6;
 
-/// The trials of one side, by series.
-fn side_of<'a>(contrasts: &[&'a Contrast], side: usize) -> Vec<&'a [Influence]> {
-    contrasts.iter().filter_map(|contrast| contrast.influence.get(side)).map(Vec::as_slice).collect()
+/// One side of all series.
+fn of_series<'a>(contrasts: &[&'a Contrast], side: usize) -> Vec<&'a Side> {
+    contrasts.iter().filter_map(|contrast| contrast.sides.get(side)).collect()
 }
 
-fn count_of_rounds(side: &[&[Influence]]) -> usize {
-    side.iter().flat_map(|trials| trials.iter()).map(|trial| trial.place + 1).max().unwrap_or(0)
+fn count_of_rounds(side: &[&Side]) -> usize {
+    side.iter().flat_map(|trials| &trials.places).map(|place| place + 1).max().unwrap_or(0)
 }
 
 /// The mean pull of the trials drawn; 0 where none was.
-fn weighted(trials: &[Influence], drawn: &[u32]) -> f64 {
-    let (sum, weight) = trials.iter().fold((0.0, 0.0), |(sum, weight), trial| {
-        let times = f64::from(drawn[trial.place]);
-        (sum + times * trial.pull, weight + times)
-    });
+fn weighted(side: &Side, drawn: &[u32]) -> f64 {
+    let (sum, weight) =
+        side.places.iter().zip(&side.pulls).fold((0.0, 0.0), |(sum, weight), (place, pull)| {
+            let times = f64::from(drawn[*place]);
+            (sum + times * pull, weight + times)
+        });
     if weight > 0.0 { sum / weight } else { 0.0 }
 }
 
 /// What drift from round to round does to the squared error, and what slower drift adds to it.
-fn drift(contrasts: &[&Contrast], sides: &[Vec<&[Influence]>], rounds: &[usize]) -> (f64, f64) {
-    let levels = |(side, rounds): (&Vec<&[Influence]>, &usize)| -> Vec<f64> {
+fn drift(series: usize, sides: &[Vec<&Side>], rounds: &[usize]) -> (f64, f64) {
+    let levels = |(side, rounds): (&Vec<&Side>, &usize)| -> Vec<f64> {
         let mut sums = vec![0.0; *rounds];
-        side.iter().flat_map(|trials| trials.iter()).for_each(|trial| sums[trial.place] += trial.pull);
-        sums.iter().map(|sum| sum / contrasts.len() as f64).collect()
+        let trials = side.iter().flat_map(|side| side.places.iter().zip(&side.pulls));
+        trials.for_each(|(place, pull)| sums[*place] += pull / series as f64);
+        sums
     };
     let levels: Vec<Vec<f64>> = sides.iter().zip(rounds).map(levels).collect();
     match levels.as_slice() {

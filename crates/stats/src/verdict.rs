@@ -1,11 +1,11 @@
 //! What may be said of one series.
 
-use crate::block::{Grid, column, measure, present_mean};
-use crate::centre::{Centre, Student, exp};
-use crate::flat::{FEWEST, Flatness};
-use crate::growth::{growth, marginal_cost, top_decade_slope};
-use crate::median::{median, median_interval};
+use crate::bend::Bend;
+use crate::block::Grid;
+use crate::flat::FEWEST;
+use crate::passes::{Merged, Passes};
 use crate::range::Common;
+use crate::view::View;
 use crate::{Drift, Hysteresis, Interval, Limit, Lines, Modes, Segment, Spikes, Step, Sweep};
 
 /// What the reader decides beforehand; always printed beside a verdict.
@@ -21,6 +21,14 @@ pub struct Settings {
     pub tick_seconds: f64,
     /// Seed of the resampling that finds simultaneous bounds.
     pub seed: u64,
+    /// Judge from the first n to the last; otherwise the cold start of our own sweeps is left out.
+    pub whole: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { margin: 0.10, alpha: 0.05, looks: 1, tick_seconds: 0.0, seed: 1, whole: false }
+    }
 }
 
 /// The word of a verdict.
@@ -110,6 +118,9 @@ pub struct Verdict {
     pub limit: Option<Limit>,
     /// From where on a cost rises that is constant before, when that describes it best.
     pub knee: Option<Interval>,
+    /// The shape that describes the data best, at the middle of each block: (n, cost). Empty where none was
+    /// fitted.
+    pub fit: Vec<(f64, f64)>,
     /// The two lines, when there are two.
     pub lines: Option<Lines>,
     /// Ranges of n in which the measurements gather around two values.
@@ -157,68 +168,91 @@ const TICKS: f64 = 10.0;
 
 /// Judges one series; `None` when there is not a single value to judge.
 ///
-/// Judged is the range that most trials cover, less its cold start, in blocks of n; each trial is compared
-/// with its own first blocks. With fewer than four trials the word is [`Class::Inconclusive`], unless
-/// every one of at least two more than doubles (or halves) in the same two neighbouring blocks. Where
-/// one trial says nothing of the spread, interval ends are infinite, or 0 for a cost or ratio.
+/// Judged is the range that most trials cover, less its cold start unless [`Settings::whole`], in blocks of
+/// n; each trial is compared with its own first blocks. Trials that go up and trials that go down may be
+/// given together: the first of the one and the first of the other are one trial, and so on. With fewer than
+/// four trials the word is [`Class::Inconclusive`], or [`Class::Mixed`] and [`Class::Decreasing`] where every
+/// one of at least two more than doubles or halves in the same two neighbouring blocks. Where one trial says
+/// nothing of the spread, interval ends are infinite, or 0 for a cost or ratio.
 pub fn judge(trials: &[Sweep<'_>], settings: &Settings) -> Option<Verdict> {
+    let passes = Passes::of(trials);
+    let Some(merged) = passes.merged() else { return judge_one_way(trials, None, settings, true) };
+    let merged: Vec<Sweep<'_>> = merged.iter().map(Merged::sweep).collect();
+    judge_one_way(&merged, Some(&passes), settings, true)
+}
+
+fn judge_one_way(
+    trials: &[Sweep<'_>],
+    passes: Option<&Passes<'_>>,
+    settings: &Settings,
+    with_lines: bool,
+) -> Option<Verdict> {
     let alpha = settings.error_rate();
-    let common = Common::of(trials)?;
-    let (Grid { ranges, reference }, [rows]) = measure(&common.sizes, [&common.trials])?;
-    let flatness = Flatness::of(&rows, reference, alpha, settings.seed);
-    let levels: Vec<f64> = rows.iter().map(|row| present_mean(&row[..reference])).collect();
-    let middles: Vec<f64> = ranges.iter().map(|(low, high)| (*low as f64).midpoint(*high as f64)).collect();
-    let (marginal_cost, doubling_size) = marginal_cost(&flatness.changes, &levels, &middles, alpha);
-
-    let block = |(place, &(n_low, n_high)): (usize, &(u64, u64))| Block {
-        n_low,
-        n_high,
-        cost: level(&column(&rows, place), alpha),
-        relative: exp(flatness.blocks[place].interval(&flatness.student)),
-    };
-    let blocks: Vec<Block> = ranges.iter().enumerate().map(block).collect();
-    let (first, last) = (blocks.first()?, blocks.last()?);
-    let growth = growth(&rows, alpha);
-
-    let cheapest = blocks.iter().map(|block| block.cost.value).fold(f64::INFINITY, f64::min);
+    let margin = settings.log_margin();
+    let common = Common::of(trials, settings.whole)?;
+    let grid = Grid::of(&common.sizes);
+    let mut view = View::of(&common, &grid, settings)?;
+    let cheapest = view.cheapest();
     let blurred = cheapest < TICKS * settings.tick_seconds;
     // Medians sit on ticks of the clock: no bound is finer than one.
     let tick = (settings.tick_seconds / cheapest).ln_1p().max(0.0);
-    let bound = flatness.bound.max(tick);
-    let margin = settings.log_margin();
-    let class =
-        if blurred { Class::Inconclusive } else { class(&flatness, bound, growth, margin, reference) };
+
+    let certain = view.flatness.rise.max(view.flatness.fall) > 0.0;
+    let bend = (certain && !blurred && view.rows.len() >= FEWEST as usize)
+        .then(|| Bend::of(&common, &grid, &mut view, passes, tick, settings));
+    let bend = bend.flatten();
+
+    let growth = view.growth(alpha);
+    let bound = view.flatness.bound.max(growth.low.ln().abs()).max(growth.high.ln().abs()).max(tick);
+    let lines = if with_lines { lines(trials, &view, settings) } else { None };
+    let (class, classes) = if blurred {
+        (Class::Inconclusive, Vec::new())
+    } else if lines.is_some() {
+        (Class::TwoLines, vec![Class::TwoLines])
+    } else {
+        class(&view, bound, growth, margin, bend.as_ref())
+    };
     let more_helps = !blurred && class == Class::Inconclusive && tick <= margin;
+    let bend = bend.unwrap_or_default();
+    let (hysteresis, drift) = passes.map_or((None, None), |passes| passes.compare(&view.ranges, settings));
+    let (marginal_cost, doubling_size) = view.marginal_cost(alpha);
+    let blocks = view.blocks(alpha);
+    let (first, last) = (blocks.first()?, blocks.last()?);
 
     Some(Verdict {
         class,
-        classes: vec![class],
-        share: 1.0,
+        classes,
+        share: if bend.class == Some(class) { bend.share } else { 1.0 },
         n_low: first.n_low,
         n_high: last.n_high,
-        trials: rows.len(),
+        trials: view.rows.len(),
         bound: bound.exp_m1(),
-        certain: flatness.rise.max(flatness.fall).exp_m1(),
-        peak: flatness.peak.exp_m1(),
-        trials_needed: if more_helps { flatness.trials_needed(margin) } else { None },
+        certain: view.flatness.rise.max(view.flatness.fall).exp_m1(),
+        peak: view.flatness.peak.exp_m1(),
+        trials_needed: if more_helps { view.flatness.trials_needed(margin) } else { None },
         growth,
         marginal_cost,
         doubling_size,
-        top_decade_slope: top_decade_slope(&flatness.changes, &middles, alpha),
+        top_decade_slope: view.top_decade_slope(alpha),
         cost_low: first.cost,
         cost_high: last.cost,
-        warnings: warnings(&common, rows.len(), (first.n_low, last.n_high), blurred),
+        warnings: warnings(&common, view.rows.len(), (first.n_low, last.n_high), blurred),
         blocks,
-        steps: Vec::new(),
-        segments: Vec::new(),
-        limit: None,
-        knee: None,
-        lines: None,
+        steps: bend.steps,
+        segments: bend.segments,
+        limit: bend.limit,
+        knee: bend.knee,
+        fit: bend.fit,
+        lines,
         modes: Vec::new(),
         spikes: Spikes::default(),
-        hysteresis: None,
-        drift: None,
+        hysteresis,
+        drift,
     })
+}
+
+fn lines(_trials: &[Sweep<'_>], _view: &View, _settings: &Settings) -> Option<Lines> {
+    None
 }
 
 impl Settings {
@@ -234,24 +268,37 @@ impl Settings {
     }
 }
 
-fn class(flatness: &Flatness, bound: f64, growth: Interval, margin: f64, reference: usize) -> Class {
-    if flatness.changes.len() < FEWEST as usize {
-        return gross(&flatness.changes, reference);
+/// The word, and the words that are not excluded.
+fn class(view: &View, bound: f64, growth: Interval, margin: f64, bend: Option<&Bend>) -> (Class, Vec<Class>) {
+    let flatness = &view.flatness;
+    if view.rows.len() < FEWEST as usize {
+        let class = gross(&flatness.changes, view.reference);
+        return (class, if class == Class::Mixed { SHAPES.to_vec() } else { vec![class] });
     }
     if bound <= margin {
-        Class::Flat
-    } else if flatness.rise > 0.0 && flatness.rise >= flatness.fall {
-        match flatness.peak >= margin {
-            true if growth.low > 1.0 => Class::LinearLike,
-            true => Class::Mixed,
-            false => Class::SmallGrowth,
+        return (Class::Flat, vec![Class::Flat]);
+    }
+    let certain = flatness.rise.max(flatness.fall) > 0.0;
+    match bend {
+        Some(bend) if flatness.peak.abs() >= margin => bend.class(growth),
+        _ if flatness.rise > 0.0 && flatness.peak > 0.0 && flatness.peak < margin => {
+            (Class::SmallGrowth, vec![Class::SmallGrowth])
         }
-    } else if flatness.fall > 0.0 && flatness.peak <= -margin {
-        if growth.high < 1.0 { Class::Decreasing } else { Class::Mixed }
-    } else {
-        Class::Inconclusive
+        _ => {
+            let open = |class: &&Class| match class {
+                Class::Flat => !certain,
+                Class::Decreasing => flatness.fall > 0.0 || growth.low.ln() < -margin,
+                _ => growth.high.ln() > margin || flatness.rise > 0.0,
+            };
+            let all = [Class::Flat, Class::SmallGrowth].iter().chain(&SHAPES).chain([&Class::Decreasing]);
+            (Class::Inconclusive, all.filter(open).copied().collect())
+        }
     }
 }
+
+/// The shapes that a growth may have.
+const SHAPES: [Class; 5] =
+    [Class::Sublinear, Class::LinearLike, Class::Superlinear, Class::ApproachingLimit, Class::Stepped];
 
 /// What is plain without an interval.
 fn gross(changes: &[Vec<f64>], reference: usize) -> Class {
@@ -261,24 +308,12 @@ fn gross(changes: &[Vec<f64>], reference: usize) -> Class {
         changes.len() > 1 && (reference + 1..blocks).any(|place| all_beyond(place - 1) && all_beyond(place))
     };
     if everywhere(|change| change > GROSS.ln()) {
-        Class::LinearLike
+        Class::Mixed
     } else if everywhere(|change| change < -GROSS.ln()) {
         Class::Decreasing
     } else {
         Class::Inconclusive
     }
-}
-
-/// The cost of a typical trial, from logarithms. The interval is exact; where the trials are too few
-/// for that it is Student's on the logarithms.
-fn level(logs: &[f64], alpha: f64) -> Interval {
-    let mut sorted: Vec<f64> = logs.iter().copied().filter(|log| log.is_finite()).collect();
-    sorted.sort_unstable_by(f64::total_cmp);
-    exp(median_interval(&sorted, alpha).unwrap_or_else(|| {
-        let value = median(&mut sorted).unwrap_or(0.0);
-        let reach = Centre::of(&sorted).map_or(f64::INFINITY, |centre| centre.reach(&Student::of(alpha)));
-        Interval { value, low: value - reach, high: value + reach }
-    }))
 }
 
 fn warnings(common: &Common<'_>, trials: usize, (n_low, n_high): (u64, u64), blurred: bool) -> Vec<Warning> {

@@ -37,7 +37,14 @@ fn settings() -> impl Strategy<Value = Settings> {
     let margin = prop_oneof![Just(0.1), odd.clone()];
     let tick_seconds = prop_oneof![Just(1e-9), odd];
     (margin, alpha, any::<u32>(), tick_seconds, any::<u64>()).prop_map(
-        |(margin, alpha, looks, tick_seconds, seed)| Settings { margin, alpha, looks, tick_seconds, seed },
+        |(margin, alpha, looks, tick_seconds, seed)| Settings {
+            margin,
+            alpha,
+            looks,
+            tick_seconds,
+            seed,
+            whole: false,
+        },
     )
 }
 
@@ -79,7 +86,7 @@ proptest! {
 
     #[test]
     fn a_run_compared_with_itself_is_no_different(trials in trials()) {
-        let settings = Settings { margin: 0.03, alpha: 0.05, looks: 1, tick_seconds: 1e-9, seed: 1 };
+        let settings = Settings { margin: 0.03, alpha: 0.05, looks: 1, tick_seconds: 1e-9, seed: 1, whole: false };
         if let Some(compared) = compare(&sweeps(&trials), &sweeps(&trials), 1, &settings) {
             prop_assert!(compared.ratio.low <= 1.0 && compared.ratio.high >= 1.0);
         }
@@ -88,7 +95,7 @@ proptest! {
 
 #[test]
 fn nothing_to_judge_is_no_verdict() {
-    let settings = Settings { margin: 0.1, alpha: 0.05, looks: 1, tick_seconds: 1e-9, seed: 1 };
+    let settings = Settings { margin: 0.1, alpha: 0.05, looks: 1, tick_seconds: 1e-9, seed: 1, whole: false };
     assert_eq!(judge(&[], &settings), None);
     assert_eq!(judge(&[Sweep::even(1, 1, &[])], &settings), None);
     assert_eq!(judge(&[Sweep::even(1, 1, &[0.0, f64::NAN])], &settings), None);
@@ -97,7 +104,7 @@ fn nothing_to_judge_is_no_verdict() {
 /// Trials so short that each size is its own block: tests of workloads run n = 1…4.
 #[test]
 fn tiny_sweeps_are_judged() {
-    let settings = Settings { margin: 0.1, alpha: 0.05, looks: 1, tick_seconds: 1e-9, seed: 1 };
+    let settings = Settings { margin: 0.1, alpha: 0.05, looks: 1, tick_seconds: 1e-9, seed: 1, whole: false };
     for sizes in [1, 2, 4, 50, 200] {
         let values = vec![1e-6; sizes];
         let trials = vec![Sweep::even(1, 1, &values); 5];

@@ -113,5 +113,5 @@ pub(crate) fn up(values: &[Vec<f64>]) -> Vec<Sweep<'_>> {
 }
 
 pub(crate) fn settings(seed: u64) -> Settings {
-    Settings { margin: 0.10, alpha: 0.05, looks: 1, tick_seconds: 1e-9, seed }
+    Settings { margin: 0.10, alpha: 0.05, looks: 1, tick_seconds: 1e-9, seed, whole: false }
 }

@@ -1,0 +1,314 @@
+//! How a cost that changes for certain goes: its steps, the shape between them, and the words for both.
+
+use crate::block::Grid;
+use crate::centre::{Student, exp, mean};
+use crate::choice::{Choice, describes};
+use crate::flat::Flatness;
+use crate::growth::growth;
+use crate::passes::Passes;
+use crate::range::Common;
+use crate::shape::{Curve, Family, Fit, place};
+use crate::step::{self, NEAR, Site};
+use crate::view::View;
+use crate::{Class, Interval, Limit, Segment, Settings, Step};
+
+/// Fewer blocks show no shape.
+const BLOCKS: usize = 5;
+/// A shape must leave no more than this share of a cost anywhere.
+const MATERIAL: f64 = 0.05;
+
+/// How a cost goes that changes for certain.
+#[derive(Default)]
+pub(crate) struct Bend {
+    /// The word for the best shape.
+    pub(crate) class: Option<Class>,
+    /// The words for all shapes that are not excluded.
+    classes: Vec<Class>,
+    /// Share of resampled runs that agree with `class`.
+    pub(crate) share: f64,
+    /// Whether the best shape leaves nothing that matters.
+    describes: bool,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) limit: Option<Limit>,
+    pub(crate) knee: Option<Interval>,
+    /// (n, cost) of the best shape.
+    pub(crate) fit: Vec<(f64, f64)>,
+}
+
+/// The trials as they are, or upside down where the cost falls.
+struct Facing {
+    curve: Curve,
+    sign: f64,
+}
+
+impl Facing {
+    fn of(view: &View) -> Facing {
+        let curve = Curve::of(&view.rows, &view.middles());
+        if view.growth(0.05).value < 1.0 {
+            Facing { curve: curve.mirrored(), sign: -1.0 }
+        } else {
+            Facing { curve, sign: 1.0 }
+        }
+    }
+}
+
+impl Bend {
+    /// Finds steps first, and lays the blocks so that no block holds one; `view` is then seen through them.
+    /// `None` where there are too few blocks for a shape.
+    pub(crate) fn of(
+        common: &Common<'_>,
+        grid: &Grid,
+        view: &mut View,
+        passes: Option<&Passes<'_>>,
+        tick: f64,
+        settings: &Settings,
+    ) -> Option<Bend> {
+        let facing = Facing::of(view);
+        if facing.curve.blocks() < BLOCKS {
+            return None;
+        }
+        let mut choice = Choice::of(&facing.curve);
+        let steps = steps(common, view, &facing, choice.best()?, passes, tick, settings);
+        if !steps.is_empty()
+            && let Some(parted) = View::of(common, &grid.parted(&common.sizes, &steps), settings)
+        {
+            let firsts: Vec<usize> = steps
+                .iter()
+                .filter_map(|step| parted.ranges.iter().position(|range| range.0 >= step.n))
+                .filter(|first| *first > 0)
+                .collect();
+            let refaced = Facing::of(&parted);
+            let known = Choice::with_known(&refaced.curve, &firsts);
+            // Seen through blocks that part at the jumps, they must still be there.
+            if known.best().is_some_and(|best| best.steps == firsts) {
+                *view = parted;
+                return Some(Bend::stepped(view, &refaced, &known, steps, &firsts, settings));
+            }
+        }
+        choice.retain(|fit| fit.steps.is_empty() || fit.family == Family::Constant);
+        Bend::smooth(view, &facing, &choice, settings)
+    }
+
+    /// Where there are no steps.
+    fn smooth(view: &View, facing: &Facing, choice: &Choice, settings: &Settings) -> Option<Bend> {
+        let Facing { curve, sign } = facing;
+        let (mut classes, _) = choice.allowed(curve, settings.seed);
+        classes.retain(|class| *class != Class::Flat);
+        let grown = choice.without_steps();
+        let best = grown.best()?.clone();
+        let (_, share) = grown.allowed(curve, settings.seed);
+        let class = if *sign < 0.0 { Class::Decreasing } else { best.class() };
+        if best.family != Family::Constant && !classes.contains(&best.class()) {
+            classes.push(best.class());
+            classes.sort_unstable();
+        }
+        if *sign < 0.0 {
+            let stepped = classes.contains(&Class::Stepped);
+            classes = if stepped { vec![Class::Stepped, Class::Decreasing] } else { vec![Class::Decreasing] };
+        }
+        Some(Bend {
+            class: Some(class),
+            classes,
+            share,
+            describes: describes(curve, &best, MATERIAL),
+            limit: limit(curve, &best, *sign, settings),
+            knee: knee(curve, &best, *sign, settings),
+            fit: drawn(view, &best, *sign),
+            ..Bend::default()
+        })
+    }
+
+    /// Where there are.
+    fn stepped(
+        view: &View,
+        facing: &Facing,
+        choice: &Choice,
+        steps: Vec<Step>,
+        firsts: &[usize],
+        settings: &Settings,
+    ) -> Bend {
+        let Some(best) = choice.best().cloned() else { return Bend::default() };
+        let (mut classes, share) = choice.allowed(&facing.curve, settings.seed);
+        // What has more to it than steps shows in the stretches between them.
+        classes.retain(|class| ![Class::Flat, Class::Mixed, Class::Stepped].contains(class));
+        if facing.sign < 0.0 && !classes.is_empty() {
+            classes = vec![Class::Decreasing];
+        }
+        let edges: Vec<usize> = std::iter::once(0)
+            .chain(firsts.iter().copied())
+            .chain(std::iter::once(view.ranges.len()))
+            .collect();
+        let parts: Vec<Part> =
+            edges.windows(2).map(|edge| Part::of(view, edge[0], edge[1], settings)).collect();
+        classes.push(Class::Stepped);
+        match parts.iter().filter(|part| !part.changes.is_empty()).count() {
+            0 | 1 => classes.extend(parts.iter().flat_map(|part| part.changes.iter().copied())),
+            // What goes on across a jump is seen best across it.
+            _ => classes.extend(choice.families(&facing.curve, settings.seed, facing.sign)),
+        }
+        classes.sort_unstable();
+        classes.dedup();
+        Bend {
+            class: Some(if classes.len() == 1 { Class::Stepped } else { Class::Mixed }),
+            classes,
+            share,
+            describes: true,
+            limit: parts.iter().find_map(|part| part.limit),
+            knee: None,
+            fit: drawn(view, &best, facing.sign),
+            segments: parts.into_iter().map(|part| part.segment).collect(),
+            steps,
+        }
+    }
+
+    /// The word of the verdict, and those that are not excluded.
+    pub(crate) fn class(&self, growth: Interval) -> (Class, Vec<Class>) {
+        let one = match (self.class, self.classes.as_slice()) {
+            (Some(Class::Decreasing), _) if growth.high < 1.0 => Some(Class::Decreasing),
+            (Some(Class::Stepped), [Class::Stepped]) => Some(Class::Stepped),
+            // From end to end it must rise, and nothing else may be possible.
+            (Some(class), [only]) if class == *only && self.describes && growth.low > 1.0 => Some(class),
+            _ => None,
+        };
+        match one {
+            Some(class) => (class, self.classes.clone()),
+            None if self.describes => (Class::Mixed, self.classes.clone()),
+            None => (Class::Mixed, vec![Class::Mixed]),
+        }
+    }
+}
+
+/// The steps of a shape that pass every gate.
+fn steps(
+    common: &Common<'_>,
+    view: &View,
+    facing: &Facing,
+    shape: &Fit,
+    passes: Option<&Passes<'_>>,
+    tick: f64,
+    settings: &Settings,
+) -> Vec<Step> {
+    let middles = view.middles();
+    let smooth = |n: f64| facing.sign * between(&middles, &shape.smooth, n);
+    let blocks = view.ranges.len();
+    let at = |n: u64| common.sizes.partition_point(|size| *size < n);
+    let edge = |place: usize| {
+        let before = if place == 0 { 0 } else { shape.steps[place - 1] };
+        let after = shape.steps.get(place + 1).copied().unwrap_or(blocks);
+        let step = shape.steps[place];
+        (before.max(step.saturating_sub(NEAR)), after.min(step + NEAR + 1))
+    };
+    let find = |place: usize| {
+        let (first, end) = edge(place);
+        let (low, high) = (view.ranges[first].0, view.ranges[end - 1].1);
+        let site = Site {
+            trials: &common.trials,
+            sizes: &common.sizes,
+            window: (at(low), common.sizes.partition_point(|size| *size <= high)),
+            smooth: &smooth,
+            tick,
+            alpha: settings.error_rate(),
+            positions: blocks,
+        };
+        let step = step::find(&site)?;
+        let either_way = passes.is_none_or(|passes| {
+            let before = (low, step.n_low.saturating_sub(1).max(low));
+            passes.both_jump(before, (step.n_high, high), step.ratio.value.ln())
+        });
+        either_way.then_some(step)
+    };
+    let mut steps: Vec<Step> = (0..shape.steps.len()).filter_map(find).collect();
+    steps.sort_unstable_by_key(|step| step.n);
+    steps.dedup_by_key(|step| step.n);
+    steps
+}
+
+/// One stretch between steps.
+struct Part {
+    segment: Segment,
+    /// The words for how it changes, if it changes for certain and by more than the margin.
+    changes: Vec<Class>,
+    limit: Option<Limit>,
+}
+
+impl Part {
+    fn of(view: &View, start: usize, end: usize, settings: &Settings) -> Part {
+        let alpha = settings.error_rate();
+        let margin = settings.log_margin();
+        let rows: Vec<Vec<f64>> = view.rows.iter().map(|row| row[start..end].to_vec()).collect();
+        let growth = growth(&rows, alpha);
+        let segment = |class: Class| Segment {
+            n_low: view.ranges[start].0,
+            n_high: view.ranges[end - 1].1,
+            class,
+            growth,
+        };
+        let plain = |class: Class| Part { segment: segment(class), changes: Vec::new(), limit: None };
+        let reference = (end - start).div_ceil(4).min(NEAR);
+        let flatness = Flatness::of(&rows, reference, alpha, settings.seed);
+        if flatness.bound <= margin {
+            return plain(Class::Flat);
+        }
+        if flatness.rise.max(flatness.fall) <= 0.0 {
+            return plain(Class::Inconclusive);
+        }
+        if flatness.peak.abs() < margin {
+            return plain(if flatness.peak > 0.0 { Class::SmallGrowth } else { Class::Inconclusive });
+        }
+        let curve = Curve::of(&rows, &view.middles()[start..end]);
+        let falls = growth.value < 1.0;
+        let curve = if falls { curve.mirrored() } else { curve };
+        let mut choice = Choice::with_known(&curve, &[]);
+        let (mut classes, _) = choice.allowed(&curve, settings.seed);
+        classes.retain(|class| *class != Class::Flat);
+        if falls {
+            classes = vec![Class::Decreasing];
+        }
+        choice.retain(|fit| fit.family != Family::Constant);
+        let Some(best) = choice.best() else { return plain(Class::Mixed) };
+        let class = if classes.len() == 1 { classes[0] } else { Class::Mixed };
+        let sign = if falls { -1.0 } else { 1.0 };
+        Part { segment: segment(class), changes: classes, limit: limit(&curve, best, sign, settings) }
+    }
+}
+
+/// The limit that a rising cost approaches.
+fn limit(curve: &Curve, fit: &Fit, sign: f64, settings: &Settings) -> Option<Limit> {
+    let Family::Approach { limit } = fit.family else { return None };
+    let edge = curve.middles.iter().copied().filter(|n| *n < limit).fold(0.0, f64::max);
+    (sign > 0.0).then(|| interval(curve, fit, edge, settings).map(|n| Limit { n })).flatten()
+}
+
+/// From where on a constant cost rises.
+fn knee(curve: &Curve, fit: &Fit, sign: f64, settings: &Settings) -> Option<Interval> {
+    let searched = matches!(fit.family, Family::Hinge { .. }) && sign > 0.0;
+    searched.then(|| interval(curve, fit, 0.0, settings)).flatten()
+}
+
+fn interval(curve: &Curve, fit: &Fit, edge: f64, settings: &Settings) -> Option<Interval> {
+    let centre = place(curve, fit, edge)?;
+    let distance = exp(centre.interval(&Student::of(settings.error_rate())));
+    let at = |distance: f64| edge + distance;
+    Some(Interval { value: at(distance.value), low: at(distance.low), high: at(distance.high) })
+}
+
+/// The shape at the middle of each block, at the level of a typical trial.
+fn drawn(view: &View, fit: &Fit, sign: f64) -> Vec<(f64, f64)> {
+    let costs = view.blocks(0.05);
+    let logs: Vec<f64> =
+        costs.iter().zip(&fit.curve).map(|(block, log)| block.cost.value.ln() - sign * log).collect();
+    let level = mean(&logs);
+    view.middles().iter().zip(&fit.curve).map(|(n, log)| (*n, (level + sign * log).exp())).collect()
+}
+
+/// The value at n between the places around it, on a logarithmic scale of n; the ends go on.
+fn between(places: &[f64], values: &[f64], n: f64) -> f64 {
+    let after = places.partition_point(|place| *place < n);
+    let (Some(&right), Some(left)) = (places.get(after), after.checked_sub(1)) else {
+        return values[after.min(values.len() - 1)];
+    };
+    let (from, to) = (places[left].max(1.0).ln(), right.max(1.0).ln());
+    let share = if to > from { (n.max(1.0).ln() - from) / (to - from) } else { 1.0 };
+    values[left] + share.clamp(0.0, 1.0) * (values[after] - values[left])
+}

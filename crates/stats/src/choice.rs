@@ -1,0 +1,219 @@
+//! Which shapes the data allow, and which describes them best.
+
+use crate::Class;
+use crate::centre::{Centre, mean, tails};
+use crate::shape::{Curve, Edges, Family, Fit, nearest, segment, smooth_fits};
+
+/// Shapes this close to the best, by the criterion of Schwarz (Annals of Statistics 6, 1978), are not excluded.
+const CLOSE: f64 = 6.0;
+/// Nor are those that are best in this share of resampled runs.
+const OFTEN: f64 = 0.05;
+/// Nor those from which the trials do not depart this surely in the direction of the best. The best of a
+/// dozen was chosen by the same data, so this is far below 5 %.
+const EXCLUDED: f64 = 0.004;
+/// Resampled runs.
+const RESAMPLES: usize = 200;
+/// Families that are tried together with steps.
+const WITH_STEPS: [Family; 3] = [Family::Logarithm, Family::Line, Family::Square];
+/// A jump by more than this factor may be the end of what approached a limit.
+const CLIFF: f64 = 3.0;
+/// Where a limit inside the range may lie between the last block before its step and the first after.
+const BETWEEN: [f64; 7] = [0.01, 0.03, 0.08, 0.2, 0.4, 0.7, 1.0];
+
+/// Fitted shapes, the best first.
+pub(crate) struct Choice {
+    fits: Vec<Fit>,
+    /// Overdispersion: what even the best shape leaves, over what the trials' errors explain.
+    scale: f64,
+}
+
+impl Choice {
+    /// Fits every shape; what has steps gets them where they fit best.
+    pub(crate) fn of(curve: &Curve) -> Choice {
+        let mut fits = smooth_fits(curve);
+        if curve.blocks() >= 6 {
+            for steps in segment(curve, &vec![0.0; curve.blocks()]) {
+                fits.push(Fit::of(curve, Family::Constant, &steps));
+                fits.extend(WITH_STEPS.iter().filter_map(|family| with_steps(curve, *family, &steps)));
+                fits.extend(with_limit(curve, &steps));
+            }
+        }
+        Choice::among(curve, fits)
+    }
+
+    /// The same shapes where the places of steps are known.
+    pub(crate) fn with_known(curve: &Curve, steps: &[usize]) -> Choice {
+        let mut fits = smooth_fits(curve);
+        if !steps.is_empty() {
+            fits.push(Fit::of(curve, Family::Constant, steps));
+            fits.extend(WITH_STEPS.iter().map(|family| Fit::of(curve, *family, steps)));
+            fits.extend(with_limit(curve, steps));
+        }
+        Choice::among(curve, fits)
+    }
+
+    fn among(curve: &Curve, mut fits: Vec<Fit>) -> Choice {
+        let blocks = curve.blocks() as f64;
+        let spread = |fit: &Fit| fit.distance / (blocks - fit.parameters()).max(1.0);
+        let scale = fits.iter().map(spread).fold(f64::INFINITY, f64::min).max(1.0);
+        let penalty = blocks.max(2.0).ln();
+        let score = |fit: &Fit| fit.distance / scale + fit.parameters() * penalty;
+        fits.sort_by(|a, b| score(a).total_cmp(&score(b)));
+        Choice { fits, scale }
+    }
+
+    /// The best shape.
+    pub(crate) fn best(&self) -> Option<&Fit> {
+        self.fits.first()
+    }
+
+    /// The shapes without steps.
+    pub(crate) fn without_steps(&self) -> Choice {
+        let fits = self.fits.iter().filter(|fit| fit.steps.is_empty()).cloned().collect();
+        Choice { fits, scale: self.scale }
+    }
+
+    /// Drops shapes that have turned out not to be there.
+    pub(crate) fn retain(&mut self, there: impl Fn(&Fit) -> bool) {
+        self.fits.retain(there);
+    }
+
+    /// The words that the data do not exclude, and the share of resampled runs in which the word of the best
+    /// shape is that of the best.
+    ///
+    /// A shape is excluded only if three ways agree: it is worse by the criterion of Schwarz, with distances
+    /// divided by the overdispersion (Burnham & Anderson, Model Selection, 2002, §2.5); it is hardly ever best
+    /// when whole trials are resampled and the fits are kept (Kishino & Hasegawa, J. Mol. Evol. 29, 1989); and
+    /// the trials depart from it, in the direction of the best, by Student's t over trials (after Davidson &
+    /// MacKinnon, Econometrica 49, 1981).
+    pub(crate) fn allowed(&self, curve: &Curve, seed: u64) -> (Vec<Class>, f64) {
+        let Some(best) = self.fits.first() else { return (Vec::new(), 0.0) };
+        let penalty = (curve.blocks() as f64).max(2.0).ln();
+        let losses: Vec<Vec<f64>> = self.fits.iter().map(|fit| losses(curve, fit)).collect();
+        let wins = self.wins(&losses, penalty, seed);
+        let share = |class: Class| -> f64 {
+            self.fits.iter().zip(&wins).filter(|(fit, _)| fit.class() == class).map(|(_, wins)| wins).sum()
+        };
+        let score = |fit: &Fit| fit.distance / self.scale + fit.parameters() * penalty;
+        let mut classes: Vec<Class> = self
+            .fits
+            .iter()
+            .filter(|fit| {
+                score(fit) <= score(best) + CLOSE || share(fit.class()) >= OFTEN || !departs(curve, fit, best)
+            })
+            .map(Fit::class)
+            .collect();
+        classes.sort_unstable();
+        classes.dedup();
+        (classes, share(best.class()))
+    }
+
+    /// The words for what is not excluded between the steps of the shapes that have some.
+    pub(crate) fn families(&self, curve: &Curve, seed: u64, sign: f64) -> Vec<Class> {
+        if sign < 0.0 {
+            return vec![Class::Decreasing];
+        }
+        let grows = |fit: &&Fit| !fit.steps.is_empty() && fit.family != Family::Constant;
+        // As if there were no steps, so that each family has its own word.
+        let bare = |fit: &Fit| Fit { steps: Vec::new(), ..fit.clone() };
+        let fits: Vec<Fit> = self.fits.iter().filter(grows).map(bare).collect();
+        Choice { fits, scale: self.scale }.allowed(curve, seed).0
+    }
+
+    /// Share of resampled runs in which each shape is best.
+    fn wins(&self, losses: &[Vec<f64>], penalty: f64, seed: u64) -> Vec<f64> {
+        let trials = losses.first().map_or(0, Vec::len);
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut wins = vec![0.0; self.fits.len()];
+        let mut drawn = vec![0.0; trials];
+        for _ in 0..RESAMPLES {
+            drawn.fill(0.0);
+            (0..trials).for_each(|_| drawn[random.usize(..trials)] += 1.0 / trials as f64);
+            let score = |(fit, losses): (&Fit, &Vec<f64>)| {
+                let distance: f64 = losses.iter().zip(&drawn).map(|(loss, times)| loss * times).sum();
+                distance / self.scale + fit.parameters() * penalty
+            };
+            let scores: Vec<f64> = self.fits.iter().zip(losses).map(score).collect();
+            let best = (0..scores.len()).min_by(|a, b| scores[*a].total_cmp(&scores[*b]));
+            wins[best.unwrap_or(0)] += 1.0 / RESAMPLES as f64;
+        }
+        wins
+    }
+}
+
+/// The best fit of a family with as many steps as given: from those places, or from better ones that what
+/// the family leaves shows.
+fn with_steps(curve: &Curve, family: Family, steps: &[usize]) -> Option<Fit> {
+    let first = Fit::of(curve, family, steps);
+    let moved = segment(curve, &first.smooth).into_iter().find(|moved| moved.len() == steps.len())?;
+    let second = Fit::of(curve, family, &moved);
+    Some(if second.distance < first.distance { second } else { first })
+}
+
+/// What approaches a limit inside the range and jumps there.
+fn with_limit(curve: &Curve, steps: &[usize]) -> Option<Fit> {
+    let flat = Fit::of(curve, Family::Constant, steps);
+    let jump = |step: &&usize| flat.curve[**step] - flat.curve[**step - 1];
+    let cliff =
+        *steps.iter().filter(|step| jump(step) > CLIFF.ln()).max_by(|a, b| jump(a).total_cmp(&jump(b)))?;
+    let (before, after) = (curve.middles[cliff - 1], curve.middles[cliff]);
+    let limits = BETWEEN.iter().map(|share| Family::Approach { limit: before + (after - before) * share });
+    nearest(curve, limits, steps)
+}
+
+/// Weighted squared distance of each trial from a shape, its own level left aside.
+fn losses(curve: &Curve, fit: &Fit) -> Vec<f64> {
+    let total: f64 = curve.weights.iter().sum();
+    let of = |trial: &Vec<f64>| {
+        let (mut first, mut second) = (0.0, 0.0);
+        for ((value, fitted), weight) in trial.iter().zip(&fit.curve).zip(&curve.weights) {
+            let rest = value - fitted;
+            first += weight * rest;
+            second += weight * rest * rest;
+        }
+        second - first * first / total
+    };
+    curve.trials.iter().map(of).collect()
+}
+
+/// Whether the trials depart for certain from `fit` in the direction of `best`.
+fn departs(curve: &Curve, fit: &Fit, best: &Fit) -> bool {
+    let difference: Vec<f64> = best.curve.iter().zip(&fit.curve).map(|(best, fit)| best - fit).collect();
+    // Neither a level nor, with steps, a height of a step is a departure.
+    let direction = Edges::of(&fit.steps, curve.blocks()).within(curve, &difference);
+    let of = |trial: &Vec<f64>| -> f64 {
+        let rests = trial.iter().zip(&fit.curve).map(|(value, fitted)| value - fitted);
+        rests.zip(&direction).zip(&curve.weights).map(|((rest, way), weight)| weight * way * rest).sum()
+    };
+    let pulls: Vec<f64> = curve.trials.iter().map(of).collect();
+    let Some(centre) = Centre::of(&pulls) else { return false };
+    centre.value > 0.0 && tails(centre.value / centre.error, centre.freedom) < EXCLUDED
+}
+
+/// Whether a shape leaves nothing that matters: no block whose rest is certain, and large beside `material`
+/// or beside a tenth of all change.
+pub(crate) fn describes(curve: &Curve, fit: &Fit, material: f64) -> bool {
+    let span = |values: &[f64]| {
+        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        most - values.iter().copied().fold(f64::INFINITY, f64::min)
+    };
+    let material = material.max(span(&fit.curve) / 10.0);
+    let level = CERTAIN / curve.blocks() as f64;
+    let rests: Vec<Vec<f64>> = curve
+        .trials
+        .iter()
+        .map(|trial| {
+            let rests: Vec<f64> =
+                trial.iter().zip(&fit.curve).map(|(value, fitted)| value - fitted).collect();
+            let level = mean(&rests);
+            rests.iter().map(|rest| rest - level).collect()
+        })
+        .collect();
+    (0..curve.blocks()).all(|block| {
+        let Some(centre) = Centre::of(&crate::block::column(&rests, block)) else { return true };
+        centre.value.abs() < material || tails(centre.value / centre.error, centre.freedom) >= level
+    })
+}
+
+/// How surely a block must lie beside a shape.
+const CERTAIN: f64 = 0.01;

@@ -1,0 +1,422 @@
+//! The shapes that a cost may have over n, and the fit of each.
+//!
+//! All fits are of logarithms: errors of a cost are proportional to the cost, so that least squares of logs
+//! with the errors of the block means as weights is the gamma quasi-likelihood of McCullagh & Nelder
+//! (Generalized Linear Models, 1989, ch. 8) to first order. Each trial keeps a level of its own, and so does
+//! each stretch between two steps; what is fitted is how the cost goes inside.
+
+use crate::Class;
+use crate::block::column;
+use crate::centre::{Centre, mean};
+
+/// How a cost depends on n, but for its level and for steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Family {
+    /// a
+    Constant,
+    /// a + b·log n
+    Logarithm,
+    /// a + b·√n
+    Root,
+    /// a + b·n
+    Line,
+    /// a + b·n·log n
+    LineLog,
+    /// a + b·n²
+    Square,
+    /// a + b·n³
+    Cube,
+    /// a up to n₀, then a + b·(n − n₀)
+    Hinge {
+        /// n₀.
+        from: f64,
+    },
+    /// a + b/(1 − n/c); constant from c on.
+    Approach {
+        /// c.
+        limit: f64,
+    },
+}
+
+impl Family {
+    /// Those without a parameter of their own, simplest first.
+    const PLAIN: [Family; 7] = [
+        Family::Constant,
+        Family::Logarithm,
+        Family::Root,
+        Family::Line,
+        Family::LineLog,
+        Family::Square,
+        Family::Cube,
+    ];
+
+    /// The word for it where there are no steps; what only falls has one word for all.
+    pub(crate) fn class(self) -> Class {
+        match self {
+            Family::Constant => Class::Flat,
+            Family::Logarithm | Family::Root => Class::Sublinear,
+            Family::Line | Family::LineLog | Family::Hinge { .. } => Class::LinearLike,
+            Family::Square | Family::Cube => Class::Superlinear,
+            Family::Approach { .. } => Class::ApproachingLimit,
+        }
+    }
+
+    /// Parameters: level, share of what grows, and what is searched for besides. A place that was searched
+    /// counts three, as a step does.
+    fn parameters(self) -> f64 {
+        match self {
+            Family::Constant => 1.0,
+            Family::Hinge { .. } => 5.0,
+            Family::Approach { .. } => 3.0,
+            _ => 2.0,
+        }
+    }
+
+    /// The part that grows, at one n.
+    fn growing(self, n: f64) -> f64 {
+        let n = n.max(1.0);
+        match self {
+            Family::Constant => 0.0,
+            Family::Logarithm => n.ln(),
+            Family::Root => n.sqrt(),
+            Family::Line => n,
+            Family::LineLog => n * n.ln(),
+            Family::Square => n * n,
+            Family::Cube => n * n * n,
+            Family::Hinge { from } => (n - from).max(0.0),
+            Family::Approach { limit } if n < limit => 1.0 / (1.0 - n / limit),
+            Family::Approach { .. } => 1.0,
+        }
+    }
+}
+
+/// What is fitted: the mean curve of the trials in logarithms, and the trials themselves around it.
+#[derive(Clone, Debug)]
+pub(crate) struct Curve {
+    /// The middle n of each block.
+    pub(crate) middles: Vec<f64>,
+    /// Mean over the trials.
+    pub(crate) means: Vec<f64>,
+    /// 1/error² of each mean, shrunk halfway to what all blocks have in common.
+    pub(crate) weights: Vec<f64>,
+    /// Each trial less its own mean.
+    pub(crate) trials: Vec<Vec<f64>>,
+}
+
+/// Errors below this share of a cost are not believed: two blocks that agree to the last digit would
+/// decide everything.
+const FINEST: f64 = 0.001;
+
+impl Curve {
+    /// From log medians, a row per trial. What a trial lacks counts as the others have it.
+    pub(crate) fn of(rows: &[Vec<f64>], middles: &[f64]) -> Curve {
+        let centred = |row: &Vec<f64>| -> Vec<f64> {
+            let present: Vec<f64> = row.iter().copied().filter(|value| value.is_finite()).collect();
+            let level = mean(&present);
+            row.iter().map(|value| value - level).collect()
+        };
+        let mut trials: Vec<Vec<f64>> = rows.iter().map(centred).collect();
+        let centres: Vec<Centre> = (0..middles.len())
+            .map(|block| {
+                let unknown = Centre { value: 0.0, error: f64::INFINITY, freedom: 0.0 };
+                Centre::of(&column(&trials, block)).unwrap_or(unknown)
+            })
+            .collect();
+        for trial in &mut trials {
+            for (value, centre) in trial.iter_mut().zip(&centres) {
+                if !value.is_finite() {
+                    *value = centre.value;
+                }
+            }
+        }
+        let squares: Vec<f64> = centres.iter().map(|centre| centre.error.powi(2).min(1.0)).collect();
+        let common = mean(&squares);
+        let weights = squares.iter().map(|square| 1.0 / (square.midpoint(common) + FINEST.powi(2))).collect();
+        let means = centres.iter().map(|centre| centre.value).collect();
+        Curve { middles: middles.to_vec(), means, weights, trials }
+    }
+
+    /// The same curve upside down: what falls is fitted as what its reciprocal rises by.
+    pub(crate) fn mirrored(&self) -> Curve {
+        let negative = |values: &Vec<f64>| values.iter().map(|value| -value).collect();
+        Curve {
+            means: negative(&self.means),
+            trials: self.trials.iter().map(negative).collect(),
+            ..self.clone()
+        }
+    }
+
+    /// The curve without one trial.
+    fn without(&self, trial: usize) -> Curve {
+        let rest = || self.trials.iter().enumerate().filter(|(place, _)| *place != trial);
+        let at = |block: usize| mean(&rest().map(|(_, row)| row[block]).collect::<Vec<f64>>());
+        Curve { means: (0..self.means.len()).map(at).collect(), ..self.clone() }
+    }
+
+    pub(crate) fn blocks(&self) -> usize {
+        self.means.len()
+    }
+}
+
+/// A fitted shape.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Fit {
+    pub(crate) family: Family,
+    /// The first block after each step.
+    pub(crate) steps: Vec<usize>,
+    /// The part without steps, in logarithms, but for a level.
+    pub(crate) smooth: Vec<f64>,
+    /// All of it, in logarithms.
+    pub(crate) curve: Vec<f64>,
+    /// Weighted squared distance of the means.
+    pub(crate) distance: f64,
+}
+
+impl Fit {
+    /// Parameters, of which each step has three.
+    pub(crate) fn parameters(&self) -> f64 {
+        self.family.parameters() + 3.0 * self.steps.len() as f64
+    }
+
+    /// The word for it.
+    pub(crate) fn class(&self) -> Class {
+        match (self.steps.is_empty(), self.family) {
+            (true, family) => family.class(),
+            (false, Family::Constant) => Class::Stepped,
+            // A limit inside the range shows itself by the step behind it.
+            (false, _) => Class::Mixed,
+        }
+    }
+
+    /// The best fit of a family with steps at known places.
+    pub(crate) fn of(curve: &Curve, family: Family, steps: &[usize]) -> Fit {
+        let edges = Edges::of(steps, curve.blocks());
+        // Less what it is at the smallest n: the constant part may be anything that leaves a cost a cost.
+        let start = family.growing(curve.middles[0]);
+        let growing: Vec<f64> = curve.middles.iter().map(|n| family.growing(*n) - start).collect();
+        let most = growing.iter().copied().fold(0.0, f64::max);
+        let shape = |log_odds: f64| -> Vec<f64> {
+            // (1 − φ) + φ·g with log φ/(1 − φ) given; neither part is lost next to the other.
+            let share = 1.0 / (1.0 + (-log_odds).exp());
+            let rest = 1.0 / (1.0 + log_odds.exp());
+            growing.iter().map(|g| (rest + share * (g / most).max(0.0)).max(f64::MIN_POSITIVE).ln()).collect()
+        };
+        let smooth = if family == Family::Constant || most <= 0.0 {
+            vec![0.0; curve.blocks()]
+        } else {
+            shape(least(|log_odds| edges.distance(curve, &shape(log_odds))))
+        };
+        Fit {
+            family,
+            steps: steps.to_vec(),
+            curve: edges.curve(curve, &smooth),
+            distance: edges.distance(curve, &smooth),
+            smooth,
+        }
+    }
+}
+
+/// Logarithms of odds that are tried, between which and beside which the least is looked for.
+const ODDS: (f64, f64, usize) = (-9.0, 27.0, 18);
+/// Rounds of the golden section: the last bracket is a thousandth of the first.
+const ROUNDS: usize = 14;
+
+/// Where a function of the log odds is least.
+fn least(distance: impl Fn(f64) -> f64) -> f64 {
+    let (low, high, count) = ODDS;
+    let step = (high - low) / count as f64;
+    let tried: Vec<(f64, f64)> =
+        (0..=count).map(|place| low + step * place as f64).map(|odds| (odds, distance(odds))).collect();
+    let best = tried.iter().min_by(|a, b| a.1.total_cmp(&b.1)).map_or(low, |best| best.0);
+    golden(best - step, best + step, ROUNDS, distance)
+}
+
+/// Golden section search (Kiefer, Proc. AMS 4, 1953).
+fn golden(mut low: f64, mut high: f64, rounds: usize, distance: impl Fn(f64) -> f64) -> f64 {
+    const RATIO: f64 = 0.618_033_988_749_895;
+    let inner = |low: f64, high: f64| (high - RATIO * (high - low), low + RATIO * (high - low));
+    let (mut left, mut right) = inner(low, high);
+    let (mut at_left, mut at_right) = (distance(left), distance(right));
+    for _ in 0..rounds {
+        if at_left <= at_right {
+            (high, right, at_right) = (right, left, at_left);
+            left = inner(low, high).0;
+            at_left = distance(left);
+        } else {
+            (low, left, at_left) = (left, right, at_right);
+            right = inner(low, high).1;
+            at_right = distance(right);
+        }
+    }
+    low.midpoint(high)
+}
+
+/// The stretches between steps.
+pub(crate) struct Edges(Vec<(usize, usize)>);
+
+impl Edges {
+    pub(crate) fn of(steps: &[usize], blocks: usize) -> Edges {
+        let starts = std::iter::once(0).chain(steps.iter().copied());
+        let ends = steps.iter().copied().chain(std::iter::once(blocks));
+        Edges(starts.zip(ends).filter(|(start, end)| start < end).collect())
+    }
+
+    /// Mean of what `smooth` leaves of each stretch.
+    fn levels<'a>(&'a self, curve: &'a Curve, smooth: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
+        self.0.iter().map(|&(start, end)| {
+            let (mut sum, mut total) = (0.0, 0.0);
+            for block in start..end {
+                sum += curve.weights[block] * (curve.means[block] - smooth[block]);
+                total += curve.weights[block];
+            }
+            sum / total
+        })
+    }
+
+    fn distance(&self, curve: &Curve, smooth: &[f64]) -> f64 {
+        let of = |(&(start, end), level): (&(usize, usize), f64)| -> f64 {
+            (start..end)
+                .map(|block| curve.weights[block] * (curve.means[block] - smooth[block] - level).powi(2))
+                .sum()
+        };
+        self.0.iter().zip(self.levels(curve, smooth)).map(of).sum()
+    }
+
+    /// Values less the mean of their stretch.
+    pub(crate) fn within(&self, curve: &Curve, values: &[f64]) -> Vec<f64> {
+        let mut rest = values.to_vec();
+        for &(start, end) in &self.0 {
+            let total: f64 = curve.weights[start..end].iter().sum();
+            let sum: f64 = (start..end).map(|block| curve.weights[block] * values[block]).sum();
+            rest[start..end].iter_mut().for_each(|value| *value -= sum / total);
+        }
+        rest
+    }
+
+    fn curve(&self, curve: &Curve, smooth: &[f64]) -> Vec<f64> {
+        let mut fitted = smooth.to_vec();
+        for (&(start, end), level) in self.0.iter().zip(self.levels(curve, smooth)) {
+            fitted[start..end].iter_mut().for_each(|value| *value += level);
+        }
+        fitted
+    }
+}
+
+/// Fewer blocks than this on either side do not make a stretch of their own.
+pub(crate) fn shortest(blocks: usize) -> usize {
+    if blocks >= 12 { 3 } else { 2 }
+}
+
+/// Steps that one curve may have.
+const STEPS_MOST: usize = 3;
+
+/// Best places of 1, 2 and 3 steps in what `smooth` leaves of the means, by dynamic programming (Bellman,
+/// Comm. ACM 4, 1961): exact, and quick for the few blocks there are.
+pub(crate) fn segment(curve: &Curve, smooth: &[f64]) -> Vec<Vec<usize>> {
+    let blocks = curve.blocks();
+    let shortest = shortest(blocks);
+    let mut sums = vec![[0.0; 3]; blocks + 1];
+    for block in 0..blocks {
+        let (weight, value) = (curve.weights[block], curve.means[block] - smooth[block]);
+        let [total, first, second] = sums[block];
+        sums[block + 1] = [total + weight, first + weight * value, second + weight * value * value];
+    }
+    let distance = |start: usize, end: usize| {
+        let [total, first, second] = [0, 1, 2].map(|power| sums[end][power] - sums[start][power]);
+        (second - first * first / total).max(0.0)
+    };
+    let mut best: Vec<(f64, Vec<usize>)> = (0..=blocks).map(|end| (distance(0, end), Vec::new())).collect();
+    let mut found = Vec::new();
+    for _ in 0..STEPS_MOST {
+        let next = |end: usize| {
+            let last = end.checked_sub(shortest)?;
+            (shortest..=last)
+                .filter(|start| best[*start].0.is_finite())
+                .map(|start| (best[start].0 + distance(start, end), start))
+                .min_by(|a, b| a.0.total_cmp(&b.0))
+        };
+        best = (0..=blocks)
+            .map(|end| match next(end) {
+                Some((distance, start)) => {
+                    let mut steps = best[start].1.clone();
+                    steps.push(start);
+                    (distance, steps)
+                }
+                None => (f64::INFINITY, Vec::new()),
+            })
+            .collect();
+        let (distance, steps) = &best[blocks];
+        if distance.is_finite() {
+            found.push(steps.clone());
+        }
+    }
+    found
+}
+
+/// Places that are tried for the knee of a hinge.
+const KNEES: usize = 12;
+/// Limits that are tried, beyond the largest n and as a share of it.
+const LIMITS: [f64; 9] = [0.002, 0.006, 0.015, 0.04, 0.1, 0.2, 0.4, 0.7, 1.0];
+
+/// The best fit of each family without steps: those that grow, and the constant.
+pub(crate) fn smooth_fits(curve: &Curve) -> Vec<Fit> {
+    let blocks = curve.blocks();
+    let mut fits: Vec<Fit> = Family::PLAIN.iter().map(|family| Fit::of(curve, *family, &[])).collect();
+    if blocks >= 6 {
+        let knees = (0..KNEES).map(|place| curve.middles[1 + place * (blocks - 4) / KNEES]);
+        fits.extend(searched(curve, knees, 0.0, |from| Family::Hinge { from }));
+        let top = curve.middles[blocks - 1];
+        fits.extend(searched(curve, LIMITS.iter().map(|share| top * (1.0 + share)), top, |limit| {
+            Family::Approach { limit }
+        }));
+    }
+    fits
+}
+
+/// The best fit of families that differ in a place: the nearest of those given, then between its neighbours,
+/// by the logarithm of the distance to `edge`.
+fn searched(
+    curve: &Curve,
+    places: impl Iterator<Item = f64>,
+    edge: f64,
+    family: impl Fn(f64) -> Family,
+) -> Option<Fit> {
+    let mut logs: Vec<f64> = places.map(|place| (place - edge).max(f64::MIN_POSITIVE).ln()).collect();
+    logs.dedup();
+    let distance = |log: f64| Fit::of(curve, family(edge + log.exp()), &[]).distance;
+    let distances: Vec<f64> = logs.iter().map(|log| distance(*log)).collect();
+    let best = (0..logs.len()).min_by(|a, b| distances[*a].total_cmp(&distances[*b]))?;
+    let (low, high) = (logs[best.saturating_sub(1)], logs[(best + 1).min(logs.len() - 1)]);
+    Some(Fit::of(curve, family(edge + golden(low, high, REFINED, distance).exp()), &[]))
+}
+
+/// Rounds of the golden section for a place.
+const REFINED: usize = 8;
+
+/// The nearest of several families.
+pub(crate) fn nearest(curve: &Curve, families: impl Iterator<Item = Family>, steps: &[usize]) -> Option<Fit> {
+    families.map(|family| Fit::of(curve, family, steps)).min_by(|a, b| a.distance.total_cmp(&b.distance))
+}
+
+/// The estimate of what a family searches for (the knee, the limit), with its error by the jackknife over
+/// trials (Tukey 1958; Efron, The Jackknife, 1982, §3), in logarithms of the distance to `edge`.
+pub(crate) fn place(curve: &Curve, fit: &Fit, edge: f64) -> Option<Centre> {
+    let (value, around): (f64, fn(f64) -> Family) = match fit.family {
+        Family::Hinge { from } => (from, |from| Family::Hinge { from }),
+        Family::Approach { limit } => (limit, |limit| Family::Approach { limit }),
+        _ => return None,
+    };
+    let start = (value - edge).max(f64::MIN_POSITIVE).ln();
+    let best = |curve: &Curve, start: f64, reach: f64, rounds: usize| {
+        golden(start - reach, start + reach, rounds, |log| {
+            Fit::of(curve, around(edge + log.exp()), &fit.steps).distance
+        })
+    };
+    let whole = best(curve, start, 1.5, 16);
+    let count = curve.trials.len() as f64;
+    let without: Vec<f64> =
+        (0..curve.trials.len()).map(|trial| best(&curve.without(trial), whole, 0.5, 10)).collect();
+    let middle = mean(&without);
+    let squares: f64 = without.iter().map(|value| (value - middle).powi(2)).sum();
+    Some(Centre { value: whole, error: (squares * (count - 1.0) / count).sqrt(), freedom: count - 1.0 })
+}
