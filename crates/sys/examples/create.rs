@@ -1,8 +1,8 @@
 //! One more empty file in a folder that has n: `create SERIES FOLDER TRIAL N`.
 //!
-//! A known truth for `cargo xtask truths`: a folder that is a list is searched for every new name, a folder with
-//! an index is not. Each file is opened with `O_CREAT | O_EXCL`, timed, and closed, untimed; the folder is made
-//! new, and removed at the end. Prints `series,trial,n,value`, the value in nanoseconds.
+//! A known truth for `cargo xtask truths`: a folder that is a list is searched for every new name, a folder
+//! with an index is not. Each file is opened with `O_CREAT | O_EXCL`, timed, and closed, untimed; the folder
+//! is made new, and removed at the end. Prints `series,trial,n,value`, the value in nanoseconds.
 
 use std::error::Error;
 use std::fmt::Write as _;

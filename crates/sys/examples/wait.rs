@@ -1,8 +1,9 @@
 //! Waiting for one ready descriptor among n idle ones: `wait poll|epoll TRIAL N`.
 //!
-//! A known truth for `cargo xtask truths`: poll(2) looks at every descriptor it is given, epoll_wait(2) only at
-//! those that are ready. Before each call one more idle eventfd is watched, untimed; the ready one is watched
-//! from the beginning and stays ready. Prints `series,trial,n,value`, the value in nanoseconds a call.
+//! A known truth for `cargo xtask truths`: poll(2) looks at every descriptor it is given, epoll_wait(2) only
+//! at those that are ready. Before each measurement one more idle eventfd is watched, untimed; the ready one
+//! is watched from the beginning and stays ready. Prints `series,trial,n,value`, the value in nanoseconds a
+//! call.
 
 use std::process::ExitCode;
 

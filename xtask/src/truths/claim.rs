@@ -10,8 +10,8 @@ pub(super) enum Claim {
     Word(&'static [&'static str]),
     /// Cost at its end over cost at its beginning is in this range.
     Growth { low: f64, high: f64 },
-    /// A step, or the limit that the cost goes to, is at half of the port range that the run was made with, and
-    /// all grows at least so many times.
+    /// A step, or the limit that the cost goes to, is at half of the port range that the run was made with,
+    /// and all grows at least so many times.
     CliffAtHalfOfPorts { times: f64 },
     /// The way up was stopped by a limit, with this errno and an n in this range.
     Stopped { error: &'static str, from: u64, to: u64 },

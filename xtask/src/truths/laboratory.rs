@@ -1,7 +1,7 @@
 //! Where truths are measured: the programs, their folder, and what is borrowed of the machine.
 //!
 //! Nothing of the machine is changed: a file system is an image, mounted where only the trial sees it, and a
-//! setting of the network is set in a network of the trial's own.
+//! setting of the network is made in a network of the trial's own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,14 +17,18 @@ const TRIALS: u32 = 20;
 /// `osdyno run` with a series that could not be measured to its end; what was measured stands.
 const INCOMPLETE: i32 = 3;
 
+/// A program that makes a file system, and its options.
+pub(super) type Format = &'static [&'static str];
+
 /// What a truth needs beyond this machine's kernel.
 pub(super) enum Need {
+    Nothing,
     /// A program that can be started.
     Program(&'static str),
-    /// To mount an image.
-    Mounts,
+    /// To make such a file system and to mount it.
+    Mount(Format),
     /// A network of one's own.
-    Networks,
+    Network,
 }
 
 pub(super) struct Laboratory {
@@ -57,41 +61,67 @@ impl Laboratory {
         &self.folder
     }
 
-    /// Why something cannot be measured here; `None` when it can.
-    pub(super) fn missing(&self, needs: &[Need]) -> Option<String> {
-        needs.iter().find_map(|need| match need {
-            Need::Program(name) => (!exists(name)).then(|| format!("there is no {name}")),
-            Need::Mounts if !Path::new("/dev/loop-control").exists() => {
-                Some("there is no loop device".into())
-            }
-            Need::Mounts => refused("--mount"),
-            Need::Networks => refused("--net"),
-        })
+    /// Why something cannot be measured here, found by trying it; `None` when it can.
+    pub(super) fn missing(&self, need: &Need) -> Option<String> {
+        let tried = match need {
+            Need::Nothing => Ok(String::new()),
+            Need::Program(name) if exists(name) => Ok(String::new()),
+            Need::Program(name) => Err(format!("there is no {name}").into()),
+            Need::Mount(format) => self.image("tried", format).and_then(|image| {
+                read(&mut self.mounted(&image, "true".as_ref())?)?;
+                Ok(fs::remove_file(image).map(|()| String::new())?)
+            }),
+            Need::Network => read(&mut in_network("20000 29999", "true".as_ref())),
+        };
+        tried.err().map(|error| error.to_string())
     }
 
-    /// Runs a workload behind a prefix and returns what was said of one of its series.
+    /// Runs a workload and returns what was said of one of its series.
     ///
     /// # Errors
     /// When osdyno fails, or says nothing of the series.
-    pub(super) fn run(&self, prefix: &[&str], arguments: &[&str], series: &str) -> Result<Found, Failure> {
-        let osdyno = self.programs.join("osdyno");
-        let mut command = match prefix {
-            [] => program(osdyno),
-            [first, rest @ ..] => {
-                let mut command = program(first);
-                command.args(rest).arg(osdyno);
-                command
-            }
-        };
-        let file = self.unused("osdyno", arguments[0]);
-        command.arg("run").args(arguments).args([
+    pub(super) fn run(&self, arguments: &[&str], series: &str) -> Result<Found, Failure> {
+        self.run_by(program(self.osdyno()), arguments, series)
+    }
+
+    /// Runs a workload under a limit, in the words of prlimit(1).
+    ///
+    /// # Errors
+    /// As [`Laboratory::run`].
+    pub(super) fn run_limited(
+        &self,
+        limit: &str,
+        arguments: &[&str],
+        series: &str,
+    ) -> Result<Found, Failure> {
+        let mut command = program("prlimit");
+        command.arg(limit).arg(self.osdyno());
+        self.run_by(command, arguments, series)
+    }
+
+    /// Runs a workload in a network of its own, with a range of ports of its own.
+    ///
+    /// # Errors
+    /// As [`Laboratory::run`].
+    pub(super) fn run_with_ports(
+        &self,
+        range: &str,
+        arguments: &[&str],
+        series: &str,
+    ) -> Result<Found, Failure> {
+        self.run_by(in_network(range, &self.osdyno()), arguments, series)
+    }
+
+    fn run_by(&self, mut osdyno: Command, arguments: &[&str], series: &str) -> Result<Found, Failure> {
+        let file = self.unused(arguments[0]);
+        osdyno.arg("run").args(arguments).args([
             "--trials",
             &TRIALS.to_string(),
             "--format",
             "json",
             "--out",
         ]);
-        let output = command.arg(&file).output()?;
+        let output = osdyno.arg(&file).output()?;
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         if !output.status.success() && output.status.code() != Some(INCOMPLETE) {
             return Err(format!("osdyno run {} failed: {}", arguments.join(" "), told.trim()).into());
@@ -101,48 +131,62 @@ impl Laboratory {
         Found::read(&answer, series, told)
     }
 
-    /// Runs an example of `sys`, a process for each trial, and returns what `osdyno judge` says of its series.
-    /// With a `format`, the program that makes a file system and its options, every trial gets the path of
-    /// such a file system before its other arguments.
+    /// Waits for one ready descriptor among idle ones, by `poll` or `epoll`.
     ///
     /// # Errors
     /// When a program fails.
-    pub(super) fn example(
+    pub(super) fn wait(&self, call: &str) -> Result<Found, Failure> {
+        self.judged(call, |trial| {
+            let mut command = program(self.example("wait"));
+            command.args([call, trial, "2000"]);
+            Ok(command)
+        })
+    }
+
+    /// Creates files in a folder of such a file system.
+    ///
+    /// # Errors
+    /// When a program fails.
+    pub(super) fn create(&self, series: &str, format: Format) -> Result<Found, Failure> {
+        let image = self.image(series, format)?;
+        let found = self.judged(series, |trial| {
+            let mut command = self.mounted(&image, &self.example("create"))?;
+            command.arg(series).arg(self.mount_point()).args([trial, "3000"]);
+            Ok(command)
+        });
+        fs::remove_file(image)?;
+        found
+    }
+
+    /// Runs a process for each trial and returns what `osdyno judge` says of what they printed.
+    fn judged(
         &self,
         series: &str,
-        example: &[&str],
-        n: &str,
-        format: Option<&[&str]>,
+        process: impl Fn(&str) -> Result<Command, Failure>,
     ) -> Result<Found, Failure> {
-        let image = format.map(|format| self.image(series, format)).transpose()?;
         let mut table = String::new();
         for trial in 1..=TRIALS {
-            let binary = self.programs.join("examples").join(example[0]);
-            let mut command = match &image {
-                None => program(&binary),
-                Some(image) => self.mounted(image, &binary)?,
-            };
-            command.args(&example[1..]);
-            if image.is_some() {
-                command.arg(self.mount_point());
-            }
-            let printed = read(command.args([&trial.to_string(), n]))?;
+            let printed = read(&mut process(&trial.to_string())?)?;
             // One header for all.
             table.extend(printed.lines().skip(usize::from(trial > 1)).flat_map(|line| [line, "\n"]));
         }
-        if let Some(image) = image {
-            fs::remove_file(image)?;
-        }
         let file = self.folder.join(format!("{series}.csv"));
         fs::write(&file, table)?;
-        let mut judge = program(self.programs.join("osdyno"));
-        let answer = read(judge.arg("judge").arg(&file).args(["--format", "json"]))?;
+        let answer = read(program(self.osdyno()).arg("judge").arg(&file).args(["--format", "json"]))?;
         fs::write(file.with_extension("json"), &answer)?;
         Found::read(&answer, series, String::new())
     }
 
+    fn osdyno(&self) -> PathBuf {
+        self.programs.join("osdyno")
+    }
+
+    fn example(&self, name: &str) -> PathBuf {
+        self.programs.join("examples").join(name)
+    }
+
     /// A file with a new file system in it.
-    fn image(&self, name: &str, format: &[&str]) -> Result<PathBuf, Failure> {
+    fn image(&self, name: &str, format: Format) -> Result<PathBuf, Failure> {
         const IMAGE_BYTES: u64 = 128 << 20;
         let image = self.folder.join(format!("{name}.image"));
         fs::File::create(&image)?.set_len(IMAGE_BYTES)?;
@@ -166,18 +210,18 @@ impl Laboratory {
     }
 
     /// `bind-v4.osdyno`, `bind-v4-2.osdyno` for the next.
-    fn unused(&self, extension: &str, name: &str) -> PathBuf {
-        let name = name.replace('/', "-");
-        let number = |number: u32| if number < 2 { String::new() } else { format!("-{number}") };
-        let path = |count| self.folder.join(format!("{name}{}.{extension}", number(count)));
-        (1..=100).map(path).find(|path| !path.exists()).unwrap_or_else(|| path(0))
+    fn unused(&self, workload: &str) -> PathBuf {
+        let workload = workload.replace('/', "-");
+        let number = |count: u32| if count < 2 { String::new() } else { format!("-{count}") };
+        let path = |count| self.folder.join(format!("{workload}{}.osdyno", number(count)));
+        (1..TRIALS).map(path).find(|path| !path.exists()).unwrap_or_else(|| path(TRIALS))
     }
 }
 
-/// Why a namespace of one's own cannot be had.
-fn refused(kind: &str) -> Option<String> {
-    if !exists("unshare") {
-        return Some("there is no unshare".into());
-    }
-    read(program("unshare").args([kind, "true"])).err().map(|error| error.to_string())
+/// The program in a network of its own with that range of ports.
+fn in_network(range: &str, binary: &Path) -> Command {
+    const SCRIPT: &str = "echo \"$1\" > /proc/sys/net/ipv4/ip_local_port_range && shift && exec \"$@\"";
+    let mut command = program("unshare");
+    command.args(["--net", "sh", "-c", SCRIPT, "sh", range]).arg(binary);
+    command
 }

@@ -14,13 +14,13 @@ use std::time::Instant;
 use crate::Failure;
 use claim::Claim::{self, CliffAtHalfOfPorts, Growth, Stopped, Told, Word};
 use found::Found;
-use laboratory::{Laboratory, Need};
+use laboratory::{Format, Laboratory, Need};
 
 struct Truth {
     name: &'static str,
     /// One sentence, and who says so.
     known: &'static str,
-    needs: &'static [Need],
+    needs: Need,
     measure: fn(&Laboratory) -> Result<Found, Failure>,
     claims: &'static [Claim],
 }
@@ -30,95 +30,90 @@ const LINEAR: Claim = Word(&["linear-like"]);
 /// What goes up to its limit may grow before its cliff, and then it takes several words.
 const CLIFF: Claim = Word(&["stepped", "approaching-limit", "mixed"]);
 
+/// At least so many times.
+const fn times(low: f64) -> Claim {
+    Growth { low, high: f64::INFINITY }
+}
+
+const EXT2_LIST: Format = &["mkfs.ext2", "-O", "^dir_index"];
+const EXT4_LIST: Format = &["mkfs.ext4", "-O", "^dir_index,^has_journal"];
+const EXT4_TREE: Format = &["mkfs.ext4", "-O", "dir_index,^has_journal"];
+
 const TRUTHS: &[Truth] = &[
     Truth {
         name: "poll of n idle descriptors",
         known: "poll(2) asks every descriptor that it is given",
-        needs: &[],
-        measure: |lab| lab.example("poll", &["wait", "poll"], "2000", None),
-        claims: &[LINEAR, Growth { low: 5.0, high: f64::INFINITY }],
+        needs: Need::Nothing,
+        measure: |lab| lab.wait("poll"),
+        claims: &[LINEAR, times(5.0)],
     },
     Truth {
         name: "epoll_wait on n idle descriptors",
         known: "epoll_wait(2) looks at the descriptors that are ready",
-        needs: &[],
-        measure: |lab| lab.example("epoll", &["wait", "epoll"], "2000", None),
+        needs: Need::Nothing,
+        measure: |lab| lab.wait("epoll"),
         claims: &[FLAT],
     },
     Truth {
         name: "create on ext2, no index",
         known: "a folder of ext2 is a list, which is searched for every new name",
-        needs: &[Need::Mounts, Need::Program("mkfs.ext2")],
-        measure: |lab| {
-            lab.example("ext2", &["create", "ext2"], "3000", Some(&["mkfs.ext2", "-O", "^dir_index"]))
-        },
-        claims: &[LINEAR, Growth { low: 3.0, high: f64::INFINITY }],
+        needs: Need::Mount(EXT2_LIST),
+        measure: |lab| lab.create("ext2-list", EXT2_LIST),
+        claims: &[LINEAR, times(3.0)],
     },
     Truth {
         name: "create on ext4, no index",
-        known: "so is a folder of ext4 without dir_index (mke2fs(8))",
-        needs: &[Need::Mounts, Need::Program("mkfs.ext4")],
-        measure: |lab| {
-            let format = ["mkfs.ext4", "-O", "^dir_index,^has_journal"];
-            lab.example("ext4-list", &["create", "ext4-list"], "3000", Some(&format))
-        },
-        claims: &[LINEAR, Growth { low: 3.0, high: f64::INFINITY }],
+        known: "so is a folder of ext4 without dir_index, ext4(5)",
+        needs: Need::Mount(EXT4_LIST),
+        measure: |lab| lab.create("ext4-list", EXT4_LIST),
+        claims: &[LINEAR, times(3.0)],
     },
     Truth {
         name: "create on ext4, with index",
-        known: "with dir_index it is a hashed tree of two levels, searched in one block",
-        needs: &[Need::Mounts, Need::Program("mkfs.ext4")],
-        measure: |lab| {
-            let format = ["mkfs.ext4", "-O", "dir_index,^has_journal"];
-            lab.example("ext4-index", &["create", "ext4-index"], "3000", Some(&format))
-        },
+        known: "with dir_index it is a hashed tree, searched in one block, ext4(5)",
+        needs: Need::Mount(EXT4_TREE),
+        measure: |lab| lab.create("ext4-tree", EXT4_TREE),
         claims: &[Word(&["flat", "small-growth"]), Growth { low: 0.8, high: 1.3 }],
     },
     Truth {
         name: "fork against the parent's memory",
         known: "fork(2) copies the page tables of what the parent has written",
-        needs: &[],
-        measure: |lab| lab.run(&[], &["fork-memory", "-n", "512", "--preset", "full"], "fork"),
-        claims: &[LINEAR, Growth { low: 5.0, high: f64::INFINITY }],
+        needs: Need::Nothing,
+        measure: |lab| lab.run(&["fork-memory", "-n", "512", "--preset", "full"], "fork"),
+        claims: &[LINEAR, times(5.0)],
     },
     Truth {
         name: "bind to one of 28 232 ports",
-        known: "Linux looks for a port of one parity first, so the cost has a cliff at half of the range",
-        needs: &[Need::Networks],
-        measure: |lab| bind(lab, "32768 60999", "16000"),
+        known: "Linux looks for a port of one parity first: half of the range is a cliff",
+        needs: Need::Network,
+        measure: |lab| lab.run_with_ports("32768 60999", &["bind/v4", "-n", "16000"], "bind"),
         claims: &[CLIFF, CliffAtHalfOfPorts { times: 100.0 }],
     },
     Truth {
         name: "bind to one of 10 000 ports",
         known: "the cliff goes where the range goes",
-        needs: &[Need::Networks],
-        measure: |lab| bind(lab, "20000 29999", "7000"),
+        needs: Need::Network,
+        measure: |lab| lab.run_with_ports("20000 29999", &["bind/v4", "-n", "7000"], "bind"),
         claims: &[CLIFF, CliffAtHalfOfPorts { times: 50.0 }],
     },
     Truth {
         name: "a limit that is foreseen",
-        known: "no process has more descriptors than RLIMIT_NOFILE",
-        needs: &[Need::Program("prlimit")],
-        measure: |lab| lab.run(&["prlimit", "--nofile=600"], &["socket/v4", "-n", "2000"], "socket"),
+        known: "no process has more descriptors than RLIMIT_NOFILE, getrlimit(2)",
+        needs: Need::Program("prlimit"),
+        measure: |lab| lab.run_limited("--nofile=600", &["socket/v4", "-n", "2000"], "socket"),
         claims: &[Told("RLIMIT_NOFILE is 600")],
     },
     Truth {
         name: "a limit that is met",
-        known: "no process writes more private memory than RLIMIT_DATA (getrlimit(2))",
-        needs: &[Need::Program("prlimit")],
+        known: "no process maps more private memory than RLIMIT_DATA, getrlimit(2)",
+        needs: Need::Program("prlimit"),
         measure: |lab| {
-            let prefix = ["prlimit", "--data=134217728"];
-            lab.run(&prefix, &["fork-memory", "-n", "512", "--preset", "full"], "fork")
+            let arguments = ["fork-memory", "-n", "512", "--preset", "full"];
+            lab.run_limited("--data=134217728", &arguments, "fork")
         },
         claims: &[Stopped { error: "ENOMEM", from: 64, to: 128 }],
     },
 ];
-
-/// In a network of its own, with a range of ports of its own.
-fn bind(laboratory: &Laboratory, range: &str, n: &str) -> Result<Found, Failure> {
-    let script = format!("echo {range} > /proc/sys/net/ipv4/ip_local_port_range && exec \"$@\"");
-    laboratory.run(&["unshare", "--net", "sh", "-c", &script, "sh"], &["bind/v4", "-n", n], "bind")
-}
 
 /// What became of a truth.
 enum Outcome {
@@ -137,7 +132,7 @@ pub fn run() -> Result<(), Failure> {
     let laboratory = Laboratory::open()?;
     let (mut right, mut not_run) = (0, 0);
     let mut wrong = Vec::new();
-    println!("{:<34}{:<50}{:<50}ok", "truth", "expected", "found");
+    println!("{:<34}{:<58}{:<40}ok", "truth", "expected", "found");
     for truth in TRUTHS {
         let (words, ok) = match outcome(truth, &laboratory) {
             Outcome::Right(found) => {
@@ -157,7 +152,7 @@ pub fn run() -> Result<(), Failure> {
                 (words(truth, None), format!("not run: {reason}"))
             }
         };
-        println!("{:<34}{:<50}{:<50}{ok}", truth.name, words.0, words.1);
+        println!("{:<34}{:<58}{:<40}{ok}", truth.name, words.0, words.1);
     }
     let seconds = start.elapsed().as_secs_f64();
     let folder = laboratory.folder().display();
@@ -169,7 +164,7 @@ pub fn run() -> Result<(), Failure> {
 }
 
 fn outcome(truth: &Truth, laboratory: &Laboratory) -> Outcome {
-    if let Some(reason) = laboratory.missing(truth.needs) {
+    if let Some(reason) = laboratory.missing(&truth.needs) {
         return Outcome::NotRun(reason);
     }
     match (truth.measure)(laboratory) {
