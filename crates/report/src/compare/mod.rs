@@ -355,6 +355,7 @@ fn answer(
         looks,
         tick_seconds: one.tick_seconds.max(two.tick_seconds),
         seed: SEED,
+        whole: false,
     };
     let (overall, by_n) = (settings(1), settings(looks));
     let (one, two): (Vec<Sweep<'_>>, Vec<Sweep<'_>>) =
