@@ -15,9 +15,9 @@ mod family;
 mod finding;
 mod flat;
 mod growth;
-#[allow(dead_code)]
 mod hysteresis;
 mod median;
+mod modes;
 mod noise_floor;
 mod passes;
 mod range;
@@ -25,7 +25,6 @@ mod rank;
 mod shape;
 #[cfg(test)]
 mod simulate;
-#[allow(dead_code)]
 mod spikes;
 mod step;
 mod suite;

@@ -2,6 +2,7 @@
 
 use crate::block::log_medians;
 use crate::centre::Centre;
+use crate::hysteresis;
 use crate::median::median;
 use crate::{Drift, Hysteresis, Settings, Sweep};
 
@@ -47,8 +48,9 @@ impl<'a> Passes<'a> {
     ) -> (Option<Hysteresis>, Option<Drift>) {
         let pairs = self.up.len().min(self.down.len());
         let rows = |trials: &[Sweep<'_>]| log_medians(&trials[..pairs], ranges, settings.tick_seconds);
-        let _ = (rows(&self.up), rows(&self.down));
-        (None, None)
+        let turn = self.up.iter().filter_map(|way| way.span()).map(|(_, high)| high).max().unwrap_or(0);
+        let (up, down) = (rows(&self.up), rows(&self.down));
+        hysteresis::find(&up, &down, ranges, turn, settings.error_rate(), settings.seed)
     }
 
     /// Whether a jump of `log_ratio` at `n` is there on either way: at least half of it, for certain.

@@ -3,8 +3,10 @@
 use crate::bend::Bend;
 use crate::block::Grid;
 use crate::flat::FEWEST;
+use crate::modes;
 use crate::passes::{Merged, Passes};
 use crate::range::Common;
+use crate::spikes;
 use crate::view::View;
 use crate::{Drift, Hysteresis, Interval, Limit, Lines, Modes, Segment, Spikes, Step, Sweep};
 
@@ -244,8 +246,8 @@ fn judge_one_way(
         knee: bend.knee,
         fit: bend.fit,
         lines,
-        modes: Vec::new(),
-        spikes: Spikes::default(),
+        modes: modes::find(&common.trials, &view.ranges, settings.tick_seconds, settings.seed),
+        spikes: spikes::find(&common.trials, &view.ranges, &view.rows, settings.tick_seconds),
         hysteresis,
         drift,
     })
