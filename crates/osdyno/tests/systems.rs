@@ -77,7 +77,7 @@ fn a_system_that_cannot_start_is_recorded_and_the_others_are_measured() {
             assert!(matches!(end, Outcome::Failed { reason } if reason.contains(word)), "{end:?}");
         }
     }
-    assert!(text(&output.stderr).contains("noop on gone"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("\"gone\" cannot be measured"), "{}", text(&output.stderr));
     expect_nothing_left(folder.path());
 }
 

@@ -93,8 +93,15 @@ pub struct Difference {
     pub values: Vec<Option<String>>,
 }
 
-/// What differs between systems, what says most first. What always differs is left out.
+/// What differs between systems, what says most first: the commands that they were started through, then facts.
+/// What always differs is left out; a system that told nothing of itself, for it could not be started, differs
+/// in nothing.
 pub(crate) fn differences(systems: &[&System]) -> Vec<Difference> {
+    let is_known: Vec<bool> = systems.iter().map(|s| !s.environment.is_empty()).collect();
+    let differ = |d: &Difference| {
+        let mut known = d.values.iter().zip(&is_known).filter(|(_, known)| **known).map(|(value, _)| value);
+        known.next().is_some_and(|first| known.any(|value| value != first))
+    };
     let keys: BTreeSet<&String> = systems.iter().flat_map(|s| s.environment.keys()).collect();
     let mut differences: Vec<Difference> = keys
         .into_iter()
@@ -103,9 +110,15 @@ pub(crate) fn differences(systems: &[&System]) -> Vec<Difference> {
             key: key.clone(),
             values: systems.iter().map(|s| s.environment.get(key).cloned()).collect(),
         })
-        .filter(|d| d.values.windows(2).any(|pair| pair[0] != pair[1]))
+        .filter(differ)
         .collect();
     differences.sort_by(|a, b| (importance(&a.key), &a.key).cmp(&(importance(&b.key), &b.key)));
+    let command =
+        |s: &&System| Some(if s.prefix.is_empty() { "none".to_string() } else { s.prefix.join(" ") });
+    let command = Difference { key: "command".to_string(), values: systems.iter().map(command).collect() };
+    if differ(&command) {
+        differences.insert(0, command);
+    }
     differences
 }
 

@@ -73,6 +73,19 @@ pub enum Error {
         reason: &'static str,
     },
     /// The system did not describe itself.
+    #[error(
+        "the system \"{name}\" cannot be measured: {reason}; \
+         its command must be able to run {path} and hand on input and output"
+    )]
+    Command {
+        /// Its name.
+        name: String,
+        /// Why, as far as it was told.
+        reason: String,
+        /// The program that is started through the command.
+        path: PathBuf,
+    },
+    /// The system did not describe itself.
     #[error("the system \"{name}\" cannot be measured: {reason}")]
     Describe {
         /// Its name.

@@ -63,8 +63,12 @@ impl Launcher<'_> {
             _ => None,
         });
         let Some(mut system) = system else {
-            let reason = self.blame(&format!("the trial program {reason}"), &murmur, program);
-            return Err(Error::Describe { name: self.target.name.clone(), reason });
+            let (name, reason) =
+                (self.target.name.clone(), blame(&format!("its trial program {reason}"), &murmur));
+            return Err(match self.is_guarded() {
+                true => Error::Command { name, reason, path: program.to_owned() },
+                false => Error::Describe { name, reason },
+            });
         };
         system.name.clone_from(&self.target.name);
         system.prefix.clone_from(&self.target.prefix);
@@ -94,7 +98,7 @@ impl Launcher<'_> {
         if self.interrupt.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let silence = |reason| vec![silence(order, begun, self.blame(reason, &murmur, program))];
+        let silence = |reason| vec![silence(order, begun, blame(reason, &murmur))];
         Ok(Some(match heard {
             Some(mut lines) if lines.iter().any(|line| matches!(line, Line::Trial(_))) => {
                 for line in &mut lines {
@@ -131,16 +135,11 @@ impl Launcher<'_> {
         let murmur = started.murmur.and_then(|murmur| murmur.recv_timeout(MURMUR_PATIENCE).ok());
         (heard, murmur.unwrap_or_default())
     }
+}
 
-    /// The reason of a silence; with what the command said and must do, where there is one.
-    fn blame(&self, reason: &str, murmur: &str, program: &Path) -> String {
-        if !self.is_guarded() {
-            return reason.to_owned();
-        }
-        let said = if murmur.is_empty() { String::new() } else { format!(" ({murmur})") };
-        let path = program.display();
-        format!("{reason}{said}; its command must be able to run {path} and hand on input and output")
-    }
+/// The reason of a silence, with what the command said where there is one.
+fn blame(reason: &str, murmur: &str) -> String {
+    if murmur.is_empty() { reason.to_owned() } else { format!("{reason} ({murmur})") }
 }
 
 /// What a command said, as a remark.

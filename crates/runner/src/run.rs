@@ -114,16 +114,20 @@ fn describe(
         let launcher = Launcher { target, guard: program, interrupt };
         match launcher.describe(program, scratch.path()) {
             Ok(mut system) => {
+                // A run that is to find the floor must not repeat what was found before.
                 match noise_floor::known(&system.environment) {
-                    Ok(floor) => system.noise_floor = floor,
+                    Ok(floor) => system.noise_floor = floor.filter(|_| !plan.aa),
                     Err(warning) => system.warnings.push(warning),
                 }
                 systems.push(system);
                 obstacles.push(None);
             }
             Err(error) => {
-                systems.push(unknown(target));
-                obstacles.push(Some(error.to_string()));
+                systems.push(unknown(target, &error));
+                obstacles.push(Some(match &error {
+                    Error::Command { reason, .. } | Error::Describe { reason, .. } => reason.clone(),
+                    other => other.to_string(),
+                }));
                 first_error = first_error.or(Some(error));
             }
         }
@@ -138,14 +142,20 @@ fn describe(
 }
 
 /// A system that did not describe itself.
-fn unknown(target: &Target) -> System {
+fn unknown(target: &Target, error: &Error) -> System {
     System {
         name: target.name.clone(),
         prefix: target.prefix.clone(),
         environment: std::collections::BTreeMap::new(),
-        warnings: Vec::new(),
+        warnings: vec![sentence(&error.to_string())],
         noise_floor: None,
     }
+}
+
+/// An error's text as a sentence.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).chain(['.']).collect()
 }
 
 /// One run at work.
@@ -371,7 +381,8 @@ impl Session<'_> {
                 Line::Trial(trial) => {
                     trial.started_seconds = started_seconds;
                     reach = lane.learn(trial).or(reach);
-                    if is_trouble(&trial.outcome) {
+                    // What keeps a whole system from being measured is told at the beginning.
+                    if is_trouble(&trial.outcome) && self.obstacles[system].is_none() {
                         let (system, outcome) = (&target.name, &trial.outcome);
                         tell(Event::Trouble { item, system, trial: number, outcome });
                     }

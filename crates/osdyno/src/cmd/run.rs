@@ -147,7 +147,10 @@ fn print_together(plan: &Plan, recording: &Recording, file: &str, console: &Cons
         ::report::noise_floor::write(recording, &console.style, &mut out)?;
     } else if plan.targets.len() > 1 {
         match Comparison::of(&[(file, recording)]) {
-            Ok(comparison) => comparison.write_table(&console.style, &mut out)?,
+            Ok(comparison) => {
+                writeln!(out)?;
+                comparison.write_table(&console.style, &mut out)?;
+            }
             Err(refusal) => warn(&refusal.to_string()),
         }
     }
@@ -232,10 +235,13 @@ impl Screen {
     fn show(&self, event: &Event<'_>) {
         match event {
             Event::Begun { systems } => {
-                for system in *systems {
+                for (place, system) in systems.iter().enumerate() {
                     let name = if systems.len() > 1 { format!("{} · ", system.name) } else { String::new() };
                     tell(&::report::printable(&(name + &headline(system))));
-                    for warning in &system.warnings {
+                    let is_told = |warning: &&String| {
+                        systems[..place].iter().any(|earlier| earlier.warnings.contains(warning))
+                    };
+                    for warning in system.warnings.iter().filter(|warning| !is_told(warning)) {
                         tell(&format!("  {}", ::report::printable(warning)));
                     }
                 }
