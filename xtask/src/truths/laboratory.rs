@@ -73,7 +73,9 @@ impl Laboratory {
             }),
             Need::Network => read(&mut in_network("20000 29999", "true".as_ref())),
         };
-        tried.err().map(|error| error.to_string())
+        // Of a program that failed, what it said is enough.
+        let reason = tried.err()?.to_string();
+        Some(reason.rsplit("` failed: ").next().unwrap_or(&reason).to_owned())
     }
 
     /// Runs a workload and returns what was said of one of its series.
