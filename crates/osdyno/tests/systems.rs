@@ -201,9 +201,21 @@ fn a_system_against_itself_has_a_noise_floor_that_later_runs_know() {
     assert!(Path::new(&known.run).ends_with("a.osdyno") && Path::new(&known.run).is_absolute());
     assert_eq!(NoiseFloor { run: String::new(), ..known }, *floor);
 
+    // A system behind a command of its own has a floor of its own, and until it has, that of its machine.
+    let floor_of = |file: &str| {
+        let (recording, _) = record::read(folder.path().join(file)).expect("the run file");
+        recording.systems[0].noise_floor.clone().expect("a floor")
+    };
+    with_state(&["run", "noop", "-n", "60", "-t2", "--system", "nice=nice", "--out", "before.osdyno"]);
+    assert_eq!(floor_of("before.osdyno").run, floor_of("later.osdyno").run);
+    let niced = ["--system", "nice=nice", "--out", "nice.osdyno"];
+    with_state(&[&["run", "--aa", "noop", "-n", "60", "--trials", "10"], &niced[..]].concat());
+    with_state(&["run", "noop", "-n", "60", "-t2", "--system", "nice=nice", "--out", "after.osdyno"]);
+    assert!(floor_of("after.osdyno").run.ends_with("nice.osdyno"));
+
     let kept: Vec<_> = fs::read_dir(state.join("osdyno/noise-floor")).expect("a folder").flatten().collect();
-    assert_eq!(kept.len(), 1, "{kept:?}");
-    fs::write(kept[0].path(), "{}").expect("a damaged floor");
+    assert_eq!(kept.len(), 2, "{kept:?}");
+    kept.iter().for_each(|file| fs::write(file.path(), "{}").expect("a damaged floor"));
     let output = osdyno(folder.path(), &["run", "noop", "-n", "60", "--trials", "2", "--out", "c.osdyno"])
         .env("XDG_STATE_HOME", &state)
         .output()

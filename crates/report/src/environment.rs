@@ -93,9 +93,9 @@ pub struct Difference {
     pub values: Vec<Option<String>>,
 }
 
-/// What differs between systems, what says most first: the commands that they were started through, then facts.
-/// What always differs is left out; a system that told nothing of itself, for it could not be started, differs
-/// in nothing.
+/// What differs between systems, what says most first: the commands that they were started through, then
+/// facts. What always differs is left out; a system that told nothing of itself, for it could not be started,
+/// differs in nothing.
 pub(crate) fn differences(systems: &[&System]) -> Vec<Difference> {
     let is_known: Vec<bool> = systems.iter().map(|s| !s.environment.is_empty()).collect();
     let differ = |d: &Difference| {

@@ -2,7 +2,8 @@
 //!
 //! A floor is kept in `osdyno/noise-floor/` below the user's folder for state: `$XDG_STATE_HOME` or
 //! `~/.local/state` (XDG Base Directory Specification), and where a system has no such folder, that for data.
-//! There is one file for each machine, and the newest floor is the one that counts.
+//! There is one file for each machine and command that a system was started through there; the newest floor is
+//! the one that counts.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -10,7 +11,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use etcetera::{BaseStrategy, choose_base_strategy};
-use record::{NoiseFloor, Recording, Series, SeriesKey};
+use record::{NoiseFloor, Recording, Series, SeriesKey, System};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -35,6 +36,9 @@ const MACHINE: &[&str] = &[
 /// Kernels differ in how much of the memory they keep for themselves, so its size counts in whole GiB.
 const MEMORY_UNIT: f64 = (1 << 30) as f64;
 
+/// The key of the command, beside the facts; absent for the machine as it is.
+const COMMAND: &str = "command";
+
 /// More than any floor of ours; a larger file is none.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -44,7 +48,7 @@ const NAME_LETTERS_MAX: usize = 120;
 /// A floor in its file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
-    /// The machine by its facts.
+    /// The machine by its facts, and the command of the system.
     machine: BTreeMap<String, String>,
     /// Version of osdyno that measured.
     tool: String,
@@ -54,24 +58,28 @@ struct Kept {
     floor: NoiseFloor,
 }
 
-/// The floor that was last measured on the machine of this environment; `None` when none was.
+/// The floor that was last measured of this system, or else of its machine as it is; `None` when none was.
 ///
 /// # Errors
 /// A sentence about a file that is there and cannot be used.
-pub(crate) fn known(environment: &BTreeMap<String, String>) -> Result<Option<NoiseFloor>, String> {
-    let machine = machine(environment);
-    let Some(path) = path(&machine) else { return Ok(None) };
-    let kept = match read(&path) {
-        Ok(kept) => kept,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => {
-            return Err(format!(
-                "The noise floor in {} cannot be used: {error}. Measure it again with osdyno run --aa.",
-                path.display()
-            ));
-        }
-    };
-    Ok((kept.machine == machine).then_some(kept.floor))
+pub(crate) fn known(system: &System) -> Result<Option<NoiseFloor>, String> {
+    let own = kept(&machine(system))?;
+    if own.is_some() || system.prefix.is_empty() {
+        return Ok(own);
+    }
+    kept(&machine(&System { prefix: Vec::new(), ..system.clone() }))
+}
+
+fn kept(machine: &BTreeMap<String, String>) -> Result<Option<NoiseFloor>, String> {
+    let Some(path) = path(machine) else { return Ok(None) };
+    match read(&path) {
+        Ok(kept) => Ok((kept.machine == *machine).then_some(kept.floor)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!(
+            "The noise floor in {} cannot be used: {error}. Measure it again with osdyno run --aa.",
+            path.display()
+        )),
+    }
 }
 
 fn read(path: &Path) -> io::Result<Kept> {
@@ -85,14 +93,9 @@ fn read(path: &Path) -> io::Result<Kept> {
     Ok(kept)
 }
 
-/// Keeps a floor for later runs on the machine of this environment; says where.
-pub(crate) fn keep(
-    floor: &NoiseFloor,
-    environment: &BTreeMap<String, String>,
-    seed: u64,
-    run: &Path,
-) -> Result<PathBuf, Error> {
-    let machine = machine(environment);
+/// Keeps a floor for later runs of this system; says where.
+pub(crate) fn keep(floor: &NoiseFloor, system: &System, seed: u64, run: &Path) -> Result<PathBuf, Error> {
+    let machine = machine(system);
     let failed = |path: &Path| {
         let path = path.to_owned();
         |source| Error::NoiseFloor { path, source }
@@ -119,24 +122,28 @@ pub(crate) fn keep(
     Ok(path)
 }
 
-fn machine(environment: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+fn machine(system: &System) -> BTreeMap<String, String> {
     let fact = |&key: &&str| {
-        let value = environment.get(key)?;
+        let value = system.environment.get(key)?;
         let bytes = value.parse::<f64>().ok().filter(|_| key == "memory.total_bytes");
         let value = bytes.map_or_else(|| value.clone(), |b| format!("{:.0} GiB", b / MEMORY_UNIT));
         Some((key.to_owned(), value))
     };
-    MACHINE.iter().filter_map(fact).collect()
+    let command = (!system.prefix.is_empty()).then(|| (COMMAND.to_owned(), system.prefix.join(" ")));
+    MACHINE.iter().filter_map(fact).chain(command).collect()
 }
 
-/// `linux-x86-64-kvm-authenticamd-….json`: readable, and the same for the same machine.
+/// `linux-x86-64-kvm-authenticamd-….json`: readable, and the same for the same machine and command.
 fn path(machine: &BTreeMap<String, String>) -> Option<PathBuf> {
     let places = choose_base_strategy().ok()?;
     let state = places.state_dir().unwrap_or_else(|| places.data_dir());
-    let facts: Vec<&str> = MACHINE.iter().filter_map(|&key| machine.get(key)).map(String::as_str).collect();
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric();
+    let keys = [COMMAND].iter().chain(MACHINE);
+    let facts: Vec<&str> = keys.filter_map(|&key| machine.get(key)).map(String::as_str).collect();
     let joined = facts.join("-").to_lowercase();
-    let words: Vec<&str> = joined.split(|letter| !is_plain(letter)).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = joined
+        .split(|letter: char| !letter.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
     let name: String = words.join("-").chars().take(NAME_LETTERS_MAX).collect();
     Some(state.join("osdyno/noise-floor").join(name).with_added_extension("json"))
 }
@@ -203,9 +210,14 @@ mod tests {
             ("kernel.release", "6.18"),
         ];
         let environment = facts.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
-        let machine = machine(&environment);
+        let (name, warnings, noise_floor) = ("local".to_owned(), Vec::new(), None);
+        let here = System { name, prefix: Vec::new(), environment, warnings, noise_floor };
+        let machine = machine(&here);
         assert_eq!(machine.len(), 4, "another kernel is the same machine");
         let name = path(&machine).expect("a place").file_name().expect("a name").to_owned();
         assert_eq!(name, "linux-x86-64-a-very-long-name-r-24-gib.json");
+        let there = System { prefix: vec!["unshare".to_owned(), "-n".to_owned()], ..here };
+        let path = path(&super::machine(&there)).expect("a place");
+        assert!(path.ends_with("unshare-n-linux-x86-64-a-very-long-name-r-24-gib.json"), "{path:?}");
     }
 }

@@ -115,7 +115,7 @@ fn describe(
         match launcher.describe(program, scratch.path()) {
             Ok(mut system) => {
                 // A run that is to find the floor must not repeat what was found before.
-                match noise_floor::known(&system.environment) {
+                match noise_floor::known(&system) {
                     Ok(floor) => system.noise_floor = floor.filter(|_| !plan.aa),
                     Err(warning) => system.warnings.push(warning),
                 }
@@ -472,8 +472,8 @@ impl Session<'_> {
         {
             self.keep(vec![Line::NoiseFloor(floor.clone())]);
             if !interrupted {
-                let environment = &recording.systems[0].environment;
-                floor_kept = Some(noise_floor::keep(&floor, environment, self.plan.seed, path));
+                let system = &recording.systems[0];
+                floor_kept = Some(noise_floor::keep(&floor, system, self.plan.seed, path));
             }
             let floor = Some(floor);
             recording.systems.iter_mut().for_each(|system| system.noise_floor.clone_from(&floor));

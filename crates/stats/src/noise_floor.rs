@@ -76,7 +76,8 @@ fn draw(pairs: &[f64], random: &mut Rng) -> Option<f64> {
     Some(Centre::of(&sample)?.value.abs())
 }
 
-/// The least value that is not below `LEVEL` of all (type 1 of Hyndman & Fan, American Statistician 50, 1996).
+/// The least value that `LEVEL` of all do not exceed (type 1 of Hyndman & Fan, American Statistician 50,
+/// 1996).
 fn quantile(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let place = (values.len() as f64 * LEVEL).ceil() as usize;
