@@ -42,6 +42,8 @@ enum Verb {
     Explain(cmd::explain::Args),
     /// Judge a run file again: verdicts here, and one HTML page
     Report(cmd::report::Args),
+    /// Judge numbers that anybody measured: a CSV file, or what the bench programs of 2003 printed
+    Judge(cmd::judge::Args),
     /// Compare runs: which system is faster, by how much, how surely
     Compare(cmd::compare::Args),
     /// Write every measurement of a run as CSV, JSON or Parquet
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
         Verb::List(args) => cmd::list::list(&args, &console),
         Verb::Explain(args) => cmd::explain::explain(&args, &console),
         Verb::Report(args) => cmd::report::report(&args, &console),
+        Verb::Judge(args) => cmd::judge::judge(&args, &console),
         Verb::Compare(args) => cmd::compare::compare(&args, &console),
         Verb::Export(args) => cmd::export::export(&args, &console),
         Verb::Completions(args) => cmd::completions::completions(&args),

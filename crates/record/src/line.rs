@@ -173,6 +173,8 @@ pub enum Expect {
     Logarithmic,
     /// O(n).
     Linear,
+    /// Nothing is predicted: the numbers were measured elsewhere.
+    Any,
 }
 
 /// What the runner asks of a trial; also the first line that a trial program reads on standard input.

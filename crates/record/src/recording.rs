@@ -115,6 +115,11 @@ impl Recording {
     pub fn new(lines: impl IntoIterator<Item = Line>) -> Option<Self> {
         let mut lines = lines.into_iter();
         let Some(Line::Run(run)) = lines.next() else { return None };
+        Some(Recording::of(run, lines))
+    }
+
+    /// Puts the lines behind a run's head in order.
+    pub fn of(run: Run, lines: impl IntoIterator<Item = Line>) -> Self {
         let mut recording = Recording {
             run,
             systems: Vec::new(),
@@ -146,7 +151,7 @@ impl Recording {
         recording.exclude();
         recording.sum();
         recording.series.retain(|_, trials| !trials.is_empty());
-        Some(recording)
+        recording
     }
 
     /// Every series that may be judged with its trials, by trial number; the keys ascend.

@@ -1,10 +1,11 @@
 //! What a run found: every series judged once, every outcome counted. All that is shown, in a terminal, in
 //! a page or as JSON, is read from here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use record::{
-    Direction, End, Exclusion, Expect, Recording, Run, Series, SeriesKey, System, Trial, Variant, Workload,
+    Direction, End, Exclusion, Expect, Order, Recording, Run, Series, SeriesKey, System, Trial, Variant,
+    Workload,
 };
 use stats::{Class, Settings, Sweep, Verdict};
 
@@ -73,7 +74,7 @@ impl Finding {
     pub fn as_expected(&self) -> Option<bool> {
         let class = self.verdict.as_ref()?.class;
         match (self.expect, class) {
-            (_, Class::Inconclusive) => None,
+            (_, Class::Inconclusive) | (Expect::Any, _) => None,
             (Expect::Constant, Class::Flat | Class::SmallGrowth) => Some(true),
             (Expect::Logarithmic, Class::Sublinear | Class::SmallGrowth | Class::Flat) => Some(true),
             (Expect::Linear, Class::LinearLike | Class::SmallGrowth) => Some(true),
@@ -88,16 +89,33 @@ impl Findings {
         Findings::with_margin(recording, MARGIN)
     }
 
+    /// Judges numbers that were measured elsewhere: each series from its first n on, for what is cold on our own
+    /// way up says nothing of theirs.
+    pub fn of_import(recording: &Recording, margin: f64) -> Findings {
+        Findings::judge(recording, margin, true)
+    }
+
     /// Judges every series with another idea of what matters.
     pub fn with_margin(recording: &Recording, margin: f64) -> Findings {
+        Findings::judge(recording, margin, false)
+    }
+
+    fn judge(recording: &Recording, margin: f64, whole: bool) -> Findings {
         let run = &recording.run;
         let settings =
-            Settings { margin, alpha: ALPHA, looks: looks(run), tick_seconds: 0.0, seed: SEED, whole: false };
+            Settings { margin, alpha: ALPHA, looks: looks(run), tick_seconds: 0.0, seed: SEED, whole };
+        let mut trials: HashMap<[&str; 3], Vec<&Trial>> = HashMap::new();
+        for trial in &recording.trials {
+            let Order { system, workload, variant, .. } = &trial.order;
+            trials.entry([system, workload, variant]).or_default().push(trial);
+        }
         let mut series = Vec::new();
         for system in &recording.systems {
             for workload in &recording.workloads {
                 for variant in variants(workload) {
-                    series.extend(of_variant(recording, system, workload, variant, &settings));
+                    let key: [&str; 3] = [&system.name, &workload.name, variant];
+                    let trials = trials.get(&key).map_or(&[][..], Vec::as_slice);
+                    series.extend(of_variant(recording, trials, (system, workload, variant), &settings));
                 }
             }
         }
@@ -150,19 +168,11 @@ fn variants(workload: &Workload) -> Vec<&str> {
 /// The findings of one workload in one variant on one system; one without a number when it was not tried.
 fn of_variant(
     recording: &Recording,
-    system: &System,
-    workload: &Workload,
-    variant: &str,
+    trials: &[&Trial],
+    (system, workload, variant): (&System, &Workload, &str),
     settings: &Settings,
 ) -> Vec<Finding> {
-    let trials: Vec<&Trial> = recording
-        .trials
-        .iter()
-        .filter(|t| {
-            t.order.system == system.name && t.order.workload == workload.name && t.order.variant == variant
-        })
-        .collect();
-    let mut stops = stops::of(&trials);
+    let mut stops = stops::of(trials);
     if trials.is_empty() {
         stops.push(stops::not_measured(recording.end.as_ref()));
     }
@@ -177,9 +187,10 @@ fn of_variant(
             name: kind.name.clone(),
             direction: kind.direction,
         };
-        let sweeps = sweeps(recording, &key);
+        let measured = measured(recording, &key);
+        let sweeps: Vec<Sweep<'_>> = measured.iter().map(|series| sweep(series)).collect();
         // A batch divides the tick along with the time.
-        let batch = recording.trials_of(&key).iter().map(|series| series.batch).max().unwrap_or(1).max(1);
+        let batch = measured.iter().map(|series| series.batch).max().unwrap_or(1).max(1);
         let tick_seconds = tick_seconds / f64::from(batch);
         let settings = Settings { tick_seconds, ..settings.clone() };
         let verdict = stats::judge(&sweeps, &settings);
@@ -189,11 +200,14 @@ fn of_variant(
             summary: kind.summary.clone(),
             grows: workload.grows.clone(),
             expect: kind.expect,
-            remarks: remarks(recording, &key),
+            remarks: remarks(recording, &key)
+                .into_iter()
+                .chain(unusable(&sweeps, verdict.as_ref()))
+                .collect(),
             verdict,
             stops: Vec::new(),
             measurements: sweeps.iter().map(|s| s.values.len()).sum(),
-            trials: sweeps.len(),
+            trials: measured.iter().map(|series| series.trial).collect::<HashSet<_>>().len(),
             tick_seconds,
             unit: Unit::of(kind),
             key,
@@ -213,15 +227,34 @@ fn of_variant(
         }
     }
     if let Some(first) = findings.first_mut() {
-        first.remarks.extend(remarks_of_trials(&trials));
+        first.remarks.extend(remarks_of_trials(trials));
     }
     findings
 }
 
 /// The measurements of one series, trial by trial.
 pub(crate) fn sweeps<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<Sweep<'a>> {
-    let trials = recording.trials_of(key).iter().filter(|series| !series.values.is_empty());
-    trials.map(sweep).collect()
+    measured(recording, key).into_iter().map(sweep).collect()
+}
+
+/// The trials of one series that have values. Where both ways belong to it, those that have both stand first, for
+/// [`stats::judge`] takes the first way up and the first way down for one trial.
+fn measured<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<&'a Series> {
+    let of = |key: &SeriesKey| recording.trials_of(key).iter().filter(|series| !series.values.is_empty());
+    if !recording.kind(key).is_some_and(|kind| kind.both_ways) {
+        return of(key).collect();
+    }
+    let other_way = match key.direction {
+        Direction::Up => Direction::Down,
+        Direction::Down => Direction::Up,
+    };
+    let other_way = SeriesKey { direction: other_way, ..key.clone() };
+    let mut ways = BTreeMap::<u32, Vec<&Series>>::new();
+    for series in of(key).chain(of(&other_way)) {
+        ways.entry(series.trial).or_default().push(series);
+    }
+    let (both, one): (Vec<_>, Vec<_>) = ways.into_values().partition(|ways| ways.len() > 1);
+    both.into_iter().chain(one).flatten().collect()
 }
 
 fn sweep(series: &Series) -> Sweep<'_> {
@@ -261,6 +294,17 @@ fn remarks(recording: &Recording, key: &SeriesKey) -> Vec<String> {
     }
     let said = |(reason, n)| format!("{} not counted: {reason}.", things(n, "trial is", "trials are"));
     reasons.into_iter().map(said).chain(never_made).collect()
+}
+
+/// Why there is no verdict although there are values.
+fn unusable(sweeps: &[Sweep<'_>], verdict: Option<&Verdict>) -> Option<String> {
+    let values: usize = sweeps.iter().map(|sweep| sweep.values.len()).sum();
+    (verdict.is_none() && values > 0).then(|| {
+        format!(
+            "None of {} is finite and positive: there is nothing to judge.",
+            things(values, "value", "values")
+        )
+    })
 }
 
 fn is_of(series: &Series, key: &SeriesKey) -> bool {

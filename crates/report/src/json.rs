@@ -1,20 +1,23 @@
-//! The findings of a run as one JSON document (`docs/report.md`). Seconds and shares, never words with
-//! units; numbers that do not exist are `null`.
+//! The findings of a run as one JSON document (`docs/report.md`): numbers, never words with units; those that do
+//! not exist are `null`.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use record::{Direction, Expect};
 use serde::{Serialize, Serializer};
-use stats::{Answer, Class, Interval, Verdict};
+use stats::{
+    Answer, Block, Class, Hysteresis, Interval, Line, Lines, Modes, Period, Repeated, Segment, Spikes, Step,
+    Verdict,
+};
 
 use crate::findings::{Finding, Findings};
 use crate::sentences;
 use crate::stops::{Cause, Stop};
-use crate::words::GAP;
+use crate::words::{GAP, Unit};
 
 /// Version of the document; it rises when a field changes its meaning or is lost.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Writes the findings as a JSON document.
 pub fn write(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
@@ -32,9 +35,13 @@ pub(crate) struct Estimate {
 
 impl From<Interval> for Estimate {
     fn from(interval: Interval) -> Self {
-        let finite = |x: f64| x.is_finite().then_some(x);
         Estimate { value: finite(interval.value), low: finite(interval.low), high: finite(interval.high) }
     }
+}
+
+/// A number, if it is one.
+fn finite(x: f64) -> Option<f64> {
+    x.is_finite().then_some(x)
 }
 
 /// The whole document.
@@ -42,7 +49,7 @@ impl From<Interval> for Estimate {
 pub(crate) struct Document<'a> {
     schema: u32,
     tool: &'a record::Tool,
-    started_at: &'a str,
+    started_at: Option<&'a str>,
     command: &'a [String],
     seed: u64,
     ended: Option<&'a str>,
@@ -64,47 +71,132 @@ struct SystemEntry<'a> {
 
 #[derive(Debug, Serialize)]
 struct SeriesEntry<'a> {
+    series: &'a str,
     system: &'a str,
     workload: &'a str,
     variant: &'a str,
     name: &'a str,
     direction: Direction,
-    label: &'a str,
+    unit: Option<&'static str>,
     expect: Expect,
     as_expected: Option<bool>,
     measurements: usize,
     trials: usize,
+    #[serde(serialize_with = "class_name")]
+    verdict: Class,
+    #[serde(serialize_with = "class_names")]
+    classes: Vec<Class>,
     words: Option<String>,
-    verdict: Option<VerdictEntry>,
+    bound_percent: Option<f64>,
+    growth: Estimate,
+    steps: Vec<StepEntry>,
+    lines: Vec<LineEntry>,
+    modes: Vec<ModesEntry>,
+    spikes: SpikesEntry,
+    limit: Option<Estimate>,
+    knee: Option<Estimate>,
+    segments: Vec<SegmentEntry>,
+    hysteresis: Option<HysteresisEntry>,
+    drift: Option<Estimate>,
+    warnings: Vec<String>,
     stops: Vec<StopEntry<'a>>,
-    remarks: Vec<String>,
+    evidence: Option<Evidence>,
 }
 
 #[derive(Debug, Serialize)]
-struct VerdictEntry {
+struct StepEntry {
+    n: u64,
+    low: u64,
+    high: u64,
+    percent: Option<f64>,
+    percent_low: Option<f64>,
+    percent_high: Option<f64>,
+    agreement: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct LineEntry {
+    share: f64,
     #[serde(serialize_with = "class_name")]
-    class: Class,
+    verdict: Class,
+    bound_percent: Option<f64>,
+    growth: Estimate,
+    marginal_cost: Estimate,
+    cost_low: Estimate,
+    cost_high: Estimate,
+    persistence: Option<f64>,
+    distance: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct ModesEntry {
+    n_low: u64,
+    n_high: u64,
+    lower: f64,
+    upper: f64,
+    upper_share: f64,
+    separation: Option<f64>,
+    persistence: Option<f64>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct SpikesEntry {
+    count: usize,
+    of: usize,
+    worst: Option<f64>,
+    time_share: Option<f64>,
+    repeated: Vec<RepeatedEntry>,
+    period_n: Option<f64>,
+    period_time: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct RepeatedEntry {
+    n: u64,
+    trials: usize,
+    ratio: Option<f64>,
+}
+
+/// The rest of a verdict.
+#[derive(Debug, Serialize)]
+struct Evidence {
     n_low: u64,
     n_high: u64,
     trials: usize,
     trials_needed: Option<u32>,
-    bound: f64,
-    certain: f64,
-    peak: f64,
-    growth: Estimate,
-    marginal_cost_seconds: Estimate,
+    share: f64,
+    bound: Option<f64>,
+    certain: Option<f64>,
+    peak: Option<f64>,
+    marginal_cost: Estimate,
     doubling_size: Option<Estimate>,
     top_decade_slope: Estimate,
-    cost_low_seconds: Estimate,
-    cost_high_seconds: Estimate,
+    cost_low: Estimate,
+    cost_high: Estimate,
     blocks: Vec<BlockEntry>,
+}
+
+#[derive(Debug, Serialize)]
+struct SegmentEntry {
+    n_low: u64,
+    n_high: u64,
+    #[serde(serialize_with = "class_name")]
+    verdict: Class,
+    growth: Estimate,
+}
+
+#[derive(Debug, Serialize)]
+struct HysteresisEntry {
+    n_low: u64,
+    n_high: u64,
+    ratio: Estimate,
 }
 
 #[derive(Debug, Serialize)]
 struct BlockEntry {
     n_low: u64,
     n_high: u64,
-    cost_seconds: Estimate,
+    cost: Estimate,
     relative: Estimate,
 }
 
@@ -131,7 +223,8 @@ impl<'a> Document<'a> {
         Document {
             schema: SCHEMA,
             tool: &findings.run.tool,
-            started_at: &findings.run.started_at,
+            // Nobody knows when numbers from elsewhere were measured, nor how long that took.
+            started_at: (!findings.run.started_at.is_empty()).then_some(&*findings.run.started_at),
             command: &findings.run.command,
             seed: findings.run.seed,
             ended: findings.end.as_ref().map(|end| end.status.as_str()),
@@ -148,52 +241,147 @@ impl<'a> Document<'a> {
 
 impl<'a> SeriesEntry<'a> {
     fn of(finding: &'a Finding) -> Self {
+        let v = finding.verdict.as_ref();
+        let unknown = Interval { value: f64::NAN, low: f64::NAN, high: f64::NAN };
         SeriesEntry {
+            series: &finding.label,
             system: &finding.key.system,
             workload: &finding.key.workload,
             variant: &finding.key.variant,
             name: &finding.key.name,
             direction: finding.key.direction,
-            label: &finding.label,
+            unit: match finding.unit {
+                Unit::Seconds => Some("s"),
+                Unit::None => None,
+            },
             expect: finding.expect,
             as_expected: finding.as_expected(),
             measurements: finding.measurements,
             trials: finding.trials,
-            words: finding.verdict.as_ref().map(|v| plain(&sentences::verdict_with_growth(v, finding.unit))),
-            verdict: finding.verdict.as_ref().map(VerdictEntry::of),
+            verdict: v.map_or(Class::Inconclusive, |v| v.class),
+            classes: v.map(|v| v.classes.clone()).unwrap_or_default(),
+            words: v.map(|v| plain(&sentences::verdict_with_growth(v, finding.unit))),
+            bound_percent: v.and_then(|v| finite(100.0 * v.bound)),
+            growth: v.map_or(unknown, |v| v.growth).into(),
+            steps: v.map(|v| v.steps.iter().map(StepEntry::of).collect()).unwrap_or_default(),
+            lines: v.and_then(|v| v.lines.as_ref()).map(LineEntry::both).unwrap_or_default(),
+            modes: v.map(|v| v.modes.iter().map(ModesEntry::of).collect()).unwrap_or_default(),
+            spikes: v.map(|v| SpikesEntry::of(&v.spikes)).unwrap_or_default(),
+            limit: v.and_then(|v| v.limit).map(|limit| limit.n.into()),
+            knee: v.and_then(|v| v.knee).map(Into::into),
+            segments: v.map(|v| v.segments.iter().map(SegmentEntry::of).collect()).unwrap_or_default(),
+            hysteresis: v.and_then(|v| v.hysteresis).map(HysteresisEntry::of),
+            drift: v.and_then(|v| v.drift).map(|drift| drift.ratio.into()),
+            warnings: sentences::remarks(finding),
             stops: finding.stops.iter().map(StopEntry::of).collect(),
-            remarks: sentences::remarks(finding),
+            evidence: v.map(Evidence::of),
         }
     }
 }
 
-impl VerdictEntry {
-    fn of(verdict: &Verdict) -> Self {
-        VerdictEntry {
-            class: verdict.class,
-            n_low: verdict.n_low,
-            n_high: verdict.n_high,
-            trials: verdict.trials,
-            trials_needed: verdict.trials_needed,
-            bound: verdict.bound,
-            certain: verdict.certain,
-            peak: verdict.peak,
-            growth: verdict.growth.into(),
-            marginal_cost_seconds: verdict.marginal_cost.into(),
-            doubling_size: verdict.doubling_size.map(Into::into),
-            top_decade_slope: verdict.top_decade_slope.into(),
-            cost_low_seconds: verdict.cost_low.into(),
-            cost_high_seconds: verdict.cost_high.into(),
-            blocks: verdict
-                .blocks
-                .iter()
-                .map(|b| BlockEntry {
-                    n_low: b.n_low,
-                    n_high: b.n_high,
-                    cost_seconds: b.cost.into(),
-                    relative: b.relative.into(),
-                })
-                .collect(),
+impl StepEntry {
+    fn of(step: &Step) -> Self {
+        let percent = |ratio: f64| finite(100.0 * (ratio - 1.0));
+        StepEntry {
+            n: step.n,
+            low: step.n_low,
+            high: step.n_high,
+            percent: percent(step.ratio.value),
+            percent_low: percent(step.ratio.low),
+            percent_high: percent(step.ratio.high),
+            agreement: step.agreement,
+        }
+    }
+}
+
+impl LineEntry {
+    /// The cheaper one first.
+    fn both(lines: &Lines) -> Vec<Self> {
+        let entry = |line: &Line| LineEntry {
+            share: line.share,
+            verdict: line.class,
+            bound_percent: finite(100.0 * line.bound),
+            growth: line.growth.into(),
+            marginal_cost: line.marginal_cost.into(),
+            cost_low: line.cost_low.into(),
+            cost_high: line.cost_high.into(),
+            persistence: finite(lines.persistence),
+            distance: finite(lines.distance),
+        };
+        vec![entry(&lines.lower), entry(&lines.upper)]
+    }
+}
+
+impl ModesEntry {
+    fn of(modes: &Modes) -> Self {
+        let Modes { n_low, n_high, lower, upper, upper_share, separation, persistence } = *modes;
+        let (separation, persistence) = (finite(separation), finite(persistence));
+        ModesEntry { n_low, n_high, lower, upper, upper_share, separation, persistence }
+    }
+}
+
+impl SpikesEntry {
+    fn of(spikes: &Spikes) -> Self {
+        let repeated =
+            |place: &Repeated| RepeatedEntry { n: place.n, trials: place.trials, ratio: finite(place.ratio) };
+        let (period_n, period_time) = match spikes.period {
+            Some(Period::Sizes(n)) => (finite(n), None),
+            Some(Period::Seconds(time)) => (None, finite(time)),
+            None => (None, None),
+        };
+        SpikesEntry {
+            count: spikes.count,
+            of: spikes.of,
+            worst: finite(spikes.worst),
+            time_share: finite(spikes.time_share),
+            repeated: spikes.repeated.iter().map(repeated).collect(),
+            period_n,
+            period_time,
+        }
+    }
+}
+
+impl SegmentEntry {
+    fn of(segment: &Segment) -> Self {
+        SegmentEntry {
+            n_low: segment.n_low,
+            n_high: segment.n_high,
+            verdict: segment.class,
+            growth: segment.growth.into(),
+        }
+    }
+}
+
+impl HysteresisEntry {
+    fn of(hysteresis: Hysteresis) -> Self {
+        let Hysteresis { ratio, n_low, n_high } = hysteresis;
+        HysteresisEntry { n_low, n_high, ratio: ratio.into() }
+    }
+}
+
+impl Evidence {
+    fn of(v: &Verdict) -> Self {
+        let block = |b: &Block| BlockEntry {
+            n_low: b.n_low,
+            n_high: b.n_high,
+            cost: b.cost.into(),
+            relative: b.relative.into(),
+        };
+        Evidence {
+            n_low: v.n_low,
+            n_high: v.n_high,
+            trials: v.trials,
+            trials_needed: v.trials_needed,
+            share: v.share,
+            bound: finite(v.bound),
+            certain: finite(v.certain),
+            peak: finite(v.peak),
+            marginal_cost: v.marginal_cost.into(),
+            doubling_size: v.doubling_size.map(Into::into),
+            top_decade_slope: v.top_decade_slope.into(),
+            cost_low: v.cost_low.into(),
+            cost_high: v.cost_high.into(),
+            blocks: v.blocks.iter().map(block).collect(),
         }
     }
 }
@@ -229,7 +417,15 @@ pub(crate) fn plain(words: &str) -> String {
 }
 
 fn class_name<S: Serializer>(class: &Class, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(match class {
+    serializer.serialize_str(name_of(*class))
+}
+
+fn class_names<S: Serializer>(classes: &[Class], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(classes.iter().map(|class| name_of(*class)))
+}
+
+fn name_of(class: Class) -> &'static str {
+    match class {
         Class::Flat => "flat",
         Class::SmallGrowth => "small-growth",
         Class::Sublinear => "sublinear",
@@ -241,7 +437,7 @@ fn class_name<S: Serializer>(class: &Class, serializer: S) -> Result<S::Ok, S::E
         Class::Decreasing => "decreasing",
         Class::Mixed => "mixed",
         Class::Inconclusive => "inconclusive",
-    })
+    }
 }
 
 /// An answer as one word.

@@ -4,6 +4,7 @@
 //! - [`table`] is the table in a terminal.
 //! - [`html`] is one page with every point of every trial.
 //! - [`json`] is the same findings for a program.
+//! - [`import`] makes a recording of numbers that were measured elsewhere.
 //! - [`noise_floor`] is what a system showed against itself.
 //! - [`compare`] sets systems side by side.
 //!
@@ -17,6 +18,7 @@ pub mod export;
 mod findings;
 pub mod hints;
 pub mod html;
+pub mod import;
 pub mod json;
 pub mod noise_floor;
 pub mod sentences;

@@ -35,5 +35,5 @@ fn a_document_is_json_whatever_the_names() {
     json::write(&findings, &mut out).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
     assert_eq!(document["series"][0]["workload"], ESCAPE);
-    assert_eq!(document["series"][0]["verdict"]["trials"], 10);
+    assert_eq!(document["series"][0]["evidence"]["trials"], 10);
 }

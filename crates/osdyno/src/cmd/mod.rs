@@ -4,6 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod judge;
 pub(crate) mod list;
 pub(crate) mod report;
 pub(crate) mod run;

@@ -80,6 +80,7 @@ pub fn expectation(expect: Expect) -> &'static str {
         Expect::Constant => "constant",
         Expect::Logarithmic => "logarithmic",
         Expect::Linear => "linear",
+        Expect::Any => "nothing",
     }
 }
 

@@ -1,0 +1,177 @@
+//! `osdyno judge`: judges numbers that anybody measured.
+
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use ::report::Findings;
+use ::report::import::{BadLines, Error, Import, Options, Program};
+use ::report::words::Unit;
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+
+use super::{Done, Format, print, print_places, refuse_existing, refuse_input, warn, write_file};
+use crate::console::Console;
+use crate::failure::{Failure, INCOMPLETE};
+
+/// Judge numbers that anybody measured: a CSV file, or what the bench programs of 2003 printed
+///
+/// A CSV file has a header that names the columns series, trial, n and value, and direction (up or down) where n goes
+/// both ways. The columns stand in any order, separated by commas, semicolons or tabs. Several files are one table.
+///
+/// A file of bare numbers, one line for every object that was added, is one trial; its columns are the series.
+///
+/// Lines that cannot be used are named on standard error, all others are judged, and the exit code is 3.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The files; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Form of the verdicts
+    #[arg(long, value_enum, default_value = "text")]
+    format: JudgeFormat,
+    /// The page to write with --format html; the first file's name with .html if left out
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Overwrite the page
+    #[arg(long)]
+    force: bool,
+    /// Growth below this share is not worth a word
+    #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = super::report::parse_percent)]
+    margin: f64,
+    /// What the values are in; without a unit they are told as bare numbers
+    #[arg(long, value_enum, default_value = "none")]
+    unit: FileUnit,
+    /// Leave out all below this n, where what is measured is still cold
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    from: u64,
+    /// The program that printed bare numbers; its name in the name of a file is enough
+    #[arg(long, value_name = "PROGRAM")]
+    program: Option<Bench>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum JudgeFormat {
+    /// A table for people
+    Text,
+    /// For programs; docs/report.md has the fields
+    Json,
+    /// One page with every point of every trial
+    Html,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FileUnit {
+    /// Seconds
+    S,
+    /// Milliseconds
+    Ms,
+    /// Microseconds
+    Us,
+    /// Nanoseconds
+    Ns,
+    /// Anything else
+    None,
+}
+
+impl FileUnit {
+    /// The unit that is told, and the factor that makes it out of a value.
+    fn told(self) -> (Unit, f64) {
+        match self {
+            FileUnit::S => (Unit::Seconds, 1.0),
+            FileUnit::Ms => (Unit::Seconds, 1e-3),
+            FileUnit::Us => (Unit::Seconds, 1e-6),
+            FileUnit::Ns => (Unit::Seconds, 1e-9),
+            FileUnit::None => (Unit::None, 1.0),
+        }
+    }
+}
+
+/// The programs of 2003, by their names.
+#[derive(Clone, Copy, Debug)]
+struct Bench(Program);
+
+impl ValueEnum for Bench {
+    fn value_variants<'a>() -> &'a [Self] {
+        const ALL: [Bench; Program::ALL.len()] = {
+            let mut all = [Bench(Program::Bindbench); Program::ALL.len()];
+            let mut i = 0;
+            while i < all.len() {
+                all[i] = Bench(Program::ALL[i]);
+                i += 1;
+            }
+            all
+        };
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()))
+    }
+}
+
+pub(crate) fn judge(args: &Args, console: &Console) -> Done {
+    let page = (args.format == JudgeFormat::Html).then(|| page(args));
+    if let Some(page) = &page {
+        refuse_input(page, &args.files)?;
+        refuse_existing(page, args.force)?;
+    }
+    let (unit, scale) = args.unit.told();
+    let program = args.program.map(|Bench(program)| program);
+    let mut import = Import::new(Options { scale, unit, from: args.from, program });
+    for file in &args.files {
+        read(&mut import, file)?;
+    }
+    let imported = import.finish();
+    imported.remarks.iter().for_each(|remark| warn(remark));
+    tell_bad_lines(&imported.bad_lines);
+    let recording = &imported.recording;
+    let findings = Findings::of_import(recording, args.margin / 100.0);
+    match args.format {
+        JudgeFormat::Text => print(&findings, Format::Text, console)?,
+        JudgeFormat::Json => print(&findings, Format::Json, console)?,
+        JudgeFormat::Html => {}
+    }
+    if let Some(page) = &page {
+        write_file(page, args.force, |out| ::report::html::write(recording, &findings, out))?;
+        print_places(&[("report", page)], Format::Text)?;
+    }
+    Ok(if imported.bad_lines.count == 0 { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+}
+
+/// Where the page is to stand.
+fn page(args: &Args) -> PathBuf {
+    let of_first = || match args.files.first() {
+        Some(first) if !is_standard_input(first) => first.with_extension("html"),
+        _ => PathBuf::from("judge.html"),
+    };
+    args.out.clone().unwrap_or_else(of_first)
+}
+
+fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+fn read(import: &mut Import, path: &Path) -> Result<(), Failure> {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let done = if is_standard_input(path) {
+        import.read("standard input", io::stdin().lock())
+    } else {
+        let open =
+            File::open(path).map_err(|source| Error::Read { name: path.display().to_string(), source });
+        open.and_then(|file| import.read(&name, BufReader::with_capacity(1 << 16, file)))
+    };
+    done.map_err(|error| match error {
+        Error::Read { .. } => Failure::Refused(error.to_string()),
+        Error::Header { .. } | Error::RunFile(_) => Failure::Usage(error.to_string()),
+    })
+}
+
+fn tell_bad_lines(bad: &BadLines) {
+    bad.named.iter().for_each(|line| warn(&line.to_string()));
+    let more = bad.count - bad.named.len() as u64;
+    if more > 0 {
+        warn(&format!("{more} more lines could not be used"));
+    }
+}
