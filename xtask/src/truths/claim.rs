@@ -6,7 +6,7 @@ use super::found::Found;
 const PLACE: f64 = 0.03;
 
 pub(super) enum Claim {
-    /// The verdict is one of these words.
+    /// The verdict is one of these words, or of several families of which one is.
     Word(&'static [&'static str]),
     /// Cost at its end over cost at its beginning is in this range.
     Growth { low: f64, high: f64 },
@@ -22,7 +22,10 @@ pub(super) enum Claim {
 impl Claim {
     pub(super) fn holds(&self, found: &Found) -> bool {
         match *self {
-            Claim::Word(words) => words.contains(&found.word.as_str()),
+            Claim::Word(words) => {
+                let among = |word: &String| words.contains(&word.as_str());
+                among(&found.word) || found.word == "mixed" && found.classes.iter().any(among)
+            }
             Claim::Growth { low, high } => found.growth.is_some_and(|growth| (low..=high).contains(&growth)),
             Claim::CliffAtHalfOfPorts { times } => found.half_of_ports.is_some_and(|place| {
                 let there = |n: &f64| (n - place).abs() <= PLACE * place;
@@ -54,6 +57,7 @@ impl Claim {
     pub(super) fn found(&self, found: &Found) -> String {
         let growth = || found.growth.map_or("no growth".to_owned(), |growth| format!("×{growth:.2}"));
         match *self {
+            Claim::Word(_) if found.word == "mixed" => format!("mixed of {}", found.classes.join(" and ")),
             Claim::Word(_) => found.word.clone(),
             Claim::Growth { .. } => growth(),
             Claim::CliffAtHalfOfPorts { .. } => match &found.cliffs[..] {
@@ -81,6 +85,7 @@ mod tests {
     fn found() -> Found {
         Found {
             word: "stepped".into(),
+            classes: vec!["stepped".into()],
             growth: Some(900.0),
             cliffs: vec![1024.0, 14_110.0],
             stops: vec![Stop { error: "EMFILE".into(), n: 593 }],
@@ -108,6 +113,16 @@ mod tests {
             Claim::Told("RLIMIT_AS"),
         ];
         assert!(!no.iter().any(|claim| claim.holds(&found())));
+    }
+
+    #[test]
+    fn several_families_hold_what_one_of_them_is() {
+        let classes = vec!["linear-like".into(), "stepped".into()];
+        let mixed = Found { word: "mixed".into(), classes, ..found() };
+        assert!(Claim::Word(&["linear-like"]).holds(&mixed));
+        assert!(!Claim::Word(&["flat"]).holds(&mixed));
+        assert_eq!(Claim::Word(&["flat"]).found(&mixed), "mixed of linear-like and stepped");
+        assert!(!Claim::Word(&["linear-like"]).holds(&Found { word: "inconclusive".into(), ..mixed }));
     }
 
     #[test]

@@ -8,6 +8,8 @@ use crate::Failure;
 pub(super) struct Found {
     /// The word of the verdict.
     pub(super) word: String,
+    /// The families that remain possible.
+    pub(super) classes: Vec<String>,
     /// Cost at its end over cost at its beginning.
     pub(super) growth: Option<f64>,
     /// The n of steps, and of the limit that the cost goes to.
@@ -46,6 +48,7 @@ impl Found {
         };
         Ok(Found {
             word: word.to_owned(),
+            classes: list(&verdict["classes"]).iter().filter_map(Value::as_str).map(str::to_owned).collect(),
             growth: verdict["growth"]["value"].as_f64(),
             cliffs: steps.chain(verdict["limit"]["value"].as_f64()).collect(),
             stops: list(&entry["stops"]).iter().filter_map(stop).collect(),

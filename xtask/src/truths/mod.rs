@@ -27,8 +27,7 @@ struct Truth {
 
 const FLAT: Claim = Word(&["flat"]);
 const LINEAR: Claim = Word(&["linear-like"]);
-/// What goes up to its limit may grow before its cliff, and then it takes several words.
-const CLIFF: Claim = Word(&["stepped", "approaching-limit", "mixed"]);
+const CLIFF: Claim = Word(&["stepped", "approaching-limit"]);
 
 /// At least so many times.
 const fn times(low: f64) -> Claim {
@@ -42,6 +41,7 @@ const EXT4_TREE: Format = &["mkfs.ext4", "-O", "dir_index,^has_journal"];
 const TRUTHS: &[Truth] = &[
     Truth {
         name: "poll of n idle descriptors",
+        // On Linux 6.18 with a step of 8 % where its list no longer fits into 1 KiB, at 156 descriptors.
         known: "poll(2) asks every descriptor that it is given",
         needs: Need::Nothing,
         measure: |lab| lab.wait("poll"),
