@@ -138,11 +138,16 @@ impl Windows {
         point.log - self.levels[point.trial]
     }
 
+    /// The more windows, the more chances to be wrong.
+    fn evidence(&self) -> f64 {
+        EVIDENCE + 2.0 * (self.points.len() as f64).ln()
+    }
+
     /// Two modes of what is left of the values without the levels of their trials.
     pub(crate) fn pair(&self, window: usize, least_share: f64) -> Option<Pair> {
         let mut values: Vec<f64> = self.points[window].iter().map(|point| self.residual(point)).collect();
         values.sort_unstable_by(f64::total_cmp);
-        Pair::of(&values, least_share)
+        Pair::of(&values, least_share, self.evidence())
     }
 
     /// The modes of single operations. They show in most trials: what a few trials went through for a
@@ -192,7 +197,7 @@ impl Windows {
         let mut by_trial = vec![Vec::new(); self.levels.len()];
         self.points[window].iter().for_each(|point| by_trial[point.trial].push(point.log));
         let medians: Vec<f64> = by_trial.iter_mut().filter_map(|logs| median(logs)).collect();
-        let groups = Groups::of(&medians)?;
+        let groups = Groups::of(&medians, self.evidence())?;
         let share = groups.upper as f64 / medians.len() as f64;
         Some((groups.centres[0].exp(), groups.centres[1].exp(), share, groups.separation, 1.0))
     }
@@ -308,7 +313,7 @@ pub(crate) struct Pair {
 
 impl Pair {
     /// The modes of sorted values, when every gate accepts them.
-    pub(crate) fn of(sorted: &[f64], least_share: f64) -> Option<Pair> {
+    pub(crate) fn of(sorted: &[f64], least_share: f64, evidence: f64) -> Option<Pair> {
         let sorted = without_spikes(sorted);
         let split = valley(sorted)?;
         let count = sorted.len() as f64;
@@ -319,7 +324,7 @@ impl Pair {
         let [lower, upper] = parts;
         let (rare, common) = if lower.share < upper.share { (lower, upper) } else { (upper, lower) };
         // A centre, a spread and a share more.
-        let accepted = 2.0 * (two - one) - 3.0 * count.ln() > EVIDENCE
+        let accepted = 2.0 * (two - one) - 3.0 * count.ln() > evidence
             && rare.share >= least_share
             && rare.share * count >= LEAST_COUNT
             && rare.spread <= WIDTHS * common.spread;
@@ -365,7 +370,9 @@ fn without_spikes(sorted: &[f64]) -> &[f64] {
     let (middle, quartile) = (sorted[count / 2], sorted[count * 3 / 4]);
     let limit = (middle + 6.0 * 1.4826 * (quartile - middle)).max(middle + 1.5_f64.ln());
     let below = sorted.partition_point(|value| *value <= limit);
-    if (count - below) as f64 <= SPIKES * count as f64 { &sorted[..below] } else { sorted }
+    // Two standard deviations more may be chance.
+    let few = SPIKES * count as f64 + 2.0 * (SPIKES * (1.0 - SPIKES) * count as f64).sqrt();
+    if ((count - below) as f64) <= few { &sorted[..below] } else { sorted }
 }
 
 /// Where values lie at most half as densely as somewhere below and somewhere above: how many are below.
@@ -455,7 +462,7 @@ impl Groups {
     /// The best split of one value per trial in two normal groups of one spread, when it is strong evidence
     /// against a single group: Schwarz's criterion with the likelihood of the classification (Biernacki,
     /// Celeux & Govaert, IEEE PAMI 22, 2000), which, unlike that of the mixture, asks for a gap.
-    pub(crate) fn of(values: &[f64]) -> Option<Groups> {
+    pub(crate) fn of(values: &[f64], needed: f64) -> Option<Groups> {
         let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
         sorted.sort_unstable_by(f64::total_cmp);
         let trials = sorted.len() as f64;
@@ -479,7 +486,7 @@ impl Groups {
         let centres = [mean(below), mean(above)];
         let separation = (centres[1] - centres[0]) / (inside / (trials - 2.0)).sqrt();
         let border = below.last()?.midpoint(*above.first()?);
-        (evidence > EVIDENCE && separation > SEPARATION).then_some(Groups {
+        (evidence > needed && separation > SEPARATION).then_some(Groups {
             centres,
             border,
             upper: above.len(),
@@ -574,7 +581,7 @@ mod tests {
             .map(|place| if place % 4 == 0 { 1.0 + 0.2 * normal(&mut rng) } else { 0.1 * normal(&mut rng) })
             .collect();
         values.sort_unstable_by(f64::total_cmp);
-        let Pair { parts: [lower, upper], valley } = Pair::of(&values, 0.1).expect("modes");
+        let Pair { parts: [lower, upper], valley } = Pair::of(&values, 0.1, EVIDENCE).expect("modes");
         for (found, truth) in [
             (lower.centre, 0.0),
             (lower.spread, 0.1),
@@ -593,19 +600,20 @@ mod tests {
     fn rates() {
         for (name, noise) in UNIMODAL {
             let wrong = PLANS.map(|(trials, sizes)| {
-                share(400, |rng| judged(&sweeps(rng, trials, sizes, &noise, |_, _, _| 1.0), noise.tick))
+                share(200, |rng| judged(&sweeps(rng, trials, sizes, &noise, |_, _, _| 1.0), noise.tick))
             });
             let unnamed =
-                share(400, |rng| judged(&sweeps(rng, 10, 200, &noise, |_, _, n| 1.0 + n / 50.0), 0.0));
+                share(200, |rng| judged(&sweeps(rng, 10, 200, &noise, |_, _, n| 1.0 + n / 50.0), 0.0));
             eprintln!("modes, {name}: {wrong:.3?} linear, tick not named {unnamed:.3}");
         }
-        for (upper, distance) in [(0.5, 1.5), (0.1, 1.5), (0.05, 1.5), (0.9, 1.5), (0.5, 1.35), (0.2, 3.0)] {
+        for (upper, distance) in [(0.5, 1.5), (0.1, 1.7), (0.05, 1.7), (0.9, 1.7), (0.5, 1.35), (0.2, 3.0)] {
             let right = PLANS.map(|(trials, sizes)| {
-                share(200, |rng| judged(&sweeps(rng, trials, sizes, &CALM, alternating(upper, distance)), 0.0))
+                share(200, |rng| {
+                    judged(&sweeps(rng, trials, sizes, &CALM, alternating(upper, distance)), 0.0)
+                })
             });
             let sticky = PLANS.map(|(trials, sizes)| {
-                let mode =
-                    |_: &mut Rng, trial: usize, _: f64| if trial % 3 == 0 { distance } else { 1.0 };
+                let mode = |_: &mut Rng, trial: usize, _: f64| if trial % 3 == 0 { distance } else { 1.0 };
                 let noise = Noise { level: 0.05, ..CALM };
                 share(200, |rng| judged(&sweeps(rng, trials, sizes, &noise, mode), 0.0))
             });
@@ -618,8 +626,7 @@ mod tests {
     fn time() {
         for (trials, sizes) in [(40, 10_000), (10, 200)] {
             for truth in [0.0, 0.5] {
-                let values =
-                    sweeps(&mut Rng::with_seed(1), trials, sizes, &CALM, alternating(truth, 2.0));
+                let values = sweeps(&mut Rng::with_seed(1), trials, sizes, &CALM, alternating(truth, 2.0));
                 let (trials, ranges) = (up(&values), ranges(sizes));
                 let start = std::time::Instant::now();
                 let found = find(&trials, &ranges, 1e-9, 1).len();
