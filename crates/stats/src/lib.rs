@@ -16,6 +16,8 @@ mod finding;
 mod flat;
 mod growth;
 mod hysteresis;
+#[allow(dead_code)]
+mod lines;
 mod median;
 mod modes;
 mod noise_floor;

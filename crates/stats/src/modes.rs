@@ -46,7 +46,7 @@ pub(crate) fn find(trials: &[Sweep<'_>], ranges: &[(u64, u64)], tick: f64, seed:
     let ranges: Vec<(u64, u64)> = (0..picked).map(|window| ranges[place(window)]).collect();
     let windows = Windows::of(trials, &ranges, SAMPLE, tick, seed);
     let pairs: Vec<Option<Pair>> =
-        (0..windows.points.len()).map(|window| windows.pair(window, LEAST_SHARE)).collect();
+        (0..windows.points.len()).map(|window| windows.pair(window, LEAST_SHARE, SPIKES)).collect();
     let modes = |window: usize| {
         let alternating = pairs[window].as_ref().and_then(|pair| windows.modes(window, pair, trials));
         let (lower, upper, upper_share, separation, persistence) =
@@ -144,10 +144,10 @@ impl Windows {
     }
 
     /// Two modes of what is left of the values without the levels of their trials.
-    pub(crate) fn pair(&self, window: usize, least_share: f64) -> Option<Pair> {
+    pub(crate) fn pair(&self, window: usize, least_share: f64, spikes: f64) -> Option<Pair> {
         let mut values: Vec<f64> = self.points[window].iter().map(|point| self.residual(point)).collect();
         values.sort_unstable_by(f64::total_cmp);
-        Pair::of(&values, least_share, self.evidence())
+        Pair::of(&values, least_share, spikes, self.evidence())
     }
 
     /// The modes of single operations. They show in most trials: what a few trials went through for a
@@ -313,8 +313,8 @@ pub(crate) struct Pair {
 
 impl Pair {
     /// The modes of sorted values, when every gate accepts them.
-    pub(crate) fn of(sorted: &[f64], least_share: f64, evidence: f64) -> Option<Pair> {
-        let sorted = without_spikes(sorted);
+    pub(crate) fn of(sorted: &[f64], least_share: f64, spikes: f64, evidence: f64) -> Option<Pair> {
+        let sorted = without_spikes(sorted, spikes);
         let split = valley(sorted)?;
         let count = sorted.len() as f64;
         let (below, above) = sorted.split_at(split);
@@ -362,7 +362,7 @@ impl Pair {
 const STEPS: usize = 64;
 
 /// The values without the few that lie far above all others.
-fn without_spikes(sorted: &[f64]) -> &[f64] {
+fn without_spikes(sorted: &[f64], share: f64) -> &[f64] {
     let count = sorted.len();
     if count == 0 {
         return sorted;
@@ -371,7 +371,7 @@ fn without_spikes(sorted: &[f64]) -> &[f64] {
     let limit = (middle + 6.0 * 1.4826 * (quartile - middle)).max(middle + 1.5_f64.ln());
     let below = sorted.partition_point(|value| *value <= limit);
     // Two standard deviations more may be chance.
-    let few = SPIKES * count as f64 + 2.0 * (SPIKES * (1.0 - SPIKES) * count as f64).sqrt();
+    let few = share * count as f64 + 2.0 * (share * (1.0 - share) * count as f64).sqrt();
     if ((count - below) as f64) <= few { &sorted[..below] } else { sorted }
 }
 
@@ -581,7 +581,7 @@ mod tests {
             .map(|place| if place % 4 == 0 { 1.0 + 0.2 * normal(&mut rng) } else { 0.1 * normal(&mut rng) })
             .collect();
         values.sort_unstable_by(f64::total_cmp);
-        let Pair { parts: [lower, upper], valley } = Pair::of(&values, 0.1, EVIDENCE).expect("modes");
+        let Pair { parts: [lower, upper], valley } = Pair::of(&values, 0.1, 0.1, EVIDENCE).expect("modes");
         for (found, truth) in [
             (lower.centre, 0.0),
             (lower.spread, 0.1),
