@@ -37,20 +37,15 @@ impl Found {
         let is_it = |entry: &&Value| entry["name"] == series || entry["series"] == series;
         let entry = list(&document["series"]).iter().find(is_it);
         let entry = entry.ok_or_else(|| format!("no series {series} in the answer"))?;
-        // A run has the verdict as an object, `judge` has its fields in the series.
-        let (verdict, word) = match &entry["verdict"] {
-            Value::String(word) => (entry, word.as_str()),
-            verdict => (verdict, verdict["class"].as_str().unwrap_or("no verdict")),
-        };
-        let steps = list(&verdict["steps"]).iter().filter_map(|step| step["n"].as_f64());
+        let steps = list(&entry["steps"]).iter().filter_map(|step| step["n"].as_f64());
         let stop = |stop: &Value| {
             Some(Stop { error: stop["reason"].as_str()?.to_owned(), n: stop["n_low"].as_u64()? })
         };
         Ok(Found {
-            word: word.to_owned(),
-            classes: list(&verdict["classes"]).iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-            growth: verdict["growth"]["value"].as_f64(),
-            cliffs: steps.chain(verdict["limit"]["value"].as_f64()).collect(),
+            word: entry["verdict"].as_str().unwrap_or("no verdict").to_owned(),
+            classes: list(&entry["classes"]).iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            growth: entry["growth"]["value"].as_f64(),
+            cliffs: steps.chain(entry["limit"]["value"].as_f64()).collect(),
             stops: list(&entry["stops"]).iter().filter_map(stop).collect(),
             half_of_ports: half_of_ports(&document["systems"][0]["environment"]),
             told,
@@ -78,10 +73,10 @@ mod tests {
         let json = r#"{
             "systems": [{"environment": {"net.ip_local_port_range": "20000 29999"}}],
             "series": [
-                {"name": "close", "verdict": {"class": "flat"}},
-                {"name": "bind", "verdict": {"class": "stepped", "growth": {"value": 300.5},
+                {"name": "close", "verdict": "flat"},
+                {"name": "bind", "verdict": "stepped", "growth": {"value": 300.5},
                     "steps": [{"n": 5001, "low": 4990, "high": 5010, "percent": 29950.0}],
-                    "limit": {"value": 5003.5}},
+                    "limit": {"value": 5003.5},
                  "stops": [{"cause": "limit", "n_low": 9990, "reason": "EADDRINUSE"},
                            {"cause": "allowance", "n_low": 9000, "reason": null}]}
             ]}"#;
