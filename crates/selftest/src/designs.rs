@@ -35,7 +35,7 @@ const LOW: u64 = 100;
 /// Distance of the n of a dense sweep.
 const SPACING: u64 = 10;
 /// The least that a block of a verdict holds: this share of the values, 25 at most.
-const SHARE_OF_BLOCK: usize = 40;
+const SHARE_OF_BLOCK: usize = 60;
 const MOST_OF_BLOCK: usize = 25;
 /// What a verdict compares with is the first blocks that hold so many times the least.
 const REFERENCE: usize = 4;

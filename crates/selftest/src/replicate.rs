@@ -105,7 +105,7 @@ impl<'a> Setup<'a> {
         }
         let margin = if ratios.len() == 1 { MARGIN } else { COMPARISON_MARGIN };
         let tick_seconds = BASE_SECONDS / self.cell.noise.ticks;
-        (systems, Settings { margin, alpha: 0.05, looks: 1, tick_seconds, seed: rng.u64(..) })
+        (systems, Settings { margin, alpha: 0.05, looks: 1, tick_seconds, seed: rng.u64(..), whole: false })
     }
 
     /// The n of the values of a trial.
@@ -272,6 +272,11 @@ impl<'a> Setup<'a> {
 }
 
 impl Outcome {
+    /// This answer, and nothing else found.
+    pub fn answered(answer: Answered) -> Outcome {
+        Outcome::of(Some(answer))
+    }
+
     fn of(answer: Option<Answered>) -> Outcome {
         Outcome {
             answer,

@@ -71,7 +71,8 @@ impl Bend {
         let mut choice = Choice::of(&facing.curve);
         let steps = steps(common, view, &facing, choice.best()?, passes, tick, settings);
         if !steps.is_empty()
-            && let Some(parted) = View::of(common, &grid.parted(&common.sizes, &steps), settings)
+            && let Some(parted) =
+                View::of(common, &grid.parted(&common.sizes, common.trials.len(), &steps), settings)
         {
             let firsts: Vec<usize> = steps
                 .iter()

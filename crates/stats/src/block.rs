@@ -12,13 +12,16 @@ use crate::{Step, Sweep};
 /// Measurements that a block of a long sweep holds at least, so that its median is not one spike.
 const LEAST: usize = 25;
 /// A short sweep spends this share of its sizes on a block.
-const SHARE: usize = 40;
+const SHARE: usize = 60;
 /// The reference is the first blocks that hold this many times the least: n = 100…199 of a long sweep.
 const REFERENCE: usize = 4;
 /// The last block is a hundredth of the largest n, the one before twice as wide, and so on…
 const LAST: u64 = 100;
-/// …until a block is a sixth of its largest n, ±9 %.
+/// …until a block is a sixth of its largest n, ±9 %; with few trials a third.
 const WIDEST: u64 = 6;
+const WIDEST_OF_FEW: u64 = 3;
+/// Fewer trials pay too much for many blocks: all of them must hold together.
+const FEW: usize = 20;
 
 /// Where the blocks lie.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,8 +33,9 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// The blocks of `sizes`, which rise; equal ones stay together.
-    pub(crate) fn of(sizes: &[u64]) -> Grid {
+    /// The blocks of `sizes`, which rise, for so many trials; equal sizes stay together.
+    pub(crate) fn of(sizes: &[u64], trials: usize) -> Grid {
+        let (widest, faster) = if trials < FEW { (WIDEST_OF_FEW, 3) } else { (WIDEST, 2) };
         let least = (sizes.len() / SHARE).clamp(1, LEAST);
         let mut width = sizes.last().map_or(0, |end| end / LAST).max(1);
         let (mut ranges, mut counts) = (Vec::new(), Vec::new());
@@ -48,7 +52,7 @@ impl Grid {
             counts.push(top - bottom);
             top = bottom;
             let next = top.checked_sub(1).map_or(0, |place| sizes[place]);
-            width = width.saturating_mul(2).min(next / WIDEST).max(1);
+            width = width.saturating_mul(faster).min(next / widest).max(1);
         }
         ranges.reverse();
         counts.reverse();
@@ -63,13 +67,13 @@ impl Grid {
     }
 
     /// A grid of the same sizes whose blocks part where steps are, and are narrow before each.
-    pub(crate) fn parted(&self, sizes: &[u64], steps: &[Step]) -> Grid {
+    pub(crate) fn parted(&self, sizes: &[u64], trials: usize, steps: &[Step]) -> Grid {
         let mut ranges = Vec::new();
         let mut start = 0;
         let ends = steps.iter().map(|step| sizes.partition_point(|n| *n < step.n));
         for end in ends.chain(std::iter::once(sizes.len())) {
             if end > start {
-                ranges.extend(Grid::of(&sizes[start..end]).ranges);
+                ranges.extend(Grid::of(&sizes[start..end], trials).ranges);
                 start = end;
             }
         }
@@ -88,7 +92,8 @@ pub(crate) fn measure<const SERIES: usize>(
     sizes: &[u64],
     series: [&[Sweep<'_>]; SERIES],
 ) -> Option<(Grid, [Rows; SERIES])> {
-    let Grid { ranges, reference } = Grid::of(sizes);
+    let trials = series.iter().map(|trials| trials.len()).min().unwrap_or(0);
+    let Grid { ranges, reference } = Grid::of(sizes, trials);
     let mut rows = series.map(|trials| log_medians(trials, &ranges, 0.0));
     let measured = |block: &usize| rows.iter().all(|rows| rows.iter().any(|row| row[*block].is_finite()));
     let kept: Vec<usize> = (0..ranges.len()).filter(measured).collect();
@@ -128,7 +133,7 @@ mod tests {
     use super::*;
 
     fn grid(start: u64, step: u64, count: u64) -> Grid {
-        Grid::of(&(0..count).map(|place| start + place * step).collect::<Vec<u64>>())
+        Grid::of(&(0..count).map(|place| start + place * step).collect::<Vec<u64>>(), FEW)
     }
 
     #[test]
@@ -145,11 +150,11 @@ mod tests {
     #[test]
     fn sizes_that_are_far_apart_are_blocks_of_their_own() {
         let doubling: Vec<u64> = (0..14).map(|power| 1 << power).collect();
-        assert_eq!(Grid::of(&doubling).ranges.len(), 14);
+        assert_eq!(Grid::of(&doubling, FEW).ranges.len(), 14);
         let three_each: Vec<u64> = doubling.iter().flat_map(|n| [*n; 3]).collect();
-        assert!(Grid::of(&three_each).ranges.iter().all(|(low, high)| low == high));
-        assert_eq!(Grid::of(&[5; 40]).ranges, [(5, 5)]);
-        assert_eq!(Grid::of(&[]).ranges, []);
+        assert!(Grid::of(&three_each, FEW).ranges.iter().all(|(low, high)| low == high));
+        assert_eq!(Grid::of(&[5; 40], FEW).ranges, [(5, 5)]);
+        assert_eq!(Grid::of(&[], FEW).ranges, []);
     }
 
     #[test]

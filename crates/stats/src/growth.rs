@@ -16,6 +16,29 @@ pub(crate) fn growth(rows: &[Vec<f64>], alpha: f64) -> Interval {
     exp(interval(&rows.iter().map(ratio).collect::<Vec<f64>>(), alpha))
 }
 
+/// What a trend along log n comes to from the smallest n to the largest, in logarithms: slow growth, most of
+/// which lies inside the first blocks, shows in it and in no single block.
+pub(crate) fn trend(
+    changes: &[Vec<f64>],
+    middles: &[f64],
+    (n_low, n_high): (u64, u64),
+    alpha: f64,
+) -> Interval {
+    let places: Vec<f64> = middles.iter().map(|n| n.max(1.0).ln()).collect();
+    let way = (n_high.max(1) as f64 / n_low.max(1) as f64).ln();
+    let slope = |row: &Vec<f64>| {
+        let present = || places.iter().zip(row).filter(|(_, change)| change.is_finite());
+        let count = present().count() as f64;
+        let (place, change) = (
+            present().map(|pair| pair.0).sum::<f64>() / count,
+            present().map(|pair| pair.1).sum::<f64>() / count,
+        );
+        let products: f64 = present().map(|pair| (pair.0 - place) * (pair.1 - change)).sum();
+        way * products / present().map(|pair| (pair.0 - place).powi(2)).sum::<f64>()
+    };
+    interval(&changes.iter().map(slope).collect::<Vec<f64>>(), alpha)
+}
+
 /// Seconds per additional object, and the number of objects that add the reference cost once more.
 ///
 /// `changes` holds, per trial, the log change of each block against the reference, `levels` the log

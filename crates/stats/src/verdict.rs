@@ -192,7 +192,7 @@ fn judge_one_way(
     let alpha = settings.error_rate();
     let margin = settings.log_margin();
     let common = Common::of(trials, settings.whole)?;
-    let grid = Grid::of(&common.sizes);
+    let grid = Grid::of(&common.sizes, common.trials.len());
     let mut view = View::of(&common, &grid, settings)?;
     let cheapest = view.cheapest();
     let blurred = cheapest < TICKS * settings.tick_seconds;
@@ -205,7 +205,9 @@ fn judge_one_way(
     let bend = bend.flatten();
 
     let growth = view.growth(alpha);
-    let bound = view.flatness.bound.max(growth.low.ln().abs()).max(growth.high.ln().abs()).max(tick);
+    let trend = view.trend(alpha);
+    let ends = [growth.low.ln(), growth.high.ln(), trend.low, trend.high];
+    let bound = ends.iter().fold(view.flatness.bound.max(tick), |bound, end| bound.max(end.abs()));
     let lines = if with_lines { lines(trials, &view, settings) } else { None };
     let (class, classes) = if blurred {
         (Class::Inconclusive, Vec::new())

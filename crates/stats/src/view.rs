@@ -3,7 +3,7 @@
 use crate::block::{Grid, column, log_medians, present_mean};
 use crate::centre::{Centre, Student, exp};
 use crate::flat::Flatness;
-use crate::growth::{growth, marginal_cost, top_decade_slope};
+use crate::growth::{growth, marginal_cost, top_decade_slope, trend};
 use crate::median::{median, median_interval};
 use crate::range::Common;
 use crate::{Block, Interval, Settings};
@@ -55,6 +55,12 @@ impl View {
     /// Cost of the last block over cost of the first.
     pub(crate) fn growth(&self, alpha: f64) -> Interval {
         growth(&self.rows, alpha)
+    }
+
+    /// What a trend along log n comes to over the whole range, in logarithms.
+    pub(crate) fn trend(&self, alpha: f64) -> Interval {
+        let ends = (self.ranges[0].0, self.ranges[self.ranges.len() - 1].1);
+        trend(&self.flatness.changes, &self.middles(), ends, alpha)
     }
 
     /// Seconds per additional object, and the objects that add the cost of the reference once more.
