@@ -85,7 +85,7 @@ fn cross(shapes: &[Shape], noises: &[Noise], designs: &[Design], trials: &[usize
 /// Is a cost that does not change called anything else?
 fn constant() -> Vec<Cell> {
     let mut cells = cross(&[Shape::Constant], &noises::ALL, &[LOG20], &[5, 10, 40]);
-    cells.extend(cross(&[Shape::Constant], &[noises::LOW, noises::HIGH], &[LOG8, LOG12], &LADDER));
+    cells.extend(cross(&[Shape::Constant], &[noises::LOW, noises::HIGH], &[LOG8, LOG12, LOG20], &LADDER));
     cells.extend(cross(&[Shape::Constant], &[noises::QUIET, noises::NOISY], &[DENSE], &LADDER));
     cells.extend(cross(&[Shape::Constant], &[noises::REAL_SOCKET, noises::REAL_FORK], &[DENSE], &[10, 40]));
     cells

@@ -14,6 +14,8 @@ pub mod real;
 pub mod replicate;
 pub mod rivals;
 pub mod run;
+pub mod sheets;
+pub mod table;
 pub mod tally;
 pub mod text;
 pub mod truths;

@@ -67,7 +67,7 @@ pub struct Machine {
 const LOW_CONTRAST: f64 = 0.04;
 const HIGH_CONTRAST: f64 = 0.08;
 /// Ticks of a clock of a nanosecond in an operation of a microsecond.
-const FINE: f64 = 1_000.0;
+pub const FINE: f64 = 1_000.0;
 
 const fn independent(name: &'static str, tail: Tail, contrast: f64) -> Noise {
     Noise { name, kind: Kind::Independent(tail, contrast), offset: 0.0, ticks: FINE }

@@ -52,7 +52,6 @@ pub fn run(cells: &[Cell], plan: Plan, done: &(dyn Fn(u64) + Sync)) -> Vec<Tally
         }
         finished
     });
-    // The order of the work decides how fractions are rounded; it must not be that of the threads.
     finished.sort_unstable_by_key(|(place, _)| *place);
     let mut tallies: Vec<Tally> = cells.iter().map(Tally::of).collect();
     for (place, tally) in finished {

@@ -18,8 +18,8 @@ pub struct Tally {
     pub classes: [usize; 11],
     /// How often each answer was given, in the order of [`ANSWERS`].
     pub answers: [usize; 5],
-    /// Sum of the bounds.
-    pub bounds: f64,
+    /// The upper bounds of the change.
+    pub bounds: Vec<f64>,
     /// How often flat was said with a bound below the true change.
     pub flat_within_less: usize,
     /// Steps found in all.
@@ -79,7 +79,7 @@ impl Tally {
             replicates: 0,
             classes: [0; 11],
             answers: [0; 5],
-            bounds: 0.0,
+            bounds: Vec::new(),
             flat_within_less: 0,
             steps: 0,
             lines: 0,
@@ -97,7 +97,7 @@ impl Tally {
                 for (count, word) in self.classes.iter_mut().zip(CLASSES) {
                     *count += usize::from(word == class);
                 }
-                self.bounds += outcome.bound;
+                self.bounds.push(outcome.bound);
             }
             Some(Answered::Answer(answer)) => {
                 for (count, word) in self.answers.iter_mut().zip(ANSWERS) {
@@ -132,7 +132,7 @@ impl Tally {
         self.replicates += other.replicates;
         sum(&mut self.classes, &other.classes);
         sum(&mut self.answers, &other.answers);
-        self.bounds += other.bounds;
+        self.bounds.extend(&other.bounds);
         self.flat_within_less += other.flat_within_less;
         self.steps += other.steps;
         self.lines += other.lines;
@@ -144,6 +144,13 @@ impl Tally {
         self.rivals.complexity_right += other.rivals.complexity_right;
         self.rivals.slope_differs += other.rivals.slope_differs;
         self.rivals.t_test_differs += other.rivals.t_test_differs;
+    }
+
+    /// The middle one of the bounds; with two or three trials a mean would be that of the largest.
+    pub fn bound(&self) -> f64 {
+        let mut bounds = self.bounds.clone();
+        bounds.sort_unstable_by(f64::total_cmp);
+        bounds.get(bounds.len() / 2).copied().unwrap_or(f64::NAN)
     }
 
     /// How often one of these words was said.

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use crate::replicate::Figure;
+use crate::sheets::Sheet;
 use crate::tally::{CLASSES, Tally};
 
 /// One line a cell: shares of the words in percent, and what goes with them.
@@ -45,7 +46,7 @@ pub fn cells(tallies: &[Tally], out: &mut impl Write) -> io::Result<()> {
             " | {:>5.1} {:>5.1} {:>5.1}% {:>5.2} {:>6.0} {:>5.1} |",
             percent(tally.right()),
             percent(tally.wrong()),
-            100.0 * tally.bounds / of,
+            100.0 * tally.bound(),
             tally.steps as f64 / of,
             percent(tally.steps_in_place),
             percent(tally.lines),
@@ -57,6 +58,45 @@ pub fn cells(tallies: &[Tally], out: &mut impl Write) -> io::Result<()> {
                 (_, 0) => write!(out, " {:>width$}", "-")?,
                 (held, of) => write!(out, " {:>width$.1}", 100.0 * held as f64 / of as f64)?,
             }
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// Tables in columns.
+///
+/// # Errors
+/// Those of `out`.
+pub fn columns(sheets: &[Sheet], out: &mut impl Write) -> io::Result<()> {
+    for sheet in sheets {
+        let widths: Vec<usize> = (0..sheet.head.len())
+            .map(|column| {
+                let fields = sheet.rows.iter().chain([&sheet.head]).filter_map(|row| row.get(column));
+                fields.map(|field| field.chars().count()).max().unwrap_or(0)
+            })
+            .collect();
+        writeln!(out, "{}", sheet.title)?;
+        for row in [&sheet.head].into_iter().chain(&sheet.rows) {
+            let padded = row.iter().zip(&widths).map(|(field, width)| format!("  {field:<width$}"));
+            writeln!(out, "{}", padded.collect::<String>().trim_end())?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// Tables in Markdown.
+///
+/// # Errors
+/// Those of `out`.
+pub fn markdown(sheets: &[Sheet], out: &mut impl Write) -> io::Result<()> {
+    for sheet in sheets {
+        writeln!(out, "### {}\n", sheet.title)?;
+        writeln!(out, "| {} |", sheet.head.join(" | "))?;
+        writeln!(out, "|{}", "---|".repeat(sheet.head.len()))?;
+        for row in &sheet.rows {
+            writeln!(out, "| {} |", row.join(" | "))?;
         }
         writeln!(out)?;
     }

@@ -1,0 +1,185 @@
+//! The results as tables: the promises, which family is named, what is found, and what other rules say.
+
+use stats::Class;
+
+use crate::cells::{Asked, GROWTHS, LADDER};
+use crate::designs::LOG20;
+use crate::noises::{self, Noise};
+use crate::table::{Rate, Row, Target, table};
+use crate::tally::{CLASSES, Tally};
+use crate::truths::{Shape, Term};
+
+/// A table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sheet {
+    /// What it shows.
+    pub title: &'static str,
+    /// Its columns.
+    pub head: Vec<String>,
+    /// As many fields each.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// All tables that have a row.
+pub fn sheets(tallies: &[Tally]) -> Vec<Sheet> {
+    let all = [promises, power, families, others_on_constants, others_on_growth, others_on_systems];
+    all.iter().map(|sheet| sheet(tallies)).filter(|sheet| !sheet.rows.is_empty()).collect()
+}
+
+/// The words of [`CLASSES`].
+pub fn word(class: Class) -> &'static str {
+    match class {
+        Class::Flat => "flat",
+        Class::SmallGrowth => "small growth",
+        Class::Sublinear => "sublinear",
+        Class::LinearLike => "linear-like",
+        Class::Superlinear => "superlinear",
+        Class::ApproachingLimit => "approaching a limit",
+        Class::Stepped => "stepped",
+        Class::TwoLines => "two lines",
+        Class::Mixed => "mixed",
+        Class::Decreasing => "decreasing",
+        Class::Inconclusive => "inconclusive",
+    }
+}
+
+fn sheet(title: &'static str, head: &[&str], rows: Vec<Vec<String>>) -> Sheet {
+    Sheet { title, head: head.iter().map(|name| (*name).to_owned()).collect(), rows }
+}
+
+fn promises(tallies: &[Tally]) -> Sheet {
+    let row = |row: &Row| {
+        vec![
+            row.claim.to_owned(),
+            target(row.target),
+            rate(row.all, row.interval),
+            row.all.of.to_string(),
+            row.cells.to_string(),
+            format!("{} {}", rate(row.worst_rate, row.worst_interval), row.worst),
+            if row.met { "ok" } else { "MISSED" }.to_owned(),
+        ]
+    };
+    let head = ["promise", "target", "measured", "replicates", "cells", "worst cell", ""];
+    sheet("Targets", &head, table(tallies).iter().map(row).collect())
+}
+
+fn power(tallies: &[Tally]) -> Sheet {
+    let shapes = std::iter::once(Shape::Constant)
+        .chain(GROWTHS.map(|growth| Shape::Grows(Term::Line, growth)))
+        .chain([1.05, 1.10, 1.20, 1.30, 1.60].map(|ratio| Shape::Step(ratio, 0.6)));
+    let row = |shape: Shape| {
+        let at = |trials: usize| find(tallies, shape, noises::LOW, trials);
+        let found = LADDER.map(|trials| at(trials).map(|tally| share(tally, tally.found())));
+        let ten = at(10)?;
+        let mut fields = vec![ten.cell.truth.name.clone()];
+        fields.extend(found.map(Option::unwrap_or_default));
+        fields.extend(others(ten));
+        Some(fields)
+    };
+    let trials = LADDER.map(|trials| format!("{trials} trials"));
+    let mut head = vec!["truth"];
+    head.extend(trials.iter().map(String::as_str));
+    head.extend(OTHERS);
+    sheet("A change is found, low noise; other rules at 10 trials", &head, shapes.filter_map(row).collect())
+}
+
+fn families(tallies: &[Tally]) -> Sheet {
+    let ten = |tally: &&Tally| tally.is_verdict() && tally.cell.trials == 10;
+    let row = |tally: &Tally| {
+        let mut words: Vec<(usize, &str)> =
+            tally.classes.iter().zip(CLASSES).map(|(count, class)| (*count, word(class))).collect();
+        words.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+        let said = words.iter().filter(|(count, _)| *count > 0).take(3);
+        let said: Vec<String> =
+            said.map(|(count, word)| format!("{word} {}", share(tally, *count))).collect();
+        let shape = &tally.cell;
+        vec![
+            format!("{} ({}, {})", shape.truth.name, shape.noise.name, shape.design.name),
+            share(tally, tally.right()),
+            share(tally, tally.wrong()),
+            said.join(", "),
+        ]
+    };
+    let known = |tally: &&Tally| [noises::LOW, noises::HIGH].contains(&tally.cell.noise);
+    let rows = tallies.iter().filter(ten).filter(known).map(row).collect();
+    sheet("What is said, 10 trials", &["truth", "right", "wrong family", "words"], rows)
+}
+
+const OTHERS: [&str; 3] = ["google/benchmark: not O(1)", "log-log slope: not 0", "t-test of the ends"];
+
+fn others(tally: &Tally) -> [String; 3] {
+    let rivals = tally.rivals;
+    [rivals.complexity_grows, rivals.slope_differs, rivals.t_test_differs].map(|count| share(tally, count))
+}
+
+fn others_on_constants(tallies: &[Tally]) -> Sheet {
+    let row = |noise: Noise| {
+        let tally = find(tallies, Shape::Constant, noise, 10)?;
+        let mut fields = vec![noise.name.to_owned(), share(tally, tally.found())];
+        fields.extend(others(tally));
+        Some(fields)
+    };
+    let mut head = vec!["noise", "osdyno"];
+    head.extend(OTHERS);
+    let rows = noises::ALL.into_iter().filter_map(row).collect();
+    sheet("A constant cost is said to change, 10 trials", &head, rows)
+}
+
+fn others_on_growth(tallies: &[Tally]) -> Sheet {
+    let shapes = Term::ALL.into_iter().flat_map(|term| [1.5, 2.0, 5.0, 50.0].map(|g| Shape::Grows(term, g)));
+    let row = |shape: Shape| {
+        let tally = find(tallies, shape, noises::LOW, 10)?;
+        let google = match shape {
+            Shape::Grows(Term::Root, _) => "has no such word".to_owned(),
+            _ => share(tally, tally.rivals.complexity_right),
+        };
+        let truth = tally.cell.truth.name.clone();
+        Some(vec![truth, share(tally, tally.right()), share(tally, tally.wrong()), google])
+    };
+    let head = ["truth", "osdyno: right", "osdyno: wrong", "google/benchmark: right"];
+    sheet("The right family is named, low noise, 10 trials", &head, shapes.filter_map(row).collect())
+}
+
+fn others_on_systems(tallies: &[Tally]) -> Sheet {
+    let compared = |tally: &&Tally| match tally.cell.asked {
+        Asked::Comparison(_) | Asked::Pairs(_) => true,
+        Asked::Verdict => false,
+    };
+    let row = |tally: &Tally| {
+        let different = share(tally, tally.different());
+        vec![tally.cell.name(), different, share(tally, tally.rivals.t_test_differs)]
+    };
+    let head = ["systems", "osdyno", "t-test of all measurements"];
+    sheet("Two systems are said to differ", &head, tallies.iter().filter(compared).map(row).collect())
+}
+
+fn find(tallies: &[Tally], shape: Shape, noise: Noise, trials: usize) -> Option<&Tally> {
+    tallies.iter().find(|tally| {
+        let cell = &tally.cell;
+        let same = cell.truth.shape == shape && cell.noise == noise && cell.trials == trials;
+        same && cell.design == LOG20 && tally.is_verdict()
+    })
+}
+
+fn share(tally: &Tally, count: usize) -> String {
+    percent(Rate { count, of: tally.replicates }.value())
+}
+
+fn percent(share: f64) -> String {
+    match 100.0 * share {
+        percent if percent > 0.0 && percent < 9.95 => format!("{percent:.1} %"),
+        percent => format!("{percent:.0} %"),
+    }
+}
+
+fn rate(rate: Rate, (low, high): (f64, f64)) -> String {
+    format!("{:.1} % ({:.1}–{:.1})", 100.0 * rate.value(), 100.0 * low, 100.0 * high)
+}
+
+fn target(target: Target) -> String {
+    match target {
+        Target::AtMost(most) => format!("≤ {:.0} %", 100.0 * most),
+        Target::AtLeast(least) => format!("≥ {:.0} %", 100.0 * least),
+        Target::Within(least, most) => format!("{:.0}–{:.0} %", 100.0 * least, 100.0 * most),
+    }
+}

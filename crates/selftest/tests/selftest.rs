@@ -1,0 +1,89 @@
+//! A selftest of a few replicates: the same seed gives the same table, and each part speaks of its cells.
+
+use std::mem::discriminant;
+
+use selftest::cells::{Asked, Cell, all};
+use selftest::run::{Plan, dump, run};
+use selftest::sheets::sheets;
+use selftest::table::table;
+use selftest::text;
+
+const FEW: Plan = Plan { replicates: 3, seed: 7 };
+
+/// One cell of each kind of truth, of each noise and of each design, and a comparison of either kind.
+fn miniature() -> Vec<Cell> {
+    let mut kept: Vec<Cell> = Vec::new();
+    for cell in all() {
+        let known = |same: fn(&Cell, &Cell) -> bool| kept.iter().any(|other| same(other, &cell));
+        let seen = known(|a, b| discriminant(&a.truth.shape) == discriminant(&b.truth.shape))
+            && known(|a, b| a.noise == b.noise)
+            && known(|a, b| a.design == b.design)
+            && known(|a, b| discriminant(&a.asked) == discriminant(&b.asked));
+        if !seen {
+            kept.push(cell);
+        }
+    }
+    kept
+}
+
+#[test]
+fn the_same_seed_gives_the_same_table_whatever_is_beside_it() {
+    let cells = miniature();
+    let tallies = run(&cells, FEW, &|_| ());
+    assert_eq!(run(&cells, FEW, &|_| ()), tallies);
+
+    let reversed: Vec<Cell> = cells.iter().rev().cloned().collect();
+    let mut backwards = run(&reversed, FEW, &|_| ());
+    backwards.reverse();
+    assert_eq!(backwards, tallies);
+    assert_ne!(run(&cells, Plan { seed: 8, ..FEW }, &|_| ()), tallies);
+}
+
+#[test]
+fn every_replicate_is_judged_and_counted() {
+    let cells = miniature();
+    let done = std::sync::atomic::AtomicU64::new(0);
+    let tallies = run(&cells, FEW, &|replicates| {
+        done.fetch_add(replicates, std::sync::atomic::Ordering::Relaxed);
+    });
+    assert_eq!(done.into_inner(), FEW.replicates * cells.len() as u64);
+    for tally in &tallies {
+        let answered: usize = tally.classes.iter().chain(&tally.answers).sum();
+        assert_eq!((tally.replicates, answered), (3, 3), "{}", tally.cell.name());
+    }
+    let rows = table(&tallies);
+    assert!(rows.len() > 10, "{} promises", rows.len());
+
+    let mut text = Vec::new();
+    text::columns(&sheets(&tallies), &mut text).expect("a vector takes all");
+    text::cells(&tallies, &mut text).expect("a vector takes all");
+    text::markdown(&sheets(&tallies), &mut text).expect("a vector takes all");
+    let text = String::from_utf8(text).expect("text");
+    assert!(rows.iter().all(|row| text.contains(row.claim)));
+    assert!(tallies.iter().all(|tally| text.contains(&tally.cell.name())));
+}
+
+#[test]
+fn names_are_unique() {
+    let mut names: Vec<String> = all().iter().map(Cell::name).collect();
+    let count = names.len();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), count);
+}
+
+#[test]
+fn a_replicate_is_printed_as_it_was_judged() {
+    let cells = all();
+    let pair = cells.iter().find(|cell| cell.asked == Asked::Pairs(1.0)).expect("a pair");
+    let mut text = Vec::new();
+    dump(pair, 1, 5, &mut text).expect("a vector takes all");
+    let text = String::from_utf8(text).expect("text");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "series,trial,direction,n,value");
+    assert_eq!(lines.len(), 1 + 2 * pair.trials * pair.design.sizes().len());
+    for line in &lines[1..] {
+        let fields: Vec<&str> = line.split(',').collect();
+        assert!(fields[4].parse::<f64>().expect("a number") > 0.0, "{line}");
+    }
+}
