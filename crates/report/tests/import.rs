@@ -1,0 +1,355 @@
+//! Numbers that were measured elsewhere: what is read, what is not, and that nothing in a file is a panic.
+
+use std::fmt::Write;
+
+use proptest::prelude::*;
+use record::Direction;
+use report::import::{Error, Import, Imported, NAMED_MAX, Options, Program, SERIES_MAX};
+use report::{Findings, MARGIN, Style, json, table};
+
+fn import(options: Options, files: &[(&str, &[u8])]) -> Result<Imported, Error> {
+    let mut import = Import::new(options);
+    files.iter().try_for_each(|(name, bytes)| import.read(name, *bytes))?;
+    Ok(import.finish())
+}
+
+fn read(text: &str) -> Imported {
+    import(Options::default(), &[("file.csv", text.as_bytes())]).expect("a header")
+}
+
+/// Every value with its n, by series, direction and trial: `bind up 1: 1=0.5 2=0.6`.
+fn all(imported: &Imported) -> Vec<String> {
+    let series = imported.recording.series();
+    let line = |s: &record::Series| {
+        let points: Vec<String> = s.points().map(|(n, value)| format!("{n}={value}")).collect();
+        format!("{} {} {}: {}", s.name, s.direction, s.trial, points.join(" "))
+    };
+    series.flat_map(|(_, trials)| trials.iter().map(line)).collect()
+}
+
+fn reasons(imported: &Imported) -> Vec<String> {
+    imported.bad_lines.named.iter().map(ToString::to_string).collect()
+}
+
+fn document(findings: &Findings) -> serde_json::Value {
+    let mut text = Vec::new();
+    json::write(findings, &mut text).expect("written");
+    serde_json::from_slice(&text).expect("JSON")
+}
+
+#[test]
+fn every_spelling_of_a_table_is_the_same_table() {
+    let wanted = ["bind up 1: 1=0.5 2=0.25 10=0.75", "bind up 2: 1=1"];
+    for text in [
+        "series,trial,n,value\nbind,1,1,0.5\nbind,1,2,0.25\nbind,1,10,0.75\nbind,2,1,1\n",
+        "\u{feff}Series;Trial;N;Value;Host\r\nbind;1;2;.25;a\r\n\r\n\"bind\";1;1e0;5e-1;b\r\nbind;2;1;1;\r\nbind;1;10.0;0.75;",
+        "value\tn\tdirection\ttrial\tseries\n0.75\t10\t+\t1\tbind\n1\t1\tUP\t2\tbind\n0.5\t1\tup\t1\tbind\n 0.25 \t2\t\t1\tbind",
+    ] {
+        let imported = read(text);
+        assert_eq!(all(&imported), wanted, "{text}");
+        assert_eq!(imported.bad_lines.count, 0, "{:?}", imported.bad_lines);
+    }
+}
+
+#[test]
+fn columns_that_mean_nothing_here_are_named() {
+    let imported = read("series,trial,n,value,host,kernel\nbind,1,1,1,a,b\n");
+    assert_eq!(imported.remarks, ["file.csv: 2 columns are not read: \"host\" and \"kernel\"."]);
+}
+
+#[test]
+fn a_bad_line_is_named_by_its_number_and_the_rest_is_read() {
+    let imported = read(
+        "series,trial,direction,n,value\n\
+         a,1,up,1,1\n\
+         a,1,up,2\n\
+         a,x,up,2,1\n\
+         a,1,sideways,2,1\n\
+         a,1,up,-2,1\n\
+         a,1,up,2,fast\n\
+         \"a,1,up,2,1\n\
+         a,1,up,1e30,1\n\
+         ,1,up,2,1\n\
+         \n\
+         a,1,up,2,2\n",
+    );
+    assert_eq!(all(&imported), ["a up 1: 1=1 2=2"]);
+    assert_eq!(
+        reasons(&imported),
+        [
+            "file.csv line 3: it has 4 fields where the header has 5",
+            "file.csv line 4: the trial is \"x\" and no whole number from 0 to 4294967295",
+            "file.csv line 5: the direction is \"sideways\", neither up nor down",
+            "file.csv line 6: n is \"-2\" and no whole number from 0 up",
+            "file.csv line 7: the value is \"fast\" and no number",
+            "file.csv line 8: a quote is not closed",
+            "file.csv line 9: n is \"1e30\" and no whole number from 0 up",
+            "file.csv line 10: the series has no name",
+        ]
+    );
+    let many = format!("series,trial,n,value\n{}", "nothing\n".repeat(3 * NAMED_MAX));
+    let imported = read(&many);
+    assert_eq!((imported.bad_lines.count, imported.bad_lines.named.len()), (3 * NAMED_MAX as u64, NAMED_MAX));
+}
+
+#[test]
+fn rows_may_come_in_any_order_and_more_than_once() {
+    let imported = read("series,trial,n,value\na,2,5,1\nb,1,1,9\na,1,20,2\na,2,5,3\na,1,10,1\na,2,4,0\n");
+    assert_eq!(all(&imported), ["a up 1: 10=1 20=2", "a up 2: 4=0 5=1 5=3", "b up 1: 1=9"]);
+    let steps: Vec<_> = imported
+        .recording
+        .series()
+        .flat_map(|(_, trials)| trials)
+        .map(|s| (s.n_step, s.sizes.len()))
+        .collect();
+    assert_eq!(steps, [(10, 0), (0, 3), (0, 1)], "only uneven sizes are listed");
+}
+
+#[test]
+fn both_directions_are_one_finding() {
+    let mut text = String::from("series,trial,direction,n,value\n");
+    for trial in 1..=12 {
+        for n in 1..=300 {
+            writeln!(text, "a,{trial},up,{n},{}", 100 + (n * trial) % 7).expect("memory");
+        }
+        for n in (1..=300).rev().filter(|_| trial != 3) {
+            writeln!(text, "a,{trial},down,{n},{}", 150 + (n * trial) % 7).expect("memory");
+        }
+    }
+    let imported = read(&text);
+    let down = imported.recording.series().find(|(key, _)| key.direction == Direction::Down);
+    assert_eq!(down.expect("the way down").1.len(), 11);
+    let findings = Findings::of_import(&imported.recording, MARGIN);
+    let [finding] = findings.series.as_slice() else { panic!("one finding") };
+    assert_eq!((finding.trials, finding.measurements), (12, 23 * 300));
+    let verdict = finding.verdict.as_ref().expect("a verdict");
+    let ratio = verdict.hysteresis.expect("a difference of the two ways").ratio.value;
+    assert!((1.4..1.6).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn what_cannot_be_judged_is_there_and_says_why() {
+    let imported = read("series,trial,n,value\na,1,1,nan\na,1,2,inf\na,1,3,0\na,1,4,-1\nb,1,1,x\nc,1,1,2\n");
+    let findings = Findings::of_import(&imported.recording, MARGIN);
+    let document = document(&findings);
+    let said: Vec<_> = document["series"].as_array().expect("series").iter().collect();
+    assert_eq!(said.iter().map(|s| &s["series"]).collect::<Vec<_>>(), ["a", "b", "c"]);
+    assert!(said.iter().all(|s| s["verdict"] == "inconclusive"), "{document}");
+    assert_eq!(said[0]["warnings"][0], "None of 4 values is finite and positive: there is nothing to judge.");
+    assert_eq!(said[1]["warnings"][0], "A trial has no line that could be used.");
+    assert!(said[0]["evidence"].is_null() && said[0]["growth"]["value"].is_null());
+}
+
+#[test]
+fn a_file_without_a_header_is_refused_with_what_it_should_be() {
+    let error = |text: &str| {
+        let refused = import(Options::default(), &[("f.csv", text.as_bytes())]);
+        refused.expect_err("no header").to_string()
+    };
+    assert!(
+        error("")
+            .starts_with("f.csv is empty; its first line must name the columns series, trial, n and value")
+    );
+    assert!(
+        error("bind,1,up,1,0.5\n").starts_with("f.csv has no header but begins with \"bind,1,up,1,0.5\";")
+    );
+    assert!(error("series,trial,n\n").starts_with("f.csv has no column \"value\";"));
+    assert!(error("{\"type\":\"run\",\"schema\":1}").contains("osdyno report judges it"));
+    let imported = read("series,trial,n,value\n");
+    assert_eq!(imported.remarks, ["There is no series in it: a header, and no line that could be used."]);
+    assert_eq!(document(&Findings::of_import(&imported.recording, MARGIN))["series"], serde_json::json!([]));
+}
+
+#[test]
+fn files_of_2003_are_a_trial_each() {
+    let files: [(&str, &[u8]); 3] = [
+        ("forkbench.1", b"200 61\n210 60\n\n220 59\n"),
+        ("forkbench.2", b"1 2\nx 3\n5 6 7\n7 8"),
+        ("bind.log", b"9"),
+    ];
+    let imported = import(Options::default(), &files).expect("numbers");
+    assert_eq!(
+        all(&imported),
+        [
+            "bindbench socket up 1: 0=9",
+            "forkbench fork up 1: 0=200 1=210 2=220",
+            "forkbench fork up 2: 0=1 3=7",
+            "forkbench reap down 1: 3=61 2=60 1=59",
+            "forkbench reap down 2: 4=2 1=8",
+        ]
+    );
+    assert_eq!(
+        reasons(&imported),
+        [
+            "forkbench.2 line 2: \"x\" is no number",
+            "forkbench.2 line 3: it has 3 numbers where the first line has 2"
+        ]
+    );
+    let http: &[u8] = b"sample 10 50\nclat 7\nclat 8\nsample 11 51\nclat 9\n";
+    let unnamed = Options { program: Some(Program::Httpbench), ..Options::default() };
+    assert_eq!(
+        all(&import(unnamed, &[("log", http)]).expect("numbers")),
+        [
+            "httpbench connect up 1: 0=7 1=8 2=9",
+            "httpbench sample connect up 1: 0=10 2=11",
+            "httpbench sample request up 1: 0=50 2=51"
+        ]
+    );
+    let unknown = import(Options::default(), &[("a.txt", b"1 2\n3 4\n")]).expect("numbers");
+    assert_eq!(all(&unknown), ["column 1 up 1: 0=1 1=3", "column 2 up 1: 0=2 1=4"]);
+    assert!(unknown.remarks[0].starts_with("a.txt: n is the number of the line; --program says"));
+}
+
+#[test]
+fn small_n_are_left_out_on_request_and_units_are_scaled() {
+    let options = Options { scale: 1e-6, unit: report::words::Unit::Seconds, from: 2, ..Options::default() };
+    let text = b"series,trial,n,value\na,1,1,100\na,1,2,2\na,1,3,4\n";
+    let imported = import(options, &[("f", text)]).expect("a header");
+    assert_eq!(all(&imported), ["a up 1: 2=0.000002 3=0.000004"]);
+    assert_eq!(imported.recording.workloads[0].series[0].unit, "s");
+}
+
+#[test]
+fn there_is_an_end_to_series() {
+    let mut text = String::from("series,trial,n,value\n");
+    (0..=SERIES_MAX).for_each(|i| writeln!(text, "s{i},1,1,1").expect("memory"));
+    let imported = read(&text);
+    assert_eq!(
+        reasons(&imported),
+        [format!("file.csv line {}: there are more than 10000 series", SERIES_MAX + 2)]
+    );
+}
+
+/// Ten trials of three series, with numbers from a fixed rule.
+fn sample() -> String {
+    let mut text = String::from("series,trial,n,value\n");
+    for trial in 1..=12_u64 {
+        for n in (10..=3000).step_by(10) {
+            let noise = |salt: u64| 1.0 + 0.01 * ((n * 7919 + trial * 104_729 + salt) % 97) as f64 / 97.0;
+            writeln!(text, "flat,{trial},{n},{:.3}", 1200.0 * noise(1)).expect("memory");
+            writeln!(text, "line,{trial},{n},{:.3}", (100.0 + n as f64) * noise(2)).expect("memory");
+            let level = if n > 1024 { 1e-9 } else { 0.5e-9 };
+            writeln!(text, "step,{trial},{n},{:e}", level * noise(3)).expect("memory");
+        }
+    }
+    text
+}
+
+#[test]
+fn bare_numbers_are_told_as_such() {
+    let findings = Findings::of_import(&read(&sample()).recording, MARGIN);
+    let mut out = Vec::new();
+    table::write(&findings, &Style { width: 132, ..Style::default() }, &mut out).expect("written");
+    let text = String::from_utf8(out).expect("text");
+    assert!(text.contains("1 210") && text.contains("× 1e-12") && !text.contains("µs"), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_document_has_what_it_promises() {
+    let document = document(&Findings::of_import(&read(&sample()).recording, MARGIN));
+    for series in document["series"].as_array().expect("series") {
+        for field in [
+            "series",
+            "verdict",
+            "classes",
+            "bound_percent",
+            "growth",
+            "steps",
+            "lines",
+            "modes",
+            "spikes",
+            "warnings",
+        ] {
+            assert!(series.get(field).is_some(), "{field}");
+        }
+    }
+    insta::assert_snapshot!("shape_of_an_entry", shape(&document["series"][2], 0));
+    let step = &document["series"][2];
+    assert_eq!((&step["series"], &step["verdict"]), (&"step".into(), &"stepped".into()), "{step}");
+    let percent = step["steps"][0]["percent"].as_f64().expect("a step");
+    assert!((95.0..105.0).contains(&percent), "{percent}");
+}
+
+/// Names and types of a document: what a program relies on.
+fn shape(value: &serde_json::Value, depth: usize) -> String {
+    use serde_json::Value;
+    match value {
+        Value::Null => "null".into(),
+        Value::Bool(_) => "boolean".into(),
+        Value::Number(_) => "number".into(),
+        Value::String(_) => "text".into(),
+        Value::Array(items) => {
+            items.first().map_or("[]".into(), |item| format!("[] of {}", shape(item, depth)))
+        }
+        Value::Object(fields) => {
+            let field = |(name, value): (&String, &Value)| {
+                format!("\n{:width$}{name}: {}", "", shape(value, depth + 1), width = 2 * depth + 2)
+            };
+            fields.iter().map(field).collect()
+        }
+    }
+}
+
+/// Bytes that look like a table more often than bytes do.
+fn hostile() -> impl Strategy<Value = Vec<u8>> {
+    let field = prop_oneof![
+        4 => prop::sample::select(vec!["a", "b", "1", "2", "3", "up", "down", "-", "1e4", "0.5", ""]),
+        1 => prop::sample::select(vec![
+            "nan", "-inf", "1e308", "5e-324", "18446744073709551615", "-1", "\"", "\"\"", "\"a\"", "\u{feff}", "\r", "é",
+            "4294967295", "1e-400", "\u{1b}[2J",
+        ]),
+    ];
+    let row = prop::collection::vec(field, 0..7).prop_map(|fields| fields.join(","));
+    let header = prop::sample::select(vec![
+        "series,trial,direction,n,value",
+        "value,n,trial,series",
+        "series;trial;n;value",
+        "series,trial,n,value,value",
+        "1 2",
+        "clat 7",
+        "",
+    ]);
+    (header, prop::collection::vec(row, 0..60))
+        .prop_map(|(header, rows)| format!("{header}\n{}", rows.join("\n")).into_bytes())
+}
+
+/// Whatever is in the file, all that is made of it ends, and says nothing that is not finite.
+fn judged(bytes: &[u8]) {
+    let Ok(imported) = import(Options::default(), &[("forkbench", bytes)]) else { return };
+    let findings = Findings::of_import(&imported.recording, MARGIN);
+    assert_eq!(document(&findings)["series"].as_array().map(Vec::len), Some(findings.series.len()));
+    table::write(&findings, &Style::default(), &mut Vec::new()).expect("written");
+    report::html::write(&imported.recording, &findings, &mut Vec::new()).expect("written");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn nothing_in_a_table_is_a_panic(bytes in hostile()) {
+        judged(&bytes);
+    }
+
+    #[test]
+    fn nothing_in_bytes_is_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        judged(&bytes);
+        judged(&[b"series,trial,direction,n,value\n".as_slice(), &bytes].concat());
+    }
+
+    #[test]
+    fn every_good_row_is_kept(rows in prop::collection::vec((0_u32..4, 0..100_u64, -1e9..1e9_f64), 0..200)) {
+        let mut text = String::from("series,trial,n,value\n");
+        rows.iter().for_each(|(trial, n, value)| writeln!(text, "s,{trial},{n},{value:?}").expect("memory"));
+        let imported = read(&text);
+        prop_assert_eq!(imported.bad_lines.count, 0);
+        let series = || imported.recording.series().flat_map(|(_, trials)| trials);
+        let mut found: Vec<(u32, u64, u64)> =
+            series().flat_map(|s| s.points().map(|(n, v)| (s.trial, n, v.to_bits()))).collect();
+        let mut wanted: Vec<(u32, u64, u64)> = rows.iter().map(|(t, n, v)| (*t, *n, v.to_bits())).collect();
+        prop_assert!(series().all(|s| (1..s.values.len()).all(|i| s.n(i - 1) <= s.n(i))));
+        found.sort_unstable();
+        wanted.sort_unstable();
+        prop_assert_eq!(found, wanted);
+    }
+}
