@@ -49,6 +49,54 @@ fn the_skeleton_of_a_small_run() {
 }
 
 #[test]
+fn every_finding_is_in_its_figure() {
+    let facts = [("net.ip_local_port_range", "32768 60999")];
+    let recording = emulated::recording(emulated::system("local", &facts), &emulated::shapes(20_000), 4, 1);
+    let mut findings = Findings::of(&recording);
+    emulated::pinned::pin_shapes(&mut findings);
+    let page = page(&recording, &findings).replace('\u{202f}', " ");
+    let figure = |label: &str| {
+        let start = page.find(&format!("<h3>{label}</h3>")).expect("a figure");
+        &page[start..start + page[start..].find("</figure>").expect("closed")]
+    };
+    let drawn = [
+        ("touch", vec!["+510 % at 4 096</text>", "class=\"at step\"", "near 2^12 (4 096)"]),
+        ("bind", vec!["×490 at 14 116</text>", "limit 18 020</text>", "near half of the port range"]),
+        ("lookup", vec!["−30 % at 3 000</text>", "+43 % at 5 000</text>", "Dent from 3 000 to 5 000"]),
+        ("fork", vec!["cloud lower", "cloud upper", "class=\"lower\"", "class=\"upper\"", "key upper"]),
+        ("wake", vec!["upper mode</text>", "each trial keeps to its line"]),
+        ("open", vec!["class=\"again\"", "spikes in 38 trials, ×16", "The way up (solid)", "every 4.0 ms"]),
+        ("open (down)", vec!["12 (8–16) % more than the way up", "Drift: at the same n"]),
+        ("mmap", vec!["class=\"at knee\"", "rises from 4 020</text>", "linear from 4 020"]),
+        ("walk", vec!["sublinear or linear", "61 % of the resampled runs"]),
+    ];
+    for (label, words) in drawn {
+        for word in words {
+            let found = figure(label).to_lowercase().contains(&word.to_lowercase());
+            assert!(found, "{label}: {word}");
+        }
+        assert!(figure(label).contains("by percentile"), "{label}");
+    }
+}
+
+#[test]
+fn several_systems_have_a_matrix() {
+    let mut lines = emulated::lines(emulated::system("6.12", &[]), &emulated::mixed(2_000), 4, 1);
+    let other = emulated::lines(emulated::system("7.3", &[]), &emulated::mixed(2_000)[..3], 4, 2);
+    let end = lines.pop();
+    let mine = |line: &record::Line| !matches!(line, record::Line::Run(_) | record::Line::Workload(_));
+    lines.extend(other.into_iter().filter(mine).filter(|line| !matches!(line, record::Line::End(_))));
+    lines.extend(end);
+    let recording = record::Recording::new(lines).expect("a run");
+    let page = page(&recording, &Findings::of(&recording));
+    let matrix = &page[page.find("<table class=\"matrix\">").expect("a matrix")..];
+    let matrix = &matrix[..matrix.find("</table>").expect("closed")];
+    assert_eq!(matrix.matches("<th scope=\"row\">").count(), 9, "{matrix}");
+    assert_eq!(matrix.matches("<td>").count(), 18, "{matrix}");
+    assert!(matrix.contains("unsupported: this system has no kqueue") && matrix.contains("not measured"));
+}
+
+#[test]
 fn a_page_is_one_file() {
     let recording = emulated::recording(emulated::system("local", &[]), &emulated::mixed(20_000), 10, 1);
     let page = page(&recording, &Findings::of(&recording));
@@ -59,8 +107,8 @@ fn a_page_is_one_file() {
     assert!(page.contains("default-src 'none'"), "and a browser is told so");
     assert!(page.len() < 4_000_000, "{} bytes", page.len());
     // Every figure says the same as the table of verdicts.
-    assert_eq!(page.matches("<svg class=\"plot\"").count(), 3 * 8);
-    assert_eq!(page.matches("</desc>").count(), 3 * 8);
+    assert_eq!(page.matches("<svg class=\"plot\"").count(), 4 * 8);
+    assert_eq!(page.matches("</desc>").count(), 4 * 8);
 }
 
 #[test]

@@ -19,11 +19,17 @@ pub(crate) struct Cloud {
 /// Pictures that are tried, the finest first: pixels per unit of the plot, and bits per pixel.
 const FINENESS: [(f64, u8); 4] = [(2.0, 4), (1.5, 4), (1.25, 2), (0.9, 2)];
 
-/// Draws the points; the first picture within `bytes_max` is taken, the coarsest when none is.
-pub(crate) fn draw(sweeps: &[Sweep<'_>], x: &Axis, y: &Axis, bytes_max: usize) -> Option<Cloud> {
+/// Draws the points that are to be kept, by n and cost; the first picture within `bytes_max` is taken, the coarsest when none is.
+pub(crate) fn draw(
+    sweeps: &[Sweep<'_>],
+    x: &Axis,
+    y: &Axis,
+    bytes_max: usize,
+    keep: impl Fn(f64, f64) -> bool,
+) -> Option<Cloud> {
     let mut last = None;
     for (pixels, bits) in FINENESS {
-        let (grid, above) = Grid::of(sweeps, x, y, pixels);
+        let (grid, above) = Grid::of(sweeps, x, y, pixels, &keep);
         let png = grid.encode(bits)?;
         let fits = png.len() <= bytes_max;
         last = Some(Cloud { uri: format!("data:image/png;base64,{}", STANDARD.encode(&png)), above });
@@ -42,7 +48,13 @@ struct Grid {
 }
 
 impl Grid {
-    fn of(sweeps: &[Sweep<'_>], x: &Axis, y: &Axis, pixels: f64) -> (Grid, usize) {
+    fn of(
+        sweeps: &[Sweep<'_>],
+        x: &Axis,
+        y: &Axis,
+        pixels: f64,
+        keep: &impl Fn(f64, f64) -> bool,
+    ) -> (Grid, usize) {
         let width = ((x.to - x.from).abs() * pixels).round().max(1.0) as usize;
         let height = ((y.to - y.from).abs() * pixels).round().max(1.0) as usize;
         let mut grid = Grid { width, height, counts: vec![0; width * height] };
@@ -59,11 +71,12 @@ impl Grid {
         let mut above = 0;
         for sweep in sweeps {
             for (i, &value) in sweep.values.iter().enumerate() {
-                if !value.is_finite() {
+                let n = sweep.n(i) as f64;
+                if !value.is_finite() || !keep(n, value) {
                     continue;
                 }
                 above += usize::from(value > y.high);
-                let at_x = (x.place(sweep.n(i) as f64) - left) * pixels;
+                let at_x = (x.place(n) - left) * pixels;
                 let at_y = (y.place(value.min(y.high)) - top) * pixels;
                 grid.stamp(at_x, at_y, size);
             }
@@ -137,9 +150,12 @@ mod tests {
         let sweep = Sweep::even(0, 1, &values);
         let x = Axis::new(Kind::Linear, 0.0, 3.0, 0.0, 100.0);
         let y = Axis::new(Kind::Linear, 0.0, 4.0, 80.0, 0.0);
-        let (grid, above) = Grid::of(&[sweep], &x, &y, 1.0);
+        let (grid, above) = Grid::of(&[sweep], &x, &y, 1.0, &|_, _| true);
         assert_eq!(above, 1);
         assert_eq!(grid.counts.iter().map(|c| *c as usize).sum::<usize>(), 4 * 2 * 2);
-        assert!(draw(&[sweep], &x, &y, 10_000).is_some_and(|c| c.uri.starts_with("data:image/png;base64,")));
+        assert!(
+            draw(&[sweep], &x, &y, 10_000, |_, _| true)
+                .is_some_and(|c| c.uri.starts_with("data:image/png;base64,"))
+        );
     }
 }

@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
-use record::{Direction, Recording, Workload};
+use record::{Direction, Recording, SeriesKey, Workload};
 use stats::Verdict;
 
-use super::plot::Subject;
+use super::plot::{Curve, Subject, curves};
 use super::scale::Kind;
+use super::tail::Tail;
 use super::zoom::Points;
 use super::{Budget, esc, markdown, script_json};
 use crate::findings::{Finding, Findings, sweeps};
@@ -52,6 +53,7 @@ fn figure(
     if !sentence.is_empty() {
         writeln!(out, "<p class=\"says {}\">{}.</p>", super::page::tone(finding), esc(&sentence))?;
     }
+    found(findings, finding, out)?;
     for stop in &finding.stops {
         let advice = sentences::advice(stop).map(|a| format!(" <span class=\"advice\">{}</span>", esc(a)));
         let words = sentences::capital(&sentences::stop(stop));
@@ -70,6 +72,7 @@ fn figure(
         verdict: finding.verdict.as_ref(),
         stops: &finding.stops,
         margin: findings.margin,
+        unit: finding.unit,
         sentence: &sentence,
         bytes_max: budget.cloud,
     };
@@ -78,22 +81,36 @@ fn figure(
         remarks(finding, out)?;
         return writeln!(out, "</figure>");
     }
-    writeln!(out, "{}", legend(findings))?;
+    writeln!(out, "{}", legend(findings, finding))?;
     writeln!(out, "<div class=\"grid2\">")?;
     let above = linear.as_ref().map_or(0, |p| p.above);
     for (title, plot) in [("Cost, linear axes", linear), ("Cost, logarithmic axes", log)] {
         if let Some(plot) = plot {
-            writeln!(out, "<div><p class=\"panel\">{title}</p>{}</div>", plot.svg)?;
+            panel(title, &plot.svg, out)?;
         }
     }
-    if let (Some(svg), Some(verdict)) = (change, &finding.verdict) {
-        writeln!(out, "<div><p class=\"panel\">Change against its level at small n</p>{svg}</div>")?;
-        numbers(finding, verdict, out)?;
+    if let Some(svg) = change {
+        panel("Change against its level at small n", &svg, out)?;
+    }
+    let range = finding.verdict.as_ref().map(|v| (v.n_low, v.n_high));
+    if let Some(tail) = Tail::of(&sweeps, range) {
+        let head = subject.head_of_change();
+        let svg = tail.draw(&subject.id, &finding.label, finding.unit, finding.verdict.as_ref(), head);
+        panel(&tail.title(), &svg, out)?;
+    }
+    if let Some(verdict) = &finding.verdict {
+        let ways = ways(findings, finding, i);
+        if let Some(svg) = &ways {
+            panel("The way up (solid) and the way down (dashed), medians", svg, out)?;
+        }
+        numbers(finding, verdict, ways.is_none(), out)?;
     }
     writeln!(out, "</div>")?;
     caption(finding, above, out)?;
     remarks(finding, out)?;
-    if let Some(points) = Points::of(&sweeps, finding.verdict.as_ref(), &finding.grows, budget.zoom) {
+    if let Some(points) =
+        Points::of(&sweeps, finding.verdict.as_ref(), (&finding.grows, finding.unit), budget.zoom)
+    {
         let note = if points.shown == points.of {
             format!("all {} points", count(points.of as u64))
         } else {
@@ -113,6 +130,44 @@ fn figure(
     writeln!(out, "</figure>")
 }
 
+/// A plot with what it shows above it.
+fn panel(title: &str, svg: &str, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<div><p class=\"panel\">{}</p>{svg}</div>", esc(title))
+}
+
+/// What was found beside the word, each a line.
+fn found(findings: &Findings, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
+    let all = sentences::beside(findings, finding);
+    if all.is_empty() {
+        return Ok(());
+    }
+    let lines: String =
+        all.iter().map(|beside| format!("<li>{}</li>", esc(&sentences::sentence(&beside.text)))).collect();
+    writeln!(out, "<ul class=\"found\">{lines}</ul>")
+}
+
+/// The medians of both ways of an operation, in the figure of either.
+fn ways(findings: &Findings, finding: &Finding, i: usize) -> Option<String> {
+    let other = findings.series.iter().find(|other| {
+        let turned = SeriesKey { direction: other.key.direction, ..finding.key.clone() };
+        other.key == turned && other.key != finding.key
+    })?;
+    let (up, down) = match finding.key.direction {
+        Direction::Up => (finding, other),
+        Direction::Down => (other, finding),
+    };
+    let curve = |class: &str, finding: &Finding| {
+        let blocks = finding.verdict.as_ref()?.blocks.clone();
+        Some((class.to_string(), blocks))
+    };
+    let (up, down) = (curve("of0", up)?, curve("of1", down)?);
+    let drawn = [&up, &down].map(|(class, blocks)| Curve { class: class.clone(), blocks });
+    let said = sentences::beside(findings, finding);
+    let said = said.iter().map(|b| b.text.as_str()).find(|text| text.starts_with("the way down"));
+    let said = said.unwrap_or("No difference between the ways is certain.");
+    Some(curves(&format!("p{i}-ways"), &finding.label, &finding.grows, said, &drawn))
+}
+
 /// The label, with its system when there are several.
 fn heading(findings: &Findings, finding: &Finding) -> String {
     if findings.systems.len() > 1 {
@@ -123,18 +178,31 @@ fn heading(findings: &Findings, finding: &Finding) -> String {
 }
 
 /// What the colours of a figure are.
-fn legend(findings: &Findings) -> String {
-    format!(
-        "<p class=\"legend\"><span><b class=\"key cloud\"></b>all points</span>\
-         <span><b class=\"key line\"></b>median</span><span><b class=\"key band\"></b>its {} interval</span>\
-         <span><b class=\"key corridor\"></b>±{}</span></p>",
-        percent(1.0 - findings.alpha),
-        percent(findings.margin)
-    )
+fn legend(findings: &Findings, finding: &Finding) -> String {
+    let verdict = finding.verdict.as_ref();
+    let mut keys = match verdict.and_then(|v| v.lines.as_ref()) {
+        Some(lines) => vec![
+            ("lower", format!("lower line, {} of the points", percent(lines.lower.share))),
+            ("upper", format!("upper line, {} of the points", percent(lines.upper.share))),
+        ],
+        None => vec![("cloud", "all points".into())],
+    };
+    keys.push(("line", "median".into()));
+    keys.push(("band", format!("its {} interval", percent(1.0 - findings.alpha))));
+    keys.push(("corridor", format!("±{}", percent(findings.margin))));
+    if verdict.is_some_and(|v| !v.fit.is_empty()) {
+        keys.push(("fit", "fitted shape".into()));
+    }
+    if verdict.is_some_and(|v| !v.spikes.repeated.is_empty()) {
+        keys.push(("again", "spikes trial after trial".into()));
+    }
+    let key =
+        |(class, words): &(&str, String)| format!("<span><b class=\"key {class}\"></b>{}</span>", esc(words));
+    format!("<p class=\"legend\">{}</p>", keys.iter().map(key).collect::<String>())
 }
 
 /// The figures beside the plots.
-fn numbers(finding: &Finding, v: &Verdict, out: &mut dyn Write) -> io::Result<()> {
+fn numbers(finding: &Finding, v: &Verdict, wide: bool, out: &mut dyn Write) -> io::Result<()> {
     let mut rows: Vec<(String, String)> = vec![
         (format!("Cost at n = {}", count(v.n_low)), finding.unit.estimate_with_interval(v.cost_low)),
         (format!("Cost at n = {}", count(v.n_high)), finding.unit.estimate_with_interval(v.cost_high)),
@@ -155,11 +223,16 @@ fn numbers(finding: &Finding, v: &Verdict, out: &mut dyn Write) -> io::Result<()
     rows.push(("Expected".into(), expected(finding)));
     rows.push(("Trials".into(), count(v.trials as u64)));
     rows.push(("Clock tick".into(), finding.unit.with_digits(finding.tick_seconds, 2)));
-    writeln!(out, "<table class=\"numbers\"><tbody>")?;
-    for (name, value) in rows {
-        writeln!(out, "<tr><th scope=\"row\">{}</th><td>{}</td></tr>", esc(&name), esc(&value))?;
+    // Beside nothing they fill both columns of the page.
+    let each = if wide { rows.len().div_ceil(2) } else { rows.len() };
+    for rows in rows.chunks(each) {
+        writeln!(out, "<table class=\"numbers\"><tbody>")?;
+        for (name, value) in rows {
+            writeln!(out, "<tr><th scope=\"row\">{}</th><td>{}</td></tr>", esc(name), esc(value))?;
+        }
+        writeln!(out, "</tbody></table>")?;
     }
-    writeln!(out, "</tbody></table>")
+    Ok(())
 }
 
 fn expected(finding: &Finding) -> String {

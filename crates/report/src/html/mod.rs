@@ -3,9 +3,13 @@
 mod cloud;
 mod figure;
 mod markdown;
+mod marks;
+mod matrix;
 pub(crate) mod page;
 pub(crate) mod plot;
 pub(crate) mod scale;
+pub(crate) mod svg;
+mod tail;
 mod zoom;
 
 use std::io::{self, Write};

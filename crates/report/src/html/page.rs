@@ -129,6 +129,7 @@ pub(crate) fn tone(finding: &Finding) -> &'static str {
 /// The table of verdicts.
 pub(crate) fn verdicts(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<section><h2>Verdicts</h2>")?;
+    super::matrix::write(findings, out)?;
     for system in &findings.systems {
         let series: Vec<(usize, &Finding)> =
             findings.series.iter().enumerate().filter(|(_, f)| f.key.system == system.name).collect();

@@ -1,34 +1,23 @@
 //! Plots of one series as inline SVG: cost over n, and the change against the first n.
 
-use std::fmt::Write;
+use stats::{Block, Interval, Line, Lines, Spikes, Step, Sweep, Verdict};
 
-use stats::{Block, Sweep, Verdict};
-
-use super::cloud;
-use super::esc;
-use super::scale::{Axis, Kind, Tick, change_label, count_label, factor_label, time_label};
+use super::marks::{self, Mark};
+use super::scale::{Axis, Kind, Tick, change_label, cost_label, factor_label};
+use super::svg::{BOTTOM, LEFT, RIGHT, Svg, TOP, within};
+use super::{cloud, esc};
 use crate::sentences::middle as middle_of;
-use crate::stops::{Cause, Stop};
-use crate::words::count;
+use crate::stops::Stop;
+use crate::words::{Unit, count, factor, things};
 
-/// The size of a plot in its own units; the page scales it.
-pub(crate) const WIDTH: f64 = 520.0;
-const HEIGHT: f64 = 300.0;
-const LEFT: f64 = 62.0;
-const RIGHT: f64 = 496.0;
-const TOP: f64 = 16.0;
-const BOTTOM: f64 = 256.0;
-/// What labels need along an axis, at the larger type of a narrow screen.
-const ROOM_ACROSS: f64 = 74.0;
-const ROOM_DOWN: f64 = 20.0;
 /// A linear axis of cost reaches so far above the median of the costliest block, or to the value below
 /// which this share of all points lies; what is above is drawn at the edge and counted.
 const SHARE_SHOWN: f64 = 0.995;
 /// A change of more than this factor is drawn on a logarithmic axis.
 const LOGARITHMIC_FROM: f64 = 2.5;
 
-/// Knots of a line are at least so far apart.
-const KNOTS_APART: f64 = 7.0;
+/// Knots of a line that is straight on one of the axes only.
+const KNOTS: i32 = 48;
 
 /// What a plot of one series shows.
 pub(crate) struct Subject<'a> {
@@ -39,6 +28,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) verdict: Option<&'a Verdict>,
     pub(crate) stops: &'a [Stop],
     pub(crate) margin: f64,
+    pub(crate) unit: Unit,
     pub(crate) sentence: &'a str,
     pub(crate) bytes_max: usize,
 }
@@ -80,6 +70,42 @@ impl Subject<'_> {
         self.verdict.map_or(&[], |v| &v.blocks)
     }
 
+    /// What stands between two steps is joined; a line across a step would be a slope that nobody measured.
+    fn between_steps<'a, T>(&self, all: &'a [T], n: impl Fn(&T) -> f64) -> Vec<&'a [T]> {
+        let steps: &[Step] = self.verdict.map_or(&[], |v| &v.steps);
+        let after = |item: &T| steps.iter().filter(|step| n(item) >= step.n as f64).count();
+        all.chunk_by(|a, b| after(a) == after(b)).collect()
+    }
+
+    /// The medians and their band.
+    fn medians(&self, svg: &mut Svg, x: &Axis, y: &Axis, value: impl Fn(&Block) -> Interval) {
+        for blocks in self.between_steps(self.blocks(), middle_of) {
+            svg.band(blocks, x, y, |b| (value(b).low, value(b).high));
+            svg.medians(blocks, x, y, |b| value(b).value);
+        }
+    }
+
+    /// What the plots point at.
+    fn marks(&self) -> Vec<Mark> {
+        marks::of(self.verdict, self.stops)
+    }
+
+    /// The room that labels need above the plots of cost, so that both stand on one line.
+    fn head_of_cost(&self, marks: &[Mark]) -> f64 {
+        let head = |kind| marks::head(marks, &self.axis_of_n(kind));
+        head(Kind::Linear).max(head(Kind::Log))
+    }
+
+    /// The room that labels need above the plot of changes.
+    pub(crate) fn head_of_change(&self) -> f64 {
+        self.axis_of_change().map_or(0.0, |x| marks::head(&self.marks(), &x))
+    }
+
+    fn axis_of_change(&self) -> Option<Axis> {
+        let (first, last) = (self.blocks().first()?, self.blocks().last()?);
+        Some(Axis::new(Kind::Log, (first.n_low as f64).max(1.0), last.n_high as f64, LEFT, RIGHT))
+    }
+
     /// Cost over n with every point, the medians and their band.
     pub(crate) fn cost(&self, kind: Kind) -> Option<Plot> {
         let x = self.axis_of_n(kind);
@@ -91,27 +117,53 @@ impl Subject<'_> {
             }
             Kind::Log => Axis::new(kind, costs.low * 0.9, costs.high * 1.1, BOTTOM, TOP),
         };
-        let cloud = cloud::draw(self.sweeps, &x, &y, self.bytes_max)?;
         let axes = match kind {
             Kind::Linear => "linear axes",
             Kind::Log => "logarithmic axes",
         };
-        let mut svg = Svg::open(&format!("{}-{}", self.id, if kind == Kind::Log { "log" } else { "lin" }));
+        let marks = self.marks();
+        let id = format!("{}-{}", self.id, if kind == Kind::Log { "log" } else { "lin" });
+        let mut svg = Svg::open(&id, self.head_of_cost(&marks));
         svg.describe(&format!("Cost of {} over {}, {axes}", self.label, self.grows), self.sentence);
-        let label_of_cost = |t: &Tick| time_label(t.value, (kind == Kind::Linear).then_some(y.high));
-        svg.axes(&x, &y, self.grows, label_of_cost);
-        svg.cloud(&cloud.uri);
-        svg.band(self.blocks(), &x, &y, |b| (b.cost.low, b.cost.high));
-        svg.medians(self.blocks(), &x, &y, |b| b.cost.value);
-        svg.stops(self.stops, &x);
-        Some(Plot { svg: svg.close(), above: cloud.above })
+        let of_axis = (kind == Kind::Linear).then_some(y.high);
+        svg.axes(&x, &y, self.grows, |t: &Tick| cost_label(t.value, self.unit, of_axis));
+        if let Some(level) = self.blocks().first().map(|b| b.cost.value / b.relative.value) {
+            svg.corridor(level * (1.0 - self.margin), level * (1.0 + self.margin), &y);
+        }
+        let above = self.cloud(&mut svg, &x, &y)?;
+        self.medians(&mut svg, &x, &y, |b| b.cost);
+        if let Some(v) = self.verdict {
+            let places = |(n, cost): &(f64, f64)| (x.place(*n), within(&y, *cost));
+            for fit in self.between_steps(&v.fit, |(n, _)| *n) {
+                svg.line("fit", &fit.iter().map(places).collect::<Vec<_>>());
+            }
+            v.lines.iter().for_each(|lines| two_lines(lines, v, &x, &y, &mut svg));
+            repeated(&v.spikes, &x, &mut svg);
+        }
+        marks::draw(&marks, &x, &mut svg);
+        Some(Plot { svg: svg.close(), above })
+    }
+
+    /// All points, on two lines in two colours; how many are above the edge.
+    fn cloud(&self, svg: &mut Svg, x: &Axis, y: &Axis) -> Option<usize> {
+        let Some((v, lines)) = self.verdict.and_then(|v| Some((v, v.lines.as_ref()?))) else {
+            let cloud = cloud::draw(self.sweeps, x, y, self.bytes_max, |_, _| true)?;
+            svg.cloud(&cloud.uri, "all");
+            return Some(cloud.above);
+        };
+        let between = |n: f64| (cost_on(&lines.lower, v, n) * cost_on(&lines.upper, v, n)).sqrt();
+        let half = self.bytes_max / 2;
+        let lower = cloud::draw(self.sweeps, x, y, half, |n, cost| cost < between(n))?;
+        let upper = cloud::draw(self.sweeps, x, y, half, |n, cost| cost >= between(n))?;
+        svg.cloud(&lower.uri, "lower");
+        svg.cloud(&upper.uri, "upper");
+        Some(lower.above + upper.above)
     }
 
     /// The change against the first n, with its simultaneous band and the corridor of the margin.
     pub(crate) fn change(&self) -> Option<String> {
+        let x = self.axis_of_change()?;
         let blocks = self.blocks();
-        let last = blocks.last()?;
-        let x = Axis::new(Kind::Log, (blocks[0].n_low as f64).max(1.0), last.n_high as f64, LEFT, RIGHT);
         let bounded = |v: f64| if v.is_finite() && v > 0.0 { v } else { 1.0 };
         let low = blocks.iter().map(|b| bounded(b.relative.low)).fold(1.0 - 1.5 * self.margin, f64::min);
         let high = blocks.iter().map(|b| bounded(b.relative.high)).fold(1.0 + 1.5 * self.margin, f64::max);
@@ -121,7 +173,7 @@ impl Subject<'_> {
         } else {
             Axis::new(Kind::Linear, low - 0.02, high + 0.02, BOTTOM, TOP)
         };
-        let mut svg = Svg::open(&format!("{}-change", self.id));
+        let mut svg = Svg::open(&format!("{}-change", self.id), self.head_of_change());
         svg.describe(
             &format!("Change of the cost of {} against its level at small n", self.label),
             self.sentence,
@@ -135,9 +187,45 @@ impl Subject<'_> {
             svg.axes(&x, &shifted, self.grows, |t| change_label(t.value));
         }
         svg.rule(1.0, &y);
-        svg.band(blocks, &x, &y, |b| (b.relative.low, b.relative.high));
-        svg.medians(blocks, &x, &y, |b| b.relative.value);
+        self.medians(&mut svg, &x, &y, |b| b.relative);
+        marks::draw(&self.marks(), &x, &mut svg);
         Some(svg.close())
+    }
+}
+
+/// The cost on one of two lines: straight in n between its ends.
+fn cost_on(line: &Line, v: &Verdict, n: f64) -> f64 {
+    let (low, high) = (v.n_low as f64, v.n_high as f64);
+    let share = if high > low { (n - low) / (high - low) } else { 0.0 };
+    let cost = line.cost_low.value + share * (line.cost_high.value - line.cost_low.value);
+    cost.max(f64::MIN_POSITIVE)
+}
+
+/// The two lines as they are judged; each has a colour and a dash.
+fn two_lines(lines: &Lines, v: &Verdict, x: &Axis, y: &Axis, svg: &mut Svg) {
+    let (low, high) = ((v.n_low as f64).max(1.0), v.n_high as f64);
+    let n = |i: i32| low * (high / low).powf(f64::from(i) / f64::from(KNOTS));
+    for (class, line) in [("lower", &lines.lower), ("upper", &lines.upper)] {
+        let places: Vec<(f64, f64)> =
+            (0..=KNOTS).map(|i| (x.place(n(i)), within(y, cost_on(line, v, n(i))))).collect();
+        svg.line(class, &places);
+    }
+}
+
+/// Ticks at the upper edge where trial after trial has a spike.
+fn repeated(spikes: &Spikes, x: &Axis, svg: &mut Svg) {
+    for place in spikes.repeated.iter().filter(|place| place.n as f64 >= x.low && place.n as f64 <= x.high) {
+        let said = format!(
+            "n = {}: spikes in {}, {}",
+            count(place.n),
+            things(place.trials, "trial", "trials"),
+            factor(place.ratio)
+        );
+        svg.put(format_args!(
+            "<path class=\"again\" d=\"M{:.1} {TOP}h8l-4 8Z\"><title>{}</title></path>",
+            x.place(place.n as f64) - 4.0,
+            esc(&said)
+        ));
     }
 }
 
@@ -159,9 +247,9 @@ pub(crate) fn curves(id: &str, label: &str, grows: &str, sentence: &str, curves:
     // Two systems that differ by a few percent must not look worlds apart.
     let middle = (low * high).sqrt();
     let y = Axis::new(Kind::Log, (low * 0.8).min(middle / 1.6), (high * 1.25).max(middle * 1.6), BOTTOM, TOP);
-    let mut svg = Svg::open(id);
+    let mut svg = Svg::open(id, 0.0);
     svg.describe(&format!("Median cost of {label} over {grows}, logarithmic axes"), sentence);
-    svg.axes(&x, &y, grows, |t| time_label(t.value, None));
+    svg.axes(&x, &y, grows, |t| cost_label(t.value, Unit::default(), None));
     for curve in curves {
         let places: Vec<(f64, f64)> = curve
             .blocks
@@ -192,173 +280,6 @@ impl Costs {
         let (_, shown, _) = values.select_nth_unstable_by(place, f64::total_cmp);
         Some(Costs { low, high, high_shown: *shown })
     }
-}
-
-/// An SVG picture under construction.
-pub(crate) struct Svg {
-    id: String,
-    out: String,
-}
-
-impl Svg {
-    pub(crate) fn open(id: &str) -> Svg {
-        let mut svg = Svg { id: id.to_string(), out: String::new() };
-        svg.put(format_args!(
-            "<svg class=\"plot\" id=\"{id}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
-             aria-labelledby=\"{id}-t {id}-d\">"
-        ));
-        svg
-    }
-
-    /// What is written into a string is written.
-    fn put(&mut self, text: std::fmt::Arguments<'_>) {
-        let _ = self.out.write_fmt(text);
-    }
-
-    pub(crate) fn describe(&mut self, title: &str, description: &str) {
-        let id = self.id.clone();
-        self.put(format_args!(
-            "<title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>",
-            esc(title),
-            esc(description)
-        ));
-    }
-
-    /// Grid, marks, labels and what n counts.
-    pub(crate) fn axes(&mut self, x: &Axis, y: &Axis, grows: &str, label: impl Fn(&Tick) -> String) {
-        let mut grid = String::new();
-        let mut marks = String::new();
-        for tick in y.ticks(ROOM_DOWN).iter().filter(|t| t.at <= BOTTOM + 0.5 && t.at >= TOP - 0.5) {
-            if tick.labelled {
-                let _ = write!(grid, "M{LEFT} {:.1}H{RIGHT}", tick.at);
-                self.put(format_args!(
-                    "<text class=\"y\" x=\"{}\" y=\"{:.1}\">{}</text>",
-                    LEFT - 8.0,
-                    tick.at + 4.0,
-                    label(tick)
-                ));
-            } else {
-                let _ = write!(marks, "M{LEFT} {:.1}h-3", tick.at);
-            }
-        }
-        for tick in x.ticks(ROOM_ACROSS) {
-            let _ = write!(marks, "M{:.1} {BOTTOM}v{}", tick.at, if tick.labelled { 5 } else { 3 });
-            if tick.labelled {
-                self.put(format_args!(
-                    "<text class=\"x\" x=\"{:.1}\" y=\"{}\">{}</text>",
-                    tick.at,
-                    BOTTOM + 18.0,
-                    count_label(tick.value)
-                ));
-            }
-        }
-        self.put(format_args!(
-            "<path class=\"grid\" d=\"{grid}\"/><path class=\"mark\" d=\"M{LEFT} {BOTTOM}H{RIGHT}{marks}\"/>\
-             <text class=\"of\" x=\"{RIGHT}\" y=\"{}\">n = {}</text>",
-            HEIGHT - 6.0,
-            esc(grows)
-        ));
-    }
-
-    fn cloud(&mut self, uri: &str) {
-        let id = self.id.clone();
-        let (w, h) = (RIGHT - LEFT, BOTTOM - TOP);
-        self.put(format_args!(
-            "<mask id=\"{id}-m\"><image x=\"{LEFT}\" y=\"{TOP}\" width=\"{w}\" height=\"{h}\" \
-             preserveAspectRatio=\"none\" href=\"{uri}\"/></mask>\
-             <rect class=\"cloud\" x=\"{LEFT}\" y=\"{TOP}\" width=\"{w}\" height=\"{h}\" \
-             mask=\"url(#{id}-m)\"/>"
-        ));
-    }
-
-    fn band(&mut self, blocks: &[Block], x: &Axis, y: &Axis, ends: impl Fn(&Block) -> (f64, f64)) {
-        let finite = |b: &&Block| {
-            let (low, high) = ends(b);
-            low.is_finite() && high.is_finite()
-        };
-        let at = |b: &Block, value: f64| format!("{:.1} {:.1}", x.place(middle_of(b)), within(y, value));
-        let upper: Vec<String> = blocks.iter().filter(finite).map(|b| at(b, ends(b).1)).collect();
-        let lower: Vec<String> = blocks.iter().rev().filter(finite).map(|b| at(b, ends(b).0)).collect();
-        if upper.len() > 1 {
-            self.put(format_args!("<path class=\"band\" d=\"M{}L{}Z\"/>", upper.join("L"), lower.join("L")));
-        }
-    }
-
-    fn medians(&mut self, blocks: &[Block], x: &Axis, y: &Axis, value: impl Fn(&Block) -> f64) {
-        let places: Vec<(f64, f64)> = blocks
-            .iter()
-            .filter(|b| value(b).is_finite())
-            .map(|b| (x.place(middle_of(b)), within(y, value(b))))
-            .collect();
-        self.line("median", &places);
-        let mut last = f64::NEG_INFINITY;
-        for (x, y) in places {
-            // Where the ranges crowd the line says it all.
-            if x - last < KNOTS_APART {
-                continue;
-            }
-            last = x;
-            self.put(format_args!("<circle class=\"knot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"1.9\"/>"));
-        }
-    }
-
-    /// A line through places, with a halo in the colour of the page.
-    pub(crate) fn line(&mut self, class: &str, places: &[(f64, f64)]) {
-        let points: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
-        if points.len() > 1 {
-            let path = points.join("L");
-            self.put(format_args!(
-                "<path class=\"halo\" d=\"M{path}\"/><path class=\"{class}\" d=\"M{path}\"/>"
-            ));
-        }
-    }
-
-    fn corridor(&mut self, low: f64, high: f64, y: &Axis) {
-        let (top, bottom) = (within(y, high), within(y, low));
-        self.put(format_args!(
-            "<rect class=\"corridor\" x=\"{LEFT}\" y=\"{top:.1}\" width=\"{}\" height=\"{:.1}\"/>",
-            RIGHT - LEFT,
-            bottom - top
-        ));
-    }
-
-    fn rule(&mut self, value: f64, y: &Axis) {
-        self.put(format_args!("<path class=\"rule\" d=\"M{LEFT} {:.1}H{RIGHT}\"/>", y.place(value)));
-    }
-
-    /// Where trials stopped short.
-    fn stops(&mut self, stops: &[Stop], x: &Axis) {
-        for (i, stop) in stops.iter().filter(|s| s.n.is_some()).enumerate() {
-            let Some((_, n)) = stop.n else { continue };
-            let word = match &stop.cause {
-                Cause::Limit { error, .. } => error.as_str(),
-                Cause::Allowance => "time used up",
-                Cause::Crashed { .. } => "crashed",
-                Cause::TimedOut => "timed out",
-                Cause::Unsupported { .. } | Cause::Failed { .. } | Cause::NotMeasured { .. } => continue,
-            };
-            let at = x.place(n as f64);
-            let (anchor, beside) = if at > (LEFT + RIGHT) / 2.0 { ("end", -6.0) } else { ("start", 6.0) };
-            self.put(format_args!(
-                "<path class=\"stop\" d=\"M{at:.1} {TOP}V{BOTTOM}\"/>\
-                 <text class=\"stop\" text-anchor=\"{anchor}\" x=\"{:.1}\" y=\"{}\">{} at {}</text>",
-                at + beside,
-                TOP + 12.0 + 16.0 * i as f64,
-                esc(word),
-                count(n)
-            ));
-        }
-    }
-
-    pub(crate) fn close(mut self) -> String {
-        self.out.push_str("</svg>");
-        self.out
-    }
-}
-
-/// Where a value stands, kept inside the plot.
-fn within(y: &Axis, value: f64) -> f64 {
-    y.place(value).clamp(TOP - 1.0, BOTTOM + 1.0)
 }
 
 /// A curve in a cell of a table, from heights between 0 and 1.

@@ -1,6 +1,6 @@
 //! Axes: where a value stands, and which values are written beside the axis.
 
-use crate::words::{count, fixed, time_unit};
+use crate::words::{Unit, count, fixed};
 
 /// No axis has more marks.
 const TICKS_MAX: i64 = 100;
@@ -126,13 +126,14 @@ pub(crate) fn count_label(value: f64) -> String {
     count(value.round().max(0.0) as u64)
 }
 
-/// A time beside an axis: in the unit of the value, or of the whole axis when that is given.
-pub(crate) fn time_label(seconds: f64, of_axis: Option<f64>) -> String {
-    if seconds == 0.0 {
+/// A cost beside an axis: in the multiple that suits it, or the whole axis when that is given.
+pub(crate) fn cost_label(cost: f64, unit: Unit, of_axis: Option<f64>) -> String {
+    if cost == 0.0 {
         return "0".into();
     }
-    let (scale, unit) = time_unit(of_axis.unwrap_or(seconds));
-    format!("{}\u{202f}{unit}", shortest(seconds / scale))
+    let (scale, symbol) = unit.scale(of_axis.unwrap_or(cost));
+    let gap = if symbol.is_empty() { "" } else { "\u{202f}" };
+    format!("{}{gap}{symbol}", shortest(cost / scale))
 }
 
 /// A factor beside an axis.
@@ -193,8 +194,8 @@ mod tests {
 
     #[test]
     fn labels_are_short() {
-        assert_eq!(time_label(0.5e-6, Some(2e-6)), "0.5\u{202f}µs");
-        assert_eq!(time_label(100e-6, None), "100\u{202f}µs");
+        assert_eq!(cost_label(0.5e-6, Unit::Seconds, Some(2e-6)), "0.5\u{202f}µs");
+        assert_eq!(cost_label(100e-6, Unit::Seconds, None), "100\u{202f}µs");
         assert_eq!(change_label(-0.1), "−10\u{202f}%");
     }
 }

@@ -33,6 +33,7 @@
     }).filter(Boolean);
     const medians = data.medians.filter(([n]) => n >= from);
     tables.push([medians.map((m) => m[0]), medians.map((m) => m[1])]);
+    const cost = data.seconds ? time : (x, digits) => String(Number(x.toPrecision(digits)));
     const scale = logarithmic ? { distr: 3 } : { distr: 1 };
     const cloud = colour("--cloud"), soft = colour("--soft"), hair = colour("--hair");
     const axis = { stroke: soft, grid: { stroke: hair, width: 1 }, ticks: { stroke: hair, width: 1 }, font: "12px system-ui, sans-serif" };
@@ -50,7 +51,7 @@
         setCursor: [(u) => {
           const { left, top } = u.cursor;
           at.textContent = left < 0 ? "" :
-            "n = " + count(u.posToVal(left, "x")) + ", " + time(u.posToVal(top, "y"), 3);
+            "n = " + count(u.posToVal(left, "x")) + ", " + cost(u.posToVal(top, "y"), 3);
         }],
       },
       scales: {
@@ -59,7 +60,7 @@
       },
       axes: [
         { ...axis, values: (u, ticks) => ticks.map((t) => t === null ? null : count(t)) },
-        { ...axis, size: 68, values: (u, ticks) => ticks.map((t) => t === null ? null : time(t, 3)) },
+        { ...axis, size: 68, values: (u, ticks) => ticks.map((t) => t === null ? null : cost(t, 3)) },
       ],
       series: [{}, ...tables.slice(0, -1).map(() => points),
         { stroke: colour("--line"), width: 2, spanGaps: true, points: { show: false } }],

@@ -9,6 +9,7 @@ use serde::Serialize;
 use stats::{Sweep, Verdict};
 
 use crate::sentences::middle;
+use crate::words::Unit;
 
 /// Bytes that a point takes in the page: three, and a third more in base64.
 const BYTES_OF_POINT: usize = 4;
@@ -29,11 +30,13 @@ pub(crate) struct Points {
     pub(crate) of: usize,
     /// What n counts.
     grows: String,
-    /// Costs that 0 and 65 535 stand for, in seconds.
+    /// Whether costs are seconds; else they are bare numbers.
+    seconds: bool,
+    /// Costs that 0 and 65 535 stand for.
     low: f64,
     high: f64,
     trials: Vec<Packed>,
-    /// The medians: n, seconds.
+    /// The medians: n, cost.
     medians: Vec<(f64, f64)>,
 }
 
@@ -49,7 +52,7 @@ impl Points {
     pub(crate) fn of(
         sweeps: &[Sweep<'_>],
         verdict: Option<&Verdict>,
-        grows: &str,
+        (grows, unit): (&str, Unit),
         bytes_max: usize,
     ) -> Option<Points> {
         let costs = || sweeps.iter().flat_map(|s| s.values).copied().filter(|v| v.is_finite() && *v > 0.0);
@@ -64,6 +67,7 @@ impl Points {
             shown: 0,
             of,
             grows: grows.to_string(),
+            seconds: unit == Unit::Seconds,
             low,
             high,
             trials: Vec::with_capacity(sweeps.len()),
@@ -169,7 +173,7 @@ mod tests {
     fn what_is_packed_is_what_was_measured() {
         let values: Vec<f64> = (0..2_000).map(|i| 1e-6 * (1.0 + f64::from(i) / 100.0)).collect();
         let sweep = Sweep::even(1_999, -1, &values);
-        let points = Points::of(&[sweep], None, "things", 400).unwrap();
+        let points = Points::of(&[sweep], None, ("things", Unit::Seconds), 400).unwrap();
         let trial = &points.trials[0];
         let costs = STANDARD.decode(&trial.costs).unwrap();
         assert_eq!(costs.len(), 2 * points.shown);
@@ -194,8 +198,9 @@ mod tests {
     #[test]
     fn n_that_goes_absurdly_far_is_not_packed() {
         let values = [1e-6; 1_000];
-        let points =
-            |n_first, n_step| Points::of(&[Sweep::even(n_first, n_step, &values)], None, "things", 4_000);
+        let points = |n_first, n_step| {
+            Points::of(&[Sweep::even(n_first, n_step, &values)], None, ("things", Unit::Seconds), 4_000)
+        };
         assert_eq!(points(0, 1_000).map(|p| p.shown), Some(1_000));
         for (n_first, n_step) in [(0, 1_000_000_000), (u64::MAX, -1_000_000_000), (0, i64::MAX)] {
             assert!(points(n_first, n_step).is_none(), "{n_first} {n_step}");

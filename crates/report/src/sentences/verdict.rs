@@ -58,7 +58,7 @@ pub fn in_short(v: &Verdict) -> String {
             None => "two lines".into(),
         },
         Class::Mixed if several(v).is_none() && v.segments.len() < 2 => format!("uneven {}", percent(v.peak)),
-        Class::Inconclusive if v.bound.is_finite() => format!("inconclusive {}", bound(v.bound)),
+        Class::Inconclusive if v.bound.is_finite() => format!("inconclusive, at most {}", bound(v.bound)),
         Class::Inconclusive => "inconclusive".into(),
         class => format!("{} {}", name(class), factor(v.growth.value)),
     }
@@ -91,6 +91,8 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
             format!("mixed: {}", in_stretches(&v.segments, &v.steps))
         }
         Class::Mixed => match several(v) {
+            // What falls by its word need not be said to fall.
+            Some(classes) if v.classes.contains(&Class::Decreasing) => format!("{classes}{after}"),
             Some(classes) => format!("{}{beside}, {classes}", if v.peak < 0.0 { "falls" } else { "grows" }),
             None => uneven(v),
         },
@@ -124,8 +126,12 @@ pub(crate) fn name(class: Class) -> &'static str {
 
 /// The words that remain possible, when they are several: `sublinear or linear`.
 pub(crate) fn several(v: &Verdict) -> Option<String> {
-    let names: Vec<String> =
-        v.classes.iter().filter(|class| **class != Class::Mixed).map(|class| name(*class).into()).collect();
+    let name = |class: &Class| match class {
+        Class::ApproachingLimit => "approaching a limit".to_string(),
+        Class::Decreasing => "falling".into(),
+        class => name(*class).into(),
+    };
+    let names: Vec<String> = v.classes.iter().filter(|class| **class != Class::Mixed).map(name).collect();
     (names.len() > 1).then(|| list(&names).replace(" and ", " or "))
 }
 

@@ -15,6 +15,7 @@ fn around(value: f64, share: f64) -> Interval {
 pub(crate) fn pin(findings: &mut Findings) {
     for finding in &mut findings.series {
         let Some(verdict) = &mut finding.verdict else { continue };
+        clear(verdict);
         let (class, bound, peak, first, last) = match finding.label.as_str() {
             "socket" => (Class::Flat, 0.028, 0.011, 1.214e-6, 1.226e-6),
             "socket close" => (Class::Flat, 0.0502, -0.02, 0.83e-6, 0.82e-6),
@@ -25,7 +26,7 @@ pub(crate) fn pin(findings: &mut Findings) {
             "ready/select select" => (Class::LinearLike, 13.9, 13.2, 0.86e-6, 11.7e-6),
             _ => (Class::Decreasing, 0.24, -0.13, 9.1e-6, 7.9e-6),
         };
-        verdict.class = class;
+        (verdict.class, verdict.classes) = (class, vec![class]);
         verdict.n_low = 10;
         verdict.n_high = finding.measurements as u64 / finding.trials as u64 - 1;
         verdict.trials = 10;
@@ -96,10 +97,18 @@ pub(crate) fn pin_answers(compared: &mut Comparison) {
     }
 }
 
+/// Takes away what was found, so that only what is set by hand is shown.
+fn clear(verdict: &mut Verdict) {
+    (verdict.share, verdict.limit, verdict.knee, verdict.lines) = (1.0, None, None, None);
+    (verdict.steps, verdict.segments, verdict.fit, verdict.modes) = (vec![], vec![], vec![], vec![]);
+    (verdict.spikes, verdict.hysteresis, verdict.drift) = (Spikes::default(), None, None);
+}
+
 /// Gives the verdicts of [`super::shapes`] what is true of them.
 pub(crate) fn pin_shapes(findings: &mut Findings) {
     for finding in &mut findings.series {
         let Some(verdict) = &mut finding.verdict else { continue };
+        clear(verdict);
         (verdict.n_low, verdict.trials, verdict.warnings, verdict.share) = (10, 40, vec![], 0.97);
         (verdict.trials_needed, verdict.doubling_size, verdict.top_decade_slope) =
             (None, None, around(0.4, 0.2));

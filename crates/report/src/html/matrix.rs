@@ -1,0 +1,85 @@
+//! The verdicts of several systems at a glance: a row for each series, a column for each system.
+
+use std::io::{self, Write};
+
+use record::SeriesKey;
+use stats::Class;
+
+use super::esc;
+use super::page::tone;
+use crate::findings::{Finding, Findings};
+use crate::sentences;
+
+/// Writes the matrix; nothing for one system.
+pub(crate) fn write(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    if findings.systems.len() < 2 {
+        return Ok(());
+    }
+    // What was not measured on one system has its name from where it was.
+    let mut rows: Vec<&Finding> = Vec::new();
+    for finding in &findings.series {
+        match rows.iter_mut().find(|row| is_same_series(&row.key, &finding.key)) {
+            Some(row) if row.measurements == 0 => *row = finding,
+            Some(_) => {}
+            None => rows.push(finding),
+        }
+    }
+    writeln!(out, "<div class=\"scroll\"><table class=\"matrix\"><thead><tr><th scope=\"col\">Series</th>")?;
+    for system in &findings.systems {
+        writeln!(out, "<th scope=\"col\">{}</th>", esc(&system.name))?;
+    }
+    writeln!(out, "</tr></thead><tbody>")?;
+    for row in rows {
+        write!(out, "<tr><th scope=\"row\">{}</th>", esc(&row.label))?;
+        for system in &findings.systems {
+            let on_it = || findings.series.iter().enumerate().filter(|(_, f)| f.key.system == system.name);
+            let same = on_it().find(|(_, f)| is_same_series(&f.key, &row.key));
+            // One line says that none of a workload was measured.
+            let none_of_it = |f: &Finding| {
+                f.measurements == 0
+                    && (&f.key.workload, &f.key.variant) == (&row.key.workload, &row.key.variant)
+            };
+            let cell = same.or_else(|| on_it().find(|(_, f)| none_of_it(f))).map(|(i, f)| cell(i, f));
+            write!(out, "<td>{}</td>", cell.unwrap_or_else(|| "—".into()))?;
+        }
+        writeln!(out, "</tr>")?;
+    }
+    writeln!(out, "</tbody></table></div>")
+}
+
+/// Whether two systems are asked the same.
+fn is_same_series(one: &SeriesKey, two: &SeriesKey) -> bool {
+    *one == SeriesKey { system: one.system.clone(), ..two.clone() }
+}
+
+/// The glyph and the word of one series on one system, and where to read more.
+fn cell(i: usize, finding: &Finding) -> String {
+    let (glyph, words) = match (&finding.verdict, finding.stops.first()) {
+        (Some(v), _) => (glyph(v.class), sentences::in_short(v)),
+        (None, Some(stop)) => ("M7 3L13 9M13 3L7 9", sentences::stop(stop)),
+        (None, None) => ("", "no number".into()),
+    };
+    format!(
+        "<a class=\"word {}\" href=\"#s{i}\"><svg class=\"glyph\" viewBox=\"0 0 20 12\" aria-hidden=\"true\">\
+         <path d=\"{glyph}\"/></svg>{}</a>",
+        tone(finding),
+        esc(&words)
+    )
+}
+
+/// How a class looks, in a box of 20 by 12.
+fn glyph(class: Class) -> &'static str {
+    match class {
+        Class::Flat => "M1 8H19",
+        Class::SmallGrowth => "M1 8.5L19 6",
+        Class::Sublinear => "M1 11C3 5 8 3 19 2",
+        Class::LinearLike => "M1 11L19 1",
+        Class::Superlinear => "M1 11C12 10 17 7 19 1",
+        Class::ApproachingLimit => "M1 10C12 9 15.5 8 16 1M19 1V11",
+        Class::Stepped => "M1 10H10V2H19",
+        Class::TwoLines => "M1 10H19M1 8L19 2",
+        Class::Mixed => "M1 9C5 9 5 3 9 3S13 9 15 9L19 2",
+        Class::Decreasing => "M1 2L19 10",
+        Class::Inconclusive => "M1 4H4M7 8H10M13 3H16M18 9H19",
+    }
+}
