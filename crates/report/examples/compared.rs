@@ -15,6 +15,13 @@ fn main() -> io::Result<()> {
     two.write_table(&Style { width: 132, ..Style::default() }, &mut io::stderr())?;
     let three = of(&[("6.12.osdyno", &old), ("7.3.osdyno", &new), ("bsd.osdyno", &other)])?;
     three.write_table(&Style { width: 132, ..Style::default() }, &mut io::stderr())?;
-    let page = if std::env::args().any(|a| a == "three") { three } else { two };
+    let run = emulated::compared::one_run_of_three(20_000);
+    let paired = of(&[("sandboxes.osdyno", &run)])?;
+    paired.write_table(&Style { width: 132, ..Style::default() }, &mut io::stderr())?;
+    let page = match std::env::args().nth(1).as_deref() {
+        Some("three") => three,
+        Some("paired") => paired,
+        _ => two,
+    };
     page.write_html(&mut BufWriter::new(io::stdout().lock()))
 }

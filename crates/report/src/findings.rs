@@ -257,7 +257,7 @@ fn measured<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<&'a Series> {
     both.into_iter().chain(one).flatten().collect()
 }
 
-fn sweep(series: &Series) -> Sweep<'_> {
+pub(crate) fn sweep(series: &Series) -> Sweep<'_> {
     match series.sizes.as_slice() {
         [] => Sweep::even(series.n_first, series.n_step, &series.values),
         sizes => Sweep::listed(sizes, &series.values),

@@ -2,7 +2,7 @@
 
 mod emulated;
 
-use emulated::pinned::pin_answers;
+use emulated::compared::{one_run_of_three, pin_answers};
 use report::Style;
 use report::compare::{Comparison, Refusal};
 
@@ -29,7 +29,8 @@ fn two_kernels_and_three() {
     two.write_html(&mut page).unwrap();
     let page = String::from_utf8(page).unwrap();
     assert!(page.find("What differs") < page.find("Answers"), "differences stand first");
-    assert_eq!(page.matches("class=\"ratio\" viewBox=\"0 0 360 26\"").count(), two.rows.len());
+    // A strip for every ratio, and one for their mean.
+    assert_eq!(page.matches("class=\"ratio\" viewBox=\"0 0 360 26\"").count(), two.judged().0 + 1);
 
     let mut document = Vec::new();
     two.write_json(&mut document).unwrap();
@@ -80,4 +81,49 @@ fn only_what_is_said_by_range_of_n_pays_for_looks() {
             assert!(width(&one.2) > 1.1 * width(&other.2), "{one:?} {other:?}");
         }
     }
+}
+
+/// One run of several systems is a paired comparison: what moves both by a fifth hides nothing.
+#[test]
+fn one_run_of_three_systems() {
+    let run = one_run_of_three(6_000);
+    let mut compared = Comparison::of(&[("sandboxes.osdyno", &run)]).unwrap();
+    let names: Vec<&str> = compared.subjects.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["plain", "sandbox", "other"]);
+    let row = |compared: &Comparison, label: &str| {
+        compared.rows.iter().find(|row| row.label == label).cloned().expect("a row")
+    };
+
+    let fork = row(&compared, "fork");
+    let answer = fork.answers[0].as_ref().unwrap();
+    assert_eq!((answer.design, answer.answer), (stats::Design::Paired, stats::Answer::Slower));
+    assert!(answer.ratio.low > 1.15 && answer.ratio.high < 1.3, "{:?}", answer.ratio);
+    assert_eq!((answer.n_high, answer.ends), (1_999, (5_999, 1_999)));
+    assert_eq!(
+        fork.notes[0].as_deref(),
+        Some("stopped at 2\u{202f}000: EAGAIN in sandbox; compared to 1\u{202f}999")
+    );
+
+    let mmap = row(&compared, "mmap");
+    assert!(mmap.answers[1].is_none());
+    assert_eq!(mmap.notes[1].as_deref(), Some("unsupported: this system has no mmap in other"));
+    assert_eq!(compared.judged(), (11, 12));
+
+    let socket = row(&compared, "socket");
+    let crossing = socket.answers[1].as_ref().unwrap().crossings.as_slice();
+    assert!(matches!(crossing, [one] if one.faster_below && one.n_low < 2_067.0 && one.n_high > 2_067.0));
+    assert_eq!(fork.ranks[1].map(|rank| (rank.best, rank.worst, rank.of)), Some((3, 3, 3)));
+    assert!(socket.answers[0].as_ref().unwrap().floor > 0.019, "the noise floor is heeded");
+
+    let mut document = Vec::new();
+    compared.write_json(&mut document).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
+    assert_eq!(document["missing"][0]["subject"], "other");
+    assert_eq!(document["noise_floors"][0]["share"], 0.02);
+    assert_eq!(document["geometric_means"][0]["of"], 6);
+    assert_eq!(document["series"][0]["answers"][1]["crossings"][0]["below"], "faster");
+    assert_eq!(document["series"][0]["answers"][1]["paired"], true);
+
+    pin_answers(&mut compared);
+    insta::assert_snapshot!("paired", shown(&compared, 110));
 }

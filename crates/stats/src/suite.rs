@@ -22,9 +22,9 @@ const DRAWS: usize = 2_000;
 /// selected for a claim of one kind, at most `alpha` are expected to miss the truth. Series resemble each
 /// other, as what disturbs a machine disturbs all; the procedure is proved for such positive dependence of
 /// one-sided tests (Benjamini & Yekutieli, Annals of Statistics 29, 2001), and simulated here for ours.
-pub fn answers(suite: &[Vec<Contrast>], alpha: f64) -> Vec<Vec<Comparison>> {
+pub fn answers(suite: &[Vec<&Contrast>], alpha: f64) -> Vec<Vec<Comparison>> {
     let chances: Vec<Vec<PerClaim>> =
-        suite.iter().map(|family| family.iter().map(Contrast::chances).collect()).collect();
+        suite.iter().map(|family| family.iter().map(|contrast| contrast.chances()).collect()).collect();
     let of = |kind: fn(&PerClaim) -> f64| {
         let chances: Vec<Vec<f64>> = chances.iter().map(|family| family.iter().map(kind).collect()).collect();
         levels(&chances, alpha)
@@ -35,7 +35,7 @@ pub fn answers(suite: &[Vec<Contrast>], alpha: f64) -> Vec<Vec<Comparison>> {
         within: within[series][pair],
         differs: differs[series][pair],
     };
-    let answer = |series: usize, family: &Vec<Contrast>| {
+    let answer = |series: usize, family: &Vec<&Contrast>| {
         family.iter().enumerate().map(|(pair, contrast)| contrast.at(&level(series, pair))).collect()
     };
     suite.iter().enumerate().map(|(series, family)| answer(series, family)).collect()

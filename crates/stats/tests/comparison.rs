@@ -296,12 +296,17 @@ fn suite(seed: u64, rounds: usize, noise: Pairs, ratios: &[f64], design: Design)
     ratios.iter().map(&mut series).collect()
 }
 
+fn answers_of(suite: &[Vec<Contrast>]) -> Vec<Comparison> {
+    let suite: Vec<Vec<&Contrast>> = suite.iter().map(|family| family.iter().collect()).collect();
+    answers(&suite, 0.05).into_iter().flatten().collect()
+}
+
 #[test]
 fn a_suite_of_equal_systems_is_free_of_differences() {
     for noise in [DRIFTING, DISTURBED] {
         let any = |seed: u64| {
-            let compared = answers(&suite(seed, 10, noise, &[1.0; 20], Design::Paired), 0.05);
-            compared.iter().flatten().any(|one| DIFFERENT.contains(&one.answer))
+            let compared = answers_of(&suite(seed, 10, noise, &[1.0; 20], Design::Paired));
+            compared.iter().any(|one| DIFFERENT.contains(&one.answer))
         };
         let found = (0..300).filter(|seed| any(*seed)).count();
         assert!(found <= 18, "{found} of 300 suites, disturbed {}", noise.disturbed);
@@ -316,7 +321,7 @@ fn false_differences_of_a_suite_are_few_and_true_ones_found() {
     let (mut wrong_share, mut found, mut found_by_bonferroni, mut missed_share) = (0.0, 0, 0, 0.0);
     for seed in 0..200 {
         let suite = suite(seed, 10, DRIFTING, &truths, Design::Paired);
-        let compared: Vec<Comparison> = answers(&suite, 0.05).into_iter().flatten().collect();
+        let compared: Vec<Comparison> = answers_of(&suite);
         let told = || compared.iter().zip(&truths).filter(|(one, _)| DIFFERENT.contains(&one.answer));
         let wrong = told().filter(|(_, truth)| **truth == 1.0).count();
         wrong_share += wrong as f64 / told().count().max(1) as f64 / 200.0;
@@ -342,7 +347,7 @@ fn false_differences_of_a_suite_are_few_and_true_ones_found() {
 fn the_interval_of_an_answer_shows_it() {
     for seed in 0..60 {
         let truths: Vec<f64> = (0..12).map(|place| 0.94 + 0.01 * f64::from(place)).collect();
-        for one in answers(&suite(seed, 12, DRIFTING, &truths, Design::Paired), 0.05).iter().flatten() {
+        for one in answers_of(&suite(seed, 12, DRIFTING, &truths, Design::Paired)) {
             let (low, high) = (1.0 / 1.03 + 1e-9, 1.03 - 1e-9);
             let within = one.ratio.low > low - 2e-9 && one.ratio.high < high + 2e-9;
             match one.answer {

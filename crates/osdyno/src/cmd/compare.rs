@@ -10,11 +10,11 @@ use super::{Done, Format, print_places, read, refuse_existing, refuse_input, wri
 use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE};
 
-/// Compare runs: which system is faster, by how much, how surely
+/// Compare systems: which is faster, by how much, how surely
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The run files; all others are compared with the first
-    #[arg(value_name = "RUN", num_args = 2.., required = true)]
+    /// The run files, or one of several systems; all others are compared with the first
+    #[arg(value_name = "RUN", num_args = 1.., required = true)]
     runs: Vec<PathBuf>,
     /// Write the comparison as an HTML page too
     #[arg(long, value_name = "FILE")]

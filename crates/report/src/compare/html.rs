@@ -10,7 +10,7 @@ use crate::html::plot::{Curve, curves};
 use crate::html::scale::{Axis, Kind};
 use crate::sentences;
 use crate::text::Tone;
-use crate::words::{count, estimate, list, percent};
+use crate::words::{count, estimate, list, percent, ratio_with_interval};
 
 /// Width and height of the strip that shows one ratio.
 const STRIP: (f64, f64) = (360.0, 26.0);
@@ -20,12 +20,16 @@ const FAR: f64 = 1.6;
 const RATIOS: [f64; 16] =
     [0.1, 0.2, 0.33, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0];
 
+/// Systems beside the first that have a colour, dashes and a mark of their own.
+const STYLES: usize = 4;
+
 pub(super) fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     page::open(&words::who(compared), out)?;
     head(compared, out)?;
     differences(compared, out)?;
     ratios(compared, out)?;
-    not_compared(compared, out)?;
+    ranks(compared, out)?;
+    refused(compared, out)?;
     medians(compared, out)?;
     how_to_read(compared, out)?;
     page::close(false, out)
@@ -33,12 +37,15 @@ pub(super) fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()
 
 fn head(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let tool = compared.subjects.first().map(|s| format!("{} {}", s.run.tool.name, s.run.tool.version));
+    let carries = [words::judged(compared), words::design(compared), words::noise_floor(compared)];
     writeln!(
         out,
-        "<header><p class=\"over\">{} · comparison</p><h1>{}</h1><p class=\"lead\">{}.</p></header>",
+        "<header><p class=\"over\">{} · comparison</p><h1>{}</h1><p class=\"lead\">{}.</p>\
+         <p class=\"remark\">{}.</p></header>",
         esc(&tool.unwrap_or_default()),
         esc(&words::who(compared)),
-        esc(&format!("{}: {}", sentences::capital(&words::judged(compared)), words::summary(compared))),
+        esc(&sentences::capital(&words::summary(compared))),
+        esc(&carries.map(|part| sentences::capital(&part)).join(". ")),
     )
 }
 
@@ -78,11 +85,17 @@ fn differences(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
 fn key_of(subject: usize) -> String {
     format!(
         "<svg class=\"swatch\" viewBox=\"0 0 28 8\" aria-hidden=\"true\">\
-         <path class=\"of{subject}\" d=\"M0 4H28\"/></svg>"
+         <path class=\"of{}\" d=\"M0 4H28\"/></svg>",
+        style_of(subject)
     )
 }
 
-/// Every ratio with its interval, and the answer in words.
+/// Which of the colours, dashes and marks of the style sheet is that of a system.
+fn style_of(subject: usize) -> usize {
+    if subject == 0 { 0 } else { (subject - 1) % STYLES + 1 }
+}
+
+/// Every ratio with its interval, and the answer in words; then their geometric mean.
 fn ratios(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let axis = ratio_axis(compared);
     let first = compared.subjects.first().map_or("", |s| s.name.as_str());
@@ -90,7 +103,8 @@ fn ratios(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "<section><h2>Answers</h2><p>Time that one operation takes, as a ratio to {}. Left of 1 is faster. \
-         The grey band is ±{}: differences inside it do not matter.</p>\
+         The grey band is ±{}, or the noise floor of a series where that is wider: differences inside it do \
+         not matter.</p>\
          <table class=\"verdicts ratios\"><thead><tr><th scope=\"col\">Series</th>{}\
          <th scope=\"col\" class=\"strip\">{}</th><th scope=\"col\">Answer</th></tr></thead><tbody>",
         esc(first),
@@ -99,42 +113,68 @@ fn ratios(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         axis_strip(&axis)
     )?;
     for (i, row) in compared.rows.iter().enumerate() {
-        let answers = row.answers.iter().enumerate().filter_map(|(j, a)| Some((j + 1, a.as_ref()?)));
-        for (subject, answer) in answers {
-            let tone = match words::tone(answer, compared.margin) {
-                Tone::Good => "good",
-                Tone::Notable => "notable",
-                Tone::Open => "open",
-                _ => "",
+        for (other, (answer, note)) in row.answers.iter().zip(&row.notes).enumerate() {
+            let name = match row.verdicts.iter().any(Option::is_some) {
+                true => format!("<a href=\"#c{i}\">{}</a>", esc(&row.label)),
+                false => esc(&row.label),
             };
-            let said = words::answer(answer, compared.margin);
-            let system = if several {
-                format!(
-                    "<td data-is=\"system\">{} {}</td>",
-                    key_of(subject),
-                    esc(&compared.subjects[subject].name)
-                )
-            } else {
-                String::new()
+            let note = note.as_ref().map(|note| format!("<br><span class=\"remark\">{}</span>", esc(note)));
+            let (strip, said) = match answer {
+                Some(answer) => (strip(&axis, answer, other + 1), verdict(answer)),
+                None => (String::new(), "<span class=\"word open\">no ratio</span>".into()),
             };
-            writeln!(
-                out,
-                "<tr><th scope=\"row\"><a href=\"#c{i}\">{}</a></th>{system}<td class=\"strip\">{}</td>\
-                 <td class=\"verdict\"><span class=\"word {tone}\">{}</span></td></tr>",
-                esc(&row.label),
-                strip(&axis, answer.ratio, compared.margin, subject, &said),
-                esc(&said)
-            )?;
+            let said = said + &note.unwrap_or_default();
+            table_row(&name, several.then(|| system(compared, other + 1)), &strip, &said, out)?;
         }
+    }
+    for (other, mean) in compared.means.iter().enumerate() {
+        let Some(mean) = mean else { continue };
+        let said = format!(
+            "{}<br><span class=\"remark\">{}, each weighing the same</span>",
+            esc(&words::mean_ratio(compared, mean)),
+            words::of(mean)
+        );
+        let strip = strip_of_mean(&axis, mean.ratio, other + 1);
+        table_row("Geometric mean", several.then(|| system(compared, other + 1)), &strip, &said, out)?;
     }
     writeln!(out, "</tbody></table></section>")
 }
 
+fn table_row(
+    name: &str,
+    system: Option<String>,
+    strip: &str,
+    said: &str,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let system = system.map_or_else(String::new, |system| format!("<td data-is=\"system\">{system}</td>"));
+    writeln!(
+        out,
+        "<tr><th scope=\"row\">{name}</th>{system}<td class=\"strip\">{strip}</td>\
+         <td class=\"verdict\">{said}</td></tr>"
+    )
+}
+
+fn system(compared: &Comparison, subject: usize) -> String {
+    format!("{}\u{a0}{}", key_of(subject), esc(&compared.subjects[subject].name))
+}
+
+fn verdict(answer: &stats::Comparison) -> String {
+    let tone = match words::tone(answer) {
+        Tone::Good => "good",
+        Tone::Notable => "notable",
+        Tone::Open => "open",
+        _ => "",
+    };
+    format!("<span class=\"word {tone}\">{}</span>", esc(&words::answer(answer)))
+}
+
 /// An axis that has room for all ratios but a few far ones, alike to both sides.
 fn ratio_axis(compared: &Comparison) -> Axis {
-    let answers = compared.rows.iter().flat_map(|row| row.answers.iter().flatten());
+    let answers = compared.rows.iter().flat_map(|row| row.answers.iter().flatten()).map(|a| a.ratio);
+    let ratios = answers.chain(compared.means.iter().flatten().map(|mean| mean.ratio));
     let mut reaches: Vec<f64> =
-        answers.map(|a| a.ratio.high.max(1.0 / a.ratio.low)).filter(|r| r.is_finite()).collect();
+        ratios.map(|ratio| ratio.high.max(1.0 / ratio.low)).filter(|reach| reach.is_finite()).collect();
     reaches.sort_by(f64::total_cmp);
     let most = reaches.last().copied().unwrap_or(1.0);
     let usual = reaches.get(reaches.len().saturating_sub(1) * 3 / 4).copied().unwrap_or(1.0);
@@ -160,14 +200,13 @@ fn axis_strip(axis: &Axis) -> String {
     svg + "</svg>"
 }
 
-fn strip(axis: &Axis, ratio: stats::Interval, margin: f64, subject: usize, said: &str) -> String {
-    let (width, height) = STRIP;
-    let middle = height / 2.0;
+fn strip(axis: &Axis, answer: &stats::Comparison, subject: usize) -> String {
+    let (ratio, margin) = (answer.ratio, answer.margin);
+    let middle = STRIP.1 / 2.0;
     let place = |r: f64| axis.place(r.clamp(axis.low, axis.high));
-    let (low, high) = (place(1.0 / (1.0 + margin)), place(1.0 + margin));
     let beyond = ratio.value > axis.high || ratio.value < axis.low;
     let (from, at, to) = (place(ratio.low), place(ratio.value), place(ratio.high));
-    let mark = match subject {
+    let mark = match style_of(subject) {
         // Beyond the axis: an arrow at its end.
         _ if ratio.value > axis.high => format!("<path d=\"M{:.1} {}l7 5l-7 5z\"/>", at + 2.0, middle - 5.0),
         _ if ratio.value < axis.low => format!("<path d=\"M{:.1} {}l-7 5l7 5z\"/>", at - 2.0, middle - 5.0),
@@ -181,25 +220,67 @@ fn strip(axis: &Axis, ratio: stats::Interval, margin: f64, subject: usize, said:
         "<path class=\"whisker\" d=\"M{from:.1} {middle}H{to:.1}M{from:.1} {top}v6M{to:.1} {top}v6\"/>"
     );
     let whisker = if beyond { "" } else { whisker.as_str() };
-    format!(
-        "<svg class=\"ratio\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\
-         <rect class=\"margin\" x=\"{low:.1}\" y=\"0\" width=\"{:.1}\" height=\"{height}\"/>\
-         <path class=\"one\" d=\"M{:.1} 0V{height}\"/>\
-         <g class=\"mark{subject}\">{whisker}{mark}</g></svg>",
-        esc(said),
+    let (low, high) = (place(1.0 / (1.0 + margin)), place(1.0 + margin));
+    let band = format!(
+        "<rect class=\"margin\" x=\"{low:.1}\" y=\"0\" width=\"{:.1}\" height=\"{}\"/>",
         high - low,
-        axis.place(1.0)
+        STRIP.1
+    );
+    framed(axis, subject, &words::answer(answer), &band, &format!("{whisker}{mark}"))
+}
+
+/// A lozenge as wide as the interval, as is the custom for what sums up.
+fn strip_of_mean(axis: &Axis, ratio: stats::Interval, subject: usize) -> String {
+    let middle = STRIP.1 / 2.0;
+    let place = |r: f64| axis.place(r.clamp(axis.low, axis.high));
+    let (from, at, to) = (place(ratio.low), place(ratio.value), place(ratio.high));
+    let (top, bottom) = (middle - 6.0, middle + 6.0);
+    let lozenge =
+        format!("<path d=\"M{from:.1} {middle}L{at:.1} {top}L{to:.1} {middle}L{at:.1} {bottom}z\"/>");
+    framed(axis, subject, &format!("geometric mean {}", ratio_with_interval(ratio)), "", &lozenge)
+}
+
+fn framed(axis: &Axis, subject: usize, said: &str, behind: &str, mark: &str) -> String {
+    let (width, height) = STRIP;
+    format!(
+        "<svg class=\"ratio\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">{behind}\
+         <path class=\"one\" d=\"M{:.1} 0V{height}\"/><g class=\"mark{}\">{mark}</g></svg>",
+        esc(said),
+        axis.place(1.0),
+        style_of(subject)
     )
 }
 
-fn not_compared(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    if compared.missing.is_empty() && compared.refused.is_empty() {
+/// The places that each of three or more systems may have in each series.
+fn ranks(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let ranked: Vec<&Row> = compared.rows.iter().filter(|r| r.ranks.iter().any(Option::is_some)).collect();
+    if ranked.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "<section><h2>Places</h2><p>Of {}, fastest first. Where two systems cannot be told apart, both may have \
+         either place.</p><div class=\"scroll\"><table class=\"facts\"><thead><tr><th></th>",
+        compared.subjects.len()
+    )?;
+    for (i, subject) in compared.subjects.iter().enumerate() {
+        write!(out, "<th scope=\"col\">{} {}</th>", key_of(i), esc(&subject.name))?;
+    }
+    writeln!(out, "</tr></thead><tbody>")?;
+    for row in ranked {
+        let places =
+            row.ranks.iter().map(|rank| format!("<td>{}</td>", words::rank(*rank, compared.subjects.len())));
+        let places: String = places.collect();
+        writeln!(out, "<tr><th scope=\"row\">{}</th>{places}</tr>", esc(&row.label))?;
+    }
+    writeln!(out, "</tbody></table></div></section>")
+}
+
+fn refused(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    if compared.refused.is_empty() {
         return Ok(());
     }
     writeln!(out, "<section><h2>Not compared</h2><ul>")?;
-    for missing in &compared.missing {
-        writeln!(out, "<li><b>{}</b>: {}</li>", esc(&missing.label), esc(&missing.reason))?;
-    }
     for refused in &compared.refused {
         writeln!(out, "<li>Refused: {}</li>", esc(refused))?;
     }
@@ -217,7 +298,8 @@ fn medians(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         "</p><p class=\"remark\">Median cost over n, logarithmic axes, each on its own scale.</p>\
          <div class=\"grid2\">"
     )?;
-    for (i, row) in compared.rows.iter().enumerate() {
+    let drawn = compared.rows.iter().enumerate().filter(|(_, row)| row.verdicts.iter().any(Option::is_some));
+    for (i, row) in drawn {
         curve(compared, i, row, out)?;
     }
     writeln!(out, "</div></section>")
@@ -240,8 +322,10 @@ fn curve(compared: &Comparison, i: usize, row: &Row, out: &mut dyn Write) -> io:
             )
         })
         .collect();
-    let drawn: Vec<Curve<'_>> =
-        verdicts.iter().map(|(j, v)| Curve { class: format!("of{j}"), blocks: &v.blocks }).collect();
+    let drawn: Vec<Curve<'_>> = verdicts
+        .iter()
+        .map(|(j, v)| Curve { class: format!("of{}", style_of(*j)), blocks: &v.blocks })
+        .collect();
     writeln!(
         out,
         "<figure id=\"c{i}\"><h3>{}</h3>{}<figcaption>{}</figcaption></figure>",
@@ -254,6 +338,7 @@ fn curve(compared: &Comparison, i: usize, row: &Row, out: &mut dyn Write) -> io:
 fn how_to_read(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let text = include_str!("reading.html")
         .replace("{margin}", &percent(compared.margin))
+        .replace("{rate}", &percent(compared.alpha))
         .replace("{confidence}", &percent(1.0 - compared.alpha))
         .replace("{answers}", &count(compared.judged().0 as u64));
     writeln!(out, "{text}")?;

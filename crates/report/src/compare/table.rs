@@ -3,59 +3,77 @@
 use std::io::{self, Write};
 
 use super::{Comparison, words};
-use crate::sentences;
 use crate::text::{Cell, Page, Row, Style, Tone};
 use crate::words::percent;
 
 /// Columns from which two series stand on a line.
 const ROOM_FOR_TWO: usize = 100;
 
-/// Writes what differs, then an answer for every series, then what could not be compared.
+/// Writes what differs, then an answer for every series, then what may be said of all.
 pub(super) fn write(compared: &Comparison, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::new(*style, out);
     page.paragraph(&words::who(compared), 2, Tone::Strong)?;
-    let differs = format!("differs: {} · {}", words::differs(compared), words::judged(compared));
-    page.paragraph(&differs, 9, Tone::Plain)?;
+    page.paragraph(&format!("differs: {}", words::differs(compared)), 9, Tone::Plain)?;
+    page.paragraph(&words::judged(compared), 2, Tone::Plain)?;
     page.gap()?;
     let rows = if compared.subjects.len() > 2 { several(compared) } else { two(compared, style) };
     let gives = rows.first().map_or(1, |row| row.cells.len().saturating_sub(1));
     page.columns(&rows, gives)?;
+    if let Some(rows) = ranks(compared) {
+        page.gap()?;
+        page.columns(&rows, usize::MAX)?;
+    }
     page.gap()?;
     page.paragraph(&words::summary(compared), 2, Tone::Strong)?;
-    for missing in &compared.missing {
-        page.paragraph(&format!("not compared: {}: {}", missing.label, missing.reason), 2, Tone::Faint)?;
+    let means = words::means(compared);
+    for mean in &means {
+        page.paragraph(mean, 2, Tone::Plain)?;
+    }
+    if !means.is_empty() {
+        page.paragraph("a mean hides what it is made of: --out FILE.html has the dot plot", 2, Tone::Faint)?;
     }
     for refused in &compared.refused {
         page.paragraph(&format!("refused: {refused}"), 2, Tone::Open)?;
     }
-    let margin = format!(
-        "margin {} · {} for all answers together",
+    let carries = format!(
+        "margin {} · {} · {}",
         percent(compared.margin),
-        sentences::confidence(compared.alpha)
+        words::design(compared),
+        words::noise_floor(compared)
     );
-    page.paragraph(&margin, 2, Tone::Faint)
+    page.paragraph(&carries, 2, Tone::Faint)
 }
 
-/// Two systems: name and answer, two series on a line where there is room.
+/// The answer of a cell, and what stands beside it.
+fn cell(answer: Option<&stats::Comparison>) -> Cell {
+    match answer {
+        Some(answer) => Cell::toned(words::answer(answer), words::tone(answer)),
+        None => Cell::toned("—", Tone::Faint),
+    }
+}
+
+/// Two systems: name and answer, two series on a line where there is room and nothing stands below.
 fn two(compared: &Comparison, style: &Style) -> Vec<Row> {
-    let pairs: Vec<[Cell; 2]> = compared
+    let plain: Vec<[Cell; 2]> = compared
         .rows
         .iter()
-        .filter_map(|row| {
-            let answer = row.answers.first()?.as_ref()?;
-            let words =
-                Cell::toned(words::answer(answer, compared.margin), words::tone(answer, compared.margin));
-            Some([Cell::new(&row.label), words])
-        })
+        .filter(|row| row.notes.iter().all(Option::is_none))
+        .map(|row| [Cell::new(&row.label), cell(row.answers.first().and_then(Option::as_ref))])
         .collect();
-    let on_a_line = if style.width >= ROOM_FOR_TWO && pairs.len() > 3 { 2 } else { 1 };
+    let on_a_line = if style.width >= ROOM_FOR_TWO && plain.len() > 3 { 2 } else { 1 };
     // Down the first half, then down the second, as one reads a list.
-    let height = pairs.len().div_ceil(on_a_line);
+    let height = plain.len().div_ceil(on_a_line);
     let line = |y: usize| {
-        let cells = (0..on_a_line).filter_map(|x| pairs.get(x * height + y)).flatten().cloned().collect();
+        let cells = (0..on_a_line).filter_map(|x| plain.get(x * height + y)).flatten().cloned().collect();
         Row { cells, below: Vec::new() }
     };
-    (0..height).map(line).collect()
+    let noted = compared.rows.iter().filter_map(|row| {
+        let note = row.notes.first()?.as_ref()?;
+        let mut cells = vec![Cell::new(&row.label)];
+        cells.extend(row.answers.first()?.as_ref().map(|answer| cell(Some(answer))));
+        Some(Row { cells, below: vec![(note.clone(), Tone::Open)] })
+    });
+    (0..height).map(line).chain(noted).collect()
 }
 
 /// Several systems: a column of answers for each.
@@ -64,14 +82,30 @@ fn several(compared: &Comparison) -> Vec<Row> {
     let mut rows =
         vec![Row { cells: [Cell::new("")].into_iter().chain(headings).collect(), below: Vec::new() }];
     for row in &compared.rows {
-        let answers = row.answers.iter().map(|answer| match answer {
-            Some(a) => Cell::toned(words::answer(a, compared.margin), words::tone(a, compared.margin)),
-            None => Cell::toned("—", Tone::Faint),
-        });
+        let mut notes: Vec<&String> = row.notes.iter().flatten().collect();
+        notes.dedup();
+        let answers = row.answers.iter().map(|answer| cell(answer.as_ref()));
         rows.push(Row {
             cells: [Cell::new(&row.label)].into_iter().chain(answers).collect(),
-            below: Vec::new(),
+            below: notes.into_iter().map(|note| (note.clone(), Tone::Open)).collect(),
         });
     }
     rows
+}
+
+/// The place that each of three or more systems may have.
+fn ranks(compared: &Comparison) -> Option<Vec<Row>> {
+    let ranked: Vec<_> = compared.rows.iter().filter(|row| row.ranks.iter().any(Option::is_some)).collect();
+    if ranked.is_empty() {
+        return None;
+    }
+    let headings = compared.subjects.iter().map(|s| Cell::toned(&s.name, Tone::Faint));
+    let places = format!("place of {}", compared.subjects.len());
+    let heading = [Cell::toned(places, Tone::Faint)].into_iter().chain(headings).collect();
+    let row = |row: &super::Row| {
+        let places = row.ranks.iter().map(|rank| Cell::new(words::rank(*rank, compared.subjects.len())));
+        Row { cells: [Cell::new(&row.label)].into_iter().chain(places).collect(), below: Vec::new() }
+    };
+    let heading = Row { cells: heading, below: Vec::new() };
+    Some([heading].into_iter().chain(ranked.into_iter().map(row)).collect())
 }

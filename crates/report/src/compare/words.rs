@@ -1,21 +1,26 @@
 //! The five answers in words.
 
-use stats::{Answer, Comparison, Interval};
+use stats::{Answer, Comparison, Design, Interval, Rank};
 
 use super::Comparison as Compared;
 use crate::text::Tone;
-use crate::words::{NO_BREAK, bound, count, factor_with_interval, list, things};
+use crate::words::{
+    NO_BREAK, about, bound, count, factor_with_interval, list, percent, place_with_interval, rounded, things,
+};
 
 /// Ratios of two ranges of n that are further apart than this are not said as one.
 const FAR: f64 = 1.2;
 
-/// The answer in words: `1.18× slower (1.15–1.21)`, `faster up to 4 000, slower from 4 600`.
-pub(crate) fn answer(comparison: &Comparison, margin: f64) -> String {
-    if let Some(words) = crossing(comparison, margin).or_else(|| part(comparison, margin)) {
+/// The answer in words: `1.18× slower (1.15–1.21)`, `faster below 4 300 (3 900–4 700), slower above`.
+pub(crate) fn answer(comparison: &Comparison) -> String {
+    if let Some(words) = crossing(comparison).or_else(|| part(comparison)) {
         return words;
     }
     match comparison.answer {
         Answer::Faster | Answer::Slower => times(comparison.ratio),
+        Answer::Equivalent if comparison.floor > reach(comparison.ratio) => {
+            format!("equivalent within the noise floor, {}", bound(comparison.floor))
+        }
         Answer::Equivalent => format!("equivalent within {}", bound(reach(comparison.ratio))),
         Answer::DifferentButSmall => format!("different but small, {}", times(comparison.ratio)),
         Answer::Unresolved => {
@@ -57,7 +62,8 @@ fn span(ratio: Interval) -> String {
 
 /// Where the difference is one of some n only, and elsewhere there is none to speak of: `faster from
 /// 14 300, up to 1 170× (1 150–1 200)`. One ratio for all n would hide that.
-fn part(comparison: &Comparison, margin: f64) -> Option<String> {
+fn part(comparison: &Comparison) -> Option<String> {
+    let margin = comparison.margin;
     let slower = match comparison.answer {
         Answer::Slower => true,
         Answer::Faster => false,
@@ -91,29 +97,43 @@ fn reach(ratio: Interval) -> f64 {
     (ratio.high - 1.0).max(1.0 / ratio.low - 1.0).max(0.0)
 }
 
-/// Where one is certainly faster below some n and the other above.
-fn crossing(comparison: &Comparison, margin: f64) -> Option<String> {
-    let faster: Vec<_> = comparison.blocks.iter().filter(|(_, _, r)| r.high < 1.0 / (1.0 + margin)).collect();
-    let slower: Vec<_> = comparison.blocks.iter().filter(|(_, _, r)| r.low > 1.0 + margin).collect();
-    let (f, s) = ((faster.first()?, faster.last()?), (slower.first()?, slower.last()?));
-    if f.1.1 < s.0.0 {
-        Some(format!("faster up to {}, slower from {}", count(f.1.1), count(s.0.0)))
-    } else if s.1.1 < f.0.0 {
-        Some(format!("slower up to {}, faster from {}", count(s.1.1), count(f.0.0)))
-    } else {
-        None
+/// Where one is faster for certain below some n and the other above, each by more than the margin somewhere.
+fn crossing(comparison: &Comparison) -> Option<String> {
+    if !depends(comparison) {
+        return None;
+    }
+    let word = |is_faster: bool| if is_faster { "faster" } else { "slower" };
+    match comparison.crossings.as_slice() {
+        [one] => Some(format!(
+            "{} below {}, {} above",
+            word(one.faster_below),
+            place_with_interval(Interval { value: rounded(one.n, 3), low: one.n_low, high: one.n_high }),
+            word(!one.faster_below)
+        )),
+        [one, other] => Some(format!(
+            "{} from {} to {}, {} elsewhere",
+            word(other.faster_below),
+            about(one.n),
+            about(other.n),
+            word(one.faster_below)
+        )),
+        [] => None,
+        several => Some(format!("faster or slower by n, {} crossings", count(several.len() as u64))),
     }
 }
 
 /// Which of two is faster depends on n.
-fn depends(comparison: &Comparison, margin: f64) -> bool {
-    crossing(comparison, margin).is_some()
+fn depends(comparison: &Comparison) -> bool {
+    let margin = comparison.margin;
+    let faster = comparison.blocks.iter().any(|(_, _, ratio)| ratio.high < 1.0 / (1.0 + margin));
+    let slower = comparison.blocks.iter().any(|(_, _, ratio)| ratio.low > 1.0 + margin);
+    faster && slower && !comparison.crossings.is_empty()
 }
 
 /// The tone of an answer.
-pub(crate) fn tone(comparison: &Comparison, margin: f64) -> Tone {
+pub(crate) fn tone(comparison: &Comparison) -> Tone {
     match comparison.answer {
-        _ if depends(comparison, margin) => Tone::Notable,
+        _ if depends(comparison) => Tone::Notable,
         Answer::Faster | Answer::Equivalent => Tone::Good,
         Answer::Slower => Tone::Notable,
         Answer::DifferentButSmall => Tone::Plain,
@@ -138,11 +158,98 @@ pub(crate) fn differs(compared: &Compared) -> String {
     }
 }
 
-/// `judged 41 of 44 series`
+/// `judged 41 of 44 series; false discoveries held at 5 %`
 pub(crate) fn judged(compared: &Compared) -> String {
     let (given, of) = compared.judged();
     let what = if compared.subjects.len() > 2 { "pairs of series" } else { "series" };
-    format!("judged {} of {} {what}", count(given as u64), count(of as u64))
+    format!(
+        "judged {} of {} {what}; false discoveries held at {}",
+        count(given as u64),
+        count(of as u64),
+        percent(compared.alpha)
+    )
+}
+
+/// `paired, trial by trial` or how else trials were set against each other.
+pub(crate) fn design(compared: &Compared) -> String {
+    let answers = || compared.rows.iter().flat_map(|row| row.answers.iter().flatten());
+    let (all, pairs) = (answers().count(), answers().filter(|a| a.design == Design::Paired).count());
+    match pairs {
+        0 => "unpaired: the systems were measured one after the other".into(),
+        _ if pairs == all => "paired: each trial against the one measured beside it".into(),
+        _ => "partly paired: systems of one run trial against trial, others not".into(),
+    }
+}
+
+/// `noise floor of this machine 2.1 %, measured 2026-11-21`
+pub(crate) fn noise_floor(compared: &Compared) -> String {
+    let said = |floor: &record::NoiseFloor| {
+        let day = floor.measured_at.get(..10).unwrap_or(&floor.measured_at);
+        format!("{}, measured {day}", bound(floor.share))
+    };
+    let floors: Vec<Option<String>> =
+        compared.subjects.iter().map(|s| s.system.noise_floor.as_ref().map(said)).collect();
+    match floors.as_slice() {
+        all if all.iter().all(Option::is_none) => "noise floor not measured: osdyno run --aa".into(),
+        [Some(one), others @ ..] if others.iter().all(|other| other.as_ref() == Some(one)) => {
+            format!("noise floor of this machine {one}")
+        }
+        some => {
+            let each = compared.subjects.iter().zip(some).map(|(subject, floor)| match floor {
+                Some(floor) => format!("{} {floor}", subject.name),
+                None => format!("{} not measured", subject.name),
+            });
+            format!("noise floor: {}", list(&each.collect::<Vec<_>>()))
+        }
+    }
+}
+
+/// `geometric mean of 6 series, each weighing the same: 1.02× slower (1.00–1.04)`; of several systems each by
+/// its name.
+pub(crate) fn means(compared: &Compared) -> Vec<String> {
+    let several = compared.subjects.len() > 2;
+    let others = compared.subjects.iter().skip(1).zip(&compared.means);
+    let said = |(subject, mean): (&super::Subject, &Option<super::Mean>)| {
+        let mean = mean.as_ref()?;
+        let whose = if several { format!("{}: ", subject.name) } else { String::new() };
+        Some(format!(
+            "{whose}geometric mean of {}, each weighing the same: {}",
+            of(mean),
+            mean_ratio(compared, mean)
+        ))
+    };
+    others.filter_map(said).collect()
+}
+
+/// `6 series`
+pub(crate) fn of(mean: &super::Mean) -> String {
+    things(mean.of, "series", "series")
+}
+
+/// The ratio of a mean, as that of a series; where it may be 1, or within the noise floor, without a word.
+pub(crate) fn mean_ratio(compared: &Compared, mean: &super::Mean) -> String {
+    let floors = compared.subjects.iter().filter_map(|s| Some(s.system.noise_floor.as_ref()?.share));
+    let sure = 1.0 + floors.fold(0.0, f64::max);
+    let Interval { low, high, .. } = mean.ratio;
+    if low > sure || high < 1.0 / sure { times(mean.ratio) } else { factor_with_interval(mean.ratio) }
+}
+
+/// `1st` or `1st–2nd`, with `of 2` where not all systems took part; a dash for one that did not.
+pub(crate) fn rank(rank: Option<Rank>, systems: usize) -> String {
+    let Some(Rank { best, worst, of }) = rank else { return "—".into() };
+    let place = if best == worst { ordinal(best) } else { format!("{}–{}", ordinal(best), ordinal(worst)) };
+    if of == systems { place } else { format!("{place} of {of}") }
+}
+
+fn ordinal(n: usize) -> String {
+    let ending = match (n % 10, n % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{n}{ending}")
 }
 
 /// The count of every answer: `1 slower · 3 equivalent`.
@@ -155,13 +262,14 @@ pub(crate) fn summary(compared: &Compared) -> String {
         (Answer::Unresolved, "unresolved"),
     ];
     let given = || compared.rows.iter().flat_map(|row| row.answers.iter().flatten());
-    let (by_n, plain): (Vec<_>, Vec<_>) = given().partition(|a| depends(a, compared.margin));
+    let (by_n, plain): (Vec<_>, Vec<_>) = given().partition(|a| depends(a));
     let counts = kinds.map(|(answer, word)| (plain.iter().filter(|a| a.answer == answer).count(), word));
     let counts = [(by_n.len(), "depending on n")].into_iter().chain(counts).collect::<Vec<_>>();
+    let none = compared.judged();
+    let counts = counts.into_iter().chain([(none.1 - none.0, "without an answer")]);
     let said: Vec<String> = counts
-        .iter()
         .filter(|(n, _)| *n > 0)
-        .map(|(n, word)| format!("{}{NO_BREAK}{}", count(*n as u64), word.replace(' ', "\u{a0}")))
+        .map(|(n, word)| format!("{}{NO_BREAK}{}", count(n as u64), word.replace(' ', "\u{a0}")))
         .collect();
     said.join(" · ")
 }

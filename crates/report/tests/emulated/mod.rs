@@ -3,6 +3,7 @@
 // Shared by several tests and examples; none uses all of it.
 #![allow(dead_code)]
 
+pub(crate) mod compared;
 pub(crate) mod pinned;
 
 use std::collections::BTreeMap;

@@ -1,10 +1,9 @@
-//! Verdicts and answers set by hand, so that what is shown here changes only when the showing changes.
+//! Verdicts set by hand, so that what is shown here changes only when the showing changes.
 
 use report::Findings;
-use report::compare::Comparison;
 use stats::{
-    Answer, Class, Drift, Hysteresis, Interval, Limit, Line, Lines, Modes, Period, Repeated, Segment, Spikes,
-    Step, Verdict, Warning,
+    Class, Drift, Hysteresis, Interval, Limit, Line, Lines, Modes, Period, Repeated, Segment, Spikes, Step,
+    Verdict, Warning,
 };
 
 fn around(value: f64, share: f64) -> Interval {
@@ -67,34 +66,6 @@ fn set_blocks(verdict: &mut Verdict, first: f64, last: f64, cliff: bool) {
         }
     };
     verdict.blocks = (0..12).map(block).collect();
-}
-
-/// Gives the first answers of a comparison the five kinds there are.
-pub(crate) fn pin_answers(compared: &mut Comparison) {
-    let kinds = [
-        (Answer::DifferentButSmall, around(1.015, 0.01), None),
-        (Answer::Equivalent, around(1.0, 0.024), None),
-        (Answer::Faster, around(0.39, 0.02), None),
-        (Answer::Slower, around(1.18, 0.025), None),
-        (Answer::Unresolved, around(0.98, 0.05), None),
-        (Answer::Unresolved, around(1.02, 0.06), Some(34)),
-    ];
-    for (i, row) in compared.rows.iter_mut().enumerate() {
-        for (j, answer) in row.answers.iter_mut().flatten().enumerate() {
-            let (kind, ratio, needed) = kinds[(i + 5 * j) % kinds.len()];
-            (answer.answer, answer.ratio, answer.trials_needed) = (kind, ratio, needed);
-            (answer.n_low, answer.n_high, answer.trials) = (10, 19_999, (20, 20));
-            let at = |low, high, ratio: f64| (low, high, around(ratio, 0.05));
-            answer.blocks = match (i, j) {
-                // One of two depends on n altogether, the other in its last part.
-                (4, 0) => {
-                    vec![at(10, 99, 0.8), at(100, 3_999, 0.85), at(4_000, 4_599, 1.0), at(4_600, 19_999, 1.4)]
-                }
-                (2, 0) => vec![at(10, 99, 1.0), at(100, 14_179, 1.0), at(14_180, 19_999, 0.001)],
-                _ => vec![at(10, 99, ratio.value), at(100, 19_999, ratio.value)],
-            };
-        }
-    }
 }
 
 /// Takes away what was found, so that only what is set by hand is shown.

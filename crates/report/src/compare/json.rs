@@ -1,0 +1,105 @@
+//! A comparison as a document for programs (`docs/report.md`).
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+use stats::{Design, Interval};
+
+use super::{Comparison, Row, words};
+use crate::json::{Estimate, answer_name, plain};
+
+pub(super) fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &document(compared))?;
+    writeln!(out)
+}
+
+fn estimate(interval: Interval) -> Estimate {
+    Estimate::from(interval)
+}
+
+fn document(compared: &Comparison) -> Value {
+    let (judged, of) = compared.judged();
+    json!({
+        "schema": crate::json::SCHEMA,
+        "margin": compared.margin,
+        "alpha": compared.alpha,
+        "correction": "false discovery rate: Benjamini-Hochberg over series, Holm over the systems of one",
+        "subjects": compared.subjects.iter().map(|s| &s.name).collect::<Vec<_>>(),
+        "noise_floors": compared.subjects.iter().map(|s| s.system.noise_floor.as_ref().map(|floor| json!({
+            "share": floor.share, "measured_at": floor.measured_at,
+        }))).collect::<Vec<_>>(),
+        "differences": compared.differences.iter().map(|d| json!({
+            "key": d.key, "values": d.values,
+        })).collect::<Vec<_>>(),
+        "judged": judged,
+        "of": of,
+        "series": compared.rows.iter().map(|row| series(compared, row)).collect::<Vec<_>>(),
+        "geometric_means": means(compared),
+        "missing": missing(compared),
+        "refused": compared.refused,
+    })
+}
+
+fn series(compared: &Comparison, row: &Row) -> Value {
+    let others = compared.subjects.iter().skip(1).zip(row.answers.iter().zip(&row.notes));
+    let answers = others.filter_map(|(subject, (answer, note))| {
+        answer.as_ref().map(|answer| self::answer(&subject.name, answer, note.as_deref()))
+    });
+    let ranks = compared.subjects.iter().zip(&row.ranks).filter_map(|(subject, rank)| {
+        rank.map(|rank| {
+            json!({
+                "subject": subject.name, "best": rank.best, "worst": rank.worst, "of": rank.of,
+            })
+        })
+    });
+    json!({
+        "label": row.label,
+        "answers": answers.collect::<Vec<_>>(),
+        "ranks": ranks.collect::<Vec<_>>(),
+    })
+}
+
+fn answer(subject: &str, answer: &stats::Comparison, note: Option<&str>) -> Value {
+    let block = |(low, high, ratio): &(u64, u64, Interval)| json!({ "n_low": low, "n_high": high, "ratio": estimate(*ratio) });
+    let crossing = |crossing: &stats::Crossing| {
+        let below = if crossing.faster_below { "faster" } else { "slower" };
+        json!({ "n": crossing.n, "low": crossing.n_low, "high": crossing.n_high, "below": below })
+    };
+    json!({
+        "subject": subject,
+        "answer": answer_name(answer.answer),
+        "words": plain(&words::answer(answer)),
+        "ratio": estimate(answer.ratio),
+        "level": answer.level,
+        "margin": answer.margin,
+        "noise_floor": answer.floor,
+        "paired": answer.design == Design::Paired,
+        "n_low": answer.n_low,
+        "n_high": answer.n_high,
+        "ends": [answer.ends.0, answer.ends.1],
+        "note": note.map(plain),
+        "trials": [answer.trials.0, answer.trials.1],
+        "trials_needed": answer.trials_needed,
+        "crossings": answer.crossings.iter().map(crossing).collect::<Vec<_>>(),
+        "blocks": answer.blocks.iter().map(block).collect::<Vec<_>>(),
+    })
+}
+
+fn means(compared: &Comparison) -> Vec<Value> {
+    let others = compared.subjects.iter().skip(1).zip(&compared.means);
+    let mean = |(subject, mean): (&super::Subject, &Option<super::Mean>)| {
+        mean.map(|mean| json!({ "subject": subject.name, "ratio": estimate(mean.ratio), "of": mean.of }))
+    };
+    others.filter_map(mean).collect()
+}
+
+/// What has no answer.
+fn missing(compared: &Comparison) -> Vec<Value> {
+    let of_row = |row: &Row| -> Vec<Value> {
+        let others = compared.subjects.iter().skip(1).zip(row.answers.iter().zip(&row.notes));
+        let without = others.filter(|(_, (answer, _))| answer.is_none());
+        let entry = |(subject, (_, note)): (&super::Subject, (_, &Option<String>))| json!({ "label": row.label, "subject": subject.name, "reason": note.as_deref().map(plain) });
+        without.map(entry).collect()
+    };
+    compared.rows.iter().flat_map(of_row).collect()
+}

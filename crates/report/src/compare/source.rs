@@ -1,0 +1,151 @@
+//! The systems of a comparison with their numbers, and what of them must not be compared.
+
+use record::{Direction, Recording, SeriesKey};
+use stats::Sweep;
+
+use super::Subject;
+use crate::findings::{Finding, Findings, sweep};
+use crate::sentences;
+use crate::stops::{Cause, Stop};
+
+/// A series without its system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Kind {
+    pub(super) workload: String,
+    variant: String,
+    name: String,
+    direction: Direction,
+}
+
+impl Kind {
+    fn of(key: &SeriesKey) -> Kind {
+        Kind {
+            workload: key.workload.clone(),
+            variant: key.variant.clone(),
+            name: key.name.clone(),
+            direction: key.direction,
+        }
+    }
+}
+
+/// A subject with its numbers.
+pub(super) struct Source<'a> {
+    pub(super) subject: Subject,
+    recording: &'a Recording,
+    findings: Vec<Finding>,
+    /// The numbers of all trials of its run, rising: a trial is known by its place among them.
+    trials: Vec<u32>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn finding(&self, kind: &Kind) -> Option<&Finding> {
+        self.findings.iter().find(|finding| Kind::of(&finding.key) == *kind)
+    }
+
+    pub(super) fn has_numbers(&self, kind: &Kind) -> bool {
+        self.finding(kind).is_some_and(|finding| finding.verdict.is_some())
+    }
+
+    /// Whether its trials and those of another are pairs.
+    pub(super) fn is_paired_with(&self, other: &Source<'_>) -> bool {
+        std::ptr::eq(self.recording, other.recording) && self.recording.run.paired
+    }
+
+    /// The measurements of a series at the place of their trial; nothing where a trial has none.
+    pub(super) fn sweeps(&self, key: &SeriesKey) -> Vec<Sweep<'a>> {
+        let mut sweeps = vec![Sweep::even(0, 1, &[]); self.trials.len()];
+        for series in self.recording.trials_of(key) {
+            if let Ok(place) = self.trials.binary_search(&series.trial) {
+                sweeps[place] = sweep(series);
+            }
+        }
+        sweeps
+    }
+
+    /// How trials of a series stopped short: a stop is told of one series of its workload, and meets all.
+    pub(super) fn stops(&self, kind: &Kind) -> Vec<&Stop> {
+        let same =
+            |finding: &&Finding| finding.key.workload == kind.workload && finding.key.variant == kind.variant;
+        self.findings.iter().filter(same).flat_map(|finding| &finding.stops).collect()
+    }
+
+    /// Why it has no numbers of a series; `None` if it has.
+    pub(super) fn why_not(&self, kind: &Kind) -> Option<String> {
+        if self.has_numbers(kind) {
+            return None;
+        }
+        let stops = self.stops(kind);
+        let stop = stops.iter().find(|stop| stop.cause != Cause::Allowance).or(stops.first());
+        let words = match stop {
+            Some(stop) => sentences::stop(stop),
+            None if self.finding(kind).is_some() => "no number".to_string(),
+            None => "not measured".to_string(),
+        };
+        Some(format!("{words} in {}", self.subject.name))
+    }
+
+    fn version(&self, workload: &str) -> Option<u32> {
+        self.recording.workload(workload).map(|w| w.version)
+    }
+}
+
+/// Every series of every system, with its name for a reader; names of series with numbers say most.
+pub(super) fn kinds(sources: &[Source<'_>], refused: &[String]) -> Vec<(Kind, String)> {
+    let mut kinds: Vec<(Kind, String)> = Vec::new();
+    for finding in sources.iter().flat_map(|source| &source.findings) {
+        let kind = Kind::of(&finding.key);
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, label)) if finding.measurements > 0 => label.clone_from(&finding.label),
+            Some(_) => {}
+            None if refused.contains(&kind.workload) => {}
+            None => kinds.push((kind, finding.label.clone())),
+        }
+    }
+    kinds
+}
+
+/// Every system of every recording, judged.
+pub(super) fn sources<'a>(recordings: &[(&str, &'a Recording)]) -> Vec<Source<'a>> {
+    let mut sources = Vec::new();
+    for (name, recording) in recordings {
+        let findings = Findings::of(recording);
+        let mut trials: Vec<u32> = recording.trials.iter().map(|trial| trial.order.trial).collect();
+        trials.sort_unstable();
+        trials.dedup();
+        // A file is known by its name, not by what kind of file it is.
+        let name = name.strip_suffix(".osdyno").unwrap_or(name);
+        for system in &recording.systems {
+            let name = match (recording.systems.len(), recordings.len()) {
+                (1, _) => name.to_string(),
+                (_, 1) => system.name.clone(),
+                _ => format!("{name} {}", system.name),
+            };
+            let subject = Subject { name, system: system.clone(), run: recording.run.clone() };
+            let findings = findings.series.iter().filter(|f| f.key.system == system.name).cloned().collect();
+            sources.push(Source { subject, recording, findings, trials: trials.clone() });
+        }
+    }
+    sources
+}
+
+/// Workloads whose definitions differ: their names, and a sentence each.
+pub(super) fn refused(sources: &[Source<'_>]) -> Vec<(String, String)> {
+    let mut refused: Vec<(String, String)> = Vec::new();
+    for workload in sources.iter().flat_map(|s| &s.recording.workloads) {
+        if refused.iter().any(|(name, _)| *name == workload.name) {
+            continue;
+        }
+        let versions: Vec<(&str, u32)> = sources
+            .iter()
+            .filter_map(|s| Some((s.subject.name.as_str(), s.version(&workload.name)?)))
+            .collect();
+        if versions.windows(2).any(|pair| pair[0].1 != pair[1].1) {
+            let said: Vec<String> =
+                versions.iter().map(|(name, v)| format!("version {v} in {name}")).collect();
+            let sentence =
+                format!("{} measures another thing in each: {}", workload.name, crate::words::list(&said));
+            refused.push((workload.name.clone(), sentence));
+        }
+    }
+    refused
+}

@@ -1,0 +1,181 @@
+//! Every series of every pair of systems weighed, and the error rate shared over all of them.
+
+use stats::{Contrast, Design, Match, Settings};
+
+use super::source::{Kind, Source, kinds};
+use super::{Mean, Row};
+use crate::findings::{ALPHA, SEED, looks};
+use crate::sentences;
+use crate::stops::{Cause, Stop};
+use crate::words::count;
+
+/// More systems than this are not ranked: each of them would meet each other.
+const RANKED_MOST: usize = 16;
+
+/// A shorter range than this share of the other's is worth a word even where nothing stopped it.
+const SHORTER: f64 = 0.98;
+
+/// What comes of weighing.
+pub(super) struct Weighed {
+    pub(super) rows: Vec<Row>,
+    pub(super) means: Vec<Option<Mean>>,
+}
+
+/// Two systems, by their places, and the second against the first.
+struct Pair {
+    first: usize,
+    second: usize,
+    contrast: Contrast,
+}
+
+/// Weighs every series that `refused` does not name the workload of.
+pub(super) fn all(sources: &[Source<'_>], refused: &[String], margin: f64) -> Weighed {
+    let kinds = kinds(sources, refused);
+    let suite: Vec<Vec<Pair>> = kinds.iter().map(|(kind, _)| pairs(sources, kind, margin)).collect();
+    let with_first: Vec<Vec<&Pair>> =
+        suite.iter().map(|pairs| pairs.iter().filter(|pair| pair.first == 0).collect()).collect();
+    let contrasts: Vec<Vec<&Contrast>> =
+        with_first.iter().map(|pairs| pairs.iter().map(|pair| &pair.contrast).collect()).collect();
+    let answers = stats::answers(&contrasts, ALPHA);
+    let ranks = ranks(&suite, sources.len());
+    let judged = with_first.iter().zip(answers).zip(ranks);
+    let rows = kinds
+        .iter()
+        .zip(judged)
+        .map(|((kind, label), ((pairs, answers), ranks))| row(sources, kind, label, pairs, answers, ranks))
+        .collect();
+    let means = (1..sources.len()).map(|second| mean(&with_first, second)).collect();
+    Weighed { rows, means }
+}
+
+/// The first system with each other, and each of three or more with each.
+fn pairs(sources: &[Source<'_>], kind: &Kind, margin: f64) -> Vec<Pair> {
+    let firsts = if (3..=RANKED_MOST).contains(&sources.len()) { sources.len() } else { 1 };
+    let places = (0..firsts).flat_map(|first| (first + 1..sources.len()).map(move |second| (first, second)));
+    let pair = |(first, second): (usize, usize)| {
+        let contrast = contrast(&sources[first], &sources[second], kind, margin)?;
+        Some(Pair { first, second, contrast })
+    };
+    places.filter_map(pair).collect()
+}
+
+fn contrast(first: &Source<'_>, second: &Source<'_>, kind: &Kind, margin: f64) -> Option<Contrast> {
+    let (one, two) = (first.finding(kind)?, second.finding(kind)?);
+    if one.verdict.is_none() || two.verdict.is_none() {
+        return None;
+    }
+    let settings = Settings {
+        margin,
+        alpha: ALPHA,
+        // When a run ended was decided by changes within its trials: their levels had no say in it, but how
+        // the ratio goes with n had.
+        looks: looks(&first.subject.run).max(looks(&second.subject.run)),
+        tick_seconds: one.tick_seconds.max(two.tick_seconds),
+        seed: SEED,
+        whole: false,
+    };
+    let floors = [(first, one), (second, two)]
+        .map(|(source, finding)| source.subject.system.noise_floor.as_ref().map(|f| f.of(&finding.key)));
+    let floor = floors.into_iter().flatten().fold(0.0, f64::max);
+    let design = if first.is_paired_with(second) { Design::Paired } else { Design::Independent };
+    Contrast::of(&first.sweeps(&one.key), &second.sweeps(&two.key), design, floor, &settings)
+}
+
+/// For every series the places of every system; none for two systems, whose answer says it.
+fn ranks(suite: &[Vec<Pair>], systems: usize) -> Vec<Vec<Option<stats::Rank>>> {
+    if !(3..=RANKED_MOST).contains(&systems) {
+        return vec![Vec::new(); suite.len()];
+    }
+    fn one(pair: &Pair) -> Match<'_> {
+        Match { first: pair.first, second: pair.second, contrast: &pair.contrast }
+    }
+    let matches: Vec<Vec<Match<'_>>> = suite.iter().map(|pairs| pairs.iter().map(one).collect()).collect();
+    stats::ranks(&matches, systems, ALPHA)
+}
+
+fn row(
+    sources: &[Source<'_>],
+    kind: &Kind,
+    label: &str,
+    pairs: &[&Pair],
+    answers: Vec<stats::Comparison>,
+    ranks: Vec<Option<stats::Rank>>,
+) -> Row {
+    let findings = || sources.iter().map(|source| source.finding(kind));
+    let mut by_subject: Vec<Option<stats::Comparison>> = vec![None; sources.len() - 1];
+    for (pair, answer) in pairs.iter().zip(answers) {
+        by_subject[pair.second - 1] = Some(answer);
+    }
+    let note = |(other, answer): (&Source<'_>, &Option<stats::Comparison>)| match answer {
+        Some(answer) => stopped(&sources[0], other, kind, answer),
+        None => Some(why_not(&sources[0], other, kind)),
+    };
+    Row {
+        label: label.to_string(),
+        grows: findings().flatten().next().map(|f| f.grows.clone()).unwrap_or_default(),
+        verdicts: findings().map(|f| f.and_then(|f| f.verdict.clone())).collect(),
+        notes: sources[1..].iter().zip(&by_subject).map(note).collect(),
+        answers: by_subject,
+        ranks,
+    }
+}
+
+/// Why two systems could not be compared.
+fn why_not(first: &Source<'_>, other: &Source<'_>, kind: &Kind) -> String {
+    let reasons: Vec<String> = [first, other].iter().filter_map(|source| source.why_not(kind)).collect();
+    match reasons.as_slice() {
+        [] => format!("{} and {} have no n in common", first.subject.name, other.subject.name),
+        some => some.join("; "),
+    }
+}
+
+/// How one of two stopped short of the other: `stopped at 2 000: EAGAIN in 7.3; compared to 1 999`. What
+/// shortened neither range is said once a workload, with the series that it met.
+fn stopped(
+    first: &Source<'_>,
+    other: &Source<'_>,
+    kind: &Kind,
+    answer: &stats::Comparison,
+) -> Option<String> {
+    let (one, two) = answer.ends;
+    let censored = one != two;
+    let counts = |stop: &&Stop| {
+        !matches!(stop.cause, Cause::Allowance | Cause::NotMeasured { .. } | Cause::Unsupported { .. })
+    };
+    let words = |source: &Source<'_>| -> Vec<String> {
+        let own = source.finding(kind).map(|finding| finding.stops.iter().collect::<Vec<&Stop>>());
+        let stops = if censored { source.stops(kind) } else { own.unwrap_or_default() };
+        stops.into_iter().filter(counts).map(sentences::stop).collect()
+    };
+    let (of_first, of_other) = (words(first), words(other));
+    let named = |(words, source): (&Vec<String>, &Source<'_>)| {
+        let name = source.subject.name.clone();
+        words.iter().map(move |words| format!("{words} in {name}")).collect::<Vec<String>>()
+    };
+    let mut said = match (of_first.as_slice(), of_other.as_slice()) {
+        (one, two) if one == two => one.iter().map(|words| format!("{words} in both")).collect(),
+        _ => [named((&of_first, first)), named((&of_other, other))].concat(),
+    };
+    let shorter = if one < two { first } else { other };
+    if said.is_empty() && (one.min(two) as f64) < SHORTER * one.max(two) as f64 {
+        said.push(format!("{} was measured to {}", shorter.subject.name, count(one.min(two))));
+    }
+    if said.is_empty() {
+        return None;
+    }
+    if censored {
+        said.push(format!("compared to {}", count(answer.n_high)));
+    }
+    Some(said.join("; "))
+}
+
+/// The geometric mean over all series of one system against the first.
+fn mean(suite: &[Vec<&Pair>], second: usize) -> Option<Mean> {
+    let of_second = suite.iter().flatten().filter(|pair| pair.second == second);
+    let contrasts: Vec<&Contrast> = of_second.map(|pair| &pair.contrast).collect();
+    if contrasts.len() < 2 {
+        return None;
+    }
+    let ratio = stats::geometric_mean(&contrasts, ALPHA, SEED)?;
+    Some(Mean { ratio, of: contrasts.len() })
+}
