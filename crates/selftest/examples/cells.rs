@@ -1,16 +1,18 @@
 //! Prints what single cells come to, one line each, to tune by:
 //! `cargo run --release -p selftest --example cells -- [--only GLOB] [--replicates N] [--seed S] [--list]
-//! [--dump CELL:REPLICATE]`
+//! [--table] [--dump CELL:REPLICATE]`; `--table` prints what `osdyno selftest` prints in place of the cells.
 
 use std::error::Error;
 use std::io::{self, Write};
 
 use selftest::run::{Plan, dump, run};
+use selftest::sheets::sheets;
 use selftest::text;
 use wildmatch::WildMatch;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut only, mut plan, mut list) = ("*".to_owned(), Plan { replicates: 100, seed: 1 }, false);
+    let (mut only, mut plan) = ("*".to_owned(), Plan { replicates: 100, seed: 1 });
+    let (mut list, mut table) = (false, false);
     let mut arguments = std::env::args().skip(1);
     let mut out = io::stdout().lock();
     while let Some(argument) = arguments.next() {
@@ -20,6 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--replicates" => plan.replicates = value()?.parse()?,
             "--seed" => plan.seed = value()?.parse()?,
             "--list" => list = true,
+            "--table" => table = true,
             "--dump" => {
                 let value = value()?;
                 let (name, replicate) = value.rsplit_once(':').ok_or("CELL:REPLICATE")?;
@@ -40,6 +43,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let tallies = run(&cells, plan, &|_| ());
-    text::cells(&tallies, &mut out)?;
+    match table {
+        true => text::columns(&sheets(&tallies), &mut out)?,
+        false => text::cells(&tallies, &mut out)?,
+    }
     Ok(())
 }

@@ -97,7 +97,7 @@ fn margin() -> Vec<Cell> {
     let mut shapes = terms.clone();
     shapes.push(Shape::Step(1.10, 0.9));
     let mut cells = cross(&shapes, &[noises::LOW, noises::HIGH], &[DENSE], &[10, 40]);
-    cells.extend(cross(&terms, &[noises::LOW], &[LOG8, LOG20], &[10, 40]));
+    cells.extend(cross(&terms, &[noises::LOW], &[LOG8, LOG20], &[20]));
     let others = [
         noises::AR6,
         noises::AR9,
@@ -117,17 +117,15 @@ fn margin() -> Vec<Cell> {
 
 /// Which family is named, and is it the right one?
 fn families() -> Vec<Cell> {
-    let shapes: Vec<Shape> = Term::ALL
-        .into_iter()
-        .flat_map(|term| [1.21, 1.5, 2.0, 5.0, 50.0].map(|growth| Shape::Grows(term, growth)))
-        .collect();
-    let mut cells = cross(&shapes, &[noises::LOW, noises::HIGH], &[LOG20], &[10]);
-    cells.extend(cross(&shapes, &[noises::LOW], &[LOG20], &[40]));
-    let some: Vec<Shape> =
-        Term::ALL.into_iter().flat_map(|term| [1.5, 5.0].map(|growth| Shape::Grows(term, growth))).collect();
-    cells.extend(cross(&some, &[noises::AR3, noises::AR6, noises::AR9], &[LOG20], &[10]));
-    let doubled: Vec<Shape> = Term::ALL.into_iter().map(|term| Shape::Grows(term, 2.0)).collect();
-    cells.extend(cross(&doubled, &[noises::QUIET, noises::REAL_SOCKET, noises::REAL_FORK], &[DENSE], &[10]));
+    let growing = |growths: &[f64]| -> Vec<Shape> {
+        let term = |term| growths.iter().map(move |growth| Shape::Grows(term, *growth));
+        Term::ALL.into_iter().flat_map(term).collect()
+    };
+    let mut cells = cross(&growing(&GROWTHS[3..]), &[noises::LOW, noises::HIGH], &[LOG20], &[10]);
+    cells.extend(cross(&growing(&[1.21, 2.0, 5.0]), &[noises::LOW], &[LOG20], &[40]));
+    cells.extend(cross(&growing(&[1.5, 5.0]), &[noises::AR3, noises::AR6, noises::AR9], &[LOG20], &[10]));
+    let machines = [noises::QUIET, noises::REAL_SOCKET, noises::REAL_FORK];
+    cells.extend(cross(&growing(&[2.0]), &machines, &[DENSE], &[10]));
     cells
 }
 
@@ -167,7 +165,8 @@ fn other_shapes() -> Vec<Cell> {
         .into_iter()
         .flat_map(|from| [1.5, 5.0].map(|growth| Shape::Hinge(from, growth)))
         .collect();
-    let mut cells = cross(&hinges, &[noises::LOW], &[DENSE], &[10, 40]);
+    let mut cells = cross(&hinges, &[noises::LOW], &[DENSE], &[10]);
+    cells.extend(cross(&[Shape::Hinge(0.5, 1.5)], &[noises::LOW], &[DENSE], &[40]));
     let limits = [1.02, 1.3, 3.0].map(Shape::Limit);
     cells.extend(cross(&limits, &[noises::LOW, noises::AR6], &[DENSE], &[10]));
     cells.extend(cross(&limits, &[noises::LOW], &[DENSE], &[40]));
