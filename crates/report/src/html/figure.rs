@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use record::{Direction, Recording, SeriesKey, Workload};
 use stats::Verdict;
 
-use super::plot::{Curve, Subject, curves};
+use super::marks::{self, Mark};
+use super::plot::{Curve, Subject, curves_at};
 use super::scale::Kind;
 use super::tail::Tail;
 use super::zoom::Points;
@@ -162,10 +163,14 @@ fn ways(findings: &Findings, finding: &Finding, i: usize) -> Option<String> {
     };
     let (up, down) = (curve("of0", up)?, curve("of1", down)?);
     let drawn = [&up, &down].map(|(class, blocks)| Curve { class: class.clone(), blocks });
-    let said = sentences::beside(findings, finding);
-    let said = said.iter().map(|b| b.text.as_str()).find(|text| text.starts_with("the way down"));
-    let said = said.unwrap_or("No difference between the ways is certain.");
-    Some(curves(&format!("p{i}-ways"), &finding.label, &finding.grows, said, &drawn))
+    let certain = [finding, other].iter().find_map(|f| f.verdict.as_ref()?.hysteresis);
+    let marks: Vec<Mark> = certain.map(marks::of_ways).into_iter().collect();
+    let said = match marks.first() {
+        Some(mark) => format!("{}, {}", mark.label, mark.title),
+        None => "No difference between the ways is certain.".into(),
+    };
+    let (id, named) = (format!("p{i}-ways"), (finding.label.as_str(), finding.unit));
+    Some(curves_at(&id, named, &finding.grows, &said, &drawn, &marks))
 }
 
 /// The label, with its system when there are several.

@@ -238,6 +238,18 @@ pub(crate) struct Curve<'a> {
 
 /// The medians of several systems over n, on logarithmic axes.
 pub(crate) fn curves(id: &str, label: &str, grows: &str, sentence: &str, curves: &[Curve<'_>]) -> String {
+    curves_at(id, (label, Unit::default()), grows, sentence, curves, &[])
+}
+
+/// The same, in the unit of a series and with places that they point at.
+pub(crate) fn curves_at(
+    id: &str,
+    (label, unit): (&str, Unit),
+    grows: &str,
+    sentence: &str,
+    curves: &[Curve<'_>],
+    marks: &[Mark],
+) -> String {
     let blocks = || curves.iter().flat_map(|c| c.blocks);
     let costs = || blocks().map(|b| b.cost.value).filter(|v| v.is_finite() && *v > 0.0);
     let (low, high) = (costs().fold(f64::INFINITY, f64::min), costs().fold(0.0, f64::max));
@@ -247,9 +259,9 @@ pub(crate) fn curves(id: &str, label: &str, grows: &str, sentence: &str, curves:
     // Two systems that differ by a few percent must not look worlds apart.
     let middle = (low * high).sqrt();
     let y = Axis::new(Kind::Log, (low * 0.8).min(middle / 1.6), (high * 1.25).max(middle * 1.6), BOTTOM, TOP);
-    let mut svg = Svg::open(id, 0.0);
+    let mut svg = Svg::open(id, marks::head(marks, &x));
     svg.describe(&format!("Median cost of {label} over {grows}, logarithmic axes"), sentence);
-    svg.axes(&x, &y, grows, |t| cost_label(t.value, Unit::default(), None));
+    svg.axes(&x, &y, grows, |t| cost_label(t.value, unit, None));
     for curve in curves {
         let places: Vec<(f64, f64)> = curve
             .blocks
@@ -259,6 +271,7 @@ pub(crate) fn curves(id: &str, label: &str, grows: &str, sentence: &str, curves:
             .collect();
         svg.line(&curve.class, &places);
     }
+    marks::draw(marks, &x, &mut svg);
     svg.close()
 }
 

@@ -295,3 +295,62 @@ fn warning(warning: &Warning) -> String {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::GAP;
+
+    fn around(value: f64, reach: f64) -> Interval {
+        Interval { value, low: value - reach, high: value + reach }
+    }
+
+    fn step(n: u64, ratio: f64) -> Step {
+        Step { n, n_low: n, n_high: n, ratio: around(ratio, 0.01), agreement: 1.0 }
+    }
+
+    fn stretch(class: Class) -> Segment {
+        Segment { n_low: 1, n_high: 2, class, growth: around(1.0, 0.1) }
+    }
+
+    fn said(words: &str) -> String {
+        words.replace(GAP, " ")
+    }
+
+    #[test]
+    fn steps_are_a_dent_a_hump_or_as_many_as_there_are() {
+        let words = |steps: &[Step]| said(&stepped(steps));
+        assert_eq!(words(&[step(4_096, 6.1)]), "stepped at 4 096, +510 %");
+        assert_eq!(words(&[step(14_116, 2_000.0)]), "stepped at 14 116, ×2 000");
+        assert_eq!(words(&[step(3_000, 0.7), step(5_000, 1.4)]), "dent from 3 000 to 5 000, −30 %");
+        assert_eq!(words(&[step(3_000, 1.4), step(5_000, 0.7)]), "hump from 3 000 to 5 000, +40 %");
+        assert_eq!(
+            words(&[step(1_024, 1.3), step(4_096, 6.1)]),
+            "stepped at 1 024 (+30 %) and 4 096 (+510 %)"
+        );
+        let many: Vec<Step> = (1..=5).map(|i| step(1_000 * i, 1.0 + i as f64 / 10.0)).collect();
+        assert_eq!(words(&many), "stepped 5 times, most at 5 000, +50 %");
+    }
+
+    #[test]
+    fn stretches_are_said_in_their_order() {
+        use Class::{ApproachingLimit, Flat, LinearLike};
+        let cliff = [step(14_116, 2_000.0)];
+        let words = |classes: &[Class], steps: &[Step]| {
+            said(&in_stretches(&classes.iter().map(|class| stretch(*class)).collect::<Vec<_>>(), steps))
+        };
+        let search = words(&[ApproachingLimit, Flat], &cliff);
+        assert_eq!(search, "approaches a limit, then stepped at 14 116, ×2 000");
+        assert_eq!(words(&[Flat, LinearLike], &cliff), "flat, then stepped at 14 116, ×2 000, then linear");
+        let three = [step(100, 1.2), step(200, 1.2), step(300, 1.2)];
+        let often = words(&[Flat, LinearLike, LinearLike, Flat], &three);
+        assert_eq!(often, "stepped at 100 (+20 %), 200 (+20 %) and 300 (+20 %), linear between");
+    }
+
+    #[test]
+    fn persistence_has_three_words() {
+        assert_eq!(alternation(0.5, "line"), "alternating call by call");
+        assert_eq!(alternation(0.8, "line"), "on each line for a while");
+        assert_eq!(alternation(1.0, "mode"), "each trial keeps to its mode");
+    }
+}
