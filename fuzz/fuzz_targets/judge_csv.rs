@@ -1,0 +1,33 @@
+//! Whatever a file of numbers holds, it is judged, without a panic, and what is said of it is JSON.
+//!
+//! The first byte chooses: the bytes as they are, behind a header, or as columns of a program of 2003.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use report::import::{Import, Options, Program};
+use report::{Findings, MARGIN, json};
+
+/// Judging takes time that grows with the rows; what a row can do shows in few.
+const BYTES_MAX: usize = 1 << 14;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((choice, data)) = data.split_first() else { return };
+    let data = &data[..data.len().min(BYTES_MAX)];
+    let header: &[u8] = match choice % 4 {
+        0 => b"",
+        1 => b"series,trial,direction,n,value\n",
+        2 => b"value;n;trial;series\r\n",
+        _ => b"1 2\n",
+    };
+    let program = (choice & 4 != 0).then_some(Program::Forkbench);
+    let mut import = Import::new(Options { program, ..Options::default() });
+    let file = [header, data].concat();
+    if import.read("fuzz", file.as_slice()).is_err() {
+        return;
+    }
+    let imported = import.finish();
+    let findings = Findings::of_import(&imported.recording, MARGIN);
+    let mut text = Vec::new();
+    json::write(&findings, &mut text).expect("memory can be written");
+    serde_json::from_slice::<serde_json::Value>(&text).expect("JSON");
+});
