@@ -216,7 +216,8 @@ fn more(ratio: Interval) -> String {
 
 /// What else is possible, and how clear the choice was.
 fn of_choice(v: &Verdict) -> Option<Beside> {
-    let several = several(v).filter(|_| v.class != Class::Inconclusive);
+    // The words of what is mixed are its parts, or have been said.
+    let several = several(v).filter(|_| !matches!(v.class, Class::Mixed | Class::Inconclusive));
     let possible = several.map(|classes| format!("not excluded: {classes}"));
     let chosen =
         (v.share < 1.0).then(|| format!("{} of the resampled runs choose this shape", percent(v.share)));
