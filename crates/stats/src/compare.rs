@@ -117,16 +117,15 @@ pub fn compare(
 
 /// Two systems set against each other in one series, before an error rate is chosen.
 ///
-/// The level of a trial is the mean of its log block medians. Paired, the unit is the difference of the levels
-/// of a pair, and the ratio is the trimmed mean of these with Student's t (Tukey & McLaughlin, Sankhyā A 25,
-/// 1963), which covered 94–98 % in simulated pairs of normal, exponential, contaminated and lognormal noise, even
-/// as an interval for the median. The exact interval of the sign test covers as well, is up to a fifth wider
-/// unless the noise is both heavy-tailed and seen in twenty pairs or more, and has no end below eleven pairs at
-/// the error rate of one series of thirty: so it was not taken.
-/// Unpaired, levels are compared by Yuen's form of Welch's test (Biometrika 61, 1974), whose error is widened
-/// for drift. Pairs cancel drift; their error is widened only where neighbouring pairs resemble each other.
-/// Fewer than four trials a side leave every answer open: three against three cannot pass 5 % in any exact
-/// test.
+/// The level of a trial is the mean of its log block medians. Paired, the unit is the difference of the
+/// levels of a pair, and the ratio is the trimmed mean of these with Student's t (Tukey & McLaughlin,
+/// Sankhyā A 25, 1963), which covered 94–98 % in simulated pairs of normal, exponential, contaminated and
+/// lognormal noise, even as an interval for the median. The exact interval of the sign test covers as well,
+/// is up to a fifth wider unless the noise is both heavy-tailed and seen in twenty pairs or more, and has no
+/// end below eleven pairs at the error rate of one series of thirty: so it was not taken. Unpaired, levels
+/// are compared by Yuen's form of Welch's test (Biometrika 61, 1974), whose error is widened for drift.
+/// Pairs cancel drift; their error is widened only where neighbouring pairs resemble each other. Fewer than
+/// four trials a side leave every answer open: three against three cannot pass 5 % in any exact test.
 ///
 /// What differs between two runs and never within one (a boot, a placement in memory) cannot be told
 /// from a difference of the systems; nor, wholly, drift that lasts longer than a run. Simulated pairs of
@@ -143,7 +142,8 @@ pub struct Contrast {
     ratio: Centre,
     /// The same by range of n.
     by_block: Vec<Centre>,
-    /// A row per trial, of the first and then of the second, or per pair: how far it moves each of `by_block`.
+    /// A row per trial, of the first and then of the second, or per pair: how far it moves each of
+    /// `by_block`.
     pulls: Vec<Vec<f64>>,
     /// What each trial does to `ratio`: of each side, or of the pairs.
     pub(crate) sides: Vec<Side>,
@@ -288,8 +288,8 @@ impl Contrast {
         self.ratio.value < 0.0
     }
 
-    /// For each kind of claim the smallest error rate at which it can be made: two-sided, so that at that rate
-    /// the interval just touches what the claim excludes. 1 where it cannot be made at all.
+    /// For each kind of claim the smallest error rate at which it can be made: two-sided, so that at that
+    /// rate the interval just touches what the claim excludes. 1 where it cannot be made at all.
     pub fn chances(&self) -> PerClaim {
         let few = self.trials.0.min(self.trials.1) < FEWEST as usize;
         let chance = |distance: f64| {
@@ -362,7 +362,8 @@ impl Contrast {
         self.ranges.iter().zip(&self.by_block).map(block).collect()
     }
 
-    /// Trials a side after which the interval may lie within the margin, or beyond it where the estimate does.
+    /// Trials a side after which the interval may lie within the margin, or beyond it where the estimate
+    /// does.
     fn trials_needed(&self, student: &Student) -> Option<u32> {
         let now = 2.0 / (1.0 / self.trials.0 as f64 + 1.0 / self.trials.1 as f64);
         let room = (self.margin - self.ratio.value.abs()).abs();

@@ -31,8 +31,8 @@ pub struct Match<'a> {
 /// From simultaneous intervals of all pairs, with α shared over the suite as in [`answers`](crate::answers):
 /// a rank is 1 plus those that are surely better, down to the number less those that are surely worse (Al
 /// Mohamad, Goeman & van Zwet, Biometrics 78, 2022; Mogstad, Romano, Shaikh & Wilhelm, Review of Economic
-/// Studies 91, 2024). Surely means beyond the noise floor. A match over another range of n, because one system
-/// stopped early, counts as any other.
+/// Studies 91, 2024). Surely means beyond the noise floor. A match over another range of n, because one
+/// system stopped early, counts as any other.
 pub fn ranks(suite: &[Vec<Match<'_>>], systems: usize, alpha: f64) -> Vec<Vec<Option<Rank>>> {
     let chances: Vec<Vec<f64>> = suite
         .iter()

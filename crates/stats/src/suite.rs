@@ -17,11 +17,11 @@ const DRAWS: usize = 2_000;
 /// pairs of a series, joined after Benjamini & Bogomolov (JRSS B 76, 2014). Where nothing differs at all, a
 /// suite without a single false difference is at least 1 − `alpha` likely.
 ///
-/// Each interval has the error rate at which its claim was tried, so it never contradicts the answer; with one
-/// pair a series these are the intervals of Benjamini & Yekutieli (JASA 100, 2005), of which, among those
-/// selected for a claim of one kind, at most `alpha` are expected to miss the truth. Series resemble each
-/// other, as what disturbs a machine disturbs all; the procedure is proved for such positive dependence of
-/// one-sided tests (Benjamini & Yekutieli, Annals of Statistics 29, 2001), and simulated here for ours.
+/// Each interval has the error rate at which its claim was tried, so it never contradicts the answer; with
+/// one pair a series these are the intervals of Benjamini & Yekutieli (JASA 100, 2005), of which, among
+/// those selected for a claim of one kind, at most `alpha` are expected to miss the truth. Series resemble
+/// each other, as what disturbs a machine disturbs all; the procedure is proved for such positive dependence
+/// of one-sided tests (Benjamini & Yekutieli, Annals of Statistics 29, 2001), and simulated here for ours.
 pub fn answers(suite: &[Vec<&Contrast>], alpha: f64) -> Vec<Vec<Comparison>> {
     let chances: Vec<Vec<PerClaim>> =
         suite.iter().map(|family| family.iter().map(|contrast| contrast.chances()).collect()).collect();
@@ -75,12 +75,12 @@ fn step_down(chances: &[f64], alpha: f64) -> Vec<f64> {
 /// The geometric mean of the ratios of several series, which all weigh the same, with its interval at error
 /// rate `alpha`. `None` without contrasts, or where one has fewer than four trials a side.
 ///
-/// The interval speaks of these series, not of others that might have been chosen. Whole rounds of trials are
-/// drawn with replacement, the same for all series, since what disturbs a round disturbs all of them; of each
-/// draw the winsorised trials of every series are averaged, then the series (a hierarchical bootstrap; Davison
-/// & Hinkley, Bootstrap Methods and their Application, 1997, §3.8). The 1 − `alpha` quantile of the deviations
-/// is widened for few trials as Student's t is, by √(n/(n − 1))·t/z (Hesterberg, American Statistician 69,
-/// 2015), and for drift from round to round as the ratios themselves are.
+/// The interval speaks of these series, not of others that might have been chosen. Whole rounds of trials
+/// are drawn with replacement, the same for all series, since what disturbs a round disturbs all of them; of
+/// each draw the winsorised trials of every series are averaged, then the series (a hierarchical bootstrap;
+/// Davison & Hinkley, Bootstrap Methods and their Application, 1997, §3.8). The 1 − `alpha` quantile of the
+/// deviations is widened for few trials as Student's t is, by √(n/(n − 1))·t/z (Hesterberg, American
+/// Statistician 69, 2015), and for drift from round to round as the ratios themselves are.
 pub fn geometric_mean(contrasts: &[&Contrast], alpha: f64, seed: u64) -> Option<Interval> {
     let freedom = contrasts.iter().flat_map(|contrast| &contrast.sides).map(|side| side.freedom);
     let freedom = freedom.reduce(f64::min)?;

@@ -313,8 +313,8 @@ fn a_suite_of_equal_systems_is_free_of_differences() {
     }
 }
 
-/// Half of the series differ: of what is called different at most one in twenty is not, and more is found than
-/// where each answer is held to the error rate of all.
+/// Half of the series differ: of what is called different at most one in twenty is not, and more is found
+/// than where each answer is held to the error rate of all.
 #[test]
 fn false_differences_of_a_suite_are_few_and_true_ones_found() {
     let truths: Vec<f64> = (0..20).map(|place| if place % 2 == 0 { 1.0 } else { 1.08 }).collect();

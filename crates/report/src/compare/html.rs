@@ -259,8 +259,8 @@ fn ranks(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(
         out,
-        "<section><h2>Places</h2><p>Of {}, fastest first. Where two systems cannot be told apart, both may have \
-         either place.</p><div class=\"scroll\"><table class=\"facts\"><thead><tr><th></th>",
+        "<section><h2>Places</h2><p>Of {}, fastest first. Where two systems cannot be told apart, both may \
+         have either place.</p><div class=\"scroll\"><table class=\"facts\"><thead><tr><th></th>",
         compared.subjects.len()
     )?;
     for (i, subject) in compared.subjects.iter().enumerate() {

@@ -60,7 +60,10 @@ fn series(compared: &Comparison, row: &Row) -> Value {
 }
 
 fn answer(subject: &str, answer: &stats::Comparison, note: Option<&str>) -> Value {
-    let block = |(low, high, ratio): &(u64, u64, Interval)| json!({ "n_low": low, "n_high": high, "ratio": estimate(*ratio) });
+    let block = |(low, high, ratio): &(u64, u64, Interval)| {
+        let ratio = estimate(*ratio);
+        json!({ "n_low": low, "n_high": high, "ratio": ratio })
+    };
     let crossing = |crossing: &stats::Crossing| {
         let below = if crossing.faster_below { "faster" } else { "slower" };
         json!({ "n": crossing.n, "low": crossing.n_low, "high": crossing.n_high, "below": below })
@@ -98,7 +101,10 @@ fn missing(compared: &Comparison) -> Vec<Value> {
     let of_row = |row: &Row| -> Vec<Value> {
         let others = compared.subjects.iter().skip(1).zip(row.answers.iter().zip(&row.notes));
         let without = others.filter(|(_, (answer, _))| answer.is_none());
-        let entry = |(subject, (_, note)): (&super::Subject, (_, &Option<String>))| json!({ "label": row.label, "subject": subject.name, "reason": note.as_deref().map(plain) });
+        let entry = |(subject, (_, note)): (&super::Subject, (_, &Option<String>))| {
+            let reason = note.as_deref().map(plain);
+            json!({ "label": row.label, "subject": subject.name, "reason": reason })
+        };
         without.map(entry).collect()
     };
     compared.rows.iter().flat_map(of_row).collect()

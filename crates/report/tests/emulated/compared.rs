@@ -1,5 +1,5 @@
-//! Comparisons of emulated systems: one run of three, and answers set by hand, so that what is shown changes only
-//! when the showing changes.
+//! Comparisons of emulated systems: one run of three, and answers set by hand, so that what is shown changes
+//! only when the showing changes.
 
 use record::{Line, NoiseFloor, Outcome, Recording};
 use report::compare::Comparison;
@@ -11,8 +11,8 @@ fn around(value: f64, share: f64) -> Interval {
     Interval { value, low: value * (1.0 - share), high: value * (1.0 + share) }
 }
 
-/// Three systems of one run, trial beside trial, on a machine whose level wanders by a fifth. The second forks
-/// dearer and stops early, the third has cheap sockets and no mappings; the floor is 2 %.
+/// Three systems of one run, trial beside trial, on a machine whose level wanders by a fifth. The second
+/// forks dearer and stops early, the third has cheap sockets and no mappings; the floor is 2 %.
 pub(crate) fn one_run_of_three(n: u64) -> Recording {
     let quiet = || {
         let mut all: Vec<Emulated> = mixed(n).into_iter().take(4).collect();
