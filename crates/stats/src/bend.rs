@@ -17,6 +17,17 @@ const BLOCKS: usize = 5;
 /// A shape must leave no more than this share of a cost anywhere.
 const MATERIAL: f64 = 0.05;
 
+/// A series, and what is known of it beside its blocks.
+pub(crate) struct Case<'a> {
+    pub(crate) common: &'a Common<'a>,
+    pub(crate) grid: &'a Grid,
+    /// The two ways, where trials go up and down.
+    pub(crate) passes: Option<&'a Passes<'a>>,
+    /// Duration of one tick of the clock as a share of the cheapest cost.
+    pub(crate) tick: f64,
+    pub(crate) settings: &'a Settings,
+}
+
 /// How a cost goes that changes for certain.
 #[derive(Default)]
 pub(crate) struct Bend {
@@ -56,39 +67,25 @@ impl Facing {
 impl Bend {
     /// Finds steps first, and lays the blocks so that no block holds one; `view` is then seen through them.
     /// `None` where there are too few blocks for a shape.
-    pub(crate) fn of(
-        common: &Common<'_>,
-        grid: &Grid,
-        view: &mut View,
-        passes: Option<&Passes<'_>>,
-        tick: f64,
-        settings: &Settings,
-    ) -> Option<Bend> {
+    pub(crate) fn of(case: &Case<'_>, view: &mut View) -> Option<Bend> {
         let facing = Facing::of(view);
         if facing.curve.blocks() < BLOCKS {
             return None;
         }
         let mut choice = Choice::of(&facing.curve);
-        let steps = steps(common, view, &facing, choice.best()?, passes, tick, settings);
-        if !steps.is_empty()
-            && let Some(parted) =
-                View::of(common, &grid.parted(&common.sizes, common.trials.len(), &steps), settings)
-        {
-            let firsts: Vec<usize> = steps
-                .iter()
-                .filter_map(|step| parted.ranges.iter().position(|range| range.0 >= step.n))
-                .filter(|first| *first > 0)
-                .collect();
-            let refaced = Facing::of(&parted);
-            let known = Choice::with_known(&refaced.curve, &firsts);
-            // Seen through blocks that part at the jumps, they must still be there.
-            if known.best().is_some_and(|best| best.steps == firsts) {
-                *view = parted;
-                return Some(Bend::stepped(view, &refaced, &known, steps, &firsts, settings));
-            }
+        if let Some(first) = Parted::of(case, view, &facing, choice.best()?) {
+            // Between shapes that know of the steps their places are seen better.
+            let second = Parted::of(case, &first.view, &first.facing, first.choice.best()?);
+            let parted = match second {
+                Some(second) if second.steps.len() == first.steps.len() => second,
+                _ => first,
+            };
+            let bend = parted.bend(case.settings);
+            *view = parted.view;
+            return Some(bend);
         }
         choice.retain(|fit| fit.steps.is_empty() || fit.family == Family::Constant);
-        Bend::smooth(view, &facing, &choice, settings)
+        Bend::smooth(view, &facing, &choice, case.settings)
     }
 
     /// Where there are no steps.
@@ -120,16 +117,59 @@ impl Bend {
         })
     }
 
-    /// Where there are.
-    fn stepped(
-        view: &View,
-        facing: &Facing,
-        choice: &Choice,
-        steps: Vec<Step>,
-        firsts: &[usize],
-        settings: &Settings,
-    ) -> Bend {
-        let Some(best) = choice.best().cloned() else { return Bend::default() };
+    /// The word of the verdict, and those that are not excluded.
+    pub(crate) fn class(&self, growth: Interval) -> (Class, Vec<Class>) {
+        let one = match (self.class, self.classes.as_slice()) {
+            (Some(Class::Decreasing), _) if growth.high < 1.0 => Some(Class::Decreasing),
+            (Some(Class::Stepped), [Class::Stepped]) => Some(Class::Stepped),
+            // From end to end it must rise, and nothing else may be possible.
+            (Some(class), [only]) if class == *only && self.describes && growth.low > 1.0 => Some(class),
+            _ => None,
+        };
+        match one {
+            Some(class) => (class, self.classes.clone()),
+            None if self.describes => (Class::Mixed, self.classes.clone()),
+            None => (Class::Mixed, vec![Class::Mixed]),
+        }
+    }
+}
+
+/// A series through blocks that part at its steps.
+struct Parted {
+    view: View,
+    facing: Facing,
+    /// The shapes, the best of which has these steps.
+    choice: Choice,
+    steps: Vec<Step>,
+    /// The first block after each.
+    firsts: Vec<usize>,
+}
+
+impl Parted {
+    /// Looks for the steps of a shape, and lays the blocks anew. `None` where there are no steps, or where a
+    /// shape without them is best once no block holds one.
+    fn of(case: &Case<'_>, view: &View, facing: &Facing, shape: &Fit) -> Option<Parted> {
+        let steps = steps(case, view, facing, shape);
+        if steps.is_empty() {
+            return None;
+        }
+        let common = case.common;
+        let grid = case.grid.parted(&common.sizes, common.trials.len(), &steps);
+        let view = View::of(common, &grid, case.settings)?;
+        let firsts: Vec<usize> = steps
+            .iter()
+            .filter_map(|step| view.ranges.iter().position(|range| range.0 >= step.n))
+            .filter(|first| *first > 0)
+            .collect();
+        let facing = Facing::of(&view);
+        let choice = Choice::with_known(&facing.curve, &firsts);
+        let there = choice.best().is_some_and(|best| best.steps == firsts);
+        there.then_some(Parted { view, facing, choice, steps, firsts })
+    }
+
+    fn bend(&self, settings: &Settings) -> Bend {
+        let Parted { view, facing, choice, steps, firsts } = self;
+        let Some(best) = choice.best() else { return Bend::default() };
         let (mut classes, share) = choice.allowed(&facing.curve, settings.seed);
         // What has more to it than steps shows in the stretches between them.
         classes.retain(|class| ![Class::Flat, Class::Mixed, Class::Stepped].contains(class));
@@ -157,39 +197,16 @@ impl Bend {
             describes: true,
             limit: parts.iter().find_map(|part| part.limit),
             knee: None,
-            fit: drawn(view, &best, facing.sign),
+            fit: drawn(view, best, facing.sign),
             segments: parts.into_iter().map(|part| part.segment).collect(),
-            steps,
-        }
-    }
-
-    /// The word of the verdict, and those that are not excluded.
-    pub(crate) fn class(&self, growth: Interval) -> (Class, Vec<Class>) {
-        let one = match (self.class, self.classes.as_slice()) {
-            (Some(Class::Decreasing), _) if growth.high < 1.0 => Some(Class::Decreasing),
-            (Some(Class::Stepped), [Class::Stepped]) => Some(Class::Stepped),
-            // From end to end it must rise, and nothing else may be possible.
-            (Some(class), [only]) if class == *only && self.describes && growth.low > 1.0 => Some(class),
-            _ => None,
-        };
-        match one {
-            Some(class) => (class, self.classes.clone()),
-            None if self.describes => (Class::Mixed, self.classes.clone()),
-            None => (Class::Mixed, vec![Class::Mixed]),
+            steps: steps.clone(),
         }
     }
 }
 
 /// The steps of a shape that pass every gate.
-fn steps(
-    common: &Common<'_>,
-    view: &View,
-    facing: &Facing,
-    shape: &Fit,
-    passes: Option<&Passes<'_>>,
-    tick: f64,
-    settings: &Settings,
-) -> Vec<Step> {
+fn steps(case: &Case<'_>, view: &View, facing: &Facing, shape: &Fit) -> Vec<Step> {
+    let Case { common, passes, settings, .. } = case;
     let middles = view.middles();
     let smooth = |n: f64| facing.sign * between(&middles, &shape.smooth, n);
     let blocks = view.ranges.len();
@@ -208,7 +225,7 @@ fn steps(
             sizes: &common.sizes,
             window: (at(low), common.sizes.partition_point(|size| *size <= high)),
             smooth: &smooth,
-            tick,
+            tick: case.tick,
             alpha: settings.error_rate(),
             positions: blocks,
         };
@@ -247,7 +264,8 @@ impl Part {
         };
         let plain = |class: Class| Part { segment: segment(class), changes: Vec::new(), limit: None };
         let reference = (end - start).div_ceil(4).min(NEAR);
-        let flatness = Flatness::of(&rows, reference, alpha, settings.seed);
+        let ranges = &view.ranges[start..end];
+        let flatness = Flatness::of(&rows, reference, ranges, alpha, settings.seed);
         if flatness.bound <= margin {
             return plain(Class::Flat);
         }

@@ -18,10 +18,10 @@ const REFERENCE: usize = 4;
 /// The last block is a hundredth of the largest n, the one before twice as wide, and so on…
 const LAST: u64 = 100;
 /// …until a block is a sixth of its largest n, ±9 %; with few trials a third.
-const WIDEST: u64 = 6;
-const WIDEST_OF_FEW: u64 = 3;
+pub(crate) const WIDEST: u64 = 6;
+pub(crate) const WIDEST_OF_FEW: u64 = 3;
 /// Fewer trials pay too much for many blocks: all of them must hold together.
-const FEW: usize = 20;
+pub(crate) const FEW: usize = 20;
 
 /// Where the blocks lie.
 #[derive(Clone, Debug, PartialEq)]

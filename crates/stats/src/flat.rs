@@ -4,9 +4,10 @@
 //! shown to grow. Each trial is compared with its own reference, so its level cancels, and the trials
 //! give the error. All blocks hold together at the given error rate.
 
-use crate::block::{column, present_mean};
+use crate::block::{FEW, WIDEST, WIDEST_OF_FEW, column, present_mean};
 use crate::centre::{Centre, Student, pulls};
 use crate::family::level_of_each;
+use crate::growth::{ratios, trends};
 use std::ops::RangeInclusive;
 
 /// Fewer trials carry no interval worth the name.
@@ -22,6 +23,11 @@ pub(crate) struct Flatness {
     pub(crate) changes: Vec<Vec<f64>>,
     /// Critical values for each block, for which all hold together.
     pub(crate) student: Student,
+    /// The change from the first block to the last, and the trend over all of the range.
+    ends: [Centre; 2],
+    /// Critical values for these, which hold one by one: what is claimed of all needs no more [Berger,
+    /// Technometrics 24, 1982, intersection-union tests].
+    alone: Student,
     /// No change is larger, up or down: U.
     pub(crate) bound: f64,
     /// Estimate of the change that is largest in size: P with its sign.
@@ -35,7 +41,13 @@ pub(crate) struct Flatness {
 impl Flatness {
     /// From the log medians, of which the first `reference` columns are compared with; every column
     /// holds a value.
-    pub(crate) fn of(rows: &[Vec<f64>], reference: usize, alpha: f64, seed: u64) -> Flatness {
+    pub(crate) fn of(
+        rows: &[Vec<f64>],
+        reference: usize,
+        ranges: &[(u64, u64)],
+        alpha: f64,
+        seed: u64,
+    ) -> Flatness {
         let against_reference = |row: &Vec<f64>| -> Vec<f64> {
             let level = present_mean(&row[..reference]);
             row.iter().map(|value| value - level).collect()
@@ -57,8 +69,13 @@ impl Flatness {
                 .map(|block| of(block.value, block.reach(&student)))
                 .fold(f64::NEG_INFINITY, f64::max)
         };
+        let ends = [ratios(rows), trends(&changes, ranges)].map(|values| centre(&values));
+        let alone = Student::of(alpha);
+        let bound = most(|value, reach| value.abs() + reach);
         Flatness {
-            bound: most(|value, reach| value.abs() + reach),
+            bound: ends.iter().fold(bound, |bound, end| bound.max(end.value.abs() + end.reach(&alone))),
+            ends,
+            alone,
             peak: blocks
                 .iter()
                 .map(|block| block.value)
@@ -78,9 +95,13 @@ impl Flatness {
         let now = self.changes.len();
         let settled = |trials: &u32| {
             let times = f64::from(*trials) / now as f64;
-            let reach = |block: &Centre| block.reach_with(times, &self.student);
+            // More trials are seen through narrower blocks, which hold fewer measurements.
+            let narrower = if now < FEW { WIDEST as f64 / WIDEST_OF_FEW as f64 } else { 1.0 };
+            let reach = |block: &Centre| block.reach_with(times / narrower, &self.student);
             if self.peak.abs() < margin {
+                let end = |end: &Centre| end.value.abs() + end.reach_with(times, &self.alone) <= margin;
                 self.blocks.iter().all(|block| block.value.abs() + reach(block) <= margin)
+                    && self.ends.iter().all(end)
             } else {
                 self.blocks.iter().any(|block| block.value.abs() >= margin.max(reach(block)))
             }

@@ -3,7 +3,7 @@
 //! Each figure is computed for every trial and centred over the trials; its interval holds by itself.
 
 use crate::Interval;
-use crate::centre::{Centre, Student, exp};
+use crate::centre::{Centre, Student, exp, mean};
 use crate::median::weighted_median;
 
 /// Rounds of reweighting; the line moves by less than its error after two.
@@ -12,31 +12,31 @@ const ROUNDS: usize = 4;
 /// Cost of the last block over cost of the first, which lies closer to the smallest n than the whole
 /// reference; `rows` are log medians.
 pub(crate) fn growth(rows: &[Vec<f64>], alpha: f64) -> Interval {
-    let ratio = |row: &Vec<f64>| if row.len() < 2 { f64::NAN } else { row[row.len() - 1] - row[0] };
-    exp(interval(&rows.iter().map(ratio).collect::<Vec<f64>>(), alpha))
+    exp(interval(&ratios(rows), alpha))
 }
 
-/// What a trend along log n comes to from the smallest n to the largest, in logarithms: slow growth, most of
-/// which lies inside the first blocks, shows in it and in no single block.
-pub(crate) fn trend(
-    changes: &[Vec<f64>],
-    middles: &[f64],
-    (n_low, n_high): (u64, u64),
-    alpha: f64,
-) -> Interval {
-    let places: Vec<f64> = middles.iter().map(|n| n.max(1.0).ln()).collect();
-    let way = (n_high.max(1) as f64 / n_low.max(1) as f64).ln();
-    let slope = |row: &Vec<f64>| {
+/// The same for each trial, in logarithms.
+pub(crate) fn ratios(rows: &[Vec<f64>]) -> Vec<f64> {
+    let ratio = |row: &Vec<f64>| if row.len() < 2 { f64::NAN } else { row[row.len() - 1] - row[0] };
+    rows.iter().map(ratio).collect()
+}
+
+/// What a trend along log n comes to from the smallest n to the largest, for each trial, in logarithms: slow
+/// growth, most of which lies inside the first blocks, shows in it and in no single block.
+pub(crate) fn trends(changes: &[Vec<f64>], ranges: &[(u64, u64)]) -> Vec<f64> {
+    let middle = |range: &(u64, u64)| (range.0 as f64).midpoint(range.1 as f64).max(1.0).ln();
+    let places: Vec<f64> = ranges.iter().map(middle).collect();
+    let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { return Vec::new() };
+    let way = (last.1.max(1) as f64 / first.0.max(1) as f64).ln();
+    let trend = |row: &Vec<f64>| {
         let present = || places.iter().zip(row).filter(|(_, change)| change.is_finite());
-        let count = present().count() as f64;
-        let (place, change) = (
-            present().map(|pair| pair.0).sum::<f64>() / count,
-            present().map(|pair| pair.1).sum::<f64>() / count,
-        );
+        let of = |value: fn((&f64, &f64)) -> f64| mean(&present().map(value).collect::<Vec<f64>>());
+        let (place, change) = (of(|pair| *pair.0), of(|pair| *pair.1));
         let products: f64 = present().map(|pair| (pair.0 - place) * (pair.1 - change)).sum();
-        way * products / present().map(|pair| (pair.0 - place).powi(2)).sum::<f64>()
+        let squares: f64 = present().map(|pair| (pair.0 - place).powi(2)).sum();
+        way * products / squares
     };
-    interval(&changes.iter().map(slope).collect::<Vec<f64>>(), alpha)
+    changes.iter().map(trend).collect()
 }
 
 /// Seconds per additional object, and the number of objects that add the reference cost once more.

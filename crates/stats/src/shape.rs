@@ -265,9 +265,10 @@ impl Edges {
     fn levels<'a>(&'a self, curve: &'a Curve, smooth: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
         self.0.iter().map(|&(start, end)| {
             let (mut sum, mut total) = (0.0, 0.0);
-            for block in start..end {
-                sum += curve.weights[block] * (curve.means[block] - smooth[block]);
-                total += curve.weights[block];
+            let rests = curve.means[start..end].iter().zip(&smooth[start..end]);
+            for ((mean, smooth), weight) in rests.zip(&curve.weights[start..end]) {
+                sum += weight * (mean - smooth);
+                total += weight;
             }
             sum / total
         })

@@ -1,6 +1,6 @@
 //! What may be said of one series.
 
-use crate::bend::Bend;
+use crate::bend::{Bend, Case};
 use crate::block::Grid;
 use crate::flat::FEWEST;
 use crate::modes;
@@ -201,13 +201,11 @@ fn judge_one_way(
 
     let certain = view.flatness.rise.max(view.flatness.fall) > 0.0;
     let bend = (certain && !blurred && view.rows.len() >= FEWEST as usize)
-        .then(|| Bend::of(&common, &grid, &mut view, passes, tick, settings));
+        .then(|| Bend::of(&Case { common: &common, grid: &grid, passes, tick, settings }, &mut view));
     let bend = bend.flatten();
 
     let growth = view.growth(alpha);
-    let trend = view.trend(alpha);
-    let ends = [growth.low.ln(), growth.high.ln(), trend.low, trend.high];
-    let bound = ends.iter().fold(view.flatness.bound.max(tick), |bound, end| bound.max(end.abs()));
+    let bound = view.flatness.bound.max(tick);
     let lines = if with_lines { lines(trials, &view, settings) } else { None };
     let (class, classes) = if blurred {
         (Class::Inconclusive, Vec::new())

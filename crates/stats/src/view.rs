@@ -3,7 +3,7 @@
 use crate::block::{Grid, column, log_medians, present_mean};
 use crate::centre::{Centre, Student, exp};
 use crate::flat::Flatness;
-use crate::growth::{growth, marginal_cost, top_decade_slope, trend};
+use crate::growth::{growth, marginal_cost, top_decade_slope};
 use crate::median::{median, median_interval};
 use crate::range::Common;
 use crate::{Block, Interval, Settings};
@@ -33,7 +33,7 @@ impl View {
         if ranges.is_empty() {
             return None;
         }
-        let flatness = Flatness::of(&rows, reference, settings.error_rate(), settings.seed);
+        let flatness = Flatness::of(&rows, reference, &ranges, settings.error_rate(), settings.seed);
         Some(View { ranges, reference, rows, flatness })
     }
 
@@ -55,12 +55,6 @@ impl View {
     /// Cost of the last block over cost of the first.
     pub(crate) fn growth(&self, alpha: f64) -> Interval {
         growth(&self.rows, alpha)
-    }
-
-    /// What a trend along log n comes to over the whole range, in logarithms.
-    pub(crate) fn trend(&self, alpha: f64) -> Interval {
-        let ends = (self.ranges[0].0, self.ranges[self.ranges.len() - 1].1);
-        trend(&self.flatness.changes, &self.middles(), ends, alpha)
     }
 
     /// Seconds per additional object, and the objects that add the cost of the reference once more.

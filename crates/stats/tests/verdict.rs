@@ -201,7 +201,12 @@ fn the_way_down_is_judged_like_the_way_up() {
     values.iter_mut().for_each(|values| values.reverse());
     let falling: Vec<Sweep<'_>> =
         values.iter().map(|values| Sweep::even(top, -(SPACING as i64), values)).collect();
-    assert_eq!(judge(&falling, &settings(2)), rising);
+    let (mut falling, mut rising) = (judge(&falling, &settings(2)), rising);
+    // Sums of the same numbers in another order.
+    for verdict in [&mut falling, &mut rising].into_iter().flatten() {
+        verdict.spikes.time_share = (verdict.spikes.time_share * 1e12).round();
+    }
+    assert_eq!(falling, rising);
 }
 
 #[test]
@@ -241,4 +246,79 @@ fn the_clock_limits_what_can_be_said() {
     assert_eq!(blurred.class, Class::Inconclusive);
     assert!(blurred.warnings.contains(&Warning::BelowResolution));
     assert_eq!(blurred.trials_needed, None);
+}
+
+/// Trials that go up by `up` and down by `down`, a thousand n each way.
+fn both_ways(
+    rng: &mut Rng,
+    trials: usize,
+    up: impl Fn(f64) -> f64,
+    down: impl Fn(f64) -> f64,
+) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
+    let up = sweeps(rng, trials, SIZES, QUIET, up);
+    let mut down = sweeps(rng, trials, SIZES, QUIET, down);
+    down.iter_mut().for_each(|values| values.reverse());
+    (up, down)
+}
+
+fn judge_both(up: &[Vec<f64>], down: &[Vec<f64>]) -> Verdict {
+    let mut trials: Vec<Sweep<'_>> = up.iter().map(|values| Sweep::even(1, 1, values)).collect();
+    trials.extend(down.iter().map(|values| Sweep::even(SIZES as u64, -1, values)));
+    judge(&trials, &stats::Settings { whole: true, ..settings(1) }).expect("values")
+}
+
+#[test]
+fn a_step_must_be_there_on_both_ways() {
+    let step = |n: f64| if n > 600.0 { 1.5 } else { 1.0 };
+    let (up, down) = both_ways(&mut Rng::with_seed(3), 12, step, step);
+    let both = judge_both(&up, &down);
+    assert_eq!((both.class, both.trials), (Class::Stepped, 12));
+    assert!((590..=610).contains(&both.steps[0].n), "{:?}", both.steps);
+    assert_eq!(both.hysteresis, None);
+
+    let (up, down) = both_ways(&mut Rng::with_seed(4), 12, step, |_| 1.0);
+    let one = judge_both(&up, &down);
+    assert_eq!(one.steps, []);
+    let hysteresis = one.hysteresis.expect("the ways differ");
+    assert!(hysteresis.ratio.high < 1.0 && hysteresis.n_low > 500, "{hysteresis:?}");
+}
+
+#[test]
+fn what_rises_to_a_limit_and_jumps_there_is_told_as_both() {
+    // Linux bind(2) to port 0: a search for what is free among c, and the other half from there on.
+    let limit = 700.0;
+    let truth = |n: f64| if n < limit { 0.8 + 0.2 / (1.0 - n / limit) } else { 400.0 };
+    for seed in 0..5 {
+        let values = sweeps(&mut Rng::with_seed(seed), 10, SIZES, QUIET, truth);
+        let verdict = judge(&long(&values), &settings(seed)).expect("values");
+        assert_eq!(verdict.class, Class::Mixed);
+        assert_eq!(verdict.classes, [Class::ApproachingLimit, Class::Stepped]);
+        assert_eq!(verdict.steps.len(), 1, "{:?}", verdict.steps);
+        assert!((6_980..=7_010).contains(&verdict.steps[0].n), "{:?}", verdict.steps);
+        let found = verdict.limit.expect("a limit").n;
+        assert!((6_900.0..7_200.0).contains(&found.value), "{found:?}");
+    }
+}
+
+/// Twenty sizes a decade, one value each, as people keep them in a table.
+#[test]
+fn sizes_far_apart_are_judged_like_others() {
+    let sizes: Vec<u64> = (0..=80).map(|place| (10f64.powf(f64::from(place) / 20.0)) as u64 * 10).collect();
+    let noise = Noise { level: 0.2, drift: 0.0, operation: 0.03, spikes: 0.0, neighbours: 0.0 };
+    let verdict = |truth: &dyn Fn(f64) -> f64| {
+        let mut rng = Rng::with_seed(5);
+        let values: Vec<Vec<f64>> = (0..10)
+            .map(|_| {
+                sweep(&mut rng, sizes.len(), 0.0, noise, |place| truth(sizes[place as usize - 1] as f64))
+            })
+            .collect();
+        let trials: Vec<Sweep<'_>> = values.iter().map(|values| Sweep::listed(&sizes, values)).collect();
+        judge(&trials, &stats::Settings { whole: true, ..settings(1) }).expect("values")
+    };
+    assert_eq!(verdict(&|_| 1.0).class, Class::Flat);
+    assert_eq!(verdict(&|n| 1.0 + n / 1e4).class, Class::LinearLike);
+    assert_eq!(verdict(&|n| 1.0 + n.ln() / 10.0).class, Class::Sublinear);
+    let stepped = verdict(&|n| if n >= 5_000.0 { 1.4 } else { 1.0 });
+    assert_eq!(stepped.class, Class::Stepped);
+    assert!((stepped.steps[0].n_low..=stepped.steps[0].n_high).contains(&5_010), "{:?}", stepped.steps);
 }
