@@ -13,9 +13,11 @@ use crate::modes::{
 use crate::range::is_cost;
 
 /// Both lines hold at least this share: a tenth, less what chance may take from it.
-const LEAST_SHARE: f64 = 0.08;
+const LEAST_SHARE: f64 = 0.07;
 /// What lies as far above all others as a spike, and is rarer than this, is spikes.
-const SPIKES: f64 = 0.06;
+const SPIKES: f64 = 0.05;
+/// A window, which holds less, shows at least this share of both.
+const SHOWN: f64 = 0.06;
 /// The lines are so many spreads apart in the middle of the upper half of n.
 const SEPARATION: f64 = 3.0;
 /// At most this share of the upper half may belong to either.
@@ -60,22 +62,18 @@ fn upper_thirds((low, high): (u64, u64)) -> Vec<(u64, u64)> {
 
 /// Lines between which single operations choose.
 fn alternating(trials: &[Sweep<'_>], ranges: &[(u64, u64)], windows: &Windows, seed: u64) -> Option<Found> {
-    let filled: Vec<usize> =
-        (0..windows.points.len()).filter(|window| !windows.points[*window].is_empty()).collect();
-    let pairs: Vec<Option<Pair>> =
-        filled.iter().map(|window| windows.pair(*window, LEAST_SHARE, SPIKES)).collect();
-    let top = pairs.last()?.as_ref()?;
-    // The lines stay apart towards the top.
-    if filled.len() > 1 && pairs.iter().flatten().count() < 2 {
-        return None;
-    }
+    let (top, pair) = (0..windows.points.len())
+        .rev()
+        .find_map(|window| windows.pair(window, SHOWN, SPIKES).map(|pair| (window, pair)))?;
     let all = Windows::of(trials, ranges, FIT, windows.tick, seed);
     let points: Vec<Point> = all.points.into_iter().flatten().collect();
-    let lines = Fit::of(&points, &windows.levels, top, trials.len())?;
+    let (low, high) = windows.ranges[top];
+    let n = (low as f64).midpoint(high as f64);
+    let lines = Fit::of(&points, &windows.levels, (n, &pair), trials.len())?;
     let half = ranges.last()?.1 as f64 / 2.0;
-    lines.are_apart(&points, half, windows.tick).then_some(())?;
+    (lines.are_apart(&points, half, windows.tick) && lines.are_everywhere(windows)).then_some(())?;
     let found = lines.divide(trials, ranges, half);
-    let common = windows.is_common(*filled.last()?, top, found.persistence);
+    let common = windows.is_common(top, &pair, found.persistence);
     (common && found.shares.iter().all(|share| *share >= LEAST_SHARE)).then_some(found)
 }
 
@@ -122,7 +120,7 @@ const ROUNDS: [usize; 2] = [8, 40];
 impl Fit {
     /// The likeliest from several starts: both lines leave from one point, or from two as far apart as at
     /// the top, or cross over from the other side.
-    fn of(points: &[Point], levels: &[f64], top: &Pair, trials: usize) -> Option<Fit> {
+    fn of(points: &[Point], levels: &[f64], (n_top, top): (f64, &Pair), trials: usize) -> Option<Fit> {
         let n_low = points.iter().map(|point| point.n).fold(f64::INFINITY, f64::min);
         let n_high = points.iter().map(|point| point.n).fold(0.0, f64::max);
         let near = |point: &&Point| point.n <= n_low + (n_high - n_low) * 0.02;
@@ -136,7 +134,7 @@ impl Fit {
         let start = |apart: f64| Fit {
             lines: top.parts.map(|part| {
                 let beginning = first + apart * (part.centre - middle);
-                Line::through((n_low, beginning), (n_high * 11.0 / 12.0, part.centre), part)
+                Line::through((n_low, beginning), (n_top, part.centre), part)
             }),
             levels: levels.to_vec(),
             outliers: BROAD,
@@ -222,7 +220,23 @@ impl Fit {
             && distance >= LEAST_DISTANCE.ln_1p()
             && ambiguous < AMBIGUOUS
             && (tick <= 0.0 || ticks >= TICKS)
-            && self.lines.iter().all(|line| line.share >= LEAST_SHARE)
+            && low.share.min(high.share) >= LEAST_SHARE * (low.share + high.share)
+    }
+
+    /// Whether both lines hold values in every window: a cost that jumps from one to the other does not.
+    fn are_everywhere(&self, windows: &Windows) -> bool {
+        let share = |points: &[Point]| {
+            let is_upper = |point: &&Point| {
+                let [lower, upper, _] = self.chances(point);
+                upper > lower
+            };
+            points.iter().filter(is_upper).count() as f64 / points.len() as f64
+        };
+        let shares = self.lines.map(|line| line.share);
+        let filled = windows.points.iter().filter(|points| !points.is_empty());
+        filled
+            .map(|points| share(points))
+            .all(|upper| 3.0 * upper > shares[1] && 3.0 * (1.0 - upper) > shares[0])
     }
 
     /// Every value to a line or to none. Where the lines are close a value is drawn by its chances, so that
@@ -506,7 +520,7 @@ mod tests {
             let wrong = CURVES.map(|(_, truth)| {
                 PLANS.map(|(trials, sizes)| {
                     let of = |_: &mut Rng, _, n: f64| truth(n / sizes as f64);
-                    share(100, |rng| judged(&sweeps(rng, trials, sizes, &noise, of), noise.tick))
+                    share(50, |rng| judged(&sweeps(rng, trials, sizes, &noise, of), noise.tick))
                 })
             });
             eprintln!("lines, {name}: {wrong:.2?}");

@@ -159,9 +159,27 @@ impl Windows {
         Some((lower.centre.exp(), upper.centre.exp(), upper.share_of(lower), pair.separation(), persistence))
     }
 
-    /// Whether what is left of the rarer mode without the trials that have most of it is still one.
+    /// Whether both modes are all over the window. Where a cost jumps, the mean n before it and the mean n
+    /// after it are half a window apart.
+    fn is_mixed(&self, window: usize, pair: &Pair) -> bool {
+        let points = &self.points[window];
+        let mean_n = |upper: bool| {
+            let own = points.iter().filter(|point| (self.residual(point) > pair.valley) == upper);
+            mean(&own.map(|point| point.n).collect::<Vec<f64>>())
+        };
+        let ends = points
+            .iter()
+            .fold((f64::INFINITY, 0.0_f64), |ends, point| (ends.0.min(point.n), ends.1.max(point.n)));
+        (mean_n(true) - mean_n(false)).abs() <= (ends.1 - ends.0) / 4.0
+    }
+
+    /// Whether the modes are all over the window and over the trials: what is left of the rarer one without
+    /// the trials that have most of it is still one.
     pub(crate) fn is_common(&self, window: usize, pair: &Pair, persistence: f64) -> bool {
         let points = &self.points[window];
+        if !self.is_mixed(window, pair) {
+            return false;
+        }
         if self.levels.len() <= LEAST_TRIALS {
             return persistence <= STRETCHES;
         }
@@ -314,8 +332,15 @@ pub(crate) struct Pair {
 impl Pair {
     /// The modes of sorted values, when every gate accepts them.
     pub(crate) fn of(sorted: &[f64], least_share: f64, spikes: f64, evidence: f64) -> Option<Pair> {
-        let sorted = without_spikes(sorted, spikes);
-        let split = valley(sorted)?;
+        let outside = Outside::of(sorted, spikes)?;
+        let beyond = sorted.partition_point(|value| *value <= outside.limit);
+        let mut sorted = if outside.begins(sorted, beyond) { &sorted[..beyond] } else { sorted };
+        let mut split = valley(sorted)?;
+        // Spikes may also lie above dear operations.
+        if outside.begins(sorted, split) {
+            sorted = &sorted[..split];
+            split = valley(sorted)?;
+        }
         let count = sorted.len() as f64;
         let (below, above) = sorted.split_at(split);
         let start = [below, above].map(|part| Part::of(part, (1.0 - BROAD) * part.len() as f64 / count));
@@ -361,18 +386,26 @@ impl Pair {
 /// Places between two centres at which the density is looked at.
 const STEPS: usize = 64;
 
-/// The values without the few that lie far above all others.
-fn without_spikes(sorted: &[f64], share: f64) -> &[f64] {
-    let count = sorted.len();
-    if count == 0 {
-        return sorted;
+/// What lies far above all other values, when it is few: from here on up, and how many may.
+struct Outside {
+    limit: f64,
+    few: f64,
+}
+
+impl Outside {
+    fn of(sorted: &[f64], share: f64) -> Option<Outside> {
+        let count = sorted.len();
+        let (middle, quartile) = (*sorted.get(count / 2)?, *sorted.get(count * 3 / 4)?);
+        let limit = (middle + 6.0 * 1.4826 * (quartile - middle)).max(middle + 1.5_f64.ln());
+        // Two standard deviations more may be chance.
+        let few = share * count as f64 + 2.0 * (share * (1.0 - share) * count as f64).sqrt();
+        Some(Outside { limit, few })
     }
-    let (middle, quartile) = (sorted[count / 2], sorted[count * 3 / 4]);
-    let limit = (middle + 6.0 * 1.4826 * (quartile - middle)).max(middle + 1.5_f64.ln());
-    let below = sorted.partition_point(|value| *value <= limit);
-    // Two standard deviations more may be chance.
-    let few = share * count as f64 + 2.0 * (share * (1.0 - share) * count as f64).sqrt();
-    if ((count - below) as f64) <= few { &sorted[..below] } else { sorted }
+
+    /// Whether what begins at `place` is spikes.
+    fn begins(&self, sorted: &[f64], place: usize) -> bool {
+        place < sorted.len() && sorted[place] > self.limit && ((sorted.len() - place) as f64) <= self.few
+    }
 }
 
 /// Where values lie at most half as densely as somewhere below and somewhere above: how many are below.
@@ -539,6 +572,15 @@ mod tests {
         for (name, noise) in UNIMODAL {
             let wrong = share(40, |rng| judged(&sweeps(rng, 10, 300, &noise, |_, _, _| 1.0), noise.tick));
             assert!(wrong <= 0.05, "{name}: {wrong}");
+        }
+    }
+
+    #[test]
+    fn a_jump_is_not_two_modes() {
+        for place in [150.0, 198.0, 600.0, 995.0] {
+            let jump = |_: &mut Rng, _, n: f64| if n < place { 1.0 } else { 2.0 };
+            let wrong = share(20, |rng| judged(&sweeps(rng, 10, 1000, &CALM, jump), 0.0));
+            assert!(wrong <= 0.05, "at {place}: {wrong}");
         }
     }
 
