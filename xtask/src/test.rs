@@ -16,6 +16,7 @@ const STEPS: &[Step] = &[
     ("clippy", || show(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
     // The profile of all steps is the same, so that the libraries are compiled once.
     ("tests", || show(cargo().args(["test", "--workspace", "--no-fail-fast"]))),
+    ("selftest", selftest),
     ("documents", docs::run),
     ("other systems", || check_systems::run(&[])),
 ];
@@ -51,6 +52,13 @@ pub fn run() -> Result<(), Failure> {
         seconds(start.elapsed())
     );
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", ")).into()) }
+}
+
+/// What a minute can show of the error rates; `osdyno selftest --nightly` shows all of them.
+fn selftest() -> Result<(), Failure> {
+    let cells = ["*/low/log20/10", "*-margin/low/dense/40", "constant/*/log20/3", "*-1.00/*/log8/10"];
+    let only = cells.iter().flat_map(|cells| ["--only", cells]);
+    show(cargo().args(["run", "--quiet", "--", "selftest", "--replicates", "300"]).args(only))
 }
 
 fn seconds(time: Duration) -> String {

@@ -48,6 +48,8 @@ enum Verb {
     Compare(cmd::compare::Args),
     /// Write every measurement of a run as CSV, JSON or Parquet
     Export(cmd::export::Args),
+    /// Judge simulated sweeps of known truth: how often verdicts are right and wrong
+    Selftest(cmd::selftest::Args),
     /// Print a completion script for a shell
     Completions(cmd::completions::Args),
 }
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
         Verb::Judge(args) => cmd::judge::judge(&args, &console),
         Verb::Compare(args) => cmd::compare::compare(&args, &console),
         Verb::Export(args) => cmd::export::export(&args, &console),
+        Verb::Selftest(args) => cmd::selftest::selftest(&args, &console),
         Verb::Completions(args) => cmd::completions::completions(&args),
     };
     done.unwrap_or_else(|failure| failure.tell())

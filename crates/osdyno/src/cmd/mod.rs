@@ -8,6 +8,7 @@ pub(crate) mod judge;
 pub(crate) mod list;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod selftest;
 
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};

@@ -1,0 +1,198 @@
+//! `osdyno selftest`: how often verdicts are right and wrong, on simulated sweeps of which the truth is known.
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use ::selftest::cells::{Cell, all};
+use ::selftest::run::{Plan, dump, run};
+use ::selftest::sheets::{sheets, word};
+use ::selftest::table::{Rate, Row, Target, table};
+use ::selftest::tally::{CLASSES, Tally};
+use ::selftest::text;
+use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::{Value, json};
+use wildmatch::WildMatch;
+
+use super::Done;
+use crate::console::{Console, tell};
+use crate::failure::Failure;
+
+/// Judge simulated sweeps of known truth: how often verdicts are right and wrong
+///
+/// A cell is a truth under a noise in a design with a number of trials, such as
+/// `step+20-0.6/low/log20/10`. Every cell is simulated and judged many times; each promise is then held
+/// against what came out. Exit code 1 when one is missed.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How often each cell is simulated
+    #[arg(long, value_name = "COUNT", default_value = "100", value_parser = clap::value_parser!(u64).range(1..))]
+    replicates: u64,
+
+    /// As often as the published table: 2,000 times, a quarter of an hour or more
+    #[arg(long, conflicts_with = "replicates")]
+    nightly: bool,
+
+    /// Seed of everything; the same seed gives the same table
+    #[arg(long, default_value = "1")]
+    seed: u64,
+
+    /// Only cells with such names, such as 'step*/low/*'; may be repeated. Shows the cells too
+    #[arg(long, value_name = "GLOB")]
+    only: Vec<String>,
+
+    /// Print the measurements of one replicate as CSV, for `osdyno judge`
+    #[arg(long, value_name = "CELL:REPLICATE", conflicts_with_all = ["nightly", "only"])]
+    dump: Option<String>,
+
+    /// Form of the table
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Tables for people
+    Text,
+    /// For programs: promises and cells
+    Json,
+    /// The tables that stand in METHODOLOGY.md
+    Markdown,
+}
+
+/// Replicates of the published table: a rate of 5 % then has a standard error of half a point.
+const NIGHTLY: u64 = 2_000;
+
+pub(crate) fn selftest(args: &Args, console: &Console) -> Done {
+    let mut out = BufWriter::new(io::stdout().lock());
+    if let Some(wanted) = &args.dump {
+        let (cell, replicate) = replicate(wanted)?;
+        dump(&cell, args.seed, replicate, &mut out)?;
+        out.flush()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let cells = cells(&args.only)?;
+    let plan = Plan { replicates: if args.nightly { NIGHTLY } else { args.replicates }, seed: args.seed };
+    let bar = bar(cells.len() as u64 * plan.replicates, console);
+    let tallies = run(&cells, plan, &|replicates| bar.inc(replicates));
+    bar.finish_and_clear();
+
+    let rows = table(&tallies);
+    match args.format {
+        Format::Text => {
+            if !args.only.is_empty() {
+                text::cells(&tallies, &mut out)?;
+                writeln!(out)?;
+            }
+            text::columns(&sheets(&tallies), &mut out)?;
+        }
+        Format::Markdown => {
+            writeln!(out, "`{}`, {}: {}.\n", command(args, plan), today(), extent(&tallies, plan))?;
+            text::markdown(&sheets(&tallies), &mut out)?;
+        }
+        Format::Json => writeln!(out, "{:#}", document(&tallies, &rows, plan))?,
+    }
+    let missed: Vec<&Row> = rows.iter().filter(|row| !row.met).collect();
+    if args.format == Format::Text {
+        writeln!(
+            out,
+            "{}: {} promises kept, {} missed",
+            extent(&tallies, plan),
+            rows.len() - missed.len(),
+            missed.len()
+        )?;
+    }
+    out.flush()?;
+    for row in &missed {
+        let (all, worst) = (100.0 * row.all.value(), 100.0 * row.worst_rate.value());
+        tell(&format!("missed: {}: {all:.1} %; {worst:.1} % in {}", row.claim, row.worst));
+    }
+    Ok(if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn cells(only: &[String]) -> Result<Vec<Cell>, Failure> {
+    let globs: Vec<WildMatch> = only.iter().map(|glob| WildMatch::new(glob)).collect();
+    let mut cells = all();
+    cells.retain(|cell| globs.is_empty() || globs.iter().any(|glob| glob.matches(&cell.name())));
+    if cells.is_empty() {
+        let text =
+            format!("no cell is called {}; a name is like step+20-0.6/low/log20/10", only.join(" or "));
+        return Err(Failure::Usage(text));
+    }
+    Ok(cells)
+}
+
+fn replicate(wanted: &str) -> Result<(Cell, u64), Failure> {
+    let parts = wanted.rsplit_once(':').and_then(|(name, number)| Some((name, number.parse().ok()?)));
+    let found = parts.and_then(|(name, number)| {
+        all().into_iter().find(|cell| cell.name() == name).map(|cell| (cell, number))
+    });
+    found.ok_or_else(|| {
+        Failure::Usage(format!("no replicate is called {wanted}; give a cell and a number, as in CELL:0"))
+    })
+}
+
+fn bar(replicates: u64, console: &Console) -> ProgressBar {
+    let target = if console.watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let style = ProgressStyle::with_template("  judging    {bar:24}  {percent:>3} %   {eta} left");
+    let style = style.map(|style| style.progress_chars("█▉▊▋▌▍▎▏ "));
+    ProgressBar::with_draw_target(Some(replicates), target)
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+fn extent(tallies: &[Tally], plan: Plan) -> String {
+    format!("{} cells, {} replicates each, seed {}", tallies.len(), plan.replicates, plan.seed)
+}
+
+fn command(args: &Args, plan: Plan) -> String {
+    let often = if args.nightly { "--nightly".into() } else { format!("--replicates {}", plan.replicates) };
+    let only: String = args.only.iter().map(|glob| format!(" --only '{glob}'")).collect();
+    format!("osdyno selftest {often} --seed {}{only} --format markdown", plan.seed)
+}
+
+fn today() -> String {
+    humantime::format_rfc3339_seconds(SystemTime::now()).to_string().chars().take(10).collect()
+}
+
+fn document(tallies: &[Tally], rows: &[Row], plan: Plan) -> Value {
+    let rate = |rate: Rate, (low, high): (f64, f64)| json!({ "count": rate.count, "of": rate.of, "rate": rate.value(), "low": low, "high": high });
+    let promise = |row: &Row| {
+        let (least, most) = match row.target {
+            Target::AtMost(most) => (0.0, most),
+            Target::AtLeast(least) => (least, 1.0),
+            Target::Within(least, most) => (least, most),
+        };
+        json!({
+            "promise": row.claim,
+            "least": least,
+            "most": most,
+            "measured": rate(row.all, row.interval),
+            "cells": row.cells,
+            "worst_cell": row.worst,
+            "worst": rate(row.worst_rate, row.worst_interval),
+            "met": row.met,
+        })
+    };
+    let cell = |tally: &Tally| {
+        let words = tally.classes.iter().zip(CLASSES).filter(|(count, _)| **count > 0);
+        let words: serde_json::Map<String, Value> =
+            words.map(|(count, class)| (word(class).to_owned(), json!(count))).collect();
+        json!({
+            "cell": tally.cell.name(),
+            "replicates": tally.replicates,
+            "words": words,
+            "right": tally.right(),
+            "wrong": tally.wrong(),
+            "found": tally.found(),
+            "different": tally.different(),
+            "steps": tally.steps,
+        })
+    };
+    json!({
+        "seed": plan.seed,
+        "replicates": plan.replicates,
+        "promises": rows.iter().map(promise).collect::<Vec<_>>(),
+        "cells": tallies.iter().map(cell).collect::<Vec<_>>(),
+    })
+}
