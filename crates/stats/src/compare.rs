@@ -119,9 +119,9 @@ pub fn compare(
 ///
 /// The level of a trial is the mean of its log block medians. Paired, the unit is the difference of the
 /// levels of a pair, and the ratio is the trimmed mean of these with Student's t (Tukey & McLaughlin,
-/// Sankhyā A 25, 1963), which covered 94–98 % in simulated pairs of normal, exponential, contaminated and
+/// Sankhyā A 25, 1963), which covered 93–98 % in simulated pairs of normal, exponential, contaminated and
 /// lognormal noise, even as an interval for the median. The exact interval of the sign test covers as well,
-/// is up to a fifth wider unless the noise is both heavy-tailed and seen in twenty pairs or more, and has no
+/// is up to a quarter wider unless the noise is both heavy-tailed and seen in twenty pairs or more, and has no
 /// end below eleven pairs at the error rate of one series of thirty: so it was not taken. Unpaired, levels
 /// are compared by Yuen's form of Welch's test (Biometrika 61, 1974), whose error is widened for drift.
 /// Pairs cancel drift; their error is widened only where neighbouring pairs resemble each other. Fewer than
