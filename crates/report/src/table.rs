@@ -130,7 +130,8 @@ fn notes(findings: &Findings) -> Vec<String> {
     for finding in &findings.series {
         for stop in &finding.stops {
             if let (Cause::Limit { error, .. }, Some(advice)) = (&stop.cause, sentences::advice(stop)) {
-                notes.push(format!("{}: {error}: {advice}", finding.label));
+                let label = sentences::label(findings, finding);
+                notes.push(format!("{label}: {error}: {advice}"));
             }
         }
     }
@@ -140,17 +141,17 @@ fn notes(findings: &Findings) -> Vec<String> {
 
 /// The remarks on all series, alike ones once: `socket, bind: Only 5 trials; ten are wanted.`
 fn remarks(findings: &Findings) -> Vec<String> {
-    let mut grouped: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut grouped: Vec<(String, Vec<String>)> = Vec::new();
     for finding in &findings.series {
         for remark in sentences::remarks(finding) {
             match grouped.iter_mut().find(|(text, _)| *text == remark) {
-                Some((_, labels)) => labels.push(&finding.label),
-                None => grouped.push((remark, vec![&finding.label])),
+                Some((_, labels)) => labels.push(sentences::label(findings, finding)),
+                None => grouped.push((remark, vec![sentences::label(findings, finding)])),
             }
         }
     }
     let judged = findings.series.iter().filter(|f| f.verdict.is_some()).count();
-    let said = |(text, labels): (String, Vec<&str>)| match labels.len() {
+    let said = |(text, labels): (String, Vec<String>)| match labels.len() {
         n if n == judged && n > 1 => format!("all series: {text}"),
         n if n > 4 => format!("{}: {text}", things(n, "series", "series")),
         _ => format!("{}: {text}", labels.join(", ")),

@@ -50,7 +50,7 @@ fn figure(
     let sentence =
         finding.verdict.as_ref().map(|v| sentences::verdict_sentence(v, finding.unit, findings.alpha));
     let sentence = sentence.unwrap_or_default();
-    writeln!(out, "<figure id=\"s{i}\"><h3>{}</h3>", esc(&heading(findings, finding)))?;
+    writeln!(out, "<figure id=\"s{i}\"><h3>{}</h3>", esc(&sentences::label(findings, finding)))?;
     if !sentence.is_empty() {
         writeln!(out, "<p class=\"says {}\">{}.</p>", super::page::tone(finding), esc(&sentence))?;
     }
@@ -171,15 +171,6 @@ fn ways(findings: &Findings, finding: &Finding, i: usize) -> Option<String> {
     };
     let (id, named) = (format!("p{i}-ways"), (finding.label.as_str(), finding.unit));
     Some(curves_at(&id, named, &finding.grows, &said, &drawn, &marks))
-}
-
-/// The label, with its system when there are several.
-fn heading(findings: &Findings, finding: &Finding) -> String {
-    if findings.systems.len() > 1 {
-        format!("{} on {}", finding.label, finding.key.system)
-    } else {
-        finding.label.clone()
-    }
 }
 
 /// What the colours of a figure are.

@@ -45,14 +45,24 @@ pub(crate) fn close(zoom: bool, out: &mut dyn Write) -> io::Result<()> {
 
 /// The name of the page.
 pub(crate) fn title(findings: &Findings) -> String {
-    let systems: Vec<String> = findings.systems.iter().map(environment::title).collect();
-    format!("{}: {}", findings.run.tool.name, list(&systems))
+    format!("{}: {}", findings.run.tool.name, systems(findings))
+}
+
+/// What was measured; systems that look alike have their names.
+fn systems(findings: &Findings) -> String {
+    let titles: Vec<String> = findings.systems.iter().map(environment::title).collect();
+    match titles.first() {
+        Some(first) if titles.len() > 1 && titles.iter().all(|title| title == first) => {
+            let names: Vec<String> = findings.systems.iter().map(|system| system.name.clone()).collect();
+            format!("{} on {first}", list(&names))
+        }
+        _ => list(&titles),
+    }
 }
 
 /// The system, and the run in one sentence.
 pub(crate) fn head(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     let run = &findings.run;
-    let systems: Vec<String> = findings.systems.iter().map(environment::title).collect();
     writeln!(
         out,
         "<header><p class=\"over\">{} {} · {} · {}</p><h1>{}</h1><p class=\"lead\">{}</p>",
@@ -60,7 +70,7 @@ pub(crate) fn head(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
         esc(&run.tool.version),
         esc(&run.preset),
         esc(&when(&run.started_at)),
-        esc(&list(&systems)),
+        esc(&systems(findings)),
         esc(&in_one_sentence(findings)),
     )?;
     if let Some(surprises) = sentences::surprises(findings) {

@@ -129,10 +129,18 @@ fn noise_floor(findings: &Findings) -> Option<String> {
     Some(if low == high { format!("noise floor {high}") } else { format!("noise floor {low} to {high}") })
 }
 
+/// The label of a series, with its system when there are several: `bind on 7.3`.
+pub fn label(findings: &Findings, finding: &Finding) -> String {
+    match findings.systems.len() {
+        0 | 1 => finding.label.clone(),
+        _ => format!("{} on {}", finding.label, finding.key.system),
+    }
+}
+
 /// Series whose verdict is another than their page predicts: `unlike its page: bind (constant expected)`.
 pub fn surprises(findings: &Findings) -> Option<String> {
     let unlike: Vec<&Finding> = findings.series.iter().filter(|f| f.as_expected() == Some(false)).collect();
-    let said = |f: &&Finding| format!("{} ({} expected)", f.label, expectation(f.expect));
+    let said = |f: &&Finding| format!("{} ({} expected)", label(findings, f), expectation(f.expect));
     match unlike.len() {
         0 => None,
         1 => Some(format!("unlike its page: {}", said(&unlike[0]))),

@@ -58,6 +58,9 @@ pub fn in_short(v: &Verdict) -> String {
             None => "two lines".into(),
         },
         Class::Mixed if several(v).is_none() && v.segments.len() < 2 => format!("uneven {}", percent(v.peak)),
+        Class::Mixed if v.segments.len() < 2 => {
+            format!("{} {}", if v.peak < 0.0 { "falls" } else { "grows" }, factor(v.growth.value))
+        }
         Class::Inconclusive if v.bound.is_finite() => format!("inconclusive, at most {}", bound(v.bound)),
         Class::Inconclusive => "inconclusive".into(),
         class => format!("{} {}", name(class), factor(v.growth.value)),
