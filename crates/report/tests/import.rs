@@ -241,8 +241,12 @@ fn bare_numbers_are_told_as_such() {
     let mut out = Vec::new();
     table::write(&findings, &Style { width: 132, ..Style::default() }, &mut out).expect("written");
     let text = String::from_utf8(out).expect("text");
-    assert!(text.contains("1 210") && text.contains("× 1e-12") && !text.contains("µs"), "{text}");
-    insta::assert_snapshot!(text);
+    assert!(!text.contains("µs"), "{text}");
+    // The words of verdicts are tested where they are made; here the figures count.
+    let row = |name: &str| text.lines().find(|line| line.starts_with(name)).expect("a row").to_string();
+    assert!(row("flat").contains("1 210  ") && row("flat").contains("flat within"), "{text}");
+    assert!(row("line").contains("+1 000 per 1 000"), "{text}");
+    assert!(row("step").contains("503 × 1e-12  ") && row("step").contains(" × 1e-9  "), "{text}");
 }
 
 #[test]

@@ -15,15 +15,19 @@ use super::{Done, Format, print, print_places, refuse_existing, refuse_input, wa
 use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE};
 
+const FILES: &str = "\
+A CSV file has a header that names the columns series, trial, n and value, and direction (up or down) where n \
+goes both ways. The columns stand in any order, separated by commas, semicolons or tabs. Several files are one \
+table.
+
+A file of bare numbers, one line for every object that was added, is one trial; its columns are the series.
+
+Lines that cannot be used are named on standard error, all others are judged, and the exit code is 3. \
+docs/judge.md has the whole of it.";
+
 /// Judge numbers that anybody measured: a CSV file, or what the bench programs of 2003 printed
-///
-/// A CSV file has a header that names the columns series, trial, n and value, and direction (up or down) where n goes
-/// both ways. The columns stand in any order, separated by commas, semicolons or tabs. Several files are one table.
-///
-/// A file of bare numbers, one line for every object that was added, is one trial; its columns are the series.
-///
-/// Lines that cannot be used are named on standard error, all others are judged, and the exit code is 3.
 #[derive(clap::Args)]
+#[command(after_help = FILES)]
 pub(crate) struct Args {
     /// The files; - is standard input
     #[arg(value_name = "FILE", required = true)]

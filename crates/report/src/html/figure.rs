@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use record::{Direction, Recording, SeriesKey, Workload};
+use record::{Direction, Expect, Recording, SeriesKey, Workload};
 use stats::Verdict;
 
 use super::marks::{self, Mark};
@@ -216,9 +216,13 @@ fn numbers(finding: &Finding, v: &Verdict, wide: bool, out: &mut dyn Write) -> i
     }
     rows.push(("Slope in the last decade".into(), number_with_interval(v.top_decade_slope)));
     rows.push(("Largest change".into(), format!("{}, at most {}", percent(v.peak), bound(v.bound))));
-    rows.push(("Expected".into(), expected(finding)));
+    if finding.expect != Expect::Any {
+        rows.push(("Expected".into(), expected(finding)));
+    }
     rows.push(("Trials".into(), count(v.trials as u64)));
-    rows.push(("Clock tick".into(), finding.unit.with_digits(finding.tick_seconds, 2)));
+    if finding.tick_seconds > 0.0 {
+        rows.push(("Clock tick".into(), finding.unit.with_digits(finding.tick_seconds, 2)));
+    }
     // Beside nothing they fill both columns of the page.
     let each = if wide { rows.len().div_ceil(2) } else { rows.len() };
     for rows in rows.chunks(each) {

@@ -48,8 +48,11 @@ pub fn write(recording: &Recording, findings: &Findings, out: &mut dyn Write) ->
     for workload in &findings.workloads {
         figure::workload(recording, findings, workload, budget, out)?;
     }
-    page::environment(findings, out)?;
-    page::repeat(findings, out)?;
+    // Of numbers that were measured elsewhere nobody knows where, nor how.
+    if !findings.run.started_at.is_empty() {
+        page::environment(findings, out)?;
+        page::repeat(findings, out)?;
+    }
     page::how_to_read(findings, out)?;
     page::close(true, out)
 }

@@ -63,13 +63,13 @@ fn systems(findings: &Findings) -> String {
 /// The system, and the run in one sentence.
 pub(crate) fn head(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     let run = &findings.run;
+    let program = format!("{} {}", run.tool.name, run.tool.version);
+    let over = [program, run.preset.clone(), when(&run.started_at)];
+    let over: Vec<String> = over.into_iter().filter(|part| !part.is_empty()).collect();
     writeln!(
         out,
-        "<header><p class=\"over\">{} {} · {} · {}</p><h1>{}</h1><p class=\"lead\">{}</p>",
-        esc(&run.tool.name),
-        esc(&run.tool.version),
-        esc(&run.preset),
-        esc(&when(&run.started_at)),
+        "<header><p class=\"over\">{}</p><h1>{}</h1><p class=\"lead\">{}</p>",
+        esc(&over.join(" · ")),
         esc(&systems(findings)),
         esc(&in_one_sentence(findings)),
     )?;

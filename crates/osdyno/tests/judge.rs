@@ -1,0 +1,132 @@
+//! `osdyno judge` as a user types it: what is read, what is said of it, how it ends.
+
+mod common;
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Output;
+
+use common::{osdyno, run, run_well, text};
+
+/// Twelve trials of what is flat and of what grows.
+fn table() -> String {
+    let mut table = String::from("series,trial,direction,n,value\n");
+    for trial in 1..=12_u64 {
+        for n in 1..=1000_u64 {
+            let noise = 1.0 + 0.02 * ((n * 7919 + trial * 104_729) % 97) as f64 / 97.0;
+            writeln!(table, "flat,{trial},,{n},{}", 50.0 * noise).expect("memory");
+            writeln!(table, "line,{trial},up,{n},{}", (50.0 + n as f64) * noise).expect("memory");
+        }
+    }
+    table
+}
+
+fn document(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout).expect("JSON on standard output")
+}
+
+fn judge(folder: &Path, content: &[u8], more: &[&str]) -> Output {
+    fs::write(folder.join("table.csv"), content).expect("a file");
+    run(folder, &[&["judge", "table.csv"], more].concat())
+}
+
+#[test]
+fn a_good_table_is_judged_in_every_form() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = judge(folder.path(), table().as_bytes(), &["--format", "json"]);
+    assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
+    let document = document(&output);
+    assert_eq!(document["series"][0]["series"], "flat");
+    assert_eq!(document["series"][0]["verdict"], "flat");
+    assert_eq!(document["series"][0]["evidence"]["n_low"], 1, "nothing is left out as cold");
+    assert_eq!(document["series"][1]["verdict"], "linear-like");
+    let printed = run_well(folder.path(), &["judge", "table.csv", "--unit", "us"]);
+    assert!(printed.contains("flat within") && printed.contains("µs"), "{printed}");
+    let printed = run_well(folder.path(), &["judge", "table.csv", "--format", "html"]);
+    assert!(printed.contains("table.html"), "{printed}");
+    let page = fs::read_to_string(folder.path().join("table.html")).expect("the page");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("flat within"));
+    assert!(!page.contains("How to repeat it"), "nobody knows how");
+    let again = run(folder.path(), &["judge", "table.csv", "--format", "html"]);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(text(&again.stderr).contains("exists already"), "{}", text(&again.stderr));
+    run_well(folder.path(), &["judge", "table.csv", "--format", "html", "--force"]);
+}
+
+#[test]
+fn standard_input_is_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("in"), table()).expect("a file");
+    let input = File::open(folder.path().join("in")).expect("the file");
+    let mut command = osdyno(folder.path(), &["judge", "-", "--format", "json", "--from", "100"]);
+    let output = command.stdin(input).output().expect("osdyno starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(document(&output)["series"][0]["evidence"]["n_low"], 100);
+}
+
+#[test]
+fn bad_lines_are_named_and_the_exit_code_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bad = table().replacen("flat,1,,3,", "flat,1,,three,", 1) + &"?\n".repeat(30);
+    let output = judge(folder.path(), bad.as_bytes(), &["--format", "json"]);
+    assert_eq!(output.status.code(), Some(3));
+    let told = text(&output.stderr);
+    assert!(told.contains("table.csv line 6: n is \"three\" and no whole number"), "{told}");
+    assert!(told.contains("11 more lines could not be used"), "{told}");
+    assert_eq!(document(&output)["series"][0]["verdict"], "flat");
+}
+
+#[test]
+fn what_is_no_table_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (content, words) in [
+        ("", "table.csv is empty; its first line must name the columns series, trial, n and value"),
+        ("bind,1,up,1,0.5\n", "has no header but begins with"),
+        ("series,trial,n\n", "has no column \"value\""),
+    ] {
+        let output = judge(folder.path(), content.as_bytes(), &[]);
+        assert_eq!(output.status.code(), Some(2), "{content}");
+        assert!(text(&output.stderr).contains(words), "{}", text(&output.stderr));
+    }
+    let missing = run(folder.path(), &["judge", "missing.csv"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(text(&missing.stderr).contains("cannot read missing.csv"), "{}", text(&missing.stderr));
+    let empty = judge(folder.path(), b"series,trial,n,value\n", &["--format", "json"]);
+    assert_eq!(empty.status.code(), Some(0));
+    assert_eq!(document(&empty)["series"], serde_json::json!([]));
+    assert!(text(&empty.stderr).contains("no series in it"), "{}", text(&empty.stderr));
+}
+
+#[test]
+fn files_of_2003_are_trials_of_a_program() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let names = ["forkbench.1", "forkbench.2", "forkbench.3"];
+    for (i, name) in names.iter().enumerate() {
+        let lines: String = (0..500).map(|n| format!("{} {}\n", 200 + (n + i) % 5, 90 + n % 3)).collect();
+        fs::write(folder.path().join(name), lines).expect("a file");
+    }
+    let output = run(folder.path(), &[&["judge", "--format", "json", "--unit", "us"][..], &names].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let document = document(&output);
+    assert_eq!(document["series"][0]["series"], "forkbench fork");
+    assert_eq!(document["series"][0]["trials"], 3);
+    assert_eq!(document["series"][1]["direction"], "down");
+}
+
+#[test]
+fn numbers_of_any_size_are_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut table = String::from("series,trial,n,value\n");
+    for trial in 1..=10 {
+        for n in [1_u64, 1000, 1_000_000, u64::MAX] {
+            writeln!(table, "huge,{trial},{n},1e300\ntiny,{trial},{n},5e-324\nends,{trial},{n},{n}e290")
+                .expect("memory");
+        }
+    }
+    let output = judge(folder.path(), table.as_bytes(), &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for name in ["huge", "tiny", "ends"] {
+        assert!(text(&output.stdout).lines().any(|line| line.starts_with(name)), "{}", text(&output.stdout));
+    }
+}
