@@ -36,7 +36,10 @@ fn what_is_shown_is_what_was_judged() {
     let text = shown(&Findings::of(&recording), Style { width: 132, ..Style::default() });
     let row = |name: &str| text.lines().find(|line| line.starts_with(name)).expect("a row").to_string();
     assert!(row("socket  ").contains("flat within"), "{text}");
-    assert!(row("bind  ").contains("×2 ") && row("bind  ").contains("approaches a limit, then stepped"), "{text}");
+    assert!(
+        row("bind  ").contains("×2 ") && row("bind  ").contains("approaches a limit, then stepped"),
+        "{text}"
+    );
     assert!(row("fork  ").contains("linear"), "{text}");
     assert!(row("mmap  ").contains("inconclusive, at most"), "{text}");
     assert!(row("ready/kqueue").ends_with("unsupported: this system has no kqueue"), "{text}");

@@ -19,7 +19,8 @@ pub(crate) struct Cloud {
 /// Pictures that are tried, the finest first: pixels per unit of the plot, and bits per pixel.
 const FINENESS: [(f64, u8); 4] = [(2.0, 4), (1.5, 4), (1.25, 2), (0.9, 2)];
 
-/// Draws the points that are to be kept, by n and cost; the first picture within `bytes_max` is taken, the coarsest when none is.
+/// Draws the points that are to be kept, by n and cost; the first picture within `bytes_max` is taken, the
+/// coarsest when none is.
 pub(crate) fn draw(
     sweeps: &[Sweep<'_>],
     x: &Axis,

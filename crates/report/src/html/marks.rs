@@ -1,5 +1,5 @@
-//! Places of n that a plot points at: steps, a limit, a knee, stops. Each has an upright line and a label above the
-//! plot; labels are laid in lanes so that none covers another or the line of another.
+//! Places of n that a plot points at: steps, a limit, a knee, stops. Each has an upright line and a label
+//! above the plot; labels are laid in lanes so that none covers another or the line of another.
 
 use stats::{Hysteresis, Verdict};
 
@@ -185,8 +185,8 @@ fn choices(mark: &Mark, x: &Axis) -> Vec<Place> {
     (0..LANES_MAX).flat_map(place).filter(|place| place.label.0 >= 0.0 && place.label.1 <= WIDTH).collect()
 }
 
-/// Gives the marks that have no place yet one in the first lanes, with going back; `false` where there is no way,
-/// or none was found soon.
+/// Gives the marks that have no place yet one in the first lanes, with going back; `false` where there is no
+/// way, or none was found soon.
 fn fill(choices: &[Vec<Place>], lanes: usize, places: &mut Vec<Option<Place>>, tries: &mut usize) -> bool {
     let Some(of_mark) = choices.get(places.len()) else { return true };
     for place in of_mark.iter().filter(|place| place.lane < lanes) {

@@ -8,11 +8,13 @@ use crate::words::{
     things,
 };
 
-/// A growth from here on is told by its largest jump rather than by a cost per object, where no step is shown.
+/// A growth from here on is told by its largest jump rather than by a cost per object, where no step is
+/// shown.
 const GROSS: f64 = 10.0;
 /// More steps than these are counted rather than named.
 const STEPS_NAMED: usize = 3;
-/// Neighbours lie on the same line so often: below it is chance, from the second on a trial keeps to its line.
+/// Neighbours lie on the same line so often: below the first it is chance, from the second on a trial keeps
+/// to its line.
 const BY_CHANCE: f64 = 0.6;
 const KEPT: f64 = 0.95;
 
@@ -138,7 +140,8 @@ pub(crate) fn several(v: &Verdict) -> Option<String> {
     (names.len() > 1).then(|| list(&names).replace(" and ", " or "))
 }
 
-/// `stepped at 4 096 (3 900–4 300), +510 %`; two steps of which the second undoes the first are a dent or a hump.
+/// `stepped at 4 096 (3 900–4 300), +510 %`; two steps of which the second undoes the first are a dent or a
+/// hump.
 fn stepped(steps: &[Step]) -> String {
     match steps {
         [] => "stepped".into(),
@@ -246,8 +249,8 @@ fn per_thousand(verdict: &Verdict, unit: Unit) -> String {
     format!("{} per {}", unit.signed(verdict.marginal_cost.value * 1000.0, 2), count(1000))
 }
 
-/// The largest jump within three neighbouring ranges of n, when it is most of a gross growth and no step is shown:
-/// `from 0.9 µs at 14 000 to 1.1 ms at 16 000`. Three, because a cliff may lie inside the middle one.
+/// The largest jump within three neighbouring ranges of n, when it is most of a gross growth and no step is
+/// shown: `from 0.9 µs at 14 000 to 1.1 ms at 16 000`. Three, because a cliff may lie inside the middle one.
 pub fn gross_jump(verdict: &Verdict, unit: Unit) -> Option<String> {
     if !verdict.steps.is_empty() || verdict.growth.value.is_nan() || verdict.growth.value < GROSS {
         return None;
