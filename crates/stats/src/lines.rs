@@ -514,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "minutes: for the record"]
+    #[ignore = "minutes, for the record"]
     fn rates() {
         for (name, noise) in NOISES {
             let wrong = CURVES.map(|(_, truth)| {
@@ -528,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "minutes: for the record"]
+    #[ignore = "minutes, for the record"]
     fn power() {
         for upper in [0.1, 0.3, 0.5, 0.7, 0.9] {
             for (name, noise) in [NOISES[0], NOISES[7], NOISES[9]] {
@@ -556,9 +556,12 @@ mod tests {
             for upper in [0.0, 0.5] {
                 let values = sweeps(&mut Rng::with_seed(1), trials, sizes, &CALM, alternating(upper, sizes));
                 let (trials, ranges) = (up(&values), ranges(sizes));
-                let start = std::time::Instant::now();
-                let found = find(&trials, &ranges, 1e-9, 1).is_some();
-                eprintln!("lines: {found} in {:?}", start.elapsed());
+                let timed = || {
+                    let start = std::time::Instant::now();
+                    (find(&trials, &ranges, 1e-9, 1).is_some(), start.elapsed())
+                };
+                let best = (0..10).map(|_| timed()).min_by_key(|timed| timed.1);
+                eprintln!("lines: {best:?}");
             }
         }
     }

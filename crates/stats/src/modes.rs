@@ -344,6 +344,12 @@ impl Pair {
         let count = sorted.len() as f64;
         let (below, above) = sorted.split_at(split);
         let start = [below, above].map(|part| Part::of(part, (1.0 - BROAD) * part.len() as f64 / count));
+        // Most valleys are chance in the tails: no fit would make modes of them.
+        let rare = start[0].share.min(start[1].share);
+        let first = Pair { parts: start, valley: sorted[split] };
+        if rare < 0.5 * least_share || first.separation() <= SEPARATION || !first.is_hollow(sorted) {
+            return None;
+        }
         let (parts, two) = fit(sorted, start);
         let (_, one) = fit(sorted, [Part::of(sorted, 1.0 - BROAD)]);
         let [lower, upper] = parts;
@@ -638,7 +644,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "minutes: for the record"]
+    #[ignore = "minutes, for the record"]
     fn rates() {
         for (name, noise) in UNIMODAL {
             let wrong = PLANS.map(|(trials, sizes)| {
@@ -670,9 +676,12 @@ mod tests {
             for truth in [0.0, 0.5] {
                 let values = sweeps(&mut Rng::with_seed(1), trials, sizes, &CALM, alternating(truth, 2.0));
                 let (trials, ranges) = (up(&values), ranges(sizes));
-                let start = std::time::Instant::now();
-                let found = find(&trials, &ranges, 1e-9, 1).len();
-                eprintln!("modes: {found} in {:?}", start.elapsed());
+                let timed = || {
+                    let start = std::time::Instant::now();
+                    (find(&trials, &ranges, 1e-9, 1).len(), start.elapsed())
+                };
+                let best = (0..10).map(|_| timed()).min_by_key(|timed| timed.1);
+                eprintln!("modes: {best:?}");
             }
         }
     }
