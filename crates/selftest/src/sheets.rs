@@ -5,7 +5,7 @@ use stats::Class;
 use crate::cells::{Asked, GROWTHS, LADDER};
 use crate::designs::LOG20;
 use crate::noises::{self, Noise};
-use crate::table::{Rate, Row, Target, table};
+use crate::table::{Rate, Row, Standing, Target, table};
 use crate::tally::{CLASSES, Tally};
 use crate::truths::{Shape, Term};
 
@@ -56,7 +56,7 @@ fn promises(tallies: &[Tally]) -> Sheet {
             row.all.of.to_string(),
             row.cells.to_string(),
             format!("{} {}", rate(row.worst_rate, row.worst_interval), row.worst),
-            if row.met { "ok" } else { "MISSED" }.to_owned(),
+            standing(row.standing).to_owned(),
         ]
     };
     let head = ["promise", "target", "measured", "replicates", "cells", "worst cell", ""];
@@ -174,6 +174,15 @@ fn percent(share: f64) -> String {
 
 fn rate(rate: Rate, (low, high): (f64, f64)) -> String {
     format!("{:.1} % ({:.1}–{:.1})", 100.0 * rate.value(), 100.0 * low, 100.0 * high)
+}
+
+/// The word of a standing.
+pub fn standing(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Kept => "ok",
+        Standing::Open => "open",
+        Standing::Missed => "MISSED",
+    }
 }
 
 fn target(target: Target) -> String {

@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use ::selftest::cells::{Cell, all};
 use ::selftest::run::{Plan, dump, run};
-use ::selftest::sheets::{sheets, word};
-use ::selftest::table::{Rate, Row, Target, table};
+use ::selftest::sheets::{sheets, standing, word};
+use ::selftest::table::{Rate, Row, Standing, Target, table};
 use ::selftest::tally::{CLASSES, Tally};
 use ::selftest::text;
 use clap::ValueEnum;
@@ -93,15 +93,12 @@ pub(crate) fn selftest(args: &Args, console: &Console) -> Done {
         }
         Format::Json => writeln!(out, "{:#}", document(&tallies, &rows, plan))?,
     }
-    let missed: Vec<&Row> = rows.iter().filter(|row| !row.met).collect();
+    let with = |standing| rows.iter().filter(move |row| row.standing == standing);
+    let missed: Vec<&Row> = with(Standing::Missed).collect();
     if args.format == Format::Text {
-        writeln!(
-            out,
-            "{}: {} promises kept, {} missed",
-            extent(&tallies, plan),
-            rows.len() - missed.len(),
-            missed.len()
-        )?;
+        let (kept, open) = (with(Standing::Kept).count(), with(Standing::Open).count());
+        let extent = extent(&tallies, plan);
+        writeln!(out, "{extent}: {kept} promises kept, {open} open, {} missed", missed.len())?;
     }
     out.flush()?;
     for row in &missed {
@@ -171,7 +168,7 @@ fn document(tallies: &[Tally], rows: &[Row], plan: Plan) -> Value {
             "cells": row.cells,
             "worst_cell": row.worst,
             "worst": rate(row.worst_rate, row.worst_interval),
-            "met": row.met,
+            "standing": standing(row.standing),
         })
     };
     let cell = |tally: &Tally| {
