@@ -498,7 +498,7 @@ mod tests {
     #[test]
     fn lines_to_which_trials_keep() {
         let truth = |_: &mut Rng, trial: usize, n: f64| {
-            if trial % 3 == 0 { 1.0 + (n - 100.0).max(0.0) / 450.0 } else { 1.0 }
+            if trial.is_multiple_of(3) { 1.0 + (n - 100.0).max(0.0) / 450.0 } else { 1.0 }
         };
         let values = sweeps(&mut Rng::with_seed(2), 12, 1000, &CALM, truth);
         let found = judged(&values, 0.0).expect("lines");

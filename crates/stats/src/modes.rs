@@ -346,8 +346,10 @@ impl Pair {
         let start = [below, above].map(|part| Part::of(part, (1.0 - BROAD) * part.len() as f64 / count));
         // Most valleys are chance in the tails: no fit would make modes of them.
         let rare = start[0].share.min(start[1].share);
-        let first = Pair { parts: start, valley: sorted[split] };
-        if rare < 0.5 * least_share || first.separation() <= SEPARATION || !first.is_hollow(sorted) {
+        let middle = |part: &[f64], start: Part| Part { centre: part[part.len() / 2], ..start };
+        let parts = [middle(below, start[0]), middle(above, start[1])];
+        let first = Pair { parts, valley: sorted[split] };
+        if rare < 0.5 * least_share || !first.is_hollow(sorted) {
             return None;
         }
         let (parts, two) = fit(sorted, start);
@@ -599,7 +601,7 @@ mod tests {
             assert!((modes.upper / modes.lower / 1.6 - 1.0).abs() < 0.1, "{modes:?}");
             assert!((modes.upper_share - 0.3).abs() < 0.1 && (modes.persistence - 0.5).abs() < 0.2);
         }
-        let by_trial = |_: &mut Rng, trial: usize, _: f64| if trial % 2 == 0 { 2.0 } else { 1.0 };
+        let by_trial = |_: &mut Rng, trial: usize, _: f64| if trial.is_multiple_of(2) { 2.0 } else { 1.0 };
         let noise = Noise { level: 0.05, ..CALM };
         let found = judged(&sweeps(&mut Rng::with_seed(2), 20, 500, &noise, by_trial), 0.0);
         assert!(found.iter().all(|modes| modes.persistence == 1.0) && found.len() >= 5, "{found:?}");
@@ -661,7 +663,8 @@ mod tests {
                 })
             });
             let sticky = PLANS.map(|(trials, sizes)| {
-                let mode = |_: &mut Rng, trial: usize, _: f64| if trial % 3 == 0 { distance } else { 1.0 };
+                let mode =
+                    |_: &mut Rng, trial: usize, _: f64| if trial.is_multiple_of(3) { distance } else { 1.0 };
                 let noise = Noise { level: 0.05, ..CALM };
                 share(200, |rng| judged(&sweeps(rng, trials, sizes, &noise, mode), 0.0))
             });
