@@ -89,8 +89,8 @@ impl Findings {
         Findings::with_margin(recording, MARGIN)
     }
 
-    /// Judges numbers that were measured elsewhere: each series from its first n on, for what is cold on our own
-    /// way up says nothing of theirs.
+    /// Judges numbers that were measured elsewhere: each series from its first n on, for what is cold on our
+    /// own way up says nothing of theirs.
     pub fn of_import(recording: &Recording, margin: f64) -> Findings {
         Findings::judge(recording, margin, true)
     }
@@ -237,7 +237,7 @@ pub(crate) fn sweeps<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<Sweep
     measured(recording, key).into_iter().map(sweep).collect()
 }
 
-/// The trials of one series that have values. Where both ways belong to it, those that have both stand first, for
+/// The trials of one series that have values. Where both ways belong to it, those that have both stand first:
 /// [`stats::judge`] takes the first way up and the first way down for one trial.
 fn measured<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<&'a Series> {
     let of = |key: &SeriesKey| recording.trials_of(key).iter().filter(|series| !series.values.is_empty());

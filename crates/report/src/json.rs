@@ -1,5 +1,5 @@
-//! The findings of a run as one JSON document (`docs/report.md`): numbers, never words with units; those that do
-//! not exist are `null`.
+//! The findings of a run as one JSON document (`docs/report.md`): numbers, never words with units; those that
+//! do not exist are `null`.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

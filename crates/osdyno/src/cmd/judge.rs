@@ -16,9 +16,9 @@ use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE};
 
 const FILES: &str = "\
-A CSV file has a header that names the columns series, trial, n and value, and direction (up or down) where n \
-goes both ways. The columns stand in any order, separated by commas, semicolons or tabs. Several files are one \
-table.
+A CSV file has a header that names the columns series, trial, n and value, and direction (up or down) \
+where n goes both ways. The columns stand in any order, separated by commas, semicolons or tabs. Several \
+files are one table.
 
 A file of bare numbers, one line for every object that was added, is one trial; its columns are the series.
 

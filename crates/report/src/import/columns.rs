@@ -1,5 +1,5 @@
-//! The columns of numbers that the bench programs of 2003 printed (those that came with the web server gatling):
-//! a line for every object that was added, a number for every operation. One file is one trial.
+//! The columns of numbers that the bench programs of 2003 printed, those of the web server gatling: a line for
+//! every object that was added, a number for every operation. One file is one trial.
 
 use std::io::{self, BufRead};
 

@@ -57,8 +57,8 @@ pub enum Error {
     },
     /// The first line is no header of ours.
     #[error(
-        "{name} {found}; its first line must name the columns series, trial, n and value, and direction where \
-         n goes both ways: in any order, separated by commas, semicolons or tabs"
+        "{name} {found}; its first line must name the columns series, trial, n and value, and direction \
+         where n goes both ways: in any order, separated by commas, semicolons or tabs"
     )]
     Header {
         /// The file.
