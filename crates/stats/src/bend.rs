@@ -94,7 +94,7 @@ impl Bend {
         let (mut classes, _) = choice.allowed(curve, settings.seed);
         classes.retain(|class| *class != Class::Flat);
         let grown = choice.without_steps();
-        let best = grown.best()?.clone();
+        let best = grown.plainest(curve)?.clone();
         let (_, share) = grown.allowed(curve, settings.seed);
         let class = if *sign < 0.0 { Class::Decreasing } else { best.class() };
         if best.family != Family::Constant && !classes.contains(&best.class()) {

@@ -67,6 +67,21 @@ impl Choice {
         self.fits.first()
     }
 
+    /// The simplest of the shapes that are called like the best and lie close to it.
+    pub(crate) fn plainest(&self, curve: &Curve) -> Option<&Fit> {
+        let best = self.fits.first()?;
+        let limit = self.score(curve, best) + CLOSE;
+        self.fits
+            .iter()
+            .filter(|fit| fit.class() == best.class() && self.score(curve, fit) <= limit)
+            .min_by(|a, b| a.parameters().total_cmp(&b.parameters()))
+    }
+
+    /// Schwarz's criterion, less what all shapes have in common.
+    fn score(&self, curve: &Curve, fit: &Fit) -> f64 {
+        fit.distance / self.scale + fit.parameters() * (curve.blocks() as f64).max(2.0).ln()
+    }
+
     /// The shapes without steps.
     pub(crate) fn without_steps(&self) -> Choice {
         let fits = self.fits.iter().filter(|fit| fit.steps.is_empty()).cloned().collect();
@@ -94,12 +109,13 @@ impl Choice {
         let share = |class: Class| -> f64 {
             self.fits.iter().zip(&wins).filter(|(fit, _)| fit.class() == class).map(|(_, wins)| wins).sum()
         };
-        let score = |fit: &Fit| fit.distance / self.scale + fit.parameters() * penalty;
         let mut classes: Vec<Class> = self
             .fits
             .iter()
             .filter(|fit| {
-                score(fit) <= score(best) + CLOSE || share(fit.class()) >= OFTEN || !departs(curve, fit, best)
+                self.score(curve, fit) <= self.score(curve, best) + CLOSE
+                    || share(fit.class()) >= OFTEN
+                    || !departs(curve, fit, best)
             })
             .map(Fit::class)
             .collect();

@@ -16,7 +16,6 @@ mod finding;
 mod flat;
 mod growth;
 mod hysteresis;
-#[allow(dead_code)]
 mod lines;
 mod median;
 mod modes;

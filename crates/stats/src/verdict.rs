@@ -3,12 +3,13 @@
 use crate::bend::{Bend, Case};
 use crate::block::Grid;
 use crate::flat::FEWEST;
+use crate::lines;
 use crate::modes;
 use crate::passes::{Merged, Passes};
 use crate::range::Common;
 use crate::spikes;
 use crate::view::View;
-use crate::{Drift, Hysteresis, Interval, Limit, Lines, Modes, Segment, Spikes, Step, Sweep};
+use crate::{Drift, Hysteresis, Interval, Limit, Line, Lines, Modes, Segment, Spikes, Step, Sweep};
 
 /// What the reader decides beforehand; always printed beside a verdict.
 #[derive(Clone, Debug, PartialEq)]
@@ -199,14 +200,15 @@ fn judge_one_way(
     // Medians sit on ticks of the clock: no bound is finer than one.
     let tick = (settings.tick_seconds / cheapest).ln_1p().max(0.0);
 
+    let enough = view.rows.len() >= FEWEST as usize;
     let certain = view.flatness.rise.max(view.flatness.fall) > 0.0;
-    let bend = (certain && !blurred && view.rows.len() >= FEWEST as usize)
+    let bend = (certain && !blurred && enough)
         .then(|| Bend::of(&Case { common: &common, grid: &grid, passes, tick, settings }, &mut view));
     let bend = bend.flatten();
 
     let growth = view.growth(alpha);
     let bound = view.flatness.bound.max(tick);
-    let lines = if with_lines { lines(trials, &view, settings) } else { None };
+    let lines = if with_lines && !blurred && enough { two_lines(&common, &view, settings) } else { None };
     let (class, classes) = if blurred {
         (Class::Inconclusive, Vec::new())
     } else if lines.is_some() {
@@ -253,8 +255,21 @@ fn judge_one_way(
     })
 }
 
-fn lines(_trials: &[Sweep<'_>], _view: &View, _settings: &Settings) -> Option<Lines> {
-    None
+/// Two lines that lie further apart than the margin, each judged by itself.
+fn two_lines(common: &Common<'_>, view: &View, settings: &Settings) -> Option<Lines> {
+    let found = lines::find(&common.trials, &view.ranges, settings.tick_seconds, settings.seed)?;
+    let line = |share: f64, points: &[(Vec<u64>, Vec<f64>)]| {
+        let trials: Vec<Sweep<'_>> =
+            points.iter().map(|(sizes, values)| Sweep::listed(sizes, values)).collect();
+        let settings = Settings { whole: true, ..settings.clone() };
+        let verdict = judge_one_way(&trials, None, &settings, false)?;
+        let Verdict { class, bound, growth, marginal_cost, cost_low, cost_high, .. } = verdict;
+        Some(Line { share, class, bound, growth, marginal_cost, cost_low, cost_high })
+    };
+    let [lower, upper] = found.shares;
+    let (lower, upper) = (line(lower, &found.lower)?, line(upper, &found.upper)?);
+    let apart = found.distance.ln() >= settings.log_margin();
+    apart.then_some(Lines { lower, upper, persistence: found.persistence, distance: found.distance })
 }
 
 impl Settings {
