@@ -1,4 +1,4 @@
-//! Makes `data/residuals.i16` from what `osdyno export --format csv` writes of a run, given on standard input:
+//! Makes `data/residuals.i16` from what `osdyno export --format csv` writes of a run, on standard input:
 //! `cargo run --release -p selftest --example residuals < run.csv > crates/selftest/data/residuals.i16`
 
 use std::collections::BTreeMap;

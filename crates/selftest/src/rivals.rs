@@ -1,5 +1,5 @@
-//! What other rules say of the same measurements, each as it is used: all measurements together, as if those of
-//! one trial were independent.
+//! What other rules say of the same measurements, each as it is used: all measurements together, as if
+//! those of one trial were independent.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

@@ -1,8 +1,8 @@
 //! The promises, and what of them holds.
 //!
-//! A promise is missed when the rate over all its cells, or that of one cell, is beyond the target for certain;
-//! the interval of a cell allows for how many cells there are (Bonferroni). It is kept when the rate over all
-//! cells is within the target. Else it is open, and more replicates would tell.
+//! A promise is missed when the rate over all its cells, or that of one cell, is beyond the target for
+//! certain; the interval of a cell allows for how many cells there are (Bonferroni). It is kept when the rate
+//! over all cells is within the target. Else it is open, and more replicates would tell.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 use stats::Class;
@@ -281,8 +281,8 @@ impl Rate {
         self.count as f64 / self.of.max(1) as f64
     }
 
-    /// Its interval with this error rate (Wilson, JASA 22, 1927). Where things can happen more than once it is
-    /// cut at one a replicate.
+    /// Its interval with this error rate (Wilson, JASA 22, 1927). Where things can happen more than once it
+    /// is cut at one a replicate.
     pub fn interval(self, alpha: f64) -> (f64, f64) {
         let z = Normal::standard().inverse_cdf(1.0 - alpha / 2.0);
         let (share, of) = (self.value().min(1.0), self.of.max(1) as f64);
@@ -352,7 +352,7 @@ mod tests {
         all().into_iter().find(|cell| cell.name() == name).expect("a cell of this name")
     }
 
-    /// What a judge would come to that answers so in the first `count` replicates, and as `otherwise` in the rest.
+    /// What a judge comes to that answers so in the first `count` replicates, and `otherwise` in the rest.
     fn tally(name: &str, count: usize, answer: Answered, otherwise: Answered) -> Tally {
         let mut tally = Tally::of(&named(name));
         for replicate in 0..REPLICATES {

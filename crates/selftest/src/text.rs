@@ -14,8 +14,8 @@ pub fn cells(tallies: &[Tally], out: &mut impl Write) -> io::Result<()> {
     let width = tallies.iter().map(|tally| tally.cell.name().len()).max().unwrap_or(0).max(4);
     writeln!(
         out,
-        "{:<width$}   reps flat smal subl line supe limi step 2lin fall mixd inco | right wrong  bound steps  \
-         place  2lin |     G marginal doubling stepCI blocks",
+        "{:<width$}   reps flat smal subl line supe limi step 2lin fall mixd inco | right wrong  bound \
+         steps  place  2lin |     G marginal doubling stepCI blocks",
         "cell"
     )?;
     for tally in tallies {
@@ -28,8 +28,8 @@ pub fn cells(tallies: &[Tally], out: &mut impl Write) -> io::Result<()> {
             let (held, held_of) = tally.coverage(Figure::Ratio);
             writeln!(
                 out,
-                " faster {faster:.0} slower {slower:.0} small {small:.0} equivalent {same:.0} unresolved {open:.0} \
-                 | t-test {:.0} | ratio covered {:.1}",
+                " faster {faster:.0} slower {slower:.0} small {small:.0} equivalent {same:.0} \
+                 unresolved {open:.0} | t-test {:.0} | ratio covered {:.1}",
                 percent(tally.rivals.t_test_differs),
                 100.0 * held as f64 / held_of.max(1) as f64
             )?;

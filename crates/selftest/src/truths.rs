@@ -67,7 +67,7 @@ pub enum Shape {
     Step(f64, f64),
     /// Times `ratio` from a half to seven tenths of the range (log scale).
     Dent(f64),
-    /// bind(2) to port 0: approaches a limit at seven tenths of the range, and costs 2,000 times as much there.
+    /// bind(2) to port 0: approaches a limit at seven tenths of the range, and costs 2,000-fold from there.
     LimitThenStep,
     /// Falls along a line to this share.
     Falls(f64),
@@ -214,7 +214,7 @@ fn right(shape: Shape) -> Vec<Class> {
         Shape::Dent(_) => vec![Stepped],
         Shape::LimitThenStep => vec![Stepped, ApproachingLimit],
         Shape::Falls(_) => vec![Decreasing],
-        // A line that holds nine tenths is the line of the medians; a tenth is where two lines begin to count.
+        // What holds nine tenths is the line of the medians; a tenth is where two lines begin to count.
         Shape::TwoLines(share, _) if share >= 0.9 => vec![TwoLines, LinearLike],
         Shape::TwoLines(..) => vec![TwoLines],
         Shape::Constant

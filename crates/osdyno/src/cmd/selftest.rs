@@ -1,6 +1,7 @@
-//! `osdyno selftest`: how often verdicts are right and wrong, on simulated sweeps of which the truth is known.
+//! `osdyno selftest`: how often verdicts are right and wrong, on simulated sweeps of known truth.
 
 use std::io::{self, BufWriter, Write};
+use std::num::NonZero;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
@@ -27,8 +28,8 @@ use crate::failure::Failure;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// How often each cell is simulated
-    #[arg(long, value_name = "COUNT", default_value = "100", value_parser = clap::value_parser!(u64).range(1..))]
-    replicates: u64,
+    #[arg(long, value_name = "COUNT", default_value = "100")]
+    replicates: NonZero<u64>,
 
     /// As often as the published table: 2,000 times, a quarter of an hour or more
     #[arg(long, conflicts_with = "replicates")]
@@ -73,7 +74,8 @@ pub(crate) fn selftest(args: &Args, console: &Console) -> Done {
         return Ok(ExitCode::SUCCESS);
     }
     let cells = cells(&args.only)?;
-    let plan = Plan { replicates: if args.nightly { NIGHTLY } else { args.replicates }, seed: args.seed };
+    let plan =
+        Plan { replicates: if args.nightly { NIGHTLY } else { args.replicates.get() }, seed: args.seed };
     let bar = bar(cells.len() as u64 * plan.replicates, console);
     let tallies = run(&cells, plan, &|replicates| bar.inc(replicates));
     bar.finish_and_clear();
@@ -153,7 +155,10 @@ fn today() -> String {
 }
 
 fn document(tallies: &[Tally], rows: &[Row], plan: Plan) -> Value {
-    let rate = |rate: Rate, (low, high): (f64, f64)| json!({ "count": rate.count, "of": rate.of, "rate": rate.value(), "low": low, "high": high });
+    let rate = |rate: Rate, (low, high): (f64, f64)| {
+        let Rate { count, of } = rate;
+        json!({ "count": count, "of": of, "rate": rate.value(), "low": low, "high": high })
+    };
     let promise = |row: &Row| {
         let (least, most) = match row.target {
             Target::AtMost(most) => (0.0, most),
