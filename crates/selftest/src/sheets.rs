@@ -80,7 +80,11 @@ fn power(tallies: &[Tally]) -> Sheet {
     let mut head = vec!["truth"];
     head.extend(trials.iter().map(String::as_str));
     head.extend(OTHERS);
-    sheet("A change is found, low noise; other rules at 10 trials", &head, shapes.filter_map(row).collect())
+    sheet(
+        "A change is found (below 10 % flat is right too), low noise; other rules at 10 trials",
+        &head,
+        shapes.filter_map(row).collect(),
+    )
 }
 
 fn families(tallies: &[Tally]) -> Sheet {
