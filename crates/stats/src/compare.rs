@@ -313,7 +313,8 @@ impl Contrast {
     /// claim that is made, or that was tried, so that answer and interval do not contradict each other.
     pub fn at(&self, levels: &PerClaim) -> Comparison {
         let chances = self.chances();
-        let both = levels.within.min(levels.differs);
+        // What matters to nobody must be surer to be told: of equal systems fewer than one in twenty differ.
+        let both = levels.within.min(levels.differs / 2.0);
         let (answer, level) = if self.ratio.value.abs() > self.margin {
             let answer = match chances.beyond <= levels.beyond {
                 true if self.is_faster() => Answer::Faster,

@@ -2,11 +2,15 @@
 
 use crate::bend::{Bend, Case};
 use crate::block::Grid;
+use crate::choice::Choice;
 use crate::flat::FEWEST;
+use crate::growth::trends;
 use crate::lines;
+use crate::median::median;
 use crate::modes;
 use crate::passes::{Merged, Passes};
 use crate::range::Common;
+use crate::shape::Curve;
 use crate::spikes;
 use crate::view::View;
 use crate::{Drift, Hysteresis, Interval, Limit, Line, Lines, Modes, Segment, Spikes, Step, Sweep};
@@ -155,6 +159,11 @@ pub enum Warning {
         /// How many.
         values: usize,
     },
+    /// Trials go another way than most, by more than the margin from the smallest n to the largest.
+    TrialsApart {
+        /// How many.
+        trials: usize,
+    },
     /// Trials ended at different n; only the common range was judged.
     UnequalRange {
         /// Trials that were left out because they ended too early.
@@ -216,6 +225,12 @@ fn judge_one_way(
     } else {
         class(&view, bound, growth, margin, bend.as_ref())
     };
+    let apart = if enough { apart(&view, margin) } else { 0 };
+    let (class, classes) = if apart as f64 >= APART_SHARE * view.rows.len() as f64 && apart > 0 {
+        with_trials_apart(class, classes)
+    } else {
+        (class, classes)
+    };
     let more_helps = !blurred && class == Class::Inconclusive && tick <= margin;
     let bend = bend.unwrap_or_default();
     let (hysteresis, drift) = passes.map_or((None, None), |passes| passes.compare(&view.ranges, settings));
@@ -240,7 +255,7 @@ fn judge_one_way(
         top_decade_slope: view.top_decade_slope(alpha),
         cost_low: first.cost,
         cost_high: last.cost,
-        warnings: warnings(&common, view.rows.len(), (first.n_low, last.n_high), blurred),
+        warnings: warnings(&common, (view.rows.len(), apart), (first.n_low, last.n_high), blurred),
         blocks,
         steps: bend.steps,
         segments: bend.segments,
@@ -255,7 +270,9 @@ fn judge_one_way(
     })
 }
 
-/// Two lines that lie further apart than the margin, each judged by itself.
+/// Two lines, each judged by itself, that part by more than the margin from the smallest n to the largest.
+/// Lines that do not part are two modes, and more than that only where both hold so much that the medians
+/// jump between them.
 fn two_lines(common: &Common<'_>, view: &View, settings: &Settings) -> Option<Lines> {
     let found = lines::find(&common.trials, &view.ranges, settings.tick_seconds, settings.seed)?;
     let line = |share: f64, points: &[(Vec<u64>, Vec<f64>)]| {
@@ -263,14 +280,56 @@ fn two_lines(common: &Common<'_>, view: &View, settings: &Settings) -> Option<Li
             points.iter().map(|(sizes, values)| Sweep::listed(sizes, values)).collect();
         let settings = Settings { whole: true, ..settings.clone() };
         let verdict = judge_one_way(&trials, None, &settings, false)?;
+        // What has jumps or no shape at all is a stretch of trouble, and not a line.
+        let is_line =
+            verdict.classes != [Class::Mixed] && verdict.steps.is_empty() && !jumps(&trials, &settings);
         let Verdict { class, bound, growth, marginal_cost, cost_low, cost_high, .. } = verdict;
-        Some(Line { share, class, bound, growth, marginal_cost, cost_low, cost_high })
+        is_line.then_some(Line { share, class, bound, growth, marginal_cost, cost_low, cost_high })
     };
     let [lower, upper] = found.shares;
     let (lower, upper) = (line(lower, &found.lower)?, line(upper, &found.upper)?);
-    let apart = found.distance.ln() >= settings.log_margin();
+    let margin = settings.log_margin();
+    let (one, other) = (upper.growth, lower.growth);
+    let certain = one.low > other.high || other.low > one.high;
+    let part = certain && (one.value / other.value).ln().abs() >= margin;
+    let both_count = lower.share.min(upper.share) >= PARALLEL;
+    let apart = found.distance.ln() >= margin && (part || both_count);
     apart.then_some(Lines { lower, upper, persistence: found.persistence, distance: found.distance })
 }
+
+/// Whether a step describes these trials best; asked where they are too few to be judged.
+fn jumps(trials: &[Sweep<'_>], settings: &Settings) -> bool {
+    if trials.len() >= FEWEST as usize {
+        return false;
+    }
+    let view = Common::of(trials, settings.whole).and_then(|common| {
+        let grid = Grid::of(&common.sizes, common.trials.len());
+        View::of(&common, &grid, settings)
+    });
+    view.is_some_and(|view| {
+        let curve = Curve::of(&view.rows, &view.middles());
+        Choice::of(&curve).best().is_some_and(|best| !best.steps.is_empty())
+    })
+}
+
+/// Lines that do not part hold at least this share each.
+const PARALLEL: f64 = 0.25;
+
+/// Trials that go another way than most, by more than the margin from the smallest n to the largest.
+fn apart(view: &View, margin: f64) -> usize {
+    let mut trends = trends(&view.flatness.changes, &view.ranges);
+    let Some(middle) = median(&mut trends) else { return 0 };
+    let mut distances: Vec<f64> = trends.iter().map(|trend| (trend - middle).abs()).collect();
+    let spread = median(&mut distances).unwrap_or(0.0) * DEVIATION;
+    distances.iter().filter(|distance| **distance > margin.max(APART * spread)).count()
+}
+
+/// Spreads, by the median deviation, beyond which a trial goes its own way.
+const APART: f64 = 6.0;
+/// From the median deviation to the standard deviation of a normal distribution.
+const DEVIATION: f64 = 1.4826;
+/// From this share on what goes its own way forbids to name a shape.
+const APART_SHARE: f64 = 0.1;
 
 impl Settings {
     /// α of one look; an impossible α counts as 5 %.
@@ -283,6 +342,15 @@ impl Settings {
     pub(crate) fn log_margin(&self) -> f64 {
         self.margin.max(0.0).ln_1p()
     }
+}
+
+/// Where some trials go another way, one shape is not all there is.
+fn with_trials_apart(class: Class, mut classes: Vec<Class>) -> (Class, Vec<Class>) {
+    if !SHAPES.contains(&class) {
+        return (class, classes);
+    }
+    classes.push(Class::TwoLines);
+    (Class::Mixed, classes)
 }
 
 /// The word, and the words that are not excluded.
@@ -333,13 +401,19 @@ fn gross(changes: &[Vec<f64>], reference: usize) -> Class {
     }
 }
 
-fn warnings(common: &Common<'_>, trials: usize, (n_low, n_high): (u64, u64), blurred: bool) -> Vec<Warning> {
+fn warnings(
+    common: &Common<'_>,
+    (trials, apart): (usize, usize),
+    (n_low, n_high): (u64, u64),
+    blurred: bool,
+) -> Vec<Warning> {
     let narrow = (n_high as f64) < 100.0 * n_low.max(1) as f64;
     let all = [
         (trials < FEW).then_some(Warning::FewTrials { trials }),
         narrow.then_some(Warning::NarrowRange),
         blurred.then_some(Warning::BelowResolution),
         (common.no_cost > 0).then_some(Warning::LeftOut { values: common.no_cost }),
+        (apart > 0).then_some(Warning::TrialsApart { trials: apart }),
         common.unequal.then_some(Warning::UnequalRange { trials_left_out: common.left_out }),
     ];
     all.into_iter().flatten().collect()

@@ -292,6 +292,9 @@ fn warning(warning: &Warning) -> String {
         Warning::LeftOut { values } => {
             format!("{} not finite and positive, left out.", things(*values, "value was", "values were"))
         }
+        Warning::TrialsApart { trials } => {
+            format!("{} another way than the others.", things(*trials, "trial goes", "trials go"))
+        }
         Warning::UnequalRange { trials_left_out: 0 } => {
             "Trials ended at different n; the common range was judged.".into()
         }
