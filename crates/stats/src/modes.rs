@@ -23,7 +23,7 @@ const LEAST_COUNT: f64 = 8.0;
 /// A mode of trials holds at least so many of them…
 const LEAST_TRIALS: usize = 3;
 /// …and this share.
-const LEAST_SHARE_OF_TRIALS: f64 = 0.1;
+const LEAST_SHARE_OF_TRIALS: f64 = 0.15;
 /// What lies as far above all others as a spike, and is rarer than this, is spikes.
 const SPIKES: f64 = 0.1;
 /// Ashman's D of two modes that can be told apart.

@@ -289,7 +289,14 @@ fn two_lines(common: &Common<'_>, view: &View, settings: &Settings) -> Option<Li
     let [lower, upper] = found.shares;
     let (lower, upper) = (line(lower, &found.lower)?, line(upper, &found.upper)?);
     let margin = settings.log_margin();
-    let (one, other) = (upper.growth, lower.growth);
+    let way = (view.ranges[view.ranges.len() - 1].1 - view.ranges[0].0) as f64;
+    // All of a line tells more of it than its two ends, where it has few values.
+    let rise = |line: &Line| {
+        let rise = |seconds: f64| 1.0 + seconds * way / line.cost_low.value;
+        let Interval { value, low, high } = line.marginal_cost;
+        Interval { value: rise(value), low: rise(low), high: rise(high) }
+    };
+    let (one, other) = (rise(&upper), rise(&lower));
     let certain = one.low > other.high || other.low > one.high;
     let part = certain && (one.value / other.value).ln().abs() >= margin;
     let both_count = lower.share.min(upper.share) >= PARALLEL;
