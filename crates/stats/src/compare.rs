@@ -100,8 +100,8 @@ pub struct Crossing {
 /// Compares `second` with `first`, unpaired; `judged` is how many series the reader is shown, which
 /// the error rate is divided by. `None` when no n is common.
 ///
-/// What [`Contrast`] says of one pair of systems, with every claim at α/`judged` (Bonferroni), and the ratios
-/// by range of n divided by the looks too.
+/// What [`Contrast`] says of one pair of systems, with every claim at α/`judged` (Bonferroni), and the
+/// ratios by range of n divided by the looks too.
 pub fn compare(
     first: &[Sweep<'_>],
     second: &[Sweep<'_>],
@@ -121,11 +121,11 @@ pub fn compare(
 /// levels of a pair, and the ratio is the trimmed mean of these with Student's t (Tukey & McLaughlin,
 /// Sankhyā A 25, 1963), which covered 93–98 % in simulated pairs of normal, exponential, contaminated and
 /// lognormal noise, even as an interval for the median. The exact interval of the sign test covers as well,
-/// is up to a quarter wider unless the noise is both heavy-tailed and seen in twenty pairs or more, and has no
-/// end below eleven pairs at the error rate of one series of thirty: so it was not taken. Unpaired, levels
-/// are compared by Yuen's form of Welch's test (Biometrika 61, 1974), whose error is widened for drift.
-/// Pairs cancel drift; their error is widened only where neighbouring pairs resemble each other. Fewer than
-/// four trials a side leave every answer open: three against three cannot pass 5 % in any exact test.
+/// is up to a quarter wider unless the noise is both heavy-tailed and seen in twenty pairs or more, and has
+/// no end below eleven pairs at the error rate of one series of thirty: so it was not taken. Unpaired,
+/// levels are compared by Yuen's form of Welch's test (Biometrika 61, 1974), whose error is widened for
+/// drift. Pairs cancel drift; their error is widened only where neighbouring pairs resemble each other. Fewer
+/// than four trials a side leave every answer open: three against three cannot pass 5 % in any exact test.
 ///
 /// What differs between two runs and never within one (a boot, a placement in memory) cannot be told
 /// from a difference of the systems; nor, wholly, drift that lasts longer than a run. Simulated pairs of
@@ -178,9 +178,9 @@ impl Side {
 }
 
 impl Contrast {
-    /// Sets `second` against `first`, whose trials are given in the order of time; for a paired design trials
-    /// at the same place are a pair, and one without values stands for a trial that is missing. Nothing below
-    /// `floor`, a share, will be claimed. `None` when no n is common, or no pair.
+    /// Sets `second` against `first`, whose trials are given in the order of time; for a paired design
+    /// trials at the same place are a pair, and one without values stands for a trial that is missing. Nothing
+    /// below `floor`, a share, will be claimed. `None` when no n is common, or no pair.
     pub fn of(
         first: &[Sweep<'_>],
         second: &[Sweep<'_>],

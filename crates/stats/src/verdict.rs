@@ -322,13 +322,15 @@ fn jumps(trials: &[Sweep<'_>], settings: &Settings) -> bool {
 /// Lines that do not part hold at least this share each.
 const PARALLEL: f64 = 0.25;
 
-/// Trials that go another way than most, by more than the margin from the smallest n to the largest.
+/// Trials that go another way than most: by more than the margin from the smallest n to the largest, and by
+/// half of what most of them change.
 fn apart(view: &View, margin: f64) -> usize {
     let mut trends = trends(&view.flatness.changes, &view.ranges);
     let Some(middle) = median(&mut trends) else { return 0 };
     let mut distances: Vec<f64> = trends.iter().map(|trend| (trend - middle).abs()).collect();
     let spread = median(&mut distances).unwrap_or(0.0) * DEVIATION;
-    distances.iter().filter(|distance| **distance > margin.max(APART * spread)).count()
+    let far = margin.max(APART * spread).max(middle.abs() / 2.0);
+    distances.iter().filter(|distance| **distance > far).count()
 }
 
 /// Spreads, by the median deviation, beyond which a trial goes its own way.

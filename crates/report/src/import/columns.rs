@@ -1,5 +1,5 @@
-//! The columns of numbers that the bench programs of 2003 printed, those of the web server gatling: a line for
-//! every object that was added, a number for every operation. One file is one trial.
+//! The columns of numbers that the bench programs of 2003 printed, those of the web server gatling: a line
+//! for every object that was added, a number for every operation. One file is one trial.
 
 use std::io::{self, BufRead};
 
@@ -20,7 +20,8 @@ const COLUMNS_MAX: usize = 64;
 pub enum Program {
     /// `socket bind`, while sockets pile up.
     Bindbench,
-    /// `fork`, while processes pile up, and the end of one, from the oldest on: its first line has all alive.
+    /// `fork`, while processes pile up, and the end of one, from the oldest on: its first line has all
+    /// alive.
     Forkbench,
     /// The same, linked statically.
     Forksbench,
