@@ -99,9 +99,9 @@ impl Choice {
     ///
     /// A shape is excluded only if three ways agree: it is worse by the criterion of Schwarz, with distances
     /// divided by the overdispersion (Burnham & Anderson, Model Selection, 2002, §2.5); it is hardly ever
-    /// best when whole trials are resampled and the fits are kept (Kishino & Hasegawa, J. Mol. Evol. 29, 1989);
-    /// and the trials depart from it, in the direction of the best, by Student's t over trials (after Davidson
-    /// & MacKinnon, Econometrica 49, 1981).
+    /// best when whole trials are resampled and the fits are kept (Kishino & Hasegawa, J. Mol. Evol. 29,
+    /// 1989); and the trials depart from it, in the direction of the best, by Student's t over trials (after
+    /// Davidson & MacKinnon, Econometrica 49, 1981).
     pub(crate) fn allowed(&self, curve: &Curve, seed: u64) -> (Vec<Class>, f64) {
         let Some(best) = self.fits.first() else { return (Vec::new(), 0.0) };
         let penalty = (curve.blocks() as f64).max(2.0).ln();

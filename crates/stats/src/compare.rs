@@ -130,8 +130,8 @@ pub fn compare(
 /// What differs between two runs and never within one (a boot, a placement in memory) cannot be told
 /// from a difference of the systems; nor, wholly, drift that lasts longer than a run. Simulated pairs of
 /// runs of one system, 40 trials each (`tests/comparison.rs`): without drift at most 6 % of 300 single
-/// comparisons differ; with drift of 5–10 % over 3…200 trials 0–3 % of 150 single ones, and 0–1.3 % of
-/// those that are one of thirty.
+/// comparisons differ; with drift of 5–10 % over 3…200 trials 0–3 % of 150 single ones, and 0–1.3 %
+/// of those that are one of thirty.
 #[derive(Clone, Debug)]
 pub struct Contrast {
     ranges: Vec<(u64, u64)>,
@@ -179,8 +179,8 @@ impl Side {
 
 impl Contrast {
     /// Sets `second` against `first`, whose trials are given in the order of time; for a paired design
-    /// trials at the same place are a pair, and one without values stands for a trial that is missing. Nothing
-    /// below `floor`, a share, will be claimed. `None` when no n is common, or no pair.
+    /// trials at the same place are a pair, and one without values stands for a trial that is missing.
+    /// Nothing below `floor`, a share, will be claimed. `None` when no n is common, or no pair.
     pub fn of(
         first: &[Sweep<'_>],
         second: &[Sweep<'_>],
