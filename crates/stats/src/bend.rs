@@ -14,6 +14,8 @@ use crate::{Class, Interval, Limit, Segment, Settings, Step};
 
 /// Fewer blocks show no shape.
 const BLOCKS: usize = 5;
+/// How far around a step is looked, as a factor of n.
+const NEAR_N: f64 = 2.5;
 /// A shape must leave no more than this share of a cost anywhere.
 const MATERIAL: f64 = 0.05;
 
@@ -75,7 +77,8 @@ impl Bend {
         let mut choice = Choice::of(&facing.curve);
         if let Some(first) = Parted::of(case, view, &facing, choice.best()?) {
             // Between shapes that know of the steps their places are seen better.
-            let second = Parted::of(case, &first.view, &first.facing, first.choice.best()?);
+            let shape = first.choice.plainest_with_its_steps(&first.facing.curve)?;
+            let second = Parted::of(case, &first.view, &first.facing, shape);
             let parted = match second {
                 Some(second) if second.steps.len() == first.steps.len() => second,
                 _ => first,
@@ -169,7 +172,7 @@ impl Parted {
 
     fn bend(&self, settings: &Settings) -> Bend {
         let Parted { view, facing, choice, steps, firsts } = self;
-        let Some(best) = choice.best() else { return Bend::default() };
+        let Some(best) = choice.plainest_with_its_steps(&facing.curve) else { return Bend::default() };
         let (mut classes, share) = choice.allowed(&facing.curve, settings.seed);
         // What has more to it than steps shows in the stretches between them.
         classes.retain(|class| ![Class::Flat, Class::Mixed, Class::Stepped].contains(class));
@@ -211,15 +214,18 @@ fn steps(case: &Case<'_>, view: &View, facing: &Facing, shape: &Fit) -> Vec<Step
     let smooth = |n: f64| facing.sign * between(&middles, &shape.smooth, n);
     let blocks = view.ranges.len();
     let at = |n: u64| common.sizes.partition_point(|size| *size < n);
-    let edge = |place: usize| {
+    // Up to the neighbouring steps; as far as blocks and n demand, for blocks before a step are narrow.
+    let reach = |place: usize| {
         let before = if place == 0 { 0 } else { shape.steps[place - 1] };
         let after = shape.steps.get(place + 1).copied().unwrap_or(blocks);
         let step = shape.steps[place];
-        (before.max(step.saturating_sub(NEAR)), after.min(step + NEAR + 1))
+        let n = view.ranges[step].0;
+        let low = view.ranges[before.max(step.saturating_sub(NEAR))].0.min((n as f64 / NEAR_N) as u64);
+        let high = view.ranges[after.min(step + NEAR) - 1].1.max((n as f64 * NEAR_N) as u64);
+        (low.max(view.ranges[before].0), high.min(view.ranges[after - 1].1))
     };
     let find = |place: usize| {
-        let (first, end) = edge(place);
-        let (low, high) = (view.ranges[first].0, view.ranges[end - 1].1);
+        let (low, high) = reach(place);
         let site = Site {
             trials: &common.trials,
             sizes: &common.sizes,

@@ -78,6 +78,14 @@ impl Choice {
             .min_by(|a, b| a.parameters().total_cmp(&b.parameters()))
     }
 
+    /// The simplest of the shapes that have the steps of the best and lie close to it.
+    pub(crate) fn plainest_with_its_steps(&self, curve: &Curve) -> Option<&Fit> {
+        let best = self.fits.first()?;
+        let limit = self.score(curve, best) + CLOSE;
+        let alike = |fit: &&Fit| fit.steps == best.steps && self.score(curve, fit) <= limit;
+        self.fits.iter().filter(alike).min_by(|a, b| a.parameters().total_cmp(&b.parameters()))
+    }
+
     /// Schwarz's criterion, less what all shapes have in common.
     fn score(&self, curve: &Curve, fit: &Fit) -> f64 {
         fit.distance / self.scale + fit.parameters() * (curve.blocks() as f64).max(2.0).ln()
@@ -122,7 +130,7 @@ impl Choice {
             .collect();
         classes.sort_unstable();
         classes.dedup();
-        (classes, share(best.class()))
+        (classes, share(best.class()).min(1.0))
     }
 
     /// The words for what is not excluded between the steps of the shapes that have some.

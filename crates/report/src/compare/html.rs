@@ -13,7 +13,7 @@ use crate::text::Tone;
 use crate::words::{count, estimate, list, percent, ratio_with_interval};
 
 /// Width and height of the strip that shows one ratio.
-const STRIP: (f64, f64) = (360.0, 26.0);
+pub(super) const STRIP: (f64, f64) = (360.0, 26.0);
 /// Ratios so many times further than most are shown as an arrow at the edge.
 const FAR: f64 = 1.6;
 /// Ratios beside the axis; those that fit are taken.
@@ -82,7 +82,7 @@ fn differences(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// The swatch of a system: its colour and its dashes.
-fn key_of(subject: usize) -> String {
+pub(super) fn key_of(subject: usize) -> String {
     format!(
         "<svg class=\"swatch\" viewBox=\"0 0 28 8\" aria-hidden=\"true\">\
          <path class=\"of{}\" d=\"M0 4H28\"/></svg>",
@@ -98,17 +98,13 @@ fn style_of(subject: usize) -> usize {
 /// Every ratio with its interval, and the answer in words; then their geometric mean.
 fn ratios(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let axis = ratio_axis(compared);
-    let first = compared.subjects.first().map_or("", |s| s.name.as_str());
     let several = compared.subjects.len() > 2;
     writeln!(
         out,
-        "<section><h2>Answers</h2><p>Time that one operation takes, as a ratio to {}. Left of 1 is faster. \
-         The grey band is ±{}, or the noise floor of a series where that is wider: differences inside it do \
-         not matter.</p>\
+        "<section><h2>Answers</h2><p>{}</p>\
          <table class=\"verdicts ratios\"><thead><tr><th scope=\"col\">Series</th>{}\
          <th scope=\"col\" class=\"strip\">{}</th><th scope=\"col\">Answer</th></tr></thead><tbody>",
-        esc(first),
-        percent(compared.margin),
+        esc(&shown(compared)),
         if several { "<th scope=\"col\">System</th>" } else { "" },
         axis_strip(&axis)
     )?;
@@ -138,6 +134,16 @@ fn ratios(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         table_row("Geometric mean", several.then(|| system(compared, other + 1)), &strip, &said, out)?;
     }
     writeln!(out, "</tbody></table></section>")
+}
+
+/// What the strips show.
+pub(super) fn shown(compared: &Comparison) -> String {
+    let first = compared.subjects.first().map_or("", |s| s.name.as_str());
+    format!(
+        "Time that one operation takes, as a ratio to {first}. Left of 1 is faster. The grey band is ±{}, or the \
+         noise floor of a series where that is wider: differences inside it do not matter.",
+        percent(compared.margin)
+    )
 }
 
 fn table_row(
@@ -170,7 +176,7 @@ fn verdict(answer: &stats::Comparison) -> String {
 }
 
 /// An axis that has room for all ratios but a few far ones, alike to both sides.
-fn ratio_axis(compared: &Comparison) -> Axis {
+pub(super) fn ratio_axis(compared: &Comparison) -> Axis {
     let answers = compared.rows.iter().flat_map(|row| row.answers.iter().flatten()).map(|a| a.ratio);
     let ratios = answers.chain(compared.means.iter().flatten().map(|mean| mean.ratio));
     let mut reaches: Vec<f64> =
@@ -183,7 +189,7 @@ fn ratio_axis(compared: &Comparison) -> Axis {
     Axis::new(Kind::Log, 1.0 / widest, widest, 12.0, STRIP.0 - 12.0)
 }
 
-fn axis_strip(axis: &Axis) -> String {
+pub(super) fn axis_strip(axis: &Axis) -> String {
     let mut svg = format!("<svg class=\"ratio\" viewBox=\"0 0 {} 18\" aria-hidden=\"true\">", STRIP.0);
     let mut right = f64::NEG_INFINITY;
     // One stands first, the others where there is room beside it.
@@ -200,7 +206,7 @@ fn axis_strip(axis: &Axis) -> String {
     svg + "</svg>"
 }
 
-fn strip(axis: &Axis, answer: &stats::Comparison, subject: usize) -> String {
+pub(super) fn strip(axis: &Axis, answer: &stats::Comparison, subject: usize) -> String {
     let (ratio, margin) = (answer.ratio, answer.margin);
     let middle = STRIP.1 / 2.0;
     let place = |r: f64| axis.place(r.clamp(axis.low, axis.high));
@@ -230,7 +236,7 @@ fn strip(axis: &Axis, answer: &stats::Comparison, subject: usize) -> String {
 }
 
 /// A lozenge as wide as the interval, as is the custom for what sums up.
-fn strip_of_mean(axis: &Axis, ratio: stats::Interval, subject: usize) -> String {
+pub(super) fn strip_of_mean(axis: &Axis, ratio: stats::Interval, subject: usize) -> String {
     let middle = STRIP.1 / 2.0;
     let place = |r: f64| axis.place(r.clamp(axis.low, axis.high));
     let (from, at, to) = (place(ratio.low), place(ratio.value), place(ratio.high));

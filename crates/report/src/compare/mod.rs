@@ -3,6 +3,7 @@
 
 mod html;
 mod json;
+mod picture;
 mod source;
 mod table;
 mod weigh;
@@ -140,6 +141,11 @@ impl Comparison {
     /// Writes the comparison as one page.
     pub fn write_html(&self, out: &mut dyn Write) -> io::Result<()> {
         html::write(self, out)
+    }
+
+    /// Every ratio with its interval, as an SVG file that loads nothing and has its own paper, light or dark.
+    pub fn picture(&self) -> String {
+        picture::draw(self)
     }
 
     /// Writes the comparison as a JSON document (`docs/report.md`).

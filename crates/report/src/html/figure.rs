@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 
 use record::{Direction, Expect, Recording, SeriesKey, Workload};
-use stats::Verdict;
+use stats::{Sweep, Verdict};
 
 use super::marks::{self, Mark};
+use super::picture::Panel;
 use super::plot::{Curve, Subject, curves_at};
 use super::scale::Kind;
 use super::tail::Tail;
@@ -65,18 +66,7 @@ fn figure(
             advice.unwrap_or_default()
         )?;
     }
-    let subject = Subject {
-        id: format!("p{i}"),
-        label: &finding.label,
-        grows: &finding.grows,
-        sweeps: &sweeps,
-        verdict: finding.verdict.as_ref(),
-        stops: &finding.stops,
-        margin: findings.margin,
-        unit: finding.unit,
-        sentence: &sentence,
-        bytes_max: budget.cloud,
-    };
+    let subject = subject(findings, (i, finding), &sweeps, &sentence, budget.cloud);
     let (linear, log, change) = (subject.cost(Kind::Linear), subject.cost(Kind::Log), subject.change());
     if linear.is_none() && finding.verdict.is_none() {
         remarks(finding, out)?;
@@ -85,13 +75,13 @@ fn figure(
     writeln!(out, "{}", legend(findings, finding))?;
     writeln!(out, "<div class=\"grid2\">")?;
     let above = linear.as_ref().map_or(0, |p| p.above);
-    for (title, plot) in [("Cost, linear axes", linear), ("Cost, logarithmic axes", log)] {
+    for (shows, plot) in [(Panel::Linear, linear), (Panel::Logarithmic, log)] {
         if let Some(plot) = plot {
-            panel(title, &plot.svg, out)?;
+            panel(shows.title(), &plot.svg, out)?;
         }
     }
     if let Some(svg) = change {
-        panel("Change against its level at small n", &svg, out)?;
+        panel(Panel::Change.title(), &svg, out)?;
     }
     let range = finding.verdict.as_ref().map(|v| (v.n_low, v.n_high));
     if let Some(tail) = Tail::of(&sweeps, range) {
@@ -129,6 +119,28 @@ fn figure(
         )?;
     }
     writeln!(out, "</figure>")
+}
+
+/// What the plots of a series show.
+pub(super) fn subject<'a>(
+    findings: &Findings,
+    (i, finding): (usize, &'a Finding),
+    sweeps: &'a [Sweep<'a>],
+    sentence: &'a str,
+    bytes_max: usize,
+) -> Subject<'a> {
+    Subject {
+        id: format!("p{i}"),
+        label: &finding.label,
+        grows: &finding.grows,
+        sweeps,
+        verdict: finding.verdict.as_ref(),
+        stops: &finding.stops,
+        margin: findings.margin,
+        unit: finding.unit,
+        sentence,
+        bytes_max,
+    }
 }
 
 /// A plot with what it shows above it.
@@ -173,8 +185,8 @@ fn ways(findings: &Findings, finding: &Finding, i: usize) -> Option<String> {
     Some(curves_at(&id, named, &finding.grows, &said, &drawn, &marks))
 }
 
-/// What the colours of a figure are.
-fn legend(findings: &Findings, finding: &Finding) -> String {
+/// What the colours of a figure are, by their classes in the style sheet.
+pub(super) fn keys(findings: &Findings, finding: &Finding) -> Vec<(&'static str, String)> {
     let verdict = finding.verdict.as_ref();
     let mut keys = match verdict.and_then(|v| v.lines.as_ref()) {
         Some(lines) => vec![
@@ -192,9 +204,13 @@ fn legend(findings: &Findings, finding: &Finding) -> String {
     if verdict.is_some_and(|v| !v.spikes.repeated.is_empty()) {
         keys.push(("again", "spikes trial after trial".into()));
     }
+    keys
+}
+
+fn legend(findings: &Findings, finding: &Finding) -> String {
     let key =
         |(class, words): &(&str, String)| format!("<span><b class=\"key {class}\"></b>{}</span>", esc(words));
-    format!("<p class=\"legend\">{}</p>", keys.iter().map(key).collect::<String>())
+    format!("<p class=\"legend\">{}</p>", keys(findings, finding).iter().map(key).collect::<String>())
 }
 
 /// The figures beside the plots.

@@ -6,8 +6,10 @@ mod markdown;
 mod marks;
 mod matrix;
 pub(crate) mod page;
+mod picture;
 pub(crate) mod plot;
 pub(crate) mod scale;
+pub(crate) mod sheet;
 pub(crate) mod svg;
 mod tail;
 mod zoom;
@@ -18,6 +20,8 @@ use record::Recording;
 
 use crate::findings::Findings;
 use crate::text::printable;
+
+pub use picture::{Panel, picture};
 
 /// What all pictures of clouds may take together, before base64 makes them a third larger.
 const CLOUD_BYTES: usize = 1_600_000;

@@ -13,6 +13,8 @@ use crate::words::{count, duration, factor_with_interval, list, percent, things}
 use crate::{environment, sentences, spark};
 
 const STYLE: &str = include_str!("style.css");
+/// What plots need, in a page and alone.
+pub(crate) const PLOT_STYLE: &str = include_str!("plot.css");
 const SCRIPT: &str = include_str!("zoom.js");
 const UPLOT: &str = include_str!("../../assets/uPlot-1.6.32.iife.min.js");
 const UPLOT_STYLE: &str = include_str!("../../assets/uPlot-1.6.32.min.css");
@@ -29,7 +31,7 @@ pub(crate) fn open(title: &str, out: &mut dyn Write) -> io::Result<()> {
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; \
          style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n\
-         <title>{}</title>\n<style>\n{STYLE}{UPLOT_STYLE}</style>\n</head>\n<body>\n<main>",
+         <title>{}</title>\n<style>\n{PLOT_STYLE}{STYLE}{UPLOT_STYLE}</style>\n</head>\n<body>\n<main>",
         esc(title)
     )
 }

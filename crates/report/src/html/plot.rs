@@ -91,8 +91,9 @@ impl Subject<'_> {
     }
 
     /// The room that labels need above the plots of cost, so that both stand on one line.
-    fn head_of_cost(&self, marks: &[Mark]) -> f64 {
-        let head = |kind| marks::head(marks, &self.axis_of_n(kind));
+    pub(crate) fn head_of_cost(&self) -> f64 {
+        let marks = self.marks();
+        let head = |kind| marks::head(&marks, &self.axis_of_n(kind));
         head(Kind::Linear).max(head(Kind::Log))
     }
 
@@ -123,7 +124,7 @@ impl Subject<'_> {
         };
         let marks = self.marks();
         let id = format!("{}-{}", self.id, if kind == Kind::Log { "log" } else { "lin" });
-        let mut svg = Svg::open(&id, self.head_of_cost(&marks));
+        let mut svg = Svg::open(&id, self.head_of_cost());
         svg.describe(&format!("Cost of {} over {}, {axes}", self.label, self.grows), self.sentence);
         let of_axis = (kind == Kind::Linear).then_some(y.high);
         svg.axes(&x, &y, self.grows, |t: &Tick| cost_label(t.value, self.unit, of_axis));

@@ -1,0 +1,54 @@
+//! Draws pictures for documents on standard output: `picture NAME PANEL… < FILE.csv` one series of a file of
+//! numbers in seconds, with its verdict on standard error; `picture comparison` emulated systems.
+
+#[path = "../tests/emulated/mod.rs"]
+mod emulated;
+
+use std::error::Error;
+use std::io::{self, BufReader, Write};
+
+use report::compare::Comparison;
+use report::html::{Panel, picture};
+use report::import::{Import, Options};
+use report::words::Unit;
+use report::{Findings, Style, table};
+
+const STYLE: Style = Style { width: 132, colour: false, unicode: true };
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (name, panels) = arguments.split_first().ok_or("usage: picture NAME PANEL… < FILE.csv")?;
+    let drawn = match name.as_str() {
+        "comparison" => comparison()?,
+        name => series(name, panels)?,
+    };
+    Ok(io::stdout().lock().write_all(drawn.as_bytes())?)
+}
+
+fn series(name: &str, panels: &[String]) -> Result<String, Box<dyn Error>> {
+    let mut import = Import::new(Options { unit: Unit::Seconds, ..Options::default() });
+    import.read(name, BufReader::new(io::stdin().lock()))?;
+    let recording = import.finish().recording;
+    let mut findings = Findings::of(&recording);
+    findings.series.first_mut().ok_or("the file has no series")?.label = name.to_owned();
+    table::write(&findings, &STYLE, &mut io::stderr())?;
+    let panels = panels.iter().map(|word| panel(word)).collect::<Result<Vec<Panel>, _>>()?;
+    Ok(picture(&recording, &findings, 0, &panels).ok_or("the series has no verdict")?)
+}
+
+fn panel(word: &str) -> Result<Panel, String> {
+    match word {
+        "linear" => Ok(Panel::Linear),
+        "logarithmic" => Ok(Panel::Logarithmic),
+        "change" => Ok(Panel::Change),
+        "percentiles" => Ok(Panel::Percentiles),
+        _ => Err(format!("no such panel: {word}; there are linear, logarithmic, change and percentiles")),
+    }
+}
+
+fn comparison() -> Result<String, Box<dyn Error>> {
+    let run = emulated::compared::one_run_of_three(20_000);
+    let compared = Comparison::of(&[("emulated", &run)])?;
+    compared.write_table(&STYLE, &mut io::stderr())?;
+    Ok(compared.picture())
+}
