@@ -2,6 +2,7 @@
 
 mod emulated;
 
+use report::html::{Panel, picture};
 use report::{Findings, html};
 
 fn page(recording: &record::Recording, findings: &Findings) -> String {
@@ -118,6 +119,54 @@ fn a_page_is_one_file() {
     // Every figure says the same as the table of verdicts.
     assert_eq!(page.matches("<svg class=\"plot\"").count(), 4 * 8);
     assert_eq!(page.matches("</desc>").count(), 4 * 8);
+}
+
+#[test]
+fn a_picture_is_one_file() {
+    let recording = emulated::recording(emulated::system("<local>", &[]), &emulated::shapes(2_000), 10, 1);
+    let findings = Findings::of(&recording);
+    let panels = [Panel::Linear, Panel::Logarithmic, Panel::Change, Panel::Percentiles];
+    for (i, finding) in findings.series.iter().enumerate() {
+        let drawn = picture(&recording, &findings, i, &panels);
+        assert_eq!(drawn.is_some(), finding.verdict.is_some(), "{}", finding.label);
+        drawn.iter().for_each(|drawn| stands_alone(drawn));
+    }
+    let run = emulated::compared::one_run_of_three(2_000);
+    let compared = report::compare::Comparison::of(&[("run", &run)]).expect("three systems");
+    stands_alone(&compared.picture());
+    assert_eq!(picture(&recording, &findings, findings.series.len(), &panels), None);
+}
+
+/// Well-formed, with paper, colours and words of its own, and without a reference to elsewhere.
+fn stands_alone(picture: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    for tag in picture.split('<').skip(1) {
+        let (tag, text) = tag.split_once('>').expect("closed");
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        assert!(!text.contains('>'), "{text}");
+        let name = tag.split([' ', '\n']).next().expect("a name");
+        match name.strip_prefix('/') {
+            Some(name) => assert_eq!(open.pop(), Some(name), "{tag}"),
+            None if tag.ends_with('/') => {}
+            None => open.push(name),
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+    let lent = picture.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
+    for word in ["http", "@import", "<script", "<foreignObject"] {
+        assert!(!lent.contains(word), "{word}");
+    }
+    for reference in lent.split("href=\"").skip(1) {
+        assert!(reference.starts_with("data:image/png;base64,"), "{}", &reference[..40]);
+    }
+    for reference in lent.split("url(").skip(1) {
+        assert!(reference.starts_with('#'), "{}", &reference[..40]);
+    }
+    for word in
+        ["<title id=\"title\">", "<desc id=\"desc\">", "class=\"paper\"", "prefers-color-scheme: dark"]
+    {
+        assert!(picture.contains(word), "{word}");
+    }
 }
 
 #[test]

@@ -48,7 +48,7 @@ pub struct Outcome {
     /// Whether every true step was found within one block; `None` where there is none.
     pub steps_in_place: Option<bool>,
     /// Whether each interval of [`Figure`] holds the truth; `None` where there is none to hold.
-    pub covered: [Option<bool>; 6],
+    pub covered: [Option<bool>; 7],
     /// What the rules of others say of the same measurements.
     pub rivals: Option<Rivals>,
 }
@@ -77,6 +77,8 @@ pub enum Figure {
     Blocks,
     /// [`stats::Comparison::ratio`]
     Ratio,
+    /// [`stats::Step::ratio`]
+    StepHeight,
 }
 
 impl<'a> Setup<'a> {
@@ -159,7 +161,7 @@ impl<'a> Setup<'a> {
                 let covered = comparison.map(|comparison| holds(comparison.ratio, *ratio));
                 let rivals = rivals::of_two(&systems);
                 Outcome {
-                    covered: [None, None, None, None, None, covered],
+                    covered: [None, None, None, None, None, covered, None],
                     rivals: Some(rivals),
                     ..Outcome::of(answer)
                 }
@@ -237,7 +239,7 @@ impl<'a> Setup<'a> {
         (!steps.is_empty()).then(|| steps.iter().all(found))
     }
 
-    fn covered(&self, verdict: &Verdict, reference: f64) -> [Option<bool>; 6] {
+    fn covered(&self, verdict: &Verdict, reference: f64) -> [Option<bool>; 7] {
         let truth = &self.cell.truth;
         let (low, high) = self.cell.design.range();
         let smooth = matches!(truth.shape, Shape::Constant | Shape::Grows(..) | Shape::Falls(_));
@@ -252,21 +254,24 @@ impl<'a> Setup<'a> {
             let inside = |block: &stats::Block| holds(block.relative, level(block) / reference.exp());
             verdict.blocks.iter().all(inside)
         };
-        let place = match &self.true_steps()[..] {
-            [n] => {
-                let distance = |step: &&stats::Step| (step.n as f64 / *n as f64).ln().abs();
-                let nearest = verdict.steps.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
-                nearest.map(|step| (step.n_low..=step.n_high).contains(n))
-            }
+        let steps = self.true_steps();
+        let nearest = |n: u64| {
+            let distance = |step: &&stats::Step| (step.n as f64 / n as f64).ln().abs();
+            verdict.steps.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))
+        };
+        let step = if let [n] = steps[..] { nearest(n).map(|step| (n, step)) } else { None };
+        let height = match truth.shape {
+            Shape::Step(ratio, _) => step.map(|(_, step)| holds(step.ratio, ratio)),
             _ => None,
         };
         [
             growth.map(|growth| holds(verdict.growth, growth)),
             line.map(|slope| holds(verdict.marginal_cost, slope * BASE_SECONDS)),
             line.zip(verdict.doubling_size).map(|(slope, size)| holds(size, reference.exp() / slope)),
-            place,
+            step.map(|(n, step)| (step.n_low..=step.n_high).contains(&n)),
             smooth.then(blocks),
             None,
+            height,
         ]
     }
 }
@@ -285,7 +290,7 @@ impl Outcome {
             steps: 0,
             lines: false,
             steps_in_place: None,
-            covered: [None; 6],
+            covered: [None; 7],
             rivals: None,
         }
     }

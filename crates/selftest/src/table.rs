@@ -167,6 +167,11 @@ const PROMISES: &[Promise] = &[
         count: |tally| covered(tally, Figure::StepPlace),
     },
     Promise {
+        claim: "height of a step covered",
+        target: COVERAGE,
+        count: |tally| covered(tally, Figure::StepHeight),
+    },
+    Promise {
         claim: "all blocks covered together",
         target: Target::AtLeast(0.93),
         count: |tally| covered(tally, Figure::Blocks),

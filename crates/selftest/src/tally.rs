@@ -29,7 +29,7 @@ pub struct Tally {
     /// How often every true step was found within a block.
     pub steps_in_place: usize,
     /// How often each interval held the truth, of how many; in the order of [`Figure`].
-    pub covered: [(usize, usize); 6],
+    pub covered: [(usize, usize); 7],
     /// What the rules of others say.
     pub rivals: RivalTally,
 }
@@ -84,7 +84,7 @@ impl Tally {
             steps: 0,
             lines: 0,
             steps_in_place: 0,
-            covered: [(0, 0); 6],
+            covered: [(0, 0); 7],
             rivals: RivalTally::default(),
         }
     }

@@ -19,6 +19,8 @@ const FAR: f64 = 1.6;
 /// Ratios beside the axis; those that fit are taken.
 const RATIOS: [f64; 16] =
     [0.1, 0.2, 0.33, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0];
+/// Labels of the axis are at least so far apart.
+const APART: f64 = 38.0;
 
 /// Systems beside the first that have a colour, dashes and a mark of their own.
 const STYLES: usize = 4;
@@ -197,7 +199,7 @@ pub(super) fn axis_strip(axis: &Axis) -> String {
     for ratio in RATIOS.into_iter().filter(|r| *r >= axis.low && *r <= axis.high) {
         let at = axis.place(ratio);
         let is_one = (ratio - 1.0).abs() < 1e-9;
-        if !is_one && ((at - one).abs() < 30.0 || at - right < 30.0) {
+        if !is_one && ((at - one).abs() < APART || at - right < APART) {
             continue;
         }
         right = at;

@@ -8,7 +8,7 @@ use crate::sentences::{capital, sentence};
 /// Width of the content.
 const WIDTH: f64 = 1072.0;
 /// Where the columns begin: series, system, strip, answer.
-const COLUMNS: [f64; 4] = [EDGE, EDGE + 150.0, EDGE + 320.0, EDGE + 320.0 + STRIP.0 + 24.0];
+const COLUMNS: [f64; 4] = [EDGE, EDGE + 172.0, EDGE + 320.0, EDGE + 320.0 + STRIP.0 + 24.0];
 /// Height of the axis above the strips.
 const AXIS: f64 = 18.0;
 /// From a strip to the words beside it.

@@ -6,7 +6,7 @@ use super::figure::{keys, subject};
 use super::plot::Subject;
 use super::scale::Kind;
 use super::sheet::{EDGE, SAYS, SOFT, Sheet, TITLE};
-use super::svg::{HEIGHT, WIDTH};
+use super::svg::{HEIGHT, LEFT, WIDTH};
 use super::tail::Tail;
 use crate::findings::{Findings, sweeps};
 use crate::sentences;
@@ -17,6 +17,9 @@ const CLOUD_BYTES: usize = 30_000;
 const GAP: f64 = 32.0;
 /// Height of a line of the legend, and the room of a colour in it.
 const KEY: (f64, f64) = (24.0, 30.0);
+
+/// Between two of the legend.
+const KEYS_APART: f64 = 26.0;
 
 /// A plot of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +90,7 @@ pub fn picture(
     let top = sheet.y;
     for (i, (title, svg)) in plots.iter().enumerate() {
         let x = EDGE + i as f64 * beside;
-        let y = sheet.words((x + super::svg::LEFT, top, WIDTH), SOFT, title) + 4.0;
+        let y = sheet.words((x + LEFT, top, WIDTH), SOFT, title) + 4.0;
         sheet.place(svg, (x, y), (WIDTH, HEIGHT + head));
         sheet.y = y + HEIGHT + head;
     }
@@ -106,7 +109,7 @@ fn legend(keys: &[(&str, String)], sheet: &mut Sheet) {
         }
         sheet.put(&format!("<g class=\"plot\">{}</g>", key(class, (x, y + 10.0))));
         sheet.words((x + room, y, width), SOFT, words);
-        x += width + 12.0;
+        x += width + KEYS_APART;
     }
     sheet.y = y + height + 10.0;
 }

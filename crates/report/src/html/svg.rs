@@ -57,7 +57,9 @@ impl Svg {
     /// Grid, marks, labels and what n counts.
     pub(crate) fn axes(&mut self, x: &Axis, y: &Axis, grows: &str, label: impl Fn(&Tick) -> String) {
         self.upright(y, label);
-        self.level(&x.ticks(ROOM_ACROSS), |tick| count_label(tick.value), &format!("n = {grows}"));
+        // Of imported numbers nobody knows what n counts.
+        let of = if grows == "n" { "n".into() } else { format!("n = {grows}") };
+        self.level(&x.ticks(ROOM_ACROSS), |tick| count_label(tick.value), &of);
     }
 
     /// The grid and the labels of the upright axis.
