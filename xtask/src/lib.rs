@@ -7,6 +7,7 @@ pub mod check_systems;
 mod command;
 pub mod docs;
 mod packages;
+pub mod pictures;
 mod rust_src;
 pub mod test;
 pub mod tidy;

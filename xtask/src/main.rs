@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{bench, check_systems, docs, test, tidy, truths};
+use xtask::{bench, check_systems, docs, pictures, test, tidy, truths};
 
 const HELP: &str = "\
 cargo xtask test                     everything below and all tests: what CI runs
@@ -11,6 +11,7 @@ cargo xtask docs                     the manual of the code, and the commands in
 cargo xtask check-systems [CRATE]…   type-check for the systems that are not at hand
 cargo xtask bench                    osdyno's own figures against bare C, alternately
 cargo xtask truths                   what is known of real kernels, measured here, against the verdicts
+cargo xtask pictures                 the pictures in docs/pictures, drawn by osdyno of simulated sweeps
 ";
 
 fn main() -> ExitCode {
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["docs"] => docs::run(),
         ["bench"] => bench::run(),
+        ["pictures"] => pictures::run(),
         ["truths"] => truths::run(),
         ["check-systems", ref crates @ ..] => check_systems::run(crates),
         [] | ["help" | "--help" | "-h"] => {

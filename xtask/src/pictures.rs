@@ -1,0 +1,69 @@
+//! `cargo xtask pictures`: the pictures that METHODOLOGY.md shows, drawn by osdyno of sweeps whose truth is known.
+//!
+//! Every number in them is simulated from a fixed seed, so they repeat byte by byte until a verdict or a plot
+//! changes. What the tool says of each is printed, for whoever writes the words beside it.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::command::cargo;
+use crate::{Failure, workspace};
+
+/// A picture: its file, the simulated sweep as `osdyno selftest --dump` names it, and the plots that show it.
+const PICTURES: [(&str, &str, [&str; 2]); 11] = [
+    ("flat", "constant/real-socket/dense/10:0", ["linear", "change"]),
+    ("small-growth", "line-margin/low/dense/10:0", ["linear", "change"]),
+    ("linear", "line-2.00/real-fork/dense/10:0", ["linear", "change"]),
+    ("knee", "hinge-0.5-5/low/dense/10:0", ["linear", "logarithmic"]),
+    ("limit", "limit-1.02/low/dense/10:0", ["linear", "logarithmic"]),
+    ("stepped", "step+60-0.6/low/dense/10:1", ["linear", "change"]),
+    ("dent", "dent-40/low/dense/10:4", ["logarithmic", "change"]),
+    ("two-lines", "lines-0.3/low/dense/10:0", ["linear", "percentiles"]),
+    ("limit-then-step", "limit-then-step/low/dense/10:0", ["linear", "logarithmic"]),
+    ("inconclusive", "constant/noisy/dense/10:0", ["linear", "change"]),
+    ("spikes", "spikes-fixed/low/dense/10:0", ["logarithmic", "change"]),
+];
+
+/// Writes all pictures into `docs/pictures`.
+///
+/// # Errors
+/// When something cannot be built, simulated, judged or written.
+pub fn run() -> Result<(), Failure> {
+    let folder = workspace::root().join("docs/pictures");
+    std::fs::create_dir_all(&folder)?;
+    for (name, sweep, panels) in PICTURES {
+        println!("{name}.svg");
+        let simulate = ["--package", "osdyno", "--", "selftest", "--dump", sweep];
+        let mut sweeps = quiet(&simulate).stdout(Stdio::piped()).spawn()?;
+        let numbers = sweeps.stdout.take().map_or_else(Stdio::null, Stdio::from);
+        let drawn = draw(&[&[sweep], &panels[..]].concat(), numbers);
+        let status = sweeps.wait()?;
+        if !status.success() {
+            return Err(format!("{sweep} was not simulated: {status}").into());
+        }
+        write(&folder, name, &drawn?)?;
+    }
+    println!("comparison.svg");
+    write(&folder, "comparison", &draw(&["comparison"], Stdio::null())?)
+}
+
+/// One picture from what stands at the standard input; the verdict goes to standard error.
+fn draw(arguments: &[&str], input: Stdio) -> Result<Vec<u8>, Failure> {
+    let mut command = quiet(&["--package", "report", "--example", "picture", "--"]);
+    let output = command.args(arguments).stdin(input).stderr(Stdio::inherit()).output()?;
+    match output.status.success() {
+        true => Ok(output.stdout),
+        false => Err(format!("the picture of {} failed: {}", arguments.join(" "), output.status).into()),
+    }
+}
+
+fn write(folder: &Path, name: &str, picture: &[u8]) -> Result<(), Failure> {
+    Ok(std::fs::write(folder.join(format!("{name}.svg")), picture)?)
+}
+
+/// A program of the workspace, built if it must be.
+fn quiet(arguments: &[&str]) -> Command {
+    let mut command = cargo();
+    command.args(["run", "--quiet", "--release"]).args(arguments);
+    command
+}
