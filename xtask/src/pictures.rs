@@ -1,4 +1,5 @@
-//! `cargo xtask pictures`: the pictures that METHODOLOGY.md shows, drawn by osdyno of sweeps whose truth is known.
+//! `cargo xtask pictures`: the pictures that METHODOLOGY.md shows, drawn by osdyno of sweeps whose truth
+//! is known.
 //!
 //! Every number in them is simulated from a fixed seed, so they repeat byte by byte until a verdict or a plot
 //! changes. What the tool says of each is printed, for whoever writes the words beside it.

@@ -142,8 +142,8 @@ fn ratios(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
 pub(super) fn shown(compared: &Comparison) -> String {
     let first = compared.subjects.first().map_or("", |s| s.name.as_str());
     format!(
-        "Time that one operation takes, as a ratio to {first}. Left of 1 is faster. The grey band is ±{}, or the \
-         noise floor of a series where that is wider: differences inside it do not matter.",
+        "Time that one operation takes, as a ratio to {first}. Left of 1 is faster. The grey band is ±{}, or \
+         the noise floor of a series where that is wider: differences inside it do not matter.",
         percent(compared.margin)
     )
 }

@@ -61,9 +61,9 @@ impl Panel {
     }
 }
 
-/// One series by its number in the findings, as an SVG file that loads nothing and has its own paper, light or
-/// dark: what the report says of it, above plots of its figure side by side. `None` where there is no such
-/// series or it has no verdict.
+/// One series by its number in the findings, as an SVG file that loads nothing and has its own paper, light
+/// or dark: what the report says of it, above plots of its figure side by side. `None` where there is no
+/// such series or it has no verdict.
 pub fn picture(
     recording: &Recording,
     findings: &Findings,

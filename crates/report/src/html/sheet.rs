@@ -15,8 +15,8 @@ const LEADING: f64 = 1.4;
 
 /// The type: larger in plots than on a page, since documents show pictures at less than their size.
 const STYLE: &str = "\
-svg { font-family: system-ui, -apple-system, \"Segoe UI\", Roboto, \"Noto Sans\", \"Liberation Sans\", Arial, \
-sans-serif; font-variant-numeric: tabular-nums lining-nums; }
+svg { font-family: system-ui, -apple-system, \"Segoe UI\", Roboto, \"Noto Sans\", \"Liberation Sans\", \
+Arial, sans-serif; font-variant-numeric: tabular-nums lining-nums; }
 .paper { fill: var(--paper); }
 .title { font-size: 19px; font-weight: 600; fill: var(--ink); }
 .says { font-size: 17px; fill: var(--ink); }
@@ -117,7 +117,8 @@ impl Sheet {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
              height=\"{height}\" role=\"img\" aria-labelledby=\"title desc\">\n\
-             <title id=\"title\">{}</title>\n<desc id=\"desc\">{}</desc>\n<style>\n{PLOT_STYLE}{STYLE}</style>\n\
+             <title id=\"title\">{}</title>\n<desc id=\"desc\">{}</desc>\n\
+             <style>\n{PLOT_STYLE}{STYLE}</style>\n\
              <rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n{}\n</svg>\n",
             esc(title),
             esc(description),
