@@ -469,7 +469,7 @@ mod tests {
         let with = |held: usize| {
             let mut tally = Tally::of(&named("line-2.00/low/dense/40"));
             for replicate in 0..REPLICATES {
-                let covered = [Some(replicate < held); 6];
+                let covered = [Some(replicate < held); 7];
                 tally.count(&Outcome { covered, ..Outcome::answered(Answered::Class(Class::LinearLike)) });
             }
             tally
@@ -521,7 +521,7 @@ mod tests {
             .iter()
             .map(|cell| {
                 let mut tally = Tally::of(cell);
-                let covered = [Some(true); 6];
+                let covered = [Some(true); 7];
                 tally.count(&Outcome { covered, ..Outcome::answered(Answered::Class(Class::Flat)) });
                 tally
             })

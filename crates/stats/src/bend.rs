@@ -210,8 +210,7 @@ impl Parted {
 /// The steps of a shape that pass every gate.
 fn steps(case: &Case<'_>, view: &View, facing: &Facing, shape: &Fit) -> Vec<Step> {
     let Case { common, passes, settings, .. } = case;
-    let middles = view.middles();
-    let smooth = |n: f64| facing.sign * between(&middles, &shape.smooth, n);
+    let smooth = |n: f64| facing.sign * shape.smooth_at(n);
     let blocks = view.ranges.len();
     let at = |n: u64| common.sizes.partition_point(|size| *size < n);
     // Up to the neighbouring steps; as far as blocks and n demand, for blocks before a step are narrow.
@@ -325,15 +324,4 @@ fn drawn(view: &View, fit: &Fit, sign: f64) -> Vec<(f64, f64)> {
         costs.iter().zip(&fit.curve).map(|(block, log)| block.cost.value.ln() - sign * log).collect();
     let level = mean(&logs);
     view.middles().iter().zip(&fit.curve).map(|(n, log)| (*n, (level + sign * log).exp())).collect()
-}
-
-/// The value at n between the places around it, on a logarithmic scale of n; the ends go on.
-fn between(places: &[f64], values: &[f64], n: f64) -> f64 {
-    let after = places.partition_point(|place| *place < n);
-    let (Some(&right), Some(left)) = (places.get(after), after.checked_sub(1)) else {
-        return values[after.min(values.len() - 1)];
-    };
-    let (from, to) = (places[left].max(1.0).ln(), right.max(1.0).ln());
-    let share = if to > from { (n.max(1.0).ln() - from) / (to - from) } else { 1.0 };
-    values[left] + share.clamp(0.0, 1.0) * (values[after] - values[left])
 }

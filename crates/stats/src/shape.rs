@@ -166,6 +166,7 @@ pub(crate) struct Fit {
     pub(crate) steps: Vec<usize>,
     /// The part without steps, in logarithms, but for a level.
     pub(crate) smooth: Vec<f64>,
+    pub(crate) law: Law,
     /// All of it, in logarithms.
     pub(crate) curve: Vec<f64>,
     /// Weighted squared distance of the means.
@@ -191,28 +192,65 @@ impl Fit {
     /// The best fit of a family with steps at known places.
     pub(crate) fn of(curve: &Curve, family: Family, steps: &[usize]) -> Fit {
         let edges = Edges::of(steps, curve.blocks());
-        // Less what it is at the smallest n: the constant part may be anything that leaves a cost a cost.
-        let start = family.growing(curve.middles[0]);
-        let growing: Vec<f64> = curve.middles.iter().map(|n| family.growing(*n) - start).collect();
-        let most = growing.iter().copied().fold(0.0, f64::max);
-        let shape = |log_odds: f64| -> Vec<f64> {
-            // (1 − φ) + φ·g with log φ/(1 − φ) given; neither part is lost next to the other.
-            let share = 1.0 / (1.0 + (-log_odds).exp());
-            let rest = 1.0 / (1.0 + log_odds.exp());
-            growing.iter().map(|g| (rest + share * (g / most).max(0.0)).max(f64::MIN_POSITIVE).ln()).collect()
-        };
-        let smooth = if family == Family::Constant || most <= 0.0 {
-            vec![0.0; curve.blocks()]
+        let law = Law::of(curve, family);
+        let at = |law: Law| -> Vec<f64> { curve.middles.iter().map(|n| law.at(*n)).collect() };
+        let law = if family == Family::Constant || law.most <= 0.0 {
+            law
         } else {
-            shape(least(|log_odds| edges.distance(curve, &shape(log_odds))))
+            law.with(least(|log_odds| edges.distance(curve, &at(law.with(log_odds)))))
         };
+        let smooth = at(law);
         Fit {
             family,
             steps: steps.to_vec(),
             curve: edges.curve(curve, &smooth),
             distance: edges.distance(curve, &smooth),
             smooth,
+            law,
         }
+    }
+
+    /// The part without steps at any n, in logarithms, but for a level.
+    pub(crate) fn smooth_at(&self, n: f64) -> f64 {
+        self.law.at(n)
+    }
+}
+
+/// (1 − φ) + φ·g(n), with g 0 at the smallest n and 1 at the largest: the constant part may be anything that
+/// leaves a cost a cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Law {
+    family: Family,
+    /// Smallest n, and what grows there.
+    start: (f64, f64),
+    /// By how much it grows.
+    most: f64,
+    /// φ and 1 − φ, so that neither is lost next to the other.
+    share: f64,
+    rest: f64,
+}
+
+impl Law {
+    fn of(curve: &Curve, family: Family) -> Law {
+        let first = curve.middles[0];
+        let start = family.growing(first);
+        let most = curve.middles.iter().map(|n| family.growing(*n) - start).fold(0.0, f64::max);
+        Law { family, start: (first, start), most, share: 0.0, rest: 1.0 }
+    }
+
+    fn with(self, log_odds: f64) -> Law {
+        Law { share: 1.0 / (1.0 + (-log_odds).exp()), rest: 1.0 / (1.0 + log_odds.exp()), ..self }
+    }
+
+    fn at(&self, n: f64) -> f64 {
+        if self.share == 0.0 {
+            return 0.0;
+        }
+        let (first, start) = self.start;
+        let grown = (self.family.growing(n) - start) / self.most;
+        // Beyond its limit nothing grows; before the smallest n a cost is less, and above 0.
+        let grown = if n >= first { grown.max(0.0) } else { grown };
+        (self.rest + self.share * grown).max(self.rest / 100.0).max(f64::MIN_POSITIVE).ln()
     }
 }
 
@@ -303,9 +341,10 @@ impl Edges {
     }
 }
 
-/// Fewer blocks than this on either side do not make a stretch of their own.
-pub(crate) fn shortest(blocks: usize) -> usize {
-    if blocks >= 12 { 3 } else { 2 }
+/// Fewer blocks than this on either side do not make a stretch of their own: where they are wide, a cliff
+/// near the largest n has no more behind it.
+fn shortest(blocks: usize) -> usize {
+    if blocks >= 40 { 3 } else { 2 }
 }
 
 /// Steps that one curve may have.
