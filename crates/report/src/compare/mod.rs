@@ -87,6 +87,9 @@ pub enum Refusal {
     /// Every workload that they have in common has another version.
     #[error("nothing can be compared: {0}")]
     Versions(String),
+    /// One of them has no number at all.
+    #[error("nothing can be compared: {0}")]
+    NoNumber(String),
     /// They have no series in common.
     #[error("nothing can be compared: the runs have no series in common")]
     NothingCommon,
@@ -110,9 +113,11 @@ impl Comparison {
             source::refused(&sources).into_iter().unzip();
         let weighed = weigh::all(&sources, &refused_names, margin);
         if weighed.rows.iter().all(|row| row.answers.iter().all(Option::is_none)) {
-            return Err(match refused.as_slice() {
-                [] => Refusal::NothingCommon,
-                some => Refusal::Versions(some.join("; ")),
+            let without: Vec<String> = sources.iter().filter_map(source::Source::without_number).collect();
+            return Err(match (refused.as_slice(), without.as_slice()) {
+                ([], []) => Refusal::NothingCommon,
+                ([], some) => Refusal::NoNumber(some.join("; ")),
+                (some, _) => Refusal::Versions(some.join("; ")),
             });
         }
         let systems: Vec<&System> = sources.iter().map(|s| &s.subject.system).collect();

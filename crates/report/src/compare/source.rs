@@ -84,6 +84,15 @@ impl<'a> Source<'a> {
         Some(format!("{words} in {}", self.subject.name))
     }
 
+    /// Why it has no number of any series: `7.3 failed: …`; `None` if it has one, or nothing stopped it.
+    pub(super) fn without_number(&self) -> Option<String> {
+        if self.findings.iter().any(|finding| finding.verdict.is_some()) {
+            return None;
+        }
+        let mut stops = self.findings.iter().flat_map(|finding| &finding.stops);
+        stops.next().map(|stop| format!("{} {}", self.subject.name, sentences::stop(stop)))
+    }
+
     fn version(&self, workload: &str) -> Option<u32> {
         self.recording.workload(workload).map(|w| w.version)
     }
