@@ -82,6 +82,19 @@ fn a_system_that_cannot_start_is_recorded_and_the_others_are_measured() {
 }
 
 #[test]
+fn why_nothing_can_be_compared_is_the_last_word() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = run(folder.path(), &tiny(&["--system=here=", "--system=gone=/nonexistent/command"]));
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let told = text(&output.stderr);
+    let last = told.lines().last().unwrap_or_default();
+    assert!(last.contains("nothing can be compared: gone failed: "), "{told}");
+    assert!(last.contains("cannot start /nonexistent/command"), "{told}");
+    let output = run(folder.path(), &["compare", "a.osdyno"]);
+    assert!(text(&output.stderr).contains("cannot start /nonexistent/command"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn where_no_system_can_start_there_is_no_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = run(folder.path(), &tiny(&["--system", "gone=/nonexistent/command"]));
@@ -194,6 +207,7 @@ fn a_system_against_itself_has_a_noise_floor_that_later_runs_know() {
     assert!(floor.run.is_empty() && floor.trials == 10 && floor.share > 0.0);
     assert!((0.0..=1.0).contains(&floor.false_alarm_rate));
     assert!(floor.series.contains_key("socket/v4 socket up"), "{floor:?}");
+    assert!(floor.series.values().all(|share| *share > 0.0), "{floor:?}");
 
     with_state(&["run", "noop", "-n", "60", "--trials", "2", "--out", "later.osdyno"]);
     let (later, _) = record::read(folder.path().join("later.osdyno")).expect("the run file");
@@ -201,15 +215,27 @@ fn a_system_against_itself_has_a_noise_floor_that_later_runs_know() {
     assert!(Path::new(&known.run).ends_with("a.osdyno") && Path::new(&known.run).is_absolute());
     assert_eq!(NoiseFloor { run: String::new(), ..known }, *floor);
 
+    // What a later A/A run finds of one series leaves the others as they were, and no floor is zero.
+    let tiny = ["run", "--aa", "noop", "-n", "60", "--trials", "10", "--out", "noop.osdyno"];
+    let output = osdyno(folder.path(), &tiny).env("XDG_STATE_HOME", &state).output().expect("osdyno starts");
+    assert!(text(&output.stdout).contains("noise floor"), "{}", text(&output.stdout));
+    assert!(!text(&output.stdout).contains("floor 0"), "{}", text(&output.stdout));
+    with_state(&["run", "noop", "-n", "60", "--trials", "2", "--out", "beside.osdyno"]);
+    let (beside, _) = record::read(folder.path().join("beside.osdyno")).expect("the run file");
+    let beside = beside.systems[0].noise_floor.clone().expect("the floor of this machine");
+    assert!(beside.share >= floor.share && beside.series.values().all(|share| *share > 0.0), "{beside:?}");
+    let socket = "socket/v4 socket up";
+    assert_eq!(beside.series[socket], floor.series[socket]);
+
     // A system behind a command of its own has a floor of its own, and until it has, that of its machine.
     let floor_of = |file: &str| {
         let (recording, _) = record::read(folder.path().join(file)).expect("the run file");
         recording.systems[0].noise_floor.clone().expect("a floor")
     };
     with_state(&["run", "noop", "-n", "60", "-t2", "--system", "nice=nice", "--out", "before.osdyno"]);
-    assert_eq!(floor_of("before.osdyno").run, floor_of("later.osdyno").run);
+    assert_eq!(floor_of("before.osdyno").run, floor_of("beside.osdyno").run);
     let niced = ["--system", "nice=nice", "--out", "nice.osdyno"];
-    with_state(&[&["run", "--aa", "noop", "-n", "60", "--trials", "10"], &niced[..]].concat());
+    with_state(&[&["run", "--aa", "socket/v4", "-n", "60", "--trials", "10"], &niced[..]].concat());
     with_state(&["run", "noop", "-n", "60", "-t2", "--system", "nice=nice", "--out", "after.osdyno"]);
     assert!(floor_of("after.osdyno").run.ends_with("nice.osdyno"));
 

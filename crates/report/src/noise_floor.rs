@@ -15,7 +15,9 @@ pub fn write(recording: &Recording, style: &Style, out: &mut dyn Write) -> io::R
     let mut page = Page::new(*style, out);
     page.gap()?;
     let Some(floor) = recording.systems.iter().find_map(|system| system.noise_floor.as_ref()) else {
-        return page.paragraph("no noise floor: no series has pairs of trials enough", 2, Tone::Open);
+        let why = "no noise floor, and nothing kept: no series has ten pairs of trials that differ and an \
+                   operation of ten ticks of the clock";
+        return page.paragraph(why, 2, Tone::Open);
     };
     page.columns(&rows(floor, style), usize::MAX)?;
     page.gap()?;

@@ -2,8 +2,8 @@
 //!
 //! A floor is kept in `osdyno/noise-floor/` below the user's folder for state: `$XDG_STATE_HOME` or
 //! `~/.local/state` (XDG Base Directory Specification), and where a system has no such folder, that for
-//! data. There is one file for each machine and command that a system was started through there; the newest
-//! floor is the one that counts.
+//! data. There is one file for each machine and command that a system was started through there. It holds what
+//! every A/A run found, series by series: the newest floor of a series is the one that counts.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -45,11 +45,22 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 /// The name of a file stays well below what file systems allow.
 const NAME_LETTERS_MAX: usize = 120;
 
-/// A floor in its file.
+/// Trials that tell whether an operation is long enough for its clock. No shape is fitted to so few of them,
+/// so they are judged at once.
+const TRIALS_TIMED: usize = 3;
+
+/// The floors of a machine in their file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     /// The machine by its facts, and the command of the system.
     machine: BTreeMap<String, String>,
+    /// What each run found, the oldest first. No series is in two of them.
+    floors: Vec<Measured>,
+}
+
+/// What one run found, less the series that a later one measured again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Measured {
     /// Version of osdyno that measured.
     tool: String,
     /// Seed of the run.
@@ -73,7 +84,7 @@ pub(crate) fn known(system: &System) -> Result<Option<NoiseFloor>, String> {
 fn kept(machine: &BTreeMap<String, String>) -> Result<Option<NoiseFloor>, String> {
     let Some(path) = path(machine) else { return Ok(None) };
     match read(&path) {
-        Ok(kept) => Ok((kept.machine == *machine).then_some(kept.floor)),
+        Ok(kept) => Ok(together(&kept.floors).filter(|_| kept.machine == *machine)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(format!(
             "The noise floor in {} cannot be used: {error}. Measure it again with osdyno run --aa.",
@@ -86,14 +97,42 @@ fn read(path: &Path) -> io::Result<Kept> {
     let mut text = String::new();
     File::open(path)?.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
     let kept: Kept = serde_json::from_str(&text)?;
-    let is_share = |share: f64| share.is_finite() && share >= 0.0;
-    if !is_share(kept.floor.share) || !kept.floor.series.values().copied().all(is_share) {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "a share in it is negative"));
+    let is_share = |share: &f64| share.is_finite() && *share > 0.0;
+    let are_shares = |one: &Measured| is_share(&one.floor.share) && one.floor.series.values().all(is_share);
+    if !kept.floors.iter().all(are_shares) {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "a share in it is not above zero"));
     }
     Ok(kept)
 }
 
-/// Keeps a floor for later runs of this system; says where.
+/// What all runs found: every series as it was last measured, and the largest floor of any run.
+fn together(floors: &[Measured]) -> Option<NoiseFloor> {
+    let floors = || floors.iter().map(|one| &one.floor);
+    let newest = floors().next_back()?;
+    let judged: usize = floors().map(|floor| floor.series.len()).sum();
+    let alarms: f64 = floors().map(|floor| floor.false_alarm_rate * floor.series.len() as f64).sum();
+    Some(NoiseFloor {
+        share: floors().map(|floor| floor.share).fold(0.0, f64::max),
+        false_alarm_rate: alarms / judged.max(1) as f64,
+        trials: floors().map(|floor| floor.trials).min().unwrap_or(0),
+        series: floors().flat_map(|floor| floor.series.clone()).collect(),
+        ..newest.clone()
+    })
+}
+
+/// Adds what a run found. Its series replace what was known of them, and a run of which nothing stands any
+/// more is left out.
+fn add(floors: Vec<Measured>, found: Measured) -> Vec<Measured> {
+    let mut floors = floors;
+    for earlier in &mut floors {
+        earlier.floor.series.retain(|name, _| !found.floor.series.contains_key(name));
+    }
+    floors.retain(|earlier| !earlier.floor.series.is_empty());
+    floors.push(found);
+    floors
+}
+
+/// Keeps a floor for later runs of this system, beside what is known of other series; says where.
 pub(crate) fn keep(floor: &NoiseFloor, system: &System, seed: u64, run: &Path) -> Result<PathBuf, Error> {
     let machine = machine(system);
     let failed = |path: &Path| {
@@ -103,12 +142,11 @@ pub(crate) fn keep(floor: &NoiseFloor, system: &System, seed: u64, run: &Path) -
     let nowhere = || io::Error::new(io::ErrorKind::NotFound, "the user has no home folder");
     let path = path(&machine).ok_or_else(nowhere).map_err(failed(Path::new("the folder for state")))?;
     let run = std::path::absolute(run).unwrap_or_else(|_| run.to_owned()).to_string_lossy().into_owned();
-    let kept = Kept {
-        machine,
-        tool: env!("CARGO_PKG_VERSION").to_owned(),
-        seed,
-        floor: NoiseFloor { run, ..floor.clone() },
-    };
+    let floor = NoiseFloor { run, ..floor.clone() };
+    let found = Measured { tool: env!("CARGO_PKG_VERSION").to_owned(), seed, floor };
+    // What cannot be read was told when the run began, and is replaced.
+    let known = read(&path).ok().filter(|known| known.machine == machine);
+    let kept = Kept { machine, floors: add(known.map(|known| known.floors).unwrap_or_default(), found) };
     let write = || -> io::Result<()> {
         let folder = path.parent().ok_or_else(nowhere)?;
         fs::create_dir_all(folder)?;
@@ -148,13 +186,16 @@ fn path(machine: &BTreeMap<String, String>) -> Option<PathBuf> {
     Some(state.join("osdyno/noise-floor").join(name).with_added_extension("json"))
 }
 
-/// The floor that a run of two systems found which are one and the same; `None` when it has too few pairs.
-/// Its `run` is empty, for it stands in that run.
+/// The floor that a run of two systems found which are one and the same; `None` when no series has pairs
+/// enough and is long enough for its clock. Its `run` is empty, for it stands in that run.
 pub(crate) fn measured(recording: &Recording) -> Option<NoiseFloor> {
     let [a, b] = recording.systems.as_slice() else { return None };
     let both = |(key, first): (&SeriesKey, &[Series])| {
         let second = recording.trials_of(&SeriesKey { system: b.name.clone(), ..key.clone() });
         let tick_seconds = tick(recording, key, first);
+        if is_below_resolution(first, tick_seconds) {
+            return None;
+        }
         Some((key.clone(), self_ratio(first, second, tick_seconds, recording.run.seed)?))
     };
     let of_first = recording.series().filter(|(key, _)| key.system == a.name);
@@ -183,6 +224,14 @@ fn self_ratio(first: &[Series], second: &[Series], tick_seconds: f64, seed: u64)
     Some(stats::SelfRatio { ratio, pairs: contrast.pairs().to_vec() })
 }
 
+/// Whether an operation is too short for its clock: what repeats exactly there is the clock, not the system.
+fn is_below_resolution(trials: &[Series], tick_seconds: f64) -> bool {
+    let trials: Vec<&Series> = trials.iter().take(TRIALS_TIMED).collect();
+    let settings = stats::Settings { tick_seconds, ..stats::Settings::default() };
+    stats::judge(&sweeps(&trials), &settings)
+        .is_some_and(|verdict| verdict.warnings.contains(&stats::Warning::BelowResolution))
+}
+
 fn sweeps<'a>(series: &[&'a Series]) -> Vec<stats::Sweep<'a>> {
     series.iter().copied().map(sweep).collect()
 }
@@ -199,6 +248,35 @@ fn tick(recording: &Recording, key: &SeriesKey, trials: &[Series]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn measured_at(day: u32, share: f64, series: &[(&str, f64)]) -> Measured {
+        let floor = NoiseFloor {
+            share,
+            false_alarm_rate: 0.5,
+            trials: 10 + day,
+            measured_at: format!("2026-11-{day:02}T00:00:00Z"),
+            run: format!("{day}.osdyno"),
+            series: series.iter().map(|(name, share)| ((*name).to_owned(), *share)).collect(),
+        };
+        Measured { tool: "0.1.0".to_owned(), seed: 1, floor }
+    }
+
+    #[test]
+    fn a_series_keeps_its_floor_until_it_is_measured_again() {
+        let first = measured_at(1, 0.05, &[("bind up", 0.04), ("socket up", 0.07)]);
+        let second = measured_at(2, 0.02, &[("socket up", 0.03), ("mmap up", 0.01)]);
+        let floors = add(add(Vec::new(), first), second.clone());
+        let dates: Vec<&str> = floors.iter().map(|one| one.floor.measured_at.as_str()).collect();
+        assert_eq!(dates, ["2026-11-01T00:00:00Z", "2026-11-02T00:00:00Z"]);
+        assert_eq!(floors[0].floor.series.keys().collect::<Vec<_>>(), ["bind up"]);
+        let all = together(&floors).expect("a floor");
+        assert_eq!(all.series.values().copied().collect::<Vec<_>>(), [0.04, 0.01, 0.03]);
+        assert_eq!((all.share, all.trials, all.false_alarm_rate), (0.05, 11, 0.5));
+        assert_eq!((all.run.as_str(), all.measured_at.as_str()), ("2.osdyno", "2026-11-02T00:00:00Z"));
+        let third = measured_at(3, 0.03, &[("bind up", 0.02)]);
+        assert_eq!(add(floors, third.clone()), [second, third], "nothing of the first stands any more");
+        assert_eq!(together(&[]), None);
+    }
 
     #[test]
     fn the_name_of_a_machine_is_readable_and_short() {

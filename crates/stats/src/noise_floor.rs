@@ -32,12 +32,13 @@ pub struct NoiseFloor {
     pub share: f64,
     /// Share of the series whose interval excludes a ratio of one, though nothing differs.
     pub false_alarm_rate: f64,
-    /// The floor of each series, as a share; `None` where its pairs are fewer than [`FLOOR_PAIRS`].
+    /// The floor of each series, as a share above 0; `None` where its pairs are fewer than [`FLOOR_PAIRS`], or
+    /// where all of them are equal: that says more of the clock than of the noise.
     pub series: Vec<Option<f64>>,
 }
 
 /// The noise floor of a system, from one comparison of it with itself; `None` when no series has pairs
-/// enough.
+/// enough that differ.
 ///
 /// The floor is the 95 % quantile of |log ratio|, the ratio being that of ten pairs of trials. A run has few
 /// blocks of ten pairs, so ratios are drawn from its pairs: ten of them with replacement, each turned round
@@ -57,11 +58,19 @@ pub fn noise_floor(series: &[SelfRatio], seed: u64) -> Option<NoiseFloor> {
             continue;
         }
         let mut drawn: Vec<f64> = (0..DRAWS).filter_map(|_| draw(&pairs, &mut random)).collect();
-        floors.push(Some(quantile(&mut drawn)?.max(seen).exp_m1()));
+        let floor = quantile(&mut drawn)?.max(seen).exp_m1();
+        if floor <= 0.0 {
+            floors.push(None);
+            continue;
+        }
+        floors.push(Some(floor));
         all_drawn.append(&mut drawn);
         all_seen.push(seen);
     }
     let share = quantile(&mut all_drawn)?.max(quantile(&mut all_seen)?).exp_m1();
+    if share <= 0.0 {
+        return None;
+    }
     let judged = series.iter().zip(&floors).filter(|(_, floor)| floor.is_some());
     let is_alarm = |ratio: &Interval| ratio.low > 1.0 || ratio.high < 1.0;
     let alarms = judged.clone().filter(|(series, _)| is_alarm(&series.ratio)).count();
@@ -159,8 +168,9 @@ mod tests {
         let floor = noise_floor(&[odd, itself(10, 0.1, &mut random)], 1).expect("a floor");
         assert!(floor.series[0].is_none() && floor.series[1].is_some());
         let equal = SelfRatio { ratio: Interval { value: 1.0, low: 1.0, high: 1.0 }, pairs: vec![0.0; 10] };
-        let floor = noise_floor(&[equal], 1).expect("a floor");
-        assert_eq!((floor.share, floor.false_alarm_rate), (0.0, 0.0));
+        assert_eq!(noise_floor(std::slice::from_ref(&equal), 1), None, "no noise is too small to be told");
+        let floor = noise_floor(&[equal, itself(10, 0.1, &mut random)], 1).expect("a floor");
+        assert!(floor.series[0].is_none() && floor.share > 0.01, "{floor:?}");
     }
 
     #[test]
