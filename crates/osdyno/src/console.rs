@@ -10,6 +10,8 @@ const WIDTH_IN_A_PIPE: usize = 132;
 /// What the two outputs are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Console {
+    /// Whether standard output is a terminal.
+    pub(crate) terminal: bool,
     /// How standard output is to be written to.
     pub(crate) style: Style,
     /// Whether somebody watches standard error.
@@ -27,6 +29,7 @@ impl Console {
             _ => WIDTH_IN_A_PIPE,
         };
         Console {
+            terminal,
             style: Style { width, colour: terminal && !plain, unicode: speaks_unicode() },
             watched: io::stderr().is_terminal(),
         }

@@ -1,7 +1,7 @@
 //! `osdyno judge`: judges numbers that anybody measured.
 
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -35,7 +35,10 @@ pub(crate) struct Args {
     /// Form of the verdicts
     #[arg(long, value_enum, default_value = "text")]
     format: JudgeFormat,
-    /// The page to write with --format html; the first file's name with .html if left out
+    /// The page to write with --format html
+    ///
+    /// If left out, the page goes to standard output where that is a file or a pipe, and else into a file of
+    /// the first file's name with .html.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Overwrite the page
@@ -61,7 +64,7 @@ enum JudgeFormat {
     Text,
     /// For programs; docs/report.md has the fields
     Json,
-    /// One page with every point of every trial
+    /// One page with every point of every trial; into --out, else to standard output unless it is a terminal
     Html,
 }
 
@@ -116,7 +119,7 @@ impl ValueEnum for Bench {
 }
 
 pub(crate) fn judge(args: &Args, console: &Console) -> Done {
-    let page = (args.format == JudgeFormat::Html).then(|| page(args));
+    let page = if args.format == JudgeFormat::Html { page(args, console) } else { None };
     if let Some(page) = &page {
         refuse_input(page, &args.files)?;
         refuse_existing(page, args.force)?;
@@ -135,22 +138,28 @@ pub(crate) fn judge(args: &Args, console: &Console) -> Done {
     match args.format {
         JudgeFormat::Text => print(&findings, Format::Text, console)?,
         JudgeFormat::Json => print(&findings, Format::Json, console)?,
-        JudgeFormat::Html => {}
-    }
-    if let Some(page) = &page {
-        write_file(page, args.force, |out| ::report::html::write(recording, &findings, out))?;
-        print_places(&[("report", page)], Format::Text)?;
+        JudgeFormat::Html => match &page {
+            Some(page) => {
+                write_file(page, args.force, |out| ::report::html::write(recording, &findings, out))?;
+                print_places(&[("report", page)], Format::Text)?;
+            }
+            None => {
+                let mut out = BufWriter::new(io::stdout().lock());
+                ::report::html::write(recording, &findings, &mut out)?;
+                out.flush()?;
+            }
+        },
     }
     Ok(if imported.bad_lines.count == 0 { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 
-/// Where the page is to stand.
-fn page(args: &Args) -> PathBuf {
+/// Where the page is to stand; `None` for standard output.
+fn page(args: &Args, console: &Console) -> Option<PathBuf> {
     let of_first = || match args.files.first() {
         Some(first) if !is_standard_input(first) => first.with_extension("html"),
         _ => PathBuf::from("judge.html"),
     };
-    args.out.clone().unwrap_or_else(of_first)
+    args.out.clone().or_else(|| console.terminal.then(of_first))
 }
 
 fn is_standard_input(path: &Path) -> bool {
@@ -167,6 +176,10 @@ fn read(import: &mut Import, path: &Path) -> Result<(), Failure> {
         open.and_then(|file| import.read(&name, BufReader::with_capacity(1 << 16, file)))
     };
     done.map_err(|error| match error {
+        // The path as it was given: a folder is opened, and only then cannot be read.
+        Error::Read { source, .. } if !is_standard_input(path) => {
+            Failure::Refused(Error::Read { name: path.display().to_string(), source }.to_string())
+        }
         Error::Read { .. } => Failure::Refused(error.to_string()),
         Error::Header { .. } | Error::RunFile(_) => Failure::Usage(error.to_string()),
     })
