@@ -44,14 +44,33 @@ fn a_good_table_is_judged_in_every_form() {
     let printed = run_well(folder.path(), &["judge", "table.csv", "--unit", "us"]);
     assert!(printed.contains("flat within") && printed.contains("µs"), "{printed}");
     let printed = run_well(folder.path(), &["judge", "table.csv", "--format", "html"]);
+    assert!(printed.starts_with("<!DOCTYPE html>") && printed.trim_end().ends_with("</html>"));
+    assert!(!folder.path().join("table.html").exists(), "standard output is a pipe");
+    let to_file = ["judge", "table.csv", "--format", "html", "--out", "table.html"];
+    let printed = run_well(folder.path(), &to_file);
     assert!(printed.contains("table.html"), "{printed}");
     let page = fs::read_to_string(folder.path().join("table.html")).expect("the page");
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("flat within"));
     assert!(!page.contains("How to repeat it"), "nobody knows how");
-    let again = run(folder.path(), &["judge", "table.csv", "--format", "html"]);
+    let again = run(folder.path(), &to_file);
     assert_eq!(again.status.code(), Some(1));
     assert!(text(&again.stderr).contains("exists already"), "{}", text(&again.stderr));
-    run_well(folder.path(), &["judge", "table.csv", "--format", "html", "--force"]);
+    run_well(folder.path(), &[&to_file[..], &["--force"]].concat());
+}
+
+#[test]
+fn numbers_as_large_as_a_float_fit_in_a_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut table = String::from("series,trial,n,value\n");
+    for trial in 1..=6_u64 {
+        for n in 1..=300_u64 {
+            writeln!(table, "huge,{trial},{n},{}", if n < 150 { 1e158 } else { 1e308 }).expect("memory");
+        }
+    }
+    let output = judge(folder.path(), table.as_bytes(), &[]);
+    let printed = text(&output.stdout);
+    assert!(printed.contains("1.00e158") && printed.contains("×1.00e150"), "{printed}");
+    assert!(printed.lines().all(|line| line.chars().count() <= 132), "{printed}");
 }
 
 #[test]
@@ -92,6 +111,10 @@ fn what_is_no_table_is_refused() {
     let missing = run(folder.path(), &["judge", "missing.csv"]);
     assert_eq!(missing.status.code(), Some(1));
     assert!(text(&missing.stderr).contains("cannot read missing.csv"), "{}", text(&missing.stderr));
+    fs::create_dir(folder.path().join("sub")).expect("a folder");
+    let directory = run(folder.path(), &["judge", "./sub"]);
+    assert_eq!(directory.status.code(), Some(1));
+    assert!(text(&directory.stderr).contains("cannot read ./sub:"), "{}", text(&directory.stderr));
     let empty = judge(folder.path(), b"series,trial,n,value\n", &["--format", "json"]);
     assert_eq!(empty.status.code(), Some(0));
     assert_eq!(document(&empty)["series"], serde_json::json!([]));

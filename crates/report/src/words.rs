@@ -76,6 +76,10 @@ impl Unit {
             return format!("{} (no interval)", self.estimate(cost));
         }
         let digits = digits_carried(cost);
+        if self == Unit::None && is_extreme(cost.value) {
+            let [value, low, high] = [cost.value, cost.low, cost.high].map(|x| scientific(x, digits));
+            return format!("{value} ({low}–{high})");
+        }
         let (scale, symbol) = self.scale(rounded(cost.value, digits));
         let decimals = decimals(cost.value / scale, digits);
         let shown = |x: f64| fixed(rounded_if_large(x / scale, digits), decimals);
@@ -84,6 +88,9 @@ impl Unit {
 
     /// A difference with its sign: `+1.3 µs`.
     pub fn signed(self, difference: f64, digits: u32) -> String {
+        if !difference.is_finite() {
+            return "—".into();
+        }
         let sign = if difference < 0.0 { '−' } else { '+' };
         format!("{sign}{}", self.with_digits(difference.abs(), digits))
     }
@@ -116,6 +123,9 @@ impl Unit {
     pub fn with_digits(self, cost: f64, digits: u32) -> String {
         if !cost.is_finite() {
             return "—".into();
+        }
+        if self == Unit::None && is_extreme(cost) {
+            return scientific(cost, digits);
         }
         let (scale, symbol) = self.scale(rounded(cost, digits));
         let value = rounded(cost / scale, digits);
@@ -273,6 +283,9 @@ pub fn factor(ratio: f64) -> String {
     if !ratio.is_finite() {
         return "—".into();
     }
+    if is_far(ratio) {
+        return format!("×{}", scientific(ratio, 2));
+    }
     let (value, decimals) = factor_digits(ratio);
     format!("×{}", fixed(value, decimals))
 }
@@ -285,8 +298,12 @@ pub fn factor_with_interval(ratio: Interval) -> String {
     if !is_bounded(ratio) || ratio.high > 1e6 * ratio.value {
         return format!("{} (no interval)", factor(ratio.value));
     }
-    let (_, plain) = factor_digits(ratio.value);
     let digits = digits_carried(ratio);
+    if is_far(ratio.value) {
+        let [value, low, high] = [ratio.value, ratio.low, ratio.high].map(|x| scientific(x, digits));
+        return format!("×{value} ({low}–{high})");
+    }
+    let (_, plain) = factor_digits(ratio.value);
     let decimals = plain.max(decimals(ratio.value, digits).min(2));
     let shown = |x: f64| {
         // Hundreds are rounded to the digits that the interval carries, the rest to its decimals.
@@ -356,10 +373,30 @@ fn decimals(value: f64, digits: u32) -> usize {
     (digits as i32 - 1 - magnitude).clamp(0, 9) as usize
 }
 
-/// A number at fixed decimals, thousands apart, with a true minus.
+/// A number with nothing but its digits and its power of ten: `1.2e306`.
+fn scientific(value: f64, digits: u32) -> String {
+    let decimals = digits.saturating_sub(1) as usize;
+    let sign = if value < 0.0 { "−" } else { "" };
+    format!("{sign}{:.decimals$e}", value.abs())
+}
+
+/// Whether a number is too long to be read with all its digits.
+fn is_extreme(value: f64) -> bool {
+    value != 0.0 && value.is_finite() && !(1e-15..1e15).contains(&value.abs())
+}
+
+/// Whether a factor is a matter of powers of ten.
+fn is_far(ratio: f64) -> bool {
+    ratio > 0.0 && ratio.is_finite() && !(1e-6..=1e6).contains(&ratio)
+}
+
+/// A number at fixed decimals, thousands apart, with a true minus; one too long for that by its power of ten.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return if value == f64::INFINITY { "∞".into() } else { "—".into() };
+    }
+    if value.abs() >= 1.0 && is_extreme(value) {
+        return scientific(value, 2);
     }
     let text = format!("{:.decimals$}", value.abs());
     let negative = value < 0.0 && text.bytes().any(|b| (b'1'..=b'9').contains(&b));
@@ -458,7 +495,13 @@ mod tests {
         assert_eq!(plain(unit.cost(0.012_14)), "0.0121");
         assert_eq!(plain(unit.cost(999_999_999.0)), "1.00 × 1e9");
         assert_eq!(plain(unit.cost(1.21e-9)), "1.21 × 1e-9");
-        assert_eq!(plain(unit.cost(1.0e308)), "100 × 1e306");
+        assert_eq!(plain(unit.cost(1.0e308)), "1.00e308");
+        let huge = interval(1.23e306, 1.1e306, 1.34e306);
+        assert_eq!(plain(unit.estimate_with_interval(huge)), "1.2e306 (1.1e306–1.3e306)");
+        assert_eq!(plain(unit.with_digits(1.23e-300, 2)), "1.2e-300");
+        assert_eq!(plain(unit.signed(-1.23e20, 2)), "−1.2e20");
+        assert_eq!(plain(unit.signed(f64::INFINITY, 2)), "—");
+        assert_eq!(plain(Unit::Seconds.cost(1e308)), "1.0e308 s");
         assert_eq!(plain(unit.cost(0.0)), "0");
         assert_eq!(plain(unit.cost(f64::NAN)), "—");
         assert_eq!(
@@ -485,6 +528,19 @@ mod tests {
         assert_eq!(plain(factor_with_interval(interval(2134.0, 1913.0, 2310.0))), "×2 100 (1 900–2 300)");
         assert_eq!(plain(factor_with_interval(interval(2184.0, 2153.0, 2229.0))), "×2 180 (2 150–2 230)");
         assert_eq!(plain(factor_with_interval(interval(14.4, 13.1, 15.9))), "×14 (13–16)");
+        assert_eq!(
+            plain(factor_with_interval(interval(1.2e150, 1.1e150, 1.3e150))),
+            "×1.2e150 (1.1e150–1.3e150)"
+        );
+        assert_eq!(plain(factor(1e6)), "×1 000 000");
+        assert_eq!(plain(factor(1.2e7)), "×1.2e7");
+        assert_eq!(plain(factor(1.2e-9)), "×1.2e-9");
+        assert_eq!(plain(change(2.5e9)), "×2.5e9");
+        assert_eq!(plain(bound(1e200)), "×1.0e200");
+        assert_eq!(
+            plain(count_with_interval(interval(1e300, 0.9e300, 1.1e300))),
+            "1.0e300 (9.0e299–1.1e300)"
+        );
         assert_eq!(plain(factor(0.012)), "×0.012");
         assert_eq!(plain(factor(14.4)), "×14");
     }

@@ -150,6 +150,9 @@ pub(crate) fn change_label(share: f64) -> String {
 /// At most three decimals, and none that is a zero at the end.
 fn shortest(value: f64) -> String {
     let text = fixed(value, 3);
+    if !text.contains('.') || text.contains('e') {
+        return text;
+    }
     text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
@@ -196,6 +199,7 @@ mod tests {
     fn labels_are_short() {
         assert_eq!(cost_label(0.5e-6, Unit::Seconds, Some(2e-6)), "0.5\u{202f}µs");
         assert_eq!(cost_label(100e-6, Unit::Seconds, None), "100\u{202f}µs");
+        assert_eq!(factor_label(2e20), "×2.0e20");
         assert_eq!(change_label(-0.1), "−10\u{202f}%");
     }
 }
