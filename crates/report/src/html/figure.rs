@@ -14,9 +14,7 @@ use super::zoom::Points;
 use super::{Budget, esc, markdown, script_json};
 use crate::findings::{Finding, Findings, sweeps};
 use crate::sentences;
-use crate::words::{
-    bound, count, count_with_interval, factor_with_interval, number_with_interval, percent, things, time,
-};
+use crate::words::{count, count_with_interval, factor_with_interval, number_with_interval, percent, things};
 
 /// Writes a workload with all of its series on all systems.
 pub(super) fn workload(
@@ -231,7 +229,7 @@ fn numbers(finding: &Finding, v: &Verdict, wide: bool, out: &mut dyn Write) -> i
         }
     }
     rows.push(("Slope in the last decade".into(), number_with_interval(v.top_decade_slope)));
-    rows.push(("Largest change".into(), format!("{}, at most {}", percent(v.peak), bound(v.bound))));
+    rows.push(("Largest change".into(), percent(v.peak) + &sentences::at_most(v)));
     if finding.expect != Expect::Any {
         rows.push(("Expected".into(), expected(finding)));
     }
@@ -290,5 +288,7 @@ fn remarks(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
 
 /// The tick of a clock in words, for the page that explains.
 pub(super) fn tick(findings: &Findings) -> String {
-    time(crate::findings::median(findings.series.iter().map(|f| f.tick_seconds).filter(|t| *t > 0.0)))
+    let timed = || findings.series.iter().filter(|finding| finding.tick_seconds > 0.0);
+    let unit = timed().next().map(|finding| finding.unit).unwrap_or_default();
+    unit.cost(crate::findings::median(timed().map(|finding| finding.tick_seconds)))
 }

@@ -15,7 +15,7 @@ use crate::words::{
 };
 
 /// Spikes that take this share of the time are worth a line of the table.
-const TIME_NOTABLE: f64 = 0.2;
+const TIME_NOTABLE: f64 = 0.05;
 /// More places of repeated spikes are counted.
 const PLACES_NAMED: usize = 3;
 
@@ -50,7 +50,7 @@ pub fn beside(findings: &Findings, finding: &Finding) -> Vec<Beside> {
     all.extend(stretches(v));
     all.extend(v.lines.as_ref().map(|lines| of_lines(lines, v, finding.unit)));
     all.extend(of_modes(v, finding.unit));
-    all.extend(of_spikes(&v.spikes, &near));
+    all.extend(of_spikes(&v.spikes, finding.unit, &near));
     all.extend(v.hysteresis.map(of_hysteresis));
     all.extend(v.drift.map(of_drift));
     all.extend(of_choice(v));
@@ -144,7 +144,7 @@ fn of_modes(v: &Verdict, unit: Unit) -> Option<Beside> {
     Some(Beside { text, short })
 }
 
-fn of_spikes(spikes: &Spikes, near: &impl Fn(Interval) -> String) -> Option<Beside> {
+fn of_spikes(spikes: &Spikes, unit: Unit, near: &impl Fn(Interval) -> String) -> Option<Beside> {
     if spikes.count == 0 || spikes.of == 0 {
         return None;
     }
@@ -159,7 +159,11 @@ fn of_spikes(spikes: &Spikes, near: &impl Fn(Interval) -> String) -> Option<Besi
     }
     parts.extend(spikes.period.map(|period| match period {
         Period::Sizes(n) => format!("one every {} n", count(n.round().max(1.0) as u64)),
-        Period::Seconds(seconds) => format!("one every {}", Unit::Seconds.with_digits(seconds, 2)),
+        // Without a unit a bare number would be taken for an n.
+        Period::Seconds(sum) if unit == Unit::None => {
+            format!("one whenever the values have added up to {}", unit.with_digits(sum, 2))
+        }
+        Period::Seconds(seconds) => format!("one every {}", unit.with_digits(seconds, 2)),
     }));
     let text = parts.join("; ");
     let short = if spikes.time_share >= TIME_NOTABLE {

@@ -12,7 +12,7 @@ use crate::text::Tone;
 use crate::words::{NO_BREAK, bound, count, duration, list, percent};
 
 pub use beside::{Beside, beside};
-pub(crate) use verdict::middle;
+pub(crate) use verdict::{at_most, middle};
 pub use verdict::{gross_jump, in_short, verdict, verdict_sentence, verdict_with_growth, warnings};
 
 /// More series than these are counted rather than named.

@@ -11,6 +11,8 @@ use crate::words::{
 /// A growth from here on is told by its largest jump rather than by a cost per object, where no step is
 /// shown.
 const GROSS: f64 = 10.0;
+/// A bound from fewer trials says nothing: no word but inconclusive needs fewer ([`stats::judge`]).
+const TRIALS_BOUND: usize = 4;
 /// More steps than these are counted rather than named.
 const STEPS_NAMED: usize = 3;
 /// Neighbours lie on the same line so often: below the first it is chance, from the second on a trial keeps
@@ -63,8 +65,7 @@ pub fn in_short(v: &Verdict) -> String {
         Class::Mixed if v.segments.len() < 2 => {
             format!("{} {}", if v.peak < 0.0 { "falls" } else { "grows" }, factor(v.growth.value))
         }
-        Class::Inconclusive if v.bound.is_finite() => format!("inconclusive, at most {}", bound(v.bound)),
-        Class::Inconclusive => "inconclusive".into(),
+        Class::Inconclusive => format!("inconclusive{}", at_most(v)),
         class => format!("{} {}", name(class), factor(v.growth.value)),
     }
 }
@@ -105,11 +106,16 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
             "inconclusive, too short for the clock".into()
         }
         Class::Inconclusive => {
-            let most = v.bound.is_finite().then(|| format!(", at most {}", bound(v.bound)));
             let more = v.trials_needed.map(|n| format!("; {} trials needed", count(n.into())));
-            format!("inconclusive{}{}", most.unwrap_or_default(), more.unwrap_or_default())
+            format!("inconclusive{}{}", at_most(v), more.unwrap_or_default())
         }
     }
+}
+
+/// `, at most 14 %`: the bound, where there are trials enough to know how they differ.
+pub(crate) fn at_most(v: &Verdict) -> String {
+    let known = v.trials >= TRIALS_BOUND && v.bound.is_finite();
+    if known { format!(", at most {}", bound(v.bound)) } else { String::new() }
 }
 
 /// A class by itself.
@@ -229,11 +235,14 @@ pub(crate) fn alternation(persistence: f64, what: &str) -> String {
     }
 }
 
-/// `uneven, +13 % at 280`: the largest change, and where it is.
+/// `uneven, +13 % at 280 against the smallest n`: the largest change, and where it is.
 fn uneven(verdict: &Verdict) -> String {
     let size = |block: &&Block| block.relative.value.ln().abs();
     match verdict.blocks.iter().max_by(|a, b| size(a).total_cmp(&size(b))) {
-        Some(block) => format!("uneven, {} at {}", change(block.relative.value), about(middle(block))),
+        Some(block) => {
+            let (change, at) = (change(block.relative.value), about(middle(block)));
+            format!("uneven, {change} at {at} against the smallest n")
+        }
         None => "uneven".into(),
     }
 }
