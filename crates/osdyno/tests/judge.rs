@@ -73,6 +73,44 @@ fn numbers_as_large_as_a_float_fit_in_a_table() {
     assert!(printed.lines().all(|line| line.chars().count() <= 132), "{printed}");
 }
 
+/// A wave, a trial or two of something, and spikes: now and then by chance, or with time.
+fn odd_table() -> String {
+    let mut table = String::from("series,trial,n,value\n");
+    for trial in 1..=12_u64 {
+        for n in 1..=1000_u64 {
+            let noise = ((n * 7919 + trial * 104_729) % 97) as f64 / 97.0;
+            let wave = 100.0 + 30.0 * (n as f64 / 1000.0 * std::f64::consts::TAU * 2.0).sin() + noise;
+            let chance = (n ^ (trial << 12)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+            let spiky = if chance % 100 == 0 { 1000.0 } else { 100.0 + 10.0 * noise };
+            let beat = if (n + 7 * trial) % 50 == 0 { 1000 } else { 100 + (n * 31 + trial * 17) % 7 };
+            writeln!(table, "wave,{trial},{n},{wave}").expect("memory");
+            writeln!(table, "spiky,{trial},{n},{spiky}").expect("memory");
+            writeln!(table, "beat,{trial},{n},{beat}").expect("memory");
+            if trial < 3 {
+                writeln!(table, "few,{trial},{n},{}", 50.0 + noise).expect("memory");
+            }
+        }
+    }
+    table
+}
+
+#[test]
+fn words_say_what_they_rest_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = judge(folder.path(), odd_table().as_bytes(), &[]);
+    let printed = text(&output.stdout).replace(['\u{202f}', '\u{a0}'], " ");
+    let line =
+        |name: &str| printed.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+    assert!(line("wave").contains("against the smallest n"), "{printed}");
+    assert!(line("few").contains("inconclusive; "), "no bound rests on two trials: {printed}");
+    assert!(printed.contains("spikes: 1 % of the calls, with "), "spikes by chance: {printed}");
+    assert!(printed.contains("one whenever the values have added up to"), "no seconds: {printed}");
+    let page = run_well(folder.path(), &["judge", "table.csv", "--format", "html"]);
+    let tick = page.split("its tick is ").nth(1).unwrap_or_default();
+    let tick = tick.split('.').next().unwrap_or_default();
+    assert!(!tick.is_empty() && !tick.ends_with('s'), "no seconds: {tick}");
+}
+
 #[test]
 fn standard_input_is_a_file() {
     let folder = tempfile::tempdir().expect("a folder");

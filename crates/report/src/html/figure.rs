@@ -286,9 +286,9 @@ fn remarks(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The tick of a clock in words, for the page that explains.
+/// The tick of a clock in words, for the page that explains: of the numbers of others it may be unknown.
 pub(super) fn tick(findings: &Findings) -> String {
     let timed = || findings.series.iter().filter(|finding| finding.tick_seconds > 0.0);
-    let unit = timed().next().map(|finding| finding.unit).unwrap_or_default();
-    unit.cost(crate::findings::median(timed().map(|finding| finding.tick_seconds)))
+    let Some(first) = timed().next() else { return "not known".into() };
+    first.unit.cost(crate::findings::median(timed().map(|finding| finding.tick_seconds)))
 }
