@@ -2,8 +2,8 @@
 //!
 //! A floor is kept in `osdyno/noise-floor/` below the user's folder for state: `$XDG_STATE_HOME` or
 //! `~/.local/state` (XDG Base Directory Specification), and where a system has no such folder, that for
-//! data. There is one file for each machine and command that a system was started through there. It holds what
-//! every A/A run found, series by series: the newest floor of a series is the one that counts.
+//! data. There is one file for each machine and command that a system was started through there. It holds
+//! what every A/A run found, series by series: the newest floor of a series is the one that counts.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -32,8 +32,8 @@ pub struct NoiseFloor {
     pub share: f64,
     /// Share of the series whose interval excludes a ratio of one, though nothing differs.
     pub false_alarm_rate: f64,
-    /// The floor of each series, as a share above 0; `None` where its pairs are fewer than [`FLOOR_PAIRS`], or
-    /// where all of them are equal: that says more of the clock than of the noise.
+    /// The floor of each series, as a share above 0; `None` where its pairs are fewer than [`FLOOR_PAIRS`],
+    /// or where all of them are equal: that says more of the clock than of the noise.
     pub series: Vec<Option<f64>>,
 }
 
