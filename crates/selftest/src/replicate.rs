@@ -248,8 +248,9 @@ impl<'a> Setup<'a> {
             _ => None,
         };
         let level = |block: &stats::Block| self.block(block.n_low, block.n_high).0;
-        let ends = verdict.blocks.first().zip(verdict.blocks.last());
-        let growth = ends.filter(|_| smooth).map(|(first, last)| level(last) / level(first));
+        let ends = self.in_range(verdict.n_low, verdict.n_low).next();
+        let ends = ends.zip(self.in_range(verdict.n_high, verdict.n_high).next());
+        let growth = ends.filter(|_| smooth).map(|(first, last)| last.1 / first.1);
         let blocks = || {
             let inside = |block: &stats::Block| holds(block.relative, level(block) / reference.exp());
             verdict.blocks.iter().all(inside)

@@ -41,10 +41,15 @@ pub(crate) struct Bend {
     pub(crate) share: f64,
     /// Whether the best shape leaves nothing that matters.
     describes: bool,
+    /// Most of the change lies in the last two blocks, where a step, a knee and a limit look alike.
+    late: bool,
     pub(crate) steps: Vec<Step>,
     pub(crate) segments: Vec<Segment>,
     pub(crate) limit: Option<Limit>,
     pub(crate) knee: Option<Interval>,
+    /// What the cost grows by, in logarithms, from the smallest n to the middle of the first block and from
+    /// the middle of the last to the largest n.
+    pub(crate) ends: Option<Interval>,
     /// (n, cost) of the best shape.
     pub(crate) fit: Vec<(f64, f64)>,
 }
@@ -113,24 +118,33 @@ impl Bend {
             classes,
             share,
             describes: describes(curve, &best, MATERIAL),
+            late: is_late(&best),
             limit: limit(curve, &best, *sign, settings),
             knee: knee(curve, &best, *sign, settings),
+            ends: ends(view, &best, grown.close(curve), *sign),
             fit: drawn(view, &best, *sign),
             ..Bend::default()
         })
     }
 
     /// The word of the verdict, and those that are not excluded.
-    pub(crate) fn class(&self, growth: Interval) -> (Class, Vec<Class>) {
+    pub(crate) fn class(&self, growth: Interval, margin: f64) -> (Class, Vec<Class>) {
         let one = match (self.class, self.classes.as_slice()) {
-            (Some(Class::Decreasing), _) if growth.high < 1.0 => Some(Class::Decreasing),
+            (Some(Class::Decreasing), _)
+                if growth.high < 1.0 && growth.value.ln() <= -margin && self.describes =>
+            {
+                Some(Class::Decreasing)
+            }
             (Some(Class::Stepped), [Class::Stepped]) => Some(Class::Stepped),
             // From end to end it must rise, and nothing else may be possible.
-            (Some(class), [only]) if class == *only && self.describes && growth.low > 1.0 => Some(class),
+            (Some(class), [only]) if class == *only && self.describes && growth.low > 1.0 && !self.late => {
+                Some(class)
+            }
             _ => None,
         };
         match one {
             Some(class) => (class, self.classes.clone()),
+            None if self.late && self.describes => (Class::Mixed, LATE_SHAPES.to_vec()),
             None if self.describes => (Class::Mixed, self.classes.clone()),
             None => (Class::Mixed, vec![Class::Mixed]),
         }
@@ -198,14 +212,30 @@ impl Parted {
             classes,
             share,
             describes: true,
+            late: false,
             limit: parts.iter().find_map(|part| part.limit),
             knee: None,
+            ends: ends(view, best, choice.close(&facing.curve), facing.sign),
             fit: drawn(view, best, facing.sign),
             segments: parts.into_iter().map(|part| part.segment).collect(),
             steps: steps.clone(),
         }
     }
 }
+
+/// Whether a shape does most of its rising in the last two blocks.
+fn is_late(fit: &Fit) -> bool {
+    let (Some(first), Some(last)) = (fit.curve.first(), fit.curve.last()) else { return false };
+    let before = fit.curve.len().checked_sub(3).map_or(*first, |block| fit.curve[block]);
+    before - first < LATE * (last - first)
+}
+
+/// What cannot be told apart there.
+const LATE_SHAPES: [Class; 4] =
+    [Class::LinearLike, Class::Superlinear, Class::ApproachingLimit, Class::Stepped];
+
+/// The share of its change that a shape must have made before its last two blocks.
+const LATE: f64 = 0.3;
 
 /// The steps of a shape that pass every gate.
 fn steps(case: &Case<'_>, view: &View, facing: &Facing, shape: &Fit) -> Vec<Step> {
@@ -260,6 +290,7 @@ impl Part {
         let alpha = settings.error_rate();
         let margin = settings.log_margin();
         let rows: Vec<Vec<f64>> = view.rows.iter().map(|row| row[start..end].to_vec()).collect();
+        let ranges = &view.ranges[start..end];
         let growth = growth(&rows, alpha);
         let segment = |class: Class| Segment {
             n_low: view.ranges[start].0,
@@ -269,7 +300,6 @@ impl Part {
         };
         let plain = |class: Class| Part { segment: segment(class), changes: Vec::new(), limit: None };
         let reference = (end - start).div_ceil(4).min(NEAR);
-        let ranges = &view.ranges[start..end];
         let flatness = Flatness::of(&rows, reference, ranges, alpha, settings.seed);
         if flatness.bound <= margin {
             return plain(Class::Flat);
@@ -316,6 +346,24 @@ fn interval(curve: &Curve, fit: &Fit, edge: f64, settings: &Settings) -> Option<
     let at = |distance: f64| edge + distance;
     Some(Interval { value: at(distance.value), low: at(distance.low), high: at(distance.high) })
 }
+
+/// Beyond the middles of the first and of the last block only a shape can tell; those that are close to the
+/// best make the interval.
+fn ends<'a>(view: &View, best: &Fit, close: impl Iterator<Item = &'a Fit>, sign: f64) -> Option<Interval> {
+    let (first, last) = (view.ranges.first()?, view.ranges.last()?);
+    let middles = view.middles();
+    let beyond = |fit: &Fit| {
+        let before = fit.smooth_at(middles[0]) - fit.smooth_at(first.0 as f64);
+        let after = fit.smooth_at(last.1 as f64) - fit.smooth_at(middles[middles.len() - 1]);
+        sign * (before + after).clamp(0.0, FARTHEST)
+    };
+    let value = beyond(best);
+    let (low, high) = close.map(beyond).fold((value, value), |(low, high), of| (low.min(of), high.max(of)));
+    Some(exp(Interval { value, low, high }))
+}
+
+/// No more than a factor of twenty is told of what lies beyond the middles.
+const FARTHEST: f64 = 3.0;
 
 /// The shape at the middle of each block, at the level of a typical trial.
 fn drawn(view: &View, fit: &Fit, sign: f64) -> Vec<(f64, f64)> {

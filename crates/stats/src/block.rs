@@ -4,7 +4,8 @@
 //! narrow once more towards the largest n: a wide last block would dilute growth that shows only at
 //! the end, and a line of +10 % would pass for +8 %.
 
-use crate::centre::mean;
+use crate::centre::{Centre, Student, mean};
+use crate::flat::FEWEST;
 use crate::median::grouped_median;
 use crate::range::is_cost;
 use crate::{Step, Sweep};
@@ -66,6 +67,36 @@ impl Grid {
         Grid { reference: enough.map_or(most, |place| place + 1).min(most), ranges }
     }
 
+    /// The same grid, with each block in eight that hides something: of which a part differs for certain and
+    /// by more than `margin` from a straight way through the block. Its median would not show it.
+    pub(crate) fn refined(
+        &self,
+        trials: &[Sweep<'_>],
+        sizes: &[u64],
+        tick: f64,
+        alpha: f64,
+        margin: f64,
+    ) -> Grid {
+        let student = Student::of(alpha / (PARTS * self.ranges.len()) as f64);
+        let place = |n: u64| sizes.partition_point(|size| *size < n);
+        let parts = |&(low, high): &(u64, u64)| -> Option<Vec<(u64, u64)>> {
+            let parts: Vec<(u64, u64)> = pieces(sizes, (place(low), place(high.saturating_add(1))), PARTS)
+                .into_iter()
+                .map(|(start, end)| (sizes[start], sizes[end - 1]))
+                .collect();
+            let hides = parts.len() >= 4 && hides(&log_medians(trials, &parts, tick), &student, margin);
+            hides.then_some(parts)
+        };
+        let mut ranges = Vec::with_capacity(self.ranges.len());
+        let mut reference = 0;
+        for (block, range) in self.ranges.iter().enumerate() {
+            let parts = parts(range).unwrap_or_else(|| vec![*range]);
+            reference += if block < self.reference { parts.len() } else { 0 };
+            ranges.extend(parts);
+        }
+        Grid { ranges, reference }
+    }
+
     /// A grid of the same sizes whose blocks part where steps are, and are narrow before each.
     pub(crate) fn parted(&self, sizes: &[u64], trials: usize, steps: &[Step]) -> Grid {
         let mut ranges = Vec::new();
@@ -81,6 +112,52 @@ impl Grid {
         let reference = ranges.iter().filter(|range| range.1 <= referred).count().max(1);
         Grid { reference, ranges }
     }
+}
+
+/// Parts of a block that hides something.
+const PARTS: usize = 8;
+
+/// Whether some column of `rows` lies for certain, and by more than `margin`, beside the line through all.
+fn hides(rows: &[Vec<f64>], student: &Student, margin: f64) -> bool {
+    let count = rows.first().map_or(0, Vec::len);
+    let levelled: Vec<Vec<f64>> = rows
+        .iter()
+        .filter(|row| row.iter().all(|value| value.is_finite()))
+        .map(|row| {
+            let level = mean(row);
+            row.iter().map(|value| value - level).collect()
+        })
+        .collect();
+    let centres: Vec<Centre> = (0..count).filter_map(|place| Centre::of(&column(&levelled, place))).collect();
+    if centres.len() < count || levelled.len() < FEWEST as usize {
+        return false;
+    }
+    let middle = (count as f64 - 1.0) / 2.0;
+    let across = |place: usize| place as f64 - middle;
+    let products: f64 = centres.iter().enumerate().map(|(place, centre)| across(place) * centre.value).sum();
+    let squares: f64 = (0..count).map(|place| across(place).powi(2)).sum();
+    let beside = |(place, centre): (usize, &Centre)| {
+        (centre.value - products / squares * across(place)).abs() - centre.reach(student) > margin
+    };
+    centres.iter().enumerate().any(beside)
+}
+
+/// Cuts places `start..end` into at most so many pieces of about as many values, equal n together.
+pub(crate) fn pieces(sizes: &[u64], (start, end): (usize, usize), most: usize) -> Vec<(usize, usize)> {
+    let count = (end - start).min(most);
+    let mut pieces: Vec<(usize, usize)> = Vec::with_capacity(count);
+    let mut from = start;
+    for piece in 1..=count {
+        let mut to = start + piece * (end - start) / count;
+        while to < end && sizes[to] == sizes[to - 1] {
+            to += 1;
+        }
+        if to > from {
+            pieces.push((from, to));
+            from = to;
+        }
+    }
+    pieces
 }
 
 /// Natural logarithms of medians: a row per trial, a column per block, NaN where nothing was measured.

@@ -86,6 +86,16 @@ impl Choice {
         self.fits.iter().filter(alike).min_by(|a, b| a.parameters().total_cmp(&b.parameters()))
     }
 
+    /// The shapes that lie close to the best and have its steps.
+    pub(crate) fn close(&self, curve: &Curve) -> impl Iterator<Item = &Fit> {
+        let best = self.fits.first();
+        let limit = best.map_or(0.0, |best| self.score(curve, best) + CLOSE);
+        let alike = move |fit: &&Fit| {
+            best.is_some_and(|best| best.steps == fit.steps) && self.score(curve, fit) <= limit
+        };
+        self.fits.iter().filter(alike)
+    }
+
     /// Schwarz's criterion, less what all shapes have in common.
     fn score(&self, curve: &Curve, fit: &Fit) -> f64 {
         fit.distance / self.scale + fit.parameters() * (curve.blocks() as f64).max(2.0).ln()

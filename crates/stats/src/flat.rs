@@ -23,7 +23,7 @@ pub(crate) struct Flatness {
     pub(crate) changes: Vec<Vec<f64>>,
     /// Critical values for each block, for which all hold together.
     pub(crate) student: Student,
-    /// The change from the first block to the last, and the trend over all of the range.
+    /// The change from the smallest n to the largest, and the trend over all of the range.
     ends: [Centre; 2],
     /// Critical values for these, which hold one by one: what is claimed of all needs no more [Berger,
     /// Technometrics 24, 1982, intersection-union tests].
@@ -69,7 +69,7 @@ impl Flatness {
                 .map(|block| of(block.value, block.reach(&student)))
                 .fold(f64::NEG_INFINITY, f64::max)
         };
-        let ends = [ratios(rows), trends(&changes, ranges)].map(|values| centre(&values));
+        let ends = [ratios(rows, ranges), trends(&changes, ranges)].map(|values| centre(&values));
         let alone = Student::of(alpha);
         let bound = most(|value, reach| value.abs() + reach);
         Flatness {

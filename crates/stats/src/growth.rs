@@ -3,22 +3,97 @@
 //! Each figure is computed for every trial and centred over the trials; its interval holds by itself.
 
 use crate::Interval;
+use crate::block::column;
 use crate::centre::{Centre, Student, exp, mean};
 use crate::median::weighted_median;
 
 /// Rounds of reweighting; the line moves by less than its error after two.
 const ROUNDS: usize = 4;
 
-/// Cost of the last block over cost of the first, which lies closer to the smallest n than the whole
-/// reference; `rows` are log medians.
+/// Cost of the last block over cost of the first; `rows` are log medians.
 pub(crate) fn growth(rows: &[Vec<f64>], alpha: f64) -> Interval {
-    exp(interval(&ratios(rows), alpha))
+    let ratio = |row: &Vec<f64>| if row.len() < 2 { f64::NAN } else { row[row.len() - 1] - row[0] };
+    exp(interval(&rows.iter().map(ratio).collect::<Vec<f64>>(), alpha))
 }
 
-/// The same for each trial, in logarithms.
-pub(crate) fn ratios(rows: &[Vec<f64>]) -> Vec<f64> {
-    let ratio = |row: &Vec<f64>| if row.len() < 2 { f64::NAN } else { row[row.len() - 1] - row[0] };
-    rows.iter().map(ratio).collect()
+/// Cost at the largest n over cost at the smallest for each trial, in logarithms, whatever the shape: the
+/// middle of a block is not its end, so from blocks near either end a line goes on to it.
+pub(crate) fn ratios(rows: &[Vec<f64>], ranges: &[(u64, u64)]) -> Vec<f64> {
+    let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { return Vec::new() };
+    if ranges.len() < 2 {
+        return vec![f64::NAN; rows.len()];
+    }
+    let means: Vec<f64> = (0..ranges.len())
+        .map(|block| Centre::of(&column(rows, block)).map_or(f64::NAN, |centre| centre.value))
+        .collect();
+    let middles: Vec<f64> = ranges.iter().map(|(low, high)| (*low as f64).midpoint(*high as f64)).collect();
+    let near = middles.partition_point(|n| *n <= BEGINNING * middles[0].max(1.0)).max(1);
+    let far = middles.partition_point(|n| *n < END * middles[middles.len() - 1]).min(middles.len() - 1);
+
+    let plain: fn(f64) -> f64 = |n| n;
+    let log: fn(f64) -> f64 = |n| n.max(1.0).ln();
+    let rest = |scale: fn(f64) -> f64| {
+        Line::of(&middles[..near], &means[..near], scale).map_or(0.0, |line| line.rest)
+    };
+    // A straight line unless it is plainly bent.
+    let root: fn(f64) -> f64 = f64::sqrt;
+    let bent = if rest(log) < rest(root) { log } else { root };
+    let scale = if rest(bent) < rest(plain) / 2.0 { bent } else { plain };
+    let low = |row: &[f64]| at_end(&middles[..near], &row[..near], scale, *first, (0, first.0));
+    let high =
+        |row: &[f64]| at_end(&middles[far..], &row[far..], plain, *last, (row.len() - far - 1, last.1));
+    rows.iter().map(|row| high(row) - low(row)).collect()
+}
+
+/// So many times the middle of the first block its line may reach.
+const BEGINNING: f64 = 6.0;
+/// From this share of the last middle on blocks make the line to the largest n.
+const END: f64 = 0.7;
+
+/// Log cost at the end `n` of the block at `place`, which is `range`.
+fn at_end(
+    middles: &[f64],
+    row: &[f64],
+    scale: fn(f64) -> f64,
+    range: (u64, u64),
+    (place, n): (usize, u64),
+) -> f64 {
+    let own = row[place];
+    if range.0 == range.1 || middles.len() < 2 || !own.is_finite() {
+        return own;
+    }
+    let Some(line) = Line::of(middles, row, scale) else { return own };
+    // No end lies further from its block than a factor of three, whatever the line says.
+    let cost = line.level + line.slope * (scale(n as f64) - line.middle);
+    if cost > 0.0 { cost.ln().clamp(own - 3f64.ln(), own + 3f64.ln()) } else { own - 3f64.ln() }
+}
+
+/// Least squares of costs, not of their logarithms, on a scale of n.
+struct Line {
+    middle: f64,
+    level: f64,
+    slope: f64,
+    /// Sum of squares that it leaves, as a share of the squared level.
+    rest: f64,
+}
+
+impl Line {
+    fn of(middles: &[f64], logs: &[f64], scale: fn(f64) -> f64) -> Option<Line> {
+        let points: Vec<(f64, f64)> = middles
+            .iter()
+            .zip(logs)
+            .filter(|(_, log)| log.is_finite())
+            .map(|(n, log)| (scale(*n), log.exp()))
+            .collect();
+        let of = |value: fn(&(f64, f64)) -> f64| mean(&points.iter().map(value).collect::<Vec<f64>>());
+        let (middle, level) = (of(|point| point.0), of(|point| point.1));
+        let squares: f64 = points.iter().map(|point| (point.0 - middle).powi(2)).sum();
+        let products: f64 = points.iter().map(|point| (point.0 - middle) * (point.1 - level)).sum();
+        let slope = products / squares;
+        let rest = |point: &(f64, f64)| (point.1 - level - slope * (point.0 - middle)).powi(2);
+        let rest = points.iter().map(rest).sum::<f64>() / (level * level);
+        slope.is_finite().then_some(Line { middle, level, slope, rest })
+    }
 }
 
 /// What a trend along log n comes to from the smallest n to the largest, for each trial, in logarithms: slow

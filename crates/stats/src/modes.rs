@@ -348,7 +348,7 @@ impl Pair {
         let rare = start[0].share.min(start[1].share);
         let middle = |part: &[f64], start: Part| Part { centre: part[part.len() / 2], ..start };
         let parts = [middle(below, start[0]), middle(above, start[1])];
-        let first = Pair { parts, valley: sorted[split] };
+        let first = Pair { parts, valley: sorted[split].midpoint(sorted[split - 1]) };
         if rare < 0.5 * least_share || !first.is_hollow(sorted) {
             return None;
         }
@@ -441,7 +441,11 @@ fn valley(sorted: &[f64]) -> Option<usize> {
             best = (ratio, Some(place + near / 2 + 1));
         }
     }
-    best.1
+    // Of the values that span it the two that lie furthest apart: the edge of a tight mode is no valley.
+    let gap = |place: &usize| sorted[*place] - sorted[*place - 1];
+    let span =
+        |split: usize| split.saturating_sub(near / 2 + 1).max(1)..=(split + near / 2 + 1).min(count - 1);
+    best.1.and_then(|split| span(split).max_by(|a, b| gap(a).total_cmp(&gap(b))))
 }
 
 /// Expectation and maximisation (Dempster, Laird & Rubin, JRSS B 39, 1977) of a mixture of normal

@@ -403,7 +403,7 @@ pub(crate) fn smooth_fits(curve: &Curve) -> Vec<Fit> {
     let blocks = curve.blocks();
     let mut fits: Vec<Fit> = Family::PLAIN.iter().map(|family| Fit::of(curve, *family, &[])).collect();
     if blocks >= 6 {
-        let knees = (0..KNEES).map(|place| curve.middles[1 + place * (blocks - 4) / KNEES]);
+        let knees = (0..KNEES).map(|place| curve.middles[1 + place * (blocks - 3) / (KNEES - 1)]);
         fits.extend(searched(curve, knees, 0.0, |from| Family::Hinge { from }));
         let top = curve.middles[blocks - 1];
         fits.extend(searched(curve, LIMITS.iter().map(|share| top * (1.0 + share)), top, |limit| {

@@ -3,7 +3,7 @@
 //! A shape with steps describes any bend better than one without, so a step must pass gates that look at
 //! the trials one by one, close to its place, before it is told.
 
-use crate::block::{column, log_medians};
+use crate::block::{column, log_medians, pieces};
 use crate::centre::{Centre, Student, exp, mean, tails};
 use crate::{Step, Sweep};
 
@@ -80,7 +80,7 @@ struct CloseUp {
 impl CloseUp {
     fn of(site: &Site<'_>, start: usize, end: usize) -> Option<CloseUp> {
         let sizes = site.sizes;
-        let pieces = pieces(sizes, start, end);
+        let pieces = pieces(sizes, (start, end), PIECES);
         let ranges: Vec<(u64, u64)> =
             pieces.iter().map(|(start, end)| (sizes[*start], sizes[*end - 1])).collect();
         let middle = |range: &(u64, u64)| (range.0 as f64).midpoint(range.1 as f64);
@@ -231,22 +231,4 @@ impl CloseUp {
             }
         }
     }
-}
-
-/// Cuts places `start..end` into pieces of about as many values, equal n together.
-fn pieces(sizes: &[u64], start: usize, end: usize) -> Vec<(usize, usize)> {
-    let count = (end - start).min(PIECES);
-    let mut pieces: Vec<(usize, usize)> = Vec::with_capacity(count);
-    let mut from = start;
-    for piece in 1..=count {
-        let mut to = start + piece * (end - start) / count;
-        while to < end && sizes[to] == sizes[to - 1] {
-            to += 1;
-        }
-        if to > from {
-            pieces.push((from, to));
-            from = to;
-        }
-    }
-    pieces
 }

@@ -103,7 +103,7 @@ pub struct Verdict {
     pub peak: f64,
     /// Trials after which the verdict may be definite, when more would help.
     pub trials_needed: Option<u32>,
-    /// Cost of the last block over cost of the first.
+    /// Cost at the largest n over cost at the smallest.
     pub growth: Interval,
     /// Seconds per additional live object.
     pub marginal_cost: Interval,
@@ -203,6 +203,7 @@ fn judge_one_way(
     let margin = settings.log_margin();
     let common = Common::of(trials, settings.whole)?;
     let grid = Grid::of(&common.sizes, common.trials.len());
+    let grid = grid.refined(&common.trials, &common.sizes, settings.tick_seconds, alpha, margin);
     let mut view = View::of(&common, &grid, settings)?;
     let cheapest = view.cheapest();
     let blurred = cheapest < TICKS * settings.tick_seconds;
@@ -216,6 +217,14 @@ fn judge_one_way(
     let bend = bend.flatten();
 
     let growth = view.growth(alpha);
+    let growth = match bend.as_ref().and_then(|bend| bend.ends) {
+        Some(ends) => Interval {
+            value: growth.value * ends.value,
+            low: growth.low * ends.low,
+            high: growth.high * ends.high,
+        },
+        None => growth,
+    };
     let bound = view.flatness.bound.max(tick);
     let lines = if with_lines && !blurred && enough { two_lines(&common, &view, settings) } else { None };
     let (class, classes) = if blurred {
@@ -374,7 +383,14 @@ fn class(view: &View, bound: f64, growth: Interval, margin: f64, bend: Option<&B
     }
     let certain = flatness.rise.max(flatness.fall) > 0.0;
     match bend {
-        Some(bend) if flatness.peak.abs() >= margin => bend.class(growth),
+        Some(bend) if flatness.peak.abs() >= margin => bend.class(growth, margin),
+        // Too few sizes for a shape; more trials would not help.
+        None if certain && flatness.peak.abs() >= margin && growth.high < 1.0 => {
+            (Class::Decreasing, vec![Class::Decreasing])
+        }
+        None if certain && flatness.peak.abs() >= margin && growth.low > 1.0 => {
+            (Class::Mixed, SHAPES.to_vec())
+        }
         _ if flatness.rise > 0.0 && flatness.peak > 0.0 && flatness.peak < margin => {
             (Class::SmallGrowth, vec![Class::SmallGrowth])
         }
