@@ -121,7 +121,7 @@ impl Bend {
             late: is_late(&best),
             limit: limit(curve, &best, *sign, settings),
             knee: knee(curve, &best, *sign, settings),
-            ends: ends(view, &best, grown.close(curve), *sign),
+            ends: if is_late(&best) { None } else { ends(view, &best, grown.close(curve), *sign) },
             fit: drawn(view, &best, *sign),
             ..Bend::default()
         })

@@ -1,5 +1,7 @@
 //! What may be said of one series.
 
+use std::collections::HashMap;
+
 use crate::bend::{Bend, Case};
 use crate::block::Grid;
 use crate::choice::Choice;
@@ -284,6 +286,9 @@ fn judge_one_way(
 /// jump between them.
 fn two_lines(common: &Common<'_>, view: &View, settings: &Settings) -> Option<Lines> {
     let found = lines::find(&common.trials, &view.ranges, settings.tick_seconds, settings.seed)?;
+    if is_set_by_n(&found) {
+        return None;
+    }
     let line = |share: f64, points: &[(Vec<u64>, Vec<f64>)]| {
         let trials: Vec<Sweep<'_>> =
             points.iter().map(|(sizes, values)| Sweep::listed(sizes, values)).collect();
@@ -311,6 +316,24 @@ fn two_lines(common: &Common<'_>, view: &View, settings: &Settings) -> Option<Li
     let both_count = lower.share.min(upper.share) >= PARALLEL;
     let apart = found.distance.ln() >= margin && (part || both_count);
     apart.then_some(Lines { lower, upper, persistence: found.persistence, distance: found.distance })
+}
+
+/// Whether all trials choose the same line at the same n: then the cost depends on n, and nothing is chosen.
+fn is_set_by_n(found: &lines::Found) -> bool {
+    let mut counts: HashMap<u64, [u32; 2]> = HashMap::new();
+    for (kind, trials) in [&found.lower, &found.upper].into_iter().enumerate() {
+        let sizes = trials.iter().flat_map(|(sizes, _)| sizes);
+        sizes.for_each(|n| counts.entry(*n).or_default()[kind] += 1);
+    }
+    let [lower, upper] = found.shares;
+    let (mut asked, mut agree, mut by_chance) = (0.0, 0.0, 0.0);
+    for [below, above] in counts.into_values().filter(|[below, above]| below + above >= FEWEST) {
+        asked += 1.0;
+        agree += f64::from(u8::from(below == 0 || above == 0));
+        let trials = (below + above) as i32;
+        by_chance += lower.powi(trials) + upper.powi(trials);
+    }
+    agree - by_chance > (asked - by_chance) / 2.0
 }
 
 /// Whether a step describes these trials best; asked where they are too few to be judged.
