@@ -173,8 +173,10 @@ pub enum Warning {
     },
 }
 
-/// Two trials or three can show no more than this factor, and only if every one of them does.
+/// Three trials can show no more than this factor, and only if every one of them does; two need more, for two
+/// agree by chance more often.
 const GROSS: f64 = 2.0;
+const GROSS_OF_TWO: f64 = 3.0;
 /// Fewer trials do not show their own spread well.
 const FEW: usize = 10;
 /// A median of fewer ticks says more of the clock than of the operation.
@@ -186,7 +188,8 @@ const TICKS: f64 = 10.0;
 /// n; each trial is compared with its own first blocks. Trials that go up and trials that go down may be
 /// given together: the first of the one and the first of the other are one trial, and so on. With fewer than
 /// four trials the word is [`Class::Inconclusive`], or [`Class::Mixed`] and [`Class::Decreasing`] where every
-/// one of at least two more than doubles or halves in the same two neighbouring blocks. Where one trial says
+/// one of three more than doubles or halves, or of two more than triples or falls to a third, in the same two
+/// neighbouring blocks. Where one trial says
 /// nothing of the spread, interval ends are infinite, or 0 for a cost or ratio.
 pub fn judge(trials: &[Sweep<'_>], settings: &Settings) -> Option<Verdict> {
     let passes = Passes::of(trials);
@@ -436,13 +439,14 @@ const SHAPES: [Class; 5] =
 /// What is plain without an interval.
 fn gross(changes: &[Vec<f64>], reference: usize) -> Class {
     let blocks = changes.first().map_or(0, Vec::len);
-    let everywhere = |beyond: fn(f64) -> bool| {
-        let all_beyond = |place: usize| changes.iter().all(|row| beyond(row[place]));
+    let everywhere = |sign: f64, gross: f64| {
+        let all_beyond = |place: usize| changes.iter().all(|row| sign * row[place] > gross);
         changes.len() > 1 && (reference + 1..blocks).any(|place| all_beyond(place - 1) && all_beyond(place))
     };
-    if everywhere(|change| change > GROSS.ln()) {
+    let gross = if changes.len() < 3 { GROSS_OF_TWO.ln() } else { GROSS.ln() };
+    if everywhere(1.0, gross) {
         Class::Mixed
-    } else if everywhere(|change| change < -GROSS.ln()) {
+    } else if everywhere(-1.0, gross) {
         Class::Decreasing
     } else {
         Class::Inconclusive
