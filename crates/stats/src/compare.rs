@@ -309,9 +309,9 @@ impl Contrast {
         }
     }
 
-    /// Without pairs nothing can be surer than that all trials of one side lie beyond all of the other: two of
-    /// all ways to share them out (Fisher, The Design of Experiments, 1935, §21). Student's t believes more of
-    /// four trials a side than they can know of the drift between two runs.
+    /// Without pairs nothing can be surer than that all trials of one side lie beyond all of the other: two
+    /// of all ways to share them out (Fisher, The Design of Experiments, 1935, §21). Student's t believes
+    /// more of four trials a side than they can know of the drift between two runs.
     fn exact_floor(&self) -> f64 {
         if self.design == Design::Paired {
             return 0.0;
