@@ -15,6 +15,8 @@ pub mod clock;
 pub mod cpu;
 pub mod environment;
 pub mod error;
+#[cfg(unix)]
+pub mod event;
 pub mod file;
 pub mod limit;
 pub mod memory;
@@ -24,6 +26,7 @@ mod pseudo_file;
 pub mod socket;
 #[cfg(all(unix, not(target_os = "linux")))]
 mod sysctl;
+pub mod tcp;
 pub mod thread;
 mod unsupported;
 

@@ -1,0 +1,331 @@
+//! TCP by the calls of POSIX; sendfile(2) on Linux.
+
+use std::fs::File;
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, sockopt};
+
+use super::{Listening, Waiting};
+
+/// A peer that is gone answers with an error, not with a signal.
+#[cfg(not(target_vendor = "apple"))]
+const QUIETLY: SendFlags = SendFlags::NOSIGNAL;
+#[cfg(target_vendor = "apple")]
+const QUIETLY: SendFlags = SendFlags::empty();
+
+/// A socket that accepts connections.
+#[derive(Debug)]
+pub struct Listener(OwnedFd);
+
+/// A connection, or one that is being made.
+#[derive(Debug)]
+pub struct Connection(OwnedFd);
+
+impl Listener {
+    /// Listens at the address; port 0 lets the system choose. An IPv6 listener serves IPv6 alone.
+    ///
+    /// # Errors
+    /// Those of socket(2), setsockopt(2), bind(2) and listen(2).
+    pub fn bind(address: SocketAddr, how: Listening) -> io::Result<Listener> {
+        let waiting = if how.blocking { Waiting::Blocking } else { Waiting::NonBlocking };
+        let socket = stream(address, waiting)?;
+        // Connections of a server that ended linger in TIME_WAIT; they must not keep the next one from starting.
+        sockopt::set_socket_reuseaddr(&socket, true)?;
+        if address.is_ipv6() {
+            sockopt::set_ipv6_v6only(&socket, true)?;
+        }
+        if how.share_port {
+            sockopt::set_socket_reuseport(&socket, true)?;
+        }
+        net::bind(&socket, &address)?;
+        net::listen(&socket, i32::from(how.backlog))?;
+        Ok(Listener(socket))
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// Those of getsockname(2).
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        Ok(net::getsockname(&self.0)?.try_into()?)
+    }
+
+    /// One accept(2). Who is at the other end is not asked, for the kernel would have to write it down.
+    ///
+    /// # Errors
+    /// Those of accept(2).
+    #[inline]
+    pub fn accept(&self, waiting: Waiting) -> io::Result<Connection> {
+        #[cfg(not(target_vendor = "apple"))]
+        return Ok(Connection(net::accept_with(&self.0, flags(waiting))?));
+        #[cfg(target_vendor = "apple")]
+        {
+            let socket = net::accept(&self.0)?;
+            rustix::io::ioctl_fioclex(&socket)?;
+            rustix::io::ioctl_fionbio(&socket, waiting == Waiting::NonBlocking)?;
+            Ok(Connection(socket))
+        }
+    }
+
+    /// The same socket once more, for another thread.
+    ///
+    /// # Errors
+    /// Those of dup(2).
+    pub fn duplicate(&self) -> io::Result<Listener> {
+        Ok(Listener(self.0.try_clone()?))
+    }
+}
+
+impl Connection {
+    /// Begins to connect; a blocking one is connected when this returns. With `from`, the connection begins at
+    /// that address; its port 0 leaves the port to the system, chosen when both ends are known where the system
+    /// can (`IP_BIND_ADDRESS_NO_PORT`), so that one port serves towards many destinations.
+    ///
+    /// # Errors
+    /// Those of socket(2), bind(2) and connect(2).
+    #[inline]
+    pub fn connect(to: SocketAddr, from: Option<SocketAddr>, waiting: Waiting) -> io::Result<Connection> {
+        let socket = stream(to, waiting)?;
+        if let Some(from) = from {
+            if from.port() == 0 {
+                choose_port_late(&socket)?;
+            }
+            net::bind(&socket, &from)?;
+        }
+        match net::connect(&socket, &to) {
+            Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(Connection(socket)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What came of connecting, once the connection is writable.
+    ///
+    /// # Errors
+    /// The reason why it could not be made.
+    pub fn connected(&self) -> io::Result<()> {
+        Ok(sockopt::socket_error(&self.0)??)
+    }
+
+    /// One recv(2); 0 is the end.
+    ///
+    /// # Errors
+    /// Those of recv(2).
+    #[inline]
+    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let (received, _) = net::recv(&self.0, buffer, RecvFlags::empty())?;
+        Ok(received)
+    }
+
+    /// One send(2).
+    ///
+    /// # Errors
+    /// Those of send(2).
+    #[inline]
+    pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(net::send(&self.0, bytes, QUIETLY)?)
+    }
+
+    /// One send(2) of bytes after which more will follow at once: the system may wait for them to fill a packet.
+    ///
+    /// # Errors
+    /// Those of send(2).
+    #[inline]
+    pub fn send_and_more(&self, bytes: &[u8]) -> io::Result<usize> {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        let flags = QUIETLY | SendFlags::MORE;
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        let flags = QUIETLY;
+        Ok(net::send(&self.0, bytes, flags)?)
+    }
+
+    /// Several pieces by one sendmsg(2).
+    ///
+    /// # Errors
+    /// Those of sendmsg(2).
+    #[inline]
+    pub fn send_pieces(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+        let mut control = net::SendAncillaryBuffer::default();
+        Ok(net::sendmsg(&self.0, pieces, &mut control, QUIETLY)?)
+    }
+
+    /// One sendfile(2), or a read and a send where the system has none: up to `count` bytes of the file from
+    /// `offset`, which moves on. 0 when the file is shorter.
+    ///
+    /// # Errors
+    /// Those of sendfile(2).
+    pub fn send_file(&self, file: &File, offset: &mut u64, count: usize) -> io::Result<usize> {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        return Ok(rustix::fs::sendfile(&self.0, file, Some(offset), count)?);
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        {
+            let mut chunk = [0_u8; 16 << 10];
+            let wanted = chunk.len().min(count);
+            let read = std::os::unix::fs::FileExt::read_at(file, &mut chunk[..wanted], *offset)?;
+            let sent = self.send(&chunk[..read])?;
+            *offset += sent as u64;
+            Ok(sent)
+        }
+    }
+
+    /// Nothing more will be sent; the other end can still send.
+    ///
+    /// # Errors
+    /// Those of shutdown(2).
+    pub fn finish_sending(&self) -> io::Result<()> {
+        Ok(net::shutdown(&self.0, Shutdown::Write)?)
+    }
+
+    /// Nothing more will be received: whoever waits for input on it is told that it has ended.
+    ///
+    /// # Errors
+    /// Those of shutdown(2).
+    pub fn finish_receiving(&self) -> io::Result<()> {
+        Ok(net::shutdown(&self.0, Shutdown::Read)?)
+    }
+
+    /// Has close(2) reset the connection, so that no port waits in TIME_WAIT.
+    ///
+    /// # Errors
+    /// Those of setsockopt(2).
+    pub fn reset_on_close(&self) -> io::Result<()> {
+        Ok(sockopt::set_socket_linger(&self.0, Some(Duration::ZERO))?)
+    }
+
+    /// Small pieces leave at once rather than wait for the acknowledgement of earlier ones (`TCP_NODELAY`).
+    ///
+    /// # Errors
+    /// Those of setsockopt(2).
+    #[inline]
+    pub fn send_at_once(&self) -> io::Result<()> {
+        Ok(sockopt::set_tcp_nodelay(&self.0, true)?)
+    }
+
+    /// A blocking receive gives up after this time, with `WouldBlock`; `None` waits for ever.
+    ///
+    /// # Errors
+    /// Those of setsockopt(2).
+    pub fn receive_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        Ok(sockopt::set_socket_timeout(&self.0, sockopt::Timeout::Recv, timeout)?)
+    }
+
+    /// A blocking send gives up after this time, with `WouldBlock`; `None` waits for ever.
+    ///
+    /// # Errors
+    /// Those of setsockopt(2).
+    pub fn send_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        Ok(sockopt::set_socket_timeout(&self.0, sockopt::Timeout::Send, timeout)?)
+    }
+
+    /// Who is at the other end.
+    ///
+    /// # Errors
+    /// Those of getpeername(2).
+    pub fn peer(&self) -> io::Result<SocketAddr> {
+        let peer = net::getpeername(&self.0)?.ok_or(io::ErrorKind::NotConnected)?;
+        SocketAddr::try_from(peer).map_err(|_| io::Error::other("the other end has no IP address"))
+    }
+
+    /// Where this end is.
+    ///
+    /// # Errors
+    /// Those of getsockname(2).
+    pub fn local(&self) -> io::Result<SocketAddr> {
+        Ok(net::getsockname(&self.0)?.try_into()?)
+    }
+
+    /// The descriptor's number.
+    #[inline]
+    pub fn number(&self) -> i32 {
+        self.0.as_raw_fd()
+    }
+
+    /// One close(2), whose answer is looked at.
+    ///
+    /// # Errors
+    /// Those of close(2).
+    #[inline]
+    pub fn close(self) -> io::Result<()> {
+        use std::os::fd::IntoRawFd;
+        let number = self.0.into_raw_fd();
+        // SAFETY: we owned the descriptor and have just given up the only handle to it.
+        Ok(unsafe { rustix::io::try_close(number) }?)
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// A connection that was accepted in another way: by a ring, or by whoever started this process.
+impl From<OwnedFd> for Connection {
+    fn from(descriptor: OwnedFd) -> Connection {
+        Connection(descriptor)
+    }
+}
+
+impl From<Connection> for OwnedFd {
+    fn from(connection: Connection) -> OwnedFd {
+        connection.0
+    }
+}
+
+/// A listener that was made by whoever started this process.
+impl From<OwnedFd> for Listener {
+    fn from(descriptor: OwnedFd) -> Listener {
+        Listener(descriptor)
+    }
+}
+
+fn stream(address: SocketAddr, waiting: Waiting) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    #[cfg(not(target_vendor = "apple"))]
+    return Ok(net::socket_with(family, SocketType::STREAM, flags(waiting), None)?);
+    #[cfg(target_vendor = "apple")]
+    {
+        let socket = net::socket(family, SocketType::STREAM, None)?;
+        rustix::io::ioctl_fioclex(&socket)?;
+        rustix::io::ioctl_fionbio(&socket, waiting == Waiting::NonBlocking)?;
+        Ok(socket)
+    }
+}
+
+#[cfg(not(target_vendor = "apple"))]
+fn flags(waiting: Waiting) -> SocketFlags {
+    match waiting {
+        Waiting::Blocking => SocketFlags::CLOEXEC,
+        Waiting::NonBlocking => SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+    }
+}
+
+/// ip(7), since Linux 4.2.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn choose_port_late(socket: &OwnedFd) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    // SAFETY: the option's value is an int that lives as long as the call.
+    let answer = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_IP,
+            libc::IP_BIND_ADDRESS_NO_PORT,
+            (&raw const on).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn choose_port_late(_socket: &OwnedFd) -> io::Result<()> {
+    Ok(())
+}
