@@ -99,6 +99,7 @@ fn lines() -> Vec<Line> {
             grows: "things".into(),
             variants: Vec::new(),
             series: (0..SERIES).map(kind).collect(),
+            rivals: false,
         }));
     }
     for w in 0..WORKLOADS {

@@ -625,5 +625,6 @@ fn workload(curve: &Curve, variants: impl Iterator<Item = curve::Variant>) -> Wo
         grows: curve.grows.to_owned(),
         variants: variants.map(variant).collect(),
         series: series.collect(),
+        rivals: false,
     }
 }

@@ -74,6 +74,7 @@ pub(crate) fn head() -> Vec<Line> {
                 kind("open", Direction::Up, &["socket", "bind"]),
                 kind("close", Direction::Down, &[]),
             ],
+            rivals: false,
         }),
     ]
 }

@@ -204,6 +204,7 @@ fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload
         grows: "n".into(),
         variants: Vec::new(),
         series: vec![kind],
+        rivals: false,
     }
 }
 

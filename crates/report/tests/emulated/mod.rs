@@ -170,6 +170,7 @@ fn definitions(workloads: &[Emulated]) -> Vec<Workload> {
                     both_ways: false,
                 })
                 .collect(),
+            rivals: false,
         });
     }
     all
