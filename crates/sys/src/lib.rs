@@ -23,6 +23,7 @@ pub mod memory;
 pub mod process;
 #[cfg(target_os = "linux")]
 mod pseudo_file;
+pub mod signal;
 pub mod socket;
 #[cfg(all(unix, not(target_os = "linux")))]
 mod sysctl;

@@ -11,11 +11,12 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("stats", &[]),
     ("selftest", &["stats"]),
     ("record", &[]),
-    ("curve", &["sys"]),
-    ("osdyno-trial", &["curve", "record", "sys"]),
+    ("net", &["sys"]),
+    ("curve", &["net", "sys"]),
+    ("osdyno-trial", &["curve", "net", "record", "sys"]),
     ("runner", &["curve", "record", "stats", "sys"]),
     ("report", &["record", "stats"]),
-    ("osdyno", &["curve", "osdyno-trial", "record", "report", "runner", "selftest", "stats", "sys"]),
+    ("osdyno", &["curve", "net", "osdyno-trial", "record", "report", "runner", "selftest", "stats", "sys"]),
     ("xtask", &[]),
 ];
 

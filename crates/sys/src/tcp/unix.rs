@@ -70,6 +70,15 @@ impl Listener {
         }
     }
 
+    /// A blocking accept gives up after this time, with `WouldBlock`. Connections inherit it as their
+    /// receive timeout.
+    ///
+    /// # Errors
+    /// Those of setsockopt(2).
+    pub fn accept_timeout(&self, timeout: Duration) -> io::Result<()> {
+        Ok(sockopt::set_socket_timeout(&self.0, sockopt::Timeout::Recv, Some(timeout))?)
+    }
+
     /// The same socket once more, for another thread.
     ///
     /// # Errors

@@ -1,0 +1,52 @@
+//! Server architectures, one file each: how connections are spread over processes, threads and events.
+//!
+//! A new architecture is a new file here, its `mod` line and its line in [`ALL`]; it then serves every service,
+//! and `serve`, `list`, the workloads and the conformance table know it.
+
+use std::io;
+
+use crate::Error;
+use crate::site::Site;
+
+/// Every architecture, in the order of reports.
+pub const ALL: &[&Architecture] = &[];
+
+/// A way to serve many connections.
+#[derive(Debug)]
+pub struct Architecture {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// The text of its own file; its leading `//!` lines are the page.
+    pub source: &'static str,
+    /// Whether accept and the connections are to wait.
+    pub blocking: bool,
+    /// Whether several workers, each with a listener of its own, can share the port.
+    pub workers: bool,
+    /// Whether it can run here and now; an `Unsupported` error says why not.
+    pub probe: fn() -> io::Result<()>,
+    /// Serves until the order to stop, and then until the answers under way have left. Or why this system
+    /// cannot have it.
+    pub serve: Result<fn(&Site) -> io::Result<()>, &'static str>,
+}
+
+impl Architecture {
+    /// Why it cannot run here, where it cannot.
+    pub fn obstacle(&self) -> Option<String> {
+        match self.serve {
+            Err(reason) => Some(reason.to_owned()),
+            Ok(_) => (self.probe)().err().map(|error| error.to_string()),
+        }
+    }
+}
+
+/// The architecture of that name.
+///
+/// # Errors
+/// [`Error::Unknown`].
+pub fn find(name: &str) -> Result<&'static Architecture, Error> {
+    ALL.iter().copied().find(|architecture| architecture.name == name).ok_or_else(|| Error::Unknown {
+        kind: "architecture",
+        name: name.to_owned(),
+        known: ALL.iter().map(|architecture| architecture.name).collect::<Vec<_>>().join(", "),
+    })
+}

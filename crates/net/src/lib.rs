@@ -1,0 +1,19 @@
+//! Servers and load: protocols as machines without input or output, architectures that serve them, clients, and
+//! generators that drive these.
+//!
+//! - `service/` the server's side of each protocol, `client/` the other side;
+//! - `arch/` one file per server architecture, each of which serves every service;
+//! - `load/` the generators;
+//! - `server` sets an architecture up around a service and ends it in order.
+//!
+//! May import: sys. Must never: judge, print, write a record, or know who asked.
+
+pub mod arch;
+pub mod client;
+mod error;
+pub mod output;
+pub mod server;
+pub mod service;
+pub mod site;
+
+pub use error::Error;

@@ -1,0 +1,222 @@
+//! What is on its way to the other end: bytes, and ranges of files that need never become bytes here.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, IoSlice};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use sys::tcp::Connection;
+
+/// The output of one connection, in order. Empty, it holds at most one spare buffer.
+#[derive(Debug, Default)]
+pub struct Output {
+    parts: VecDeque<Part>,
+    /// Bytes of the first part that have left.
+    gone: usize,
+    spare: Vec<u8>,
+    answers: u64,
+    /// Lines for the access log, where the service was asked for them.
+    pub log: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Part {
+    Bytes(Vec<u8>),
+    Shared(Arc<[u8]>),
+    File { file: Arc<File>, offset: u64, count: u64 },
+}
+
+/// How far the sending came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// Everything has left.
+    All,
+    /// The connection takes no more for now.
+    Blocked,
+}
+
+/// One sendfile(2) takes at most this much, so that one large file does not hold up all other connections.
+const FILE_TURN: u64 = 1 << 20;
+
+/// A spare buffer larger than this is not kept.
+const SPARE_BYTES: usize = 64 << 10;
+
+impl Output {
+    /// Where more bytes can be written.
+    #[inline]
+    pub fn bytes(&mut self) -> &mut Vec<u8> {
+        if !matches!(self.parts.back(), Some(Part::Bytes(_))) {
+            let spare = std::mem::take(&mut self.spare);
+            self.parts.push_back(Part::Bytes(spare));
+        }
+        match self.parts.back_mut() {
+            Some(Part::Bytes(bytes)) => bytes,
+            // Not reached: it was pushed above.
+            _ => &mut self.spare,
+        }
+    }
+
+    /// Adds bytes that many connections share.
+    pub fn shared(&mut self, bytes: Arc<[u8]>) {
+        if !bytes.is_empty() {
+            self.parts.push_back(Part::Shared(bytes));
+        }
+    }
+
+    /// Adds `count` bytes of a file from `offset`.
+    pub fn file(&mut self, file: Arc<File>, offset: u64, count: u64) {
+        if count > 0 {
+            self.parts.push_back(Part::File { file, offset, count });
+        }
+    }
+
+    /// Notes that one request was answered.
+    #[inline]
+    pub fn answered(&mut self) {
+        self.answers += 1;
+    }
+
+    /// The requests answered since this was asked last.
+    #[inline]
+    pub fn take_answers(&mut self) -> u64 {
+        std::mem::take(&mut self.answers)
+    }
+
+    /// Whether everything has left.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        match self.parts.front() {
+            None => true,
+            Some(Part::Bytes(bytes)) => self.parts.len() == 1 && bytes.len() == self.gone,
+            Some(_) => false,
+        }
+    }
+
+    /// Sends as much as the connection takes, a turn of each file at most, and adds to `sent_bytes` what left.
+    ///
+    /// # Errors
+    /// Those of send(2) and sendfile(2), without `EINTR`; `UnexpectedEof` when a file became shorter.
+    #[inline]
+    pub fn send(&mut self, connection: &Connection, sent_bytes: &mut u64) -> io::Result<Sent> {
+        loop {
+            let more_follow = self.parts.len() > 1;
+            let sent = match self.parts.front_mut() {
+                None => return Ok(Sent::All),
+                Some(Part::Bytes(bytes)) if bytes.len() == self.gone => Ok(0),
+                Some(Part::Bytes(_)) => match self.parts.get(1) {
+                    Some(Part::Shared(_)) => self.send_pieces(connection),
+                    _ => send_bytes(connection, &self.first()[self.gone..], more_follow),
+                },
+                Some(Part::Shared(_)) => send_bytes(connection, &self.first()[self.gone..], more_follow),
+                Some(Part::File { file, offset, count }) => {
+                    match connection.send_file(file, offset, (*count).min(FILE_TURN) as usize) {
+                        Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+                        Ok(sent) => {
+                            *count -= sent as u64;
+                            *sent_bytes += sent as u64;
+                            if *count == 0 {
+                                self.parts.pop_front();
+                            }
+                            continue;
+                        }
+                        Err(error) => Err(error),
+                    }
+                }
+            };
+            match sent {
+                Ok(sent) => {
+                    *sent_bytes += sent as u64;
+                    self.gone += sent;
+                    self.drop_what_left();
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Sent::Blocked),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Moves up to `chunk`'s capacity of what comes next into `chunk`, for interfaces that send only bytes.
+    ///
+    /// # Errors
+    /// Those of pread(2); `UnexpectedEof` when a file became shorter.
+    pub fn fill(&mut self, chunk: &mut Vec<u8>) -> io::Result<()> {
+        while chunk.len() < chunk.capacity() {
+            let room = chunk.capacity() - chunk.len();
+            match self.parts.front_mut() {
+                None => return Ok(()),
+                Some(Part::File { file, offset, count }) => {
+                    let begin = chunk.len();
+                    let wanted = (*count).min(room as u64) as usize;
+                    chunk.resize(begin + wanted, 0);
+                    let read = file.read_at(&mut chunk[begin..], *offset)?;
+                    chunk.truncate(begin + read);
+                    if read == 0 {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
+                    *offset += read as u64;
+                    *count -= read as u64;
+                    if *count == 0 {
+                        self.parts.pop_front();
+                    }
+                }
+                Some(_) => {
+                    let rest = &self.first()[self.gone..];
+                    let taken = rest.len().min(room);
+                    chunk.extend_from_slice(&rest[..taken]);
+                    self.gone += taken;
+                    self.drop_what_left();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The first part, where it is in memory.
+    fn first(&self) -> &[u8] {
+        match self.parts.front() {
+            Some(Part::Bytes(bytes)) => bytes,
+            Some(Part::Shared(bytes)) => bytes,
+            _ => &[],
+        }
+    }
+
+    fn send_pieces(&self, connection: &Connection) -> io::Result<usize> {
+        let second: &[u8] = match self.parts.get(1) {
+            Some(Part::Shared(bytes)) => bytes,
+            _ => &[],
+        };
+        connection.send_pieces(&[IoSlice::new(&self.first()[self.gone..]), IoSlice::new(second)])
+    }
+
+    /// Drops the parts in memory that have left as a whole.
+    #[inline]
+    fn drop_what_left(&mut self) {
+        loop {
+            let length = match self.parts.front() {
+                Some(Part::Bytes(bytes)) => bytes.len(),
+                Some(Part::Shared(bytes)) => bytes.len(),
+                _ => return,
+            };
+            if self.gone < length {
+                return;
+            }
+            self.gone -= length;
+            if let Some(Part::Bytes(mut bytes)) = self.parts.pop_front()
+                && bytes.capacity() <= SPARE_BYTES
+            {
+                bytes.clear();
+                self.spare = bytes;
+            }
+            if self.parts.is_empty() {
+                return;
+            }
+        }
+    }
+}
+
+#[inline]
+fn send_bytes(connection: &Connection, bytes: &[u8], more_follow: bool) -> io::Result<usize> {
+    if more_follow { connection.send_and_more(bytes) } else { connection.send(bytes) }
+}

@@ -1,0 +1,191 @@
+//! What every architecture is given: where to listen, what to serve, within which limits, and when to stop.
+
+use std::fs::File;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sys::memory::Shared;
+use sys::tcp::Listener;
+
+use crate::service::Machine;
+
+/// A place to serve at. Each worker of a server has its own.
+pub struct Site {
+    /// Blocking or not as [`Architecture::blocking`](crate::arch::Architecture) asks. A blocking accept gives up
+    /// after [`TICK`] with `WouldBlock`, so that whoever waits in it looks at [`Site::stop`] in time.
+    pub listener: Listener,
+    /// What is served.
+    pub service: Arc<dyn Machine>,
+    /// Within which limits.
+    pub limits: Limits,
+    /// What happened, for whoever asks.
+    pub tally: Tally,
+    /// When to stop.
+    pub stop: Stop,
+    /// Where the access log goes; opened for appending.
+    pub log: Option<File>,
+    /// The command that serves one connection on its standard input and output, for `inetd`.
+    pub session_command: Vec<String>,
+    /// Threads or processes of an architecture that has a fixed pool of them.
+    pub pool: usize,
+}
+
+/// How long anything waits at most before it looks whether to stop.
+pub const TICK: Duration = Duration::from_millis(200);
+
+/// What a server takes, and for how long.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Limits {
+    /// Connections of one worker at a time; more are accepted and closed at once.
+    pub connections: usize,
+    /// A connection without a request is closed after this time.
+    pub idle: Duration,
+    /// A request must have arrived as a whole within this time of its first byte.
+    pub request: Duration,
+    /// An answer of which nothing leaves for this time is given up.
+    pub send: Duration,
+    /// After an order to stop, answers under way have this time to leave.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        let seconds = Duration::from_secs;
+        Limits {
+            connections: usize::MAX,
+            idle: seconds(75),
+            request: seconds(20),
+            send: seconds(30),
+            grace: seconds(10),
+        }
+    }
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Count {
+    /// Connections accepted.
+    Accepted,
+    /// Connections closed at once because there were too many.
+    Refused,
+    /// Connections that have ended, in whatever way.
+    Ended,
+    /// Connections that broke: reset, or gone in the middle of an answer.
+    Broken,
+    /// Connections closed because the client took too long.
+    Slow,
+    /// Requests answered.
+    Answers,
+    /// Bytes received.
+    Received,
+    /// Bytes sent.
+    Sent,
+    /// Times that no connection could be accepted for want of descriptors, memory or processes.
+    Exhausted,
+    /// Workers that ended unasked and were started anew.
+    Restarts,
+}
+
+/// Names of the counts, in their order.
+pub const COUNTS: [&str; 10] = [
+    "accepted",
+    "refused",
+    "ended",
+    "broken",
+    "slow",
+    "answers",
+    "received_bytes",
+    "sent_bytes",
+    "exhausted",
+    "restarts",
+];
+
+/// Counters in memory that all processes of a server share; each worker has a row of its own, so that none
+/// waits for another's cache line.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    memory: Arc<Shared>,
+    row: usize,
+}
+
+/// Numbers of a row: two cache lines, for processors fetch them in pairs.
+const ROW: usize = 16;
+
+impl Tally {
+    /// Counters for so many workers; this one counts for the first.
+    ///
+    /// # Errors
+    /// Those of mapping memory.
+    pub fn new(workers: usize) -> std::io::Result<Tally> {
+        Ok(Tally { memory: Arc::new(Shared::create(workers.max(1) * ROW)?), row: 0 })
+    }
+
+    /// The same counters, for the worker of that number.
+    #[must_use]
+    pub fn of_worker(&self, number: usize) -> Tally {
+        Tally { memory: Arc::clone(&self.memory), row: number }
+    }
+
+    /// Adds to a count.
+    #[inline]
+    pub fn add(&self, count: Count, amount: u64) {
+        if let Some(slot) = self.slot(self.row, count as usize) {
+            slot.fetch_add(amount, Ordering::Relaxed);
+        }
+    }
+
+    /// The sums over all workers, in the order of [`COUNTS`].
+    pub fn sums(&self) -> [u64; COUNTS.len()] {
+        let rows = self.memory.slots().len() / ROW;
+        std::array::from_fn(|count| {
+            let of_row = |row| self.slot(row, count).map_or(0, |slot| slot.load(Ordering::Relaxed));
+            (0..rows).map(of_row).sum()
+        })
+    }
+
+    /// Connections open now, over all workers.
+    pub fn open(&self) -> u64 {
+        let sums = self.sums();
+        sums[Count::Accepted as usize].saturating_sub(sums[Count::Ended as usize])
+    }
+
+    fn slot(&self, row: usize, count: usize) -> Option<&AtomicU64> {
+        self.memory.slots().get(row * ROW + count)
+    }
+}
+
+/// The order to stop: from a signal, or from whoever runs the server in a thread.
+#[derive(Clone, Debug, Default)]
+pub struct Stop {
+    own: Arc<std::sync::atomic::AtomicBool>,
+}
+
+impl Stop {
+    /// Gives the order.
+    pub fn order(&self) {
+        self.own.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was given, here or to the process by SIGTERM or SIGINT.
+    #[inline]
+    pub fn is_ordered(&self) -> bool {
+        self.own.load(Ordering::Relaxed) || sys::signal::stop_ordered()
+    }
+}
+
+impl Site {
+    /// Writes lines to the access log, where there is one. A full disk must not stop the server.
+    pub fn write_log(&self, lines: &mut Vec<u8>) {
+        if let Some(mut log) = self.log.as_ref()
+            && !lines.is_empty()
+        {
+            let _ = log.write_all(lines);
+        }
+        lines.clear();
+    }
+}

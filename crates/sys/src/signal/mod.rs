@@ -1,0 +1,27 @@
+//! Signals as flags: what a server is told from outside.
+
+#[cfg(unix)]
+#[path = "unix.rs"]
+mod platform;
+#[cfg(not(unix))]
+#[path = "other.rs"]
+mod platform;
+
+pub use platform::{send_stop, watch};
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+static STOP: AtomicBool = AtomicBool::new(false);
+static REPORTS: AtomicU64 = AtomicU64::new(0);
+
+/// Whether the process was told to stop, by SIGTERM or SIGINT, since [`watch`].
+#[inline]
+pub fn stop_ordered() -> bool {
+    STOP.load(Ordering::Relaxed)
+}
+
+/// How often the process was asked for its counters, by SIGUSR1, since [`watch`].
+#[inline]
+pub fn reports_asked() -> u64 {
+    REPORTS.load(Ordering::Relaxed)
+}

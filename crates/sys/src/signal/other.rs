@@ -1,0 +1,23 @@
+//! Where there are no signals.
+
+use std::io;
+
+use crate::Unsupported;
+
+const MISSING: Unsupported = Unsupported("there are no signals on this system");
+
+/// Unsupported.
+///
+/// # Errors
+/// Always.
+pub fn watch() -> io::Result<()> {
+    Err(MISSING.into())
+}
+
+/// Unsupported.
+///
+/// # Errors
+/// Always.
+pub fn send_stop(_process: u32) -> io::Result<()> {
+    Err(MISSING.into())
+}

@@ -1,0 +1,47 @@
+//! Signals by sigaction(2). Handlers only set flags; calls that wait come back with `EINTR`, for a server that is
+//! told to stop must not go on waiting.
+
+use std::io;
+use std::sync::atomic::Ordering;
+
+use rustix::process::{Pid, Signal};
+
+use super::{REPORTS, STOP};
+
+/// Has SIGTERM and SIGINT set the order to stop, and SIGUSR1 count the reports asked for.
+///
+/// # Errors
+/// Those of sigaction(2).
+pub fn watch() -> io::Result<()> {
+    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGUSR1] {
+        // SAFETY: a zeroed sigaction is one without flags and with an empty mask; the handler only stores into
+        // atomics, which signal-safety(7) allows, and lives as long as the program.
+        let answer = unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
+            libc::sigaction(signal, &raw const action, std::ptr::null_mut())
+        };
+        if answer != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+extern "C" fn on_signal(signal: libc::c_int) {
+    if signal == libc::SIGUSR1 {
+        REPORTS.fetch_add(1, Ordering::Relaxed);
+    } else {
+        STOP.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Tells a process to stop.
+///
+/// # Errors
+/// Those of kill(2).
+pub fn send_stop(process: u32) -> io::Result<()> {
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
+    let process = process.ok_or_else(|| io::Error::other("no process has that number"))?;
+    Ok(rustix::process::kill_process(process, Signal::TERM)?)
+}
