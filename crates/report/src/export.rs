@@ -8,7 +8,8 @@
 //! | `direction` | `up` or `down` |
 //! | `trial` | counts from 1 |
 //! | `n` | objects alive when the value was taken |
-//! | `seconds` | per operation |
+//! | `value` | what was measured |
+//! | `unit` | of the value: `s` (per operation), `1/s`, `B`; empty for bare numbers |
 //!
 //! Rows are ordered by system, workload, variant, series, direction, trial, and then as measured. Sums
 //! that a workload declares are there as series of their own. Series that must not be judged
@@ -29,7 +30,7 @@ use record::Recording;
 pub enum Format {
     /// A header and one line per value, quoted as in RFC 4180; lines end in a line feed.
     Csv,
-    /// One array with one object, on one line, per trial of a series; in it `n` and `seconds` are arrays
+    /// One array with one object, on one line, per trial of a series; in it `n` and `value` are arrays
     /// of equal length.
     Json,
     /// Typed columns in row groups, packed with zstd.

@@ -65,11 +65,22 @@ pub struct Finding {
     pub trials: usize,
     /// Smallest step of the clock, median over trials; 0 where it is not known.
     pub tick_seconds: f64,
-    /// What its costs are in.
+    /// What its values are in.
     pub unit: Unit,
+    /// Whether its n are levels of a load, each a measurement of its own: all of them are judged, for nothing
+    /// is cold at the first.
+    pub levels: bool,
 }
 
 impl Finding {
+    /// What its values are, in a word: the cost of an operation, or of a load what its series is called.
+    pub fn what(&self) -> &str {
+        match self.unit {
+            Unit::Seconds | Unit::None if !self.levels => self.unit.noun(),
+            _ => &self.key.name,
+        }
+    }
+
     /// Whether the verdict is the one that its page predicts; `None` where the data do not say.
     pub fn as_expected(&self) -> Option<bool> {
         let class = self.verdict.as_ref()?.class;
@@ -189,10 +200,12 @@ fn of_variant(
         };
         let measured = measured(recording, &key);
         let sweeps: Vec<Sweep<'_>> = measured.iter().map(|series| sweep(series)).collect();
-        // A batch divides the tick along with the time.
+        let (unit, levels) = (Unit::of(kind), is_of_levels(&measured));
+        // A batch divides the tick along with the time; of a level it is lost among many operations.
         let batch = measured.iter().map(|series| series.batch).max().unwrap_or(1).max(1);
-        let tick_seconds = tick_seconds / f64::from(batch);
-        let settings = Settings { tick_seconds, ..settings.clone() };
+        let timed = matches!(unit, Unit::Seconds | Unit::None) && !levels;
+        let tick_seconds = if timed { tick_seconds / f64::from(batch) } else { 0.0 };
+        let settings = Settings { tick_seconds, whole: settings.whole || levels, ..settings.clone() };
         let verdict = stats::judge(&sweeps, &settings);
         let both_ways = workload.series.iter().filter(|other| other.name == kind.name).count() > 1;
         findings.push(Finding {
@@ -209,7 +222,8 @@ fn of_variant(
             measurements: sweeps.iter().map(|s| s.values.len()).sum(),
             trials: measured.iter().map(|series| series.trial).collect::<HashSet<_>>().len(),
             tick_seconds,
-            unit: Unit::of(kind),
+            unit,
+            levels,
             key,
         });
     }
@@ -255,6 +269,12 @@ fn measured<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<&'a Series> {
     }
     let (both, one): (Vec<_>, Vec<_>) = ways.into_values().partition(|ways| ways.len() > 1);
     both.into_iter().chain(one).flatten().collect()
+}
+
+/// Whether the n of a series are levels: they are listed, and each is there once.
+fn is_of_levels(measured: &[&Series]) -> bool {
+    let once = |series: &&&Series| series.sizes.is_sorted_by(|a, b| a < b) && !series.sizes.is_empty();
+    !measured.is_empty() && measured.iter().all(|series| once(&series))
 }
 
 pub(crate) fn sweep(series: &Series) -> Sweep<'_> {

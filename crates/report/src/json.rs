@@ -12,9 +12,9 @@ use stats::{
 };
 
 use crate::findings::{Finding, Findings};
-use crate::sentences;
 use crate::stops::{Cause, Stop};
 use crate::words::{GAP, Unit};
+use crate::{compare, sentences};
 
 /// Version of the document; it rises when a field changes its meaning or is lost.
 pub const SCHEMA: u32 = 2;
@@ -250,10 +250,7 @@ impl<'a> SeriesEntry<'a> {
             variant: &finding.key.variant,
             name: &finding.key.name,
             direction: finding.key.direction,
-            unit: match finding.unit {
-                Unit::Seconds => Some("s"),
-                Unit::None => None,
-            },
+            unit: Some(finding.unit.name()).filter(|name| !name.is_empty()),
             expect: finding.expect,
             as_expected: finding.as_expected(),
             measurements: finding.measurements,
@@ -441,10 +438,11 @@ fn name_of(class: Class) -> &'static str {
 }
 
 /// An answer as one word.
-pub(crate) fn answer_name(answer: Answer) -> &'static str {
+pub(crate) fn answer_name(answer: Answer, unit: Unit) -> &'static str {
+    let (slower, faster) = compare::sides(unit);
     match answer {
-        Answer::Faster => "faster",
-        Answer::Slower => "slower",
+        Answer::Faster => faster,
+        Answer::Slower => slower,
         Answer::Equivalent => "equivalent",
         Answer::DifferentButSmall => "different-but-small",
         Answer::Unresolved => "unresolved",

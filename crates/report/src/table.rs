@@ -47,7 +47,7 @@ fn rows(findings: &Findings, series: &[&Finding], style: &Style) -> Vec<Row> {
     let headings = |growth: bool| {
         let mut texts = vec![
             String::new(),
-            format!("cost at n = {}", count(common.low)),
+            format!("{} at n = {}", sentences::what(series.iter().copied()), count(common.low)),
             format!("at n = {}", count(common.high)),
         ];
         texts.extend(growth.then(|| "growth".to_string()));

@@ -38,12 +38,16 @@ pub fn things(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", count(n as u64), if n == 1 { one } else { many })
 }
 
-/// What costs are in. Times take the multiple of a second that suits; bare numbers are written as they are.
+/// What values are in. Each is written in the multiple that suits; bare numbers as they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
     /// Seconds.
     #[default]
     Seconds,
+    /// A rate, by the second: the only one of which more is better.
+    PerSecond,
+    /// Bytes, in powers of 1 024.
+    Bytes,
     /// Numbers whose unit nobody named.
     None,
 }
@@ -51,7 +55,32 @@ pub enum Unit {
 impl Unit {
     /// The unit of a kind of series.
     pub fn of(kind: &SeriesKind) -> Unit {
-        if kind.unit == "s" { Unit::Seconds } else { Unit::None }
+        let known = [Unit::Seconds, Unit::PerSecond, Unit::Bytes];
+        known.into_iter().find(|unit| unit.name() == kind.unit).unwrap_or(Unit::None)
+    }
+
+    /// Its name in a record; empty for bare numbers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Seconds => "s",
+            Unit::PerSecond => "1/s",
+            Unit::Bytes => "B",
+            Unit::None => "",
+        }
+    }
+
+    /// Whether more is better.
+    pub fn more_is_better(self) -> bool {
+        self == Unit::PerSecond
+    }
+
+    /// What a value is where its series has no better name: `cost`, `rate`, `size`.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Unit::Seconds | Unit::None => "cost",
+            Unit::PerSecond => "rate",
+            Unit::Bytes => "size",
+        }
     }
 
     /// A cost at three digits: `1.21 µs`, `310 ns`; as a bare number `1 210`.
@@ -76,9 +105,9 @@ impl Unit {
             return format!("{} (no interval)", self.estimate(cost));
         }
         let digits = digits_carried(cost);
-        if self == Unit::None && is_extreme(cost.value) {
+        if self != Unit::Seconds && is_extreme(cost.value) {
             let [value, low, high] = [cost.value, cost.low, cost.high].map(|x| scientific(x, digits));
-            return format!("{value} ({low}–{high})");
+            return behind(format!("{value} ({low}–{high})"), self.scale(0.0).1.as_ref());
         }
         let (scale, symbol) = self.scale(rounded(cost.value, digits));
         let decimals = decimals(cost.value / scale, digits);
@@ -124,8 +153,8 @@ impl Unit {
         if !cost.is_finite() {
             return "—".into();
         }
-        if self == Unit::None && is_extreme(cost) {
-            return scientific(cost, digits);
+        if self != Unit::Seconds && is_extreme(cost) {
+            return behind(scientific(cost, digits), self.scale(0.0).1.as_ref());
         }
         let (scale, symbol) = self.scale(rounded(cost, digits));
         let value = rounded(cost / scale, digits);
@@ -140,6 +169,8 @@ impl Unit {
                 let (scale, symbol) = time_unit(cost);
                 (scale, symbol.into())
             }
+            Unit::PerSecond => multiple(cost, &RATES),
+            Unit::Bytes => multiple(cost, &SIZES),
             Unit::None => {
                 // Room for what a float leaves out of a thousand, and no power that a float cannot hold.
                 let power = 3 * (cost.abs().log10() / 3.0 + 1e-8).floor().clamp(-102.0, 102.0) as i32;
@@ -151,6 +182,21 @@ impl Unit {
             }
         }
     }
+}
+
+/// Multiples of a rate: thousands are written out, as they are read.
+const RATES: [(f64, &str); 3] = [(1e9, "G/s"), (1e6, "M/s"), (1.0, "/s")];
+/// Multiples of a byte.
+const SIZES: [(f64, &str); 5] =
+    [(TIB, "TiB"), (TIB / 1024.0, "GiB"), (1024.0 * 1024.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
+const TIB: f64 = (1_u64 << 40) as f64;
+
+/// The largest multiple that is not more than a value; the last where there is none.
+fn multiple(value: f64, multiples: &[(f64, &'static str)]) -> (f64, Cow<'static, str>) {
+    // Room for what a float leaves out of a whole.
+    let fits = |(scale, _): &&(f64, &'static str)| value.abs() >= scale * 0.999_999_9;
+    let found = multiples.iter().find(fits).or(multiples.last());
+    found.map_or((1.0, "".into()), |(scale, symbol)| (*scale, (*symbol).into()))
 }
 
 /// Powers of a thousand in which bare numbers are written out: 0.001 to 999 999 999.
@@ -485,6 +531,32 @@ mod tests {
             "+9.2 (+8.7 to +9.8) µs"
         );
         assert_eq!(plain(Unit::Seconds.signed(-0.2e-6, 2)), "−200 ns");
+    }
+
+    #[test]
+    fn rates_and_sizes_take_the_multiple_that_suits() {
+        let rate = Unit::PerSecond;
+        assert_eq!(plain(rate.cost(118_234.0)), "118 000 /s");
+        assert_eq!(plain(rate.with_digits(1_214_000.0, 2)), "1.2 M/s");
+        assert_eq!(plain(rate.cost(999_999.99)), "1.00 M/s");
+        assert_eq!(plain(rate.cost(0.0)), "0 /s");
+        assert_eq!(plain(rate.cost(1e-300)), "1.00e-300 /s");
+        assert_eq!(
+            plain(rate.estimate_with_interval(interval(118_234.0, 115_100.0, 121_300.0))),
+            "118 000 (115 000–121 000) /s"
+        );
+        assert_eq!(plain(rate.signed(-1_310.0, 2)), "−1 300 /s");
+        let size = Unit::Bytes;
+        assert_eq!(plain(size.with_digits(9_318.0, 2)), "9.1 KiB");
+        assert_eq!(plain(size.cost(512.0)), "512 B");
+        assert_eq!(plain(size.cost(1_048_576.0)), "1.00 MiB");
+        assert_eq!(
+            plain(size.estimate_with_interval(interval(9_318.0, 9_011.0, 9_625.0))),
+            "9.1 (8.8–9.4) KiB"
+        );
+        for unit in [Unit::Seconds, Unit::PerSecond, Unit::Bytes, Unit::None] {
+            assert_eq!(unit.more_is_better(), unit.name() == "1/s");
+        }
     }
 
     #[test]

@@ -13,7 +13,10 @@ use report::export::{self, Format};
 fn recording(values: &[f64]) -> Recording {
     let run = r#"{"type":"run","schema":1,"tool":{"name":"osdyno","version":"0","build":""},"started_at":"",
         "command":[],"preset":"quick","seed":1,"budget_seconds":null,"looks":[],"pinned":false}"#;
-    let mut lines = vec![parse_line(run).unwrap()];
+    let workload = r#"{"type":"workload","name":"bind","version":1,"summary":"","page":"","grows":"","variants":[],
+        "series":[{"name":"bind","direction":"up","expect":"any","summary":""},
+        {"name":"close","direction":"down","expect":"any","summary":"","unit":"1/s"}]}"#;
+    let mut lines = vec![parse_line(run).unwrap(), parse_line(workload).unwrap()];
     for (number, outcome) in [(1, r#"{"ended":"complete"}"#), (2, r#"{"ended":"failed","reason":"no"}"#)] {
         let trial = format!(
             r#"{{"type":"trial","system":"local","workload":"bind","version":1,"variant":"a,\"b\"","trial":{number},
@@ -57,11 +60,11 @@ fn text(format: Format, recording: &Recording) -> String {
 #[test]
 fn csv_has_a_row_per_value() {
     insta::assert_snapshot!(text(Format::Csv, &recording(&[8.41e-7, 0.5])), @r#"
-    system,workload,variant,series,direction,trial,n,seconds
-    local,bind,"a,""b""",bind,up,1,10,8.41e-7
-    local,bind,"a,""b""",bind,up,1,20,0.5
-    local,bind,"a,""b""",close,down,1,20,8.41e-7
-    local,bind,"a,""b""",close,down,1,10,0.5
+    system,workload,variant,series,direction,trial,n,value,unit
+    local,bind,"a,""b""",bind,up,1,10,8.41e-7,s
+    local,bind,"a,""b""",bind,up,1,20,0.5,s
+    local,bind,"a,""b""",close,down,1,20,8.41e-7,1/s
+    local,bind,"a,""b""",close,down,1,10,0.5,1/s
     "#);
 }
 
@@ -69,8 +72,8 @@ fn csv_has_a_row_per_value() {
 fn json_has_an_object_per_trial() {
     insta::assert_snapshot!(text(Format::Json, &recording(&[8.41e-7, 0.5])), @r#"
     [
-    {"system":"local","workload":"bind","variant":"a,\"b\"","series":"bind","direction":"up","trial":1,"n":[10,20],"seconds":[8.41e-7,0.5]},
-    {"system":"local","workload":"bind","variant":"a,\"b\"","series":"close","direction":"down","trial":1,"n":[20,10],"seconds":[8.41e-7,0.5]}
+    {"system":"local","workload":"bind","variant":"a,\"b\"","series":"bind","direction":"up","trial":1,"n":[10,20],"value":[8.41e-7,0.5],"unit":"s"},
+    {"system":"local","workload":"bind","variant":"a,\"b\"","series":"close","direction":"down","trial":1,"n":[20,10],"value":[8.41e-7,0.5],"unit":"1/s"}
     ]
     "#);
     assert_eq!(text(Format::Json, &Recording::new([recording(&[]).run].map(Line::Run)).unwrap()), "[]\n");
@@ -92,6 +95,7 @@ fn parquet_reads_back_over_many_row_groups() {
         assert_eq!(texts, ["local", "bind", "a,\"b\"", name, direction]);
         assert_eq!((row.get_long(5).unwrap(), row.get_long(6).unwrap()), (1, n));
         assert_eq!(row.get_double(7).unwrap(), values[i % 150_000]);
+        assert_eq!(row.get_string(8).unwrap(), if name == "bind" { "s" } else { "1/s" });
     }
 }
 

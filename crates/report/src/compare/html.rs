@@ -10,7 +10,7 @@ use crate::html::plot::{Curve, curves};
 use crate::html::scale::{Axis, Kind};
 use crate::sentences;
 use crate::text::Tone;
-use crate::words::{count, estimate, list, percent, ratio_with_interval};
+use crate::words::{Unit, count, list, percent, ratio_with_interval};
 
 /// Width and height of the strip that shows one ratio.
 pub(super) const STRIP: (f64, f64) = (360.0, 26.0);
@@ -118,7 +118,7 @@ fn ratios(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
             };
             let note = note.as_ref().map(|note| format!("<br><span class=\"remark\">{}</span>", esc(note)));
             let (strip, said) = match answer {
-                Some(answer) => (strip(&axis, answer, other + 1), verdict(answer)),
+                Some(answer) => (strip(&axis, (answer, row.unit), other + 1), verdict(answer, row.unit)),
                 None => (String::new(), "<span class=\"word open\">no ratio</span>".into()),
             };
             let said = said + &note.unwrap_or_default();
@@ -141,9 +141,14 @@ fn ratios(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
 /// What the strips show.
 pub(super) fn shown(compared: &Comparison) -> String {
     let first = compared.subjects.first().map_or("", |s| s.name.as_str());
+    let rates = compared.rows.iter().any(|row| row.unit.more_is_better());
+    let memory = compared.rows.iter().any(|row| row.unit == Unit::Bytes);
     format!(
-        "Time that one operation takes, as a ratio to {first}. Left of 1 is faster. The grey band is ±{}, or \
-         the noise floor of a series where that is wider: differences inside it do not matter.",
+        "Time that one operation takes{}{}, as a ratio to {first}. Left of 1 is faster{}. The grey band is ±{}, \
+         or the noise floor of a series where that is wider: differences inside it do not matter.",
+        if rates { ", or of a rate the time for each" } else { "" },
+        if memory { ", or memory" } else { "" },
+        if memory { ", or less" } else { "" },
         percent(compared.margin)
     )
 }
@@ -167,14 +172,14 @@ fn system(compared: &Comparison, subject: usize) -> String {
     format!("{}\u{a0}{}", key_of(subject), esc(&compared.subjects[subject].name))
 }
 
-fn verdict(answer: &stats::Comparison) -> String {
+fn verdict(answer: &stats::Comparison, unit: Unit) -> String {
     let tone = match words::tone(answer) {
         Tone::Good => "good",
         Tone::Notable => "notable",
         Tone::Open => "open",
         _ => "",
     };
-    format!("<span class=\"word {tone}\">{}</span>", esc(&words::answer(answer)))
+    format!("<span class=\"word {tone}\">{}</span>", esc(&words::answer(answer, unit)))
 }
 
 /// An axis that has room for all ratios but a few far ones, alike to both sides.
@@ -208,7 +213,7 @@ pub(super) fn axis_strip(axis: &Axis) -> String {
     svg + "</svg>"
 }
 
-pub(super) fn strip(axis: &Axis, answer: &stats::Comparison, subject: usize) -> String {
+pub(super) fn strip(axis: &Axis, (answer, unit): (&stats::Comparison, Unit), subject: usize) -> String {
     let (ratio, margin) = (answer.ratio, answer.margin);
     let middle = STRIP.1 / 2.0;
     let place = |r: f64| axis.place(r.clamp(axis.low, axis.high));
@@ -234,7 +239,7 @@ pub(super) fn strip(axis: &Axis, answer: &stats::Comparison, subject: usize) -> 
         high - low,
         STRIP.1
     );
-    framed(axis, subject, &words::answer(answer), &band, &format!("{whisker}{mark}"))
+    framed(axis, subject, &words::answer(answer, unit), &band, &format!("{whisker}{mark}"))
 }
 
 /// A lozenge as wide as the interval, as is the custom for what sums up.
@@ -303,7 +308,7 @@ fn medians(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(
         out,
-        "</p><p class=\"remark\">Median cost over n, logarithmic axes, each on its own scale.</p>\
+        "</p><p class=\"remark\">Medians over n, logarithmic axes, each on its own scale.</p>\
          <div class=\"grid2\">"
     )?;
     let drawn = compared.rows.iter().enumerate().filter(|(_, row)| row.verdicts.iter().any(Option::is_some));
@@ -322,11 +327,11 @@ fn curve(compared: &Comparison, i: usize, row: &Row, out: &mut dyn Write) -> io:
             format!(
                 "{}: {} to {} from n = {} to {}, {}",
                 compared.subjects[*j].name,
-                estimate(v.cost_low),
-                estimate(v.cost_high),
+                row.unit.estimate(v.cost_low),
+                row.unit.estimate(v.cost_high),
                 count(v.n_low),
                 count(v.n_high),
-                sentences::verdict_with_growth(v, crate::words::Unit::default())
+                sentences::verdict_with_growth(v, row.unit)
             )
         })
         .collect();
@@ -338,7 +343,7 @@ fn curve(compared: &Comparison, i: usize, row: &Row, out: &mut dyn Write) -> io:
         out,
         "<figure id=\"c{i}\"><h3>{}</h3>{}<figcaption>{}</figcaption></figure>",
         esc(&row.label),
-        curves(&format!("m{i}"), &row.label, &row.grows, &list(&said), &drawn),
+        curves(&format!("m{i}"), (&row.label, row.unit), &row.grows, &list(&said), &drawn, &[]),
         said.iter().map(|s| esc(s)).collect::<Vec<_>>().join("<br>")
     )
 }

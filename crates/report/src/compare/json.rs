@@ -7,6 +7,7 @@ use stats::{Design, Interval};
 
 use super::{Comparison, Row, words};
 use crate::json::{Estimate, answer_name, plain};
+use crate::words::Unit;
 
 pub(super) fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &document(compared))?;
@@ -43,7 +44,7 @@ fn document(compared: &Comparison) -> Value {
 fn series(compared: &Comparison, row: &Row) -> Value {
     let others = compared.subjects.iter().skip(1).zip(row.answers.iter().zip(&row.notes));
     let answers = others.filter_map(|(subject, (answer, note))| {
-        answer.as_ref().map(|answer| self::answer(&subject.name, answer, note.as_deref()))
+        answer.as_ref().map(|answer| self::answer(&subject.name, (answer, row.unit), note.as_deref()))
     });
     let ranks = compared.subjects.iter().zip(&row.ranks).filter_map(|(subject, rank)| {
         rank.map(|rank| {
@@ -54,24 +55,26 @@ fn series(compared: &Comparison, row: &Row) -> Value {
     });
     json!({
         "label": row.label,
+        "unit": Some(row.unit.name()).filter(|name| !name.is_empty()),
         "answers": answers.collect::<Vec<_>>(),
         "ranks": ranks.collect::<Vec<_>>(),
     })
 }
 
-fn answer(subject: &str, answer: &stats::Comparison, note: Option<&str>) -> Value {
+fn answer(subject: &str, (answer, unit): (&stats::Comparison, Unit), note: Option<&str>) -> Value {
     let block = |(low, high, ratio): &(u64, u64, Interval)| {
         let ratio = estimate(*ratio);
         json!({ "n_low": low, "n_high": high, "ratio": ratio })
     };
     let crossing = |crossing: &stats::Crossing| {
-        let below = if crossing.faster_below { "faster" } else { "slower" };
+        let (slower, faster) = words::sides(unit);
+        let below = if crossing.faster_below { faster } else { slower };
         json!({ "n": crossing.n, "low": crossing.n_low, "high": crossing.n_high, "below": below })
     };
     json!({
         "subject": subject,
-        "answer": answer_name(answer.answer),
-        "words": plain(&words::answer(answer)),
+        "answer": answer_name(answer.answer, unit),
+        "words": plain(&words::answer(answer, unit)),
         "ratio": estimate(answer.ratio),
         "level": answer.level,
         "margin": answer.margin,

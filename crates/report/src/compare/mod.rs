@@ -9,6 +9,8 @@ mod table;
 mod weigh;
 mod words;
 
+pub(crate) use words::sides;
+
 use std::io::{self, Write};
 
 use record::{Recording, Run, System};
@@ -17,6 +19,7 @@ use stats::{Interval, Rank, Verdict};
 use crate::environment::{self, Difference};
 use crate::findings::ALPHA;
 use crate::text::Style;
+use crate::words::Unit;
 
 /// A difference below this share is not worth a word.
 pub const MARGIN: f64 = 0.03;
@@ -59,6 +62,8 @@ pub struct Row {
     pub label: String,
     /// What n counts.
     pub grows: String,
+    /// What its values are in. Ratios are of costs: of a rate, of the time that one takes.
+    pub unit: Unit,
     /// What each system has of it, in the order of the subjects.
     pub verdicts: Vec<Option<Verdict>>,
     /// The second system and the following against the first; `None` where that could not be.

@@ -28,8 +28,8 @@ pub(super) fn draw(compared: &Comparison) -> String {
         let mut name = row.label.as_str();
         rule(&mut sheet);
         for (other, (answer, note)) in row.answers.iter().zip(&row.notes).enumerate() {
-            let strip = answer.as_ref().map(|answer| strip(&axis, answer, other + 1));
-            let words = answer.as_ref().map_or("no ratio".into(), words::answer);
+            let strip = answer.as_ref().map(|answer| strip(&axis, (answer, row.unit), other + 1));
+            let words = answer.as_ref().map_or("no ratio".into(), |a| words::answer(a, row.unit));
             let note = note.as_deref().unwrap_or_default();
             line(compared, (name, other + 1), strip.as_deref(), (&words, note), &mut sheet);
             said.push(sentence(&format!("{}, {}: {words}", row.label, compared.subjects[other + 1].name)));

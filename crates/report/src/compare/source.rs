@@ -1,12 +1,15 @@
 //! The systems of a comparison with their numbers, and what of them must not be compared.
 
-use record::{Direction, Recording, SeriesKey};
+use std::borrow::Cow;
+
+use record::{Direction, Recording, Series, SeriesKey};
 use stats::Sweep;
 
 use super::Subject;
 use crate::findings::{Finding, Findings, sweep};
 use crate::sentences;
 use crate::stops::{Cause, Stop};
+use crate::words::Unit;
 
 /// A series without its system.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +28,28 @@ impl Kind {
             name: key.name.clone(),
             direction: key.direction,
         }
+    }
+}
+
+/// The measurements of one trial as costs, of which less is better: a rate is the time that one takes.
+#[derive(Clone, Default)]
+pub(super) struct Costs<'a> {
+    series: Option<&'a Series>,
+    values: Cow<'a, [f64]>,
+}
+
+impl<'a> Costs<'a> {
+    fn of(series: &'a Series, unit: Unit) -> Costs<'a> {
+        let values = match unit.more_is_better() {
+            true => series.values.iter().map(|rate| rate.recip()).collect(),
+            false => Cow::Borrowed(series.values.as_slice()),
+        };
+        Costs { series: Some(series), values }
+    }
+
+    pub(super) fn sweep(&self) -> Sweep<'_> {
+        let Some(series) = self.series else { return Sweep::even(0, 1, &[]) };
+        Sweep { values: &self.values, ..sweep(series) }
     }
 }
 
@@ -52,14 +77,14 @@ impl<'a> Source<'a> {
     }
 
     /// The measurements of a series at the place of their trial; nothing where a trial has none.
-    pub(super) fn sweeps(&self, key: &SeriesKey) -> Vec<Sweep<'a>> {
-        let mut sweeps = vec![Sweep::even(0, 1, &[]); self.trials.len()];
+    pub(super) fn costs(&self, key: &SeriesKey, unit: Unit) -> Vec<Costs<'a>> {
+        let mut costs = vec![Costs::default(); self.trials.len()];
         for series in self.recording.trials_of(key) {
             if let Ok(place) = self.trials.binary_search(&series.trial) {
-                sweeps[place] = sweep(series);
+                costs[place] = Costs::of(series, unit);
             }
         }
-        sweeps
+        costs
     }
 
     /// How trials of a series stopped short: a stop is told of one series of its workload, and meets all.

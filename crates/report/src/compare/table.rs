@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::{Comparison, words};
 use crate::text::{Cell, Page, Row, Style, Tone};
-use crate::words::percent;
+use crate::words::{Unit, percent};
 
 /// Columns from which two series stand on a line.
 const ROOM_FOR_TWO: usize = 100;
@@ -45,9 +45,9 @@ pub(super) fn write(compared: &Comparison, style: &Style, out: &mut dyn Write) -
 }
 
 /// The answer of a cell, and what stands beside it.
-fn cell(answer: Option<&stats::Comparison>) -> Cell {
+fn cell(answer: Option<&stats::Comparison>, unit: Unit) -> Cell {
     match answer {
-        Some(answer) => Cell::toned(words::answer(answer), words::tone(answer)),
+        Some(answer) => Cell::toned(words::answer(answer, unit), words::tone(answer)),
         None => Cell::toned("—", Tone::Faint),
     }
 }
@@ -58,7 +58,7 @@ fn two(compared: &Comparison, style: &Style) -> Vec<Row> {
         .rows
         .iter()
         .filter(|row| row.notes.iter().all(Option::is_none))
-        .map(|row| [Cell::new(&row.label), cell(row.answers.first().and_then(Option::as_ref))])
+        .map(|row| [Cell::new(&row.label), cell(row.answers.first().and_then(Option::as_ref), row.unit)])
         .collect();
     let on_a_line = if style.width >= ROOM_FOR_TWO && plain.len() > 3 { 2 } else { 1 };
     // Down the first half, then down the second, as one reads a list.
@@ -70,7 +70,7 @@ fn two(compared: &Comparison, style: &Style) -> Vec<Row> {
     let noted = compared.rows.iter().filter_map(|row| {
         let note = row.notes.first()?.as_ref()?;
         let mut cells = vec![Cell::new(&row.label)];
-        cells.extend(row.answers.first()?.as_ref().map(|answer| cell(Some(answer))));
+        cells.extend(row.answers.first()?.as_ref().map(|answer| cell(Some(answer), row.unit)));
         Some(Row { cells, below: vec![(note.clone(), Tone::Open)] })
     });
     (0..height).map(line).chain(noted).collect()
@@ -84,7 +84,7 @@ fn several(compared: &Comparison) -> Vec<Row> {
     for row in &compared.rows {
         let mut notes: Vec<&String> = row.notes.iter().flatten().collect();
         notes.dedup();
-        let answers = row.answers.iter().map(|answer| cell(answer.as_ref()));
+        let answers = row.answers.iter().map(|answer| cell(answer.as_ref(), row.unit));
         rows.push(Row {
             cells: [Cell::new(&row.label)].into_iter().chain(answers).collect(),
             below: notes.into_iter().map(|note| (note.clone(), Tone::Open)).collect(),

@@ -2,12 +2,12 @@
 
 use stats::{Contrast, Design, Match, Settings};
 
-use super::source::{Kind, Source, kinds};
+use super::source::{Costs, Kind, Source, kinds};
 use super::{Mean, Row};
 use crate::findings::{ALPHA, SEED, looks};
 use crate::sentences;
 use crate::stops::{Cause, Stop};
-use crate::words::count;
+use crate::words::{Unit, count};
 
 /// More systems than this are not ranked: each of them would meet each other.
 const RANKED_MOST: usize = 16;
@@ -44,7 +44,14 @@ pub(super) fn all(sources: &[Source<'_>], refused: &[String], margin: f64) -> We
         .zip(judged)
         .map(|((kind, label), ((pairs, answers), ranks))| row(sources, kind, label, pairs, answers, ranks))
         .collect();
-    let means = (1..sources.len()).map(|second| mean(&with_first, second)).collect();
+    // What a system takes of memory is not averaged with its time.
+    let is_time = |((kind, _), _): &(&(Kind, String), &Vec<&Pair>)| {
+        let mut findings = sources.iter().filter_map(|source| source.finding(kind));
+        findings.all(|finding| finding.unit != Unit::Bytes)
+    };
+    let timed: Vec<&Vec<&Pair>> =
+        kinds.iter().zip(&with_first).filter(is_time).map(|(_, pairs)| pairs).collect();
+    let means = (1..sources.len()).map(|second| mean(&timed, second)).collect();
     Weighed { rows, means }
 }
 
@@ -61,7 +68,7 @@ fn pairs(sources: &[Source<'_>], kind: &Kind, margin: f64) -> Vec<Pair> {
 
 fn contrast(first: &Source<'_>, second: &Source<'_>, kind: &Kind, margin: f64) -> Option<Contrast> {
     let (one, two) = (first.finding(kind)?, second.finding(kind)?);
-    if one.verdict.is_none() || two.verdict.is_none() {
+    if one.verdict.is_none() || two.verdict.is_none() || one.unit != two.unit {
         return None;
     }
     let settings = Settings {
@@ -72,13 +79,15 @@ fn contrast(first: &Source<'_>, second: &Source<'_>, kind: &Kind, margin: f64) -
         looks: looks(&first.subject.run).max(looks(&second.subject.run)),
         tick_seconds: one.tick_seconds.max(two.tick_seconds),
         seed: SEED,
-        whole: false,
+        whole: one.levels || two.levels,
     };
     let floors = [(first, one), (second, two)]
         .map(|(source, finding)| source.subject.system.noise_floor.as_ref().map(|f| f.of(&finding.key)));
     let floor = floors.into_iter().flatten().fold(0.0, f64::max);
     let design = if first.is_paired_with(second) { Design::Paired } else { Design::Independent };
-    Contrast::of(&first.sweeps(&one.key), &second.sweeps(&two.key), design, floor, &settings)
+    let costs = [(first, one), (second, two)].map(|(source, finding)| source.costs(&finding.key, one.unit));
+    let [one, two] = costs.each_ref().map(|costs| costs.iter().map(Costs::sweep).collect::<Vec<_>>());
+    Contrast::of(&one, &two, design, floor, &settings)
 }
 
 /// For every series the places of every system; none for two systems, whose answer says it.
@@ -112,6 +121,7 @@ fn row(
     };
     Row {
         label: label.to_string(),
+        unit: findings().flatten().next().map(|f| f.unit).unwrap_or_default(),
         grows: findings().flatten().next().map(|f| f.grows.clone()).unwrap_or_default(),
         verdicts: findings().map(|f| f.and_then(|f| f.verdict.clone())).collect(),
         notes: sources[1..].iter().zip(&by_subject).map(note).collect(),
@@ -170,8 +180,8 @@ fn stopped(
 }
 
 /// The geometric mean over all series of one system against the first.
-fn mean(suite: &[Vec<&Pair>], second: usize) -> Option<Mean> {
-    let of_second = suite.iter().flatten().filter(|pair| pair.second == second);
+fn mean(suite: &[&Vec<&Pair>], second: usize) -> Option<Mean> {
+    let of_second = suite.iter().copied().flatten().filter(|pair| pair.second == second);
     let contrasts: Vec<&Contrast> = of_second.map(|pair| &pair.contrast).collect();
     if contrasts.len() < 2 {
         return None;

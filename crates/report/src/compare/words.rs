@@ -2,27 +2,33 @@
 
 use stats::{Answer, Comparison, Design, Interval, Rank};
 
-use super::Comparison as Compared;
+use super::{Comparison as Compared, Row};
 use crate::text::Tone;
 use crate::words::{
-    NO_BREAK, about, bound, count, factor_with_interval, list, percent, place_with_interval, rounded, things,
+    NO_BREAK, Unit, about, bound, count, factor_with_interval, list, percent, place_with_interval, rounded,
+    things,
 };
 
 /// Ratios of two ranges of n that are further apart than this are not said as one.
 const FAR: f64 = 1.2;
 
+/// What is said of a larger cost and of a smaller one: `slower` and `faster`, of memory `more` and `less`.
+pub(crate) fn sides(unit: Unit) -> (&'static str, &'static str) {
+    if unit == Unit::Bytes { ("more", "less") } else { ("slower", "faster") }
+}
+
 /// The answer in words: `1.18× slower (1.15–1.21)`, `faster below 4 300 (3 900–4 700), slower above`.
-pub(crate) fn answer(comparison: &Comparison) -> String {
-    if let Some(words) = crossing(comparison).or_else(|| part(comparison)) {
+pub(crate) fn answer(comparison: &Comparison, unit: Unit) -> String {
+    if let Some(words) = crossing(comparison, unit).or_else(|| part(comparison, unit)) {
         return words;
     }
     match comparison.answer {
-        Answer::Faster | Answer::Slower => times(comparison.ratio),
+        Answer::Faster | Answer::Slower => times(comparison.ratio, unit),
         Answer::Equivalent if comparison.floor > reach(comparison.ratio) => {
             format!("equivalent within the noise floor, {}", bound(comparison.floor))
         }
         Answer::Equivalent => format!("equivalent within {}", bound(reach(comparison.ratio))),
-        Answer::DifferentButSmall => format!("different but small, {}", times(comparison.ratio)),
+        Answer::DifferentButSmall => format!("different but small, {}", times(comparison.ratio, unit)),
         Answer::Unresolved => {
             let most = comparison.trials.0.max(comparison.trials.1);
             let more = comparison.trials_needed.map(|needed| (needed as usize).saturating_sub(most));
@@ -41,17 +47,19 @@ pub(crate) fn answer(comparison: &Comparison) -> String {
 }
 
 /// `1.18× slower (1.15–1.21)`; the faster of two is said by how much less time it takes.
-fn times(ratio: Interval) -> String {
-    let (ratio, word) = if ratio.value >= 1.0 {
-        (ratio, "slower")
-    } else {
-        (Interval { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low }, "faster")
-    };
+fn times(ratio: Interval, unit: Unit) -> String {
+    let (slower, faster) = sides(unit);
+    let (ratio, word) = if ratio.value >= 1.0 { (ratio, slower) } else { (inverted(ratio), faster) };
     let words = factor_with_interval(ratio);
     match words.trim_start_matches('×').split_once(' ') {
         Some((value, interval)) => format!("{value}× {word} {interval}"),
         None => format!("{words} {word}"),
     }
+}
+
+/// A ratio the other way round.
+fn inverted(ratio: Interval) -> Interval {
+    Interval { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low }
 }
 
 /// The interval alone: `(0.98–1.07)`.
@@ -62,7 +70,7 @@ fn span(ratio: Interval) -> String {
 
 /// Where the difference is one of some n only, and elsewhere there is none to speak of: `faster from
 /// 14 300, up to 1 170× (1 150–1 200)`. One ratio for all n would hide that.
-fn part(comparison: &Comparison) -> Option<String> {
+fn part(comparison: &Comparison, unit: Unit) -> Option<String> {
     let margin = comparison.margin;
     let slower = match comparison.answer {
         Answer::Slower => true,
@@ -88,7 +96,8 @@ fn part(comparison: &Comparison) -> Option<String> {
         (_, true) => format!("from {}", count(blocks[first].0)),
         _ => format!("from {} to {}", count(blocks[first].0), count(blocks[last].1)),
     };
-    let (most, word) = (times(most.2), if slower { "slower" } else { "faster" });
+    let word = if slower { sides(unit).0 } else { sides(unit).1 };
+    let most = times(most.2, unit);
     Some(format!("{word} {range}, up to {}", most.replace(&format!(" {word}"), "")))
 }
 
@@ -98,11 +107,12 @@ fn reach(ratio: Interval) -> f64 {
 }
 
 /// Where one is faster for certain below some n and the other above, each by more than the margin somewhere.
-fn crossing(comparison: &Comparison) -> Option<String> {
+fn crossing(comparison: &Comparison, unit: Unit) -> Option<String> {
     if !depends(comparison) {
         return None;
     }
-    let word = |is_faster: bool| if is_faster { "faster" } else { "slower" };
+    let (slower, faster) = sides(unit);
+    let word = |is_faster: bool| if is_faster { faster } else { slower };
     match comparison.crossings.as_slice() {
         [one] => Some(format!(
             "{} below {}, {} above",
@@ -118,7 +128,7 @@ fn crossing(comparison: &Comparison) -> Option<String> {
             word(one.faster_below)
         )),
         [] => None,
-        several => Some(format!("faster or slower by n, {} crossings", count(several.len() as u64))),
+        several => Some(format!("{faster} or {slower} by n, {} crossings", count(several.len() as u64))),
     }
 }
 
@@ -231,7 +241,11 @@ pub(crate) fn mean_ratio(compared: &Compared, mean: &super::Mean) -> String {
     let floors = compared.subjects.iter().filter_map(|s| Some(s.system.noise_floor.as_ref()?.share));
     let sure = 1.0 + floors.fold(0.0, f64::max);
     let Interval { low, high, .. } = mean.ratio;
-    if low > sure || high < 1.0 / sure { times(mean.ratio) } else { factor_with_interval(mean.ratio) }
+    if low > sure || high < 1.0 / sure {
+        times(mean.ratio, Unit::Seconds)
+    } else {
+        factor_with_interval(mean.ratio)
+    }
 }
 
 /// `1st` or `1st–2nd`, with `of 2` where not all systems took part; a dash for one that did not.
@@ -254,17 +268,25 @@ fn ordinal(n: usize) -> String {
 
 /// The count of every answer: `1 slower · 3 equivalent`.
 pub(crate) fn summary(compared: &Compared) -> String {
-    let kinds = [
-        (Answer::Slower, "slower"),
-        (Answer::Faster, "faster"),
-        (Answer::Equivalent, "equivalent"),
-        (Answer::DifferentButSmall, "different but small"),
-        (Answer::Unresolved, "unresolved"),
+    let (memory, time): (Vec<&Row>, Vec<&Row>) =
+        compared.rows.iter().partition(|row| row.unit == Unit::Bytes);
+    fn given<'a>(rows: &'a [&Row]) -> impl Iterator<Item = &'a Comparison> {
+        rows.iter().flat_map(|row| row.answers.iter().flatten())
+    }
+    let all = || given(&time).chain(given(&memory));
+    let of =
+        |rows: &[&Row], wanted: Answer| given(rows).filter(|a| !depends(a) && a.answer == wanted).count();
+    let both = |wanted| of(&time, wanted) + of(&memory, wanted);
+    let counts = [
+        (all().filter(|a| depends(a)).count(), "depending on n"),
+        (of(&time, Answer::Slower), "slower"),
+        (of(&time, Answer::Faster), "faster"),
+        (of(&memory, Answer::Slower), "more"),
+        (of(&memory, Answer::Faster), "less"),
+        (both(Answer::Equivalent), "equivalent"),
+        (both(Answer::DifferentButSmall), "different but small"),
+        (both(Answer::Unresolved), "unresolved"),
     ];
-    let given = || compared.rows.iter().flat_map(|row| row.answers.iter().flatten());
-    let (by_n, plain): (Vec<_>, Vec<_>) = given().partition(|a| depends(a));
-    let counts = kinds.map(|(answer, word)| (plain.iter().filter(|a| a.answer == answer).count(), word));
-    let counts = [(by_n.len(), "depending on n")].into_iter().chain(counts).collect::<Vec<_>>();
     let none = compared.judged();
     let counts = counts.into_iter().chain([(none.1 - none.0, "without an answer")]);
     let said: Vec<String> = counts

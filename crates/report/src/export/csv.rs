@@ -6,13 +6,14 @@ use std::io::{Result, Write};
 use record::Recording;
 
 pub(super) fn write(recording: &Recording, out: &mut dyn Write) -> Result<()> {
-    writeln!(out, "system,workload,variant,series,direction,trial,n,seconds")?;
+    writeln!(out, "system,workload,variant,series,direction,trial,n,value,unit")?;
     for (key, trials) in recording.series() {
         let names = [&key.system, &key.workload, &key.variant, &key.name].map(|name| field(name)).join(",");
+        let unit = field(recording.kind(key).map_or("", |kind| &kind.unit));
         for series in trials {
-            for (n, seconds) in series.points() {
+            for (n, value) in series.points() {
                 // The debug form is the shortest that reads back exactly, with an exponent where that helps.
-                writeln!(out, "{names},{},{},{n},{seconds:?}", key.direction, series.trial)?;
+                writeln!(out, "{names},{},{},{n},{value:?},{unit}", key.direction, series.trial)?;
             }
         }
     }

@@ -14,7 +14,8 @@ struct Trial<'a> {
     direction: Direction,
     trial: u32,
     n: Vec<u64>,
-    seconds: &'a [f64],
+    value: &'a [f64],
+    unit: &'a str,
 }
 
 pub(super) fn write(recording: &Recording, out: &mut dyn Write) -> Result<()> {
@@ -31,7 +32,8 @@ pub(super) fn write(recording: &Recording, out: &mut dyn Write) -> Result<()> {
                 direction: key.direction,
                 trial: series.trial,
                 n: series.points().map(|(n, _)| n).collect(),
-                seconds: &series.values,
+                value: &series.values,
+                unit: recording.kind(key).map_or("", |kind| &kind.unit),
             };
             serde_json::to_writer(&mut *out, &trial)?;
         }

@@ -23,7 +23,8 @@ const SCHEMA: &str = "
         required binary direction (STRING);
         required int64 trial;
         required int64 n;
-        required double seconds;
+        required double value;
+        required binary unit (STRING);
     }";
 
 /// Rows of one row group; DuckDB reads groups of about this size in parallel.
@@ -37,17 +38,18 @@ pub(super) fn write(recording: &Recording, out: &mut dyn Write) -> io::Result<()
     for (key, trials) in recording.series() {
         let texts = [&key.system, &key.workload, &key.variant, &key.name, &key.direction.to_string()];
         let texts = texts.map(|text| ByteArray::from(text.as_str()));
+        let unit = ByteArray::from(recording.kind(key).map_or("", |kind| &kind.unit));
         for series in trials {
-            for (n, seconds) in series.points() {
-                columns.push(&texts, series.trial, n, seconds);
-                if columns.seconds.len() == ROWS {
+            for (n, value) in series.points() {
+                columns.push(&texts, series.trial, (n, value), &unit);
+                if columns.values.len() == ROWS {
                     columns.flush(&mut file).map_err(Error::other)?;
                     out.write_all(&mem::take(file.inner_mut()))?;
                 }
             }
         }
     }
-    if !columns.seconds.is_empty() {
+    if !columns.values.is_empty() {
         columns.flush(&mut file).map_err(Error::other)?;
     }
     out.write_all(&file.into_inner().map_err(Error::other)?)
@@ -70,17 +72,19 @@ struct Columns {
     texts: [Vec<ByteArray>; 5],
     trial: Vec<i64>,
     n: Vec<i64>,
-    seconds: Vec<f64>,
+    values: Vec<f64>,
+    units: Vec<ByteArray>,
 }
 
 impl Columns {
-    fn push(&mut self, texts: &[ByteArray; 5], trial: u32, n: u64, seconds: f64) {
+    fn push(&mut self, texts: &[ByteArray; 5], trial: u32, (n, value): (u64, f64), unit: &ByteArray) {
         for (column, text) in self.texts.iter_mut().zip(texts) {
             column.push(text.clone());
         }
         self.trial.push(trial.into());
         self.n.push(i64::try_from(n).unwrap_or(i64::MAX));
-        self.seconds.push(seconds);
+        self.values.push(value);
+        self.units.push(unit.clone());
     }
 
     /// Writes the rows as one group and forgets them.
@@ -91,7 +95,8 @@ impl Columns {
         }
         write_column::<Int64Type>(&mut group, &mut self.trial)?;
         write_column::<Int64Type>(&mut group, &mut self.n)?;
-        write_column::<DoubleType>(&mut group, &mut self.seconds)?;
+        write_column::<DoubleType>(&mut group, &mut self.values)?;
+        write_column::<ByteArrayType>(&mut group, &mut self.units)?;
         group.close()?;
         Ok(())
     }

@@ -7,7 +7,7 @@ use stats::{Sweep, Verdict};
 
 use super::marks::{self, Mark};
 use super::picture::Panel;
-use super::plot::{Curve, Subject, curves_at};
+use super::plot::{Curve, Subject, curves};
 use super::scale::Kind;
 use super::tail::Tail;
 use super::zoom::Points;
@@ -75,13 +75,13 @@ fn figure(
     let above = linear.as_ref().map_or(0, |p| p.above);
     for (shows, plot) in [(Panel::Linear, linear), (Panel::Logarithmic, log)] {
         if let Some(plot) = plot {
-            panel(shows.title(), &plot.svg, out)?;
+            panel(&shows.title(finding.what()), &plot.svg, out)?;
         }
     }
     if let Some(svg) = change {
-        panel(Panel::Change.title(), &svg, out)?;
+        panel(&Panel::Change.title(finding.what()), &svg, out)?;
     }
-    let range = finding.verdict.as_ref().map(|v| (v.n_low, v.n_high));
+    let range = finding.verdict.as_ref().filter(|_| !finding.levels).map(|v| (v.n_low, v.n_high));
     if let Some(tail) = Tail::of(&sweeps, range) {
         let head = subject.head_of_change();
         let svg = tail.draw(&subject.id, &finding.label, finding.unit, finding.verdict.as_ref(), head);
@@ -130,6 +130,7 @@ pub(super) fn subject<'a>(
     Subject {
         id: format!("p{i}"),
         label: &finding.label,
+        what: finding.what(),
         grows: &finding.grows,
         sweeps,
         verdict: finding.verdict.as_ref(),
@@ -180,7 +181,7 @@ fn ways(findings: &Findings, finding: &Finding, i: usize) -> Option<String> {
         None => "No difference between the ways is certain.".into(),
     };
     let (id, named) = (format!("p{i}-ways"), (finding.label.as_str(), finding.unit));
-    Some(curves_at(&id, named, &finding.grows, &said, &drawn, &marks))
+    Some(curves(&id, named, &finding.grows, &said, &drawn, &marks))
 }
 
 /// What the colours of a figure are, by their classes in the style sheet.
@@ -213,9 +214,10 @@ fn legend(findings: &Findings, finding: &Finding) -> String {
 
 /// The figures beside the plots.
 fn numbers(finding: &Finding, v: &Verdict, wide: bool, out: &mut dyn Write) -> io::Result<()> {
+    let what = sentences::capital(finding.what());
     let mut rows: Vec<(String, String)> = vec![
-        (format!("Cost at n = {}", count(v.n_low)), finding.unit.estimate_with_interval(v.cost_low)),
-        (format!("Cost at n = {}", count(v.n_high)), finding.unit.estimate_with_interval(v.cost_high)),
+        (format!("{what} at n = {}", count(v.n_low)), finding.unit.estimate_with_interval(v.cost_low)),
+        (format!("{what} at n = {}", count(v.n_high)), finding.unit.estimate_with_interval(v.cost_high)),
         ("Growth".into(), factor_with_interval(v.growth)),
     ];
     // A cost per object means nothing where one jump is most of the growth.
@@ -225,7 +227,7 @@ fn numbers(finding: &Finding, v: &Verdict, wide: bool, out: &mut dyn Write) -> i
             finding.unit.signed_interval(v.marginal_cost, 1000.0),
         ));
         if let Some(size) = v.doubling_size {
-            rows.push(("Cost doubles every".into(), count_with_interval(size)));
+            rows.push((format!("{what} doubles every"), count_with_interval(size)));
         }
     }
     rows.push(("Slope in the last decade".into(), number_with_interval(v.top_decade_slope)));

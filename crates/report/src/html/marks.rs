@@ -50,7 +50,7 @@ pub(crate) fn of(verdict: Option<&Verdict>, stops: &[Stop]) -> Vec<Mark> {
             class: "limit",
             n: (limit.n.value, limit.n.low, limit.n.high),
             label: format!("limit {}", count(limit.n.value.round().max(0.0) as u64)),
-            title: format!("the cost has no bound at n = {}", place_with_interval(limit.n)),
+            title: format!("no bound at n = {}", place_with_interval(limit.n)),
         }));
         marks.extend(v.knee.map(|knee| Mark {
             class: "knee",

@@ -121,7 +121,7 @@ fn in_one_sentence(findings: &Findings) -> String {
     .flatten()
     .collect();
     format!(
-        "Of {}, {}. Flat means that the cost changes by at most {}, with {}.",
+        "Of {}, {}. Flat means a change of at most {}, with {}.",
         things(judged, "series", "series"),
         list(&parts),
         percent(findings.margin),
@@ -155,10 +155,11 @@ pub(crate) fn verdicts(findings: &Findings, out: &mut dyn Write) -> io::Result<(
             out,
             "<table class=\"verdicts\"><thead><tr>\
              <th scope=\"col\">Series</th><th scope=\"col\" class=\"num\">n</th>\
-             <th scope=\"col\" class=\"num\">Cost at the first n</th>\
+             <th scope=\"col\" class=\"num\">{} at the first n</th>\
              <th scope=\"col\" class=\"num\">at the last</th>\
              <th scope=\"col\" class=\"num\">Growth</th><th scope=\"col\">Verdict</th>\
-             <th scope=\"col\"><span class=\"away\">Curve</span></th></tr></thead><tbody>"
+             <th scope=\"col\"><span class=\"away\">Curve</span></th></tr></thead><tbody>",
+            esc(&sentences::capital(sentences::what(series.iter().map(|(_, finding)| *finding))))
         )?;
         for (i, finding) in series {
             verdict_row(i, finding, out)?;

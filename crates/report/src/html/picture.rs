@@ -9,7 +9,7 @@ use super::sheet::{EDGE, SAYS, SOFT, Sheet, TITLE};
 use super::svg::{HEIGHT, LEFT, WIDTH};
 use super::tail::Tail;
 use crate::findings::{Findings, sweeps};
-use crate::sentences;
+use crate::sentences::{self, capital};
 
 /// What the points of one plot may take, before base64 makes them a third larger.
 const CLOUD_BYTES: usize = 30_000;
@@ -36,18 +36,18 @@ pub enum Panel {
 
 impl Panel {
     /// What stands above it; [`Panel::Percentiles`] says from which n.
-    pub(super) fn title(self) -> &'static str {
+    pub(super) fn title(self, what: &str) -> String {
         match self {
-            Panel::Linear => "Cost, linear axes",
-            Panel::Logarithmic => "Cost, logarithmic axes",
-            Panel::Change => "Change against its level at small n",
-            Panel::Percentiles => "All costs by percentile",
+            Panel::Linear => format!("{}, linear axes", capital(what)),
+            Panel::Logarithmic => format!("{}, logarithmic axes", capital(what)),
+            Panel::Change => "Change against its level at small n".into(),
+            Panel::Percentiles => "All costs by percentile".into(),
         }
     }
 
     /// The plot and its title.
     fn draw(self, subject: &Subject<'_>) -> Option<(String, String)> {
-        let named = |svg| (self.title().to_owned(), svg);
+        let named = |svg| (self.title(subject.what), svg);
         match self {
             Panel::Linear => subject.cost(Kind::Linear).map(|plot| named(plot.svg)),
             Panel::Logarithmic => subject.cost(Kind::Log).map(|plot| named(plot.svg)),

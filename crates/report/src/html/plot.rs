@@ -6,7 +6,7 @@ use super::marks::{self, Mark};
 use super::scale::{Axis, Kind, Tick, change_label, cost_label, factor_label};
 use super::svg::{BOTTOM, LEFT, RIGHT, Svg, TOP, within};
 use super::{cloud, esc};
-use crate::sentences::middle as middle_of;
+use crate::sentences::{capital, middle as middle_of};
 use crate::stops::Stop;
 use crate::words::{Unit, count, factor, things};
 
@@ -23,6 +23,8 @@ const KNOTS: i32 = 48;
 pub(crate) struct Subject<'a> {
     pub(crate) id: String,
     pub(crate) label: &'a str,
+    /// What its values are: `cost`, `throughput`.
+    pub(crate) what: &'a str,
     pub(crate) grows: &'a str,
     pub(crate) sweeps: &'a [Sweep<'a>],
     pub(crate) verdict: Option<&'a Verdict>,
@@ -40,6 +42,11 @@ pub(crate) struct Plot {
 }
 
 impl Subject<'_> {
+    /// `cost of bind`, `race/epoll throughput`.
+    fn named(&self) -> String {
+        if self.what == "cost" { format!("cost of {}", self.label) } else { self.label.to_string() }
+    }
+
     /// Smallest and largest n that was measured or stopped at.
     fn range_of_n(&self) -> (f64, f64) {
         let sweeps = self.sweeps.iter().filter(|s| !s.values.is_empty());
@@ -118,6 +125,7 @@ impl Subject<'_> {
             }
             Kind::Log => Axis::new(kind, costs.low * 0.9, costs.high * 1.1, BOTTOM, TOP),
         };
+        let y = y.of(self.unit);
         let axes = match kind {
             Kind::Linear => "linear axes",
             Kind::Log => "logarithmic axes",
@@ -125,9 +133,8 @@ impl Subject<'_> {
         let marks = self.marks();
         let id = format!("{}-{}", self.id, if kind == Kind::Log { "log" } else { "lin" });
         let mut svg = Svg::open(&id, self.head_of_cost());
-        svg.describe(&format!("Cost of {} over {}, {axes}", self.label, self.grows), self.sentence);
-        let of_axis = (kind == Kind::Linear).then_some(y.high);
-        svg.axes(&x, &y, self.grows, |t: &Tick| cost_label(t.value, self.unit, of_axis));
+        svg.describe(&format!("{} over {}, {axes}", capital(&self.named()), self.grows), self.sentence);
+        svg.axes(&x, &y, self.grows, |t: &Tick| cost_label(t.value, self.unit, &y));
         if let Some(level) = self.blocks().first().map(|b| b.cost.value / b.relative.value) {
             svg.corridor(level * (1.0 - self.margin), level * (1.0 + self.margin), &y);
         }
@@ -175,10 +182,7 @@ impl Subject<'_> {
             Axis::new(Kind::Linear, low - 0.02, high + 0.02, BOTTOM, TOP)
         };
         let mut svg = Svg::open(&format!("{}-change", self.id), self.head_of_change());
-        svg.describe(
-            &format!("Change of the cost of {} against its level at small n", self.label),
-            self.sentence,
-        );
+        svg.describe(&format!("Change of the {} against its level at small n", self.named()), self.sentence);
         svg.corridor(1.0 - self.margin, 1.0 + self.margin, &y);
         if wide {
             svg.axes(&x, &y, self.grows, |t| factor_label(t.value));
@@ -237,13 +241,8 @@ pub(crate) struct Curve<'a> {
     pub(crate) blocks: &'a [Block],
 }
 
-/// The medians of several systems over n, on logarithmic axes.
-pub(crate) fn curves(id: &str, label: &str, grows: &str, sentence: &str, curves: &[Curve<'_>]) -> String {
-    curves_at(id, (label, Unit::default()), grows, sentence, curves, &[])
-}
-
-/// The same, in the unit of a series and with places that they point at.
-pub(crate) fn curves_at(
+/// The medians of several systems over n, on logarithmic axes, with places that they point at.
+pub(crate) fn curves(
     id: &str,
     (label, unit): (&str, Unit),
     grows: &str,
@@ -259,10 +258,11 @@ pub(crate) fn curves_at(
     let x = Axis::new(Kind::Log, n_low, n_high, LEFT, RIGHT);
     // Two systems that differ by a few percent must not look worlds apart.
     let middle = (low * high).sqrt();
-    let y = Axis::new(Kind::Log, (low * 0.8).min(middle / 1.6), (high * 1.25).max(middle * 1.6), BOTTOM, TOP);
+    let y = Axis::new(Kind::Log, (low * 0.8).min(middle / 1.6), (high * 1.25).max(middle * 1.6), BOTTOM, TOP)
+        .of(unit);
     let mut svg = Svg::open(id, marks::head(marks, &x));
-    svg.describe(&format!("Median cost of {label} over {grows}, logarithmic axes"), sentence);
-    svg.axes(&x, &y, grows, |t| cost_label(t.value, unit, None));
+    svg.describe(&format!("Median of {label} over {grows}, logarithmic axes"), sentence);
+    svg.axes(&x, &y, grows, |t| cost_label(t.value, unit, &y));
     for curve in curves {
         let places: Vec<(f64, f64)> = curve
             .blocks

@@ -20,6 +20,8 @@ pub(crate) struct Axis {
     pub(crate) high: f64,
     pub(crate) from: f64,
     pub(crate) to: f64,
+    /// What is round on it is a round number of these: 1, or of sizes a multiple of the byte.
+    pub(crate) base: f64,
 }
 
 /// A mark on an axis.
@@ -41,7 +43,18 @@ impl Axis {
                 (low, if high > low * 1.0001 { high } else { low * 10.0 })
             }
         };
-        Axis { kind, low, high, from, to }
+        Axis { kind, low, high, from, to, base: 1.0 }
+    }
+
+    /// The same axis of a unit, so that its labels are round: sizes are marked in one multiple of the byte.
+    pub(crate) fn of(self, unit: Unit) -> Axis {
+        match unit {
+            Unit::Bytes if self.kind == Kind::Log => {
+                Axis { base: unit.scale((self.low * self.high).sqrt()).0, ..self }
+            }
+            Unit::Bytes => Axis { base: unit.scale(self.high).0, ..self },
+            _ => self,
+        }
     }
 
     /// Where a value stands; on a logarithmic axis what is below the axis stands at its start.
@@ -56,10 +69,12 @@ impl Axis {
     /// Marks at 1, 2 and 5 times powers of ten; `room` is what a label needs along the axis. None where
     /// floating point is at its end.
     pub(crate) fn ticks(&self, room: f64) -> Vec<Tick> {
-        match self.kind {
-            Kind::Linear => self.linear_ticks(room),
-            Kind::Log => self.log_ticks(room),
-        }
+        let counted = Axis { low: self.low / self.base, high: self.high / self.base, ..*self };
+        let ticks = match self.kind {
+            Kind::Linear => counted.linear_ticks(room),
+            Kind::Log => counted.log_ticks(room),
+        };
+        ticks.into_iter().map(|tick| Tick { value: tick.value * self.base, ..tick }).collect()
     }
 
     fn length(&self) -> f64 {
@@ -126,12 +141,17 @@ pub(crate) fn count_label(value: f64) -> String {
     count(value.round().max(0.0) as u64)
 }
 
-/// A cost beside an axis: in the multiple that suits it, or the whole axis when that is given.
-pub(crate) fn cost_label(cost: f64, unit: Unit, of_axis: Option<f64>) -> String {
+/// A value beside an axis: in the multiple that suits it, or the whole axis.
+pub(crate) fn cost_label(cost: f64, unit: Unit, axis: &Axis) -> String {
     if cost == 0.0 {
         return "0".into();
     }
-    let (scale, symbol) = unit.scale(of_axis.unwrap_or(cost));
+    let (scale, symbol) = match unit {
+        Unit::Bytes => unit.scale(axis.base),
+        // Room is short beside an axis: thousands have their sign.
+        Unit::PerSecond if (1e3..1e6).contains(&cost) && axis.high >= 1e4 => (1e3, "k/s".into()),
+        _ => unit.scale(if axis.kind == Kind::Linear { axis.high } else { cost }),
+    };
     let gap = if symbol.is_empty() { "" } else { "\u{202f}" };
     format!("{}{gap}{symbol}", shortest(cost / scale))
 }
@@ -197,8 +217,15 @@ mod tests {
 
     #[test]
     fn labels_are_short() {
-        assert_eq!(cost_label(0.5e-6, Unit::Seconds, Some(2e-6)), "0.5\u{202f}µs");
-        assert_eq!(cost_label(100e-6, Unit::Seconds, None), "100\u{202f}µs");
+        let linear = |high| Axis::new(Kind::Linear, 0.0, high, 240.0, 0.0);
+        let log = |low, high| Axis::new(Kind::Log, low, high, 240.0, 0.0);
+        assert_eq!(cost_label(0.5e-6, Unit::Seconds, &linear(2e-6)), "0.5\u{202f}µs");
+        assert_eq!(cost_label(100e-6, Unit::Seconds, &log(1e-6, 1e-3)), "100\u{202f}µs");
+        assert_eq!(cost_label(2e5, Unit::PerSecond, &log(1e3, 1e6)), "200\u{202f}k/s");
+        let sizes = log(1_000.0, 40_000.0).of(Unit::Bytes);
+        let labels: Vec<String> =
+            sizes.ticks(30.0).iter().map(|t| cost_label(t.value, Unit::Bytes, &sizes)).collect();
+        assert_eq!(labels, ["1", "2", "5", "10", "20"].map(|n| format!("{n}\u{202f}KiB")));
         assert_eq!(factor_label(2e20), "×2.0e20");
         assert_eq!(change_label(-0.1), "−10\u{202f}%");
     }

@@ -67,7 +67,7 @@ impl Tail {
         let y = Axis::new(Kind::Log, low * 0.95, (high * 1.05).max(low * 1.3), BOTTOM, TOP);
         let mut svg = Svg::open(&format!("{id}-tail"), head);
         svg.describe(&format!("{} of {label}", self.title()), &self.sentence(unit));
-        svg.upright(&y, |tick: &Tick| cost_label(tick.value, unit, None));
+        svg.upright(&y, |tick: &Tick| cost_label(tick.value, unit, &y));
         let ticks: Vec<Tick> = NAMED
             .iter()
             .map(|share| 1.0 / (1.0 - share))

@@ -1,12 +1,17 @@
 // Turns the points beside a figure into a plot that can be zoomed. Without it the page has all it says.
 (function () {
   "use strict";
-  const UNITS = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
+  // Multiples of each unit, the largest first; what is below all has the last.
+  const UNITS = {
+    "s": [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]],
+    "1/s": [[1e9, "G/s"], [1e6, "M/s"], [1e3, "k/s"], [1, "/s"]],
+    "B": [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]],
+  };
   const count = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, "\u202f");
-  const time = (s, digits) => {
-    if (s === 0) return "0";
-    const [scale, unit] = UNITS.find(([u]) => Math.abs(s) >= u * 0.9999999) || UNITS[3];
-    return Number((s / scale).toPrecision(digits)) + "\u202f" + unit;
+  const written = (units) => (x, digits) => {
+    if (x === 0) return "0";
+    const [scale, unit] = units.find(([u]) => Math.abs(x) >= u * 0.9999999) || units[units.length - 1];
+    return Number((x / scale).toPrecision(digits)) + "\u202f" + unit;
   };
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -33,7 +38,8 @@
     }).filter(Boolean);
     const medians = data.medians.filter(([n]) => n >= from);
     tables.push([medians.map((m) => m[0]), medians.map((m) => m[1])]);
-    const cost = data.seconds ? time : (x, digits) => String(Number(x.toPrecision(digits)));
+    const units = UNITS[data.unit];
+    const cost = units ? written(units) : (x, digits) => String(Number(x.toPrecision(digits)));
     const scale = logarithmic ? { distr: 3 } : { distr: 1 };
     const cloud = colour("--cloud"), soft = colour("--soft"), hair = colour("--hair");
     const axis = { stroke: soft, grid: { stroke: hair, width: 1 }, ticks: { stroke: hair, width: 1 }, font: "12px system-ui, sans-serif" };

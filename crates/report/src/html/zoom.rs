@@ -30,8 +30,8 @@ pub(crate) struct Points {
     pub(crate) of: usize,
     /// What n counts.
     grows: String,
-    /// Whether costs are seconds; else they are bare numbers.
-    seconds: bool,
+    /// What the values are in, as in a record; empty for bare numbers.
+    unit: &'static str,
     /// Costs that 0 and 65 535 stand for.
     low: f64,
     high: f64,
@@ -67,7 +67,7 @@ impl Points {
             shown: 0,
             of,
             grows: grows.to_string(),
-            seconds: unit == Unit::Seconds,
+            unit: unit.name(),
             low,
             high,
             trials: Vec::with_capacity(sweeps.len()),

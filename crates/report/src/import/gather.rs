@@ -193,7 +193,7 @@ fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload
         expect: Expect::Any,
         summary: String::new(),
         sum_of: Vec::new(),
-        unit: if unit == Unit::Seconds { "s".into() } else { String::new() },
+        unit: unit.name().into(),
         both_ways: up && down,
     };
     Workload {
@@ -221,6 +221,9 @@ fn trial(system: &str, name: &str, number: u32, tick: f64, tracks: &[Track]) -> 
             cpu: None,
             seed: 0,
             allowance_seconds: None,
+            window_seconds: None,
+            server_cpu: None,
+            server: None,
             timeout_seconds: 0.0,
             scratch: String::new(),
         },

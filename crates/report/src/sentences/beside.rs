@@ -39,7 +39,8 @@ pub fn beside(findings: &Findings, finding: &Finding) -> Vec<Beside> {
     all.extend(v.steps.iter().map(|step| of_step(step, v, &near)));
     all.extend(v.limit.map(|limit| {
         let near = near(limit.n);
-        let text = format!("the cost has no bound at n = {}{near}", place_with_interval(limit.n));
+        let text =
+            format!("the {} has no bound at n = {}{near}", finding.what(), place_with_interval(limit.n));
         Beside { text, short: is_near("the limit", limit.n.value, &near) }
     }));
     all.extend(v.knee.map(|knee| {
@@ -49,10 +50,14 @@ pub fn beside(findings: &Findings, finding: &Finding) -> Vec<Beside> {
     }));
     all.extend(stretches(v));
     all.extend(v.lines.as_ref().map(|lines| of_lines(lines, v, finding.unit)));
-    all.extend(of_modes(v, finding.unit));
-    all.extend(of_spikes(&v.spikes, finding.unit, &near));
-    all.extend(v.hysteresis.map(of_hysteresis));
-    all.extend(v.drift.map(of_drift));
+    // One value a level is neither a call that may be slow nor one of two kinds.
+    if !finding.levels {
+        all.extend(of_modes(v, finding.unit));
+        all.extend(of_spikes(&v.spikes, finding.unit, &near));
+    }
+    let has = if finding.what() == "cost" { "costs" } else { "has" };
+    all.extend(v.hysteresis.map(|hysteresis| of_hysteresis(hysteresis, has)));
+    all.extend(v.drift.map(|drift| of_drift(drift, has)));
     all.extend(of_choice(v));
     all
 }
@@ -190,10 +195,10 @@ fn repeated(places: &[Repeated], near: &impl Fn(Interval) -> String) -> String {
     format!("trial after trial at n = {}", list(&named))
 }
 
-fn of_hysteresis(hysteresis: Hysteresis) -> Beside {
+fn of_hysteresis(hysteresis: Hysteresis, has: &str) -> Beside {
     let Hysteresis { ratio, n_low, n_high } = hysteresis;
     let text = format!(
-        "the way down costs {} than the way up, most from n = {} to {}",
+        "the way down {has} {} than the way up, most from n = {} to {}",
         more(ratio),
         count(n_low),
         count(n_high)
@@ -201,9 +206,9 @@ fn of_hysteresis(hysteresis: Hysteresis) -> Beside {
     Beside { short: Some(text.clone()), text }
 }
 
-fn of_drift(drift: Drift) -> Beside {
+fn of_drift(drift: Drift, has: &str) -> Beside {
     let text =
-        format!("drift: at the same n the end of a trial costs {} than its beginning", more(drift.ratio));
+        format!("drift: at the same n the end of a trial {has} {} than its beginning", more(drift.ratio));
     Beside { short: Some(text.clone()), text }
 }
 

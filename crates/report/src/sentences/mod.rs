@@ -67,11 +67,20 @@ pub fn remarks(finding: &Finding) -> Vec<String> {
 
 /// The tone of a finding.
 pub fn tone(finding: &Finding) -> Tone {
-    match finding.verdict.as_ref().map(|v| v.class) {
-        Some(Class::Flat | Class::SmallGrowth) => Tone::Good,
-        Some(Class::Inconclusive) | None => Tone::Open,
-        Some(_) => Tone::Notable,
+    let Some(v) = &finding.verdict else { return Tone::Open };
+    match v.class {
+        Class::Flat | Class::SmallGrowth => Tone::Good,
+        Class::Inconclusive => Tone::Open,
+        _ if finding.unit.more_is_better() && v.growth.value >= 1.0 => Tone::Good,
+        _ => Tone::Notable,
     }
+}
+
+/// What the values of some series are, in a word: `cost`, `throughput`; `value` where they differ.
+pub fn what<'a>(series: impl Iterator<Item = &'a Finding>) -> &'a str {
+    let mut words = series.filter(|finding| finding.verdict.is_some()).map(Finding::what);
+    let first = words.next().unwrap_or("cost");
+    if words.all(|word| word == first) { first } else { "value" }
 }
 
 /// The growth a page predicts, in a word.
