@@ -1,9 +1,11 @@
 //! What a curve declares of itself.
 
-use crate::{Stop, Trial};
+use crate::{Stop, Trial, levels};
 
-/// A workload that times an operation at every n while objects pile up, and again while they are taken
-/// away.
+/// A workload: what something costs, or how much of it there is in a second, while n objects live. Either an
+/// operation is timed at every n while objects pile up, and again while they are taken away; or a load is
+/// measured for a while at each of some levels of n. [`Curve::KERNEL`] and [`Curve::SERVERS`] have what most
+/// of a kind share.
 #[derive(Debug)]
 pub struct Curve {
     /// Name on the command line.
@@ -14,18 +16,77 @@ pub struct Curve {
     pub source: &'static str,
     /// What n counts: "bound sockets".
     pub grows: &'static str,
+    /// The n at which something is measured.
+    pub sizes: Sizes,
+    /// With which others it is run.
+    pub group: Group,
     /// The ways to run it; at least one.
     pub variants: &'static [Variant],
+    /// The variants are rivals: shown on one figure, and ranked against each other.
+    pub rivals: bool,
     /// What every trial of it measures.
     pub operations: &'static [Operation],
-    /// What one more n takes.
+    /// What one more n takes. Nothing of what several processes share out among themselves.
     pub needs: Needs,
+    /// n goes no further than this unless the user says how far; the presets' reach is for what costs
+    /// microseconds.
+    pub top: Option<u64>,
     /// How the executable that runs it must be linked.
     pub linkage: Linkage,
     /// n in the experiments of 2003.
     pub classic_n: u64,
     /// The experiment, or why this system cannot have it.
     pub run: Result<Experiment, &'static str>,
+}
+
+/// The n at which a curve is measured.
+#[derive(Clone, Copy, Debug)]
+pub enum Sizes {
+    /// 0, 1, 2 and so on: the cost of each next one.
+    Every,
+    /// At some n only, each held for a while. The function gives them for the largest: rising, none of them
+    /// 0 or above it, one at least where that is not 0.
+    Levels(fn(u64) -> Vec<u64>),
+}
+
+impl Sizes {
+    /// How many n there are up to `top`.
+    pub fn count(self, top: u64) -> usize {
+        match self {
+            Sizes::Every => top as usize,
+            Sizes::Levels(levels) => levels(top).len(),
+        }
+    }
+
+    /// Each n up to `top`, rising.
+    pub fn list(self, top: u64) -> Vec<u64> {
+        match self {
+            Sizes::Every => (0..top).collect(),
+            Sizes::Levels(levels) => levels(top),
+        }
+    }
+}
+
+/// Workloads that are run together; its name stands for all of them on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// What the kernel's own services cost. This is what is run where nothing is named.
+    Kernel,
+    /// What servers do as connections pile up.
+    Servers,
+}
+
+impl Group {
+    /// All of them, in the order of lists.
+    pub const ALL: [Group; 2] = [Group::Kernel, Group::Servers];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Group::Kernel => "kernel",
+            Group::Servers => "servers",
+        }
+    }
 }
 
 /// An experiment: it drives the trial up and down.
@@ -45,19 +106,45 @@ impl Variant {
     pub const ONLY: &'static [Variant] = &[Variant { name: "", summary: "" }];
 }
 
-/// The smallest timed unit.
+/// The smallest unit that is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
     /// Its name, unique in the curve.
     pub name: &'static str,
-    /// Whether n rises or falls while it is timed.
+    /// Unit of its values.
+    pub unit: Unit,
+    /// Whether its values come from the workload itself, one for each level; others are timed by the trial.
+    pub told: bool,
+    /// Whether n rises or falls while it is measured.
     pub direction: Direction,
     /// The growth that the page predicts.
     pub expect: Expect,
-    /// What exactly is between the two clock readings.
+    /// What exactly is between the two clock readings, or what exactly was counted.
     pub summary: &'static str,
-    /// The operations of which this one is the sum; empty when it is timed itself.
+    /// The operations of which this one is the sum; empty when it is measured itself.
     pub sum_of: &'static [&'static str],
+}
+
+/// What a value is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A duration: less is better.
+    Seconds,
+    /// A rate: more is better.
+    PerSecond,
+    /// A size: less is better.
+    Bytes,
+}
+
+impl Unit {
+    /// Its symbol, as in the record.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Unit::Seconds => "s",
+            Unit::PerSecond => "1/s",
+            Unit::Bytes => "B",
+        }
+    }
 }
 
 /// Which way n goes.
@@ -113,6 +200,32 @@ pub enum Linkage {
 }
 
 impl Curve {
+    /// What most curves of the kernel share, for `..Curve::KERNEL`: every n, no rivals, one way to run it.
+    pub const KERNEL: Curve = Curve {
+        name: "",
+        version: 1,
+        source: "",
+        grows: "",
+        sizes: Sizes::Every,
+        group: Group::Kernel,
+        variants: Variant::ONLY,
+        rivals: false,
+        operations: &[],
+        needs: Needs::NOTHING,
+        top: None,
+        linkage: Linkage::Dynamic,
+        classic_n: 10_000,
+        run: Err("nobody has written it yet"),
+    };
+
+    /// What most workloads of servers share, for `..Curve::SERVERS`: levels of n, which counts connections.
+    pub const SERVERS: Curve = Curve {
+        grows: "connections",
+        sizes: Sizes::Levels(levels::one_two_five),
+        group: Group::Servers,
+        ..Curve::KERNEL
+    };
+
     /// The page: question, method and expected answer, in Markdown.
     pub fn page(&self) -> String {
         let lines = self.source.lines().map_while(|line| line.strip_prefix("//!"));
@@ -131,8 +244,8 @@ impl Curve {
         self.operations.iter().find(|operation| operation.name == name)
     }
 
-    /// The operations that are timed, rather than summed, in the order of their columns.
-    pub fn timed(&self) -> impl Iterator<Item = &'static Operation> + use<> {
+    /// The operations that are measured, timed or told, rather than summed, in the order of their columns.
+    pub fn measured(&self) -> impl Iterator<Item = &'static Operation> + use<> {
         self.operations.iter().filter(|operation| operation.sum_of.is_empty())
     }
 }
@@ -140,12 +253,20 @@ impl Curve {
 impl Operation {
     /// An operation timed while n rises.
     pub const fn up(name: &'static str, expect: Expect, summary: &'static str) -> Operation {
-        Operation { name, direction: Direction::Up, expect, summary, sum_of: &[] }
+        let (unit, direction) = (Unit::Seconds, Direction::Up);
+        Operation { name, unit, told: false, direction, expect, summary, sum_of: &[] }
+    }
+
+    /// A value that the workload computes itself at each level: a rate, a percentile in seconds, bytes for
+    /// each connection. See [`Trial::at_levels`].
+    pub const fn told(name: &'static str, unit: Unit, expect: Expect, summary: &'static str) -> Operation {
+        Operation { name, unit, told: true, direction: Direction::Up, expect, summary, sum_of: &[] }
     }
 
     /// An operation timed while n falls.
     pub const fn down(name: &'static str, expect: Expect, summary: &'static str) -> Operation {
-        Operation { name, direction: Direction::Down, expect, summary, sum_of: &[] }
+        let (unit, direction) = (Unit::Seconds, Direction::Down);
+        Operation { name, unit, told: false, direction, expect, summary, sum_of: &[] }
     }
 
     /// The sum of operations that are timed one after the other.
@@ -155,6 +276,7 @@ impl Operation {
         expect: Expect,
         summary: &'static str,
     ) -> Operation {
-        Operation { name, direction: Direction::Up, expect, summary, sum_of: of }
+        let (unit, direction) = (Unit::Seconds, Direction::Up);
+        Operation { name, unit, told: false, direction, expect, summary, sum_of: of }
     }
 }

@@ -44,6 +44,7 @@ pub(crate) const CURVE: Curve = Curve {
         unix => { Ok(run) }
         _ => { Err("file mappings are not written for this system yet") }
     },
+    ..Curve::KERNEL
 };
 
 const FILES_PER_FOLDER: usize = 100;

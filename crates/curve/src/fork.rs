@@ -26,6 +26,7 @@ pub(crate) const CURVE: Curve = Curve {
     linkage: Linkage::Dynamic,
     classic_n: 3000,
     run: RUN,
+    ..Curve::KERNEL
 };
 
 pub(crate) const OPERATIONS: &[Operation] = &[

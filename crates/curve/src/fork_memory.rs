@@ -37,6 +37,7 @@ pub(crate) const CURVE: Curve = Curve {
         unix => { Ok(run) }
         _ => { Err("there is no fork here") }
     },
+    ..Curve::KERNEL
 };
 
 const MIB: usize = 1 << 20;

@@ -20,4 +20,5 @@ pub(crate) const CURVE: Curve = Curve {
     linkage: Linkage::Static,
     classic_n: 3000,
     run: fork::RUN,
+    ..Curve::KERNEL
 };

@@ -1,4 +1,5 @@
-//! Curves: what the next operation costs while n objects live, one file per workload.
+//! Curves: what the next operation costs while n objects live, or what a server does with n connections; one
+//! file per workload.
 //!
 //! A new workload is a new file here, its `mod` line and its line in [`ALL`]; command line, list, pages,
 //! report and tests follow from the file. It opens with its page: question, method, expected answer.
@@ -6,6 +7,9 @@
 //! May import: sys. Must never: print, write a record, keep a statistic, or know who asked.
 
 mod definition;
+pub mod levels;
+mod slots;
+mod told;
 mod trial;
 
 mod bind;
@@ -21,8 +25,12 @@ mod socket;
 mod syscall;
 mod thread;
 
-pub use definition::{Curve, Direction, Expect, Experiment, Linkage, Needs, Operation, Variant};
-pub use trial::{Check, Ended, Lap, Slots, Stop, Trial, warm_up_n};
+pub use definition::{
+    Curve, Direction, Expect, Experiment, Group, Linkage, Needs, Operation, Sizes, Unit, Variant,
+};
+pub use slots::Slots;
+pub use told::Told;
+pub use trial::{Check, Ended, Lap, Server, Stop, Trial, warm_up_n, window};
 
 /// Every curve, in the order in which reports show them.
 pub const ALL: &[&Curve] = &[

@@ -40,6 +40,7 @@ pub(crate) const CURVE: Curve = Curve {
         unix => { Ok(run) }
         _ => { Err("file mappings are not written for this system yet") }
     },
+    ..Curve::KERNEL
 };
 
 #[cfg_attr(not(unix), allow(dead_code))]

@@ -21,6 +21,7 @@ pub(crate) const CURVE: Curve = Curve {
     linkage: Linkage::Dynamic,
     classic_n: 10_000,
     run: Ok(run),
+    ..Curve::KERNEL
 };
 
 fn run(trial: &mut Trial<'_>) -> Result<(), Stop> {

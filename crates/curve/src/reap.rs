@@ -29,6 +29,7 @@ pub(crate) const CURVE: Curve = Curve {
         unix => { Ok(run) }
         _ => { Err("there is no fork here") }
     },
+    ..Curve::KERNEL
 };
 
 #[cfg_attr(not(unix), allow(dead_code))]

@@ -33,6 +33,7 @@ pub(crate) const CURVE: Curve = Curve {
         unix => { Ok(run) }
         _ => { Err("bare sockets are not written for this system yet") }
     },
+    ..Curve::KERNEL
 };
 
 /// The ways in which sockets are opened.

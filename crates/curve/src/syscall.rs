@@ -24,6 +24,7 @@ pub(crate) const CURVE: Curve = Curve {
         unix => { Ok(run) }
         _ => { Err("there is no getppid here") }
     },
+    ..Curve::KERNEL
 };
 
 #[cfg_attr(not(unix), allow(dead_code))]

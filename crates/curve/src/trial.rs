@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use sys::clock::Clock;
 
-use crate::{Curve, Operation};
+use crate::told::Told;
+use crate::{Curve, Operation, Slots};
 
 /// A batch takes at least this many ticks of the clock, which bounds the quantisation error of a value
 /// by one percent.
@@ -29,6 +30,21 @@ const WARM_UP_N: u64 = 8;
 /// it was meant for the first 300 mappings, a fifth dearer on Linux 6.18, and they still are.
 const WARM_UP: Duration = Duration::from_millis(2);
 
+/// How long a load is held in the discarded pass.
+const WARM_UP_WINDOW: Duration = Duration::from_millis(10);
+
+/// How long a load is held at one level, where neither the user nor the time allowed says it.
+const WINDOW: Duration = Duration::from_millis(500);
+/// A shorter window would hold a handful of answers, a longer one makes few trials of many.
+const WINDOW_MIN: Duration = Duration::from_millis(20);
+const WINDOW_MAX: Duration = Duration::from_secs(2);
+
+/// How long to measure at each of `levels` levels, when they may take `allowed` together.
+pub fn window(allowed: Option<Duration>, levels: usize) -> Duration {
+    let levels = u32::try_from(levels).unwrap_or(u32::MAX).max(1);
+    allowed.map_or(WINDOW, |allowed| (allowed / levels).clamp(WINDOW_MIN, WINDOW_MAX))
+}
+
 /// n of the discarded pass before a trial of `n`.
 pub fn warm_up_n(n: u64) -> u64 {
     WARM_UP_N.min(n)
@@ -41,6 +57,7 @@ pub struct Trial<'a> {
     variant: &'a str,
     n: usize,
     scratch: &'a Path,
+    seed: u64,
     random: fastrand::Rng,
     clock: &'a Clock,
     tick_ticks: f64,
@@ -48,52 +65,21 @@ pub struct Trial<'a> {
     allowance_ticks: u64,
     ended: Option<Ended>,
     checks: Vec<Check>,
+    warnings: Vec<String>,
     batch: u32,
+    rehearsal: bool,
+    window: Option<Duration>,
+    server: Option<&'a Server>,
+    server_cpu: Option<u32>,
 }
 
-/// Where a trial leaves its measurements: memory that outlives it, should it crash.
-///
-/// The first number is n at the top of the way up, once it is reached. Then follows, for each timed
-/// operation in the order of the curve's list, one number per n: its ticks plus one, or zero where
-/// nothing was measured.
-#[derive(Clone, Copy, Debug)]
-pub struct Slots<'a> {
-    numbers: &'a [AtomicU64],
-    rows: usize,
-}
-
-impl<'a> Slots<'a> {
-    /// How many numbers a trial of `curve` to `n` needs.
-    pub fn needed(curve: &Curve, n: u64) -> usize {
-        1 + curve.timed().count() * n as usize
-    }
-
-    /// Lays the numbers out for a trial of `curve`; as many as [`Slots::needed`] says.
-    pub fn new(curve: &Curve, numbers: &'a [AtomicU64]) -> Slots<'a> {
-        Slots { numbers, rows: numbers.len().saturating_sub(1) / curve.timed().count().max(1) }
-    }
-
-    /// n at the top of the way up; 0 until it is reached.
-    pub fn top(&self) -> u64 {
-        self.numbers.first().map_or(0, |top| top.load(Ordering::Relaxed))
-    }
-
-    fn set_top(&self, n: usize) {
-        if let Some(top) = self.numbers.first() {
-            top.store(n as u64, Ordering::Relaxed);
-        }
-    }
-
-    /// The ticks of the timed operation of that index, as far as they were measured.
-    pub fn ticks(&self, index: usize) -> impl Iterator<Item = u64> + use<'a> {
-        let measured = self.column(index).iter().map(|slot| slot.load(Ordering::Relaxed));
-        measured.map_while(|ticks_and_one| ticks_and_one.checked_sub(1))
-    }
-
-    fn column(&self, index: usize) -> &'a [AtomicU64] {
-        let columns = self.numbers.get(1..).unwrap_or_default();
-        columns.chunks_exact(self.rows.max(1)).nth(index).unwrap_or_default()
-    }
+/// Where the server of a load runs, when it is not this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// The address it listens on, as the client sees it: `10.0.0.2`, or `10.0.0.2:8080`.
+    pub address: String,
+    /// The words that stand before a program to start it there. None: somebody has started it already.
+    pub prefix: Vec<String>,
 }
 
 /// Why the way up ended before n was reached; what was measured until then stands.
@@ -133,6 +119,16 @@ pub struct Check {
     pub held: bool,
 }
 
+impl Check {
+    /// Adds a claim, or what became of one that was stated before: it holds where it always held.
+    pub(crate) fn note(checks: &mut Vec<Check>, claim: &'static str, held: bool) {
+        match checks.iter_mut().find(|check| check.claim == claim) {
+            Some(check) => check.held &= held,
+            None => checks.push(Check { claim, held }),
+        }
+    }
+}
+
 impl Stop {
     /// For `map_err`: says what was attempted.
     pub fn at(attempted: impl Into<String>) -> impl FnOnce(io::Error) -> Stop {
@@ -163,6 +159,7 @@ impl<'a> Trial<'a> {
             variant,
             n: n as usize,
             scratch,
+            seed,
             random: fastrand::Rng::with_seed(seed),
             clock,
             tick_ticks: 1.0,
@@ -170,8 +167,28 @@ impl<'a> Trial<'a> {
             allowance_ticks: u64::MAX,
             ended: None,
             checks: Vec::new(),
+            warnings: Vec::new(),
             batch: 1,
+            rehearsal: false,
+            window: None,
+            server: None,
+            server_cpu: None,
         }
+    }
+
+    /// Makes it a pass that is discarded: one small level, held for ten milliseconds.
+    pub fn rehearse(&mut self) {
+        self.rehearsal = true;
+    }
+
+    /// How long a load is held at each level.
+    pub fn set_window(&mut self, window: Duration) {
+        self.window = Some(window);
+    }
+
+    /// Where the server of a load runs, and on which processor when that is here.
+    pub fn set_server(&mut self, server: Option<&'a Server>, cpu: Option<u32>) {
+        (self.server, self.server_cpu) = (server, cpu);
     }
 
     /// Ends a pass up, timed or not, after that many ticks from its own beginning.
@@ -199,6 +216,37 @@ impl<'a> Trial<'a> {
         self.scratch
     }
 
+    /// Seed of the trial's own random choices.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Where the server of a load runs; `None` is this machine, where the workload starts it itself.
+    pub fn server(&self) -> Option<&'a Server> {
+        self.server
+    }
+
+    /// The processor that a server on this machine is to be pinned to, which is not the one of this process.
+    pub fn server_cpu(&self) -> Option<u32> {
+        self.server_cpu
+    }
+
+    /// The n to be measured at, rising.
+    pub fn levels(&self) -> Vec<u64> {
+        let levels = self.curve.sizes.list(self.n as u64);
+        if self.rehearsal { levels.last().copied().into_iter().collect() } else { levels }
+    }
+
+    /// How long to measure at one level, with its connections made already.
+    pub fn window(&self) -> Duration {
+        if self.rehearsal {
+            return WARM_UP_WINDOW;
+        }
+        let seconds = self.allowance_ticks as f64 * self.clock.seconds_per_tick();
+        let allowed = Duration::try_from_secs_f64(seconds).ok().filter(|_| self.allowance_ticks < u64::MAX);
+        self.window.unwrap_or_else(|| window(allowed, self.curve.sizes.count(self.n as u64)))
+    }
+
     /// The objects in random order, as things end on a server. The newest would still be in the
     /// processor's cache: with them first or last, cost would seem to depend on n.
     pub fn shuffled<T>(&mut self, mut objects: Vec<T>) -> std::vec::IntoIter<T> {
@@ -223,7 +271,12 @@ impl<'a> Trial<'a> {
 
     /// States something that must hold for the numbers to be numbers.
     pub fn check(&mut self, claim: &'static str, held: bool) {
-        self.checks.push(Check { claim, held });
+        Check::note(&mut self.checks, claim, held);
+    }
+
+    /// Remarks that a reader of the numbers should see, each a whole sentence.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Does and undoes the operation for two milliseconds, untimed, so that the processor and the kernel
@@ -309,8 +362,53 @@ impl<'a> Trial<'a> {
             }
         }
         self.n = kept.len();
-        self.slots.set_top(self.n);
+        self.slots.set_top(self.n as u64);
         Ok(kept)
+    }
+
+    /// Measures a load: calls the closure at each level, rising, which makes the load, holds it for
+    /// [`Trial::window`], and tells what it found. An error means that the system refused the load: what was
+    /// told at this level does not count, what was told below stands. Ends early when the allowance is used
+    /// up.
+    ///
+    /// # Errors
+    /// [`Stop`] when something was told that the curve does not declare.
+    pub fn at_levels(
+        &mut self,
+        mut measure: impl FnMut(u64, &mut Told<'_>) -> io::Result<()>,
+    ) -> Result<(), Stop> {
+        let deadline_ticks = self.clock.now().saturating_add(self.allowance_ticks);
+        let levels = self.levels();
+        self.n = 0;
+        for (row, &level) in levels.iter().enumerate() {
+            self.slots.set_top(level);
+            let mut told = Told {
+                curve: self.curve,
+                slots: self.slots,
+                row,
+                doing: self.curve.name,
+                undeclared: None,
+                checks: &mut self.checks,
+                warnings: &mut self.warnings,
+            };
+            let measured = measure(level, &mut told);
+            if let Some(name) = told.undeclared {
+                return Err(self.stranger(name));
+            }
+            if let Err(error) = measured {
+                let operation = told.doing;
+                self.slots.clear(row);
+                self.ended = Some(Ended::Refused { n: level, operation, error });
+                break;
+            }
+            self.n = level as usize;
+            if self.clock.now() > deadline_ticks && row + 1 < levels.len() {
+                self.ended = Some(Ended::Allowance { n: level });
+                break;
+            }
+        }
+        self.slots.set_top(self.n as u64);
+        Ok(())
     }
 
     /// Times one operation for each of the objects, in their order, while n falls to zero.
@@ -384,14 +482,16 @@ impl<'a> Trial<'a> {
     }
 
     fn column(&self, name: &'static str) -> Result<&'a [AtomicU64], Stop> {
-        let stop = |problem: &str| Stop {
-            attempted: format!("to time {name} in {}", self.curve.name),
-            error: io::Error::other(problem.to_owned()),
-        };
-        let is_it = |operation: &'static Operation| operation.name == name;
-        let index = self.curve.timed().position(is_it);
-        let index = index.ok_or_else(|| stop("the curve declares no such operation"))?;
+        let is_it = |operation: &'static Operation| operation.name == name && !operation.told;
+        let index = self.curve.measured().position(is_it).ok_or_else(|| self.stranger(name))?;
         Ok(self.slots.column(index))
+    }
+
+    fn stranger(&self, name: &str) -> Stop {
+        Stop {
+            attempted: format!("to measure {name} in {}", self.curve.name),
+            error: io::Error::other("the curve declares no such operation"),
+        }
     }
 }
 

@@ -26,7 +26,7 @@ fn run(curve: &'static Curve, variant: &str, n: u64) -> Result<(u64, Vec<usize>)
     for check in trial.checks() {
         assert!(check.held, "{} {variant}, n = {n}: not so: {}", curve.name, check.claim);
     }
-    let counts = curve.timed().enumerate().map(|(index, _)| slots.ticks(index).count()).collect();
+    let counts = curve.measured().enumerate().map(|(index, _)| slots.ticks(index).count()).collect();
     Ok((slots.top(), counts))
 }
 
@@ -39,7 +39,7 @@ fn every_workload_measures_every_n_up_and_down() {
                 match run(curve, variant.name, n) {
                     Ok((top, counts)) => {
                         assert_eq!(top, n, "{}/{}", curve.name, variant.name);
-                        let all_n = vec![n as usize; curve.timed().count()];
+                        let all_n = vec![n as usize; curve.measured().count()];
                         assert_eq!(counts, all_n, "{}/{}", curve.name, variant.name);
                     }
                     // A system without IPv6, say.
@@ -133,7 +133,7 @@ fn every_page_asks_says_how_and_predicts() {
 #[test]
 fn every_way_up_is_followed_by_a_way_down_where_objects_pile_up() {
     for curve in curve::ALL.iter().filter(|curve| curve.grows != "repetitions") {
-        assert!(curve.timed().any(|operation| operation.direction == Direction::Down), "{}", curve.name);
+        assert!(curve.measured().any(|operation| operation.direction == Direction::Down), "{}", curve.name);
     }
 }
 
@@ -144,7 +144,7 @@ fn names_are_unique_and_sums_name_what_is_timed() {
         for operation in curve.operations {
             let same = curve.operations.iter().filter(|other| other.name == operation.name).count();
             assert_eq!(same, 1, "{} {}", curve.name, operation.name);
-            assert!(operation.sum_of.iter().all(|part| curve.timed().any(|timed| timed.name == *part)));
+            assert!(operation.sum_of.iter().all(|part| curve.measured().any(|timed| timed.name == *part)));
         }
     }
     assert_eq!(curve::find("fork-static").map(|curve| curve.linkage), Some(Linkage::Static));

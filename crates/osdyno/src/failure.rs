@@ -54,6 +54,7 @@ impl Failure {
                         | runner::Error::SameName { .. }
                         | runner::Error::AgainstItself
                         | runner::Error::FewTrials { .. }
+                        | runner::Error::PublicServer { .. }
                 )
         );
         ExitCode::from(if wrong_usage { WRONG_USAGE } else { FAILED })

@@ -26,8 +26,8 @@ mod writer;
 
 pub use json::{LINE_BYTES_MAX, LineError, parse_line, write_line};
 pub use line::{
-    Check, Clock, Direction, End, Expect, Line, Order, Outcome, Run, SCHEMA, Series, SeriesKind, System,
-    Tool, Trial, Variant, Workload,
+    Check, Clock, Direction, End, Expect, Line, Order, Outcome, Run, SCHEMA, Series, SeriesKind, Server,
+    System, Tool, Trial, Variant, Workload,
 };
 pub use noise_floor::NoiseFloor;
 pub use recording::{Excluded, Exclusion, Recording, SUMS_MAX, SeriesKey};

@@ -14,6 +14,7 @@ pub const SCHEMA: u32 = 1;
 /// One line of the stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
+#[expect(clippy::large_enum_variant, reason = "a series holds its values elsewhere, and other lines are few")]
 pub enum Line {
     /// First line of every run: who measured, when, and with which settings.
     Run(Run),
@@ -202,10 +203,30 @@ pub struct Order {
     pub seed: u64,
     /// The way up stops when this is used up; the way down is not cut.
     pub allowance_seconds: Option<f64>,
+    /// How long a load is held at each level; `None` for workloads that hold none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_seconds: Option<f64>,
+    /// The processor that a server on this machine is to be pinned to; `None` leaves it to the scheduler, or
+    /// there is no server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cpu: Option<u32>,
+    /// Where the server of a load runs; `None` where the workload starts it beside itself, or has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<Server>,
     /// The trial is killed when this is used up.
     pub timeout_seconds: f64,
     /// A folder of this run's own for files that a workload needs.
     pub scratch: String,
+}
+
+/// Where the server of a load runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Server {
+    /// The address it listens on, as the client sees it: `10.0.0.2`, or with its port.
+    pub address: String,
+    /// What stands before a program to start it there; empty where somebody has started the server already.
+    #[serde(default)]
+    pub prefix: Vec<String>,
 }
 
 /// What was asked of one trial and how it ended.

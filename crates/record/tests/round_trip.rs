@@ -65,7 +65,7 @@ fn files_of_older_versions_are_read() {
     for line in sample::lines() {
         let mut fields: serde_json::Map<String, serde_json::Value> =
             serde_json::from_str(&sample::json(&line)).unwrap();
-        fields.retain(|field, _| !["paired", "noise_floor"].contains(&field.as_str()));
+        fields.retain(|field, _| !["paired", "noise_floor", "rivals"].contains(&field.as_str()));
         let older = match line {
             Line::Run(run) => Line::Run(Run { paired: false, ..run }),
             Line::System(system) => Line::System(System { noise_floor: None, ..system }),
@@ -95,6 +95,28 @@ fn sizes_that_are_listed_are_written_and_found() {
     assert_eq!(parse_line(&text).unwrap(), Line::Series(listed.clone()));
     assert_eq!(listed.points().collect::<Vec<_>>(), [(1, 1.0), (10, 2.0), (10, 3.0)]);
     assert_eq!(listed.n(99), 10);
+}
+
+/// A trial of a load, with all that only loads have.
+fn load() -> Line {
+    let Line::Trial(mut trial) = sample::trial(1, Outcome::Complete, vec![]) else { panic!("a trial") };
+    trial.order.window_seconds = Some(0.05);
+    trial.order.server_cpu = Some(2);
+    trial.order.server =
+        Some(Server { address: "10.0.0.2".into(), prefix: vec!["ssh".into(), "sut".into()] });
+    Line::Trial(trial)
+}
+
+#[test]
+fn what_only_loads_have_is_absent_elsewhere() {
+    let text = sample::json(&load());
+    let only =
+        r#""window_seconds":0.05,"server_cpu":2,"server":{"address":"10.0.0.2","prefix":["ssh","sut"]},"#;
+    assert!(text.contains(only), "{text}");
+    assert_eq!(parse_line(&text).unwrap(), load());
+    let without = text.replace(only, "");
+    let other = sample::trial(1, Outcome::Complete, vec![]);
+    assert_eq!((&sample::json(&other), parse_line(&without).unwrap()), (&without, other));
 }
 
 #[test]
@@ -139,7 +161,7 @@ fn the_specification_names_every_field() {
     ];
     let trials = outcomes.map(|outcome| sample::trial(1, outcome, vec![]));
     let floor = Line::NoiseFloor(sample::noise_floor());
-    for line in sample::lines().into_iter().chain(trials).chain([floor]) {
+    for line in sample::lines().into_iter().chain(trials).chain([floor, load()]) {
         let line: serde_json::Value = serde_json::from_str(&sample::json(&line)).unwrap();
         let mut names = vec![line["type"].clone(), line["outcome"]["ended"].clone()];
         let mut values = vec![line];

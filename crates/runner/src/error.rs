@@ -30,6 +30,26 @@ pub enum Error {
         /// Why.
         reason: &'static str,
     },
+    /// The place of a server cannot be understood.
+    #[error(
+        "{text:?} names no server: {reason}; \
+         write ADDRESS or ADDRESS=COMMAND, such as '10.0.0.2=ip netns exec other'"
+    )]
+    Server {
+        /// What was written.
+        text: String,
+        /// Why.
+        reason: &'static str,
+    },
+    /// A load on others was not asked for in so many words.
+    #[error(
+        "{address} is neither this machine nor in a private network; \
+         if you may load it, say so with --allow-public"
+    )]
+    PublicServer {
+        /// The address.
+        address: String,
+    },
     /// Two systems have the same name.
     #[error("two systems are called \"{name}\"; give each a name of its own")]
     SameName {

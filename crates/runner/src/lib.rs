@@ -8,6 +8,7 @@ mod ceiling;
 mod error;
 mod launch;
 mod noise_floor;
+mod patience;
 mod plan;
 mod preset;
 mod programs;
@@ -15,6 +16,7 @@ mod run;
 mod schedule;
 mod scratch;
 mod select;
+mod server;
 mod target;
 
 pub use error::Error;
@@ -22,6 +24,7 @@ pub use plan::{Item, Plan, Wish};
 pub use preset::{PRESETS, Preset};
 pub use run::{Event, Ran, run};
 pub use select::{nearest, select};
+pub use server::parse_server;
 pub use target::Target;
 
 /// Compiler, target and profile of this build.

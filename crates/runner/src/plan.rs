@@ -3,16 +3,17 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use curve::{Curve, Variant};
+use curve::{Curve, Group, Variant};
+use record::Server;
 
 use crate::ceiling::{self, Ceiling};
 use crate::preset::{Preset, Reach, Trials};
-use crate::{Error, Target, select};
+use crate::{Error, Target, select, server};
 
 /// What the user asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Wish {
-    /// Names and globs; none means all.
+    /// Names, globs and groups; none means the group that measures the kernel.
     pub workloads: Vec<String>,
     /// Name of a preset.
     pub preset: Option<String>,
@@ -22,8 +23,14 @@ pub struct Wish {
     pub trials: Option<u32>,
     /// Time that all trials together may take, instead of the preset's.
     pub budget: Option<Duration>,
-    /// A trial that takes longer is killed.
+    /// A trial that takes longer is killed; a load may take its windows besides.
     pub timeout: Option<Duration>,
+    /// How long a load is held at each level, instead of what fits the preset.
+    pub window: Option<Duration>,
+    /// Where the server of a load runs, instead of beside the trial.
+    pub server: Option<Server>,
+    /// That server may be anywhere.
+    pub allow_public: bool,
     /// Leave the choice of processors to the system.
     pub unpinned: bool,
     /// Seed of every random choice.
@@ -49,10 +56,16 @@ pub struct Plan {
     pub budget: Option<Duration>,
     /// Time that the way up of an item's first trial may take.
     pub allowance: Option<Duration>,
-    /// A trial that takes longer is killed.
+    /// A trial that takes longer is killed; a load may take its windows besides.
     pub timeout: Duration,
+    /// How long a load is held at each level; `None` is as long as fits the allowance.
+    pub window: Option<Duration>,
+    /// Where the server of a load runs; `None` is beside the trial.
+    pub server: Option<Server>,
     /// The processor of all trials; `None` leaves it to the system.
     pub cpu: Option<u32>,
+    /// The processor of servers beside a trial; `None` leaves it to the system.
+    pub server_cpu: Option<u32>,
     /// Seed of every random choice.
     pub seed: u64,
     /// Where the scratch folder is made.
@@ -88,6 +101,11 @@ impl Item {
             variant => format!("{}/{variant}", self.curve.name),
         }
     }
+
+    /// Whether it has a server.
+    pub(crate) fn is_load(&self) -> bool {
+        self.curve.group == Group::Servers
+    }
 }
 
 /// Time after which a trial is taken for hung, where the user says nothing.
@@ -104,6 +122,9 @@ impl Plan {
         if let Some(trials) = wish.trials.filter(|&trials| trials < least) {
             return Err(Error::FewTrials { trials, least });
         }
+        if let Some(server) = wish.server.as_ref().filter(|_| !wish.allow_public) {
+            server::refuse_public(server)?;
+        }
         let preset = Preset::named(wish.preset.as_deref().unwrap_or(Preset::DEFAULT))?;
         let selected = select(&wish.workloads)?;
         // Limits are those of the processes to come, which inherit ours.
@@ -117,7 +138,10 @@ impl Plan {
             items.push(Item { curve, variant, n, obstacle });
         }
         notes.extend(told(&short));
-        let cpu = if wish.unpinned { None } else { pinned_cpu(&mut notes) };
+        if wish.server.is_some() && !items.iter().any(Item::is_load) {
+            notes.push("nothing that is measured has a server, so --server changes nothing".to_owned());
+        }
+        let (cpu, server_cpu) = if wish.unpinned { (None, None) } else { pinned_cpus(&mut notes) };
         Ok(Plan {
             preset: preset.name,
             items,
@@ -128,7 +152,10 @@ impl Plan {
             budget: wish.budget.or(preset.budget),
             allowance: preset.allowance,
             timeout: wish.timeout.unwrap_or(TIMEOUT),
+            window: wish.window,
+            server: wish.server.clone(),
             cpu,
+            server_cpu,
             seed: wish.seed.unwrap_or_else(|| fastrand::u64(..)),
             scratch: wish.scratch.clone().unwrap_or_else(std::env::temp_dir),
             notes,
@@ -162,11 +189,12 @@ fn reach(curve: &Curve, preset: &Preset, wished: Option<u64>, short: &mut Vec<Sh
     let ceiling = ceiling::of(&curve.needs);
     // Where nothing limits n, there is nothing to find at its limit either.
     let unlimited = 20_000;
-    let wanted = match (wished, preset.reach) {
-        (Some(n), _) | (None, Reach::To(n)) => n,
-        (None, Reach::Classic) => curve.classic_n,
-        (None, Reach::Limit) => ceiling.as_ref().map_or(unlimited, |ceiling| ceiling.n),
+    let preset_n = match preset.reach {
+        Reach::To(n) => n,
+        Reach::Classic => curve.classic_n,
+        Reach::Limit => ceiling.as_ref().map_or(unlimited, |ceiling| ceiling.n),
     };
+    let wanted = wished.unwrap_or_else(|| curve.top.map_or(preset_n, |top| preset_n.min(top)));
     match ceiling {
         Some(ceiling) if ceiling.n < wanted => {
             let n = ceiling.n;
@@ -201,12 +229,41 @@ fn told(short: &[Short]) -> Vec<String> {
     sentences
 }
 
-fn pinned_cpu(notes: &mut Vec<String>) -> Option<u32> {
+/// The processor of trials, and that of servers beside them, where there is another.
+fn pinned_cpus(notes: &mut Vec<String>) -> (Option<u32>, Option<u32>) {
     match sys::cpu::preferred() {
-        Ok(cpus) => cpus.first().copied(),
+        Ok(cpus) => (cpus.first().copied(), cpus.get(1).copied()),
         Err(reason) => {
             notes.push(format!("trials are not pinned: {reason}"));
-            None
+            (None, None)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reach_of(curve: &Curve, preset: &str, wished: Option<u64>) -> u64 {
+        reach(curve, &Preset::named(preset).expect("a preset"), wished, &mut Vec::new())
+    }
+
+    #[test]
+    fn a_curve_has_a_top_of_its_own_unless_the_user_wants_more() {
+        let curve = Curve { top: Some(1000), ..Curve::SERVERS };
+        assert_eq!(reach_of(&curve, "standard", None), 1000);
+        assert_eq!(reach_of(&curve, "full", None), 1000);
+        assert_eq!(reach_of(&curve, "standard", Some(3000)), 3000);
+        assert_eq!(reach_of(&Curve { top: Some(100_000), ..curve }, "quick", None), 5000);
+    }
+
+    #[test]
+    fn a_server_must_be_near_unless_the_user_says_otherwise() {
+        let server = crate::parse_server("8.8.8.8").ok();
+        let wish = Wish { server, ..Wish::default() };
+        let refused = Plan::make(&wish).expect_err("a server of others");
+        assert!(refused.to_string().contains("--allow-public"), "{refused}");
+        let plan = Plan::make(&Wish { allow_public: true, ..wish }).expect("a plan");
+        assert!(plan.notes.iter().any(|note| note.contains("--server changes nothing")), "{:?}", plan.notes);
     }
 }

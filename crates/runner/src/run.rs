@@ -8,6 +8,7 @@ use curve::{Curve, Direction, Expect};
 use record::{End, Line, Order, Outcome, Recording, Run, Series, SeriesKind, System, Tool, Workload, Writer};
 
 use crate::launch::Launcher;
+use crate::patience::Patience;
 use crate::plan::{Item, Plan};
 use crate::preset::Trials;
 use crate::schedule::{self, Blocks, Step};
@@ -354,7 +355,7 @@ impl Session<'_> {
     ) {
         let (item, target) = (&self.plan.items[index], &self.plan.targets[system]);
         let progress = &self.progress[index];
-        let fitted = progress.lanes[system].fitted;
+        let patience = Patience::of(self.plan, item, progress.n, progress.lanes[system].fitted);
         let order = Order {
             system: target.name.clone(),
             workload: item.curve.name.to_owned(),
@@ -364,8 +365,11 @@ impl Session<'_> {
             n: progress.n,
             cpu: self.plan.cpu,
             seed,
-            allowance_seconds: self.plan.allowance.filter(|_| !fitted).map(|allowed| allowed.as_secs_f64()),
-            timeout_seconds: self.plan.timeout.as_secs_f64(),
+            allowance_seconds: patience.allowance.map(|allowed| allowed.as_secs_f64()),
+            window_seconds: patience.window.map(|window| window.as_secs_f64()),
+            server_cpu: self.plan.server_cpu.filter(|_| item.is_load()),
+            server: self.plan.server.clone().filter(|_| item.is_load()),
+            timeout_seconds: patience.timeout.as_secs_f64(),
             scratch: self.scratch.path().to_string_lossy().into_owned(),
         };
         let started_seconds = self.begun.elapsed().as_secs_f64();
@@ -512,18 +516,14 @@ impl Lane {
 
     /// Whether more trials could make a verdict definite, or the growth of a series precise.
     fn is_undecided(&self, curve: &Curve, looks: u32, seed: u64) -> bool {
-        curve.timed().any(|operation| {
+        curve.measured().any(|operation| {
             let series: Vec<&Series> =
                 self.series.iter().filter(|series| series.name == operation.name).collect();
             let batch = series.first().map_or(1, |series| series.batch);
-            let settings = stats::Settings {
-                margin: 0.10,
-                alpha: 0.05,
-                looks,
-                tick_seconds: self.tick_seconds / f64::from(batch),
-                seed,
-                whole: false,
-            };
+            // What is told was counted over a window; the step of the clock is nothing to it.
+            let tick_seconds = if operation.told { 0.0 } else { self.tick_seconds / f64::from(batch) };
+            let settings =
+                stats::Settings { margin: 0.10, alpha: 0.05, looks, tick_seconds, seed, whole: false };
             let sweeps: Vec<stats::Sweep<'_>> = series.into_iter().map(sweep).collect();
             stats::judge(&sweeps, &settings).is_some_and(|verdict| {
                 let vague = verdict.growth.high > verdict.growth.low * GROWTH_SPREAD;
@@ -538,7 +538,10 @@ fn is_trouble(outcome: &Outcome) -> bool {
 }
 
 pub(crate) fn sweep(series: &Series) -> stats::Sweep<'_> {
-    stats::Sweep::even(series.n_first, series.n_step, &series.values)
+    match series.sizes.as_slice() {
+        [] => stats::Sweep::even(series.n_first, series.n_step, &series.values),
+        sizes => stats::Sweep::listed(sizes, &series.values),
+    }
 }
 
 fn unsupported(order: &Order, reason: &str) -> Line {
@@ -614,7 +617,7 @@ fn workload(curve: &Curve, variants: impl Iterator<Item = curve::Variant>) -> Wo
         },
         summary: operation.summary.to_owned(),
         sum_of: operation.sum_of.iter().map(|&name| name.to_owned()).collect(),
-        unit: "s".to_owned(),
+        unit: operation.unit.symbol().to_owned(),
         both_ways: false,
     });
     Workload {
@@ -625,6 +628,6 @@ fn workload(curve: &Curve, variants: impl Iterator<Item = curve::Variant>) -> Wo
         grows: curve.grows.to_owned(),
         variants: variants.map(variant).collect(),
         series: series.collect(),
-        rivals: false,
+        rivals: curve.rivals,
     }
 }

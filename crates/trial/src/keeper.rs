@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use curve::{Curve, Direction, Slots};
+use curve::{Curve, Direction, Sizes, Slots};
 use record::{Line, Order, Outcome, Series, Trial};
 use sys::clock::Clock;
 use sys::memory::Shared;
@@ -140,10 +140,14 @@ fn wait(receiver: &Receiver<News>, begun: Instant, timeout: Duration) -> Result<
     receiver.recv_timeout(timeout.saturating_sub(begun.elapsed()))
 }
 
-/// Live objects at the end, as far as the measurements tell.
+/// Live objects at the end, as far as the measurements tell; the level that was under way, where n goes by
+/// levels.
 fn live(curve: &Curve, slots: Slots<'_>) -> u64 {
+    if matches!(curve.sizes, Sizes::Levels(_)) {
+        return slots.top();
+    }
     let measured = |direction: Direction| {
-        let counts = curve.timed().enumerate().filter(|(_, operation)| operation.direction == direction);
+        let counts = curve.measured().enumerate().filter(|(_, operation)| operation.direction == direction);
         counts.map(|(index, _)| slots.ticks(index).count() as u64).max()
     };
     // Where nothing is timed on the way up, its top is all there is to go by.
@@ -169,12 +173,16 @@ fn series(
         let exact = ticks as f64 * seconds_per_tick / f64::from(batch);
         (exact * VALUES_PER_SECOND).round() / VALUES_PER_SECOND
     };
-    let series = curve.timed().enumerate().map(move |(index, operation)| {
+    let levels = match curve.sizes {
+        Sizes::Every => Vec::new(),
+        Sizes::Levels(levels) => levels(order.n),
+    };
+    let series = curve.measured().enumerate().map(move |(index, operation)| {
         let (direction, n_first, n_step) = match operation.direction {
             Direction::Up => (record::Direction::Up, 0, 1),
             Direction::Down => (record::Direction::Down, slots.top(), -1),
         };
-        Series {
+        let even = Series {
             system: order.system.clone(),
             workload: order.workload.clone(),
             variant: order.variant.clone(),
@@ -185,7 +193,15 @@ fn series(
             n_step,
             sizes: Vec::new(),
             batch,
-            values: slots.ticks(index).map(seconds).collect(),
+            values: Vec::new(),
+        };
+        if operation.told {
+            let told = slots.told(index).filter_map(|(row, value)| Some((*levels.get(row)?, value)));
+            let (sizes, values): (Vec<u64>, Vec<f64>) = told.unzip();
+            let n_first = sizes.first().copied().unwrap_or(0);
+            Series { n_first, n_step: 0, sizes, batch: 1, values, ..even }
+        } else {
+            Series { values: slots.ticks(index).map(seconds).collect(), ..even }
         }
     });
     series.filter(|series| !series.values.is_empty())

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
-use curve::{Curve, Ended, Slots, Trial};
+use curve::{Curve, Ended, Server, Slots, Trial};
 use record::{Check, Clock, Order, Outcome};
 use serde::{Deserialize, Serialize};
 use sys::clock;
@@ -55,7 +56,11 @@ fn account(curve: &'static Curve, order: &Order, slots: Slots<'_>) -> Account {
             return account;
         }
     };
-    warm_up(curve, order, &clock);
+    let server = order
+        .server
+        .as_ref()
+        .map(|server| Server { address: server.address.clone(), prefix: server.prefix.clone() });
+    warm_up(curve, order, &clock, server.as_ref());
 
     let scratch = Path::new(&order.scratch);
     let mut trial = Trial::new(curve, &order.variant, order.n, scratch, order.seed, &clock, slots);
@@ -63,13 +68,17 @@ fn account(curve: &'static Curve, order: &Order, slots: Slots<'_>) -> Account {
     if let Some(seconds) = order.allowance_seconds {
         trial.allow((seconds / per_tick) as u64);
     }
+    if let Some(window) = order.window_seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
+        trial.set_window(window);
+    }
+    trial.set_server(server.as_ref(), order.server_cpu);
     let ran = run(&mut trial);
     account.outcome = match ran {
         Err(stop) if sys::error::means_unsupported(&stop.error) => {
             Outcome::Unsupported { reason: stop.to_string() }
         }
         Err(stop) => Outcome::Failed { reason: stop.to_string() },
-        Ok(()) => outcome(trial.ended()),
+        Ok(()) => outcome(trial.ended(), trial.n()),
     };
     account.checks = trial
         .checks()
@@ -78,6 +87,7 @@ fn account(curve: &'static Curve, order: &Order, slots: Slots<'_>) -> Account {
         .collect();
     account.batch = trial.batch();
     account.warnings.append(&mut warnings);
+    account.warnings.extend_from_slice(trial.warnings());
     account
 }
 
@@ -101,21 +111,26 @@ fn prepare(order: &Order) -> Vec<String> {
 
 /// Runs the experiment small and discards it, so that the first measurements do not pay for lazy binding
 /// and cold code. What goes wrong here will go wrong again where it is told.
-fn warm_up(curve: &'static Curve, order: &Order, clock: &clock::Clock) {
+fn warm_up(curve: &'static Curve, order: &Order, clock: &clock::Clock, server: Option<&Server>) {
     let Ok(run) = curve.run else { return };
     let n = curve::warm_up_n(order.n);
     let discarded: Vec<AtomicU64> = (0..Slots::needed(curve, n)).map(|_| AtomicU64::new(0)).collect();
     let slots = Slots::new(curve, &discarded);
     let scratch = Path::new(&order.scratch);
     let mut trial = Trial::new(curve, &order.variant, n, scratch, order.seed, clock, slots);
+    trial.rehearse();
+    trial.set_server(server, order.server_cpu);
     let _ = run(&mut trial);
 }
 
-fn outcome(ended: Option<&Ended>) -> Outcome {
+/// How a trial ended that came as far as `reached`.
+fn outcome(ended: Option<&Ended>, reached: usize) -> Outcome {
     match ended {
         None => Outcome::Complete,
         Some(Ended::Allowance { n }) => Outcome::Allowance { n: *n },
-        Some(Ended::Refused { n: 0, operation, error }) if sys::error::means_unsupported(error) => {
+        Some(Ended::Refused { operation, error, .. })
+            if reached == 0 && sys::error::means_unsupported(error) =>
+        {
             Outcome::Unsupported { reason: format!("{operation}: {error}") }
         }
         Some(Ended::Refused { n, operation, error }) => Outcome::Limit {

@@ -21,7 +21,8 @@ use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
 /// Measure this system, print verdicts, write a run file and a report
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What to measure: names and globs, such as `bind`, `bind/v6` or 'fork*'; everything if left out
+    /// What to measure: names and globs, such as `bind`, `bind/v6` or 'fork*', or a group: `kernel`, `servers`
+    /// or `all`; the kernel if left out
     #[arg(value_name = "WORKLOAD")]
     workloads: Vec<String>,
     /// How far, how often, for how long: quick, standard, full or classic
@@ -42,7 +43,21 @@ pub(crate) struct Args {
     /// Leave the choice of processors to the system instead of pinning every trial to one
     #[arg(long)]
     unpinned: bool,
-    /// Kill a trial that takes longer
+    /// How long a load is held at each number of connections, such as 1s; as long as fits the preset if left
+    /// out
+    #[arg(long, value_name = "TIME", value_parser = window)]
+    window: Option<Duration>,
+    /// Where the servers of a load run, as its clients see it; beside the clients, on loopback, if left out
+    ///
+    /// COMMAND is put before the program to start it there, as in '10.0.0.2=ip netns exec other' or
+    /// '10.0.0.2=ssh host', and split into words as a shell would. An address alone is a server that somebody
+    /// has started there already.
+    #[arg(long, value_name = "ADDRESS[=COMMAND]", value_parser = runner::parse_server)]
+    server: Option<record::Server>,
+    /// Let --server be an address beyond this machine and private networks; load none without permission
+    #[arg(long)]
+    allow_public: bool,
+    /// Kill a trial that takes longer; a load may take its windows besides
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = humantime::parse_duration)]
     timeout: Duration,
     /// Seed of every random choice; chosen at random if left out, and recorded
@@ -80,6 +95,9 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
         trials: args.trials,
         budget: args.budget,
         timeout: Some(args.timeout),
+        window: args.window,
+        server: args.server,
+        allow_public: args.allow_public,
         unpinned: args.unpinned,
         seed: args.seed,
         scratch: args.scratch,
@@ -159,6 +177,15 @@ fn print_together(plan: &Plan, recording: &Recording, file: &str, console: &Cons
 
 fn name(file: &Path) -> String {
     file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// Longest time that a load may be held at one level.
+const WINDOW_MAX: Duration = Duration::from_secs(3600);
+
+fn window(text: &str) -> Result<Duration, String> {
+    let window = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    let fits = (Duration::from_millis(1)..=WINDOW_MAX).contains(&window);
+    if fits { Ok(window) } else { Err("a window lasts from 1ms to 1h".to_owned()) }
 }
 
 /// `bind-2026-11-21T20-14.osdyno`: what is in it, and when it was measured, in UTC.

@@ -1,0 +1,25 @@
+//! The levels of n at which a load is measured, where every n would take too long.
+
+/// 1, 2, 5, 10, 20, 50 and so on below `top`, and `top` itself last. Even spaces on a logarithmic scale, at
+/// numbers that people know. Empty for 0.
+pub fn one_two_five(top: u64) -> Vec<u64> {
+    let decades = std::iter::successors(Some(1_u64), |decade| decade.checked_mul(10));
+    let levels = decades.flat_map(|decade| [1, 2, 5].map(|digit| decade.saturating_mul(digit)));
+    let below = levels.take_while(|&level| level < top);
+    below.chain((top > 0).then_some(top)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_two_five;
+
+    #[test]
+    fn levels_rise_to_the_top_and_end_there() {
+        assert!(one_two_five(0).is_empty());
+        assert_eq!(one_two_five(1), [1]);
+        assert_eq!(one_two_five(8), [1, 2, 5, 8]);
+        assert_eq!(one_two_five(50), [1, 2, 5, 10, 20, 50]);
+        assert_eq!(one_two_five(1024).last_chunk(), Some(&[500, 1000, 1024]));
+        assert!(one_two_five(u64::MAX).is_sorted_by(|a, b| a < b));
+    }
+}

@@ -1,0 +1,89 @@
+//! How long a trial may take, and how long a load is held in it.
+
+use std::time::Duration;
+
+use curve::Sizes;
+
+use crate::plan::{Item, Plan};
+
+/// The way up of a load may take this many times its windows before it is cut: between them, connections are
+/// made and servers started.
+const WINDOWS: u32 = 3;
+
+/// The times of one trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Patience {
+    /// How long to measure at each level.
+    pub(crate) window: Option<Duration>,
+    /// The way up stops when this is used up.
+    pub(crate) allowance: Option<Duration>,
+    /// The trial is killed when this is used up.
+    pub(crate) timeout: Duration,
+}
+
+impl Patience {
+    /// For a trial of `item` to `n`; once it is known which n fits, the way up is not cut any more. A window is
+    /// the same in all trials of an item, however far they go.
+    pub(crate) fn of(plan: &Plan, item: &Item, n: u64, fitted: bool) -> Patience {
+        let window = match item.curve.sizes {
+            Sizes::Levels(levels) => {
+                plan.window.or_else(|| Some(curve::window(plan.allowance, levels(item.n).len())))
+            }
+            Sizes::Every => plan.window.filter(|_| item.is_load()),
+        };
+        let windows = window.unwrap_or_default() * levels(item, n);
+        Patience {
+            window,
+            allowance: plan.allowance.filter(|_| !fitted).map(|allowed| allowed.max(windows * WINDOWS)),
+            timeout: plan.timeout.saturating_add(windows * WINDOWS),
+        }
+    }
+}
+
+/// At how many levels a load is held on the way to `n`.
+fn levels(item: &Item, n: u64) -> u32 {
+    match item.curve.sizes {
+        Sizes::Every => 0,
+        Sizes::Levels(levels) => u32::try_from(levels(n).len()).unwrap_or(u32::MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use curve::Curve;
+
+    use super::*;
+    use crate::Wish;
+
+    const LOAD: Curve = Curve { name: "load", ..Curve::SERVERS };
+
+    fn item(curve: &'static Curve) -> Item {
+        Item { curve, variant: curve.variants[0], n: 1000, obstacle: None }
+    }
+
+    #[test]
+    fn all_trials_of_a_load_have_one_window_and_time_for_all_of_them() {
+        let plan = Plan::make(&Wish { trials: Some(1), ..Wish::default() }).expect("a plan");
+        let item = item(&LOAD);
+        let first = Patience::of(&plan, &item, 1000, false);
+        // Ten levels within half a second.
+        assert_eq!(first.window, Some(Duration::from_millis(50)));
+        assert_eq!(first.allowance, Some(Duration::from_millis(1500)));
+        assert_eq!(first.timeout, plan.timeout + Duration::from_millis(1500));
+        let later = Patience::of(&plan, &item, 100, true);
+        assert_eq!((later.window, later.allowance), (first.window, None));
+        assert_eq!(later.timeout, plan.timeout + 7 * 3 * Duration::from_millis(50));
+    }
+
+    #[test]
+    fn a_wished_window_is_taken_by_loads_alone() {
+        let window = Some(Duration::from_secs(5));
+        let plan = Plan::make(&Wish { window, ..Wish::default() }).expect("a plan");
+        let patience = Patience::of(&plan, &item(&LOAD), 10, false);
+        assert_eq!((patience.window, patience.allowance), (window, Some(Duration::from_secs(60))));
+        let bind = item(curve::find("bind").expect("bind"));
+        let patience = Patience::of(&plan, &bind, 10, false);
+        let expected = Patience { window: None, allowance: plan.allowance, timeout: plan.timeout };
+        assert_eq!(patience, expected);
+    }
+}

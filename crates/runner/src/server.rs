@@ -1,0 +1,97 @@
+//! Where the server of a load runs, as the user names it, and whether it may be loaded.
+
+use std::net::{IpAddr, SocketAddr};
+
+use record::Server;
+
+use crate::Error;
+
+/// Reads `ADDRESS`, where somebody has started the server, or `ADDRESS=COMMAND`, which starts programs there.
+/// The address is a number, with a port or without: a name may mean another machine tomorrow. The command is
+/// split into words as POSIX shells do.
+///
+/// # Errors
+/// [`Error::Server`].
+pub fn parse_server(text: &str) -> Result<Server, Error> {
+    let refused = |reason| Error::Server { text: text.to_owned(), reason };
+    let (address, command) = text.split_once('=').unwrap_or((text, ""));
+    if ip(address).is_none() {
+        return Err(refused("it is neither an IP address nor one with a port"));
+    }
+    let prefix = shlex::split(command).ok_or_else(|| refused("a quotation mark is not closed"))?;
+    if prefix.first().is_some_and(String::is_empty) {
+        return Err(refused("the command's first word is empty"));
+    }
+    Ok(Server { address: address.to_owned(), prefix })
+}
+
+/// Refuses an address beyond this machine and private networks: a load there meets people who were not asked.
+pub(crate) fn refuse_public(server: &Server) -> Result<(), Error> {
+    match ip(&server.address) {
+        Some(ip) if is_near(ip) => Ok(()),
+        _ => Err(Error::PublicServer { address: server.address.clone() }),
+    }
+}
+
+fn ip(address: &str) -> Option<IpAddr> {
+    let with_port = || address.parse::<SocketAddr>().ok().map(|address| address.ip());
+    address.parse().ok().or_else(with_port)
+}
+
+/// Loopback; RFC 1918 and RFC 3927; RFC 4193 and RFC 4291, section 2.5.6.
+fn is_near(ip: IpAddr) -> bool {
+    match ip.to_canonical() {
+        IpAddr::V4(ip) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
+        IpAddr::V6(ip) => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_commands_are_told_apart() {
+        let server = |text| parse_server(text).expect("a server");
+        assert_eq!(server("10.0.0.2").prefix, [""; 0]);
+        assert_eq!(server("[fd00::2]:8080").address, "[fd00::2]:8080");
+        let behind = server("10.0.0.2:25=ip netns exec 'the other'");
+        assert_eq!(
+            (behind.address.as_str(), &behind.prefix[..]),
+            ("10.0.0.2:25", &["ip", "netns", "exec", "the other"].map(str::to_owned)[..])
+        );
+        for wrong in ["", "localhost", "10.0.0", "10.0.0.2:", "=ssh", "10.0.0.2='ssh", "10.0.0.2='' ssh"] {
+            assert!(parse_server(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn only_near_addresses_are_loaded_unasked() {
+        let is_refused = |text| refuse_public(&parse_server(text).expect("a server")).is_err();
+        for near in [
+            "127.0.0.9",
+            "10.1.2.3",
+            "172.31.0.1",
+            "192.168.0.1:80",
+            "169.254.1.1",
+            "::1",
+            "fd12::1",
+            "fe80::1",
+        ] {
+            assert!(!is_refused(near), "{near}");
+        }
+        let far = [
+            "8.8.8.8",
+            "172.32.0.1",
+            "100.64.0.1",
+            "0.0.0.0",
+            "2001:db8::1",
+            "[::ffff:9.9.9.9]:80",
+            "fec0::1",
+        ];
+        for far in far {
+            assert!(is_refused(far), "{far}");
+        }
+        assert!(!is_refused("::ffff:10.0.0.1"));
+    }
+}
