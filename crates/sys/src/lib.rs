@@ -3,8 +3,8 @@
 //! A room is a folder: `mod.rs` is its face, and beside it stands one file per system or family of
 //! systems. What a system lacks is [`Unsupported`] with a reason, never a zero and never absent.
 //!
-//! May import: rustix, libc. Must never: know a workload, keep a statistic, print. This is the only crate
-//! with `unsafe`; each use says why it is sound.
+//! May import: rustix, libc, io-uring. Must never: know a workload, keep a statistic, print. This is the
+//! only crate with `unsafe`; each use says why it is sound.
 
 #![allow(unsafe_code)]
 
@@ -23,6 +23,8 @@ pub mod memory;
 pub mod process;
 #[cfg(target_os = "linux")]
 mod pseudo_file;
+#[cfg(unix)]
+pub mod ring;
 pub mod signal;
 pub mod socket;
 #[cfg(all(unix, not(target_os = "linux")))]

@@ -1,0 +1,100 @@
+//! The buffers that the kernel puts input in, and the small ring through which it is given them.
+
+use std::io;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use io_uring::IoUring;
+use io_uring::types::BufRingEntry;
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
+/// The only group of buffers a ring has.
+pub(super) const GROUP: u16 = 0;
+
+const COUNT_MAX: u16 = 1 << 15;
+
+/// One mapping: the ring of entries, then the buffers. It must outlive all that the kernel may receive.
+#[derive(Debug)]
+pub(super) struct Buffers {
+    memory: NonNull<u8>,
+    mapped_bytes: usize,
+    /// Where the buffers begin.
+    first: usize,
+    buffer_bytes: u32,
+    /// A power of two.
+    count: u16,
+    tail: u16,
+}
+
+impl Buffers {
+    /// Maps the buffers, and gives all of them to the kernel. Pages are used only once something arrives.
+    pub(super) fn register(ring: &IoUring, count: u16, buffer_bytes: u32) -> io::Result<Buffers> {
+        let count = count.min(COUNT_MAX).next_power_of_two();
+        let first = usize::from(count) * size_of::<BufRingEntry>();
+        let mapped_bytes = first + usize::from(count) * buffer_bytes as usize;
+        // SAFETY: the address is the kernel's choice, so nothing that exists is replaced.
+        let memory = unsafe {
+            mmap_anonymous(
+                ptr::null_mut(),
+                mapped_bytes,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE,
+            )?
+        };
+        let memory =
+            NonNull::new(memory.cast()).ok_or_else(|| io::Error::other("mmap returned the null page"))?;
+        let mut buffers = Buffers { memory, mapped_bytes, first, buffer_bytes, count, tail: 0 };
+        // SAFETY: the mapping is ours and new; this only keeps it from children.
+        unsafe { madvise(memory.as_ptr().cast(), mapped_bytes, Advice::LinuxDontFork)? };
+        // SAFETY: a page-aligned mapping with room for `count` entries, which lives until nothing is in
+        // flight.
+        unsafe {
+            ring.submitter().register_buf_ring_with_flags(memory.as_ptr() as u64, count, GROUP, 0)?;
+        }
+        for id in 0..count {
+            buffers.give(id);
+        }
+        Ok(buffers)
+    }
+
+    /// The buffer as the kernel filled it. It is the caller's until [`Buffers::give`]; none when the kernel
+    /// named one that there is not.
+    pub(super) fn filled(&self, id: u16, bytes: u32) -> Option<&[u8]> {
+        if id >= self.count || bytes > self.buffer_bytes {
+            return None;
+        }
+        let start = self.first + usize::from(id) * self.buffer_bytes as usize;
+        // SAFETY: inside the mapping, by the line above; zeroed at first, so always initialised; and the
+        // kernel does not write what it handed out, until it is given back, which takes `&mut self`.
+        Some(unsafe { std::slice::from_raw_parts(self.memory.as_ptr().add(start), bytes as usize) })
+    }
+
+    /// Gives a buffer to the kernel.
+    pub(super) fn give(&mut self, id: u16) {
+        if id >= self.count {
+            return;
+        }
+        let place = usize::from(self.tail & (self.count - 1));
+        let start = self.first + usize::from(id) * self.buffer_bytes as usize;
+        let entries: *mut BufRingEntry = self.memory.as_ptr().cast();
+        self.tail = self.tail.wrapping_add(1);
+        // SAFETY: place and id are below count, so both are inside the mapping. The kernel reads an entry
+        // only once the tail, which lies in the first entry's spare field and is ours to write, has passed
+        // it.
+        unsafe {
+            let entry = &mut *entries.add(place);
+            entry.set_addr(self.memory.as_ptr().add(start) as u64);
+            entry.set_len(self.buffer_bytes);
+            entry.set_bid(id);
+            let tail = BufRingEntry::tail(entries).cast_mut();
+            AtomicU16::from_ptr(tail).store(self.tail, Ordering::Release);
+        }
+    }
+}
+
+impl Drop for Buffers {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours; the ring drops it only when nothing is in flight. Failure leaks it.
+        let _ = unsafe { munmap(self.memory.as_ptr().cast(), self.mapped_bytes) };
+    }
+}

@@ -1,0 +1,361 @@
+//! The ring on Linux, 6.1 or newer: task work deferred to the calls of its one thread.
+
+use std::collections::VecDeque;
+use std::io;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use io_uring::types::{CancelBuilder, Fd};
+use io_uring::{IoUring, cqueue, opcode, squeue};
+
+use super::{Completion, Operation, Settings};
+use crate::event::Interest;
+
+mod buffers;
+mod kernel;
+mod slots;
+
+use buffers::Buffers;
+use kernel::Door;
+use slots::{Slots, Work};
+
+/// What closing and cancelling are told by: nobody asks how they ended.
+const SILENT: Operation = Operation(u64::MAX);
+
+/// The kernel reads and writes no more than this at once (MAX_RW_COUNT).
+const BYTES_MAX: usize = 0x7fff_f000;
+
+/// How often the kernel is asked to make room in the queue.
+const PUSHES_MAX: u32 = 8;
+
+/// How long dropping waits for what is in flight.
+const DRAIN_MAX: Duration = Duration::from_secs(1);
+
+/// An io_uring with its buffers. See the room's page for what it promises.
+pub struct Ring {
+    ring: ManuallyDrop<IoUring>,
+    door: Door,
+    slots: ManuallyDrop<Slots>,
+    buffers: ManuallyDrop<Option<Buffers>>,
+    /// The buffer that the last completion showed.
+    shown: Option<u16>,
+    /// Completions taken off the kernel's queue to make room there.
+    backlog: VecDeque<cqueue::Entry>,
+    /// A child of fork(2) has no part in the ring.
+    process: u32,
+    /// The kernel refuses every other thread.
+    one_thread: PhantomData<*mut ()>,
+}
+
+impl std::fmt::Debug for Ring {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Ring").field("in_flight", &self.in_flight()).finish_non_exhaustive()
+    }
+}
+
+impl Ring {
+    /// A ring of this thread.
+    ///
+    /// # Errors
+    /// [`crate::Unsupported`] with what is missing; else those of io_uring_setup(2) and mmap(2).
+    pub fn new(settings: Settings) -> io::Result<Ring> {
+        let ring = kernel::set_up(settings)?;
+        let buffers = match settings.buffers {
+            0 => None,
+            count => Some(Buffers::register(&ring, count, settings.buffer_bytes.max(1))?),
+        };
+        Ok(Ring {
+            door: Door::open(&ring),
+            ring: ManuallyDrop::new(ring),
+            slots: ManuallyDrop::default(),
+            buffers: ManuallyDrop::new(buffers),
+            shown: None,
+            backlog: VecDeque::new(),
+            process: std::process::id(),
+            one_thread: PhantomData,
+        })
+    }
+
+    /// Accepts every connection that comes; each is a completion with `accepted`, blocking and closed on
+    /// exec.
+    ///
+    /// # Errors
+    /// Those of [`Ring::submit`], when the queue is full.
+    pub fn accept_multishot(&mut self, listener: BorrowedFd<'_>, token: u64) -> io::Result<Operation> {
+        let entry = opcode::AcceptMulti::new(fd(listener)).flags(libc::SOCK_CLOEXEC).build();
+        self.start(entry, Work::Accept, token)
+    }
+
+    /// Receives all that arrives, into the ring's buffers; each piece is a completion with `input`. It ends
+    /// with `ENOBUFS` when all buffers are full, and when the ring has none.
+    ///
+    /// # Errors
+    /// Those of [`Ring::submit`], when the queue is full.
+    pub fn recv_multishot(&mut self, socket: BorrowedFd<'_>, token: u64) -> io::Result<Operation> {
+        let entry = opcode::RecvMulti::new(fd(socket), buffers::GROUP).build();
+        self.start(entry, Work::Receive, token)
+    }
+
+    /// Sends all of `bytes`, up to 2 GiB, and gives them back. Fewer sent than given mean that the connection
+    /// broke on the way. One at a time for each socket: two could mix.
+    ///
+    /// # Errors
+    /// Those of [`Ring::submit`], when the queue is full; the bytes are lost then.
+    pub fn send(&mut self, socket: BorrowedFd<'_>, bytes: Vec<u8>, token: u64) -> io::Result<Operation> {
+        let entry = opcode::Send::new(fd(socket), bytes.as_ptr(), length(bytes.len()))
+            .flags(libc::MSG_WAITALL | libc::MSG_NOSIGNAL)
+            .build();
+        self.start(entry, Work::Send(bytes), token)
+    }
+
+    /// Reads from a file at `offset`, at most what `bytes` has capacity for, and gives them back with what
+    /// was read in place of what they held.
+    ///
+    /// # Errors
+    /// Those of [`Ring::submit`], when the queue is full.
+    pub fn read_at(
+        &mut self,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        mut bytes: Vec<u8>,
+        token: u64,
+    ) -> io::Result<Operation> {
+        bytes.clear();
+        let entry =
+            opcode::Read::new(fd(file), bytes.as_mut_ptr(), length(bytes.capacity())).offset(offset).build();
+        self.start(entry, Work::Read(bytes), token)
+    }
+
+    /// Waits once until the descriptor is ready.
+    ///
+    /// # Errors
+    /// Those of [`Ring::submit`], when the queue is full.
+    pub fn poll_once(
+        &mut self,
+        descriptor: BorrowedFd<'_>,
+        interest: Interest,
+        token: u64,
+    ) -> io::Result<Operation> {
+        self.start(opcode::PollAdd::new(fd(descriptor), bits(interest)).build(), Work::Poll, token)
+    }
+
+    /// Tells of every change that makes the descriptor ready, as edge-triggered epoll(7) does.
+    ///
+    /// # Errors
+    /// Those of [`Ring::submit`], when the queue is full.
+    pub fn poll_multishot(
+        &mut self,
+        descriptor: BorrowedFd<'_>,
+        interest: Interest,
+        token: u64,
+    ) -> io::Result<Operation> {
+        let entry = opcode::PollAdd::new(fd(descriptor), bits(interest)).multi(true).build();
+        self.start(entry, Work::Poll, token)
+    }
+
+    /// Ends an operation. It completes in any case: with `ECANCELED`, or as it would have.
+    ///
+    /// # Errors
+    /// Those of [`Ring::submit`], when the queue is full.
+    pub fn cancel(&mut self, operation: Operation) -> io::Result<()> {
+        if self.slots.of(operation).is_none() {
+            return Ok(());
+        }
+        self.push(&silent(opcode::AsyncCancel::new(operation.0).build()))
+    }
+
+    /// Closes a descriptor after all that was asked of it before has reached the kernel, without a
+    /// completion. What is in flight goes on, and keeps the file open: [`Ring::cancel`] it first.
+    pub fn close(&mut self, descriptor: OwnedFd) {
+        let entry = silent(opcode::Close::new(Fd(descriptor.as_raw_fd())).build());
+        if self.push(&entry).is_ok() {
+            // The kernel closes it.
+            let _ = descriptor.into_raw_fd();
+        }
+    }
+
+    /// Hands all that is queued to the kernel; [`Ring::wait`] does it too.
+    ///
+    /// # Errors
+    /// Those of io_uring_enter(2); `EAGAIN` and `EBUSY` mean that the kernel is short of memory.
+    pub fn submit(&mut self) -> io::Result<()> {
+        match self.enter(0, None) {
+            Err(error) if is_busy(&error) => {
+                // Completions that wait keep it from taking more.
+                let taken = self.ring.completion();
+                self.backlog.extend(taken);
+                self.enter(0, None)
+            }
+            answer => answer,
+        }
+    }
+
+    /// Hands all that is queued to the kernel, and waits until a completion is there, the time is over or a
+    /// signal comes. Returns how many completions there are, at most.
+    ///
+    /// # Errors
+    /// Those of io_uring_enter(2), without `ETIME` and `EINTR`.
+    pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<usize> {
+        self.give_back();
+        let want = u32::from(self.waiting() == 0);
+        match self.enter(want, timeout) {
+            Err(error) if !(is_busy(&error) && self.waiting() > 0) => Err(error),
+            _ => Ok(self.waiting()),
+        }
+    }
+
+    /// The next completion that is there.
+    pub fn completion(&mut self) -> Option<Completion<'_>> {
+        self.give_back();
+        loop {
+            let entry = self.backlog.pop_front().or_else(|| self.ring.completion().next())?;
+            let operation = Operation(entry.user_data());
+            if let Some((token, _)) = self.slots.of(operation) {
+                return Some(self.completed(&entry, operation, token));
+            }
+        }
+    }
+
+    /// How many operations wait for their last completion.
+    pub fn in_flight(&self) -> usize {
+        self.slots.in_flight()
+    }
+
+    fn completed(&mut self, entry: &cqueue::Entry, operation: Operation, token: u64) -> Completion<'_> {
+        let result = u32::try_from(entry.result()).map_err(|_| io::Error::from_raw_os_error(-entry.result()));
+        let count = result.as_ref().copied().unwrap_or(0);
+        let more = cqueue::more(entry.flags());
+        let mut completion = Completion { token, result, more, input: &[], returned: None, accepted: None };
+        match self.slots.of(operation) {
+            Some((_, Work::Accept)) if completion.result.is_ok() => {
+                // SAFETY: the kernel made this descriptor for us, and tells it once.
+                completion.accepted = Some(unsafe { OwnedFd::from_raw_fd(count as i32) });
+            }
+            Some((_, Work::Receive)) => self.shown = cqueue::buffer_select(entry.flags()),
+            _ => {}
+        }
+        if !more {
+            completion.returned = match self.slots.finish(operation) {
+                Work::Send(bytes) => Some(bytes),
+                Work::Read(mut bytes) => {
+                    // SAFETY: the kernel wrote `count` bytes from the start, and was told of no more than
+                    // fit.
+                    unsafe { bytes.set_len((count as usize).min(bytes.capacity())) };
+                    Some(bytes)
+                }
+                _ => None,
+            };
+        }
+        if let (Some(id), Some(buffers)) = (self.shown, self.buffers.as_ref()) {
+            completion.input = buffers.filled(id, count).unwrap_or_default();
+        }
+        completion
+    }
+
+    /// Queues an operation; the ring owns its memory from here on.
+    fn start(&mut self, entry: squeue::Entry, work: Work, token: u64) -> io::Result<Operation> {
+        let full = || io::Error::other("a ring cannot have more operations in flight");
+        let operation = self.slots.start(work, token).ok_or_else(full)?;
+        match self.push(&entry.user_data(operation.0)) {
+            Ok(()) => Ok(operation),
+            Err(error) => {
+                self.slots.finish(operation);
+                Err(error)
+            }
+        }
+    }
+
+    fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
+        for _ in 0..PUSHES_MAX {
+            // SAFETY: what the entry points to is in a slot, which keeps it until the operation's completion.
+            if unsafe { self.ring.submission().push(entry) }.is_ok() {
+                return Ok(());
+            }
+            self.submit()?;
+        }
+        Err(io::Error::new(io::ErrorKind::WouldBlock, "the kernel takes nothing off the submission queue"))
+    }
+
+    fn enter(&mut self, want: u32, timeout: Option<Duration>) -> io::Result<()> {
+        let queued = self.ring.submission().len();
+        match self.door.enter(queued, want, timeout) {
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR)) => Ok(()),
+            answer => answer,
+        }
+    }
+
+    fn waiting(&mut self) -> usize {
+        self.backlog.len() + self.ring.completion().len()
+    }
+
+    /// Gives the buffer back that the last completion showed.
+    fn give_back(&mut self) {
+        if let (Some(id), Some(buffers)) = (self.shown.take(), self.buffers.as_mut()) {
+            buffers.give(id);
+        }
+    }
+
+    /// Cancels what is in flight and takes every completion; whether nothing is left.
+    fn drain(&mut self) -> bool {
+        let deadline = Instant::now() + DRAIN_MAX;
+        while self.in_flight() > 0 && Instant::now() < deadline {
+            let all = silent(opcode::AsyncCancel2::new(CancelBuilder::any()).build());
+            if self.push(&all).is_err() {
+                break;
+            }
+            while self.wait(Some(Duration::from_millis(10))).is_ok_and(|count| count > 0) {
+                while self.completion().is_some() {}
+            }
+        }
+        self.in_flight() == 0
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // In a child of fork(2) all of this is the parent's.
+        if self.process != std::process::id() {
+            return;
+        }
+        let queued = self.submit();
+        let drained = self.drain();
+        self.door.shut(&self.ring);
+        // SAFETY: dropped once, and not used after.
+        unsafe { ManuallyDrop::drop(&mut self.ring) };
+        if drained && queued.is_ok() {
+            // SAFETY: dropped once, not used after, and the kernel works on nothing of it any more.
+            // Otherwise it is leaked on purpose.
+            unsafe {
+                ManuallyDrop::drop(&mut self.slots);
+                ManuallyDrop::drop(&mut self.buffers);
+            }
+        }
+    }
+}
+
+fn fd(descriptor: BorrowedFd<'_>) -> Fd {
+    Fd(descriptor.as_raw_fd())
+}
+
+fn length(bytes: usize) -> u32 {
+    bytes.min(BYTES_MAX) as u32
+}
+
+fn bits(interest: Interest) -> u32 {
+    let bits = match interest {
+        Interest::Read => libc::POLLIN | libc::POLLRDHUP,
+        Interest::Write => libc::POLLOUT,
+        Interest::Nothing => 0,
+    };
+    bits as u32
+}
+
+fn silent(entry: squeue::Entry) -> squeue::Entry {
+    entry.user_data(SILENT.0).flags(squeue::Flags::SKIP_SUCCESS)
+}
+
+fn is_busy(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EBUSY | libc::EAGAIN))
+}

@@ -1,0 +1,91 @@
+//! io_uring: operations are queued, the kernel does them, and what is done comes back in completions.
+//!
+//! A [`Ring`] belongs to one thread. The loop around it is
+//!
+//! ```no_run
+//! # fn main() -> std::io::Result<()> {
+//! # let mut ring = sys::ring::Ring::new(sys::ring::Settings::default())?;
+//! loop {
+//!     ring.wait(None)?;
+//!     while let Some(completion) = ring.completion() {
+//!         // Look at `completion.input` first; then the ring is free for the next operation.
+//!     }
+//! }
+//! # }
+//! ```
+//!
+//! - **Memory** handed to the kernel belongs to the ring until its completion, and comes back there. A ring
+//!   dropped with operations in flight cancels them and waits; what the kernel does not give back in time is
+//!   leaked.
+//! - **Descriptors** are borrowed until the operation reaches the kernel, at the next [`Ring::submit`] or
+//!   [`Ring::wait`]; from then on the kernel holds the file itself. One closed before that, other than by
+//!   [`Ring::close`], which keeps its place in the queue, makes the operation fail or meet another file.
+//!   Leave them blocking: the ring waits, not the thread.
+//! - **Again** must be asked for, whatever the result, when a completion says that no `more` follow it: a
+//!   multishot operation ends at every error, and when buffers or completions ran out.
+//! - **After fork** the child must not touch the ring; its memory is not there, and the child would end by
+//!   SIGSEGV. Only dropping it is fine, and does nothing.
+//!
+//! Source: io_uring(7), io_uring_setup(2), io_uring_enter(2), io_uring_register(2).
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
+))]
+#[path = "linux/mod.rs"]
+mod platform;
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
+)))]
+#[path = "other.rs"]
+mod platform;
+
+pub use platform::Ring;
+
+/// The sizes of a ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Operations that are queued before the kernel is asked to look; more only cost another call.
+    pub entries: u32,
+    /// Completions that can wait to be looked at. Beyond them the kernel keeps a list, and ends multishot
+    /// operations.
+    pub completions: u32,
+    /// Buffers for what arrives, up to 32 768, rounded up to a power of two; none without
+    /// [`Ring::recv_multishot`].
+    pub buffers: u16,
+    /// The size of each of them.
+    pub buffer_bytes: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { entries: 256, completions: 4096, buffers: 256, buffer_bytes: 4096 }
+    }
+}
+
+/// An operation of a ring, for [`Ring::cancel`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation(u64);
+
+/// What the kernel says of an operation.
+#[derive(Debug)]
+pub struct Completion<'ring> {
+    /// What the operation was given to be told by.
+    pub token: u64,
+    /// The operation's count or its error: bytes sent, read or received, where zero received is the end of
+    /// the input; for a poll, the bits of poll(2).
+    pub result: io::Result<u32>,
+    /// Another completion of the same operation will follow.
+    pub more: bool,
+    /// What arrived. Its buffer goes back to the kernel with the next call of [`Ring::completion`] or
+    /// [`Ring::wait`].
+    pub input: &'ring [u8],
+    /// The memory that `send` or `read_at` took.
+    pub returned: Option<Vec<u8>>,
+    /// The connection that was accepted.
+    pub accepted: Option<OwnedFd>,
+}
