@@ -6,6 +6,7 @@ use std::io;
 pub fn name(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(number) => symbol(number).map_or_else(|| format!("error {number}"), str::to_owned),
+        None if is_beyond_select(error) => "FD_SETSIZE".to_owned(),
         None => error.to_string(),
     }
 }
@@ -27,8 +28,24 @@ pub fn means_unsupported(error: &io::Error) -> bool {
     by_symbol || error.kind() == io::ErrorKind::Unsupported
 }
 
+/// Whether a server cannot take one more connection until it has closed another: `EMFILE`, `ENFILE`, or a
+/// descriptor beyond select(2).
+pub fn out_of_descriptors(error: &io::Error) -> bool {
+    is_beyond_select(error) || matches!(error.raw_os_error().and_then(symbol), Some("EMFILE" | "ENFILE"))
+}
+
+fn is_beyond_select(error: &io::Error) -> bool {
+    cfg_select! {
+        unix => { error.get_ref().is_some_and(|inner| inner.is::<crate::event::BeyondSelect>()) }
+        _ => { let _ = error; false }
+    }
+}
+
 /// What a limit means and how to raise it; empty where the name says it all.
 pub fn advice(error: &io::Error) -> &'static str {
+    if is_beyond_select(error) {
+        return "select(2) waits only for descriptors below FD_SETSIZE, and no setting changes that";
+    }
     match error.raw_os_error().and_then(symbol) {
         Some("EMFILE") => "this process may open no more descriptors; raise it with ulimit -n",
         Some("ENFILE") => "the system may open no more files; raise fs.file-max",

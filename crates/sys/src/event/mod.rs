@@ -1,8 +1,45 @@
 //! Event interfaces: who of many descriptors is ready. One file per interface, all behind [`Poller`].
 
+mod by_descriptor;
+#[cfg(target_os = "linux")]
+mod epoll;
+#[cfg(any(target_os = "illumos", target_os = "solaris"))]
+mod event_ports;
+mod flag;
+#[cfg(any(
+    target_vendor = "apple",
+    target_os = "dragonfly",
+    target_os = "freebsd",
+    target_os = "netbsd",
+    target_os = "openbsd"
+))]
+mod kqueue;
+mod poll;
+mod select;
+#[cfg(target_os = "linux")]
+mod signal_io;
+
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
+
+#[cfg(target_os = "linux")]
+pub use epoll::{Epoll, EpollEdge};
+#[cfg(any(target_os = "illumos", target_os = "solaris"))]
+pub use event_ports::EventPorts;
+pub use flag::Flag;
+#[cfg(any(
+    target_vendor = "apple",
+    target_os = "dragonfly",
+    target_os = "freebsd",
+    target_os = "netbsd",
+    target_os = "openbsd"
+))]
+pub use kqueue::Kqueue;
+pub use poll::Poll;
+pub use select::{BeyondSelect, Select};
+#[cfg(target_os = "linux")]
+pub use signal_io::SignalIo;
 
 /// What is waited for on a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,11 +48,14 @@ pub enum Interest {
     Read,
     /// Room for output.
     Write,
-    /// Nothing for now but the descriptor's breaking.
+    /// Nothing for now, not even its breaking: who tells of a state would tell of that without end.
     Nothing,
 }
 
 /// A descriptor that is ready.
+///
+/// A connection that is broken, or closed by the other end in both directions, is ready for both. select(2) and
+/// kqueue(2) know it only by what was waited for, and tell of that alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// What it was added with.
@@ -41,8 +81,8 @@ pub trait Poller: Sized {
     /// Waits for the descriptor too. `token` may be any number below `u32::MAX`.
     ///
     /// # Errors
-    /// Those of the system; a descriptor too large for the interface is `EMFILE`, for that is what it means
-    /// to the server.
+    /// Those of the system; [`BeyondSelect`] for a descriptor too large for the interface. To a server that is
+    /// the same as `EMFILE`: [`crate::error::out_of_descriptors`] holds for both.
     fn add(&mut self, descriptor: BorrowedFd<'_>, token: usize, interest: Interest) -> io::Result<()>;
 
     /// Waits for something else on a descriptor that was added.
@@ -57,10 +97,50 @@ pub trait Poller: Sized {
     /// Those of the system.
     fn remove(&mut self, descriptor: BorrowedFd<'_>, token: usize) -> io::Result<()>;
 
-    /// Waits until something is ready, the time is over, or a signal comes, and has in `events` who is ready;
-    /// none after a signal. `None` waits for ever.
+    /// Waits until something is ready, the time is over, or a signal comes, and has in `events` who is ready,
+    /// each once; none after a signal. `None` waits for ever, zero only looks. Times may be rounded up to
+    /// milliseconds, never down.
     ///
     /// # Errors
     /// Those of the system, without `EINTR`.
     fn wait(&mut self, events: &mut Vec<Event>, timeout: Option<Duration>) -> io::Result<()>;
+}
+
+/// The most events that one wait tells of, where the interface has a choice.
+#[cfg(not(any(target_os = "illumos", target_os = "solaris")))]
+const EVENTS_MAX: usize = 512;
+
+/// For poll(2): rounded up, for a wait that ends before its time is only begun again; -1 waits for ever.
+fn milliseconds(timeout: Option<Duration>) -> libc::c_int {
+    timeout
+        .map_or(-1, |timeout| timeout.as_nanos().div_ceil(1_000_000).try_into().unwrap_or(libc::c_int::MAX))
+}
+
+/// What poll(2) is asked.
+fn asked(interest: Interest) -> libc::c_short {
+    match interest {
+        Interest::Read => libc::POLLIN,
+        Interest::Write => libc::POLLOUT,
+        Interest::Nothing => 0,
+    }
+}
+
+/// What poll(2) says of a descriptor that nobody can use any more.
+const BROKEN: libc::c_short = libc::POLLERR | libc::POLLHUP | libc::POLLNVAL;
+
+/// What the bits of poll(2) mean.
+fn told(token: u32, bits: libc::c_short) -> Event {
+    let has = |wanted| bits & (wanted | BROKEN) != 0;
+    Event { token: token as usize, readable: has(libc::POLLIN), writable: has(libc::POLLOUT) }
+}
+
+/// A token as the tables keep it.
+fn narrow(token: usize) -> io::Result<u32> {
+    u32::try_from(token)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a token must fit in 32 bits"))
+}
+
+/// A wait that a signal ended found nothing; that is no error.
+fn nothing_if_interrupted(error: io::Error) -> io::Result<usize> {
+    if error.kind() == io::ErrorKind::Interrupted { Ok(0) } else { Err(error) }
 }

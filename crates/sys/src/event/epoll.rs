@@ -1,0 +1,97 @@
+//! epoll(7): the kernel keeps the set, and tells only of those that are ready.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::io::Errno;
+
+use super::{EVENTS_MAX, Event, Interest, Poller, nothing_if_interrupted};
+
+/// epoll, level-triggered: tells of a state as long as it lasts.
+pub type Epoll = Set<false>;
+
+/// epoll, edge-triggered: tells of a change once.
+pub type EpollEdge = Set<true>;
+
+/// A set of descriptors in the kernel.
+#[derive(Debug)]
+pub struct Set<const EDGE: bool> {
+    kernel: OwnedFd,
+    told: Box<[MaybeUninit<epoll::Event>; EVENTS_MAX]>,
+}
+
+impl<const EDGE: bool> Poller for Set<EDGE> {
+    const EDGE: bool = EDGE;
+
+    fn new() -> io::Result<Self> {
+        let kernel = epoll::create(CreateFlags::CLOEXEC)?;
+        Ok(Set { kernel, told: Box::new([const { MaybeUninit::uninit() }; EVENTS_MAX]) })
+    }
+
+    fn add(&mut self, descriptor: BorrowedFd<'_>, token: usize, interest: Interest) -> io::Result<()> {
+        let Some(flags) = flags::<EDGE>(interest) else { return Ok(()) };
+        Ok(epoll::add(&self.kernel, descriptor, EventData::new_u64(token as u64), flags)?)
+    }
+
+    fn change(&mut self, descriptor: BorrowedFd<'_>, token: usize, interest: Interest) -> io::Result<()> {
+        let Some(flags) = flags::<EDGE>(interest) else { return self.take_out(descriptor) };
+        let data = EventData::new_u64(token as u64);
+        match epoll::modify(&self.kernel, descriptor, data, flags) {
+            Err(Errno::NOENT) => Ok(epoll::add(&self.kernel, descriptor, data, flags)?),
+            answer => Ok(answer?),
+        }
+    }
+
+    fn remove(&mut self, descriptor: BorrowedFd<'_>, _token: usize) -> io::Result<()> {
+        self.take_out(descriptor)
+    }
+
+    fn wait(&mut self, events: &mut Vec<Event>, timeout: Option<Duration>) -> io::Result<()> {
+        events.clear();
+        // Longer than a `Timespec` can say is for ever.
+        let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+        match epoll::wait(&self.kernel, &mut self.told[..], timeout.as_ref()) {
+            Ok((told, _)) => events.extend(told.iter().map(event)),
+            Err(error) => {
+                nothing_if_interrupted(error.into())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<const EDGE: bool> Set<EDGE> {
+    /// One that waits for nothing is out already.
+    fn take_out(&self, descriptor: BorrowedFd<'_>) -> io::Result<()> {
+        match epoll::delete(&self.kernel, descriptor) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// `None` to be out of the set, for nothing else keeps the kernel from telling of a broken descriptor.
+fn flags<const EDGE: bool>(interest: Interest) -> Option<EventFlags> {
+    let wanted = match interest {
+        // The end of input right behind the last bytes is an edge of its own.
+        Interest::Read => EventFlags::IN | EventFlags::RDHUP,
+        Interest::Write => EventFlags::OUT,
+        Interest::Nothing => return None,
+    };
+    Some(if EDGE { wanted | EventFlags::ET } else { wanted })
+}
+
+fn event(told: &epoll::Event) -> Event {
+    // By value: the kernel packs the entries.
+    let (flags, data) = (told.flags, told.data);
+    let broken = flags.intersects(EventFlags::ERR | EventFlags::HUP);
+    Event {
+        token: data.u64() as usize,
+        readable: broken || flags.intersects(EventFlags::IN | EventFlags::RDHUP),
+        writable: broken || flags.intersects(EventFlags::OUT),
+    }
+}
