@@ -1,4 +1,5 @@
-//! A table whose index is a descriptor's number: the system hands out the lowest that is free, so it stays dense.
+//! A table whose index is a descriptor's number: the system hands out the lowest that is free, so it stays
+//! dense.
 
 use std::io;
 use std::os::fd::RawFd;

@@ -52,7 +52,7 @@ impl Poller for Kqueue {
 
     fn wait(&mut self, events: &mut Vec<Event>, timeout: Option<Duration>) -> io::Result<()> {
         events.clear();
-        // SAFETY: descriptors are removed before they are closed, and a closed one leaves the queue by itself.
+        // SAFETY: a descriptor that is closed leaves the queue by itself.
         match unsafe { kqueue::kevent(&self.kernel, &[], &mut self.told[..], timeout) } {
             Ok((told, _)) => events.extend(told.iter().filter_map(|told| event(told))),
             Err(error) => {
@@ -72,7 +72,7 @@ impl Kqueue {
         };
         let change = kqueue::Event::new(filter, flags, ptr::without_provenance_mut(token));
         let nowhere: &mut [MaybeUninit<kqueue::Event>] = &mut [];
-        // SAFETY: as in `wait`.
+        // SAFETY: as in `wait`; nothing is written to an empty list.
         unsafe { kqueue::kevent(&self.kernel, &[change], nowhere, Some(Duration::ZERO)) }?;
         Ok(())
     }

@@ -54,8 +54,8 @@ pub enum Interest {
 
 /// A descriptor that is ready.
 ///
-/// A connection that is broken, or closed by the other end in both directions, is ready for both. select(2) and
-/// kqueue(2) know it only by what was waited for, and tell of that alone.
+/// A connection that is broken, or closed by the other end in both directions, is ready for both. select(2)
+/// and kqueue(2) know it only by what was waited for, and tell of that alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// What it was added with.
@@ -68,8 +68,8 @@ pub struct Event {
 
 /// An event interface.
 pub trait Poller: Sized {
-    /// Whether it tells of a change once, rather than of a state as long as it lasts. Whoever is told must then
-    /// go on until `WouldBlock`.
+    /// Whether it tells of a change once, rather than of a state as long as it lasts. Whoever is told must
+    /// then go on until `WouldBlock`.
     const EDGE: bool;
 
     /// An interface with nothing added.
@@ -81,8 +81,8 @@ pub trait Poller: Sized {
     /// Waits for the descriptor too. `token` may be any number below `u32::MAX`.
     ///
     /// # Errors
-    /// Those of the system; [`BeyondSelect`] for a descriptor too large for the interface. To a server that is
-    /// the same as `EMFILE`: [`crate::error::out_of_descriptors`] holds for both.
+    /// Those of the system; [`BeyondSelect`] for a descriptor too large for the interface. To a server that
+    /// is the same as `EMFILE`: [`crate::error::out_of_descriptors`] holds for both.
     fn add(&mut self, descriptor: BorrowedFd<'_>, token: usize, interest: Interest) -> io::Result<()>;
 
     /// Waits for something else on a descriptor that was added.

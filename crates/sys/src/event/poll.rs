@@ -67,8 +67,8 @@ impl Poller for Poll {
     }
 }
 
-/// An entry with a negative number is passed over; a broken descriptor would be told of at every call otherwise,
-/// whatever was asked.
+/// An entry with a negative number is passed over; a broken descriptor would be told of at every call
+/// otherwise, whatever was asked.
 fn entry(number: RawFd, interest: Interest) -> libc::pollfd {
     let fd = if interest == Interest::Nothing { !number } else { number };
     libc::pollfd { fd, events: asked(interest), revents: 0 }

@@ -1,10 +1,11 @@
-//! Queued real-time signals, the event interface of Linux 2.4: every change of a descriptor sends one signal that
-//! carries its number, and sigtimedwait(2) takes one after the other. See fcntl(2), `F_SETSIG`.
+//! Queued real-time signals, the event interface of Linux 2.4: every change of a descriptor sends one signal
+//! that carries its number, and sigtimedwait(2) takes one after the other. See fcntl(2), `F_SETSIG`.
 //!
-//! What makes it hard to use, and what is done about it here: a signal tells of a change, not of a state, so whatever
-//! is added or changed is asked for its state once, by poll(2). The queue is bounded by `RLIMIT_SIGPENDING`; what does
-//! not fit becomes one SIGIO, after which all are asked. Signals outlive their descriptor, so `remove` empties the
-//! queue, lest they be taken for those of the next descriptor with that number. eventfd(2) sends none.
+//! What makes it hard to use, and what is done about it here: a signal tells of a change, not of a state, so
+//! whatever is added or changed is asked for its state once, by poll(2). The queue is bounded by
+//! `RLIMIT_SIGPENDING`; what does not fit becomes one SIGIO, after which all are asked. Signals outlive their
+//! descriptor, so `remove` empties the queue, lest they be taken for those of the next descriptor with that
+//! number. eventfd(2) sends none.
 
 use std::cell::Cell;
 use std::io;
@@ -48,8 +49,9 @@ thread_local! {
     static TAKEN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Queued real-time signals. There is one queue per thread, so there can be one of these per thread, and it stays
-/// there. The signals, SIGRTMIN and SIGIO, remain blocked in that thread when it is gone, for late ones would kill.
+/// Queued real-time signals. There is one queue per thread, so there can be one of these per thread, and it
+/// stays there. The signals, SIGRTMIN and SIGIO, remain blocked in that thread when it is gone, for late ones
+/// would kill.
 pub struct SignalIo {
     signals: libc::sigset_t,
     thread: libc::pid_t,
@@ -271,8 +273,8 @@ fn next_signal(signals: &libc::sigset_t, timeout: Option<Duration>) -> io::Resul
     });
     let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-    // SAFETY: all three live as long as the call. The answer is larger than `About`, whose fields lie where the kernel
-    // puts them for these signals (<asm-generic/siginfo.h>), and was all zeroes before.
+    // SAFETY: all three live as long as the call. The answer is larger than `About`, whose fields lie where
+    // the kernel puts them for these signals (<asm-generic/siginfo.h>), and was all zeroes before.
     unsafe {
         checked(libc::sigtimedwait(signals, info.as_mut_ptr(), time))?;
         Ok(*info.as_ptr().cast::<About>())
