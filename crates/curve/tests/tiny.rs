@@ -1,15 +1,21 @@
-//! Every workload, in every variant, really runs: tiny, in this process, with all its checks.
+//! Every workload, in every variant, really runs: tiny, in this process, with all its checks. Those of servers
+//! do so in the tests of the trial program, which they start again.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use curve::{Curve, Direction, Ended, Linkage, Slots, Trial};
+use curve::{Curve, Direction, Ended, Group, Linkage, Sizes, Slots, Trial};
 use sys::clock::Clock;
 
 /// A trial has its process to itself, and so its lowest descriptor: tests that open any take turns.
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The workloads that need no other program.
+fn alone() -> impl Iterator<Item = &'static Curve> {
+    curve::ALL.iter().copied().filter(|curve| curve.group == Group::Kernel)
 }
 
 /// Runs the curve to `n` and returns the top of the way up and, per timed operation, how many values it made.
@@ -33,7 +39,7 @@ fn run(curve: &'static Curve, variant: &str, n: u64) -> Result<(u64, Vec<usize>)
 #[test]
 fn every_workload_measures_every_n_up_and_down() {
     let _turn = turn();
-    for &curve in curve::ALL {
+    for curve in alone() {
         for variant in curve.variants {
             for n in [1, 2, 3, 4, 57] {
                 match run(curve, variant.name, n) {
@@ -57,8 +63,8 @@ fn every_workload_measures_every_n_up_and_down() {
 fn on_linux_nothing_is_unsupported() {
     let _turn = turn();
     if cfg!(target_os = "linux") {
-        for &curve in curve::ALL {
-            assert!(curve.run.is_ok(), "{}", curve.name);
+        assert!(curve::ALL.iter().all(|curve| curve.run.is_ok()));
+        for curve in alone() {
             let variant = curve.variants.first().expect("a variant").name;
             run(curve, variant, 3).unwrap_or_else(|reason| panic!("{}: {reason}", curve.name));
         }
@@ -132,8 +138,24 @@ fn every_page_asks_says_how_and_predicts() {
 
 #[test]
 fn every_way_up_is_followed_by_a_way_down_where_objects_pile_up() {
-    for curve in curve::ALL.iter().filter(|curve| curve.grows != "repetitions") {
+    let piles_up = |curve: &&&Curve| matches!(curve.sizes, Sizes::Every) && curve.grows != "repetitions";
+    for curve in curve::ALL.iter().filter(piles_up) {
         assert!(curve.measured().any(|operation| operation.direction == Direction::Down), "{}", curve.name);
+    }
+}
+
+#[test]
+fn levels_rise_to_the_top_and_only_there_something_is_told() {
+    for curve in curve::ALL {
+        for operation in curve.measured() {
+            let is_level = matches!(curve.sizes, Sizes::Levels(_));
+            assert_eq!(operation.told, is_level, "{} {}", curve.name, operation.name);
+        }
+        for n in [1, 2, 3, 8, 1000, 4711] {
+            let levels = curve.sizes.list(n);
+            assert_eq!(levels.len(), curve.sizes.count(n));
+            assert!(levels.is_sorted_by(|a, b| a < b) && levels.last() <= Some(&n), "{} {n}", curve.name);
+        }
     }
 }
 

@@ -34,6 +34,11 @@ impl Console {
             watched: io::stderr().is_terminal(),
         }
     }
+
+    /// The text as a heading on standard output.
+    pub(crate) fn bold(&self, text: &str) -> String {
+        if self.style.colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
+    }
 }
 
 /// Tells the user something beside the results. Where nobody listens any more, that is no reason to stop.

@@ -56,6 +56,37 @@ fn globs_and_variants_select() {
 }
 
 #[test]
+fn a_group_is_named_like_a_workload() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let short = ["-n", "8", "--trials", "1", "--budget", "5ms", "--out", "some.osdyno"];
+    // Most of it does not fit the budget, which is told; what counts is what it began with.
+    let output = run(folder.path(), &[&["run", "kernel"][..], &short].concat());
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let (recording, _) = record::read(folder.path().join("some.osdyno")).expect("the run file");
+    let kernel = curve::ALL.iter().filter(|curve| curve.group == curve::Group::Kernel);
+    let named: Vec<&str> = recording.workloads.iter().map(|workload| workload.name.as_str()).collect();
+    assert_eq!(named, kernel.map(|curve| curve.name).collect::<Vec<_>>());
+    let output = run(folder.path(), &["run", "kernle"]);
+    assert!(text(&output.stderr).contains("did you mean \"kernel\"?"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_server_of_others_is_not_loaded_without_permission() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = run(folder.path(), &["run", "noop", "--server", "192.0.2.1:80"]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("192.0.2.1:80 is neither this machine nor in a private network"));
+    for wrong in [["--server", "example.org"], ["--server", "127.0.0.1='ssh"], ["--window", "0s"]] {
+        let output = run(folder.path(), &[&["run", "noop"][..], &wrong].concat());
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}");
+    }
+    let arguments = ["run", "noop", "-n", "60", "--trials", "1", "--out", "a.osdyno", "--allow-public"];
+    let output = run(folder.path(), &[&arguments[..], &["--server", "192.0.2.1:80"]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("--server changes nothing"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn what_exists_is_never_overwritten_by_itself() {
     let folder = tempfile::tempdir().expect("a folder");
     small_run(folder.path(), "a.osdyno");

@@ -230,3 +230,62 @@ fn write(lines: &[Line]) -> Done {
     out.flush()?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU64;
+
+    use curve::{Expect, Operation, Unit};
+
+    use super::*;
+
+    const LOAD: Curve = Curve {
+        name: "load",
+        operations: &[
+            Operation::told("throughput", Unit::PerSecond, Expect::Constant, "answers"),
+            Operation::told("p99", Unit::Seconds, Expect::Constant, "latency"),
+        ],
+        ..Curve::SERVERS
+    };
+
+    fn order() -> Order {
+        Order {
+            system: "local".to_owned(),
+            workload: "load".to_owned(),
+            version: 1,
+            variant: "epoll".to_owned(),
+            trial: 1,
+            n: 10,
+            cpu: None,
+            seed: 7,
+            allowance_seconds: None,
+            window_seconds: Some(0.02),
+            server_cpu: None,
+            server: None,
+            timeout_seconds: 60.0,
+            scratch: "/".to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_was_told_becomes_series_with_their_levels() {
+        let numbers: Vec<AtomicU64> = (0..Slots::needed(&LOAD, 10)).map(|_| AtomicU64::new(0)).collect();
+        let slots = Slots::new(&LOAD, &numbers);
+        let clock = Clock::start();
+        let mut trial = curve::Trial::new(&LOAD, "", 10, std::path::Path::new("/"), 7, &clock, slots);
+        let crash = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            trial.at_levels(|level, told| {
+                told.value("throughput", 1e5 / 3.0);
+                told.value("p99", if level == 1 { f64::NAN } else { 0.0 });
+                if level == 5 { std::panic::resume_unwind(Box::new(())) } else { Ok(()) }
+            })
+        }));
+        assert!(crash.is_err());
+        assert_eq!(live(&LOAD, slots), 5, "the level that was under way");
+        let series: Vec<Series> = series(&LOAD, &order(), slots, 1, 1e-9).collect();
+        let points: Vec<Vec<(u64, f64)>> = series.iter().map(|series| series.points().collect()).collect();
+        let rate = 1e5 / 3.0;
+        assert_eq!(points, [vec![(1, rate), (2, rate), (5, rate)], vec![(2, 0.0), (5, 0.0)]]);
+        assert_eq!((series[1].n_first, series[1].n_step), (2, 0));
+    }
+}

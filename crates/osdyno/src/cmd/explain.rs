@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use curve::Sizes;
+
 use super::Done;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -27,14 +29,14 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
         return Err(unknown().into());
     }
     let mut out = io::stdout().lock();
-    let bold = |text: &str| {
-        if console.style.colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
-    };
+    let bold = |text: &str| console.bold(text);
     writeln!(out, "{}  (version {})\n", bold(curve.name), curve.version)?;
     writeln!(out, "{}\n", curve.page())?;
-    writeln!(out, "n counts {}.\n\n{}", curve.grows, bold("Measured"))?;
+    writeln!(out, "n counts {}{}.\n\n{}", curve.grows, levels(curve.sizes), bold("Measured"))?;
     for operation in curve.operations {
+        // At levels n always rises; there it matters more what is told.
         let way = match operation.direction {
+            _ if operation.told => operation.unit.symbol(),
             curve::Direction::Up => "n rising",
             curve::Direction::Down => "n falling",
         };
@@ -50,4 +52,14 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
         writeln!(out, "\nunsupported: {reason}")?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Which n there are, where it is not every one.
+fn levels(sizes: Sizes) -> String {
+    let some = match sizes {
+        Sizes::Every => return String::new(),
+        Sizes::Levels(levels) => levels(100),
+    };
+    let some: Vec<String> = some.iter().map(u64::to_string).collect();
+    format!(", at {} and so on", some.join(", "))
 }

@@ -1,8 +1,9 @@
-//! `osdyno list`: all workloads, one line each.
+//! `osdyno list`: all workloads, one line each, by their groups.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use curve::{Curve, Group};
 use serde_json::json;
 
 use super::{Done, Format};
@@ -22,6 +23,7 @@ pub(crate) fn list(args: &Args, console: &Console) -> Done {
         let all = curve::ALL.iter().map(|curve| {
             json!({
                 "name": curve.name,
+                "group": curve.group.name(),
                 "version": curve.version,
                 "summary": curve.summary(),
                 "grows": curve.grows,
@@ -33,21 +35,43 @@ pub(crate) fn list(args: &Args, console: &Console) -> Done {
         writeln!(out, "{:#}", all.collect::<serde_json::Value>())?;
         return Ok(ExitCode::SUCCESS);
     }
-    for curve in curve::ALL {
-        let summary = match curve.run {
-            Ok(_) => curve.summary(),
-            Err(reason) => format!("unsupported: {reason}"),
-        };
-        let variants = names(curve).join(" ");
-        if console.style.width >= 100 {
-            writeln!(out, "{:<13}{variants:<27}{summary}", curve.name)?;
-        } else {
-            writeln!(out, "{:<13}{summary}", curve.name)?;
+    let of = |group: Group| curve::ALL.iter().filter(move |curve| curve.group == group);
+    let groups = Group::ALL.into_iter().filter(|&group| of(group).next().is_some());
+    let has_several = groups.clone().count() > 1;
+    for (place, group) in groups.enumerate() {
+        if has_several {
+            let gap = if place > 0 { "\n" } else { "" };
+            writeln!(out, "{gap}{}", console.bold(heading(group)))?;
         }
+        of(group).try_for_each(|curve| line(curve, console, &mut out))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn names(curve: &curve::Curve) -> Vec<&'static str> {
+/// What a group is, and how it is run.
+fn heading(group: Group) -> &'static str {
+    match group {
+        Group::Kernel => "What the kernel's services cost: osdyno run",
+        Group::Servers => "What servers do as connections pile up: osdyno run servers",
+    }
+}
+
+fn line(curve: &Curve, console: &Console, out: &mut dyn Write) -> io::Result<()> {
+    let summary = match curve.run {
+        Ok(_) => curve.summary(),
+        Err(reason) => format!("unsupported: {reason}"),
+    };
+    let variants = names(curve).join(" ");
+    if console.style.width < 100 {
+        writeln!(out, "{:<13}{summary}", curve.name)
+    } else if variants.chars().count() < 27 {
+        writeln!(out, "{:<13}{variants:<27}{summary}", curve.name)
+    } else {
+        // Rivals are many: they get a line of their own.
+        writeln!(out, "{:<40}{summary}\n{:<13}{variants}", curve.name, "")
+    }
+}
+
+fn names(curve: &Curve) -> Vec<&'static str> {
     curve.variants.iter().map(|variant| variant.name).filter(|name| !name.is_empty()).collect()
 }

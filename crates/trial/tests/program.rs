@@ -1,0 +1,93 @@
+//! Every workload, asked of the program itself: an order on its standard input, the record's lines on its
+//! standard output. Servers need this, for what they start is this program again.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use curve::{Curve, Group, Sizes, Variant};
+use record::{Direction, Line, Order, Outcome, Series, Trial};
+
+/// Runs one trial to its end.
+fn keep(curve: &Curve, variant: &str, n: u64) -> (Trial, Vec<Series>) {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let order = Order {
+        system: "local".to_owned(),
+        workload: curve.name.to_owned(),
+        version: curve.version,
+        variant: variant.to_owned(),
+        trial: 1,
+        n,
+        cpu: None,
+        seed: 7,
+        allowance_seconds: None,
+        window_seconds: (curve.group == Group::Servers).then_some(0.02),
+        server_cpu: None,
+        server: None,
+        timeout_seconds: 30.0,
+        scratch: scratch.path().to_str().expect("a name in UTF-8").to_owned(),
+    };
+    let mut child = Command::new(env!("CARGO_BIN_EXE_osdyno-trial"))
+        .arg("keep")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    // It stays open for as long as the trial is wanted.
+    let mut stdin = child.stdin.take().expect("its input");
+    writeln!(stdin, "{}", serde_json::to_string(&order).expect("JSON")).expect("an order is taken");
+    let output = child.wait_with_output().expect("an end");
+    drop(stdin);
+    let (mut trials, mut all) = (Vec::new(), Vec::new());
+    for line in String::from_utf8(output.stdout).expect("text").lines() {
+        match record::parse_line(line).expect("a line of the record") {
+            Line::Trial(trial) => trials.push(trial),
+            Line::Series(series) => all.push(series),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(trials.len(), 1, "{} {variant}", curve.name);
+    (trials.remove(0), all)
+}
+
+fn expect_whole(curve: &Curve, variant: Variant, n: u64) {
+    let name = format!("{}/{} to {n}", curve.name, variant.name);
+    let (trial, all) = keep(curve, variant.name, n);
+    match &trial.outcome {
+        Outcome::Complete => {}
+        // A system without IPv6, say.
+        Outcome::Unsupported { reason } if !reason.is_empty() => return println!("{name}: {reason}"),
+        outcome => panic!("{name}: {outcome:?}"),
+    }
+    assert!(trial.checks.iter().all(|check| check.held), "{name}: {:?}", trial.checks);
+    assert_eq!(all.len(), curve.measured().count(), "{name}");
+    for (series, operation) in all.iter().zip(curve.measured()) {
+        assert_eq!(series.name, operation.name, "{name}");
+        let sizes: Vec<u64> = series.points().map(|(n, _)| n).collect();
+        let expected: Vec<u64> = match series.direction {
+            Direction::Up => curve.sizes.list(n),
+            Direction::Down => (1..=n).rev().collect(),
+        };
+        assert_eq!(sizes, expected, "{name} {}", series.name);
+        assert!(series.values.iter().all(|&value| value >= 0.0), "{name}: {series:?}");
+    }
+}
+
+#[test]
+fn every_workload_is_measured_at_every_n_or_level() {
+    for &curve in curve::ALL {
+        let (first, others) = curve.variants.split_first().expect("a variant");
+        let tops: &[u64] = if matches!(curve.sizes, Sizes::Levels(_)) { &[1, 3, 8] } else { &[3] };
+        tops.iter().for_each(|&n| expect_whole(curve, *first, n));
+        // Those of the kernel run in the tests of `curve`.
+        if curve.group == Group::Servers {
+            others.iter().for_each(|&variant| expect_whole(curve, variant, 3));
+        }
+    }
+}
+
+#[test]
+fn an_unknown_workload_is_told_and_not_measured() {
+    let (trial, all) = keep(&Curve { name: "scoket", ..Curve::KERNEL }, "", 3);
+    assert!(matches!(&trial.outcome, Outcome::Failed { reason } if reason.contains("scoket")));
+    assert!(all.is_empty());
+}
