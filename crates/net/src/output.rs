@@ -36,8 +36,8 @@ pub enum Sent {
     Blocked,
 }
 
-/// One sendfile(2) takes at most this much, so that one large file does not hold up all other connections.
-const FILE_TURN: u64 = 1 << 20;
+/// What one connection may send while others wait.
+pub const TURN_BYTES: u64 = 1 << 20;
 
 /// A spare buffer larger than this is not kept.
 const SPARE_BYTES: usize = 64 << 10;
@@ -93,13 +93,32 @@ impl Output {
         }
     }
 
-    /// Sends as much as the connection takes, a turn of each file at most, and adds to `sent_bytes` what left.
+    /// Sends as much as the connection takes, and adds to `sent_bytes` what left.
     ///
     /// # Errors
     /// Those of send(2) and sendfile(2), without `EINTR`; `UnexpectedEof` when a file became shorter.
     #[inline]
     pub fn send(&mut self, connection: &Connection, sent_bytes: &mut u64) -> io::Result<Sent> {
+        self.send_at_most(u64::MAX, connection, sent_bytes)
+    }
+
+    /// Sends as much as the connection takes, or a little more than [`TURN_BYTES`]: a connection that is emptied
+    /// as fast as it is filled must not hold up all others. `Blocked` then, although it would take more.
+    ///
+    /// # Errors
+    /// Those of [`Output::send`].
+    #[inline]
+    pub fn send_turn(&mut self, connection: &Connection, sent_bytes: &mut u64) -> io::Result<Sent> {
+        self.send_at_most(TURN_BYTES, connection, sent_bytes)
+    }
+
+    #[inline]
+    fn send_at_most(&mut self, most: u64, connection: &Connection, sent_bytes: &mut u64) -> io::Result<Sent> {
+        let before = *sent_bytes;
         loop {
+            if *sent_bytes - before >= most && !self.is_empty() {
+                return Ok(Sent::Blocked);
+            }
             let more_follow = self.parts.len() > 1;
             let sent = match self.parts.front_mut() {
                 None => return Ok(Sent::All),
@@ -110,7 +129,7 @@ impl Output {
                 },
                 Some(Part::Shared(_)) => send_bytes(connection, &self.first()[self.gone..], more_follow),
                 Some(Part::File { file, offset, count }) => {
-                    match connection.send_file(file, offset, (*count).min(FILE_TURN) as usize) {
+                    match connection.send_file(file, offset, (*count).min(TURN_BYTES) as usize) {
                         Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
                         Ok(sent) => {
                             *count -= sent as u64;

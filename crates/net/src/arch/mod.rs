@@ -3,13 +3,39 @@
 //! A new architecture is a new file here, its `mod` line and its line in [`ALL`]; it then serves every service,
 //! and `serve`, `list`, the workloads and the conformance table know it.
 
+#[cfg(unix)]
+mod alarms;
+#[cfg(unix)]
+mod desk;
+mod epoll;
+mod epoll_et;
+mod event_ports;
+mod iocp;
+mod kqueue;
+mod poll;
+#[cfg(unix)]
+mod reactor;
+mod select;
+mod sigio;
+#[cfg(unix)]
+mod talk;
+
 use std::io;
 
 use crate::Error;
 use crate::site::Site;
 
 /// Every architecture, in the order of reports.
-pub const ALL: &[&Architecture] = &[];
+pub const ALL: &[&Architecture] = &[
+    &select::ARCHITECTURE,
+    &poll::ARCHITECTURE,
+    &epoll::ARCHITECTURE,
+    &epoll_et::ARCHITECTURE,
+    &sigio::ARCHITECTURE,
+    &kqueue::ARCHITECTURE,
+    &event_ports::ARCHITECTURE,
+    &iocp::ARCHITECTURE,
+];
 
 /// A way to serve many connections.
 #[derive(Debug)]

@@ -140,6 +140,11 @@ pub struct Shared {
     descriptor: Option<OwnedFd>,
 }
 
+// SAFETY: the mapping is of the process, not of a thread, and is reached through atomics only.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
 impl Shared {
     /// Makes a region of `slots` zeros whose descriptor a child inherits.
     ///

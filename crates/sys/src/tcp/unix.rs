@@ -40,6 +40,8 @@ impl Listener {
         if how.share_port {
             sockopt::set_socket_reuseport(&socket, true)?;
         }
+        // Answers leave at once, see [`Connection::send_at_once`]: connections inherit it, so none pays a call.
+        sockopt::set_tcp_nodelay(&socket, true)?;
         net::bind(&socket, &address)?;
         net::listen(&socket, i32::from(how.backlog))?;
         Ok(Listener(socket))

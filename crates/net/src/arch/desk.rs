@@ -1,0 +1,102 @@
+//! What the connections of one event loop share: a buffer for input, an output, the time, and counts.
+//!
+//! One connection is at the desk at a time. It leaves the desk empty: what it could not send it takes along.
+
+use std::time::{Duration, Instant};
+
+use crate::output::Output;
+use crate::site::{COUNTS, Count, Site};
+
+/// As much as one call of recv(2) gives at most.
+const INPUT_BYTES: usize = 64 << 10;
+
+/// The desk of one loop.
+pub(super) struct Desk<'site> {
+    pub(super) site: &'site Site,
+    pub(super) input: Box<[u8]>,
+    pub(super) output: Output,
+    /// Whether the order to stop was given: connections end as soon as their answer has left.
+    pub(super) stopping: bool,
+    counts: [u64; COUNTS.len()],
+    began: Instant,
+    now_ms: u64,
+}
+
+impl<'site> Desk<'site> {
+    pub(super) fn new(site: &'site Site) -> Desk<'site> {
+        Desk {
+            site,
+            input: vec![0; INPUT_BYTES].into_boxed_slice(),
+            output: Output::default(),
+            stopping: false,
+            counts: [0; COUNTS.len()],
+            began: Instant::now(),
+            now_ms: 0,
+        }
+    }
+
+    /// A turn of the loop begins: the clock is read once for all of it.
+    #[inline]
+    pub(super) fn begin_turn(&mut self) {
+        self.now_ms = milliseconds(self.began.elapsed());
+    }
+
+    /// A turn ends: what was counted and logged is handed on. Returns how many connections have ended in it.
+    #[inline]
+    pub(super) fn end_turn(&mut self) -> u64 {
+        let ended = self.counts[Count::Ended as usize];
+        for count in ALL_COUNTS {
+            let amount = &mut self.counts[count as usize];
+            if *amount > 0 {
+                self.site.tally.add(count, *amount);
+                *amount = 0;
+            }
+        }
+        if !self.output.log.is_empty() {
+            self.site.write_log(&mut self.output.log);
+        }
+        ended
+    }
+
+    /// Counts; the tally is told at the end of the turn.
+    #[inline]
+    pub(super) fn count(&mut self, count: Count, amount: u64) {
+        self.counts[count as usize] += amount;
+    }
+
+    /// Since the loop began.
+    #[inline]
+    pub(super) fn now_ms(&self) -> u64 {
+        self.now_ms
+    }
+
+    /// When a limit that begins now is over.
+    #[inline]
+    pub(super) fn due_ms(&self, limit: Duration) -> u64 {
+        self.now_ms.saturating_add(milliseconds(limit))
+    }
+
+    /// Takes the output off the desk, for a connection that has to wait. The log stays.
+    pub(super) fn take_output(&mut self) -> Output {
+        let mut output = std::mem::take(&mut self.output);
+        self.output.log = std::mem::take(&mut output.log);
+        output
+    }
+}
+
+const ALL_COUNTS: [Count; COUNTS.len()] = [
+    Count::Accepted,
+    Count::Refused,
+    Count::Ended,
+    Count::Broken,
+    Count::Slow,
+    Count::Answers,
+    Count::Received,
+    Count::Sent,
+    Count::Exhausted,
+    Count::Restarts,
+];
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
