@@ -1,5 +1,6 @@
 //! Writes the report of an emulated run, to look at: `cargo run -p report --example emulated > report.html`;
-//! with `shapes` behind `--` that of one with every shape, with `pinned` too as it should be judged.
+//! with `shapes` behind `--` that of one with every shape, with `pinned` too as it should be judged; with `race`
+//! that of twelve rivals, with `four` too of four.
 
 #[path = "../tests/emulated/mod.rs"]
 mod emulated;
@@ -13,7 +14,12 @@ fn main() -> io::Result<()> {
     let wished = |word: &str| wishes.iter().any(|wish| wish == word);
     let workloads = if wished("shapes") { emulated::shapes(20_000) } else { emulated::mixed(20_000) };
     let facts = [("net.ip_local_port_range", "32768 60999")];
-    let recording = emulated::recording(emulated::system("local", &facts), &workloads, 10, 7);
+    let recording = if wished("race") {
+        let field = if wished("four") { emulated::load::four() } else { emulated::load::twelve() };
+        emulated::load::race(&field, 10, 7)
+    } else {
+        emulated::recording(emulated::system("local", &facts), &workloads, 10, 7)
+    };
     let mut findings = Findings::of(&recording);
     if wished("pinned") {
         let pin = if wished("shapes") { emulated::pinned::pin_shapes } else { emulated::pinned::pin };

@@ -9,6 +9,7 @@ use record::{
 };
 use stats::{Class, Settings, Sweep, Verdict};
 
+use crate::rivals::{self, Rivals};
 use crate::stops::{self, Stop};
 use crate::words::{Unit, things};
 
@@ -36,6 +37,8 @@ pub struct Findings {
     pub alpha: f64,
     /// Every series, in the order of systems, workloads, variants and the workload's own series.
     pub series: Vec<Finding>,
+    /// The variants of every workload whose variants are rivals.
+    pub rivals: Vec<Rivals>,
     /// What a reader of the whole run should know, each a sentence.
     pub notes: Vec<String>,
 }
@@ -138,6 +141,7 @@ impl Findings {
             margin,
             alpha: ALPHA,
             series,
+            rivals: rivals::of(recording),
             notes: notes(recording),
         }
     }
@@ -272,7 +276,7 @@ fn measured<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<&'a Series> {
 }
 
 /// Whether the n of a series are levels: they are listed, and each is there once.
-fn is_of_levels(measured: &[&Series]) -> bool {
+pub(crate) fn is_of_levels(measured: &[&Series]) -> bool {
     let once = |series: &&&Series| series.sizes.is_sorted_by(|a, b| a < b) && !series.sizes.is_empty();
     !measured.is_empty() && measured.iter().all(|series| once(&series))
 }
@@ -327,7 +331,7 @@ fn unusable(sweeps: &[Sweep<'_>], verdict: Option<&Verdict>) -> Option<String> {
     })
 }
 
-fn is_of(series: &Series, key: &SeriesKey) -> bool {
+pub(crate) fn is_of(series: &Series, key: &SeriesKey) -> bool {
     series.name == key.name
         && series.direction == key.direction
         && series.workload == key.workload

@@ -14,7 +14,7 @@ use stats::{
 use crate::findings::{Finding, Findings};
 use crate::stops::{Cause, Stop};
 use crate::words::{GAP, Unit};
-use crate::{compare, sentences};
+use crate::{compare, rivals, sentences};
 
 /// Version of the document; it rises when a field changes its meaning or is lost.
 pub const SCHEMA: u32 = 2;
@@ -59,6 +59,7 @@ pub(crate) struct Document<'a> {
     looks: &'a [u32],
     systems: Vec<SystemEntry<'a>>,
     series: Vec<SeriesEntry<'a>>,
+    rivals: Vec<serde_json::Value>,
     notes: &'a [String],
 }
 
@@ -201,7 +202,7 @@ struct BlockEntry {
 }
 
 #[derive(Debug, Serialize)]
-struct StopEntry<'a> {
+pub(crate) struct StopEntry<'a> {
     cause: &'static str,
     n_low: Option<u64>,
     n_high: Option<u64>,
@@ -234,6 +235,7 @@ impl<'a> Document<'a> {
             looks: &findings.run.looks,
             systems: findings.systems.iter().map(system).collect(),
             series: findings.series.iter().map(SeriesEntry::of).collect(),
+            rivals: rivals::entries(findings),
             notes: &findings.notes,
         }
     }
@@ -384,7 +386,7 @@ impl Evidence {
 }
 
 impl<'a> StopEntry<'a> {
-    fn of(stop: &'a Stop) -> Self {
+    pub(crate) fn of(stop: &'a Stop) -> Self {
         let (cause, reason) = match &stop.cause {
             Cause::Limit { error, .. } => ("limit", Some(error.as_str())),
             Cause::Allowance => ("allowance", None),

@@ -6,6 +6,7 @@
 //! - [`json`] is the same findings for a program.
 //! - [`import`] makes a recording of numbers that were measured elsewhere.
 //! - [`noise_floor`] is what a system showed against itself.
+//! - [`rivals`] ranks the variants of a workload.
 //! - [`compare`] sets systems side by side.
 //!
 //! May import: record, stats. Must never: measure, know a workload, or look at this machine.
@@ -21,6 +22,7 @@ pub mod html;
 pub mod import;
 pub mod json;
 pub mod noise_floor;
+pub mod rivals;
 pub mod sentences;
 mod spark;
 mod stops;

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use crate::findings::{Finding, Findings};
+use crate::rivals::{Rivals, words};
 use crate::stops::Cause;
 use crate::text::{Cell, Page, Row, Style, Tone};
 use crate::words::{count, factor_with_interval, things};
@@ -28,8 +29,22 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Res
             }
             page.paragraph(system, 0, Tone::Strong)?;
         }
-        // The verdict is what is wrapped when room is short.
-        page.columns(&rows(findings, &series, style), if style.width >= ROOM_FOR_GROWTH { 4 } else { 3 })?;
+        // Rivals stand beneath their own series, and these have a heading of their own.
+        let of = |finding: &Finding| {
+            findings.rivals.iter().find(|rivals| rivals.is_of(&finding.key.system, &finding.key.workload))
+        };
+        let same = |a: &&Finding, b: &&Finding| of(a).map(|r| &r.workload) == of(b).map(|r| &r.workload);
+        for (i, series) in series.chunk_by(same).enumerate() {
+            if i > 0 {
+                page.gap()?;
+            }
+            // The verdict is what is wrapped when room is short.
+            page.columns(&rows(findings, series, style), if style.width >= ROOM_FOR_GROWTH { 4 } else { 3 })?;
+            if let Some(rivals) = series.first().and_then(|finding| of(finding)) {
+                page.gap()?;
+                write_rivals(rivals, &mut page)?;
+            }
+        }
     }
     page.gap()?;
     page.paragraph(&sentences::summary(findings), 2, Tone::Strong)?;
@@ -40,6 +55,27 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Res
         page.paragraph(&line, 2, Tone::Faint)?;
     }
     Ok(())
+}
+
+/// Who is the best in each series and how far the others are from it, at the largest level and in the mean.
+fn write_rivals(rivals: &Rivals, page: &mut Page<'_>) -> io::Result<()> {
+    let mut rows: Vec<Row> = Vec::new();
+    for contest in rivals.contests.iter().filter(|contest| contest.n.is_some()) {
+        let row = |name: String, words: String| Row {
+            cells: vec![Cell::toned(format!("{name}:"), Tone::Faint), Cell::new(words)],
+            below: Vec::new(),
+        };
+        rows.push(row(words::heading(rivals, contest), words::field(contest)));
+        rows.extend(words::means(contest).map(|(over, means)| row(over, means)));
+        if let (Some(row), Some(sentence)) = (rows.last_mut(), words::sentence(rivals, contest)) {
+            row.below.push((sentence, Tone::Strong));
+        }
+    }
+    page.columns(&rows, 1)?;
+    for note in words::notes(rivals) {
+        page.paragraph(&note, 2, Tone::Open)?;
+    }
+    page.paragraph(&words::judged(rivals), 2, Tone::Faint)
 }
 
 fn rows(findings: &Findings, series: &[&Finding], style: &Style) -> Vec<Row> {

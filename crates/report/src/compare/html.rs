@@ -282,11 +282,16 @@ fn ranks(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</tr></thead><tbody>")?;
     for row in ranked {
         let places =
-            row.ranks.iter().map(|rank| format!("<td>{}</td>", words::rank(*rank, compared.subjects.len())));
+            row.ranks.iter().map(|rank| format!("<td>{}</td>", place(*rank, compared.subjects.len())));
         let places: String = places.collect();
         writeln!(out, "<tr><th scope=\"row\">{}</th>{places}</tr>", esc(&row.label))?;
     }
     writeln!(out, "</tbody></table></div></section>")
+}
+
+/// The place of one system; a dash for one that did not take part.
+pub(super) fn place(rank: Option<stats::Rank>, systems: usize) -> String {
+    rank.map_or("—".into(), |rank| words::rank(rank, systems))
 }
 
 fn refused(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {

@@ -9,7 +9,7 @@ mod table;
 mod weigh;
 mod words;
 
-pub(crate) use words::sides;
+pub(crate) use words::{inverted, rank as place_of, sides};
 
 use std::io::{self, Write};
 

@@ -103,7 +103,8 @@ fn ranks(compared: &Comparison) -> Option<Vec<Row>> {
     let places = format!("place of {}", compared.subjects.len());
     let heading = [Cell::toned(places, Tone::Faint)].into_iter().chain(headings).collect();
     let row = |row: &super::Row| {
-        let places = row.ranks.iter().map(|rank| Cell::new(words::rank(*rank, compared.subjects.len())));
+        let places =
+            row.ranks.iter().map(|rank| Cell::new(super::html::place(*rank, compared.subjects.len())));
         Row { cells: [Cell::new(&row.label)].into_iter().chain(places).collect(), below: Vec::new() }
     };
     let heading = Row { cells: heading, below: Vec::new() };

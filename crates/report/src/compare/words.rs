@@ -58,7 +58,7 @@ fn times(ratio: Interval, unit: Unit) -> String {
 }
 
 /// A ratio the other way round.
-fn inverted(ratio: Interval) -> Interval {
+pub(crate) fn inverted(ratio: Interval) -> Interval {
     Interval { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low }
 }
 
@@ -248,9 +248,9 @@ pub(crate) fn mean_ratio(compared: &Compared, mean: &super::Mean) -> String {
     }
 }
 
-/// `1st` or `1st–2nd`, with `of 2` where not all systems took part; a dash for one that did not.
-pub(crate) fn rank(rank: Option<Rank>, systems: usize) -> String {
-    let Some(Rank { best, worst, of }) = rank else { return "—".into() };
+/// `1st` or `1st–2nd`, with `of 2` where not all systems took part.
+pub(crate) fn rank(rank: Rank, systems: usize) -> String {
+    let Rank { best, worst, of } = rank;
     let place = if best == worst { ordinal(best) } else { format!("{}–{}", ordinal(best), ordinal(worst)) };
     if of == systems { place } else { format!("{place} of {of}") }
 }

@@ -13,6 +13,7 @@ use super::tail::Tail;
 use super::zoom::Points;
 use super::{Budget, esc, markdown, script_json};
 use crate::findings::{Finding, Findings, sweeps};
+use crate::rivals::Rivals;
 use crate::sentences;
 use crate::words::{count, count_with_interval, factor_with_interval, number_with_interval, percent, things};
 
@@ -31,10 +32,23 @@ pub(super) fn workload(
     }
     writeln!(out, "<section class=\"workload\"><h2>{}</h2>", esc(&workload.name))?;
     writeln!(out, "<div class=\"prose\">{}</div>", markdown::render(&workload.page))?;
+    let rivals: Vec<(usize, &Rivals)> =
+        findings.rivals.iter().enumerate().filter(|(_, rivals)| rivals.workload == workload.name).collect();
+    for (i, rivals) in &rivals {
+        if findings.systems.len() > 1 {
+            writeln!(out, "<h3>On {}</h3>", esc(&rivals.system))?;
+        }
+        super::rivals::write(*i, rivals, out)?;
+    }
+    // Of rivals each by itself is for who asks: they are many, and their figure has them all.
+    if !rivals.is_empty() {
+        let figures = things(series.len(), "series by itself", "series, each by itself");
+        writeln!(out, "<details><summary>{figures}</summary>")?;
+    }
     for (i, finding) in series {
         figure(recording, findings, i, finding, budget, out)?;
     }
-    writeln!(out, "</section>")
+    writeln!(out, "{}</section>", if rivals.is_empty() { "" } else { "</details>" })
 }
 
 fn figure(

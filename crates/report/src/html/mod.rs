@@ -8,6 +8,7 @@ mod matrix;
 pub(crate) mod page;
 mod picture;
 pub(crate) mod plot;
+mod rivals;
 pub(crate) mod scale;
 pub(crate) mod sheet;
 pub(crate) mod svg;

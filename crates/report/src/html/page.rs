@@ -8,6 +8,7 @@ use stats::Class;
 use super::esc;
 use super::plot::sparkline;
 use crate::findings::{Finding, Findings};
+use crate::rivals::{Rivals, words};
 use crate::text::Tone;
 use crate::words::{count, duration, factor_with_interval, list, percent, things};
 use crate::{environment, sentences, spark};
@@ -151,22 +152,51 @@ pub(crate) fn verdicts(findings: &Findings, out: &mut dyn Write) -> io::Result<(
         if findings.systems.len() > 1 {
             writeln!(out, "<h3>{}</h3>", esc(&system.name))?;
         }
-        writeln!(
-            out,
-            "<table class=\"verdicts\"><thead><tr>\
+        let of = |finding: &Finding| {
+            findings.rivals.iter().find(|rivals| rivals.is_of(&finding.key.system, &finding.key.workload))
+        };
+        let (folded, open): (Vec<_>, Vec<_>) = series.into_iter().partition(|(_, f)| of(f).is_some());
+        if !open.is_empty() {
+            table(&open, out)?;
+        }
+        for series in folded.chunk_by(|a, b| a.1.key.workload == b.1.key.workload) {
+            if let Some(rivals) = series.first().and_then(|(_, finding)| of(finding)) {
+                field(rivals, series, out)?;
+            }
+        }
+    }
+    writeln!(out, "<p class=\"remark\">{}</p></section>", esc(&sentences::summary(findings)))
+}
+
+/// Rivals: who is how far from whom, and the verdict of each on demand.
+fn field(rivals: &Rivals, series: &[(usize, &Finding)], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<h3>{}</h3><ul class=\"found\">", esc(&rivals.workload))?;
+    for contest in rivals.contests.iter().filter(|contest| contest.n.is_some()) {
+        let words = words::sentence(rivals, contest).unwrap_or_else(|| "no difference is certain".into());
+        writeln!(out, "<li>{}: {}</li>", esc(&contest.name), esc(&words))?;
+    }
+    let verdicts = things(series.len(), "verdict", "verdicts");
+    writeln!(out, "</ul><details><summary>{verdicts} of {}</summary>", esc(&rivals.workload))?;
+    table(series, out)?;
+    writeln!(out, "</details>")
+}
+
+/// A row for each series.
+fn table(series: &[(usize, &Finding)], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "<table class=\"verdicts\"><thead><tr>\
              <th scope=\"col\">Series</th><th scope=\"col\" class=\"num\">n</th>\
              <th scope=\"col\" class=\"num\">{} at the first n</th>\
              <th scope=\"col\" class=\"num\">at the last</th>\
              <th scope=\"col\" class=\"num\">Growth</th><th scope=\"col\">Verdict</th>\
              <th scope=\"col\"><span class=\"away\">Curve</span></th></tr></thead><tbody>",
-            esc(&sentences::capital(sentences::what(series.iter().map(|(_, finding)| *finding))))
-        )?;
-        for (i, finding) in series {
-            verdict_row(i, finding, out)?;
-        }
-        writeln!(out, "</tbody></table>")?;
+        esc(&sentences::capital(sentences::what(series.iter().map(|(_, finding)| *finding))))
+    )?;
+    for (i, finding) in series {
+        verdict_row(*i, finding, out)?;
     }
-    writeln!(out, "<p class=\"remark\">{}</p></section>", esc(&sentences::summary(findings)))
+    writeln!(out, "</tbody></table>")
 }
 
 fn verdict_row(i: usize, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {

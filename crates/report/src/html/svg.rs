@@ -24,13 +24,20 @@ const KNOTS_APART: f64 = 7.0;
 /// An SVG picture under construction.
 pub(crate) struct Svg {
     id: String,
+    /// Where the plot ends.
+    right: f64,
     out: String,
 }
 
 impl Svg {
     /// A picture with `head` more room above the plot, for labels.
     pub(crate) fn open(id: &str, head: f64) -> Svg {
-        let mut svg = Svg { id: id.to_string(), out: String::new() };
+        Svg::open_to(id, head, RIGHT)
+    }
+
+    /// The same with a plot that ends earlier, for what stands behind it.
+    pub(crate) fn open_to(id: &str, head: f64, right: f64) -> Svg {
+        let mut svg = Svg { id: id.to_string(), right, out: String::new() };
         svg.put(format_args!(
             "<svg class=\"plot\" id=\"{id}\" viewBox=\"0 {} {WIDTH} {}\" role=\"img\" \
              aria-labelledby=\"{id}-t {id}-d\">",
@@ -65,12 +72,13 @@ impl Svg {
     /// The grid and the labels of the upright axis.
     pub(crate) fn upright(&mut self, y: &Axis, label: impl Fn(&Tick) -> String) {
         let (mut grid, mut marks) = (String::new(), String::new());
+        let right = self.right;
         for tick in y.ticks(ROOM_DOWN).iter().filter(|t| t.at <= BOTTOM + 0.5 && t.at >= TOP - 0.5) {
             if !tick.labelled {
                 let _ = write!(marks, "M{LEFT} {:.1}h-3", tick.at);
                 continue;
             }
-            let _ = write!(grid, "M{LEFT} {:.1}H{RIGHT}", tick.at);
+            let _ = write!(grid, "M{LEFT} {:.1}H{right}", tick.at);
             self.put(format_args!(
                 "<text class=\"y\" x=\"{}\" y=\"{:.1}\">{}</text>",
                 LEFT - 8.0,
@@ -95,9 +103,10 @@ impl Svg {
                 ));
             }
         }
+        let right = self.right;
         self.put(format_args!(
-            "<path class=\"mark\" d=\"M{LEFT} {BOTTOM}H{RIGHT}{marks}\"/>\
-             <text class=\"of\" x=\"{RIGHT}\" y=\"{}\">{}</text>",
+            "<path class=\"mark\" d=\"M{LEFT} {BOTTOM}H{right}{marks}\"/>\
+             <text class=\"of\" x=\"{right}\" y=\"{}\">{}</text>",
             HEIGHT - 6.0,
             esc(of)
         ));

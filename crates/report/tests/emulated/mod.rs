@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 pub(crate) mod compared;
+pub(crate) mod load;
 pub(crate) mod pinned;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,79 @@
+//! Where the generator of a load was the limit: what a trial's checks and warnings say of it.
+
+use record::Trial;
+
+use super::Limited;
+
+/// How the claim begins that a generator proves.
+const CLAIM: &str = "the generator kept up";
+/// How a trial's warning begins where it did not.
+const WARNING: &str = "limited by the generator";
+
+/// Whether a check is about the generator.
+pub(super) fn is_claim(claim: &str) -> bool {
+    begins(claim, CLAIM)
+}
+
+/// What the trials of one variant say, whose levels are these. One trial is enough: which trials a generator
+/// limits is not chance, and to leave these out would flatter who is slow.
+pub(super) fn limited(trials: &[&Trial], levels: &[u64]) -> Option<Limited> {
+    let mut limited = Limited { levels: Vec::new(), trials: 0, of: trials.len() };
+    let mut all = false;
+    for trial in trials {
+        let said: Vec<&str> = said(trial).collect();
+        limited.trials += usize::from(!said.is_empty());
+        for words in said {
+            match places(words).filter(|places| places.iter().all(|n| levels.contains(n))) {
+                Some(places) => limited.levels.extend(places),
+                None => all = true,
+            }
+        }
+    }
+    limited.levels.sort_unstable();
+    limited.levels.dedup();
+    if all {
+        limited.levels.clear();
+    }
+    (limited.trials > 0).then_some(limited)
+}
+
+/// What one trial says of its generator that bounds its numbers.
+fn said(trial: &Trial) -> impl Iterator<Item = &str> {
+    let failed = trial.checks.iter().filter(|check| !check.held && is_claim(&check.claim));
+    let warned = trial.warnings.iter().filter(|warning| begins(warning, WARNING));
+    failed.map(|check| check.claim.as_str()).chain(warned.map(String::as_str))
+}
+
+fn begins(text: &str, with: &str) -> bool {
+    text.trim_start().get(..with.len()).is_some_and(|head| head.eq_ignore_ascii_case(with))
+}
+
+/// The levels that are named: `at 1 000 connections`, `at n = 500 and 1000: …`; `None` where none is.
+fn places(words: &str) -> Option<Vec<u64>> {
+    let (_, after) = words.split_once(" at ")?;
+    let named = after.split([':', ';', '(']).next()?;
+    let numbers: Option<Vec<u64>> = named.replace(" and ", ",").split(',').map(number).collect();
+    numbers.filter(|numbers| !numbers.is_empty())
+}
+
+/// The number at the head of some words, its thousands apart or not.
+fn number(words: &str) -> Option<u64> {
+    let words = words.trim_start().trim_start_matches("n =").trim_start();
+    let gap = |c: char| c.is_whitespace() || c == '_';
+    let digits = words.split(|c: char| !c.is_ascii_digit() && !gap(c)).next()?;
+    digits.chars().filter(char::is_ascii_digit).collect::<String>().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_read_where_they_are_named() {
+        assert_eq!(places("limited by the generator at 1 000 connections"), Some(vec![1_000]));
+        assert_eq!(places("the generator kept up at n = 500 and 1000: 98 % busy"), Some(vec![500, 1_000]));
+        assert_eq!(places("the generator kept up at 20, 50 and 1\u{202f}000"), Some(vec![20, 50, 1_000]));
+        assert_eq!(places("the generator kept up"), None);
+        assert_eq!(places("limited by the generator at times"), None);
+    }
+}

@@ -1,0 +1,230 @@
+//! Every variant set against the best, and each against each; the error rate shared over all of it.
+
+use record::{Recording, System, Workload};
+use stats::{Comparison, Contrast, Design, Match, Rank, Settings, Sweep};
+
+use super::levels::{Entrant, Field};
+use super::{Contest, MARGIN, Ratio, Rival, Rivals};
+use crate::findings::{ALPHA, SEED, looks};
+use crate::words::Unit;
+
+/// Of more variants the places are not judged: each would meet each other.
+const RANKED_MOST: usize = 32;
+
+/// One series: who is the best, and how far the others are.
+struct Weighed {
+    field: Field,
+    /// The place of the best among the entrants, and where it is the best.
+    best: Option<(usize, u64)>,
+    /// Each other that has a level in common with the best, there and in the mean of all levels.
+    last: Vec<Pair>,
+    mean: Vec<Pair>,
+    /// Each against each, at the largest level that both reached.
+    matches: Vec<(usize, usize, Contrast)>,
+}
+
+/// One entrant against the best.
+struct Pair {
+    entrant: usize,
+    n: (u64, u64),
+    levels: usize,
+    contrast: Contrast,
+}
+
+/// The rivals of one workload; `None` where no two of them measured the same.
+pub(super) fn all(
+    recording: &Recording,
+    system: &System,
+    workload: &Workload,
+    fields: Vec<Field>,
+) -> Option<Rivals> {
+    let has_values = |entrant: &&Entrant| !entrant.levels.is_empty();
+    let weighed: Vec<Weighed> = fields
+        .into_iter()
+        .filter(|field| field.entrants.iter().filter(has_values).count() > 1)
+        .map(|field| weigh(recording, system, field))
+        .collect();
+    if weighed.is_empty() {
+        return None;
+    }
+    // The largest level and the mean of all are families of their own.
+    let suite: Vec<Vec<&Contrast>> = weighed
+        .iter()
+        .flat_map(|one| [&one.last, &one.mean])
+        .map(|pairs| pairs.iter().map(|pair| &pair.contrast).collect())
+        .collect();
+    let answers = stats::answers(&suite, ALPHA);
+    let ranks = ranks(&weighed, workload.variants.len());
+    let (ratios, pairs) =
+        (suite.iter().map(Vec::len).sum(), weighed.iter().map(|one| one.matches.len()).sum());
+    let contests = weighed.iter().zip(answers.chunks(2)).zip(&ranks);
+    let contests = contests.map(|((one, answers), ranks)| contest(one, answers, ranks)).collect();
+    Some(Rivals {
+        workload: workload.name.clone(),
+        system: system.name.clone(),
+        grows: workload.grows.clone(),
+        variants: workload.variants.iter().map(|variant| variant.name.clone()).collect(),
+        contests,
+        ratios,
+        pairs,
+        alpha: ALPHA,
+    })
+}
+
+fn weigh(recording: &Recording, system: &System, field: Field) -> Weighed {
+    let contrast =
+        |one: &Entrant, two: &Entrant, levels: &[u64]| contrast(recording, system, one, two, levels);
+    let entrants = &field.entrants;
+    let best = best(&field);
+    let (mut last, mut mean) = (Vec::new(), Vec::new());
+    for (entrant, other) in entrants.iter().enumerate() {
+        let Some((first, _)) = best.filter(|(best, _)| *best != entrant) else { continue };
+        let first = &entrants[first];
+        let common: Vec<u64> = common(first, other);
+        let pair = |levels: &[u64]| {
+            let n = (*levels.first()?, *levels.last()?);
+            let contrast = contrast(first, other, levels)?;
+            Some(Pair { entrant, n, levels: levels.len(), contrast })
+        };
+        last.extend(common.last().and_then(|n| pair(&[*n])));
+        mean.extend(Some(&common).filter(|common| common.len() > 1).and_then(|common| pair(common)));
+    }
+    let ranked = if entrants.len() <= RANKED_MOST { entrants.len() } else { 0 };
+    let places = (0..ranked).flat_map(|one| (one + 1..ranked).map(move |two| (one, two)));
+    let meet = |(one, two): (usize, usize)| {
+        let n = common(&entrants[one], &entrants[two]).pop()?;
+        Some((one, two, contrast(&entrants[one], &entrants[two], &[n])?))
+    };
+    let matches = places.filter_map(meet).collect();
+    Weighed { last, mean, matches, best, field }
+}
+
+/// The levels at which both may be ranked.
+fn common(one: &Entrant, two: &Entrant) -> Vec<u64> {
+    let of_two: Vec<u64> = two.reached().collect();
+    one.reached().filter(|n| of_two.contains(n)).collect()
+}
+
+/// Who has the best median at the largest level that two reached.
+fn best(field: &Field) -> Option<(usize, u64)> {
+    let mut levels: Vec<u64> = field.entrants.iter().flat_map(Entrant::reached).collect();
+    levels.sort_unstable();
+    let n = levels.windows(2).rev().find(|pair| pair[0] == pair[1])?[0];
+    let there = field.entrants.iter().enumerate().filter(|(_, entrant)| entrant.reached().any(|m| m == n));
+    let value = |entrant: &Entrant| entrant.levels.iter().find(|l| l.n == n).map_or(f64::NAN, |l| l.value);
+    let better = |value: f64| if Unit::of(&field.kind).more_is_better() { -value } else { value };
+    let best = there.min_by(|a, b| better(value(a.1)).total_cmp(&better(value(b.1))))?;
+    Some((best.0, n))
+}
+
+/// The second against the first over some levels: a trial counts as the geometric mean of its values there.
+fn contrast(
+    recording: &Recording,
+    system: &System,
+    first: &Entrant,
+    second: &Entrant,
+    levels: &[u64],
+) -> Option<Contrast> {
+    let settings = Settings {
+        margin: MARGIN,
+        alpha: ALPHA,
+        looks: looks(&recording.run),
+        tick_seconds: 0.0,
+        seed: SEED,
+        whole: true,
+    };
+    let floor = |entrant: &Entrant| system.noise_floor.as_ref().map_or(0.0, |floor| floor.of(&entrant.key));
+    let values = [first, second].map(|entrant| means(entrant, levels));
+    let size = [*levels.last()?];
+    let sweeps = values
+        .each_ref()
+        .map(|values| values.iter().map(|value| Sweep::listed(&size, value)).collect::<Vec<Sweep<'_>>>());
+    Contrast::of(&sweeps[0], &sweeps[1], Design::Independent, floor(first).max(floor(second)), &settings)
+}
+
+/// The geometric mean of each trial that has a value at all of these levels, in the order of the trials.
+fn means(entrant: &Entrant, levels: &[u64]) -> Vec<[f64; 1]> {
+    let Some(trials) = levels.first().and_then(|n| entrant.values.get(n)) else { return Vec::new() };
+    let at = |n: &u64, trial: u32| {
+        let of_level = entrant.values.get(n)?;
+        let place = of_level.binary_search_by_key(&trial, |(number, _)| *number).ok()?;
+        Some(of_level[place].1.ln())
+    };
+    let mean = |(trial, _): &(u32, f64)| {
+        let logs: Option<Vec<f64>> = levels.iter().map(|n| at(n, *trial)).collect();
+        Some([(logs?.iter().sum::<f64>() / levels.len() as f64).exp()])
+    };
+    trials.iter().filter_map(mean).collect()
+}
+
+/// The places of every entrant of every series.
+fn ranks(weighed: &[Weighed], variants: usize) -> Vec<Vec<Option<Rank>>> {
+    let matches = |one: &'_ Weighed| -> Vec<(usize, usize)> {
+        let more = Unit::of(&one.field.kind).more_is_better();
+        // stats ranks who takes less first.
+        one.matches
+            .iter()
+            .map(|(first, second, _)| if more { (*second, *first) } else { (*first, *second) })
+            .collect()
+    };
+    let places: Vec<Vec<(usize, usize)>> = weighed.iter().map(matches).collect();
+    let suite: Vec<Vec<Match<'_>>> = weighed
+        .iter()
+        .zip(&places)
+        .map(|(one, places)| {
+            let contrasts = one.matches.iter().map(|(_, _, contrast)| contrast);
+            let pairs = places.iter().zip(contrasts);
+            pairs
+                .map(|((first, second), contrast)| Match { first: *first, second: *second, contrast })
+                .collect()
+        })
+        .collect();
+    stats::ranks(&suite, variants, ALPHA)
+}
+
+fn contest(one: &Weighed, answers: &[Vec<Comparison>], ranks: &[Option<Rank>]) -> Contest {
+    let ratio = |pairs: &[Pair], answers: &[Comparison], entrant: usize| {
+        let place = pairs.iter().position(|pair| pair.entrant == entrant)?;
+        let (Pair { n, levels, .. }, answer) = (&pairs[place], answers.get(place)?);
+        Some(Ratio {
+            ratio: answer.ratio,
+            level: answer.level,
+            answer: answer.answer,
+            n: *n,
+            levels: *levels,
+            trials: answer.trials,
+        })
+    };
+    let of = |kind: usize| answers.get(kind).map_or(&[][..], Vec::as_slice);
+    let rival = |(place, entrant): (usize, &Entrant)| Rival {
+        variant: entrant.key.variant.clone(),
+        place: entrant.place,
+        levels: entrant.levels.clone(),
+        last: ratio(&one.last, of(0), place),
+        mean: ratio(&one.mean, of(1), place),
+        rank: ranks.get(place).copied().flatten(),
+        limited: entrant.limited.clone(),
+        stops: entrant.stops.clone(),
+    };
+    let unit = Unit::of(&one.field.kind);
+    let mut rivals: Vec<(usize, Rival)> =
+        one.field.entrants.iter().enumerate().map(|(place, e)| (place, rival((place, e)))).collect();
+    let best = one.best.map(|(best, _)| best);
+    let order = |(place, rival): &(usize, Rival)| match &rival.last {
+        _ if Some(*place) == best => (0, 0.0),
+        Some(last) if unit.more_is_better() => (1, -last.ratio.value),
+        Some(last) => (1, last.ratio.value),
+        None => (if rival.levels.is_empty() { 3 } else { 2 }, 0.0),
+    };
+    rivals.sort_by(|a, b| {
+        let (a, b) = (order(a), order(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    });
+    Contest {
+        name: one.field.kind.name.clone(),
+        direction: one.field.kind.direction,
+        unit,
+        n: one.best.map(|(_, n)| n),
+        rivals: rivals.into_iter().map(|(_, rival)| rival).collect(),
+    }
+}

@@ -1,0 +1,174 @@
+//! Rivals in words: one line for a series at the largest level, one for the mean of all levels, and who is how far apart.
+
+use stats::{Answer, Interval};
+
+use super::{Contest, Limited, Ratio, Rival, Rivals};
+use crate::compare::{inverted, place_of};
+use crate::sentences;
+use crate::stops::{Cause, Stop};
+use crate::words::{NO_BREAK, Unit, count, factor_with_interval, list, percent, ratio_with_interval, things};
+
+/// The ratio of a pair, as `12× inetd (11–13)`.
+fn so_many_times(ratio: Interval, whom: &str) -> String {
+    let words = ratio_with_interval(ratio);
+    match words.split_once(' ') {
+        Some((value, interval)) => format!("{value}× {whom} {interval}"),
+        None => format!("{words}× {whom}"),
+    }
+}
+
+/// Whether a difference may be said.
+fn is_sure(ratio: &Ratio) -> bool {
+    matches!(ratio.answer, Answer::Faster | Answer::Slower | Answer::DifferentButSmall)
+}
+
+/// The name of a variant that has none.
+pub(crate) fn name(variant: &str) -> &str {
+    if variant.is_empty() { "plain" } else { variant }
+}
+
+/// `at 1 000 connections`; the level alone where nobody said what n counts.
+pub(crate) fn at(n: u64, grows: &str) -> String {
+    if grows == "n" || grows.is_empty() {
+        format!("at n = {}", count(n))
+    } else {
+        format!("at {} {grows}", count(n))
+    }
+}
+
+/// The two ends of a field in a sentence: `uring 12× inetd (11–13) at 1 000 connections, 8.2×
+/// (7.9–8.6) in the mean of 10 levels`. The larger value stands first. `None` where no difference is certain.
+pub(crate) fn sentence(rivals: &Rivals, contest: &Contest) -> Option<String> {
+    let best = contest.best()?;
+    let last = |rival: &&Rival| rival.last.as_ref().is_some_and(is_sure);
+    let other = contest.rivals.iter().rfind(last)?;
+    let ratio = other.last.as_ref()?;
+    let (larger, smaller, turned) = if ratio.ratio.value < 1.0 {
+        (best, other, inverted as fn(Interval) -> Interval)
+    } else {
+        (other, best, std::convert::identity as fn(Interval) -> Interval)
+    };
+    let far = so_many_times(turned(ratio.ratio), name(&smaller.variant));
+    let at = at(ratio.n.1, &rivals.grows);
+    let mean = other.mean.as_ref().map(|mean| {
+        let words = ratio_with_interval(turned(mean.ratio));
+        let levels = things(mean.levels, "level", "levels");
+        format!(", {} in the mean of {levels}", words.replacen(' ', "× ", 1))
+    });
+    Some(format!("{} {far} {at}{}", name(&larger.variant), mean.unwrap_or_default()))
+}
+
+/// What a line of a series is about: `throughput at 1 000 connections`.
+pub(crate) fn heading(rivals: &Rivals, contest: &Contest) -> String {
+    match contest.n {
+        Some(n) => format!("{} {}", contest.name, at(n, &rivals.grows)),
+        None => contest.name.clone(),
+    }
+}
+
+/// Every variant at the largest level, the best with its value, the others with their ratio:
+/// `uring 118 000 /s · epoll ×0.93 (0.90–0.97), 2nd–3rd · select ×0.71 (0.68–0.74) at 500`.
+pub(crate) fn field(contest: &Contest) -> String {
+    let best = contest.best().into_iter().filter_map(|best| value(contest, best));
+    let others = contest.rivals.iter().filter_map(|rival| {
+        let ratio = rival.last.as_ref()?;
+        let place = unsure_place(rival).map(|place| format!(", {place}")).unwrap_or_default();
+        Some(format!("{}{}{place}", name(&rival.variant), beside(contest, ratio)))
+    });
+    joined(best.chain(others))
+}
+
+/// The best: `uring 118 000 /s`.
+fn value(contest: &Contest, best: &Rival) -> Option<String> {
+    let value = contest.unit.cost(best.at(contest.n?)?);
+    let place = unsure_place(best).map(|place| format!(", {place}")).unwrap_or_default();
+    Some(format!("{} {value}{place}", name(&best.variant)))
+}
+
+/// ` ×0.93 (0.90–0.97)`, and where it stopped earlier than the best ` at 500`.
+fn beside(contest: &Contest, ratio: &Ratio) -> String {
+    let earlier = (contest.n != Some(ratio.n.1)).then(|| format!(" at {}", count(ratio.n.1)));
+    format!(" {}{}", factor_with_interval(ratio.ratio), earlier.unwrap_or_default())
+}
+
+/// `2nd–3rd`, where the place is not certain.
+fn unsure_place(rival: &Rival) -> Option<String> {
+    rival.rank.filter(|rank| rank.best != rank.worst).map(|rank| place_of(rank, rank.of))
+}
+
+/// The mean of every variant over the levels that it has in common with the best; `None` where there is one
+/// level only.
+pub(crate) fn means(contest: &Contest) -> Option<(String, String)> {
+    let all: Vec<(&Rival, &Ratio)> =
+        contest.rivals.iter().filter_map(|rival| Some((rival, rival.mean.as_ref()?))).collect();
+    let most = levels(contest)?;
+    let said = all.iter().map(|(rival, mean)| {
+        let fewer = (mean.levels < most).then(|| format!(" over {}", count(mean.levels as u64)));
+        format!("{} {}{}", name(&rival.variant), factor_with_interval(mean.ratio), fewer.unwrap_or_default())
+    });
+    let best = contest.best().map(|best| format!("{} ×1", name(&best.variant)));
+    let over = format!("mean of {}", things(most, "level", "levels"));
+    Some((over, joined(best.into_iter().chain(said))))
+}
+
+/// How many levels most means are of.
+pub(crate) fn levels(contest: &Contest) -> Option<usize> {
+    contest.rivals.iter().filter_map(|rival| Some(rival.mean.as_ref()?.levels)).max()
+}
+
+/// Items of which none is broken, with dots between.
+fn joined(items: impl Iterator<Item = String>) -> String {
+    items.map(|item| item.replace(' ', &NO_BREAK.to_string())).collect::<Vec<_>>().join(" · ")
+}
+
+/// What is no rank: where a variant stopped, what the generator limited. Each is said once for all series.
+pub(crate) fn notes(rivals: &Rivals) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for rival in rivals.contests.iter().flat_map(|contest| &contest.rivals) {
+        let stops = rival.stops.iter().filter(|stop| stop.cause != Cause::Allowance);
+        let stops = stops.map(|stop| format!("{} {}", name(&rival.variant), stopped(stop)));
+        let limited = rival.limited.as_ref().map(|l| format!("{} {}", name(&rival.variant), limited(l)));
+        for note in stops.chain(limited) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes
+}
+
+/// Whether its line ends where the variant did, and not because time was up.
+pub(crate) fn ends_early(rival: &Rival) -> bool {
+    rival.stops.iter().any(|stop| stop.cause != Cause::Allowance && stop.n.is_some())
+}
+
+fn stopped(stop: &Stop) -> String {
+    sentences::stop(stop)
+}
+
+/// `limited by the generator at 500 and 1 000 (3 of 10 trials), not ranked there`.
+pub(crate) fn limited(limited: &Limited) -> String {
+    let levels: Vec<String> = limited.levels.iter().map(|n| count(*n)).collect();
+    let at = if levels.is_empty() { String::new() } else { format!(" at {}", list(&levels)) };
+    let there = if levels.is_empty() { "" } else { " there" };
+    let trials = match limited.trials == limited.of {
+        true => String::new(),
+        false => format!(" ({} of {} trials)", count(limited.trials as u64), count(limited.of as u64)),
+    };
+    format!("limited by the generator{at}{trials}, not ranked{there}")
+}
+
+/// How many were judged at once: `36 ratios and 30 pairs judged together; false discoveries held at 5 %`.
+pub(crate) fn judged(rivals: &Rivals) -> String {
+    format!(
+        "{} to the best and {} judged together; false discoveries held at {}",
+        things(rivals.ratios, "ratio", "ratios"),
+        things(rivals.pairs, "pair", "pairs"),
+        percent(rivals.alpha)
+    )
+}
+
+/// What is better in a series.
+pub(crate) fn better(unit: Unit) -> &'static str {
+    if unit.more_is_better() { "more is better" } else { "less is better" }
+}

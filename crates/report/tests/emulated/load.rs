@@ -1,0 +1,197 @@
+//! An emulated race of server architectures: loads over rising connections, from a fixed seed.
+
+use std::collections::BTreeMap;
+
+use record::{
+    Check, Direction, End, Expect, Line, Order, Outcome, Recording, Series, SeriesKind, Trial, Variant,
+    Workload,
+};
+
+use super::{normal, run_line, system};
+
+/// The levels of every trial: connections.
+pub(crate) const LEVELS: [u64; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
+const KINDS: [(&str, &str); 5] =
+    [("throughput", "1/s"), ("p50", "s"), ("p99", "s"), ("p999", "s"), ("kernel memory", "B")];
+
+const PAGE: &str = "Answer “too busy” in every architecture, over rising connections.
+
+**Question.** How many connections per second does each architecture answer, and at what latency?
+
+**Method.** A closed loop of clients, a new connection for each answer.
+
+**Expected.** One process for each connection costs most.";
+
+/// How one architecture behaves.
+#[derive(Clone, Copy)]
+pub(crate) struct Architecture {
+    pub(crate) name: &'static str,
+    /// Answers per second with many connections, and how many connections halve that.
+    pub(crate) rate: f64,
+    pub(crate) half: f64,
+    /// Kernel memory of a connection, in bytes.
+    pub(crate) memory: f64,
+    /// The level at which it stops.
+    pub(crate) stops: Option<u64>,
+    /// What its first three trials say of the generator.
+    pub(crate) generator: Option<Said>,
+}
+
+/// How a trial says that its generator was the limit.
+#[derive(Clone, Copy)]
+pub(crate) enum Said {
+    Warning(&'static str),
+    Check(&'static str),
+}
+
+const fn architecture(name: &'static str, rate: f64, half: f64, memory: f64) -> Architecture {
+    Architecture { name, rate, half, memory, stops: None, generator: None }
+}
+
+/// Four of them: one stops at 1 000, one is faster than its generator.
+pub(crate) fn four() -> Vec<Architecture> {
+    let warning = "limited by the generator at 1 000 connections: its processor was 98 % busy";
+    vec![
+        architecture("inetd", 9_500.0, 4_000.0, 190_000.0),
+        Architecture { stops: Some(1_000), ..architecture("select", 109_000.0, 700.0, 9_400.0) },
+        architecture("epoll", 110_000.0, 90_000.0, 9_300.0),
+        Architecture {
+            generator: Some(Said::Warning(warning)),
+            ..architecture("uring", 118_000.0, 90_000.0, 9_800.0)
+        },
+    ]
+}
+
+/// Twelve of them, for a page that must stay readable.
+pub(crate) fn twelve() -> Vec<Architecture> {
+    let mut all = four();
+    all.extend([
+        architecture("fork", 14_000.0, 5_000.0, 120_000.0),
+        architecture("prefork", 71_000.0, 800.0, 61_000.0),
+        architecture("thread", 88_000.0, 2_500.0, 24_000.0),
+        architecture("pool", 92_000.0, 1_500.0, 11_000.0),
+        architecture("poll", 108_000.0, 1_100.0, 9_350.0),
+        architecture("epoll-et", 111_000.0, 90_000.0, 9_320.0),
+        architecture("sigio", 84_000.0, 20_000.0, 10_100.0),
+        architecture("tokio", 97_000.0, 80_000.0, 10_900.0),
+    ]);
+    all
+}
+
+impl Architecture {
+    fn value(&self, series: &str, n: f64) -> f64 {
+        let rate = self.rate * n / (n + 2.5) / (1.0 + n / self.half);
+        match series {
+            "throughput" => rate,
+            "p50" => 0.9 * n / rate,
+            "p99" => 2.6 * n / rate,
+            "p999" => 7.5 * n / rate,
+            _ => self.memory * n + 40_000.0,
+        }
+    }
+}
+
+/// All lines of a race of these.
+pub(crate) fn lines(architectures: &[Architecture], trials: u32, seed: u64) -> Vec<Line> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let kind = |(name, unit): &(&str, &str)| SeriesKind {
+        name: (*name).into(),
+        direction: Direction::Up,
+        expect: Expect::Any,
+        summary: format!("The {name} at each level."),
+        sum_of: Vec::new(),
+        unit: (*unit).into(),
+        both_ways: false,
+    };
+    let variant = |one: &Architecture| Variant { name: one.name.into(), summary: String::new() };
+    let mut lines = vec![
+        Line::Run(run_line(seed)),
+        Line::System(system("local", &[])),
+        Line::Workload(Workload {
+            name: "race".into(),
+            version: 1,
+            summary: PAGE.lines().next().unwrap_or_default().into(),
+            page: PAGE.into(),
+            grows: "connections".into(),
+            variants: architectures.iter().map(variant).collect(),
+            series: KINDS.iter().map(kind).collect(),
+            rivals: true,
+        }),
+    ];
+    for one in architectures {
+        for trial in 1..=trials {
+            lines.push(Line::Trial(trial_line(one, trial)));
+            let levels: Vec<u64> =
+                LEVELS.into_iter().filter(|n| one.stops.is_none_or(|stops| *n < stops)).collect();
+            let level = (0.02 * normal(&mut rng)).exp();
+            for (name, _) in KINDS {
+                let slower = if matches!(name, "throughput") { level } else { 1.0 / level };
+                let values = levels
+                    .iter()
+                    .map(|n| one.value(name, *n as f64) * slower * (0.015 * normal(&mut rng)).exp());
+                lines.push(Line::Series(Series {
+                    system: "local".into(),
+                    workload: "race".into(),
+                    variant: one.name.into(),
+                    trial,
+                    name: name.into(),
+                    direction: Direction::Up,
+                    n_first: 1,
+                    n_step: 0,
+                    sizes: levels.clone(),
+                    batch: 1,
+                    values: values.collect(),
+                }));
+            }
+        }
+    }
+    lines.push(Line::End(End { status: "complete".into(), elapsed_seconds: 97.0 }));
+    lines
+}
+
+pub(crate) fn race(architectures: &[Architecture], trials: u32, seed: u64) -> Recording {
+    Recording::new(lines(architectures, trials, seed)).expect("begins with its run line")
+}
+
+fn trial_line(one: &Architecture, trial: u32) -> Trial {
+    let outcome = one.stops.map(|n| Outcome::Limit {
+        n,
+        operation: one.name.into(),
+        error: "FD_SETSIZE".into(),
+        advice: "select cannot watch descriptors from 1 024 on; use poll or epoll.".into(),
+    });
+    let said = one.generator.filter(|_| trial <= 3);
+    let warning = match said {
+        Some(Said::Warning(words)) => vec![words.into()],
+        _ => Vec::new(),
+    };
+    let check = match said {
+        Some(Said::Check(claim)) => Check { claim: claim.into(), held: false },
+        _ => Check { claim: "every answer was complete".into(), held: true },
+    };
+    Trial {
+        order: Order {
+            system: "local".into(),
+            workload: "race".into(),
+            version: 1,
+            variant: one.name.into(),
+            trial,
+            n: 1_000,
+            cpu: None,
+            seed: u64::from(trial),
+            allowance_seconds: None,
+            window_seconds: Some(1.0),
+            server_cpu: None,
+            server: None,
+            timeout_seconds: 60.0,
+            scratch: String::new(),
+        },
+        started_seconds: f64::from(trial),
+        elapsed_seconds: 11.0,
+        clock: None,
+        outcome: outcome.unwrap_or(Outcome::Complete),
+        checks: vec![check],
+        activity: BTreeMap::new(),
+        warnings: warning,
+    }
+}
