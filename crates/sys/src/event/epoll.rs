@@ -21,15 +21,14 @@ pub type EpollEdge = Set<true>;
 #[derive(Debug)]
 pub struct Set<const EDGE: bool> {
     kernel: OwnedFd,
-    told: Box<[MaybeUninit<epoll::Event>; EVENTS_MAX]>,
+    told: Box<[MaybeUninit<epoll::Event>]>,
 }
 
 impl<const EDGE: bool> Poller for Set<EDGE> {
     const EDGE: bool = EDGE;
 
     fn new() -> io::Result<Self> {
-        let kernel = epoll::create(CreateFlags::CLOEXEC)?;
-        Ok(Set { kernel, told: Box::new([const { MaybeUninit::uninit() }; EVENTS_MAX]) })
+        Set::telling(EVENTS_MAX)
     }
 
     fn add(&mut self, descriptor: BorrowedFd<'_>, token: usize, interest: Interest) -> io::Result<()> {
@@ -65,6 +64,15 @@ impl<const EDGE: bool> Poller for Set<EDGE> {
 }
 
 impl<const EDGE: bool> Set<EDGE> {
+    /// One of which a wait tells of up to that many events, rather than of 512.
+    ///
+    /// # Errors
+    /// Those of epoll_create1(2).
+    pub fn telling(events_max: usize) -> io::Result<Self> {
+        let kernel = epoll::create(CreateFlags::CLOEXEC)?;
+        Ok(Set { kernel, told: (0..events_max).map(|_| MaybeUninit::uninit()).collect() })
+    }
+
     /// One that waits for nothing is out already.
     fn take_out(&self, descriptor: BorrowedFd<'_>) -> io::Result<()> {
         match epoll::delete(&self.kernel, descriptor) {

@@ -18,6 +18,7 @@ mod poll;
 mod select;
 #[cfg(target_os = "linux")]
 mod signal_io;
+mod uring;
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -40,6 +41,7 @@ pub use poll::Poll;
 pub use select::{BeyondSelect, Select};
 #[cfg(target_os = "linux")]
 pub use signal_io::SignalIo;
+pub use uring::Uring;
 
 /// What is waited for on a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +109,6 @@ pub trait Poller: Sized {
 }
 
 /// The most events that one wait tells of, where the interface has a choice.
-#[cfg(not(any(target_os = "illumos", target_os = "solaris")))]
 const EVENTS_MAX: usize = 512;
 
 /// For poll(2): rounded up, for a wait that ends before its time is only begun again; -1 waits for ever.
