@@ -91,14 +91,25 @@ impl Listener {
 }
 
 impl Connection {
-    /// Begins to connect; a blocking one is connected when this returns. With `from`, the connection begins at
-    /// that address; its port 0 leaves the port to the system, chosen when both ends are known where the system
-    /// can (`IP_BIND_ADDRESS_NO_PORT`), so that one port serves towards many destinations.
+    /// Begins to connect; a blocking one is connected when this returns. `from` as for [`Connection::prepare`].
     ///
     /// # Errors
     /// Those of socket(2), bind(2) and connect(2).
     #[inline]
     pub fn connect(to: SocketAddr, from: Option<SocketAddr>, waiting: Waiting) -> io::Result<Connection> {
+        let connection = Connection::prepare(to, from, waiting)?;
+        connection.begin(to)?;
+        Ok(connection)
+    }
+
+    /// All but the connecting. With `from`, the connection will begin at that address; its port 0 leaves the port
+    /// to the system, chosen when both ends are known where the system can (`IP_BIND_ADDRESS_NO_PORT`), so that
+    /// one port serves towards many destinations.
+    ///
+    /// # Errors
+    /// Those of socket(2) and bind(2).
+    #[inline]
+    pub fn prepare(to: SocketAddr, from: Option<SocketAddr>, waiting: Waiting) -> io::Result<Connection> {
         let socket = stream(to, waiting)?;
         if let Some(from) = from {
             if from.port() == 0 {
@@ -106,8 +117,17 @@ impl Connection {
             }
             net::bind(&socket, &from)?;
         }
-        match net::connect(&socket, &to) {
-            Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(Connection(socket)),
+        Ok(Connection(socket))
+    }
+
+    /// One connect(2).
+    ///
+    /// # Errors
+    /// Those of connect(2).
+    #[inline]
+    pub fn begin(&self, to: SocketAddr) -> io::Result<()> {
+        match net::connect(&self.0, &to) {
+            Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
