@@ -362,6 +362,29 @@ fn more_rings_than_a_thread_has_numbers_for() {
     }
 }
 
+/// A child has no part in the ring: not its memory, and not the duty to drain it.
+#[test]
+fn a_forked_child_leaves_the_ring_to_its_parent() {
+    let Some(mut ring) = ring(SMALL) else { return };
+    let (mut client, server) = pair();
+    ring.recv_multishot(server.as_fd(), 1).unwrap();
+    ring.submit().unwrap();
+    // SAFETY: the child drops the ring, which touches nothing but its own heap, and ends.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0, "{}", std::io::Error::last_os_error());
+    if child == 0 {
+        drop(ring);
+        // SAFETY: ends the child without the destructors of the test.
+        unsafe { libc::_exit(0) };
+    }
+    let mut status = -1;
+    // SAFETY: waits for our own child; the status is ours.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert_eq!(status, 0);
+    client.write_all(b"still here").unwrap();
+    assert_eq!(next(&mut ring).input, b"still here");
+}
+
 /// 2 000 polls on one queue of eight entries, and all of them end.
 #[test]
 fn many_polls_are_added_and_cancelled() {

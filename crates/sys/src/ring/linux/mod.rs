@@ -19,7 +19,7 @@ mod slots;
 
 use buffers::Buffers;
 use kernel::Door;
-use slots::{Slots, Work};
+use slots::{Kind, Slots};
 
 /// What closing and cancelling are told by: nobody asks how they ended.
 const SILENT: Operation = Operation(u64::MAX);
@@ -41,8 +41,8 @@ pub struct Ring {
     buffers: ManuallyDrop<Option<Buffers>>,
     /// The buffer that the last completion showed.
     shown: Option<u16>,
-    /// Completions taken off the kernel's queue to make room there.
-    backlog: VecDeque<cqueue::Entry>,
+    /// Completions taken off the kernel's queue, many at once.
+    fetched: VecDeque<cqueue::Entry>,
     /// A child of fork(2) has no part in the ring.
     process: u32,
     /// The kernel refuses every other thread.
@@ -72,7 +72,7 @@ impl Ring {
             slots: ManuallyDrop::default(),
             buffers: ManuallyDrop::new(buffers),
             shown: None,
-            backlog: VecDeque::new(),
+            fetched: VecDeque::new(),
             process: std::process::id(),
             one_thread: PhantomData,
         })
@@ -85,7 +85,7 @@ impl Ring {
     /// Those of [`Ring::submit`], when the queue is full.
     pub fn accept_multishot(&mut self, listener: BorrowedFd<'_>, token: u64) -> io::Result<Operation> {
         let entry = opcode::AcceptMulti::new(fd(listener)).flags(libc::SOCK_CLOEXEC).build();
-        self.start(entry, Work::Accept, token)
+        self.start(entry, Kind::Accept, Vec::new(), token)
     }
 
     /// Receives all that arrives, into the ring's buffers; each piece is a completion with `input`. It ends
@@ -95,7 +95,7 @@ impl Ring {
     /// Those of [`Ring::submit`], when the queue is full.
     pub fn recv_multishot(&mut self, socket: BorrowedFd<'_>, token: u64) -> io::Result<Operation> {
         let entry = opcode::RecvMulti::new(fd(socket), buffers::GROUP).build();
-        self.start(entry, Work::Receive, token)
+        self.start(entry, Kind::Receive, Vec::new(), token)
     }
 
     /// Sends all of `bytes`, up to 2 GiB, and gives them back. Fewer sent than given mean that the connection
@@ -107,7 +107,7 @@ impl Ring {
         let entry = opcode::Send::new(fd(socket), bytes.as_ptr(), length(bytes.len()))
             .flags(libc::MSG_WAITALL | libc::MSG_NOSIGNAL)
             .build();
-        self.start(entry, Work::Send(bytes), token)
+        self.start(entry, Kind::Send, bytes, token)
     }
 
     /// Reads from a file at `offset`, at most what `bytes` has capacity for, and gives them back with what
@@ -125,7 +125,7 @@ impl Ring {
         bytes.clear();
         let entry =
             opcode::Read::new(fd(file), bytes.as_mut_ptr(), length(bytes.capacity())).offset(offset).build();
-        self.start(entry, Work::Read(bytes), token)
+        self.start(entry, Kind::Read, bytes, token)
     }
 
     /// Waits once until the descriptor is ready.
@@ -138,7 +138,8 @@ impl Ring {
         interest: Interest,
         token: u64,
     ) -> io::Result<Operation> {
-        self.start(opcode::PollAdd::new(fd(descriptor), bits(interest)).build(), Work::Poll, token)
+        let entry = opcode::PollAdd::new(fd(descriptor), bits(interest)).build();
+        self.start(entry, Kind::Poll, Vec::new(), token)
     }
 
     /// Tells of every change that makes the descriptor ready, as edge-triggered epoll(7) does.
@@ -152,7 +153,7 @@ impl Ring {
         token: u64,
     ) -> io::Result<Operation> {
         let entry = opcode::PollAdd::new(fd(descriptor), bits(interest)).multi(true).build();
-        self.start(entry, Work::Poll, token)
+        self.start(entry, Kind::Poll, Vec::new(), token)
     }
 
     /// Ends an operation. It completes in any case: with `ECANCELED`, or as it would have.
@@ -160,7 +161,7 @@ impl Ring {
     /// # Errors
     /// Those of [`Ring::submit`], when the queue is full.
     pub fn cancel(&mut self, operation: Operation) -> io::Result<()> {
-        if self.slots.of(operation).is_none() {
+        if self.slots.look(operation).is_none() {
             return Ok(());
         }
         self.push(&silent(opcode::AsyncCancel::new(operation.0).build()))
@@ -184,8 +185,7 @@ impl Ring {
         match self.enter(0, None) {
             Err(error) if is_busy(&error) => {
                 // Completions that wait keep it from taking more.
-                let taken = self.ring.completion();
-                self.backlog.extend(taken);
+                self.fetch();
                 self.enter(0, None)
             }
             answer => answer,
@@ -209,13 +209,16 @@ impl Ring {
     /// The next completion that is there.
     pub fn completion(&mut self) -> Option<Completion<'_>> {
         self.give_back();
-        loop {
-            let entry = self.backlog.pop_front().or_else(|| self.ring.completion().next())?;
+        if self.fetched.is_empty() {
+            self.fetch();
+        }
+        while let Some(entry) = self.fetched.pop_front() {
             let operation = Operation(entry.user_data());
-            if let Some((token, _)) = self.slots.of(operation) {
-                return Some(self.completed(&entry, operation, token));
+            if let Some((token, kind)) = self.slots.look(operation) {
+                return Some(self.completed(&entry, operation, token, kind));
             }
         }
+        None
     }
 
     /// How many operations wait for their last completion.
@@ -223,48 +226,56 @@ impl Ring {
         self.slots.in_flight()
     }
 
-    fn completed(&mut self, entry: &cqueue::Entry, operation: Operation, token: u64) -> Completion<'_> {
+    fn completed(
+        &mut self,
+        entry: &cqueue::Entry,
+        operation: Operation,
+        token: u64,
+        kind: Kind,
+    ) -> Completion<'_> {
         let result = u32::try_from(entry.result()).map_err(|_| io::Error::from_raw_os_error(-entry.result()));
-        let count = result.as_ref().copied().unwrap_or(0);
+        let count = entry.result().max(0) as u32;
         let more = cqueue::more(entry.flags());
+        let memory = if more { Vec::new() } else { self.slots.finish(operation) };
         let mut completion = Completion { token, result, more, input: &[], returned: None, accepted: None };
-        match self.slots.of(operation) {
-            Some((_, Work::Accept)) if completion.result.is_ok() => {
+        match kind {
+            Kind::Accept if completion.result.is_ok() => {
                 // SAFETY: the kernel made this descriptor for us, and tells it once.
-                completion.accepted = Some(unsafe { OwnedFd::from_raw_fd(count as i32) });
+                completion.accepted = Some(unsafe { OwnedFd::from_raw_fd(entry.result()) });
             }
-            Some((_, Work::Receive)) => self.shown = cqueue::buffer_select(entry.flags()),
-            _ => {}
-        }
-        if !more {
-            completion.returned = match self.slots.finish(operation) {
-                Work::Send(bytes) => Some(bytes),
-                Work::Read(mut bytes) => {
-                    // SAFETY: the kernel wrote `count` bytes from the start, and was told of no more than
-                    // fit.
-                    unsafe { bytes.set_len((count as usize).min(bytes.capacity())) };
-                    Some(bytes)
+            Kind::Receive => {
+                self.shown = cqueue::buffer_select(entry.flags());
+                if let (Some(id), Some(buffers)) = (self.shown, self.buffers.as_ref()) {
+                    completion.input = buffers.filled(id, count).unwrap_or_default();
                 }
-                _ => None,
-            };
-        }
-        if let (Some(id), Some(buffers)) = (self.shown, self.buffers.as_ref()) {
-            completion.input = buffers.filled(id, count).unwrap_or_default();
+            }
+            Kind::Send => completion.returned = Some(memory),
+            Kind::Read => {
+                let mut bytes = memory;
+                // SAFETY: the kernel wrote `count` bytes from the start, and was told of no more than fit.
+                unsafe { bytes.set_len((count as usize).min(bytes.capacity())) };
+                completion.returned = Some(bytes);
+            }
+            Kind::Accept | Kind::Poll | Kind::Free => {}
         }
         completion
     }
 
     /// Queues an operation; the ring owns its memory from here on.
-    fn start(&mut self, entry: squeue::Entry, work: Work, token: u64) -> io::Result<Operation> {
+    fn start(
+        &mut self,
+        entry: squeue::Entry,
+        kind: Kind,
+        memory: Vec<u8>,
+        token: u64,
+    ) -> io::Result<Operation> {
         let full = || io::Error::other("a ring cannot have more operations in flight");
-        let operation = self.slots.start(work, token).ok_or_else(full)?;
-        match self.push(&entry.user_data(operation.0)) {
-            Ok(()) => Ok(operation),
-            Err(error) => {
-                self.slots.finish(operation);
-                Err(error)
-            }
+        let operation = self.slots.start(kind, memory, token).ok_or_else(full)?;
+        if let Err(error) = self.push(&entry.user_data(operation.0)) {
+            self.slots.finish(operation);
+            return Err(error);
         }
+        Ok(operation)
     }
 
     fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
@@ -287,7 +298,12 @@ impl Ring {
     }
 
     fn waiting(&mut self) -> usize {
-        self.backlog.len() + self.ring.completion().len()
+        self.fetched.len() + self.ring.completion().len()
+    }
+
+    /// Makes room in the kernel's queue of completions.
+    fn fetch(&mut self) {
+        self.fetched.extend(self.ring.completion());
     }
 
     /// Gives the buffer back that the last completion showed.

@@ -1,28 +1,33 @@
 //! The operations in flight, each in a slot that owns the memory the kernel works on.
 
+use std::mem;
+
 use super::Operation;
 
-/// What an operation does, and the memory it does it with.
-#[derive(Debug)]
-pub(super) enum Work {
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
     Accept,
     Receive,
     Poll,
-    Send(Vec<u8>),
-    Read(Vec<u8>),
-    /// Nobody's: the slot is free.
+    Send,
+    Read,
+    /// Nothing: the slot is free.
     Free,
 }
 
+/// 40 bytes, for each of perhaps a million connections.
 #[derive(Debug)]
 struct Slot {
     token: u64,
+    /// What the kernel reads or writes; empty for all but [`Kind::Send`] and [`Kind::Read`].
+    memory: Vec<u8>,
     /// How often the slot was used before, so that an old [`Operation`] does not name a new one.
     generation: u32,
-    work: Work,
+    kind: Kind,
 }
 
-/// All operations in flight. Slots are used again, so that nothing is allocated once there are enough.
+/// All operations in flight. Slots are used again, so nothing is allocated once there are enough.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
     slots: Vec<Slot>,
@@ -35,40 +40,41 @@ impl Slots {
     }
 
     /// Takes a slot; none when there are 2³² operations.
-    pub(super) fn start(&mut self, work: Work, token: u64) -> Option<Operation> {
+    pub(super) fn start(&mut self, kind: Kind, memory: Vec<u8>, token: u64) -> Option<Operation> {
         let index = match self.free.pop() {
             Some(index) => index,
-            None => {
-                // The last number stands for operations without a slot.
-                let index = u32::try_from(self.slots.len()).ok().filter(|index| *index < u32::MAX)?;
-                self.slots.push(Slot { token: 0, generation: 0, work: Work::Free });
-                index
-            }
+            None => self.grow()?,
         };
         let slot = self.slots.get_mut(index as usize)?;
         slot.token = token;
-        slot.work = work;
+        slot.memory = memory;
+        slot.kind = kind;
         Some(Operation(u64::from(slot.generation) << 32 | u64::from(index)))
     }
 
-    /// The token and the work of an operation; none when it is not in flight.
-    pub(super) fn of(&mut self, operation: Operation) -> Option<(u64, &mut Work)> {
-        let slot = self.slots.get_mut(operation.0 as u32 as usize)?;
-        let current = slot.generation == (operation.0 >> 32) as u32 && !matches!(slot.work, Work::Free);
-        current.then_some((slot.token, &mut slot.work))
+    fn grow(&mut self) -> Option<u32> {
+        // The last number stands for operations without a slot.
+        let index = u32::try_from(self.slots.len()).ok().filter(|index| *index < u32::MAX)?;
+        self.slots.push(Slot { token: 0, memory: Vec::new(), generation: 0, kind: Kind::Free });
+        Some(index)
     }
 
-    /// Gives the slot back, and the work that was in it.
-    pub(super) fn finish(&mut self, operation: Operation) -> Work {
-        let Some((_, work)) = self.of(operation) else {
-            return Work::Free;
-        };
-        let work = std::mem::replace(work, Work::Free);
+    /// The token and the kind of an operation; none when it is not in flight.
+    pub(super) fn look(&self, operation: Operation) -> Option<(u64, Kind)> {
+        let slot = self.slots.get(operation.0 as u32 as usize)?;
+        let current = slot.generation == (operation.0 >> 32) as u32 && slot.kind != Kind::Free;
+        current.then_some((slot.token, slot.kind))
+    }
+
+    /// Gives the slot of an operation in flight back, and its memory.
+    pub(super) fn finish(&mut self, operation: Operation) -> Vec<u8> {
         let index = operation.0 as u32;
-        if let Some(slot) = self.slots.get_mut(index as usize) {
-            slot.generation = slot.generation.wrapping_add(1);
-        }
+        let Some(slot) = self.slots.get_mut(index as usize) else {
+            return Vec::new();
+        };
+        slot.generation = slot.generation.wrapping_add(1);
+        slot.kind = Kind::Free;
         self.free.push(index);
-        work
+        mem::take(&mut slot.memory)
     }
 }
