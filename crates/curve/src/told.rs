@@ -20,8 +20,8 @@ pub struct Told<'a> {
 
 impl Told<'_> {
     /// The value of a told operation at this level, in its unit: it is kept from here on, whatever becomes of
-    /// the trial. What is not finite, such as a percentile of nothing, is left out. A name that the curve does
-    /// not declare as told stops the trial.
+    /// the trial. What is not finite, such as a percentile of nothing, is left out. A name that the curve
+    /// does not declare as told stops the trial.
     pub fn value(&mut self, name: &'static str, value: f64) {
         match self.curve.measured().position(|operation| operation.name == name && operation.told) {
             Some(index) => self.slots.tell(index, self.row, value),
@@ -34,8 +34,8 @@ impl Told<'_> {
         self.doing = what;
     }
 
-    /// States something that must hold for the numbers to be numbers. The same claim of several levels is one:
-    /// it holds where it held at all.
+    /// States something that must hold for the numbers to be numbers. The same claim of several levels is
+    /// one, which holds where it held at all of them.
     pub fn check(&mut self, claim: &'static str, held: bool) {
         Check::note(self.checks, claim, held);
     }

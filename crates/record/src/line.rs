@@ -135,7 +135,8 @@ pub struct SeriesKind {
     /// a series that was measured itself. Readers make the first [`SUMS_MAX`](crate::SUMS_MAX) of a workload.
     #[serde(default)]
     pub sum_of: Vec<String>,
-    /// Unit of the values: `s`, `1/s` (more is better), `B`, or empty for bare numbers whose unit nobody named.
+    /// Unit of the values: `s`, `1/s` (more is better), `B`, or empty for bare numbers whose unit nobody
+    /// named.
     #[serde(default = "seconds")]
     pub unit: String,
     /// What was measured under this name the other way, while n fell, belongs to this series: both ways have

@@ -22,8 +22,8 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// For a trial of `item` to `n`; once it is known which n fits, the way up is not cut any more. A window is
-    /// the same in all trials of an item, however far they go.
+    /// For a trial of `item` to `n`; once it is known which n fits, the way up is not cut any more. A window
+    /// is the same in all trials of an item, however far they go.
     pub(crate) fn of(plan: &Plan, item: &Item, n: u64, fitted: bool) -> Patience {
         let window = match item.curve.sizes {
             Sizes::Levels(levels) => {

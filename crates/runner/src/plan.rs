@@ -164,6 +164,11 @@ impl Plan {
             least,
         })
     }
+
+    /// Whether servers are started by the trials; else somebody has started one already, where he liked.
+    pub(crate) fn starts_servers(&self) -> bool {
+        self.server.as_ref().is_none_or(|server| !server.prefix.is_empty())
+    }
 }
 
 fn targets(wish: &Wish) -> Result<Vec<Target>, Error> {

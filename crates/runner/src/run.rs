@@ -367,7 +367,7 @@ impl Session<'_> {
             seed,
             allowance_seconds: patience.allowance.map(|allowed| allowed.as_secs_f64()),
             window_seconds: patience.window.map(|window| window.as_secs_f64()),
-            server_cpu: self.plan.server_cpu.filter(|_| item.is_load()),
+            server_cpu: self.plan.server_cpu.filter(|_| item.is_load() && self.plan.starts_servers()),
             server: self.plan.server.clone().filter(|_| item.is_load()),
             timeout_seconds: patience.timeout.as_secs_f64(),
             scratch: self.scratch.path().to_string_lossy().into_owned(),

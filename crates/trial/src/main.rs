@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         ["describe", scratch] => describe::describe(scratch),
         ["guard", program, ref arguments @ ..] => guard::guard(program, arguments),
         ["janitor", folder] => janitor::wait_and_remove(folder),
-        // The two ends of a load get their words here: `serve ARGS…`, and `session ARGS…` for a server that is
+        // The ends of a load get their words here: `serve ARGS…`, and `session ARGS…` for a server that is
         // executed anew for every connection.
         _ => {
             Err("osdyno-trial is started by osdyno: keep | describe FOLDER | guard COMMAND | janitor FOLDER"

@@ -21,8 +21,8 @@ use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
 /// Measure this system, print verdicts, write a run file and a report
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What to measure: names and globs, such as `bind`, `bind/v6` or 'fork*', or a group: `kernel`, `servers`
-    /// or `all`; the kernel if left out
+    /// What to measure: names and globs, such as `bind`, `bind/v6` or 'fork*', or a group: `kernel`,
+    /// `servers` or `all`; the kernel if left out
     #[arg(value_name = "WORKLOAD")]
     workloads: Vec<String>,
     /// How far, how often, for how long: quick, standard, full or classic
