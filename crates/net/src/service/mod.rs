@@ -5,6 +5,7 @@
 
 mod busy;
 mod echo;
+mod http;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,7 +17,7 @@ use crate::Error;
 use crate::output::Output;
 
 /// Every service.
-pub const ALL: &[&Service] = &[&busy::SERVICE, &echo::SERVICE];
+pub const ALL: &[&Service] = &[&busy::SERVICE, &echo::SERVICE, &http::SERVICE];
 
 /// A protocol that can be served.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! The clock that times operations: the processor's time stamp counter where it can be trusted, the
 //! system's monotonic clock elsewhere. Its tick and its own cost are measured, never assumed.
 
+mod calendar;
 #[cfg(target_arch = "x86_64")]
 #[path = "tsc.rs"]
 mod counter;
@@ -10,6 +11,8 @@ mod counter;
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+
+pub use calendar::unix_seconds;
 
 /// Shortest time over which the counter's rate is derived. Either end is known to half the width of its
 /// [`Moment`]; where that is 50 ns, 10 ms bounds the error of the rate by 5 parts in a million.

@@ -1,4 +1,5 @@
-//! Files: what std has is used as it is; this room holds the one bare call that is timed.
+//! Files: what std has is used as it is; this room holds the one bare call that is timed, and the folder that
+//! is served and never left.
 
 #[cfg(unix)]
 #[path = "unix.rs"]
@@ -6,5 +7,11 @@ mod platform;
 #[cfg(windows)]
 #[path = "windows.rs"]
 mod platform;
+#[cfg(unix)]
+mod root;
+#[cfg(windows)]
+#[path = "root_windows.rs"]
+mod root;
 
 pub use platform::{Path, close, open_read, read_at, write_back};
+pub use root::{Name, Root, names, number};

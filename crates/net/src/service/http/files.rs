@@ -1,0 +1,224 @@
+//! The files below the root, opened once and looked at again once a second at most.
+
+use std::collections::HashMap;
+use std::fs::{File, Metadata};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sys::file::Root;
+
+use super::date::Now;
+use super::page::{Identity, Page, Reading};
+use super::request::Refusal;
+use super::{kind, listing, target};
+
+/// Paths that are kept open or in memory.
+const KEPT_MAX: usize = 1024;
+
+/// What a path leads to, ready to be sent.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) plain: Page,
+    /// Its compressed neighbour, `NAME.gz`, where that is no older.
+    pub(super) gzip: Option<Page>,
+    plain_is: Identity,
+    gzip_is: Option<Identity>,
+    /// Whether it had been left alone for a second when it was read. Otherwise it may have been written to since
+    /// without any change of its identity, for clocks of file systems are coarse.
+    is_settled: bool,
+}
+
+/// Why a path leads to nothing that could be sent.
+#[derive(Debug)]
+pub(super) enum Miss {
+    /// No path.
+    Refused(Refusal),
+    /// A status other than 200.
+    Status(u16),
+    /// A folder was named without the slash; this is its location with it.
+    Moved(Vec<u8>),
+}
+
+const NOT_FOUND: Miss = Miss::Status(404);
+const FORBIDDEN: Miss = Miss::Status(403);
+
+/// All files below a root.
+#[derive(Debug)]
+pub(super) struct Files {
+    root: Root,
+    listing: bool,
+    kept: Mutex<Kept>,
+}
+
+type Kept = HashMap<Box<[u8]>, Slot>;
+
+#[derive(Debug)]
+struct Slot {
+    entry: Arc<Entry>,
+    /// The second in which the file was looked at.
+    seen: u64,
+    /// Whether it was asked for since the last clearing.
+    is_used: bool,
+}
+
+impl Files {
+    pub(super) fn new(root: Root, listing: bool) -> Files {
+        Files { root, listing, kept: Mutex::default() }
+    }
+
+    /// What a path, as it stands in a request, leads to.
+    #[inline]
+    pub(super) fn find(&self, raw: &[u8], now: &Now) -> Result<Arc<Entry>, Miss> {
+        let known = match self.kept().get_mut(raw) {
+            None => None,
+            Some(slot) => {
+                slot.is_used = true;
+                let entry = Arc::clone(&slot.entry);
+                if slot.seen == now.second {
+                    return Ok(entry);
+                }
+                // Other threads need not look too.
+                slot.seen = now.second;
+                Some(entry)
+            }
+        };
+        self.look(raw, known, now)
+    }
+
+    #[cold]
+    fn look(&self, raw: &[u8], known: Option<Arc<Entry>>, now: &Now) -> Result<Arc<Entry>, Miss> {
+        let found = target::decode(raw).map_err(Miss::Refused).and_then(|target| {
+            let again = known.clone();
+            match self.open(&target, known, now) {
+                Err(Miss::Status(503)) => {
+                    // The files that are kept open may be the reason.
+                    self.kept().clear();
+                    self.open(&target, again, now)
+                }
+                found => found,
+            }
+        });
+        let mut kept = self.kept();
+        match &found {
+            Ok(entry) => {
+                make_room(&mut kept);
+                let slot = Slot { entry: Arc::clone(entry), seen: now.second, is_used: false };
+                kept.insert(raw.into(), slot);
+            }
+            Err(_) => drop(kept.remove(raw)),
+        }
+        found
+    }
+
+    fn open(
+        &self,
+        target: &target::Target,
+        known: Option<Arc<Entry>>,
+        now: &Now,
+    ) -> Result<Arc<Entry>, Miss> {
+        if target.is_hidden {
+            return Err(NOT_FOUND);
+        }
+        let (file, metadata) = self.open_one(&target.path)?;
+        if !metadata.is_dir() {
+            if target.is_folder {
+                return Err(NOT_FOUND);
+            }
+            return self.entry(&target.path, file, &metadata, known, now);
+        }
+        if !target.is_folder {
+            let mut location = b"/".to_vec();
+            target::encode(&target.path, &mut location);
+            location.push(b'/');
+            return Err(Miss::Moved(location));
+        }
+        let slash: &[u8] = if target.path.is_empty() { b"" } else { b"/" };
+        let index = [&target.path, slash, b"index.html"].concat();
+        match self.open_one(&index) {
+            Ok((file, metadata)) if metadata.is_file() => self.entry(&index, file, &metadata, known, now),
+            Ok(_) | Err(Miss::Status(404)) if self.listing => {
+                let text = listing::write(&target.path, &file).map_err(|error| miss(&error))?;
+                let plain_is = Identity::of(&metadata);
+                let plain = Page::of_text(text);
+                Ok(Arc::new(Entry { plain, gzip: None, plain_is, gzip_is: None, is_settled: false }))
+            }
+            Ok(_) | Err(Miss::Status(404)) => Err(FORBIDDEN),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Opens what is at a path; a folder or a regular file, nothing else is served.
+    fn open_one(&self, path: &[u8]) -> Result<(File, Metadata), Miss> {
+        let file = self.root.open(path).map_err(|error| miss(&error))?;
+        let metadata = file.metadata().map_err(|error| miss(&error))?;
+        if metadata.is_file() || metadata.is_dir() { Ok((file, metadata)) } else { Err(NOT_FOUND) }
+    }
+
+    /// What is known, where the files are still the same; else reads them.
+    fn entry(
+        &self,
+        path: &[u8],
+        file: File,
+        metadata: &Metadata,
+        known: Option<Arc<Entry>>,
+        now: &Now,
+    ) -> Result<Arc<Entry>, Miss> {
+        let plain_is = Identity::of(metadata);
+        let gzip_file = self.gzip_of(path, &plain_is);
+        let gzip_is = gzip_file.as_ref().map(|(_, identity)| *identity);
+        if let Some(known) = known
+            && known.is_settled
+            && (known.plain_is, known.gzip_is) == (plain_is, gzip_is)
+        {
+            return Ok(known);
+        }
+        let reading = Reading { kind: kind::of(path), is_gzip: false, varies: gzip_is.is_some() };
+        let gzip = match gzip_file {
+            None => None,
+            Some((file, identity)) => {
+                let reading = Reading { is_gzip: true, ..reading };
+                Some(Page::of_file(file, &identity, reading, now).map_err(|error| miss(&error))?)
+            }
+        };
+        let plain = Page::of_file(file, &plain_is, reading, now).map_err(|error| miss(&error))?;
+        let last = gzip_is.map_or(0, |identity| identity.modified_second()).max(plain_is.modified_second());
+        let is_settled = now.second > last.saturating_add(1);
+        Ok(Arc::new(Entry { plain, gzip, plain_is, gzip_is, is_settled }))
+    }
+
+    fn gzip_of(&self, path: &[u8], plain: &Identity) -> Option<(File, Identity)> {
+        let (file, metadata) = self.open_one(&[path, b".gz"].concat()).ok()?;
+        let identity = Identity::of(&metadata);
+        (metadata.is_file() && !identity.is_older_than(plain)).then_some((file, identity))
+    }
+
+    /// A panic while it was held would leave it whole: nothing in it depends on two steps.
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Forgets what nobody has asked for twice since the last time; or everything, where all was asked for.
+fn make_room(kept: &mut Kept) {
+    if kept.len() < KEPT_MAX {
+        return;
+    }
+    kept.retain(|_, slot| std::mem::take(&mut slot.is_used));
+    if kept.len() >= KEPT_MAX {
+        kept.clear();
+    }
+}
+
+/// What an error of the file system is to a client.
+fn miss(error: &io::Error) -> Miss {
+    use io::ErrorKind;
+
+    match error.kind() {
+        ErrorKind::PermissionDenied => FORBIDDEN,
+        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidFilename => NOT_FOUND,
+        // Names were changed under way, again and again.
+        ErrorKind::WouldBlock => Miss::Status(503),
+        _ if sys::error::out_of_descriptors(error) => Miss::Status(503),
+        _ => Miss::Status(500),
+    }
+}

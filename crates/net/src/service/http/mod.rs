@@ -1,0 +1,223 @@
+//! Serves the files of a folder over HTTP/1.1 and 1.0: what web servers were compared by, then and now.
+//!
+//! GET and HEAD with ranges, conditions, connections that are kept and requests that come before the last answer was
+//! taken; `index.html` for folders; `NAME.gz` beside `NAME` for those who accept it. Nothing outside the folder,
+//! nothing whose name begins with a dot. What two readers could understand differently is refused, and so are lines
+//! that end without a carriage return.
+//!
+//! A request that arrived as a whole is read where it lies, and its answer was written when the file was read: what
+//! remains is to look it up, copy it and set the date.
+
+mod answer;
+mod condition;
+mod date;
+mod files;
+mod kind;
+mod listing;
+mod log;
+mod page;
+mod request;
+mod target;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use self::answer::{Answered, Staying};
+use self::date::Now;
+use self::files::Files;
+use self::log::Said;
+use self::request::{End, Method, Refusal};
+use super::{Flow, Machine, Service, Session, Settings, Stage};
+use crate::Error;
+use crate::output::Output;
+
+pub(super) const SERVICE: Service = Service { name: "http", source: include_str!("mod.rs"), open };
+
+fn open(settings: &Settings) -> Result<Arc<dyn Machine>, Error> {
+    let Some(folder) = &settings.root else {
+        return Err(Error::Settings("http serves the files of a folder: name one".to_owned()));
+    };
+    let root = sys::file::Root::new(folder)
+        .map_err(Error::at(format!("open the folder {} to serve it", folder.display())))?;
+    let files = Files::new(root, settings.listing);
+    Ok(Arc::new(Http { site: Arc::new(Site { files, head_bytes: settings.head_bytes, log: settings.log }) }))
+}
+
+struct Http {
+    site: Arc<Site>,
+}
+
+/// What all sessions share.
+struct Site {
+    files: Files,
+    /// The largest head of a request.
+    head_bytes: usize,
+    log: bool,
+}
+
+impl Machine for Http {
+    fn session(&self, peer: Option<SocketAddr>) -> Box<dyn Session> {
+        let site = Arc::clone(&self.site);
+        Box::new(Connection { site, peer, held: Vec::new(), content_bytes: 0, has_ended: false })
+    }
+
+    fn wants_peer(&self) -> bool {
+        self.site.log
+    }
+}
+
+/// The server's side of one connection.
+struct Connection {
+    site: Arc<Site>,
+    peer: Option<SocketAddr>,
+    /// A head of which the end has not come yet. Empty and without memory between requests.
+    held: Vec<u8>,
+    /// Content of the last request that is still to come, and to be dropped.
+    content_bytes: u64,
+    /// Whether the last answer was given.
+    has_ended: bool,
+}
+
+impl Session for Connection {
+    fn feed(&mut self, mut input: &[u8], output: &mut Output) -> Flow {
+        let now = date::now();
+        while !input.is_empty() && !self.has_ended {
+            if self.content_bytes > 0 {
+                let dropped = self.content_bytes.min(input.len() as u64);
+                self.content_bytes -= dropped;
+                input = &input[dropped as usize..];
+            } else if self.held.is_empty() {
+                input = self.first(input, &now, output);
+            } else {
+                input = self.further(input, &now, output);
+            }
+        }
+        match self.has_ended {
+            false => Flow::More,
+            true if input.is_empty() && self.content_bytes == 0 => Flow::Close,
+            true => Flow::Linger,
+        }
+    }
+
+    fn too_slow(&mut self, output: &mut Output) -> Flow {
+        if self.held.is_empty() || self.has_ended {
+            return Flow::Close;
+        }
+        let held = std::mem::take(&mut self.held);
+        let refusal = Refusal { status: 408, why: "the request did not arrive in time" };
+        self.refuse(&held, refusal, &date::now(), output);
+        Flow::Linger
+    }
+
+    fn stage(&self) -> Stage {
+        if self.held.is_empty() && self.content_bytes == 0 { Stage::Idle } else { Stage::Request }
+    }
+}
+
+impl Connection {
+    /// Takes a head that lies at the beginning of the input, and returns the rest.
+    #[inline]
+    fn first<'a>(&mut self, input: &'a [u8], now: &Now, output: &mut Output) -> &'a [u8] {
+        let within = &input[..input.len().min(self.site.head_bytes)];
+        match request::end_of_head(within, 0) {
+            End::At(end) => {
+                self.head(&input[..end], now, output);
+                &input[end..]
+            }
+            End::Beyond if within.len() < self.site.head_bytes => {
+                self.held.extend_from_slice(input);
+                &[]
+            }
+            end => {
+                self.refuse(within, no_end(end, within), now, output);
+                input
+            }
+        }
+    }
+
+    /// Takes more of a head that came in pieces, and returns what lies behind it.
+    fn further<'a>(&mut self, input: &'a [u8], now: &Now, output: &mut Output) -> &'a [u8] {
+        let seen = self.held.len();
+        let more = &input[..input.len().min(self.site.head_bytes.saturating_sub(seen))];
+        self.held.extend_from_slice(more);
+        match request::end_of_head(&self.held, seen) {
+            End::Beyond if self.held.len() < self.site.head_bytes => &[],
+            end => {
+                let held = std::mem::take(&mut self.held);
+                match end {
+                    End::At(end) => {
+                        self.head(&held[..end], now, output);
+                        &input[end - seen..]
+                    }
+                    end => {
+                        self.refuse(&held, no_end(end, &held), now, output);
+                        input
+                    }
+                }
+            }
+        }
+    }
+
+    /// Answers a request whose head is whole.
+    #[inline]
+    fn head(&mut self, head: &[u8], now: &Now, output: &mut Output) {
+        // Clients of old sent an empty line too many (RFC 9112, section 2.2).
+        if head == b"\r\n" {
+            return;
+        }
+        let request = match request::parse(head) {
+            Ok(request) => request,
+            Err(refusal) => return self.refuse(head, refusal, now, output),
+        };
+        let staying = Staying::of(&request);
+        let answered = match request.method {
+            Method::Options => answer::options(staying, now, output),
+            Method::Get | Method::Head => match self.site.files.find(request.path, now) {
+                Ok(entry) => answer::entry(&request, staying, &entry, now, output),
+                Err(miss) => answer::miss(&request, staying, miss, now, output),
+            },
+        };
+        self.content_bytes = request.content_bytes;
+        self.has_ended = staying == Staying::Ends;
+        output.answered();
+        if self.site.log {
+            let fields = &request.fields;
+            let (referer, user_agent) = (fields.referer, fields.user_agent);
+            let said = Said { line: first_line(head), referer, user_agent };
+            log::write(self.peer, said, answered, now, &mut output.log);
+        }
+    }
+
+    /// Answers with an error, after which nothing more is understood.
+    #[cold]
+    fn refuse(&mut self, head: &[u8], refusal: Refusal, now: &Now, output: &mut Output) {
+        let fields = if refusal.status == 405 { answer::ALLOW } else { "" };
+        let Refusal { status, why } = refusal;
+        let method = if head.starts_with(b"HEAD ") { Method::Head } else { Method::Get };
+        let answered: Answered = answer::text(method, Staying::Ends, status, why, fields, now, output);
+        self.has_ended = true;
+        // Whatever follows is not ours to read.
+        self.content_bytes = u64::MAX;
+        output.answered();
+        if self.site.log {
+            let said = Said { line: first_line(head), ..Said::default() };
+            log::write(self.peer, said, answered, now, &mut output.log);
+        }
+    }
+}
+
+/// Why a head has no end.
+fn no_end(end: End, head: &[u8]) -> Refusal {
+    if end == End::BareLineFeed {
+        return Refusal { status: 400, why: "lines end with a carriage return and a line feed" };
+    }
+    if first_line(head).len() == head.len() {
+        return Refusal { status: 414, why: "the target is too long" };
+    }
+    Refusal { status: 431, why: "the head of the request is too large" }
+}
+
+fn first_line(head: &[u8]) -> &[u8] {
+    let end = memchr::memchr2(b'\r', b'\n', head).unwrap_or(head.len());
+    &head[..end]
+}

@@ -1,0 +1,185 @@
+//! One file, or one list of a folder, made ready to be sent: all of an answer but its date is written beforehand.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::date::{self, Now};
+
+/// Up to this much a body is kept in memory, and all connections send the same bytes.
+const MEMORY_BYTES: u64 = 64 << 10;
+
+/// Up to this much a body is copied behind its head: a copy is then cheaper than a second piece of a writev(2).
+const COPY_BYTES: usize = 4 << 10;
+
+/// Where the date stands in an answer, right behind the status line.
+pub(super) const DATE_AT: usize = b"HTTP/1.1 200 OK\r\nDate: ".len();
+
+/// A representation: what one file, or its compressed neighbour, says.
+#[derive(Debug)]
+pub(super) struct Page {
+    /// The whole answer, with the body where that is small.
+    ready: Box<[u8]>,
+    /// Of it, what comes before the empty line.
+    head_bytes: usize,
+    /// Whether the body is in it.
+    is_copied: bool,
+    pub(super) body: Body,
+    pub(super) length: u64,
+    /// Fields by which caches know it, for answers that are not the whole.
+    pub(super) validators: Box<[u8]>,
+    /// Fields that tell how to read it.
+    pub(super) reading: Box<[u8]>,
+    /// None of what was made for one answer.
+    pub(super) version: Option<Version>,
+}
+
+/// Where the body is.
+#[derive(Debug)]
+pub(super) enum Body {
+    Memory(Arc<[u8]>),
+    File(Arc<File>),
+}
+
+/// By what an unchanged file is recognised.
+#[derive(Debug)]
+pub(super) struct Version {
+    /// A strong entity tag, with its quotes.
+    pub(super) tag: Box<[u8]>,
+    /// Seconds since 1970.
+    pub(super) modified: u64,
+}
+
+/// What a file is without being read: while this is the same, so is what was read of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Identity {
+    number: u64,
+    length: u64,
+    modified: SystemTime,
+}
+
+impl Identity {
+    pub(super) fn of(metadata: &Metadata) -> Identity {
+        Identity {
+            number: sys::file::number(metadata),
+            length: metadata.len(),
+            modified: metadata.modified().unwrap_or(UNIX_EPOCH),
+        }
+    }
+
+    pub(super) fn is_older_than(&self, other: &Identity) -> bool {
+        self.modified < other.modified
+    }
+
+    /// Seconds since 1970.
+    pub(super) fn modified_second(&self) -> u64 {
+        self.modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+    }
+
+    /// A time of the future would make no sense to caches (RFC 9110, section 8.8.2.1).
+    fn version(&self, now: &Now) -> Version {
+        let nanoseconds = self.modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let tag = format!("\"{:x}-{:x}-{nanoseconds:x}\"", self.number, self.length);
+        Version { tag: tag.into_bytes().into(), modified: self.modified_second().min(now.second) }
+    }
+}
+
+/// How a file is to be read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading {
+    pub(super) kind: &'static str,
+    pub(super) is_gzip: bool,
+    /// Whether there is the same in another coding.
+    pub(super) varies: bool,
+}
+
+impl Page {
+    /// Makes an open file ready, which was seen to be that.
+    pub(super) fn of_file(file: File, identity: &Identity, reading: Reading, now: &Now) -> io::Result<Page> {
+        let (body, length) = read(file, identity.length)?;
+        Ok(Page::new(body, length, Some(identity.version(now)), reading))
+    }
+
+    /// Makes a text ready that stands in no file.
+    pub(super) fn of_text(text: Vec<u8>) -> Page {
+        let length = text.len() as u64;
+        let reading = Reading { kind: "text/html; charset=utf-8", is_gzip: false, varies: false };
+        Page::new(Body::Memory(text.into()), length, None, reading)
+    }
+
+    fn new(body: Body, length: u64, version: Option<Version>, reading: Reading) -> Page {
+        let (validators, reading) = fields(version.as_ref(), reading);
+        let mut ready = b"HTTP/1.1 200 OK\r\nDate: ".to_vec();
+        ready.extend_from_slice(&[b'-'; date::LENGTH]);
+        // Writing to memory does not fail.
+        let _ = write!(ready, "\r\nContent-Length: {length}\r\n");
+        ready.extend_from_slice(&reading);
+        ready.extend_from_slice(&validators);
+        let head_bytes = ready.len();
+        ready.extend_from_slice(b"\r\n");
+        let small = match &body {
+            Body::Memory(bytes) if bytes.len() <= COPY_BYTES => &bytes[..],
+            _ => &[],
+        };
+        ready.extend_from_slice(small);
+        Page {
+            head_bytes,
+            is_copied: small.len() as u64 == length,
+            ready: ready.into(),
+            body,
+            length,
+            validators: validators.into(),
+            reading: reading.into(),
+            version,
+        }
+    }
+
+    /// The head of the answer without the empty line; its date is yet to be set.
+    #[inline]
+    pub(super) fn head(&self) -> &[u8] {
+        &self.ready[..self.head_bytes]
+    }
+
+    /// The whole answer, where the body is small enough to be copied.
+    #[inline]
+    pub(super) fn whole(&self) -> Option<&[u8]> {
+        self.is_copied.then_some(&*self.ready)
+    }
+}
+
+/// Small files are read as they are now; of a larger one it is said how large it was when it was opened.
+fn read(file: File, length: u64) -> io::Result<(Body, u64)> {
+    if length <= MEMORY_BYTES {
+        let mut bytes = Vec::with_capacity(length as usize + 1);
+        (&file).take(MEMORY_BYTES + 1).read_to_end(&mut bytes)?;
+        let read = bytes.len() as u64;
+        if read <= MEMORY_BYTES {
+            return Ok((Body::Memory(bytes.into()), read));
+        }
+        return Ok((Body::File(Arc::new(file)), read));
+    }
+    Ok((Body::File(Arc::new(file)), length))
+}
+
+/// The fields by which it is known again, and those that tell how to read it.
+fn fields(version: Option<&Version>, reading: Reading) -> (Vec<u8>, Vec<u8>) {
+    let mut validators = Vec::new();
+    let mut how = Vec::new();
+    let _ = write!(how, "Content-Type: {}\r\n", reading.kind);
+    if reading.is_gzip {
+        how.extend_from_slice(b"Content-Encoding: gzip\r\n");
+    }
+    if let Some(version) = version {
+        how.extend_from_slice(b"Accept-Ranges: bytes\r\n");
+        for part in
+            [b"Last-Modified: ", &date::format(version.modified)[..], b"\r\nETag: ", &version.tag, b"\r\n"]
+        {
+            validators.extend_from_slice(part);
+        }
+    }
+    if reading.varies {
+        validators.extend_from_slice(b"Vary: Accept-Encoding\r\n");
+    }
+    (validators, how)
+}

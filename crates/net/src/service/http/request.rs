@@ -1,0 +1,345 @@
+//! The head of a request, read in place and strictly (RFC 9112): what two readers could understand differently
+//! is refused, for that is how requests are smuggled.
+
+use memchr::memchr;
+
+/// Why a request gets no answer but an error. The connection then ends, for nobody knows where the next begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) status: u16,
+    /// For people.
+    pub(super) why: &'static str,
+}
+
+const fn refuse<T>(status: u16, why: &'static str) -> Result<T, Refusal> {
+    Err(Refusal { status, why })
+}
+
+/// What is asked to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    Get,
+    Head,
+    Options,
+}
+
+/// The head of a request; everything borrowed is as it was sent.
+#[derive(Debug)]
+pub(super) struct Request<'a> {
+    pub(super) method: Method,
+    /// Begins with `/`; or `*`, of OPTIONS alone.
+    pub(super) path: &'a [u8],
+    /// From the `?` on.
+    pub(super) query: &'a [u8],
+    /// Whether it is of version 1.0, whose connections end unless somebody asks otherwise.
+    pub(super) old: bool,
+    /// Whether the connection is to be kept.
+    pub(super) keep: bool,
+    /// Content that follows, of no use to us.
+    pub(super) content_bytes: u64,
+    pub(super) fields: Fields<'a>,
+}
+
+/// The fields that change an answer or stand in the log.
+#[derive(Debug, Default)]
+pub(super) struct Fields<'a> {
+    pub(super) accept_encoding: Option<&'a [u8]>,
+    pub(super) range: Option<&'a [u8]>,
+    pub(super) if_range: Option<&'a [u8]>,
+    pub(super) if_match: Option<&'a [u8]>,
+    pub(super) if_none_match: Option<&'a [u8]>,
+    pub(super) if_modified_since: Option<&'a [u8]>,
+    pub(super) if_unmodified_since: Option<&'a [u8]>,
+    pub(super) referer: Option<&'a [u8]>,
+    pub(super) user_agent: Option<&'a [u8]>,
+}
+
+/// More content than this is not taken.
+const CONTENT_BYTES_MAX: u64 = 64 << 10;
+
+/// Where a head ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// After so many bytes.
+    At(usize),
+    /// Further on.
+    Beyond,
+    /// Nowhere: a line does not end as lines must.
+    BareLineFeed,
+}
+
+/// Looks for the empty line that ends a head; the first `seen` bytes are known to hold none.
+///
+/// A line feed without a carriage return before it may be taken for a line's end (RFC 9112, section 2.2), and is
+/// not here: a proxy in front may see it otherwise.
+#[inline]
+pub(super) fn end_of_head(bytes: &[u8], seen: usize) -> End {
+    let mut from = seen;
+    while let Some(found) = memchr(b'\n', &bytes[from..]) {
+        let at = from + found;
+        if at == 0 || bytes[at - 1] != b'\r' {
+            return End::BareLineFeed;
+        }
+        if at == 1 || bytes[at - 2] == b'\n' {
+            return End::At(at + 1);
+        }
+        from = at + 1;
+    }
+    End::Beyond
+}
+
+/// Reads a head, with the empty line at its end.
+pub(super) fn parse(head: &[u8]) -> Result<Request<'_>, Refusal> {
+    let mut lines = Lines(head);
+    let first = lines.next().unwrap_or_default();
+    let (method, target, old) = request_line(first)?;
+    let mut framing = Framing::default();
+    let mut fields = Fields::default();
+    for line in lines {
+        field(line, &mut framing, &mut fields)?;
+    }
+    let target = target_parts(method, target)?;
+    if framing.host.is_none() && !old {
+        return refuse(400, "a request of HTTP/1.1 names its host");
+    }
+    match (framing.coded, framing.content_bytes) {
+        (true, Some(_)) => return refuse(400, "Content-Length and Transfer-Encoding exclude each other"),
+        (true, None) if old => return refuse(400, "HTTP/1.0 has no Transfer-Encoding"),
+        (true, None) => return refuse(501, "requests with a Transfer-Encoding are not taken"),
+        (false, Some(CONTENT_TOO_LARGE..)) => return refuse(413, "requests with much content are not taken"),
+        (false, _) => {}
+    }
+    // Who expects 100 (Continue) may send its content or may not after another answer: the end would be unknown.
+    if framing.expects && !old {
+        return refuse(417, "expectations are not met");
+    }
+    Ok(Request {
+        method,
+        path: target.0,
+        query: target.1,
+        old,
+        keep: !framing.close && (!old || framing.keep),
+        content_bytes: framing.content_bytes.unwrap_or(0),
+        fields,
+    })
+}
+
+const CONTENT_TOO_LARGE: u64 = CONTENT_BYTES_MAX + 1;
+
+/// The lines of a head, up to the empty one, without what ends them.
+struct Lines<'a>(&'a [u8]);
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let end = memchr(b'\n', self.0)?;
+        let (line, rest) = self.0.split_at(end + 1);
+        self.0 = rest;
+        line.strip_suffix(b"\r\n").filter(|line| !line.is_empty())
+    }
+}
+
+/// `GET /path HTTP/1.1`: the method, the target, and whether it is HTTP/1.0.
+#[inline]
+fn request_line(line: &[u8]) -> Result<(Method, &[u8], bool), Refusal> {
+    let Some((method, rest)) = split_at_byte(line, b' ') else {
+        return refuse(400, "the first line is no request");
+    };
+    let Some((target, version)) = split_at_byte(rest, b' ') else {
+        return refuse(400, "the first line has no version");
+    };
+    if method.is_empty() || !all(method, TOKEN) || target.is_empty() || !all(target, TARGET) {
+        return refuse(400, "the first line is no request");
+    }
+    let old = match version {
+        b"HTTP/1.1" => false,
+        b"HTTP/1.0" => true,
+        [b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'2'..=b'9'] => false,
+        [b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9'] => {
+            return refuse(505, "only HTTP/1.0 and HTTP/1.1 are spoken");
+        }
+        _ => return refuse(400, "the first line has no version"),
+    };
+    let method = match method {
+        b"GET" => Method::Get,
+        b"HEAD" => Method::Head,
+        b"OPTIONS" => Method::Options,
+        b"POST" | b"PUT" | b"DELETE" | b"PATCH" | b"TRACE" | b"CONNECT" => {
+            return refuse(405, "files can be read here, and nothing else");
+        }
+        _ => return refuse(501, "no such method is known"),
+    };
+    Ok((method, target, old))
+}
+
+/// Path and query of a target: `/path?query`, `http://host/path?query`, or `*` (RFC 9112, section 3.2).
+#[inline]
+fn target_parts(method: Method, target: &[u8]) -> Result<(&[u8], &[u8]), Refusal> {
+    let target = if target[0] == b'/' {
+        target
+    } else if target == b"*" && method == Method::Options {
+        return Ok((target, b""));
+    } else {
+        match target.split_at_checked(7) {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case(b"http://") => after_authority(rest)?,
+            _ => return refuse(400, "the target is neither a path nor a URI of http"),
+        }
+    };
+    let end = memchr(b'?', target).unwrap_or(target.len());
+    let (path, query) = target.split_at(end);
+    Ok((if path.is_empty() { b"/" } else { path }, query))
+}
+
+fn after_authority(rest: &[u8]) -> Result<&[u8], Refusal> {
+    let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
+    let (authority, target) = rest.split_at(end);
+    if authority.is_empty() || !all(authority, HOST) {
+        return refuse(400, "the target names no host");
+    }
+    Ok(target)
+}
+
+/// What decides where the request ends and whether the connection stays.
+#[derive(Default)]
+struct Framing {
+    host: Option<()>,
+    content_bytes: Option<u64>,
+    coded: bool,
+    expects: bool,
+    close: bool,
+    keep: bool,
+}
+
+/// Reads one field. Of those that may come once and came twice, the first holds; where that would change what a
+/// request is, it is refused.
+#[inline]
+fn field<'a>(line: &'a [u8], framing: &mut Framing, fields: &mut Fields<'a>) -> Result<(), Refusal> {
+    let Some((name, value)) = split_at_byte(line, b':') else {
+        return refuse(400, "a line of the head is no field");
+    };
+    // This refuses white space before the colon, and lines that continue the one before.
+    if name.is_empty() || !all(name, TOKEN) {
+        return refuse(400, "a field has no proper name");
+    }
+    if has_control(value) {
+        return refuse(400, "a field has a control character");
+    }
+    let value = value.trim_ascii();
+    let slot = match name.len() {
+        4 if is(name, b"host") => {
+            if framing.host.replace(()).is_some() || !all(value, HOST) {
+                return refuse(400, "the host is not named once and properly");
+            }
+            return Ok(());
+        }
+        5 if is(name, b"range") => &mut fields.range,
+        6 if is(name, b"expect") => {
+            framing.expects = true;
+            return Ok(());
+        }
+        7 if is(name, b"referer") => &mut fields.referer,
+        8 if is(name, b"if-match") => &mut fields.if_match,
+        8 if is(name, b"if-range") => &mut fields.if_range,
+        10 if is(name, b"connection") => {
+            for option in value.split(|byte| *byte == b',') {
+                framing.close |= is(option.trim_ascii(), b"close");
+                framing.keep |= is(option.trim_ascii(), b"keep-alive");
+            }
+            return Ok(());
+        }
+        10 if is(name, b"user-agent") => &mut fields.user_agent,
+        13 if is(name, b"if-none-match") => &mut fields.if_none_match,
+        14 if is(name, b"content-length") => {
+            let length = decimal(value);
+            if length.is_none() || framing.content_bytes.is_some() {
+                return refuse(400, "the Content-Length is not one number");
+            }
+            framing.content_bytes = length;
+            return Ok(());
+        }
+        15 if is(name, b"accept-encoding") => &mut fields.accept_encoding,
+        17 if is(name, b"if-modified-since") => &mut fields.if_modified_since,
+        17 if is(name, b"transfer-encoding") => {
+            framing.coded = true;
+            return Ok(());
+        }
+        19 if is(name, b"if-unmodified-since") => &mut fields.if_unmodified_since,
+        _ => return Ok(()),
+    };
+    slot.get_or_insert(value);
+    Ok(())
+}
+
+/// Whether it is that word, in letters of any case.
+#[inline]
+fn is(bytes: &[u8], word: &[u8]) -> bool {
+    bytes.eq_ignore_ascii_case(word)
+}
+
+#[inline]
+fn split_at_byte(bytes: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
+    let at = memchr(byte, bytes)?;
+    Some((&bytes[..at], &bytes[at + 1..]))
+}
+
+/// A number of digits and nothing else; those that are too large for us are the largest.
+#[inline]
+pub(super) fn decimal(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |number, digit| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        Some(number.saturating_mul(10).saturating_add(digit))
+    })
+}
+
+/// Letters of methods and names (RFC 9110, section 5.6.2).
+const TOKEN: u8 = 1;
+/// Letters of a host with its port (RFC 3986, section 3.2), without those that only passwords need.
+const HOST: u8 = 2;
+/// Letters of a target: what can be seen, but for the `#` that no client sends.
+const TARGET: u8 = 4;
+
+static CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let letter = byte as u8;
+        if letter.is_ascii_alphanumeric() || contains(b"!#$%&'*+-.^_`|~", letter) {
+            classes[byte] |= TOKEN;
+        }
+        if letter.is_ascii_alphanumeric() || contains(b"-._~%!$&'()*+,;=:[]", letter) {
+            classes[byte] |= HOST;
+        }
+        if letter.is_ascii_graphic() && letter != b'#' {
+            classes[byte] |= TARGET;
+        }
+        byte += 1;
+    }
+    classes
+};
+
+const fn contains(letters: &[u8], letter: u8) -> bool {
+    let mut at = 0;
+    while at < letters.len() {
+        if letters[at] == letter {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+#[inline]
+fn all(bytes: &[u8], class: u8) -> bool {
+    bytes.iter().all(|byte| CLASSES[usize::from(*byte)] & class != 0)
+}
+
+/// Without a branch for each byte, so that the compiler takes many at a time.
+#[inline]
+fn has_control(value: &[u8]) -> bool {
+    value.iter().fold(false, |found, byte| found | ((*byte < b' ') & (*byte != b'\t')) | (*byte == 0x7f))
+}

@@ -1,0 +1,135 @@
+//! Files below a folder, and never one outside it.
+//!
+//! Linux decides while it walks the path: openat2(2) with `RESOLVE_BENEATH`. Links may be followed as long as they
+//! stay below. Elsewhere, and where a sandbox lacks the call, each part of the path is opened in turn and links
+//! are refused.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+
+use rustix::fs::{Dir, Mode, OFlags};
+use rustix::io::Errno;
+
+/// A folder out of which nothing is opened.
+#[derive(Debug)]
+pub struct Root {
+    folder: OwnedFd,
+    /// Whether the kernel keeps the path below the folder.
+    kernel_resolves: bool,
+}
+
+/// A pipe must not make the open wait for a writer, nor a terminal become ours.
+const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+
+impl Root {
+    /// The folder of that path, with which links are followed.
+    ///
+    /// # Errors
+    /// Those of open(2).
+    pub fn new(folder: &std::path::Path) -> io::Result<Root> {
+        let folder = rustix::fs::open(folder, FLAGS | OFlags::DIRECTORY, Mode::empty())?;
+        let kernel_resolves = below(&folder, b".").is_ok();
+        Ok(Root { folder, kernel_resolves })
+    }
+
+    /// Opens what is at a path below the folder, to be read. An empty path is the folder itself. It may be no
+    /// regular file: look at its metadata before it is read.
+    ///
+    /// # Errors
+    /// Those of openat2(2) and openat(2); `NotFound` as well where the path would lead out of the folder.
+    pub fn open(&self, path: &[u8]) -> io::Result<File> {
+        let path = if path.is_empty() { b"." } else { path };
+        let opened = if self.kernel_resolves { below(&self.folder, path) } else { walk(&self.folder, path) };
+        match opened {
+            Ok(file) => Ok(file.into()),
+            // Ways out of the folder and links, which systems name differently; and sockets, which nobody opens.
+            Err(Errno::XDEV | Errno::LOOP | Errno::MLINK | Errno::NXIO) => {
+                Err(io::ErrorKind::NotFound.into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+cfg_select! {
+    any(target_os = "linux", target_os = "android") => {
+        /// How often a path is resolved anew after something above it was renamed meanwhile.
+        const TRIES: u32 = 8;
+
+        fn below(folder: &OwnedFd, path: &[u8]) -> Result<OwnedFd, Errno> {
+            use rustix::fs::ResolveFlags;
+
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+            let mut opened = Err(Errno::AGAIN);
+            for _ in 0..TRIES {
+                opened = rustix::fs::openat2(folder, path, FLAGS, Mode::empty(), resolve);
+                if !matches!(opened, Err(Errno::AGAIN | Errno::INTR)) {
+                    break;
+                }
+            }
+            opened
+        }
+    }
+    _ => {
+        fn below(_folder: &OwnedFd, _path: &[u8]) -> Result<OwnedFd, Errno> {
+            Err(Errno::NOSYS)
+        }
+    }
+}
+
+/// Opens one part of the path after the other, none of which may be a link or lead upward.
+fn walk(folder: &OwnedFd, path: &[u8]) -> Result<OwnedFd, Errno> {
+    if path.starts_with(b"/") {
+        return Err(Errno::XDEV);
+    }
+    let mut parts = path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()).peekable();
+    let mut at = rustix::fs::openat(folder, c".", FLAGS | OFlags::DIRECTORY, Mode::empty())?;
+    while let Some(part) = parts.next() {
+        if part == b".." {
+            return Err(Errno::XDEV);
+        }
+        let kind = if parts.peek().is_some() { OFlags::DIRECTORY } else { OFlags::empty() };
+        at = rustix::fs::openat(&at, part, FLAGS | OFlags::NOFOLLOW | kind, Mode::empty())?;
+    }
+    Ok(at)
+}
+
+/// A name in a folder.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Name {
+    /// The bytes of it, as the file system has them.
+    pub bytes: Vec<u8>,
+    /// Whether it is known to be a folder.
+    pub is_folder: bool,
+}
+
+/// At most so many names of an open folder, in no order, without `.` and `..`.
+///
+/// # Errors
+/// Those of reading a folder.
+pub fn names(folder: &File, max: usize) -> io::Result<Vec<Name>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let bytes = entry.file_name().to_bytes();
+        if matches!(bytes, b"." | b"..") {
+            continue;
+        }
+        if names.len() == max {
+            break;
+        }
+        let is_folder = cfg_select! {
+            any(target_os = "solaris", target_os = "illumos") => { false }
+            _ => { entry.file_type().is_dir() }
+        };
+        names.push(Name { bytes: bytes.to_vec(), is_folder });
+    }
+    Ok(names)
+}
+
+/// The number of the file within its file system, which a file put in its place does not share.
+pub fn number(metadata: &Metadata) -> u64 {
+    metadata.ino()
+}
