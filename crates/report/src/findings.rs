@@ -9,6 +9,7 @@ use record::{
 };
 use stats::{Class, Settings, Sweep, Verdict};
 
+use crate::generator::{self, Limited};
 use crate::rivals::{self, Rivals};
 use crate::stops::{self, Stop};
 use crate::words::{Unit, things};
@@ -73,6 +74,8 @@ pub struct Finding {
     /// Whether its n are levels of a load, each a measurement of its own: all of them are judged, for nothing
     /// is cold at the first.
     pub levels: bool,
+    /// Where the generator of a load was the limit.
+    pub limited: Option<Limited>,
 }
 
 impl Finding {
@@ -227,6 +230,8 @@ fn of_variant(
             trials: measured.iter().map(|series| series.trial).collect::<HashSet<_>>().len(),
             tick_seconds,
             unit,
+            limited: generator::limited(trials, measured.first().map_or(&[], |s| &s.sizes))
+                .filter(|_| levels),
             levels,
             key,
         });

@@ -12,6 +12,7 @@ use stats::{
 };
 
 use crate::findings::{Finding, Findings};
+use crate::generator::Limited;
 use crate::stops::{Cause, Stop};
 use crate::words::{GAP, Unit};
 use crate::{compare, rivals, sentences};
@@ -100,6 +101,7 @@ struct SeriesEntry<'a> {
     hysteresis: Option<HysteresisEntry>,
     drift: Option<Estimate>,
     warnings: Vec<String>,
+    limited_by_generator: Option<serde_json::Value>,
     stops: Vec<StopEntry<'a>>,
     evidence: Option<Evidence>,
 }
@@ -272,6 +274,7 @@ impl<'a> SeriesEntry<'a> {
             hysteresis: v.and_then(|v| v.hysteresis).map(HysteresisEntry::of),
             drift: v.and_then(|v| v.drift).map(|drift| drift.ratio.into()),
             warnings: sentences::remarks(finding),
+            limited_by_generator: finding.limited.as_ref().map(limited),
             stops: finding.stops.iter().map(StopEntry::of).collect(),
             evidence: v.map(Evidence::of),
         }
@@ -408,6 +411,11 @@ impl<'a> StopEntry<'a> {
             words: plain(&sentences::stop(stop)),
         }
     }
+}
+
+/// Where the generator of a load was the limit.
+pub(crate) fn limited(limited: &Limited) -> serde_json::Value {
+    serde_json::json!({ "n": limited.levels, "trials": limited.trials, "of": limited.of })
 }
 
 /// Words for a program: ordinary spaces, which can be searched for.

@@ -17,6 +17,7 @@ pub mod compare;
 mod environment;
 pub mod export;
 mod findings;
+mod generator;
 pub mod hints;
 pub mod html;
 pub mod import;
@@ -32,5 +33,6 @@ pub mod words;
 
 pub use environment::Difference;
 pub use findings::{ALPHA, Finding, Findings, MARGIN, SEED};
+pub use generator::Limited;
 pub use stops::{Cause, Stop};
 pub use text::{Style, Tone, printable};

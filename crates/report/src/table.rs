@@ -71,7 +71,19 @@ fn write_rivals(rivals: &Rivals, page: &mut Page<'_>) -> io::Result<()> {
             row.below.push((sentence, Tone::Strong));
         }
     }
-    page.columns(&rows, 1)?;
+    if page.width() >= ROOM_FOR_GROWTH {
+        page.columns(&rows, 1)?;
+    } else {
+        // Beside their names the words would have half of a narrow terminal.
+        for row in &rows {
+            let words: Vec<&str> =
+                row.cells.iter().flat_map(|cell| &cell.lines).map(String::as_str).collect();
+            page.paragraph(&words.join(" "), 4, Tone::Plain)?;
+            for (words, tone) in &row.below {
+                page.paragraph(&format!("  {words}"), 4, *tone)?;
+            }
+        }
+    }
     for note in words::notes(rivals) {
         page.paragraph(&note, 2, Tone::Open)?;
     }

@@ -9,7 +9,6 @@ use super::Subject;
 use crate::findings::{Finding, Findings, sweep};
 use crate::sentences;
 use crate::stops::{Cause, Stop};
-use crate::words::Unit;
 
 /// A series without its system.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,9 +38,16 @@ pub(super) struct Costs<'a> {
 }
 
 impl<'a> Costs<'a> {
-    fn of(series: &'a Series, unit: Unit) -> Costs<'a> {
-        let values = match unit.more_is_better() {
-            true => series.values.iter().map(|rate| rate.recip()).collect(),
+    /// What the generator limited says nothing of the system: it is no cost.
+    fn of(series: &'a Series, finding: &Finding) -> Costs<'a> {
+        let limited = |n: u64| finding.limited.as_ref().is_some_and(|limited| limited.at(n));
+        let cost = |(n, value): (u64, f64)| match finding.unit.more_is_better() {
+            _ if limited(n) => f64::NAN,
+            true => value.recip(),
+            false => value,
+        };
+        let values = match finding.limited.is_some() || finding.unit.more_is_better() {
+            true => series.points().map(cost).collect(),
             false => Cow::Borrowed(series.values.as_slice()),
         };
         Costs { series: Some(series), values }
@@ -77,11 +83,11 @@ impl<'a> Source<'a> {
     }
 
     /// The measurements of a series at the place of their trial; nothing where a trial has none.
-    pub(super) fn costs(&self, key: &SeriesKey, unit: Unit) -> Vec<Costs<'a>> {
+    pub(super) fn costs(&self, finding: &Finding) -> Vec<Costs<'a>> {
         let mut costs = vec![Costs::default(); self.trials.len()];
-        for series in self.recording.trials_of(key) {
+        for series in self.recording.trials_of(&finding.key) {
             if let Ok(place) = self.trials.binary_search(&series.trial) {
-                costs[place] = Costs::of(series, unit);
+                costs[place] = Costs::of(series, finding);
             }
         }
         costs

@@ -85,7 +85,7 @@ fn contrast(first: &Source<'_>, second: &Source<'_>, kind: &Kind, margin: f64) -
         .map(|(source, finding)| source.subject.system.noise_floor.as_ref().map(|f| f.of(&finding.key)));
     let floor = floors.into_iter().flatten().fold(0.0, f64::max);
     let design = if first.is_paired_with(second) { Design::Paired } else { Design::Independent };
-    let costs = [(first, one), (second, two)].map(|(source, finding)| source.costs(&finding.key, one.unit));
+    let costs = [(first, one), (second, two)].map(|(source, finding)| source.costs(finding));
     let [one, two] = costs.each_ref().map(|costs| costs.iter().map(Costs::sweep).collect::<Vec<_>>());
     Contrast::of(&one, &two, design, floor, &settings)
 }
@@ -133,7 +133,9 @@ fn row(
 /// Why two systems could not be compared.
 fn why_not(first: &Source<'_>, other: &Source<'_>, kind: &Kind) -> String {
     let reasons: Vec<String> = [first, other].iter().filter_map(|source| source.why_not(kind)).collect();
+    let limited = |source: &&Source<'_>| source.finding(kind).is_some_and(|f| f.limited.is_some());
     match reasons.as_slice() {
+        [] if [first, other].iter().any(limited) => "limited by the generator".into(),
         [] => format!("{} and {} have no n in common", first.subject.name, other.subject.name),
         some => some.join("; "),
     }
@@ -162,10 +164,16 @@ fn stopped(
         let name = source.subject.name.clone();
         words.iter().map(move |words| format!("{words} in {name}")).collect::<Vec<String>>()
     };
+    let limited = |source: &Source<'_>| {
+        let limited = source.finding(kind)?.limited.as_ref()?;
+        Some(format!("{} in {}, not compared there", limited.words(), source.subject.name))
+    };
+    let limited: Vec<String> = [first, other].into_iter().filter_map(limited).collect();
     let mut said = match (of_first.as_slice(), of_other.as_slice()) {
         (one, two) if one == two => one.iter().map(|words| format!("{words} in both")).collect(),
         _ => [named((&of_first, first)), named((&of_other, other))].concat(),
     };
+    said.extend(limited);
     let shorter = if one < two { first } else { other };
     if said.is_empty() && (one.min(two) as f64) < SHORTER * one.max(two) as f64 {
         said.push(format!("{} was measured to {}", shorter.subject.name, count(one.min(two))));

@@ -68,6 +68,9 @@ fn figure(
         writeln!(out, "<p class=\"says {}\">{}.</p>", super::page::tone(finding), esc(&sentence))?;
     }
     found(findings, finding, out)?;
+    if let Some(limited) = &finding.limited {
+        writeln!(out, "<p class=\"says open\">{}.</p>", esc(&sentences::capital(&limited.words())))?;
+    }
     for stop in &finding.stops {
         let advice = sentences::advice(stop).map(|a| format!(" <span class=\"advice\">{}</span>", esc(a)));
         let words = sentences::capital(&sentences::stop(stop));
@@ -106,7 +109,7 @@ fn figure(
         if let Some(svg) = &ways {
             panel("The way up (solid) and the way down (dashed), medians", svg, out)?;
         }
-        numbers(finding, verdict, ways.is_none(), out)?;
+        numbers(finding, verdict, ways.is_none() && !finding.levels, out)?;
     }
     writeln!(out, "</div>")?;
     caption(finding, above, out)?;
@@ -234,8 +237,8 @@ fn numbers(finding: &Finding, v: &Verdict, wide: bool, out: &mut dyn Write) -> i
         (format!("{what} at n = {}", count(v.n_high)), finding.unit.estimate_with_interval(v.cost_high)),
         ("Growth".into(), factor_with_interval(v.growth)),
     ];
-    // A cost per object means nothing where one jump is most of the growth.
-    if sentences::gross_jump(v, finding.unit).is_none() {
+    // A cost per object means nothing where one jump is most of the growth; nor does a rate by the object.
+    if sentences::gross_jump(v, finding.unit).is_none() && !finding.unit.more_is_better() {
         rows.push((
             format!("Per {} more", count(1000)),
             finding.unit.signed_interval(v.marginal_cost, 1000.0),

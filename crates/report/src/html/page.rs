@@ -20,6 +20,16 @@ const SCRIPT: &str = include_str!("zoom.js");
 const UPLOT: &str = include_str!("../../assets/uPlot-1.6.32.iife.min.js");
 const UPLOT_STYLE: &str = include_str!("../../assets/uPlot-1.6.32.min.css");
 const UPLOT_LICENSE: &str = include_str!("../../assets/uPlot-LICENSE");
+/// What a page says of loads and of rivals, where it has any.
+const LOAD: &str =
+    "<p>Of a load, every point is what one trial measured at one level. All levels are judged.</p>\n";
+const RIVALS: &str = "<dt>epoll 12× inetd (11–13)</dt><dd>The value of one is so many times that of the other, \
+    with an interval that heeds how many ratios were judged together. The mean is the geometric mean of the \
+    ratios at all levels that both reached.</dd>\n\
+    <dt>2nd–3rd</dt><dd>The places that a variant may have: after those that are surely better, before those \
+    that are surely worse, each pair compared at the largest level that both reached.</dd>\n\
+    <dt>limited by the generator</dt><dd>Whoever made the load was at its end, not who served it: shown, and \
+    never ranked.</dd>\n";
 /// Places of a curve in the table of verdicts.
 const SPARK_COLUMNS: usize = 40;
 
@@ -333,6 +343,8 @@ pub(crate) fn how_to_read(findings: &Findings, out: &mut dyn Write) -> io::Resul
         .replace("{confidence}", &percent(1.0 - findings.alpha))
         .replace("{error}", &percent(findings.alpha))
         .replace("{judged}", &things(judged, "verdict", "verdicts"))
+        .replace("{load}", if findings.series.iter().any(|f| f.levels) { LOAD } else { "" })
+        .replace("{rivals}", if findings.rivals.is_empty() { "" } else { RIVALS })
         .replace("{tick}", &super::figure::tick(findings))
         .replace("{planning}", &esc(&sentences::planning(findings)));
     writeln!(out, "{text}")

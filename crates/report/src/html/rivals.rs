@@ -31,12 +31,13 @@ pub(super) fn write(i: usize, rivals: &Rivals, out: &mut dyn Write) -> io::Resul
         }
     }
     for note in words::notes(rivals) {
-        writeln!(out, "<p class=\"says open\">{}</p>", esc(&sentences::sentence(&note)))?;
+        // Names of variants keep their small letters.
+        writeln!(out, "<p class=\"says open\">{}.</p>", esc(&note))?;
     }
     writeln!(
         out,
-        "<p class=\"remark\">{} A crossed end is where a variant stopped; a dotted line with hollow points is \
-         what the generator limited. Neither is ranked.</p>",
+        "<p class=\"remark\">{} Who stopped, at a crossed end, is compared at the last level that it reached. A \
+         dotted line with hollow points is what the generator limited, which is not ranked.</p>",
         esc(&sentences::sentence(&words::judged(rivals)))
     )
 }
@@ -61,7 +62,12 @@ fn figure(id: &str, rivals: &Rivals, contests: &[(usize, &Contest)], out: &mut d
     writeln!(out, "<div class=\"grid2\">")?;
     for (place, contest) in contests {
         let svg = plot(&format!("{id}-{place}"), rivals, contest);
-        writeln!(out, "<div><p class=\"panel\">{}</p>{svg}</div>", esc(&sentences::capital(&contest.name)))?;
+        // One by itself has the name of the figure.
+        let title = match contests.len() {
+            1 => String::new(),
+            _ => format!("<p class=\"panel\">{}</p>", esc(&sentences::capital(&contest.name))),
+        };
+        writeln!(out, "<div>{title}{svg}</div>")?;
     }
     // A single plot has its table beside it.
     if contests.len() > 1 {

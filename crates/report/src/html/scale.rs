@@ -5,6 +5,9 @@ use crate::words::{Unit, count, fixed};
 /// No axis has more marks.
 const TICKS_MAX: i64 = 100;
 
+/// A logarithmic axis of sizes that spans this factor is marked in powers of two.
+const POWERS_FROM: f64 = 8.0;
+
 /// Linear or logarithmic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -70,11 +73,34 @@ impl Axis {
     /// floating point is at its end.
     pub(crate) fn ticks(&self, room: f64) -> Vec<Tick> {
         let counted = Axis { low: self.low / self.base, high: self.high / self.base, ..*self };
+        if self.is_in_powers() {
+            return self.power_ticks(room);
+        }
         let ticks = match self.kind {
             Kind::Linear => counted.linear_ticks(room),
             Kind::Log => counted.log_ticks(room),
         };
         ticks.into_iter().map(|tick| Tick { value: tick.value * self.base, ..tick }).collect()
+    }
+
+    /// Whether its marks are powers of two: those of sizes over several of them.
+    fn is_in_powers(&self) -> bool {
+        let is_finite = self.low.is_normal() && self.high.is_finite();
+        self.base != 1.0 && self.kind == Kind::Log && is_finite && self.high / self.low >= POWERS_FROM
+    }
+
+    /// Marks at every power of two, four, sixteen or more, as there is room.
+    fn power_ticks(&self, room: f64) -> Vec<Tick> {
+        let (low, high) = (self.low.log2(), self.high.log2());
+        let each = self.length() / (high - low);
+        let every = [1, 2, 4, 5, 10, 20].into_iter().find(|every| each * f64::from(*every) >= room);
+        let every = every.unwrap_or(100);
+        let powers = (low.ceil() as i32..=high.floor() as i32).filter(|power| power.rem_euclid(every) == 0);
+        let tick = |power: i32| {
+            let value = 2f64.powi(power);
+            Tick { value, at: self.place(value), labelled: true }
+        };
+        powers.map(tick).collect()
     }
 
     fn length(&self) -> f64 {
@@ -147,7 +173,7 @@ pub(crate) fn cost_label(cost: f64, unit: Unit, axis: &Axis) -> String {
         return "0".into();
     }
     let (scale, symbol) = match unit {
-        Unit::Bytes => unit.scale(axis.base),
+        Unit::Bytes if !axis.is_in_powers() => unit.scale(axis.base),
         // Room is short beside an axis: thousands have their sign.
         Unit::PerSecond if (1e3..1e6).contains(&cost) && axis.high >= 1e4 => (1e3, "k/s".into()),
         _ => unit.scale(if axis.kind == Kind::Linear { axis.high } else { cost }),
@@ -215,6 +241,10 @@ mod tests {
         assert!(labels(Axis::new(Kind::Log, 1.0, f64::INFINITY, 240.0, 0.0), 20.0).is_empty());
     }
 
+    fn narrow(label: &str) -> String {
+        label.replace(' ', "\u{202f}")
+    }
+
     #[test]
     fn labels_are_short() {
         let linear = |high| Axis::new(Kind::Linear, 0.0, high, 240.0, 0.0);
@@ -225,7 +255,15 @@ mod tests {
         let sizes = log(1_000.0, 40_000.0).of(Unit::Bytes);
         let labels: Vec<String> =
             sizes.ticks(30.0).iter().map(|t| cost_label(t.value, Unit::Bytes, &sizes)).collect();
-        assert_eq!(labels, ["1", "2", "5", "10", "20"].map(|n| format!("{n}\u{202f}KiB")));
+        assert_eq!(labels, ["1", "2", "4", "8", "16", "32"].map(|n| format!("{n}\u{202f}KiB")));
+        let wide = log(30_000.0, 2e8).of(Unit::Bytes);
+        let labels: Vec<String> =
+            wide.ticks(30.0).iter().map(|t| cost_label(t.value, Unit::Bytes, &wide)).collect();
+        assert_eq!(labels, ["64 KiB", "256 KiB", "1 MiB", "4 MiB", "16 MiB", "64 MiB"].map(narrow));
+        let near = log(40_000.0, 60_000.0).of(Unit::Bytes);
+        let labels: Vec<String> =
+            near.ticks(60.0).iter().map(|t| cost_label(t.value, Unit::Bytes, &near)).collect();
+        assert_eq!(labels, ["40 KiB", "50 KiB"].map(narrow));
         assert_eq!(factor_label(2e20), "×2.0e20");
         assert_eq!(change_label(-0.1), "−10\u{202f}%");
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Contest, Ratio, Rival, Rivals, words};
 use crate::findings::Findings;
-use crate::json::{Estimate, StopEntry, answer_name, plain};
+use crate::json::{Estimate, StopEntry, answer_name, limited, plain};
 
 /// One entry for each workload with rivals on each system.
 pub(crate) fn entries(findings: &Findings) -> Vec<Value> {
@@ -55,9 +55,7 @@ fn variant(contest: &Contest, rival: &Rival) -> Value {
         "rank": rival.rank.map(|rank| json!({ "best": rank.best, "worst": rank.worst, "of": rank.of })),
         "last": rival.last.as_ref().map(ratio),
         "mean": rival.mean.as_ref().map(ratio),
-        "limited_by_generator": rival.limited.as_ref().map(|limited| json!({
-            "n": limited.levels, "trials": limited.trials, "of": limited.of,
-        })),
+        "limited_by_generator": rival.limited.as_ref().map(limited),
         "levels": rival.levels.iter().map(|level| json!({
             "n": level.n, "value": level.value, "trials": level.trials, "limited": level.limited,
         })).collect::<Vec<_>>(),

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use record::{Exclusion, Order, Recording, Series, SeriesKey, SeriesKind, System, Trial, Workload};
 
-use super::{Level, Limited, generator};
+use super::Level;
 use crate::findings::{is_of, is_of_levels, median};
+use crate::generator::{self, Limited};
 use crate::stops::{self, Stop};
 
 /// A series with more levels is a curve, and no load.

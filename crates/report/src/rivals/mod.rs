@@ -2,7 +2,6 @@
 //! best at the largest level and in the mean, and which place it may have. What the generator limited is
 //! shown and never ranked, and where a variant stopped is a result.
 
-mod generator;
 mod json;
 mod levels;
 mod weigh;
@@ -11,6 +10,7 @@ pub(crate) mod words;
 use record::{Direction, Recording};
 use stats::{Answer, Interval, Rank};
 
+use crate::generator::Limited;
 use crate::stops::Stop;
 use crate::words::Unit;
 
@@ -105,24 +105,6 @@ pub struct Ratio {
     pub levels: usize,
     /// Trials of the best and of this one.
     pub trials: (usize, usize),
-}
-
-/// Where the generator was the limit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limited {
-    /// The levels; empty where nobody said which, and so all are meant.
-    pub levels: Vec<u64>,
-    /// In how many trials.
-    pub trials: usize,
-    /// Of so many.
-    pub of: usize,
-}
-
-impl Limited {
-    /// Whether a level is meant.
-    pub fn at(&self, n: u64) -> bool {
-        self.levels.is_empty() || self.levels.contains(&n)
-    }
 }
 
 impl Rivals {

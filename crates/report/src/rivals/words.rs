@@ -2,11 +2,12 @@
 
 use stats::{Answer, Interval};
 
-use super::{Contest, Limited, Ratio, Rival, Rivals};
+use super::{Contest, Ratio, Rival, Rivals};
 use crate::compare::{inverted, place_of};
+use crate::generator::Limited;
 use crate::sentences;
 use crate::stops::{Cause, Stop};
-use crate::words::{NO_BREAK, Unit, count, factor_with_interval, list, percent, ratio_with_interval, things};
+use crate::words::{NO_BREAK, Unit, count, factor_with_interval, percent, ratio_with_interval, things};
 
 /// The ratio of a pair, as `12× inetd (11–13)`.
 fn so_many_times(ratio: Interval, whom: &str) -> String {
@@ -118,7 +119,8 @@ pub(crate) fn levels(contest: &Contest) -> Option<usize> {
 
 /// Items of which none is broken, with dots between.
 fn joined(items: impl Iterator<Item = String>) -> String {
-    items.map(|item| item.replace(' ', &NO_BREAK.to_string())).collect::<Vec<_>>().join(" · ")
+    let items: Vec<String> = items.map(|item| item.replace(' ', &NO_BREAK.to_string())).collect();
+    items.join(&format!("{NO_BREAK}· "))
 }
 
 /// What is no rank: where a variant stopped, what the generator limited. Each is said once for all series.
@@ -127,7 +129,7 @@ pub(crate) fn notes(rivals: &Rivals) -> Vec<String> {
     for rival in rivals.contests.iter().flat_map(|contest| &contest.rivals) {
         let stops = rival.stops.iter().filter(|stop| stop.cause != Cause::Allowance);
         let stops = stops.map(|stop| format!("{} {}", name(&rival.variant), stopped(stop)));
-        let limited = rival.limited.as_ref().map(|l| format!("{} {}", name(&rival.variant), limited(l)));
+        let limited = rival.limited.as_ref().map(|l| format!("{} {}", name(&rival.variant), not_ranked(l)));
         for note in stops.chain(limited) {
             if !notes.contains(&note) {
                 notes.push(note);
@@ -146,16 +148,9 @@ fn stopped(stop: &Stop) -> String {
     sentences::stop(stop)
 }
 
-/// `limited by the generator at 500 and 1 000 (3 of 10 trials), not ranked there`.
-pub(crate) fn limited(limited: &Limited) -> String {
-    let levels: Vec<String> = limited.levels.iter().map(|n| count(*n)).collect();
-    let at = if levels.is_empty() { String::new() } else { format!(" at {}", list(&levels)) };
-    let there = if levels.is_empty() { "" } else { " there" };
-    let trials = match limited.trials == limited.of {
-        true => String::new(),
-        false => format!(" ({} of {} trials)", count(limited.trials as u64), count(limited.of as u64)),
-    };
-    format!("limited by the generator{at}{trials}, not ranked{there}")
+/// `limited by the generator at 1 000, not ranked there`.
+fn not_ranked(limited: &Limited) -> String {
+    format!("{}, not ranked{}", limited.words(), if limited.levels.is_empty() { "" } else { " there" })
 }
 
 /// How many were judged at once: `36 ratios and 30 pairs judged together; false discoveries held at 5 %`.

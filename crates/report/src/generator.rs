@@ -2,7 +2,36 @@
 
 use record::Trial;
 
-use super::Limited;
+use crate::words::{count, list};
+
+/// Where the generator was the limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limited {
+    /// The levels; empty where nobody said which, and so all are meant.
+    pub levels: Vec<u64>,
+    /// In how many trials.
+    pub trials: usize,
+    /// Of so many.
+    pub of: usize,
+}
+
+impl Limited {
+    /// `limited by the generator at 500 and 1 000 (3 of 10 trials)`.
+    pub fn words(&self) -> String {
+        let levels: Vec<String> = self.levels.iter().map(|n| count(*n)).collect();
+        let at = if levels.is_empty() { String::new() } else { format!(" at {}", list(&levels)) };
+        let trials = match self.trials == self.of {
+            true => String::new(),
+            false => format!(" ({} of {} trials)", count(self.trials as u64), count(self.of as u64)),
+        };
+        format!("limited by the generator{at}{trials}")
+    }
+
+    /// Whether a level is meant.
+    pub fn at(&self, n: u64) -> bool {
+        self.levels.is_empty() || self.levels.contains(&n)
+    }
+}
 
 /// How the claim begins that a generator proves.
 const CLAIM: &str = "the generator kept up";
@@ -10,13 +39,13 @@ const CLAIM: &str = "the generator kept up";
 const WARNING: &str = "limited by the generator";
 
 /// Whether a check is about the generator.
-pub(super) fn is_claim(claim: &str) -> bool {
+pub(crate) fn is_claim(claim: &str) -> bool {
     begins(claim, CLAIM)
 }
 
 /// What the trials of one variant say, whose levels are these. One trial is enough: which trials a generator
 /// limits is not chance, and to leave these out would flatter who is slow.
-pub(super) fn limited(trials: &[&Trial], levels: &[u64]) -> Option<Limited> {
+pub(crate) fn limited(trials: &[&Trial], levels: &[u64]) -> Option<Limited> {
     let mut limited = Limited { levels: Vec::new(), trials: 0, of: trials.len() };
     let mut all = false;
     for trial in trials {

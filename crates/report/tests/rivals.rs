@@ -1,0 +1,318 @@
+//! Rivals: what is computed, what is never ranked, and how all of it is shown.
+#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
+
+mod emulated;
+
+use emulated::load::{self, Architecture, Said};
+use record::{Line, Outcome};
+use report::compare::Comparison;
+use report::rivals::{Contest, Rival, Rivals};
+use report::words::Unit;
+use report::{Findings, Style, html, json, table};
+use stats::Answer;
+
+fn contest<'a>(rivals: &'a Rivals, name: &str) -> &'a Contest {
+    rivals.contests.iter().find(|contest| contest.name == name).unwrap()
+}
+
+fn rival<'a>(contest: &'a Contest, variant: &str) -> &'a Rival {
+    contest.rivals.iter().find(|rival| rival.variant == variant).unwrap()
+}
+
+fn of(field: &[Architecture]) -> Findings {
+    Findings::of(&load::race(field, 10, 7))
+}
+
+/// Without the generator as a limit.
+fn free() -> Vec<Architecture> {
+    load::four().into_iter().map(|one| Architecture { generator: None, ..one }).collect()
+}
+
+fn shown(findings: &Findings, width: usize) -> String {
+    let mut out = Vec::new();
+    table::write(findings, &Style { width, ..Style::default() }, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn page(recording: &record::Recording, findings: &Findings) -> String {
+    let mut out = Vec::new();
+    html::write(recording, findings, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn document(findings: &Findings) -> serde_json::Value {
+    let mut out = Vec::new();
+    json::write(findings, &mut out).unwrap();
+    serde_json::from_slice(&out).unwrap()
+}
+
+#[test]
+fn the_distance_from_the_best_is_found_again() {
+    let findings = of(&free());
+    let [rivals] = findings.rivals.as_slice() else { panic!("one workload") };
+    assert_eq!((rivals.ratios, rivals.pairs), (5 * 2 * 3, 5 * 6));
+
+    let throughput = contest(rivals, "throughput");
+    let order: Vec<&str> = throughput.rivals.iter().map(|rival| rival.variant.as_str()).collect();
+    assert_eq!(order, ["uring", "epoll", "select", "inetd"]);
+    assert_eq!((throughput.unit, throughput.n), (Unit::PerSecond, Some(1_000)));
+    let inetd = rival(throughput, "inetd");
+    let (last, mean) = (inetd.last.unwrap(), inetd.mean.unwrap());
+    // Without noise: what the architectures were made to do.
+    let truth = |n: f64| 9_500.0 / (1.0 + n / 4_000.0) / (118_000.0 / (1.0 + n / 90_000.0));
+    let holds = |ratio: stats::Interval, truth: f64| ratio.low < truth && truth < ratio.high;
+    assert!(holds(last.ratio, truth(1_000.0)), "{last:?}");
+    let logs = load::LEVELS.iter().map(|n| truth(*n as f64).ln()).sum::<f64>() / load::LEVELS.len() as f64;
+    assert!(holds(mean.ratio, logs.exp()), "{mean:?}");
+    assert_eq!((mean.n, mean.levels, last.levels), ((1, 1_000), 10, 1));
+    assert!(last.ratio.high / last.ratio.low < 1.2 && last.level < 0.05, "{last:?}");
+    assert_eq!(last.cost_answer(throughput.unit), Answer::Slower);
+    assert_eq!(inetd.rank.map(|rank| (rank.best, rank.worst, rank.of)), Some((4, 4, 4)));
+
+    // Of a time less is better, so the order is the same and the ratios are above 1.
+    let p99 = contest(rivals, "p99");
+    assert_eq!(p99.best().unwrap().variant, "uring");
+    assert!(rival(p99, "inetd").last.unwrap().ratio.low > 10.0);
+    assert_eq!(rival(p99, "inetd").last.unwrap().cost_answer(p99.unit), Answer::Slower);
+    assert_eq!(contest(rivals, "kernel memory").rivals.last().unwrap().variant, "inetd");
+}
+
+/// Who stopped is compared at the last level that it reached, and the stop is a result.
+#[test]
+fn a_limit_is_a_result() {
+    let findings = of(&free());
+    let select = rival(contest(&findings.rivals[0], "throughput"), "select");
+    assert_eq!(select.levels.len(), 9);
+    assert_eq!(select.last.unwrap().n, (500, 500));
+    assert_eq!(select.mean.unwrap().levels, 9);
+    assert!(matches!(&select.stops[..], [stop] if stop.n == Some((1_000, 1_000)) && stop.trials == 10));
+    assert!(shown(&findings, 132).contains("select stopped at 1 000: FD_SETSIZE"));
+}
+
+#[test]
+fn what_the_generator_limited_is_never_ranked() {
+    // One level by a warning: it is left out, and all below stands.
+    let findings = of(&load::four());
+    let throughput = contest(&findings.rivals[0], "throughput");
+    let uring = rival(throughput, "uring");
+    assert_eq!(throughput.best().unwrap().variant, "epoll", "uring was faster than the generator could see");
+    assert_eq!(uring.limited.as_ref().map(|l| (l.levels.clone(), l.trials)), Some((vec![1_000], 3)));
+    assert_eq!((uring.last.unwrap().n.1, uring.mean.unwrap().levels), (500, 9));
+    assert!(uring.levels.last().unwrap().limited && uring.at(1_000).is_none() && uring.at(500).is_some());
+
+    // A check that did not hold and names no level: nothing of it is ranked, and all of it is shown.
+    let mut field = free();
+    field[3].generator = Some(Said::Check("the generator kept up with its schedule"));
+    let findings = of(&field);
+    let throughput = contest(&findings.rivals[0], "throughput");
+    let uring = rival(throughput, "uring");
+    assert!(uring.is_limited() && uring.last.is_none() && uring.mean.is_none() && uring.rank.is_none());
+    assert_eq!(uring.levels.len(), 10);
+    assert_eq!(throughput.best().unwrap().variant, "epoll");
+    assert!(throughput.rivals.iter().filter_map(|rival| rival.rank).all(|rank| rank.of == 3));
+    let text = shown(&findings, 132);
+    assert!(text.contains("uring limited by the generator (3 of 10 trials), not ranked"), "{text}");
+    assert!(!text.contains("uring ×"), "{text}");
+}
+
+#[test]
+fn who_cannot_run_here_has_a_reason() {
+    let mut lines = load::lines(&free(), 10, 7);
+    lines.retain(|line| !matches!(line, Line::Series(series) if series.variant == "uring"));
+    for line in &mut lines {
+        if let Line::Trial(trial) = line
+            && trial.order.variant == "uring"
+        {
+            trial.outcome = Outcome::Unsupported { reason: "this kernel has no io_uring".into() };
+        }
+    }
+    let recording = record::Recording::new(lines).unwrap();
+    let findings = Findings::of(&recording);
+    let throughput = contest(&findings.rivals[0], "throughput");
+    let last = throughput.rivals.last().unwrap();
+    assert!(last.variant == "uring" && last.levels.is_empty() && last.rank.is_none());
+    assert_eq!(findings.rivals[0].pairs, 5 * 3);
+    assert!(shown(&findings, 132).contains("uring unsupported: this kernel has no io_uring"));
+    assert!(page(&recording, &findings).contains("<td>unsupported: this kernel has no io_uring<br>"));
+}
+
+#[test]
+fn equals_are_not_told_apart() {
+    let twins: Vec<Architecture> =
+        ["one", "two"].map(|name| Architecture { name, stops: None, ..free()[2] }).to_vec();
+    let findings = of(&twins);
+    let throughput = contest(&findings.rivals[0], "throughput");
+    assert!(throughput.rivals.iter().all(|rival| rival.rank.is_some_and(|r| (r.best, r.worst) == (1, 2))));
+    assert_eq!(document(&findings)["rivals"][0]["series"][0]["words"], serde_json::Value::Null);
+}
+
+#[test]
+fn levels_are_judged_from_the_first() {
+    let findings = of(&free());
+    for finding in &findings.series {
+        let verdict = finding.verdict.as_ref().unwrap();
+        assert!(finding.levels && verdict.n_low == 1, "{}", finding.label);
+        assert_eq!(finding.tick_seconds, 0.0);
+    }
+    let throughput = &findings.series[0];
+    assert_eq!(throughput.what(), "throughput");
+}
+
+/// Two kernels: the second answers a fifth more, in less time, and takes a quarter more memory.
+#[test]
+fn of_a_rate_more_is_faster() {
+    let old = load::race(&free(), 10, 7);
+    let field: Vec<Architecture> = free()
+        .into_iter()
+        .map(|one| Architecture { rate: 1.2 * one.rate, memory: 1.25 * one.memory, ..one })
+        .collect();
+    let new = load::race(&field, 10, 8);
+    let compared = Comparison::of(&[("old", &old), ("new", &new)]).unwrap();
+    let mut out = Vec::new();
+    compared.write_json(&mut out).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    for series in document["series"].as_array().unwrap() {
+        let label = series["label"].as_str().unwrap();
+        let answer = &series["answers"][0];
+        let (word, ratio) = (answer["answer"].as_str().unwrap(), answer["ratio"]["value"].as_f64().unwrap());
+        let words = answer["words"].as_str().unwrap();
+        let (expected, truth) = if label.ends_with("memory") { ("more", 1.2) } else { ("faster", 1.0 / 1.2) };
+        assert_eq!(word, expected, "{label}");
+        assert!((ratio / truth - 1.0).abs() < 0.06, "{label} {ratio}");
+        assert!(words.contains(&format!("× {expected} (1.")), "{label}: {words}");
+        assert_eq!(answer["n_low"], 1);
+    }
+    // Memory has no part in the mean of times.
+    assert_eq!(document["geometric_means"][0]["of"], 16);
+    let mut text = Vec::new();
+    compared.write_table(&Style::default(), &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("16 faster · 4 more"), "{text}");
+    assert!(text.contains("geometric mean of 16 series, each weighing the same: 1.2"), "{text}");
+
+    let turned = Comparison::of(&[("new", &new), ("old", &old)]).unwrap();
+    let mut text = Vec::new();
+    turned.write_table(&Style::default(), &mut text).unwrap();
+    assert!(String::from_utf8(text).unwrap().contains("16 slower · 4 less"));
+}
+
+/// What the generator limited on one system is not set against the other.
+#[test]
+fn what_the_generator_limited_is_not_compared() {
+    let (old, mut field) = (load::race(&free(), 10, 7), load::four());
+    field.iter_mut().for_each(|one| one.rate *= 1.2);
+    let mut words = |said: Said| {
+        field[3].generator = Some(said);
+        let new = load::race(&field, 10, 8);
+        let compared = Comparison::of(&[("old", &old), ("new", &new)]).unwrap();
+        let row = compared.rows.iter().find(|row| row.label == "race/uring throughput").unwrap();
+        let answer = row.answers[0].as_ref().map(|answer| (answer.n_high, answer.ends));
+        (answer, row.notes[0].clone().unwrap_or_default().replace('\u{202f}', " "))
+    };
+    let (answer, note) = words(Said::Warning("limited by the generator at 1 000 connections"));
+    assert_eq!(answer, Some((500, (1_000, 1_000))));
+    assert_eq!(note, "limited by the generator at 1 000 (3 of 10 trials) in new, not compared there");
+    let (answer, note) = words(Said::Warning("limited by the generator"));
+    assert_eq!((answer, note.as_str()), (None, "limited by the generator"));
+}
+
+#[test]
+fn in_a_terminal() {
+    let mut findings = of(&load::four());
+    load::pin(&mut findings);
+    let rivals = |width: usize| {
+        let text = shown(&findings, width);
+        let (_, after) = text.split_once("\n\n").unwrap();
+        after.split_once("\n\n").unwrap().0.to_string()
+    };
+    insta::assert_snapshot!("wide", rivals(132));
+    insta::assert_snapshot!("narrow", rivals(80));
+    let heading = shown(&findings, 132).lines().next().unwrap().trim().to_string();
+    assert!(heading.starts_with("value at n = 1  at n = 1 000"), "{heading}");
+}
+
+#[test]
+fn in_a_page() {
+    let recording = load::race(&load::four(), 10, 7);
+    let mut findings = Findings::of(&recording);
+    load::pin(&mut findings);
+    let page = page(&recording, &findings);
+    let start = page.find("<figure class=\"rivals\">").unwrap();
+    let end = start + page[start..].find("<details>").unwrap();
+    // The words of the figures; places are looked at, not compared.
+    let mut words = String::new();
+    for tag in page[start..end].split('<').skip(1) {
+        let (tag, text) = tag.split_once('>').unwrap();
+        let name = tag.split(' ').next().unwrap();
+        if ["figure", "table", "tr", "svg"].contains(&name) {
+            words.push_str(&format!("\n{name} "));
+        }
+        if !text.trim().is_empty() {
+            words.push_str(text.trim());
+            words.push_str(" | ");
+        }
+    }
+    let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    insta::assert_snapshot!("page", lines.join("\n"));
+    // One plot for each series, in a figure for each kind; each by itself is folded.
+    assert_eq!(page[start..end].matches("<svg class=\"plot\"").count(), 5);
+    assert_eq!(page[start..end].matches("<figure").count(), 3);
+    assert_eq!(page[end..].matches("<figure id=\"s").count(), 20);
+    // Select has a cross at its end in every plot, and uring a hollow point where the generator was the limit.
+    assert_eq!(page.matches("class=\"end\"").count(), 5);
+    assert_eq!(page.matches("class=\"hollow\"").count(), 5);
+    assert!(!page[start..].to_lowercase().contains("cost at n ="), "no value of a load is a cost");
+}
+
+#[test]
+fn in_a_document() {
+    let mut findings = of(&load::four());
+    load::pin(&mut findings);
+    let document = document(&findings);
+    assert_eq!(document["series"][0]["unit"], "1/s");
+    assert_eq!(document["series"][4]["unit"], "B");
+    let mut series = document["rivals"][0]["series"][0].clone();
+    for variant in series["variants"].as_array_mut().unwrap() {
+        // The levels are many and are medians of the emulated noise.
+        assert!(matches!(variant["levels"].as_array().unwrap().len(), 9 | 10));
+        variant["levels"].as_array_mut().unwrap().clear();
+        for kind in ["last", "mean"] {
+            variant[kind].as_object_mut().map(|ratio| ratio.remove("level"));
+        }
+    }
+    insta::assert_snapshot!("document", serde_json::to_string_pretty(&series).unwrap());
+}
+
+#[test]
+fn hostile_names_are_text() {
+    let mut lines = load::lines(&load::four(), 4, 7);
+    let evil = "</text><script>alert(1)</script>\u{1b}[2J";
+    for line in &mut lines {
+        match line {
+            Line::Workload(workload) => {
+                workload.variants[3].name = evil.into();
+                workload.series[0].name = evil.into();
+                workload.grows = evil.into();
+            }
+            Line::Trial(trial) if trial.order.variant == "uring" => {
+                trial.order.variant = evil.into();
+                trial.warnings = vec![format!("limited by the generator at {evil}")];
+            }
+            Line::Series(series) => {
+                if series.variant == "uring" {
+                    series.variant = evil.into();
+                }
+                if series.name == "throughput" {
+                    series.name = evil.into();
+                }
+            }
+            _ => {}
+        }
+    }
+    let recording = record::Recording::new(lines).unwrap();
+    let findings = Findings::of(&recording);
+    assert_eq!(findings.rivals[0].contests.len(), 5);
+    let page = page(&recording, &findings);
+    assert!(!page.contains("<script>alert") && !page.contains('\u{1b}'));
+    assert!(!shown(&findings, 100).contains('\u{1b}'));
+}
