@@ -91,7 +91,8 @@ impl Listener {
 }
 
 impl Connection {
-    /// Begins to connect; a blocking one is connected when this returns. `from` as for [`Connection::prepare`].
+    /// Begins to connect; a blocking one is connected when this returns. `from` is as for
+    /// [`Connection::prepare`].
     ///
     /// # Errors
     /// Those of socket(2), bind(2) and connect(2).
@@ -102,9 +103,9 @@ impl Connection {
         Ok(connection)
     }
 
-    /// All but the connecting. With `from`, the connection will begin at that address; its port 0 leaves the port
-    /// to the system, chosen when both ends are known where the system can (`IP_BIND_ADDRESS_NO_PORT`), so that
-    /// one port serves towards many destinations.
+    /// All but the connecting. With `from`, the connection will begin at that address; its port 0 leaves the
+    /// port to the system, chosen when both ends are known where the system can (`IP_BIND_ADDRESS_NO_PORT`),
+    /// so that one port serves towards many destinations.
     ///
     /// # Errors
     /// Those of socket(2) and bind(2).
