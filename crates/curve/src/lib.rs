@@ -12,14 +12,18 @@ mod slots;
 mod told;
 mod trial;
 
+mod accept;
 mod bind;
 mod clock;
+mod connect;
 mod files;
 mod fork;
 mod fork_memory;
 mod fork_static;
 mod mmap;
 mod noop;
+mod ready;
+mod ready_many;
 mod reap;
 mod socket;
 mod syscall;
@@ -39,6 +43,8 @@ pub const ALL: &[&Curve] = &[
     &clock::CURVE,
     &socket::CURVE,
     &bind::CURVE,
+    &connect::CURVE,
+    &accept::CURVE,
     &fork::CURVE,
     &fork_static::CURVE,
     &fork_memory::CURVE,
@@ -46,6 +52,8 @@ pub const ALL: &[&Curve] = &[
     &thread::CURVE,
     &mmap::CURVE,
     &files::CURVE,
+    &ready::CURVE,
+    &ready_many::CURVE,
 ];
 
 /// The curve of that name.
