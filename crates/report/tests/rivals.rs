@@ -136,6 +136,39 @@ fn who_cannot_run_here_has_a_reason() {
     assert!(page(&recording, &findings).contains("<td>unsupported: this kernel has no io_uring<br>"));
 }
 
+/// A curve has a value for each n: rivals meet at 100, 200, 500 and so on.
+#[test]
+fn curves_have_rivals_too() {
+    let workloads: Vec<emulated::Emulated> =
+        emulated::mixed(20_000).into_iter().filter(|w| w.variant == "select").collect();
+    let (mut select, mut epoll) = (workloads, emulated::mixed(20_000));
+    epoll.retain(|w| w.variant == "select");
+    epoll[0].variant = "epoll";
+    epoll[0].outcome = Outcome::Complete;
+    epoll[0].stopping = 0;
+    epoll[0].series[0].3.cost = |_| 1.2e-6;
+    select.append(&mut epoll);
+    let mut lines = emulated::lines(emulated::system("local", &[]), &select, 10, 3);
+    for line in &mut lines {
+        if let Line::Workload(workload) = line {
+            workload.rivals = true;
+        }
+    }
+    let recording = record::Recording::new(lines).unwrap();
+    let findings = Findings::of(&recording);
+    let [rivals] = findings.rivals.as_slice() else { panic!("one workload") };
+    let wait = contest(rivals, "select");
+    let levels: Vec<u64> = rival(wait, "epoll").levels.iter().map(|level| level.n).collect();
+    assert_eq!(levels, [100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000]);
+    let select = rival(wait, "select");
+    assert_eq!(select.levels.last().unwrap().n, 1_000);
+    // 0.6 µs and 11 ns for each of 950, against 1.2 µs.
+    let last = select.last.unwrap();
+    let truth = (0.6e-6 + 11e-9 * 950.0) / 1.2e-6;
+    assert!(last.n == (1_000, 1_000) && last.ratio.low < truth && truth < last.ratio.high, "{last:?}");
+    assert!(shown(&findings, 132).contains("select at 1 000 watched descriptors:"));
+}
+
 #[test]
 fn equals_are_not_told_apart() {
     let twins: Vec<Architecture> =

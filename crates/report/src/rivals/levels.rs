@@ -1,16 +1,26 @@
 //! What each variant measured of each series, level by level, from the record.
+//!
+//! A load has its levels. Of a curve, which has a value for each n, levels are 1, 2, 5, 10 and so on, and the
+//! value of a trial at one is the median of the tenth of n below it: so near that a slope hardly shows, and
+//! enough of them that a spike does not.
 
 use std::collections::BTreeMap;
 
-use record::{Exclusion, Order, Recording, Series, SeriesKey, SeriesKind, System, Trial, Workload};
+use record::{
+    Direction, Exclusion, Order, Recording, Series, SeriesKey, SeriesKind, System, Trial, Workload,
+};
 
 use super::Level;
 use crate::findings::{is_of, is_of_levels, median};
 use crate::generator::{self, Limited};
 use crate::stops::{self, Stop};
+use crate::words::Unit;
 
-/// A series with more levels is a curve, and no load.
+/// A load with more levels than these is taken as a curve.
 const LEVELS_MAX: usize = 512;
+/// What is cold at the start of a curve, or settles after its turn, is left out as in a verdict (`stats`).
+const COLD: [(u64, u64); 2] = [(1_000, 100), (20, 10)];
+const SETTLING: u64 = 2_000;
 
 /// One series in all variants that have values of it, or a reason for having none.
 pub(super) struct Field {
@@ -28,6 +38,8 @@ pub(super) struct Entrant {
     pub(super) levels: Vec<Level>,
     pub(super) limited: Option<Limited>,
     pub(super) stops: Vec<Stop>,
+    /// Smallest step of the clock where single operations were timed; 0 of a load.
+    pub(super) tick_seconds: f64,
 }
 
 impl Entrant {
@@ -40,7 +52,7 @@ impl Entrant {
     }
 }
 
-/// All series of a workload whose n are levels.
+/// All series of a workload.
 pub(super) fn of(recording: &Recording, system: &System, workload: &Workload) -> Vec<Field> {
     let trials: Vec<Vec<&Trial>> =
         workload.variants.iter().map(|variant| trials(recording, system, workload, &variant.name)).collect();
@@ -55,10 +67,9 @@ pub(super) fn of(recording: &Recording, system: &System, workload: &Workload) ->
             };
             entrant(recording, trials, key, place)
         };
-        let entrants: Option<Vec<Entrant>> = trials.iter().enumerate().map(entrant).collect();
-        Some(Field { kind: kind.clone(), entrants: entrants? })
+        Field { kind: kind.clone(), entrants: trials.iter().enumerate().map(entrant).collect() }
     };
-    workload.series.iter().filter_map(field).collect()
+    workload.series.iter().map(field).collect()
 }
 
 fn trials<'a>(
@@ -74,8 +85,8 @@ fn trials<'a>(
     recording.trials.iter().filter(is_of).collect()
 }
 
-/// What a variant has of a series; `None` where that is no load.
-fn entrant(recording: &Recording, trials: &[&Trial], key: SeriesKey, place: usize) -> Option<Entrant> {
+/// What a variant has of a series.
+fn entrant(recording: &Recording, trials: &[&Trial], key: SeriesKey, place: usize) -> Entrant {
     let has_values = |series: &&Series| !series.values.is_empty();
     let counted: Vec<&Series> = recording.trials_of(&key).iter().filter(has_values).collect();
     // A trial whose generator did not keep up does not count, and yet it is shown.
@@ -85,10 +96,8 @@ fn entrant(recording: &Recording, trials: &[&Trial], key: SeriesKey, place: usiz
     });
     let kept_out: Vec<&Series> = kept_out.map(|excluded| &excluded.series).filter(has_values).collect();
     let all: Vec<&Series> = counted.iter().chain(&kept_out).copied().collect();
-    let is_load = all.is_empty() || is_of_levels(&all) && all.iter().all(|s| s.sizes.len() <= LEVELS_MAX);
-    if !is_load {
-        return None;
-    }
+    let is_load = is_of_levels(&all) && all.iter().all(|s| s.sizes.len() <= LEVELS_MAX);
+    let by_level = if is_load { by_level } else { by_window };
     let (values, shown) = (by_level(&counted), by_level(&all));
     let limited = generator::limited(trials, &shown.keys().copied().collect::<Vec<u64>>());
     let level = |n: u64| {
@@ -103,7 +112,11 @@ fn entrant(recording: &Recording, trials: &[&Trial], key: SeriesKey, place: usiz
     if trials.is_empty() {
         stops.push(stops::not_measured(recording.end.as_ref()));
     }
-    Some(Entrant { key, place, values, levels, limited, stops })
+    let ticks = trials.iter().filter_map(|trial| trial.clock.as_ref()).map(|clock| clock.tick_seconds);
+    let batch = all.iter().map(|series| series.batch).max().unwrap_or(1).max(1);
+    let timed = !is_load && matches!(recording.kind(&key).map(Unit::of), Some(Unit::Seconds | Unit::None));
+    let tick_seconds = if timed { median(ticks) / f64::from(batch) } else { 0.0 };
+    Entrant { key, place, values, levels, limited, stops, tick_seconds }
 }
 
 /// By level the finite positive value of each trial.
@@ -111,8 +124,36 @@ fn by_level(all: &[&Series]) -> BTreeMap<u64, Vec<(u32, f64)>> {
     let mut levels: BTreeMap<u64, Vec<(u32, f64)>> = BTreeMap::new();
     for series in all {
         for (n, value) in series.points() {
-            if value.is_finite() && value > 0.0 {
+            if is_value(value) {
                 levels.entry(n).or_default().push((series.trial, value));
+            }
+        }
+    }
+    levels
+}
+
+fn is_value(value: f64) -> bool {
+    value.is_finite() && value > 0.0
+}
+
+/// By level the median of each trial of a curve in the tenth of n below it, where the trial has all of these n.
+fn by_window(all: &[&Series]) -> BTreeMap<u64, Vec<(u32, f64)>> {
+    let mut levels: BTreeMap<u64, Vec<(u32, f64)>> = BTreeMap::new();
+    for series in all {
+        let ends = [0, series.values.len().saturating_sub(1)].map(|place| series.n(place));
+        let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+        let start = COLD.iter().find(|(until, _)| high >= *until).map_or(1, |(_, cold)| *cold);
+        let is_down = series.direction == Direction::Down && high >= COLD[0].0;
+        let end = if is_down { high - SETTLING.min(high / 4) } else { high };
+        let decades = (0..19).map(|power| 10_u64.pow(power));
+        let steps = decades.flat_map(|decade| [1, 2, 5].map(|step| decade.saturating_mul(step)));
+        for level in steps.filter(|level| *level >= start && *level - 1 <= end) {
+            let from = level - (level / 10).max(1);
+            let inside =
+                |(n, value): (u64, f64)| ((from..level).contains(&n) && is_value(value)).then_some(value);
+            let mut values = series.points().filter_map(inside).peekable();
+            if from >= low && values.peek().is_some() {
+                levels.entry(level).or_default().push((series.trial, median(values)));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Variants of a workload that are rivals: what each reached at every level of a load, how far it is from the
+//! Variants of a workload that are rivals: what each reached at every level of n, how far it is from the
 //! best at the largest level and in the mean, and which place it may have. What the generator limited is
 //! shown and never ranked, and where a variant stopped is a result.
 

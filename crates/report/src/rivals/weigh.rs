@@ -129,7 +129,7 @@ fn contrast(
         margin: MARGIN,
         alpha: ALPHA,
         looks: looks(&recording.run),
-        tick_seconds: 0.0,
+        tick_seconds: first.tick_seconds.max(second.tick_seconds),
         seed: SEED,
         whole: true,
     };
