@@ -36,6 +36,12 @@ pub struct Site {
 /// How long anything waits at most before it looks whether to stop.
 pub const TICK: Duration = Duration::from_millis(200);
 
+/// After a close for which the other end is to be given time, so long is input taken and dropped.
+pub const LINGER: Duration = Duration::from_secs(2);
+
+/// And so much of it.
+pub const LINGER_BYTES: usize = 256 << 10;
+
 /// What a server takes, and for how long.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default)]
@@ -116,6 +122,9 @@ pub struct Tally {
 /// Numbers of a row: two cache lines, for processors fetch them in pairs.
 const ROW: usize = 16;
 
+/// Behind the counts of a row stands the largest number of connections that were open at a time.
+const PEAK: usize = COUNTS.len();
+
 impl Tally {
     /// Counters for so many workers; this one counts for the first.
     ///
@@ -123,6 +132,19 @@ impl Tally {
     /// Those of mapping memory.
     pub fn new(workers: usize) -> std::io::Result<Tally> {
         Ok(Tally { memory: Arc::new(Shared::create(workers.max(1) * ROW)?), row: 0 })
+    }
+
+    /// The counters that another process made and has left to this one: [`Tally::inheritable`] there.
+    ///
+    /// # Errors
+    /// Those of fcntl(2) and mmap(2).
+    pub fn inherit(descriptor: i32, workers: usize) -> std::io::Result<Tally> {
+        Ok(Tally { memory: Arc::new(Shared::join(descriptor, workers.max(1) * ROW)?), row: 0 })
+    }
+
+    /// The descriptor that executed programs inherit, and the number of workers that the counters are for.
+    pub fn inheritable(&self) -> Option<(i32, usize)> {
+        Some((self.memory.inheritable()?, self.memory.slots().len() / ROW))
     }
 
     /// The same counters, for the worker of that number.
@@ -135,8 +157,34 @@ impl Tally {
     #[inline]
     pub fn add(&self, count: Count, amount: u64) {
         if let Some(slot) = self.slot(self.row, count as usize) {
-            slot.fetch_add(amount, Ordering::Relaxed);
+            let before = slot.fetch_add(amount, Ordering::Relaxed);
+            if count == Count::Accepted {
+                self.note_peak(before + amount);
+            }
         }
+    }
+
+    fn note_peak(&self, accepted: u64) {
+        if let Some(ended) = self.slot(self.row, Count::Ended as usize)
+            && let Some(peak) = self.slot(self.row, PEAK)
+        {
+            peak.fetch_max(accepted.saturating_sub(ended.load(Ordering::Relaxed)), Ordering::Relaxed);
+        }
+    }
+
+    /// The worker that counted here is gone, and with it whatever connections it had: they broke.
+    pub fn settle(&self) {
+        let count =
+            |count| self.slot(self.row, count as usize).map_or(0, |slot| slot.load(Ordering::Relaxed));
+        let lost = count(Count::Accepted).saturating_sub(count(Count::Ended));
+        self.add(Count::Ended, lost);
+        self.add(Count::Broken, lost);
+    }
+
+    /// The most connections that were open at a time; of several workers the sum of each one's most.
+    pub fn peak(&self) -> u64 {
+        let rows = self.memory.slots().len() / ROW;
+        (0..rows).filter_map(|row| self.slot(row, PEAK)).map(|peak| peak.load(Ordering::Relaxed)).sum()
     }
 
     /// The sums over all workers, in the order of [`COUNTS`].
@@ -181,11 +229,16 @@ impl Stop {
 impl Site {
     /// Writes lines to the access log, where there is one. A full disk must not stop the server.
     pub fn write_log(&self, lines: &mut Vec<u8>) {
-        if let Some(mut log) = self.log.as_ref()
-            && !lines.is_empty()
-        {
-            let _ = log.write_all(lines);
-        }
-        lines.clear();
+        write_log(self.log.as_ref(), lines);
     }
+}
+
+/// The same, for who has no site.
+pub(crate) fn write_log(log: Option<&File>, lines: &mut Vec<u8>) {
+    if let Some(mut log) = log
+        && !lines.is_empty()
+    {
+        let _ = log.write_all(lines);
+    }
+    lines.clear();
 }

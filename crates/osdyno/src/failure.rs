@@ -21,6 +21,8 @@ pub(crate) enum Failure {
     Runner(#[from] runner::Error),
     #[error(transparent)]
     Record(#[from] record::Error),
+    #[error(transparent)]
+    Net(#[from] net::Error),
     #[error("{} exists already; choose another name with --out, or overwrite it with --force", .0.display())]
     Exists(PathBuf),
     #[error("cannot write {}: {source}", path.display())]
@@ -48,6 +50,7 @@ impl Failure {
         let wrong_usage = matches!(
             self,
             Failure::Usage(_)
+                | Failure::Net(net::Error::Unknown { .. } | net::Error::Settings(_))
                 | Failure::Runner(
                     runner::Error::UnknownWorkload { .. }
                         | runner::Error::UnknownPreset { .. }

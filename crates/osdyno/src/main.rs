@@ -50,6 +50,11 @@ enum Verb {
     Export(cmd::export::Args),
     /// Judge simulated sweeps of known truth: how often verdicts are right and wrong
     Selftest(cmd::selftest::Args),
+    /// Serve a folder, or any other service, with a server architecture of choice
+    Serve(cmd::serve::Args),
+    /// Serve the connection on standard input; `serve --arch inetd` executes it
+    #[command(hide = true, name = cmd::serve::SESSION)]
+    Session(cmd::serve::SessionArgs),
     /// Print a completion script for a shell
     Completions(cmd::completions::Args),
 }
@@ -70,6 +75,8 @@ fn main() -> ExitCode {
         Verb::Compare(args) => cmd::compare::compare(&args, &console),
         Verb::Export(args) => cmd::export::export(&args, &console),
         Verb::Selftest(args) => cmd::selftest::selftest(&args, &console),
+        Verb::Serve(args) => cmd::serve::serve(args),
+        Verb::Session(args) => cmd::serve::session(&args),
         Verb::Completions(args) => cmd::completions::completions(&args),
     };
     done.unwrap_or_else(|failure| failure.tell())

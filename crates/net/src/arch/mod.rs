@@ -6,6 +6,12 @@
 #[cfg(unix)]
 mod alarms;
 #[cfg(unix)]
+pub(crate) mod blocking;
+#[cfg(unix)]
+mod course;
+#[cfg(unix)]
+pub(crate) mod crew;
+#[cfg(unix)]
 mod desk;
 mod epoll;
 mod epoll_et;
@@ -13,12 +19,19 @@ mod event_ports;
 mod iocp;
 mod kqueue;
 mod poll;
+#[cfg(target_os = "linux")]
+mod proactor;
 #[cfg(unix)]
 mod reactor;
 mod select;
 mod sigio;
 #[cfg(unix)]
 mod talk;
+#[cfg(unix)]
+mod tasks;
+mod thread;
+mod tokio;
+mod uring;
 
 use std::io;
 
@@ -27,11 +40,14 @@ use crate::site::Site;
 
 /// Every architecture, in the order of reports.
 pub const ALL: &[&Architecture] = &[
+    &thread::ARCHITECTURE,
     &select::ARCHITECTURE,
     &poll::ARCHITECTURE,
     &epoll::ARCHITECTURE,
     &epoll_et::ARCHITECTURE,
     &sigio::ARCHITECTURE,
+    &uring::ARCHITECTURE,
+    &tokio::ARCHITECTURE,
     &kqueue::ARCHITECTURE,
     &event_ports::ARCHITECTURE,
     &iocp::ARCHITECTURE,

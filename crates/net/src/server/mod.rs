@@ -1,1 +1,273 @@
 //! A server: an architecture around a service, set up, watched and ended in order.
+//!
+//! - `workers` several processes that do the same work, each replaced when it ends unasked;
+//! - `session` one connection in a program executed for it;
+//! - `remote` a server in another process, started from here.
+
+mod remote;
+mod session;
+
+use std::cell::RefCell;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::{Deserialize, Serialize};
+use sys::tcp::{Listener, Listening};
+
+pub use remote::{Remote, Report, serve_for};
+pub use session::session;
+
+use crate::Error;
+use crate::arch::{self, Architecture, crew::Crew};
+use crate::service::{self, Machine, Settings};
+use crate::site::{Limits, Site, Stop, TICK, Tally};
+
+/// What a server is to be.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Plan {
+    /// Name of the architecture.
+    pub architecture: String,
+    /// Name of the service.
+    pub service: String,
+    /// What the service is asked to be.
+    pub settings: Settings,
+    /// Where to listen; port 0 lets the system choose.
+    pub address: SocketAddr,
+    /// Processes that share the port; one is this process itself.
+    pub workers: usize,
+    /// Threads or processes of an architecture that has a fixed pool of them.
+    pub pool: usize,
+    /// What is taken, and for how long.
+    pub limits: Limits,
+    /// File that the access log is appended to; `-` is standard output.
+    pub log: Option<PathBuf>,
+    /// Name of the user to become once it listens.
+    pub user: Option<String>,
+    /// The beginning of the command that `inetd` executes for every connection; it is given one more word, and
+    /// hands that to [`session`].
+    pub session_command: Vec<String>,
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan {
+            architecture: "thread".to_owned(),
+            service: "busy".to_owned(),
+            settings: Settings::default(),
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            workers: 1,
+            pool: 32,
+            limits: Limits::default(),
+            log: None,
+            user: None,
+            session_command: Vec::new(),
+        }
+    }
+}
+
+/// A server that listens and is ready to serve.
+pub struct Server {
+    plan: Plan,
+    architecture: &'static Architecture,
+    serve: fn(&Site) -> io::Result<()>,
+    machine: Arc<dyn Machine>,
+    listeners: Vec<Listener>,
+    address: SocketAddr,
+    tally: Tally,
+    stop: Stop,
+    log: Option<File>,
+}
+
+impl Server {
+    /// Listens, becomes the user asked for, and makes the service ready. No input is read yet. From here on
+    /// SIGTERM and SIGINT are orders to stop, and SIGUSR1 asks for a report.
+    ///
+    /// # Errors
+    /// What is unknown, unsupported, or makes no sense together; what the system refuses.
+    pub fn set_up(mut plan: Plan) -> Result<Server, Error> {
+        let architecture = arch::find(&plan.architecture)?;
+        let unsupported = |reason: String| Error::Unsupported { name: architecture.name.to_owned(), reason };
+        let serve = architecture.serve.map_err(|reason| unsupported(reason.to_owned()))?;
+        if let Some(reason) = architecture.obstacle() {
+            return Err(unsupported(reason));
+        }
+        let service = service::find(&plan.service)?;
+        check(&plan, architecture)?;
+        plan.settings.log |= plan.log.is_some();
+        sys::signal::watch().map_err(Error::at("watch signals"))?;
+        // A server needs a descriptor for every connection; no privilege is needed, and a refusal is no reason
+        // not to serve.
+        let _ = sys::limit::raise_soft_to_hard();
+
+        let attempted = format!("listen at {}", plan.address);
+        let listeners = listen(&plan, architecture).map_err(Error::at(attempted))?;
+        let address = listeners[0].address().map_err(Error::at("ask where it listens"))?;
+        let log = plan.log.as_deref().map(open_log).transpose()?;
+        if let Some(user) = &plan.user {
+            sys::process::become_user(user).map_err(Error::at(format!("become {user:?}")))?;
+        }
+        let machine = (service.open)(&plan.settings)?;
+        // The processes of a pool have rows of their own, behind that of the worker they belong to.
+        let rows = plan.workers.max(1 + plan.pool);
+        let tally = Tally::new(rows).map_err(Error::at("make room for counters"))?;
+        let stop = Stop::default();
+        Ok(Server { plan, architecture, serve, machine, listeners, address, tally, stop, log })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The architecture.
+    pub fn architecture(&self) -> &'static Architecture {
+        self.architecture
+    }
+
+    /// What it counts, for whoever wants to look while it runs.
+    pub fn tally(&self) -> Tally {
+        self.tally.clone()
+    }
+
+    /// With this it can be told to stop.
+    pub fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// Serves until the order to stop, and then until the answers under way have left or their time of grace is
+    /// over. `asked` is called whenever SIGUSR1 has come. Returns what was counted.
+    ///
+    /// # Errors
+    /// What keeps the architecture from going on.
+    pub fn run(self, mut asked: impl FnMut(&Tally) + Send) -> Result<Tally, Error> {
+        let tally = self.tally.clone();
+        let attempted = format!("go on serving with {}", self.architecture.name);
+        let mut reports = sys::signal::reports_asked();
+        let mut look = || {
+            let now = sys::signal::reports_asked();
+            if now != reports {
+                reports = now;
+                asked(&tally);
+            }
+        };
+        let served = if self.listeners.len() > 1 { self.run_crew(&mut look) } else { self.run_alone(look) };
+        served.map_err(Error::at(attempted)).map(|()| tally)
+    }
+
+    /// In this process, with a thread beside it that looks after signals.
+    fn run_alone(mut self, mut look: impl FnMut() + Send) -> io::Result<()> {
+        let Some(listener) = self.listeners.pop() else { return Ok(()) };
+        let serve = self.serve;
+        let site = self.site(0, listener)?;
+        let ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let watcher =
+                std::thread::Builder::new().stack_size(WATCHER_STACK).spawn_scoped(scope, || {
+                    while !ended.load(Ordering::Relaxed) {
+                        std::thread::park_timeout(TICK);
+                        look();
+                    }
+                })?;
+            let served = serve(&site);
+            ended.store(true, Ordering::Relaxed);
+            watcher.thread().unpark();
+            served
+        })
+    }
+
+    /// In a process for each worker, which this one supervises.
+    fn run_crew(mut self, look: &mut dyn FnMut()) -> io::Result<()> {
+        let listeners = RefCell::new(std::mem::take(&mut self.listeners));
+        Crew {
+            size: self.plan.workers,
+            stop: &self.stop,
+            grace: self.plan.limits.grace,
+            // Each has its row.
+            tally: &|number| self.tally.of_worker(number),
+            // In the child, which has a copy of all of this. The supervisor keeps every listener: the next worker
+            // of that number takes the same one, and with it the connections that wait there.
+            work: &|number| {
+                let listener = listeners.take().swap_remove(number);
+                (self.serve)(&self.site(number, listener)?)
+            },
+            stopping: &|| listeners.borrow().iter().for_each(Listener::finish),
+        }
+        .keep(look)
+    }
+
+    fn site(&self, number: usize, listener: Listener) -> io::Result<Site> {
+        let log = self.log.as_ref().map(File::try_clone).transpose()?;
+        let session_command = match &self.plan.session_command[..] {
+            [] => Vec::new(),
+            command => [command, &[session::order(&self.plan, &self.tally, log.as_ref())?]].concat(),
+        };
+        Ok(Site {
+            listener,
+            service: Arc::clone(&self.machine),
+            limits: self.plan.limits,
+            tally: self.tally.of_worker(number),
+            stop: self.stop.clone(),
+            log,
+            session_command,
+            pool: self.plan.pool,
+        })
+    }
+}
+
+/// Of the thread that looks after signals: room to print a report.
+const WATCHER_STACK: usize = 256 << 10;
+
+/// More processes or threads than this are a slip of the finger.
+const MOST: usize = 4096;
+
+fn check(plan: &Plan, architecture: &Architecture) -> Result<(), Error> {
+    let settings = |text: String| Err(Error::Settings(text));
+    if plan.workers == 0 || plan.workers > MOST || plan.pool == 0 || plan.pool > MOST {
+        return settings(format!("workers and pool must be between 1 and {MOST}"));
+    }
+    if plan.workers > 1 && !architecture.workers {
+        let name = architecture.name;
+        return settings(format!("{name} spreads connections itself; several workers make no sense with it"));
+    }
+    if plan.limits.connections == 0 {
+        return settings("a server that may have no connection serves nobody".to_owned());
+    }
+    Ok(())
+}
+
+/// A listener for each worker.
+fn listen(plan: &Plan, architecture: &Architecture) -> io::Result<Vec<Listener>> {
+    let blocking = architecture.blocking;
+    let alone = Listener::bind(plan.address, Listening { blocking, ..Listening::default() })?;
+    let listeners = if plan.workers == 1 {
+        vec![alone]
+    } else {
+        // It found out that nobody else listens there, who might share the port and take connections away.
+        let address = alone.address()?;
+        drop(alone);
+        let how = Listening { blocking, share_port: true, ..Listening::default() };
+        (0..plan.workers).map(|_| Listener::bind(address, how)).collect::<io::Result<Vec<_>>>()?
+    };
+    for listener in &listeners {
+        if blocking {
+            listener.accept_timeout(TICK)?;
+            listener.send_timeout(plan.limits.send)?;
+        }
+    }
+    Ok(listeners)
+}
+
+fn open_log(path: &Path) -> Result<File, Error> {
+    let opened = if path == Path::new("-") {
+        io::stdout().as_fd().try_clone_to_owned().map(File::from)
+    } else {
+        OpenOptions::new().append(true).create(true).open(path)
+    };
+    opened.map_err(Error::at(format!("open {} for the access log", path.display())))
+}

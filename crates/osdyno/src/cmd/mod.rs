@@ -9,6 +9,7 @@ pub(crate) mod list;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod selftest;
+pub(crate) mod serve;
 
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};

@@ -176,6 +176,14 @@ impl Shared {
         Ok(region)
     }
 
+    /// Opens the region that the process which executed this one goes on using: the numbers stay as they are.
+    ///
+    /// # Errors
+    /// As for [`Shared::open`].
+    pub fn join(inherited: i32, slots: usize) -> io::Result<Shared> {
+        Shared::map(crate::process::inherited(inherited)?, slots)
+    }
+
     fn map(descriptor: OwnedFd, slots: usize) -> io::Result<Shared> {
         let bytes = slots.max(1) * size_of::<u64>();
         let protection = ProtFlags::READ | ProtFlags::WRITE;

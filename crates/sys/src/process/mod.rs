@@ -7,12 +7,50 @@ mod platform;
 #[path = "windows.rs"]
 mod platform;
 
+#[cfg(target_os = "linux")]
+mod family_use;
+#[cfg(unix)]
+mod fork;
+#[cfg(unix)]
+mod user;
+#[cfg(windows)]
+use platform as fork;
+#[cfg(windows)]
+use platform as user;
+
 use std::process::ExitStatus;
+
+#[cfg(target_os = "linux")]
+pub use family_use::family_use;
+pub use fork::{PANICKED, ended_child, fork, kill};
+#[cfg(unix)]
+pub use fork::{bequeath, inherited};
+pub use user::{become_user, is_root};
 
 pub use platform::{
     Child, Family, adopt_orphans, die_with_parent, kill_descendants, kill_group, lead_group, parent,
     reap_orphans,
 };
+
+/// What a program takes with all its processes.
+#[derive(Clone, Copy, Debug)]
+pub struct FamilyUse {
+    /// How many there are.
+    pub processes: u64,
+    /// User memory; what several processes share counts once.
+    pub memory_bytes: u64,
+    /// Processor time, of those that have ended and were waited for too.
+    pub cpu_seconds: f64,
+}
+
+/// What this process and its descendants take now.
+///
+/// # Errors
+/// Unsupported.
+#[cfg(not(target_os = "linux"))]
+pub fn family_use() -> std::io::Result<FamilyUse> {
+    Err(crate::Unsupported("only Linux tells what a family of processes takes, as far as is written").into())
+}
 
 /// How a process ended, in words.
 pub fn ending(status: ExitStatus) -> String {

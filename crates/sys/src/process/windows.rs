@@ -1,7 +1,7 @@
 //! Processes on Windows: there is no fork, and groups of processes wait for the port.
 
 use std::io;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 use crate::Unsupported;
 
@@ -78,3 +78,43 @@ pub fn reap_orphans() {}
 
 /// Nothing to do: job objects wait for the port.
 pub fn die_with_parent() {}
+
+/// Unsupported.
+///
+/// # Errors
+/// Always.
+pub fn fork(_work: impl FnOnce() -> u8) -> io::Result<u32> {
+    Err(NO_FORK.into())
+}
+
+/// Unsupported.
+///
+/// # Errors
+/// Always.
+pub fn ended_child() -> io::Result<Option<(u32, ExitStatus)>> {
+    Err(NO_FORK.into())
+}
+
+/// Unsupported.
+///
+/// # Errors
+/// Always.
+pub fn kill(_process: u32) -> io::Result<()> {
+    Err(NO_FORK.into())
+}
+
+/// Not known here.
+pub fn is_root() -> bool {
+    false
+}
+
+/// Unsupported.
+///
+/// # Errors
+/// Always.
+pub fn become_user(_name: &str) -> io::Result<()> {
+    Err(Unsupported("becoming another user waits for the port").into())
+}
+
+/// What a worker ends with that panicked.
+pub const PANICKED: u8 = 255;

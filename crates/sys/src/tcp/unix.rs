@@ -81,6 +81,20 @@ impl Listener {
         Ok(sockopt::set_socket_timeout(&self.0, sockopt::Timeout::Recv, Some(timeout))?)
     }
 
+    /// A blocking send on a connection gives up after this time, with `WouldBlock`: connections inherit it.
+    ///
+    /// # Errors
+    /// Those of setsockopt(2).
+    pub fn send_timeout(&self, timeout: Duration) -> io::Result<()> {
+        Ok(sockopt::set_socket_timeout(&self.0, sockopt::Timeout::Send, Some(timeout))?)
+    }
+
+    /// Refuses connections from now on, those too that nobody has accepted yet, in every process and thread that
+    /// has this socket; whoever waits in accept comes back. Where the system cannot, closing it has to do.
+    pub fn finish(&self) {
+        let _ = net::shutdown(&self.0, Shutdown::Both);
+    }
+
     /// The same socket once more, for another thread.
     ///
     /// # Errors

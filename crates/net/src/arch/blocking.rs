@@ -1,0 +1,321 @@
+//! One connection served by calls that wait: what the architectures of processes and of threads have in common.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use sys::tcp::{Connection, Waiting};
+
+use crate::output::{Output, Sent};
+use crate::service::{Flow, Machine, Session, Stage};
+use crate::site::{Count, LINGER, LINGER_BYTES, Limits, Site, Stop, TICK, Tally, write_log};
+
+/// One receive takes at most this much. It lies on the stack of each process or thread.
+const CHUNK_BYTES: usize = 8 << 10;
+
+/// How long to let others give something back when descriptors, memory or processes have run out.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// How often those who wait for the end of others look.
+pub(super) const LOOK: Duration = Duration::from_millis(20);
+
+/// What is left after the time of grace gets this much to end when it is cut off.
+const CUT: Duration = Duration::from_secs(1);
+
+/// What a connection is served with, and within what. A [`Site`] has it all, and a listener besides.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    pub(crate) service: &'a dyn Machine,
+    pub(crate) limits: &'a Limits,
+    pub(crate) tally: &'a Tally,
+    pub(crate) stop: &'a Stop,
+    pub(crate) log: Option<&'a File>,
+}
+
+impl<'a> Terms<'a> {
+    /// Those of a site, counting into `tally`.
+    pub(super) fn of(site: &'a Site, tally: &'a Tally) -> Terms<'a> {
+        let Site { service, limits, stop, log, .. } = site;
+        Terms { service: &**service, limits, tally, stop, log: log.as_ref() }
+    }
+}
+
+/// A connection that is being served.
+#[derive(Debug)]
+pub(crate) struct Live {
+    connection: Connection,
+    /// Whether it waits for a request, or for the other end's close: it may be ended at once.
+    idle: AtomicBool,
+}
+
+impl Live {
+    pub(crate) fn new(connection: Connection) -> Live {
+        Live { connection, idle: AtomicBool::new(false) }
+    }
+}
+
+/// Accepts a connection; `None` when it is time to look whether to stop.
+///
+/// # Errors
+/// Those of accept(2) that do not pass.
+pub(super) fn accept(site: &Site, tally: &Tally) -> io::Result<Option<Connection>> {
+    match site.listener.accept(Waiting::Blocking) {
+        Ok(connection) => {
+            tally.add(Count::Accepted, 1);
+            Ok(Some(connection))
+        }
+        Err(_) if site.stop.is_ordered() => Ok(None),
+        Err(error) if is_passing(&error) => Ok(None),
+        Err(error) if is_exhaustion(&error) => {
+            exhausted(tally);
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Notes that something ran out, and waits a little.
+pub(super) fn exhausted(tally: &Tally) {
+    tally.add(Count::Exhausted, 1);
+    std::thread::sleep(PAUSE);
+}
+
+/// Closes a connection that nobody can serve.
+pub(super) fn refuse(tally: &Tally, connection: Connection) {
+    drop(connection);
+    tally.add(Count::Refused, 1);
+    tally.add(Count::Ended, 1);
+}
+
+/// Whether descriptors, memory, threads or processes have run out.
+pub(super) fn is_exhaustion(error: &io::Error) -> bool {
+    matches!(sys::error::name(error).as_str(), "EMFILE" | "ENFILE" | "ENOMEM" | "ENOBUFS" | "EAGAIN")
+}
+
+/// Time over, a signal, or an error of the connection that was to be accepted, which accept(2) passes on.
+fn is_passing(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        ConnectionAborted, ConnectionReset, HostUnreachable, Interrupted, NetworkDown, NetworkUnreachable,
+        PermissionDenied, WouldBlock,
+    };
+    let kind = error.kind();
+    matches!(kind, WouldBlock | Interrupted | ConnectionAborted | ConnectionReset | PermissionDenied)
+        || matches!(kind, HostUnreachable | NetworkDown | NetworkUnreachable)
+        || sys::error::name(error) == "EPROTO"
+}
+
+/// Serves the connection to its end. It is closed by whoever drops it.
+pub(crate) fn serve(terms: Terms<'_>, live: &Live) {
+    let peer = if terms.service.wants_peer() { live.connection.peer().ok() } else { None };
+    let session = terms.service.session(peer);
+    let mut conversation = Conversation { terms, live, session, output: Output::default(), patience: TICK };
+    if let Err(trouble) = conversation.hold() {
+        terms.tally.add(trouble, 1);
+        // What the system still holds for somebody who does not take it would stay for minutes.
+        let _ = live.connection.reset_on_close();
+    }
+}
+
+struct Conversation<'a> {
+    terms: Terms<'a>,
+    live: &'a Live,
+    session: Box<dyn Session>,
+    output: Output,
+    /// The connection's receive timeout; inherited from the listener until it is set.
+    patience: Duration,
+}
+
+/// What came in.
+enum Input {
+    Bytes(usize),
+    End,
+    Late,
+}
+
+impl Conversation<'_> {
+    /// All of it; the error is what to count it as.
+    fn hold(&mut self) -> Result<(), Count> {
+        let mut flow = self.session.begin(&mut self.output);
+        self.deliver()?;
+        if flow == Flow::More {
+            flow = self.listen()?;
+        }
+        if flow == Flow::Linger {
+            self.linger()?;
+        }
+        Ok(())
+    }
+
+    /// Takes input and answers it until the session wants no more. Apart from `hold`, for a service that only
+    /// speaks needs none of this stack.
+    #[inline(never)]
+    fn listen(&mut self) -> Result<Flow, Count> {
+        let mut chunk = [0_u8; CHUNK_BYTES];
+        let mut since = Instant::now();
+        loop {
+            let stage = self.session.stage();
+            let limits = self.terms.limits;
+            let limit = if stage == Stage::Idle { limits.idle } else { limits.request };
+            let flow = match self.receive(&mut chunk, since.checked_add(limit), stage == Stage::Idle)? {
+                Input::Bytes(count) => self.session.feed(&chunk[..count], &mut self.output),
+                Input::End => {
+                    self.session.end(&mut self.output);
+                    self.deliver()?;
+                    return Ok(Flow::Close);
+                }
+                Input::Late if stage == Stage::Idle => return Ok(Flow::Close),
+                Input::Late => {
+                    self.terms.tally.add(Count::Slow, 1);
+                    let flow = self.session.too_slow(&mut self.output);
+                    self.deliver()?;
+                    return Ok(if flow == Flow::More { Flow::Close } else { flow });
+                }
+            };
+            let answers = self.deliver()?;
+            if flow != Flow::More {
+                return Ok(flow);
+            }
+            // A request's time runs from its first byte, however many pieces follow.
+            if answers > 0 || stage == Stage::Idle || self.session.stage() == Stage::Idle {
+                since = Instant::now();
+            }
+        }
+    }
+
+    /// Sends all output; the requests that it answers.
+    fn deliver(&mut self) -> Result<u64, Count> {
+        let mut sent_bytes = 0;
+        let sent = self.output.send(&self.live.connection, &mut sent_bytes);
+        let answers = self.output.take_answers();
+        self.terms.tally.add(Count::Sent, sent_bytes);
+        write_log(self.terms.log, &mut self.output.log);
+        match sent {
+            Ok(Sent::All) => {
+                self.terms.tally.add(Count::Answers, answers);
+                Ok(answers)
+            }
+            Ok(Sent::Blocked) => Err(Count::Slow),
+            Err(_) => Err(Count::Broken),
+        }
+    }
+
+    fn receive(&mut self, chunk: &mut [u8], until: Option<Instant>, idle: bool) -> Result<Input, Count> {
+        let connection = &self.live.connection;
+        loop {
+            let remaining =
+                until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
+            if remaining.is_zero() {
+                return Ok(Input::Late);
+            }
+            // Late by a tick at most, so that not every receive needs a setsockopt beside it.
+            if remaining.saturating_add(TICK) < self.patience {
+                self.wait_for(remaining)?;
+            }
+            self.live.idle.store(idle, Ordering::Relaxed);
+            // Whoever orders to stop looks at `idle` after the order: one of the two sees the other.
+            fence(Ordering::SeqCst);
+            if idle && self.terms.stop.is_ordered() {
+                // What has arrived is still there to be received; then comes the end.
+                let _ = connection.finish_receiving();
+            }
+            let received = connection.receive(chunk);
+            self.live.idle.store(false, Ordering::Relaxed);
+            match received {
+                Ok(0) => return Ok(Input::End),
+                Ok(count) => {
+                    self.terms.tally.add(Count::Received, count as u64);
+                    return Ok(Input::Bytes(count));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait_for(remaining)?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return Err(Count::Broken),
+            }
+        }
+    }
+
+    fn wait_for(&mut self, patience: Duration) -> Result<(), Count> {
+        let timeout = if patience == Duration::MAX { None } else { Some(patience) };
+        self.live.connection.receive_timeout(timeout).map_err(|_| Count::Broken)?;
+        self.patience = patience;
+        Ok(())
+    }
+
+    /// Gives the other end time to take what was sent, and drops what it still sends.
+    #[inline(never)]
+    fn linger(&mut self) -> Result<(), Count> {
+        let mut chunk = [0_u8; CHUNK_BYTES];
+        let until = Instant::now().checked_add(LINGER);
+        // An error says that the other end is gone, which is what is waited for.
+        let _ = self.live.connection.finish_sending();
+        let mut left = LINGER_BYTES;
+        while left > 0
+            && let Ok(Input::Bytes(count)) = self.receive(&mut chunk, until, true)
+        {
+            left = left.saturating_sub(count);
+        }
+        Ok(())
+    }
+}
+
+/// The connections of a process with threads: how whoever orders to stop reaches those that wait.
+#[derive(Debug, Default)]
+pub(super) struct Registry(Mutex<HashMap<i32, Arc<Live>>>);
+
+/// A connection's place in the registry, for as long as it is served.
+pub(super) struct Registered<'a> {
+    registry: &'a Registry,
+    tally: &'a Tally,
+    pub(super) live: Arc<Live>,
+}
+
+impl Registry {
+    pub(super) fn enter<'a>(&'a self, tally: &'a Tally, connection: Connection) -> Registered<'a> {
+        let live = Arc::new(Live::new(connection));
+        self.lock().insert(live.connection.number(), Arc::clone(&live));
+        Registered { registry: self, tally, live }
+    }
+
+    /// Connections that are being served.
+    pub(super) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// After the order to stop: ends what is idle, gives what is under way the time of grace, and cuts off the rest.
+    pub(super) fn end(&self, grace: Duration) {
+        self.look_until(grace, || {
+            for live in self.lock().values().filter(|live| live.idle.load(Ordering::SeqCst)) {
+                let _ = live.connection.finish_receiving();
+            }
+        });
+        self.look_until(CUT, || {
+            for live in self.lock().values() {
+                let _ = live.connection.finish_receiving();
+                let _ = live.connection.finish_sending();
+            }
+        });
+    }
+
+    fn look_until(&self, time: Duration, act: impl Fn()) {
+        let until = Instant::now().checked_add(time);
+        fence(Ordering::SeqCst);
+        while self.len() > 0 && until.is_none_or(|until| Instant::now() < until) {
+            act();
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<i32, Arc<Live>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Registered<'_> {
+    fn drop(&mut self) {
+        // Before it is closed, for its number will be another's.
+        self.registry.lock().remove(&self.live.connection.number());
+        self.tally.add(Count::Ended, 1);
+    }
+}

@@ -1,0 +1,160 @@
+//! Workers that are processes: started, replaced when they end unasked, told to stop, and killed when they do not.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use crate::site::{Count, Stop, Tally};
+
+/// A fixed number of workers.
+pub(crate) struct Crew<'a> {
+    /// How many.
+    pub(crate) size: usize,
+    /// When to stop.
+    pub(crate) stop: &'a Stop,
+    /// How long a worker has to stop.
+    pub(crate) grace: Duration,
+    /// Where the worker of that number counts.
+    pub(crate) tally: &'a dyn Fn(usize) -> Tally,
+    /// What the worker of that number does, in its own process.
+    pub(crate) work: &'a dyn Fn(usize) -> io::Result<()>,
+    /// What is to be done once all have been told to stop.
+    pub(crate) stopping: &'a dyn Fn(),
+}
+
+/// How often the supervisor looks after its workers.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A worker is replaced no sooner than this after its start.
+const REPLACE_AFTER: Duration = Duration::from_millis(100);
+
+/// A worker that gives up within this time of its start never began to serve.
+const EARLY: Duration = Duration::from_secs(1);
+
+/// So many that never began, one after the other, and it is of no use to go on.
+const EARLY_ENDS: usize = 10;
+
+/// The time of grace is the workers' to keep; this much later they are killed.
+const KILL_AFTER: Duration = Duration::from_secs(2);
+
+struct Worker {
+    process: Option<u32>,
+    started: Instant,
+}
+
+impl Crew<'_> {
+    /// Keeps the workers until the order to stop, and then until all have ended. `look` is called now and then.
+    ///
+    /// # Errors
+    /// Those of fork(2) for the first workers; what the workers end with, when none gets as far as to serve.
+    pub(crate) fn keep(&self, look: &mut dyn FnMut()) -> io::Result<()> {
+        let mut workers = Vec::with_capacity(self.size);
+        let mut outcome = Ok(());
+        for number in 0..self.size {
+            match self.start(number) {
+                Ok(worker) => workers.push(worker),
+                Err(error) => outcome = Err(error),
+            }
+        }
+        let mut early_ends = 0;
+        while outcome.is_ok() && !self.stop.is_ordered() {
+            look();
+            std::thread::sleep(LOOK);
+            for (number, status) in self.ended(&mut workers) {
+                match failure(status) {
+                    Some(_) if workers[number].started.elapsed() > EARLY => early_ends = 0,
+                    Some(error) => {
+                        early_ends += 1;
+                        if early_ends >= EARLY_ENDS {
+                            outcome = Err(error);
+                        }
+                    }
+                    None => {}
+                }
+            }
+            self.replace(&mut workers);
+        }
+        self.end(&mut workers, look);
+        outcome
+    }
+
+    fn start(&self, number: usize) -> io::Result<Worker> {
+        let work = || match (self.work)(number) {
+            Ok(()) => 0,
+            // The errno is what a process can say with its end; all are smaller than 256.
+            Err(error) => error.raw_os_error().and_then(|errno| u8::try_from(errno).ok()).unwrap_or(1),
+        };
+        Ok(Worker { process: Some(sys::process::fork(work)?), started: Instant::now() })
+    }
+
+    /// Which have ended since this was asked last, and how. What they had open is settled.
+    fn ended(&self, workers: &mut [Worker]) -> Vec<(usize, ExitStatus)> {
+        let mut ended = Vec::new();
+        while let Ok(Some((process, status))) = sys::process::ended_child() {
+            let found = workers.iter().position(|worker| worker.process == Some(process));
+            if let Some(number) = found {
+                workers[number].process = None;
+                (self.tally)(number).settle();
+                ended.push((number, status));
+            }
+        }
+        ended
+    }
+
+    fn replace(&self, workers: &mut [Worker]) {
+        for (number, worker) in workers.iter_mut().enumerate() {
+            if worker.process.is_some() || worker.started.elapsed() < REPLACE_AFTER || self.stop.is_ordered()
+            {
+                continue;
+            }
+            let count = match self.start(number) {
+                Ok(new) => {
+                    *worker = new;
+                    Count::Restarts
+                }
+                // The next look tries again.
+                Err(_) => Count::Exhausted,
+            };
+            (self.tally)(number).add(count, 1);
+        }
+    }
+
+    fn end(&self, workers: &mut [Worker], look: &mut dyn FnMut()) {
+        tell_all(workers, sys::signal::send_stop);
+        (self.stopping)();
+        let until = Instant::now().checked_add(self.grace.saturating_add(KILL_AFTER));
+        while workers.iter().any(|worker| worker.process.is_some()) {
+            if until.is_some_and(|until| Instant::now() > until) {
+                tell_all(workers, sys::process::kill);
+            } else {
+                // Again and again: a signal that comes right before a worker begins to wait does not wake it.
+                tell_all(workers, sys::signal::send_stop);
+            }
+            std::thread::sleep(LOOK);
+            look();
+            self.ended(workers);
+        }
+    }
+}
+
+fn tell_all(workers: &mut [Worker], tell: fn(u32) -> io::Result<()>) {
+    for worker in workers {
+        // Who is not there any more has ended, and somebody else has asked for it.
+        if worker.process.is_some_and(|process| tell(process).is_err()) {
+            worker.process = None;
+        }
+    }
+}
+
+/// What a worker had to say that ended by itself.
+fn failure(status: ExitStatus) -> Option<io::Error> {
+    match status.code() {
+        None | Some(0) => None,
+        Some(code) if code == i32::from(sys::process::PANICKED) => {
+            Some(io::Error::other("the worker panicked"))
+        }
+        Some(1) if status.signal().is_none() => Some(io::Error::other("the worker gave up")),
+        Some(errno) => Some(io::Error::from_raw_os_error(errno)),
+    }
+}

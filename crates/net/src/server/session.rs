@@ -1,0 +1,71 @@
+//! One connection in a program that was executed for it, on its standard input and output.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+
+use serde::{Deserialize, Serialize};
+use sys::tcp::Connection;
+
+use super::Plan;
+use crate::Error;
+use crate::arch::blocking::{self, Live, Terms};
+use crate::service::{self, Settings};
+use crate::site::{Limits, Stop, Tally};
+
+/// What the program must know; one word of its command.
+#[derive(Serialize, Deserialize)]
+struct Order {
+    service: String,
+    settings: Settings,
+    limits: Limits,
+    /// The descriptor of the counters, and the number of workers they are for.
+    tally: (i32, usize),
+    /// The descriptor of the access log.
+    log: Option<i32>,
+    /// Whose death ends the program.
+    parent: u32,
+}
+
+/// The last word of the command that serves one connection of a server in this process.
+///
+/// # Errors
+/// Those of fcntl(2).
+pub(super) fn order(plan: &Plan, tally: &Tally, log: Option<&File>) -> io::Result<String> {
+    let order = Order {
+        service: plan.service.clone(),
+        settings: plan.settings.clone(),
+        limits: plan.limits,
+        tally: tally.inheritable().ok_or_else(|| io::Error::other("the counters cannot be inherited"))?,
+        log: log.map(|log| sys::process::bequeath(log.as_fd())).transpose()?,
+        parent: std::process::id(),
+    };
+    Ok(serde_json::to_string(&order)?)
+}
+
+/// Serves the connection that is this program's standard input and output, as the word says that the server
+/// added to the command.
+///
+/// # Errors
+/// When the word, the descriptors or the service are not what they were meant to be.
+pub fn session(order: &str) -> Result<(), Error> {
+    let unreadable = |error| Error::Settings(format!("this is no order for a session: {error}"));
+    let order: Order = serde_json::from_str(order).map_err(unreadable)?;
+    sys::process::die_with_parent();
+    if sys::process::parent().unsigned_abs() != order.parent {
+        return Ok(());
+    }
+    sys::signal::watch().map_err(Error::at("watch signals"))?;
+    let (descriptor, workers) = order.tally;
+    let tally = Tally::inherit(descriptor, workers).map_err(Error::at("count with the server"))?;
+    let log = order.log.map(sys::process::inherited).transpose();
+    let log = log.map_err(Error::at("use the server's access log"))?.map(File::from);
+    let machine = (service::find(&order.service)?.open)(&order.settings)?;
+    let connection = io::stdin().as_fd().try_clone_to_owned();
+    let connection = Connection::from(connection.map_err(Error::at("use the connection"))?);
+    let stop = Stop::default();
+    let terms =
+        Terms { service: &*machine, limits: &order.limits, tally: &tally, stop: &stop, log: log.as_ref() };
+    blocking::serve(terms, &Live::new(connection));
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! `osdyno serve`: a server of any architecture, for use or for measuring.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use net::server::{Plan, Report, Server};
+use net::service::Settings;
+use net::site::{COUNTS, Limits, Tally};
+use serde_json::json;
+
+use super::{Done, Format, warn};
+use crate::console::tell;
+use crate::failure::Failure;
+
+/// Serve a folder, or any other service, with a server architecture of choice
+#[derive(clap::Args)]
+#[command(after_help = "\
+SIGUSR1 has the counters printed; SIGTERM or Ctrl-C stops in order: idle connections are closed, \
+answers under way leave first.")]
+pub(crate) struct Args {
+    /// Folder to serve; nothing outside it is ever served [default: the current one]
+    #[arg(value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// Server architecture; `osdyno list` shows them
+    #[arg(long, value_name = "NAME", default_value = "epoll")]
+    arch: String,
+    /// What to serve: http, or a service for measuring
+    #[arg(long, value_name = "NAME", default_value = "http", value_parser = service_names())]
+    service: String,
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+    /// Processes that share the port
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    workers: usize,
+    /// Processes of prefork, threads of pool
+    #[arg(long, value_name = "N", default_value_t = Plan::default().pool)]
+    pool: usize,
+    /// Connections of one worker at a time; more are closed at once
+    #[arg(long, value_name = "N")]
+    max_connections: Option<usize>,
+    /// Close a connection that asks nothing for this long
+    #[arg(long, value_name = "TIME", default_value = "75s", value_parser = humantime::parse_duration)]
+    idle_timeout: Duration,
+    /// Give up a request that is not complete this long after its first byte
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = humantime::parse_duration)]
+    request_timeout: Duration,
+    /// Give up an answer of which nothing leaves for this long
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = humantime::parse_duration)]
+    send_timeout: Duration,
+    /// Largest head of a request, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = Settings::default().head_bytes)]
+    max_header: usize,
+    /// When told to stop, let answers under way take this long
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
+    grace: Duration,
+    /// Append a line for every request; - is standard output
+    #[arg(long, value_name = "FILE")]
+    access_log: Option<PathBuf>,
+    /// List folders that have no index
+    #[arg(long)]
+    listing: bool,
+    /// Become this user once the port is bound
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// Form of the counters at the end: text on standard error, json on standard output
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+pub(crate) fn serve(args: Args) -> Done {
+    let format = args.format;
+    let plan = plan(args)?;
+    if sys::process::is_root() && plan.user.is_none() {
+        warn("serving as root; --user NAME gives that up once the port is bound");
+    }
+    let server = Server::set_up(plan.clone())?;
+    let (address, began) = (server.address(), Instant::now());
+    tell(&format!("{} — stop with Ctrl-C", greeting(&plan, address)));
+    let tally = server.run(|tally| tell(&block(tally, began)))?;
+    match format {
+        Format::Text => tell(&block(&tally, began)),
+        Format::Json => print_json(&plan, address, &tally, began)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One connection of `serve --arch inetd`
+#[derive(clap::Args)]
+pub(crate) struct SessionArgs {
+    /// What the server says of it
+    order: String,
+}
+
+pub(crate) fn session(args: &SessionArgs) -> Done {
+    net::server::session(&args.order)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn service_names() -> impl clap::builder::TypedValueParser<Value = String> {
+    use clap::builder::TypedValueParser;
+    let names: Vec<&str> = net::service::ALL.iter().map(|service| service.name).collect();
+    clap::builder::PossibleValuesParser::new(names).map(|name| name.to_owned())
+}
+
+fn plan(args: Args) -> Result<Plan, Failure> {
+    let is_http = args.service == "http";
+    if !is_http && (args.root.is_some() || args.listing) {
+        let text = format!("{} serves no folder; leave out DIR and --listing, or ask for http", args.service);
+        return Err(Failure::Usage(text));
+    }
+    let program = std::env::current_exe().map_err(Failure::Print)?;
+    let defaults = Limits::default();
+    Ok(Plan {
+        architecture: args.arch,
+        service: args.service,
+        settings: Settings {
+            root: is_http.then(|| args.root.unwrap_or_else(|| PathBuf::from("."))),
+            listing: args.listing,
+            head_bytes: args.max_header,
+            ..Settings::default()
+        },
+        address: args.listen,
+        workers: args.workers,
+        pool: args.pool,
+        limits: Limits {
+            connections: args.max_connections.unwrap_or(defaults.connections),
+            idle: args.idle_timeout,
+            request: args.request_timeout,
+            send: args.send_timeout,
+            grace: args.grace,
+        },
+        log: args.access_log,
+        user: args.user,
+        session_command: vec![program.to_string_lossy().into_owned(), SESSION.to_owned()],
+    })
+}
+
+/// The hidden verb that `inetd` executes for every connection.
+pub(crate) const SESSION: &str = "inetd-session";
+
+/// What is served where, in one line.
+fn greeting(plan: &Plan, address: SocketAddr) -> String {
+    let what = match &plan.settings.root {
+        Some(root) => format!("{} at http://{address}/", root.display()),
+        None => format!("{} at {address}", plan.service),
+    };
+    let workers = if plan.workers == 1 { "1 worker".to_owned() } else { format!("{} workers", plan.workers) };
+    format!("serving {} with {}, {workers}", report::printable(&what), plan.architecture)
+}
+
+/// The counters, one line each, the numbers one below the other.
+fn block(tally: &Tally, began: Instant) -> String {
+    let report = Report::of(tally);
+    let counts = COUNTS.iter().map(|&name| (name.replace('_', " "), report.counts[name]));
+    let open = [("open now".to_owned(), report.open), ("open at most".to_owned(), report.peak)];
+    let lines = counts.chain(open).map(|(name, value)| format!("\n  {name:<16}{value:>16}"));
+    let after = Duration::from_secs(began.elapsed().as_secs());
+    format!("after {}{}", humantime::format_duration(after), lines.collect::<String>())
+}
+
+fn print_json(plan: &Plan, address: SocketAddr, tally: &Tally, began: Instant) -> Result<(), Failure> {
+    let counted = json!({
+        "address": address.to_string(),
+        "architecture": plan.architecture,
+        "service": plan.service,
+        "workers": plan.workers,
+        "elapsed_seconds": began.elapsed().as_secs_f64(),
+        "report": Report::of(tally),
+    });
+    Ok(writeln!(io::stdout().lock(), "{counted:#}")?)
+}

@@ -1,0 +1,87 @@
+//! Workers of a server: processes that do a piece of the same program's work, by fork(2).
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitStatus;
+
+use rustix::process::{Pid, Signal, WaitOptions};
+
+/// What a worker ends with that panicked; no errno is that large.
+pub const PANICKED: u8 = 255;
+
+/// Forks a process that does `work` and ends with the code it returns; where the system can promise that, it is
+/// killed when its parent ends first. Returns its number.
+///
+/// The child is a copy of the calling thread alone. `work` must not need a lock that another thread may hold at
+/// this moment, such as that of standard output.
+///
+/// # Errors
+/// Those of fork(2).
+pub fn fork(work: impl FnOnce() -> u8) -> io::Result<u32> {
+    let own = std::process::id();
+    // SAFETY: the child keeps to its own copy of the memory; the C library leaves its allocator usable in it
+    // (fork(2) and pthread_atfork(3) in glibc and musl), and for other locks the caller is told above.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            super::die_with_parent();
+            // The parent may have ended before that was asked for.
+            let code = if super::parent().unsigned_abs() == own {
+                // A panic must not unwind into the parent's frames, which are not this process's.
+                catch_unwind(AssertUnwindSafe(work)).unwrap_or(PANICKED)
+            } else {
+                0
+            };
+            // SAFETY: ends the process without running what the parent registered for its own end.
+            unsafe { libc::_exit(i32::from(code)) }
+        }
+        number => Ok(number.unsigned_abs()),
+    }
+}
+
+/// A child that has ended and was not asked for yet, and how; `None` when none has. Does not wait.
+///
+/// # Errors
+/// Those of waitpid(2); `ECHILD` when there are no children at all.
+pub fn ended_child() -> io::Result<Option<(u32, ExitStatus)>> {
+    let ended = rustix::process::wait(WaitOptions::NOHANG)?;
+    Ok(ended.map(|(pid, status)| {
+        (pid.as_raw_nonzero().get().unsigned_abs(), ExitStatus::from_raw(status.as_raw()))
+    }))
+}
+
+/// Kills a process, by SIGKILL.
+///
+/// # Errors
+/// Those of kill(2).
+pub fn kill(process: u32) -> io::Result<()> {
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
+    let process = process.ok_or_else(|| io::Error::other("no process has that number"))?;
+    Ok(rustix::process::kill_process(process, Signal::KILL)?)
+}
+
+/// Has programs that are executed from here inherit the descriptor, and returns the number they take for
+/// [`inherited`].
+///
+/// # Errors
+/// Those of fcntl(2).
+pub fn bequeath(descriptor: BorrowedFd<'_>) -> io::Result<i32> {
+    rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::empty())?;
+    Ok(descriptor.as_raw_fd())
+}
+
+/// The descriptor that the program which executed this one has bequeathed under that number. To be asked once
+/// for each.
+///
+/// # Errors
+/// `EBADF` when there is none.
+pub fn inherited(number: i32) -> io::Result<OwnedFd> {
+    // SAFETY: fcntl only asks whether the number is open.
+    if unsafe { libc::fcntl(number, libc::F_GETFD) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it is open, and by what was agreed with the executing program nobody else here owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
