@@ -18,13 +18,17 @@ pub struct Limited {
 impl Limited {
     /// `limited by the generator at 500 and 1 000 (3 of 10 trials)`.
     pub fn words(&self) -> String {
-        let levels: Vec<String> = self.levels.iter().map(|n| count(*n)).collect();
-        let at = if levels.is_empty() { String::new() } else { format!(" at {}", list(&levels)) };
         let trials = match self.trials == self.of {
             true => String::new(),
             false => format!(" ({} of {} trials)", count(self.trials as u64), count(self.of as u64)),
         };
-        format!("limited by the generator{at}{trials}")
+        format!("limited by the generator{}{trials}", self.places())
+    }
+
+    /// ` at 500 and 1 000`; nothing where all are meant.
+    pub(crate) fn places(&self) -> String {
+        let levels: Vec<String> = self.levels.iter().map(|n| count(*n)).collect();
+        if levels.is_empty() { String::new() } else { format!(" at {}", list(&levels)) }
     }
 
     /// Whether a level is meant.

@@ -244,7 +244,7 @@ fn what_the_generator_limited_is_not_compared() {
     };
     let (answer, note) = words(Said::Warning("limited by the generator at 1 000 connections"));
     assert_eq!(answer, Some((500, (1_000, 1_000))));
-    assert_eq!(note, "limited by the generator at 1 000 (3 of 10 trials) in new, not compared there");
+    assert_eq!(note, "limited by the generator at 1 000 in new, not compared there");
     let (answer, note) = words(Said::Warning("limited by the generator"));
     assert_eq!((answer, note.as_str()), (None, "limited by the generator"));
 }

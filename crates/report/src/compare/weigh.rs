@@ -164,16 +164,11 @@ fn stopped(
         let name = source.subject.name.clone();
         words.iter().map(move |words| format!("{words} in {name}")).collect::<Vec<String>>()
     };
-    let limited = |source: &Source<'_>| {
-        let limited = source.finding(kind)?.limited.as_ref()?;
-        Some(format!("{} in {}, not compared there", limited.words(), source.subject.name))
-    };
-    let limited: Vec<String> = [first, other].into_iter().filter_map(limited).collect();
     let mut said = match (of_first.as_slice(), of_other.as_slice()) {
         (one, two) if one == two => one.iter().map(|words| format!("{words} in both")).collect(),
         _ => [named((&of_first, first)), named((&of_other, other))].concat(),
     };
-    said.extend(limited);
+    said.extend(limited(first, other, kind));
     let shorter = if one < two { first } else { other };
     if said.is_empty() && (one.min(two) as f64) < SHORTER * one.max(two) as f64 {
         said.push(format!("{} was measured to {}", shorter.subject.name, count(one.min(two))));
@@ -185,6 +180,22 @@ fn stopped(
         said.push(format!("compared to {}", count(answer.n_high)));
     }
     Some(said.join("; "))
+}
+
+/// What the generator limited in one of two or in both, and so was not compared.
+fn limited(first: &Source<'_>, other: &Source<'_>, kind: &Kind) -> Option<String> {
+    let places = |source: &Source<'_>| Some(source.finding(kind)?.limited.as_ref()?.places());
+    let named = |(places, source): (Option<String>, &Source<'_>)| {
+        places.map(|places| format!("{places} in {}", source.subject.name))
+    };
+    let said = match (places(first), places(other)) {
+        (Some(one), Some(two)) if one == two => format!("{one} in both"),
+        (one, two) => {
+            let each: Vec<String> = [(one, first), (two, other)].into_iter().filter_map(named).collect();
+            each.join(" and ")
+        }
+    };
+    (!said.is_empty()).then(|| format!("limited by the generator{said}, not compared there"))
 }
 
 /// The geometric mean over all series of one system against the first.
