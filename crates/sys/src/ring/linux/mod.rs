@@ -335,12 +335,13 @@ impl Drop for Ring {
         if self.process != std::process::id() {
             return;
         }
-        let queued = self.submit();
+        // What is only queued to be closed has no other owner.
+        let _ = self.submit();
         let drained = self.drain();
         self.door.shut(&self.ring);
         // SAFETY: dropped once, and not used after.
         unsafe { ManuallyDrop::drop(&mut self.ring) };
-        if drained && queued.is_ok() {
+        if drained {
             // SAFETY: dropped once, not used after, and the kernel works on nothing of it any more.
             // Otherwise it is leaked on purpose.
             unsafe {
