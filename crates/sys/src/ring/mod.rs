@@ -63,8 +63,8 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        // With 50 and with 1,000 connections, neither more entries nor other buffers made a difference that could
-        // be measured; 1 MiB is what a server's caches bear.
+        // With 50 and with 1,000 connections, neither more entries nor other buffers made a difference that
+        // could be measured; 1 MiB is what a server's caches bear.
         Settings { entries: 256, completions: 4096, buffers: 256, buffer_bytes: 4096 }
     }
 }
