@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ pub struct Output {
 #[derive(Debug)]
 enum Part {
     Bytes(Vec<u8>),
-    Shared(Arc<[u8]>),
+    Shared { bytes: Arc<[u8]>, range: Range<usize> },
     File { file: Arc<File>, offset: u64, count: u64 },
 }
 
@@ -59,8 +60,14 @@ impl Output {
 
     /// Adds bytes that many connections share.
     pub fn shared(&mut self, bytes: Arc<[u8]>) {
-        if !bytes.is_empty() {
-            self.parts.push_back(Part::Shared(bytes));
+        let range = 0..bytes.len();
+        self.shared_range(bytes, range);
+    }
+
+    /// Adds a range of bytes that many connections share; of one that they do not have, nothing.
+    pub fn shared_range(&mut self, bytes: Arc<[u8]>, range: Range<usize>) {
+        if bytes.get(range.clone()).is_some_and(|bytes| !bytes.is_empty()) {
+            self.parts.push_back(Part::Shared { bytes, range });
         }
     }
 
@@ -124,10 +131,10 @@ impl Output {
                 None => return Ok(Sent::All),
                 Some(Part::Bytes(bytes)) if bytes.len() == self.gone => Ok(0),
                 Some(Part::Bytes(_)) => match self.parts.get(1) {
-                    Some(Part::Shared(_)) => self.send_pieces(connection),
+                    Some(Part::Shared { .. }) => self.send_pieces(connection),
                     _ => send_bytes(connection, &self.first()[self.gone..], more_follow),
                 },
-                Some(Part::Shared(_)) => send_bytes(connection, &self.first()[self.gone..], more_follow),
+                Some(Part::Shared { .. }) => send_bytes(connection, &self.first()[self.gone..], more_follow),
                 Some(Part::File { file, offset, count }) => {
                     match connection.send_file(file, offset, (*count).min(TURN_BYTES) as usize) {
                         Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -196,14 +203,14 @@ impl Output {
     fn first(&self) -> &[u8] {
         match self.parts.front() {
             Some(Part::Bytes(bytes)) => bytes,
-            Some(Part::Shared(bytes)) => bytes,
+            Some(Part::Shared { bytes, range }) => &bytes[range.clone()],
             _ => &[],
         }
     }
 
     fn send_pieces(&self, connection: &Connection) -> io::Result<usize> {
         let second: &[u8] = match self.parts.get(1) {
-            Some(Part::Shared(bytes)) => bytes,
+            Some(Part::Shared { bytes, range }) => &bytes[range.clone()],
             _ => &[],
         };
         connection.send_pieces(&[IoSlice::new(&self.first()[self.gone..]), IoSlice::new(second)])
@@ -215,7 +222,7 @@ impl Output {
         loop {
             let length = match self.parts.front() {
                 Some(Part::Bytes(bytes)) => bytes.len(),
-                Some(Part::Shared(bytes)) => bytes.len(),
+                Some(Part::Shared { range, .. }) => range.len(),
                 _ => return,
             };
             if self.gone < length {

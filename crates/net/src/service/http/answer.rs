@@ -120,7 +120,9 @@ fn part(staying: Staying, page: &Page, offset: u64, count: u64, now: &Now, outpu
     out.extend_from_slice(&page.validators);
     end(staying, out);
     match &page.body {
-        Body::Memory(bytes) => out.extend_from_slice(&bytes[offset as usize..(offset + count) as usize]),
+        Body::Memory(bytes) => {
+            output.shared_range(Arc::clone(bytes), offset as usize..(offset + count) as usize);
+        }
         Body::File(file) => output.file(Arc::clone(file), offset, count),
     }
     Answered { status: 206, body_bytes: count }

@@ -26,7 +26,7 @@ use self::answer::{Answered, Staying};
 use self::date::Now;
 use self::files::Files;
 use self::log::Said;
-use self::request::{End, Method, Refusal};
+use self::request::{End, Method, Refusal, Request};
 use super::{Flow, Machine, Service, Session, Settings, Stage};
 use crate::Error;
 use crate::output::Output;
@@ -119,6 +119,10 @@ impl Connection {
     #[inline]
     fn first<'a>(&mut self, input: &'a [u8], now: &Now, output: &mut Output) -> &'a [u8] {
         let within = &input[..input.len().min(self.site.head_bytes)];
+        if let Ok((request, end)) = request::parse(within) {
+            self.answer(&request, &input[..end], now, output);
+            return &input[end..];
+        }
         match request::end_of_head(within, 0) {
             End::At(end) => {
                 self.head(&input[..end], now, output);
@@ -158,23 +162,27 @@ impl Connection {
         }
     }
 
-    /// Answers a request whose head is whole.
-    #[inline]
+    /// Takes a head that is whole.
     fn head(&mut self, head: &[u8], now: &Now, output: &mut Output) {
         // Clients of old sent an empty line too many (RFC 9112, section 2.2).
         if head == b"\r\n" {
             return;
         }
-        let request = match request::parse(head) {
-            Ok(request) => request,
-            Err(refusal) => return self.refuse(head, refusal, now, output),
-        };
-        let staying = Staying::of(&request);
+        match request::parse(head) {
+            Ok((request, _)) => self.answer(&request, head, now, output),
+            Err(refusal) => self.refuse(head, refusal, now, output),
+        }
+    }
+
+    /// Answers a request.
+    #[inline]
+    fn answer(&mut self, request: &Request<'_>, head: &[u8], now: &Now, output: &mut Output) {
+        let staying = Staying::of(request);
         let answered = match request.method {
             Method::Options => answer::options(staying, now, output),
             Method::Get | Method::Head => match self.site.files.find(request.path, now) {
-                Ok(entry) => answer::entry(&request, staying, &entry, now, output),
-                Err(miss) => answer::miss(&request, staying, miss, now, output),
+                Ok(entry) => answer::entry(request, staying, &entry, now, output),
+                Err(miss) => answer::miss(request, staying, miss, now, output),
             },
         };
         self.content_bytes = request.content_bytes;

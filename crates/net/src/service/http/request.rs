@@ -88,17 +88,18 @@ pub(super) fn end_of_head(bytes: &[u8], seen: usize) -> End {
     End::Beyond
 }
 
-/// Reads a head, with the empty line at its end.
-pub(super) fn parse(head: &[u8]) -> Result<Request<'_>, Refusal> {
-    let mut lines = Lines(head);
-    let first = lines.next().unwrap_or_default();
-    let (method, target, old) = request_line(first)?;
+/// Reads the head that lies at the beginning, up to the empty line, and says how long it is.
+///
+/// Where it is cut off the error means nothing: ask [`end_of_head`] whether it was.
+#[inline]
+pub(super) fn parse(bytes: &[u8]) -> Result<(Request<'_>, usize), Refusal> {
+    let (method, target, old, mut rest) = request_line(bytes)?;
     let mut framing = Framing::default();
     let mut fields = Fields::default();
-    for line in lines {
-        field(line, &mut framing, &mut fields)?;
+    while !rest.starts_with(b"\r\n") {
+        rest = field(rest, &mut framing, &mut fields)?;
     }
-    let target = target_parts(method, target)?;
+    let (path, query) = target_parts(method, target)?;
     if framing.host.is_none() && !old {
         return refuse(400, "a request of HTTP/1.1 names its host");
     }
@@ -113,51 +114,26 @@ pub(super) fn parse(head: &[u8]) -> Result<Request<'_>, Refusal> {
     if framing.expects && !old {
         return refuse(417, "expectations are not met");
     }
-    Ok(Request {
-        method,
-        path: target.0,
-        query: target.1,
-        old,
-        keep: !framing.close && (!old || framing.keep),
-        content_bytes: framing.content_bytes.unwrap_or(0),
-        fields,
-    })
+    let keep = !framing.close && (!old || framing.keep);
+    let content_bytes = framing.content_bytes.unwrap_or(0);
+    let request = Request { method, path, query, old, keep, content_bytes, fields };
+    Ok((request, bytes.len() - rest.len() + 2))
 }
 
 const CONTENT_TOO_LARGE: u64 = CONTENT_BYTES_MAX + 1;
 
-/// The lines of a head, up to the empty one, without what ends them.
-struct Lines<'a>(&'a [u8]);
-
-impl<'a> Iterator for Lines<'a> {
-    type Item = &'a [u8];
-
-    #[inline]
-    fn next(&mut self) -> Option<&'a [u8]> {
-        let end = memchr(b'\n', self.0)?;
-        let (line, rest) = self.0.split_at(end + 1);
-        self.0 = rest;
-        line.strip_suffix(b"\r\n").filter(|line| !line.is_empty())
-    }
-}
-
-/// `GET /path HTTP/1.1`: the method, the target, and whether it is HTTP/1.0.
+/// `GET /path HTTP/1.1`: the method, the target, whether it is HTTP/1.0, and what follows.
 #[inline]
-fn request_line(line: &[u8]) -> Result<(Method, &[u8], bool), Refusal> {
-    let Some((method, rest)) = split_at_byte(line, b' ') else {
+fn request_line(bytes: &[u8]) -> Result<(Method, &[u8], bool, &[u8]), Refusal> {
+    let (method, rest) = word(bytes, TOKEN);
+    let (target, rest) = word(rest.strip_prefix(b" ").unwrap_or_default(), TARGET);
+    let Some(rest) = rest.strip_prefix(b" ").filter(|_| !method.is_empty() && !target.is_empty()) else {
         return refuse(400, "the first line is no request");
     };
-    let Some((target, version)) = split_at_byte(rest, b' ') else {
-        return refuse(400, "the first line has no version");
-    };
-    if method.is_empty() || !all(method, TOKEN) || target.is_empty() || !all(target, TARGET) {
-        return refuse(400, "the first line is no request");
-    }
-    let old = match version {
-        b"HTTP/1.1" => false,
-        b"HTTP/1.0" => true,
-        [b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'2'..=b'9'] => false,
-        [b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9'] => {
+    let (old, rest) = match rest {
+        [b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'1'..=b'9', b'\r', b'\n', rest @ ..] => (false, rest),
+        [b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'0', b'\r', b'\n', rest @ ..] => (true, rest),
+        [b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9', b'\r', b'\n', ..] => {
             return refuse(505, "only HTTP/1.0 and HTTP/1.1 are spoken");
         }
         _ => return refuse(400, "the first line has no version"),
@@ -171,7 +147,7 @@ fn request_line(line: &[u8]) -> Result<(Method, &[u8], bool), Refusal> {
         }
         _ => return refuse(501, "no such method is known"),
     };
-    Ok((method, target, old))
+    Ok((method, target, old, rest))
 }
 
 /// Path and query of a target: `/path?query`, `http://host/path?query`, or `*` (RFC 9112, section 3.2).
@@ -212,21 +188,30 @@ struct Framing {
     keep: bool,
 }
 
-/// Reads one field. Of those that may come once and came twice, the first holds; where that would change what a
-/// request is, it is refused.
+/// Reads one field and returns what follows. Of those that may come once and came twice, the first holds; where that
+/// would change what a request is, it is refused.
 #[inline]
-fn field<'a>(line: &'a [u8], framing: &mut Framing, fields: &mut Fields<'a>) -> Result<(), Refusal> {
-    let Some((name, value)) = split_at_byte(line, b':') else {
-        return refuse(400, "a line of the head is no field");
-    };
+fn field<'a>(bytes: &'a [u8], framing: &mut Framing, fields: &mut Fields<'a>) -> Result<&'a [u8], Refusal> {
     // This refuses white space before the colon, and lines that continue the one before.
-    if name.is_empty() || !all(name, TOKEN) {
+    let (name, rest) = word(bytes, TOKEN);
+    let Some(rest) = rest.strip_prefix(b":").filter(|_| !name.is_empty()) else {
         return refuse(400, "a field has no proper name");
-    }
-    if has_control(value) {
+    };
+    let (value, rest) = rest.split_at(text_bytes(rest));
+    let Some(rest) = rest.strip_prefix(b"\r\n") else {
         return refuse(400, "a field has a control character");
-    }
-    let value = value.trim_ascii();
+    };
+    known_field(name, value.trim_ascii(), framing, fields)?;
+    Ok(rest)
+}
+
+#[inline]
+fn known_field<'a>(
+    name: &[u8],
+    value: &'a [u8],
+    framing: &mut Framing,
+    fields: &mut Fields<'a>,
+) -> Result<(), Refusal> {
     let slot = match name.len() {
         4 if is(name, b"host") => {
             if framing.host.replace(()).is_some() || !all(value, HOST) {
@@ -276,12 +261,6 @@ fn field<'a>(line: &'a [u8], framing: &mut Framing, fields: &mut Fields<'a>) -> 
 #[inline]
 fn is(bytes: &[u8], word: &[u8]) -> bool {
     bytes.eq_ignore_ascii_case(word)
-}
-
-#[inline]
-fn split_at_byte(bytes: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
-    let at = memchr(byte, bytes)?;
-    Some((&bytes[..at], &bytes[at + 1..]))
 }
 
 /// A number of digits and nothing else; those that are too large for us are the largest.
@@ -338,8 +317,21 @@ fn all(bytes: &[u8], class: u8) -> bool {
     bytes.iter().all(|byte| CLASSES[usize::from(*byte)] & class != 0)
 }
 
-/// Without a branch for each byte, so that the compiler takes many at a time.
+/// The letters of that class at the beginning, and the rest.
 #[inline]
-fn has_control(value: &[u8]) -> bool {
-    value.iter().fold(false, |found, byte| found | ((*byte < b' ') & (*byte != b'\t')) | (*byte == 0x7f))
+fn word(bytes: &[u8], class: u8) -> (&[u8], &[u8]) {
+    let end = bytes.iter().position(|byte| CLASSES[usize::from(*byte)] & class == 0);
+    bytes.split_at(end.unwrap_or(bytes.len()))
+}
+
+/// How much there is before a control character. Blocks are searched without a branch for each byte, so that the
+/// compiler takes all of one at a time.
+#[inline]
+fn text_bytes(bytes: &[u8]) -> usize {
+    let is_control = |byte: u8| ((byte < b' ') & (byte != b'\t')) | (byte == 0x7f);
+    let (blocks, _) = bytes.as_chunks::<16>();
+    let free =
+        blocks.iter().take_while(|block| !block.iter().fold(false, |found, byte| found | is_control(*byte)));
+    let from = free.count() * 16;
+    bytes[from..].iter().position(|byte| is_control(*byte)).map_or(bytes.len(), |at| from + at)
 }
