@@ -149,7 +149,7 @@ impl<'site, P: Poller> Reactor<'site, P> {
         if next == Next::End {
             return self.forget(number);
         }
-        self.alarms.set(number, place.talk.due_ms);
+        self.alarms.set(number, place.talk.course.due_ms);
         let interest = place.talk.interest();
         if interest != place.interest {
             place.interest = interest;
@@ -209,7 +209,7 @@ impl<'site, P: Poller> Reactor<'site, P> {
             self.desk.count(Count::Ended, 1);
             return;
         }
-        self.alarms.set(number, talk.due_ms);
+        self.alarms.set(number, talk.course.due_ms);
         entry.insert(Place { talk, interest });
     }
 
@@ -237,7 +237,8 @@ impl<'site, P: Poller> Reactor<'site, P> {
             let number = number as usize;
             let Some(place) = self.places.get_mut(number) else { continue };
             // Most have done something since the alarm was set.
-            let next = if place.talk.due_ms > now_ms { Next::Wait } else { place.talk.late(&mut self.desk) };
+            let next =
+                if place.talk.course.due_ms > now_ms { Next::Wait } else { place.talk.late(&mut self.desk) };
             self.follow(number, next);
         }
     }

@@ -1,0 +1,153 @@
+//! How the session of a connection goes on, however its bytes come and go: what is waited for, until when, and what
+//! comes then.
+
+use sys::tcp::Connection;
+
+use super::desk::Desk;
+use crate::output::Output;
+use crate::service::{Flow, Session, Stage};
+use crate::site::{Count, LINGER, LINGER_BYTES};
+
+/// A session and where it stands.
+pub(super) struct Course {
+    session: Box<dyn Session>,
+    phase: Phase,
+    /// When the limit of the phase is over.
+    pub(super) due_ms: u64,
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The next request.
+    Idle,
+    /// The rest of a request.
+    Request,
+    /// The output to leave; what comes then.
+    Sending(Flow),
+    /// The other end to finish, after so many bytes at most.
+    Lingering(usize),
+}
+
+/// What comes after the output has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    /// More input.
+    Listen,
+    /// The end of sending, and input that is dropped.
+    Linger,
+    /// The end.
+    Close,
+}
+
+/// What is to be done when time is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Late {
+    /// The last output is to be sent.
+    Answer(Flow),
+    /// The connection is to be closed.
+    Close,
+    /// It is to be reset: otherwise the system would go on trying to send what it was given.
+    Reset,
+}
+
+impl Course {
+    /// Of a new connection; what it says first is on the desk.
+    pub(super) fn begin(connection: &Connection, desk: &mut Desk<'_>) -> (Course, Flow) {
+        let service = &desk.site.service;
+        let peer = if service.wants_peer() { connection.peer().ok() } else { None };
+        let mut session = service.session(peer);
+        let flow = session.begin(&mut desk.output);
+        (Course { session, phase: Phase::Idle, due_ms: 0 }, flow)
+    }
+
+    /// Takes input.
+    #[inline]
+    pub(super) fn feed(&mut self, input: &[u8], output: &mut Output) -> Flow {
+        self.session.feed(input, output)
+    }
+
+    /// No more input will come, so whatever the session would like: it is over once the output has left.
+    pub(super) fn end_of_input(&mut self, output: &mut Output) -> Flow {
+        let _ = self.session.end(output);
+        Flow::Close
+    }
+
+    /// Counts the answers on the desk.
+    #[inline]
+    pub(super) fn note_answers(&mut self, desk: &mut Desk<'_>) {
+        let answers = desk.output.take_answers();
+        if answers > 0 {
+            desk.count(Count::Answers, answers);
+            // If this is the middle of a request, it is that of another one.
+            self.phase = Phase::Idle;
+        }
+    }
+
+    /// Some output has left, or none yet, and the rest has to wait.
+    pub(super) fn keep_sending(&mut self, flow: Flow, desk: &Desk<'_>) {
+        self.phase = Phase::Sending(flow);
+        self.due_ms = desk.due_ms(desk.site.limits.send);
+    }
+
+    /// What the session asked for, where its output is still leaving.
+    #[inline]
+    pub(super) fn sending(&self) -> Option<Flow> {
+        if let Phase::Sending(flow) = self.phase { Some(flow) } else { None }
+    }
+
+    /// Whether nothing is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.phase == Phase::Idle
+    }
+
+    /// Whether input is dropped; and whether even that is enough, after these bytes.
+    #[inline]
+    pub(super) fn drops(&mut self, input_bytes: usize) -> Option<bool> {
+        let Phase::Lingering(left) = &mut self.phase else { return None };
+        *left = left.saturating_sub(input_bytes);
+        Some(*left == 0)
+    }
+
+    /// All output has left.
+    #[inline]
+    pub(super) fn settle(&mut self, flow: Flow, desk: &Desk<'_>) -> Then {
+        match (flow, self.session.stage()) {
+            (Flow::Close, _) => Then::Close,
+            (Flow::More, Stage::Idle) if !desk.stopping => {
+                self.phase = Phase::Idle;
+                self.due_ms = desk.due_ms(desk.site.limits.idle);
+                Then::Listen
+            }
+            (Flow::More, Stage::Request) => {
+                // The limit runs from the first byte, however many follow.
+                if self.phase != Phase::Request {
+                    self.phase = Phase::Request;
+                    self.due_ms = desk.due_ms(desk.site.limits.request);
+                }
+                Then::Listen
+            }
+            (Flow::Linger | Flow::More, _) => {
+                self.phase = Phase::Lingering(LINGER_BYTES);
+                self.due_ms = desk.due_ms(LINGER);
+                Then::Linger
+            }
+        }
+    }
+
+    /// The limit of the phase is over.
+    pub(super) fn late(&mut self, desk: &mut Desk<'_>) -> Late {
+        match self.phase {
+            Phase::Idle | Phase::Lingering(_) => Late::Close,
+            Phase::Request => {
+                desk.count(Count::Slow, 1);
+                let flow = self.session.too_slow(&mut desk.output);
+                Late::Answer(if flow == Flow::Linger { flow } else { Flow::Close })
+            }
+            Phase::Sending(_) => {
+                desk.count(Count::Slow, 1);
+                Late::Reset
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! A task for each connection on the runtime of tokio.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at};
+
+use crate::output::Output;
+use crate::service::{Flow, Machine, Session, Stage};
+use crate::site::{Count, LINGER, LINGER_BYTES, Limits, Site, TICK, Tally};
+
+/// What a task receives at once.
+const INPUT_BYTES: usize = 8 << 10;
+
+/// What a task sends at once, where that comes from a file or is large.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// Longer than any server runs; a limit of all time would overflow the clock.
+const FOREVER: Duration = Duration::from_secs(100 * 365 * 86_400);
+
+/// Serves the site until the order to stop.
+pub(super) fn serve(site: &Site) -> io::Result<()> {
+    tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?.block_on(accept(site))
+}
+
+/// What all tasks share.
+struct Shared {
+    service: Arc<dyn Machine>,
+    limits: Limits,
+    tally: Tally,
+    log: Option<File>,
+}
+
+async fn accept(site: &Site) -> io::Result<()> {
+    let shared = Arc::new(Shared {
+        service: Arc::clone(&site.service),
+        limits: site.limits,
+        tally: site.tally.clone(),
+        log: site.log.as_ref().map(File::try_clone).transpose()?,
+    });
+    let listener = TcpListener::from_std(site.listener.as_fd().try_clone_to_owned()?.into())?;
+    let (order, stop) = watch::channel(false);
+    let mut tasks = JoinSet::new();
+    let mut tick = interval(TICK);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while !site.stop.is_ordered() {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => welcome(stream, &shared, &stop, &mut tasks),
+                Err(error) => trouble(&error, &site.tally).await,
+            },
+            Some(_) = tasks.join_next() => {}
+            _ = tick.tick() => {}
+        }
+    }
+    drop(listener);
+    // Nobody listens any more if no task is left.
+    let _ = order.send(true);
+    let _ =
+        timeout(site.limits.grace.min(FOREVER), async { while tasks.join_next().await.is_some() {} }).await;
+    tasks.shutdown().await;
+    Ok(())
+}
+
+fn welcome(stream: TcpStream, shared: &Arc<Shared>, stop: &watch::Receiver<bool>, tasks: &mut JoinSet<()>) {
+    shared.tally.add(Count::Accepted, 1);
+    if tasks.len() >= shared.limits.connections {
+        shared.tally.add(Count::Refused, 1);
+        shared.tally.add(Count::Ended, 1);
+        return;
+    }
+    let peer = if shared.service.wants_peer() { stream.peer_addr().ok() } else { None };
+    let mut task = Task {
+        stream,
+        session: shared.service.session(peer),
+        output: Output::default(),
+        shared: Arc::clone(shared),
+        stop: stop.clone(),
+    };
+    tasks.spawn(async move {
+        if let Err(count) = task.talk().await {
+            task.shared.tally.add(count, 1);
+        }
+    });
+}
+
+/// A connection could not be accepted: that one is gone, or there is no room for now.
+async fn trouble(error: &io::Error, tally: &Tally) {
+    if !matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted) {
+        tally.add(Count::Exhausted, 1);
+        sleep(TICK).await;
+    }
+}
+
+/// One connection.
+struct Task {
+    stream: TcpStream,
+    session: Box<dyn Session>,
+    output: Output,
+    shared: Arc<Shared>,
+    stop: watch::Receiver<bool>,
+}
+
+impl Task {
+    /// All of it; the error is what to count it as.
+    async fn talk(&mut self) -> Result<(), Count> {
+        let mut flow = self.session.begin(&mut self.output);
+        self.deliver().await?;
+        if flow == Flow::More {
+            flow = self.listen().await?;
+        }
+        if flow == Flow::Linger {
+            self.linger().await;
+        }
+        Ok(())
+    }
+
+    /// Takes input and answers it until the session, or the server, wants no more.
+    async fn listen(&mut self) -> Result<Flow, Count> {
+        let mut input = vec![0; INPUT_BYTES];
+        let mut since = Instant::now();
+        loop {
+            let stage = self.session.stage();
+            let limits = &self.shared.limits;
+            let limit = if stage == Stage::Idle { limits.idle } else { limits.request };
+            let received = tokio::select! {
+                biased;
+                received = timeout_at(since + limit.min(FOREVER), self.stream.read(&mut input)) => received,
+                _ = self.stop.wait_for(|ordered| *ordered), if stage == Stage::Idle => return Ok(Flow::Close),
+            };
+            let flow = match received {
+                Ok(Ok(0)) => {
+                    self.session.end(&mut self.output);
+                    Flow::Close
+                }
+                Ok(Ok(count)) => {
+                    self.shared.tally.add(Count::Received, count as u64);
+                    self.session.feed(&input[..count], &mut self.output)
+                }
+                Ok(Err(_)) => return Err(Count::Broken),
+                Err(_) if stage == Stage::Idle => return Ok(Flow::Close),
+                Err(_) => {
+                    self.shared.tally.add(Count::Slow, 1);
+                    let flow = self.session.too_slow(&mut self.output);
+                    if flow == Flow::Linger { flow } else { Flow::Close }
+                }
+            };
+            let answers = self.deliver().await?;
+            if flow != Flow::More {
+                return Ok(flow);
+            }
+            let is_idle = self.session.stage() == Stage::Idle;
+            if is_idle && *self.stop.borrow() {
+                return Ok(Flow::Linger);
+            }
+            // A request's time runs from its first byte, however many pieces follow.
+            if answers > 0 || is_idle || stage == Stage::Idle {
+                since = Instant::now();
+            }
+        }
+    }
+
+    /// Sends all output; how many requests it answers.
+    async fn deliver(&mut self) -> Result<u64, Count> {
+        let answers = self.output.take_answers();
+        self.shared.tally.add(Count::Answers, answers);
+        self.shared.log(&mut self.output.log);
+        let mut chunk = Vec::new();
+        while !self.output.is_empty() {
+            chunk.clear();
+            chunk.reserve(CHUNK_BYTES);
+            self.output.fill(&mut chunk).map_err(|_| Count::Broken)?;
+            self.send(&chunk).await?;
+        }
+        Ok(answers)
+    }
+
+    async fn send(&mut self, mut bytes: &[u8]) -> Result<(), Count> {
+        while !bytes.is_empty() {
+            let limit = self.shared.limits.send.min(FOREVER);
+            match timeout(limit, self.stream.write(bytes)).await {
+                Ok(Ok(sent)) => {
+                    self.shared.tally.add(Count::Sent, sent as u64);
+                    bytes = &bytes[sent..];
+                }
+                Ok(Err(_)) => return Err(Count::Broken),
+                Err(_) => {
+                    // Otherwise the system would go on trying to send what it was given.
+                    let _ = self.stream.set_zero_linger();
+                    return Err(Count::Slow);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Finishes sending, and drops what still comes.
+    async fn linger(&mut self) {
+        let _ = self.stream.shutdown().await;
+        let mut left = LINGER_BYTES;
+        let mut input = vec![0; INPUT_BYTES];
+        let drop_input = async {
+            while let Ok(count) = self.stream.read(&mut input).await {
+                self.shared.tally.add(Count::Received, count as u64);
+                left = left.saturating_sub(count);
+                if count == 0 || left == 0 {
+                    break;
+                }
+            }
+        };
+        // Either way it is closed now.
+        let _ = timeout(LINGER, drop_input).await;
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.shared.tally.add(Count::Ended, 1);
+    }
+}
+
+impl Shared {
+    fn log(&self, lines: &mut Vec<u8>) {
+        if let Some(mut log) = self.log.as_ref()
+            && !lines.is_empty()
+        {
+            // A full disk must not stop the server.
+            let _ = io::Write::write_all(&mut log, lines);
+        }
+        lines.clear();
+    }
+}
