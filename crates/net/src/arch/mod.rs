@@ -6,7 +6,11 @@
 #[cfg(unix)]
 mod alarms;
 #[cfg(unix)]
+pub(crate) mod blocking;
+#[cfg(unix)]
 mod course;
+#[cfg(unix)]
+pub(crate) mod crew;
 #[cfg(unix)]
 mod desk;
 mod epoll;
@@ -23,6 +27,10 @@ mod select;
 mod sigio;
 #[cfg(unix)]
 mod talk;
+#[cfg(unix)]
+mod tasks;
+mod thread;
+mod tokio;
 mod uring;
 
 use std::io;
@@ -32,12 +40,14 @@ use crate::site::Site;
 
 /// Every architecture, in the order of reports.
 pub const ALL: &[&Architecture] = &[
+    &thread::ARCHITECTURE,
     &select::ARCHITECTURE,
     &poll::ARCHITECTURE,
     &epoll::ARCHITECTURE,
     &epoll_et::ARCHITECTURE,
     &sigio::ARCHITECTURE,
     &uring::ARCHITECTURE,
+    &tokio::ARCHITECTURE,
     &kqueue::ARCHITECTURE,
     &event_ports::ARCHITECTURE,
     &iocp::ARCHITECTURE,
