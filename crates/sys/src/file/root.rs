@@ -133,3 +133,60 @@ pub fn names(folder: &File, max: usize) -> io::Result<Vec<Name>> {
 pub fn number(metadata: &Metadata) -> u64 {
     metadata.ino()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// Both ways to open: as the kernel has it, and part by part.
+    fn roots(folder: &std::path::Path) -> Vec<Root> {
+        let root = Root::new(folder).unwrap();
+        let walking = Root { folder: root.folder.try_clone().unwrap(), kernel_resolves: false };
+        vec![root, walking]
+    }
+
+    #[test]
+    fn nothing_outside_is_opened() {
+        let folder = std::env::temp_dir().join(format!("osdyno-root-{}", std::process::id()));
+        let below = folder.join("root/below");
+        std::fs::create_dir_all(&below).unwrap();
+        std::fs::write(folder.join("outside"), "outside").unwrap();
+        std::fs::write(below.join("file"), "inside").unwrap();
+        symlink(&folder, below.join("up")).unwrap();
+        symlink("../../outside", below.join("out")).unwrap();
+        symlink("/", below.join("top")).unwrap();
+        for root in roots(&folder.join("root")) {
+            let mut text = String::new();
+            root.open(b"below/file").unwrap().read_to_string(&mut text).unwrap();
+            assert_eq!(text, "inside");
+            assert!(root.open(b"").unwrap().metadata().unwrap().is_dir());
+            let paths: [&[u8]; 9] = [
+                b"../outside",
+                b"below/../../outside",
+                b"below/out",
+                b"below/up/outside",
+                b"below/top/etc/passwd",
+                b"/etc/passwd",
+                b"/",
+                b"below/file/x",
+                b"missing",
+            ];
+            for path in paths {
+                let error = root.open(path).expect_err(&String::from_utf8_lossy(path));
+                let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+                assert!(kinds.contains(&error.kind()), "{error}");
+            }
+            assert!(root.open(b"below/file\0").is_err());
+        }
+        let all = Root::new(&below).unwrap().open(b"").unwrap();
+        let mut found = names(&all, 10).unwrap();
+        found.sort();
+        let found: Vec<&[u8]> = found.iter().map(|name| &name.bytes[..]).collect();
+        assert_eq!(found, [&b"file"[..], b"out", b"top", b"up"]);
+        assert_eq!(names(&all, 2).unwrap().len(), 2);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -8,12 +8,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sys::file::Root;
 
 use super::date::Now;
-use super::page::{Identity, Page, Reading};
+use super::page::{Body, Identity, Page, Reading};
 use super::request::Refusal;
 use super::{kind, listing, target};
 
-/// Paths that are kept open or in memory.
+/// Paths that are kept.
 const KEPT_MAX: usize = 1024;
+
+/// Of them, those whose file stays open; descriptors are for connections.
+const OPEN_MAX: usize = 64;
+
+/// Of them, bytes in memory.
+const BYTES_MAX: usize = 32 << 20;
 
 /// What a path leads to, ready to be sent.
 #[derive(Debug)]
@@ -26,6 +32,17 @@ pub(super) struct Entry {
     /// Whether it had been left alone for a second when it was read. Otherwise it may have been written to since
     /// without any change of its identity, for clocks of file systems are coarse.
     is_settled: bool,
+}
+
+impl Entry {
+    /// Descriptors and bytes of memory that it takes.
+    fn cost(&self) -> (usize, usize) {
+        let pages = [Some(&self.plain), self.gzip.as_ref()];
+        pages.into_iter().flatten().fold((0, 0), |(open, bytes), page| match &page.body {
+            Body::File(_) => (open + 1, bytes),
+            Body::Memory(body) => (open, bytes + body.len()),
+        })
+    }
 }
 
 /// Why a path leads to nothing that could be sent.
@@ -50,7 +67,13 @@ pub(super) struct Files {
     kept: Mutex<Kept>,
 }
 
-type Kept = HashMap<Box<[u8]>, Slot>;
+/// What was found lately, by the path as it stands in requests.
+#[derive(Debug, Default)]
+struct Kept {
+    slots: HashMap<Box<[u8]>, Slot>,
+    open: usize,
+    bytes: usize,
+}
 
 #[derive(Debug)]
 struct Slot {
@@ -69,7 +92,7 @@ impl Files {
     /// What a path, as it stands in a request, leads to.
     #[inline]
     pub(super) fn find(&self, raw: &[u8], now: &Now) -> Result<Arc<Entry>, Miss> {
-        let known = match self.kept().get_mut(raw) {
+        let known = match self.kept().slots.get_mut(raw) {
             None => None,
             Some(slot) => {
                 slot.is_used = true;
@@ -87,25 +110,22 @@ impl Files {
 
     #[cold]
     fn look(&self, raw: &[u8], known: Option<Arc<Entry>>, now: &Now) -> Result<Arc<Entry>, Miss> {
+        let was_known = known.is_some();
         let found = target::decode(raw).map_err(Miss::Refused).and_then(|target| {
             let again = known.clone();
             match self.open(&target, known, now) {
                 Err(Miss::Status(503)) => {
                     // The files that are kept open may be the reason.
-                    self.kept().clear();
+                    *self.kept() = Kept::default();
                     self.open(&target, again, now)
                 }
                 found => found,
             }
         });
         let mut kept = self.kept();
-        match &found {
-            Ok(entry) => {
-                make_room(&mut kept);
-                let slot = Slot { entry: Arc::clone(entry), seen: now.second, is_used: false };
-                kept.insert(raw.into(), slot);
-            }
-            Err(_) => drop(kept.remove(raw)),
+        kept.remove(raw);
+        if let Ok(entry) = &found {
+            kept.insert(raw, Slot { entry: Arc::clone(entry), seen: now.second, is_used: was_known });
         }
         found
     }
@@ -198,14 +218,37 @@ impl Files {
     }
 }
 
-/// Forgets what nobody has asked for twice since the last time; or everything, where all was asked for.
-fn make_room(kept: &mut Kept) {
-    if kept.len() < KEPT_MAX {
-        return;
+impl Kept {
+    fn insert(&mut self, raw: &[u8], slot: Slot) {
+        let (open, bytes) = slot.entry.cost();
+        if !self.has_room(open, bytes) {
+            self.make_room(open, bytes);
+        }
+        self.open += open;
+        self.bytes += bytes;
+        self.slots.insert(raw.into(), slot);
     }
-    kept.retain(|_, slot| std::mem::take(&mut slot.is_used));
-    if kept.len() >= KEPT_MAX {
-        kept.clear();
+
+    fn remove(&mut self, raw: &[u8]) {
+        if let Some(slot) = self.slots.remove(raw) {
+            let (open, bytes) = slot.entry.cost();
+            self.open -= open;
+            self.bytes -= bytes;
+        }
+    }
+
+    fn has_room(&self, open: usize, bytes: usize) -> bool {
+        self.slots.len() < KEPT_MAX && self.open + open <= OPEN_MAX && self.bytes + bytes <= BYTES_MAX
+    }
+
+    /// Forgets what nobody has asked for twice since the last time; or everything, where that is not enough.
+    fn make_room(&mut self, open: usize, bytes: usize) {
+        self.slots.retain(|_, slot| std::mem::take(&mut slot.is_used));
+        let costs = self.slots.values().map(|slot| slot.entry.cost());
+        (self.open, self.bytes) = costs.fold((0, 0), |sum, cost| (sum.0 + cost.0, sum.1 + cost.1));
+        if !self.has_room(open, bytes) {
+            *self = Kept::default();
+        }
     }
 }
 

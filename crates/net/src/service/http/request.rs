@@ -93,7 +93,7 @@ pub(super) fn end_of_head(bytes: &[u8], seen: usize) -> End {
 /// Where it is cut off the error means nothing: ask [`end_of_head`] whether it was.
 #[inline]
 pub(super) fn parse(bytes: &[u8]) -> Result<(Request<'_>, usize), Refusal> {
-    let (method, target, old, mut rest) = request_line(bytes)?;
+    let (First { method, target, old }, mut rest) = request_line(bytes)?;
     let mut framing = Framing::default();
     let mut fields = Fields::default();
     while !rest.starts_with(b"\r\n") {
@@ -122,9 +122,17 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Request<'_>, usize), Refusal> {
 
 const CONTENT_TOO_LARGE: u64 = CONTENT_BYTES_MAX + 1;
 
-/// `GET /path HTTP/1.1`: the method, the target, whether it is HTTP/1.0, and what follows.
+/// What the first line says.
+struct First<'a> {
+    method: Method,
+    target: &'a [u8],
+    /// Whether it is HTTP/1.0.
+    old: bool,
+}
+
+/// `GET /path HTTP/1.1`, and what follows.
 #[inline]
-fn request_line(bytes: &[u8]) -> Result<(Method, &[u8], bool, &[u8]), Refusal> {
+fn request_line(bytes: &[u8]) -> Result<(First<'_>, &[u8]), Refusal> {
     let (method, rest) = word(bytes, TOKEN);
     let (target, rest) = word(rest.strip_prefix(b" ").unwrap_or_default(), TARGET);
     let Some(rest) = rest.strip_prefix(b" ").filter(|_| !method.is_empty() && !target.is_empty()) else {
@@ -147,7 +155,7 @@ fn request_line(bytes: &[u8]) -> Result<(Method, &[u8], bool, &[u8]), Refusal> {
         }
         _ => return refuse(501, "no such method is known"),
     };
-    Ok((method, target, old, rest))
+    Ok((First { method, target, old }, rest))
 }
 
 /// Path and query of a target: `/path?query`, `http://host/path?query`, or `*` (RFC 9112, section 3.2).
