@@ -14,8 +14,15 @@ fn main() {
     let target = variable("TARGET");
     let out = PathBuf::from(variable("OUT_DIR"));
     let workspace = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../..");
-    for changed in ["crates/trial", "crates/curve", "crates/record", "crates/sys", "Cargo.lock", "Cargo.toml"]
-    {
+    for changed in [
+        "crates/trial",
+        "crates/curve",
+        "crates/net",
+        "crates/record",
+        "crates/sys",
+        "Cargo.lock",
+        "Cargo.toml",
+    ] {
         println!("cargo::rerun-if-changed={}", workspace.join(changed).display());
     }
     println!("cargo::rustc-env=OSDYNO_BUILD={}", description(&target));

@@ -181,10 +181,19 @@ impl Tally {
         self.add(Count::Broken, lost);
     }
 
-    /// The most connections that were open at a time; of several workers the sum of each one's most.
+    /// The most connections that were open at a time. Of several workers at least that many: they are looked at
+    /// now and then.
     pub fn peak(&self) -> u64 {
         let rows = self.memory.slots().len() / ROW;
-        (0..rows).filter_map(|row| self.slot(row, PEAK)).map(|peak| peak.load(Ordering::Relaxed)).sum()
+        let peaks = (0..rows).filter_map(|row| self.slot(row, PEAK)).map(|peak| peak.load(Ordering::Relaxed));
+        peaks.max().unwrap_or(0)
+    }
+
+    /// Looks at how many connections are open over all workers, for [`Tally::peak`].
+    pub fn look(&self) {
+        if let Some(peak) = self.slot(self.row, PEAK) {
+            peak.fetch_max(self.open(), Ordering::Relaxed);
+        }
     }
 
     /// The sums over all workers, in the order of [`COUNTS`].

@@ -6,7 +6,7 @@
 //! lines on standard output. So nothing measured is lost in a crash, and nothing is written while it is
 //! measured.
 //!
-//! May import: curve, record (without files), sys. Must never: judge, plan, or write anywhere but on
+//! May import: curve, net, record (without files), sys. Must never: judge, plan, or write anywhere but on
 //! standard output and in its scratch folder.
 
 mod describe;
@@ -14,6 +14,7 @@ mod guard;
 mod janitor;
 mod keeper;
 mod measurer;
+mod server;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -28,8 +29,8 @@ fn main() -> ExitCode {
         ["describe", scratch] => describe::describe(scratch),
         ["guard", program, ref arguments @ ..] => guard::guard(program, arguments),
         ["janitor", folder] => janitor::wait_and_remove(folder),
-        // The ends of a load get their words here: `serve ARGS…`, and `session ARGS…` for a server that is
-        // executed anew for every connection.
+        ["serve", plan] => server::serve(plan),
+        ["session", order] => server::session(order),
         _ => {
             Err("osdyno-trial is started by osdyno: keep | describe FOLDER | guard COMMAND | janitor FOLDER"
                 .into())

@@ -16,6 +16,10 @@ use crate::site::{Count, LINGER, LINGER_BYTES, Limits, Site, Stop, TICK, Tally, 
 /// One receive takes at most this much. It lies on the stack of each process or thread.
 const CHUNK_BYTES: usize = 8 << 10;
 
+/// The stack of a thread that serves connections. Only pages that are touched cost memory, but address space and its
+/// accounting are finite.
+pub(super) const STACK_BYTES: usize = 64 << 10;
+
 /// How long to let others give something back when descriptors, memory or processes have run out.
 const PAUSE: Duration = Duration::from_millis(10);
 

@@ -60,6 +60,7 @@ impl Crew<'_> {
         let mut early_ends = 0;
         while outcome.is_ok() && !self.stop.is_ordered() {
             look();
+            (self.tally)(0).look();
             std::thread::sleep(LOOK);
             for (number, status) in self.ended(&mut workers) {
                 match failure(status) {

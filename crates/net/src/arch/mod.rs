@@ -16,9 +16,13 @@ mod desk;
 mod epoll;
 mod epoll_et;
 mod event_ports;
+mod fork;
+mod inetd;
 mod iocp;
 mod kqueue;
 mod poll;
+mod pool;
+mod prefork;
 #[cfg(target_os = "linux")]
 mod proactor;
 #[cfg(unix)]
@@ -40,7 +44,11 @@ use crate::site::Site;
 
 /// Every architecture, in the order of reports.
 pub const ALL: &[&Architecture] = &[
+    &inetd::ARCHITECTURE,
+    &fork::ARCHITECTURE,
+    &prefork::ARCHITECTURE,
     &thread::ARCHITECTURE,
+    &pool::ARCHITECTURE,
     &select::ARCHITECTURE,
     &poll::ARCHITECTURE,
     &epoll::ARCHITECTURE,

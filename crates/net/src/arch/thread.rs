@@ -14,7 +14,7 @@ use std::io;
 use std::thread::Builder;
 
 use super::Architecture;
-use super::blocking::{self, Registry, Terms};
+use super::blocking::{self, Registry, STACK_BYTES, Terms};
 use crate::site::{Count, Site};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
@@ -25,9 +25,6 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     probe: || Ok(()),
     serve: Ok(serve),
 };
-
-/// Of each thread. Only pages that are touched cost memory, but address space and its accounting are finite.
-const STACK_BYTES: usize = 64 << 10;
 
 fn serve(site: &Site) -> io::Result<()> {
     let registry = Registry::default();

@@ -31,7 +31,7 @@ pub struct Report {
     pub counts: BTreeMap<String, u64>,
     /// Connections open now.
     pub open: u64,
-    /// The most that were open at a time; of several workers the sum.
+    /// The most that were open at a time; of several workers at least that many.
     pub peak: u64,
     /// Processes of the server; `None` like what follows where the system does not tell.
     pub processes: Option<u64>,
@@ -44,6 +44,7 @@ pub struct Report {
 impl Report {
     /// Of a server in this process and its descendants.
     pub fn of(tally: &Tally) -> Report {
+        tally.look();
         let taken = sys::process::family_use().ok();
         let counts = COUNTS.iter().map(|&name| name.to_owned()).zip(tally.sums());
         Report {

@@ -1,0 +1,115 @@
+//! A process for every connection, forked from the one that accepts.
+//!
+//! **What it is.** One process accepts and forks. The child, a copy of the server with all it has set up, serves the
+//! one connection with calls that wait, and ends. The parent asks for those that have ended.
+//!
+//! **When.** The server of the textbooks since 4.2BSD, of the first web servers, of sendmail, of PostgreSQL and of sshd
+//! to this day. A crash takes one connection, the kernel cleans up after it, and a child can give up its privileges
+//! alone.
+//!
+//! **What it costs.** fork(2) copies page tables, some fifty microseconds and more for a server with much memory;
+//! every page written afterwards is copied; a process per connection has a kernel stack, page tables of its own, and
+//! its end must be asked for. Nothing that one child learns is known to the next.
+
+use std::collections::HashSet;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::time::Instant;
+
+use sys::tcp::Connection;
+
+use super::Architecture;
+use super::blocking::{self, LOOK, Live, Terms};
+use crate::site::{Count, Site};
+
+pub(super) const ARCHITECTURE: Architecture = Architecture {
+    name: "fork",
+    source: include_str!("fork.rs"),
+    blocking: true,
+    workers: false,
+    probe: || Ok(()),
+    serve: Ok(serve),
+};
+
+fn serve(site: &Site) -> io::Result<()> {
+    process_for_each(site, |connection| {
+        sys::process::fork(|| {
+            blocking::serve(Terms::of(site, &site.tally), &Live::new(connection));
+            0
+        })
+    })
+}
+
+/// Accepts connections and has `start` make a process for each, which closes it in this one.
+pub(super) fn process_for_each(
+    site: &Site,
+    mut start: impl FnMut(Connection) -> io::Result<u32>,
+) -> io::Result<()> {
+    let mut children = Children { site, processes: HashSet::new() };
+    let mut outcome = Ok(());
+    while outcome.is_ok() && !site.stop.is_ordered() {
+        let accepted = blocking::accept(site, &site.tally);
+        // Without children there is nothing to ask for.
+        let _ = children.ask();
+        outcome = accepted.and_then(|connection| {
+            let Some(connection) = connection else { return Ok(()) };
+            if children.processes.len() >= site.limits.connections {
+                blocking::refuse(&site.tally, connection);
+                return Ok(());
+            }
+            match start(connection) {
+                Ok(process) => {
+                    children.processes.insert(process);
+                    Ok(())
+                }
+                Err(error) => {
+                    site.tally.add(Count::Refused, 1);
+                    site.tally.add(Count::Ended, 1);
+                    blocking::exhausted(&site.tally);
+                    if blocking::is_exhaustion(&error) { Ok(()) } else { Err(error) }
+                }
+            }
+        });
+    }
+    site.listener.finish();
+    children.end();
+    outcome
+}
+
+/// The processes that serve connections.
+struct Children<'a> {
+    site: &'a Site,
+    processes: HashSet<u32>,
+}
+
+impl Children<'_> {
+    /// Asks for those that have ended; an error when there are no children at all.
+    fn ask(&mut self) -> io::Result<()> {
+        while let Some((process, status)) = sys::process::ended_child()? {
+            if self.processes.remove(&process) {
+                self.site.tally.add(Count::Ended, 1);
+                // Whoever killed it, or its own crash, has broken the connection.
+                self.site.tally.add(Count::Broken, u64::from(status.signal().is_some()));
+            }
+        }
+        Ok(())
+    }
+
+    /// After the order to stop: gives them the time of grace, and kills those that are left.
+    fn end(&mut self) {
+        let until = Instant::now().checked_add(self.site.limits.grace);
+        while self.ask().is_ok() && !self.processes.is_empty() {
+            let tell = if until.is_none_or(|until| Instant::now() < until) {
+                // Again and again: a signal that comes right before a process begins to wait does not wake it.
+                sys::signal::send_stop
+            } else {
+                sys::process::kill
+            };
+            for &process in &self.processes {
+                // It may have ended right now, and will be asked for.
+                let _ = tell(process);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! A fixed pool of threads, each of which accepts and serves one connection at a time.
+//!
+//! **What it is.** The threads are created before the first connection comes. All wait in accept(2) on the same
+//! listener, and the kernel wakes one of them.
+//!
+//! **When.** The usual advice against the price and the number of threads since the nineties: servlet containers, and
+//! most frameworks of languages with threads, where a request is short and a connection is closed after it.
+//!
+//! **What it costs.** As little for a short connection as `prefork`, in one address space. And the same limit: a
+//! connection that is open and idle, as browsers keep them, occupies a thread. When all are occupied others wait in
+//! the listener's queue until one is closed, by the other end or by the idle limit. `--pool N` says how many there are.
+
+use std::io;
+use std::thread::Builder;
+
+use super::Architecture;
+use super::blocking::{self, LOOK, Registry, STACK_BYTES, Terms};
+use crate::site::Site;
+
+pub(super) const ARCHITECTURE: Architecture = Architecture {
+    name: "pool",
+    source: include_str!("pool.rs"),
+    blocking: true,
+    workers: false,
+    probe: || Ok(()),
+    serve: Ok(serve),
+};
+
+fn serve(site: &Site) -> io::Result<()> {
+    let registry = Registry::default();
+    std::thread::scope(|scope| {
+        let mut threads = Vec::new();
+        let mut outcome = Ok(());
+        // More would serve more connections at a time than may be.
+        for _ in 0..site.pool.min(site.limits.connections) {
+            match Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || work(site, &registry)) {
+                Ok(thread) => threads.push(thread),
+                // A smaller pool than asked for still serves.
+                Err(error) if threads.is_empty() => outcome = Err(error),
+                Err(_) => blocking::exhausted(&site.tally),
+            }
+        }
+        while outcome.is_ok() && !site.stop.is_ordered() {
+            std::thread::sleep(LOOK);
+            if let Some(ended) = threads.iter().position(|thread| thread.is_finished()) {
+                let ended = threads.swap_remove(ended).join();
+                outcome = ended.unwrap_or_else(|_| Err(io::Error::other("a thread panicked")));
+            }
+        }
+        site.listener.finish();
+        registry.end(site.limits.grace);
+        outcome
+    })
+}
+
+/// The life of a thread: one connection after the other.
+fn work(site: &Site, registry: &Registry) -> io::Result<()> {
+    while !site.stop.is_ordered() {
+        if let Some(connection) = blocking::accept(site, &site.tally)? {
+            let registered = registry.enter(&site.tally, connection);
+            blocking::serve(Terms::of(site, &site.tally), &registered.live);
+        }
+    }
+    Ok(())
+}
