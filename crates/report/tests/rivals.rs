@@ -77,6 +77,30 @@ fn the_distance_from_the_best_is_found_again() {
     assert_eq!(contest(rivals, "kernel memory").rivals.last().unwrap().variant, "inetd");
 }
 
+/// Twelve in four trials each: rounds are pairs, so that what is gross can be told.
+#[test]
+fn rounds_are_pairs() {
+    let race = |shift: f64| {
+        let mut lines = load::lines(&load::twelve(), 4, 7);
+        for line in &mut lines {
+            if let Line::Trial(trial) = line
+                && trial.order.variant == "inetd"
+            {
+                trial.started_seconds += shift;
+            }
+        }
+        Findings::of(&record::Recording::new(lines).unwrap())
+    };
+    let answer = |findings: &Findings| {
+        let inetd = rival(contest(&findings.rivals[0], "throughput"), "inetd").clone();
+        (inetd.last.unwrap().answer == Answer::Faster, inetd.rank.unwrap().best)
+    };
+    // As a value, inetd's is the smaller; it is surely behind all others.
+    assert_eq!(answer(&race(0.0)), (true, 12));
+    // Measured after all others it may have met another machine, and four trials cannot exclude that.
+    assert_eq!(answer(&race(1_000.0)), (false, 1));
+}
+
 /// Who stopped is compared at the last level that it reached, and the stop is a result.
 #[test]
 fn a_limit_is_a_result() {

@@ -48,6 +48,7 @@ fn variant(contest: &Contest, rival: &Rival) -> Value {
             "level": ratio.level,
             "answer": answer_name(ratio.cost_answer(contest.unit), contest.unit),
             "trials": [ratio.trials.0, ratio.trials.1],
+            "paired": ratio.paired,
         })
     };
     json!({

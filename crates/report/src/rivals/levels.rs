@@ -38,6 +38,8 @@ pub(super) struct Entrant {
     pub(super) levels: Vec<Level>,
     pub(super) limited: Option<Limited>,
     pub(super) stops: Vec<Stop>,
+    /// When each trial that counts began, by its number.
+    pub(super) started: BTreeMap<u32, f64>,
     /// Smallest step of the clock where single operations were timed; 0 of a load.
     pub(super) tick_seconds: f64,
 }
@@ -116,7 +118,10 @@ fn entrant(recording: &Recording, trials: &[&Trial], key: SeriesKey, place: usiz
     let batch = all.iter().map(|series| series.batch).max().unwrap_or(1).max(1);
     let timed = !is_load && matches!(recording.kind(&key).map(Unit::of), Some(Unit::Seconds | Unit::None));
     let tick_seconds = if timed { median(ticks) / f64::from(batch) } else { 0.0 };
-    Entrant { key, place, values, levels, limited, stops, tick_seconds }
+    let started = trials.iter().map(|trial| (trial.order.trial, trial.started_seconds));
+    let counts = |number: &u32| counted.iter().any(|series| series.trial == *number);
+    let started = started.filter(|(number, _)| counts(number)).collect();
+    Entrant { key, place, values, levels, limited, stops, started, tick_seconds }
 }
 
 /// By level the finite positive value of each trial.

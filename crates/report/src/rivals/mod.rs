@@ -103,8 +103,10 @@ pub struct Ratio {
     pub n: (u64, u64),
     /// How many levels.
     pub levels: usize,
-    /// Trials of the best and of this one.
+    /// Trials of the best and of this one, or pairs of them.
     pub trials: (usize, usize),
+    /// Whether trials of one round were compared with each other.
+    pub paired: bool,
 }
 
 impl Rivals {

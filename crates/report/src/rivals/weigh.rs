@@ -134,27 +134,50 @@ fn contrast(
         whole: true,
     };
     let floor = |entrant: &Entrant| system.noise_floor.as_ref().map_or(0.0, |floor| floor.of(&entrant.key));
-    let values = [first, second].map(|entrant| means(entrant, levels));
+    let (numbers, design) = match rounds(first, second) {
+        Some(numbers) => (numbers, Design::Paired),
+        None => (Vec::new(), Design::Independent),
+    };
+    let values: [Vec<Option<[f64; 1]>>; 2] = [first, second].map(|entrant| match design {
+        Design::Paired => numbers.iter().map(|number| mean(entrant, levels, *number)).collect(),
+        Design::Independent => entrant.started.keys().map(|number| mean(entrant, levels, *number)).collect(),
+    });
     let size = [*levels.last()?];
-    let sweeps = values
-        .each_ref()
-        .map(|values| values.iter().map(|value| Sweep::listed(&size, value)).collect::<Vec<Sweep<'_>>>());
-    Contrast::of(&sweeps[0], &sweeps[1], Design::Independent, floor(first).max(floor(second)), &settings)
+    let [one, two] = values.each_ref().map(|values| sweeps(&size, values));
+    Contrast::of(&one, &two, design, floor(first).max(floor(second)), &settings)
 }
 
-/// The geometric mean of each trial that has a value at all of these levels, in the order of the trials.
-fn means(entrant: &Entrant, levels: &[u64]) -> Vec<[f64; 1]> {
-    let Some(trials) = levels.first().and_then(|n| entrant.values.get(n)) else { return Vec::new() };
-    let at = |n: &u64, trial: u32| {
+/// The trials as sweeps of one level; one without a value stands for a trial that is missing.
+fn sweeps<'a>(size: &'a [u64; 1], values: &'a [Option<[f64; 1]>]) -> Vec<Sweep<'a>> {
+    let sweep = |value: &'a Option<[f64; 1]>| match value {
+        Some(value) => Sweep::listed(size, value),
+        None => Sweep::listed(&[], &[]),
+    };
+    values.iter().map(sweep).collect()
+}
+
+/// The numbers of the trials of two, where they were run in rounds: no trial of the next round began before
+/// all of this one had. What drifts for longer than a round meets both, and so they are pairs.
+fn rounds(one: &Entrant, two: &Entrant) -> Option<Vec<u32>> {
+    let both: Vec<u32> =
+        one.started.keys().filter(|number| two.started.contains_key(number)).copied().collect();
+    let of = |number: &u32| Some((*one.started.get(number)?, *two.started.get(number)?));
+    let times: Vec<(f64, f64)> = both.iter().filter_map(of).collect();
+    let follows = |pair: &[(f64, f64)]| pair[0].0.max(pair[0].1) < pair[1].0.min(pair[1].1);
+    let most = one.started.len().max(two.started.len());
+    // Where one has many more trials than the other, pairs would leave out most of what is known.
+    (2 * both.len() > most && times.len() > 1 && times.windows(2).all(follows)).then_some(both)
+}
+
+/// The geometric mean of the values of a trial at some levels; `None` where it lacks one.
+fn mean(entrant: &Entrant, levels: &[u64], trial: u32) -> Option<[f64; 1]> {
+    let at = |n: &u64| {
         let of_level = entrant.values.get(n)?;
         let place = of_level.binary_search_by_key(&trial, |(number, _)| *number).ok()?;
         Some(of_level[place].1.ln())
     };
-    let mean = |(trial, _): &(u32, f64)| {
-        let logs: Option<Vec<f64>> = levels.iter().map(|n| at(n, *trial)).collect();
-        Some([(logs?.iter().sum::<f64>() / levels.len() as f64).exp()])
-    };
-    trials.iter().filter_map(mean).collect()
+    let logs: Option<Vec<f64>> = levels.iter().map(at).collect();
+    Some([(logs?.iter().sum::<f64>() / levels.len() as f64).exp()])
 }
 
 /// The places of every entrant of every series.
@@ -193,6 +216,7 @@ fn contest(one: &Weighed, answers: &[Vec<Comparison>], ranks: &[Option<Rank>]) -
             n: *n,
             levels: *levels,
             trials: answer.trials,
+            paired: answer.design == Design::Paired,
         })
     };
     let of = |kind: usize| answers.get(kind).map_or(&[][..], Vec::as_slice);

@@ -153,10 +153,17 @@ fn not_ranked(limited: &Limited) -> String {
     format!("{}, not ranked{}", limited.words(), if limited.levels.is_empty() { "" } else { " there" })
 }
 
-/// How many were judged at once: `36 ratios and 30 pairs judged together; false discoveries held at 5 %`.
+/// How many were judged at once: `36 ratios to the best and 30 pairs judged together, paired by rounds; false
+/// discoveries held at 5 %`.
 pub(crate) fn judged(rivals: &Rivals) -> String {
+    let ratios = || rivals.contests.iter().flat_map(|contest| &contest.rivals).filter_map(|rival| rival.last);
+    let paired = match ratios().filter(|ratio| ratio.paired).count() {
+        0 => ", unpaired",
+        some if some == ratios().count() => ", paired by rounds",
+        _ => ", some of them paired by rounds",
+    };
     format!(
-        "{} to the best and {} judged together; false discoveries held at {}",
+        "{} to the best and {} judged together{paired}; false discoveries held at {}",
         things(rivals.ratios, "ratio", "ratios"),
         things(rivals.pairs, "pair", "pairs"),
         percent(rivals.alpha)
