@@ -11,7 +11,10 @@
 pub mod arch;
 pub mod client;
 mod error;
+#[cfg(unix)]
+pub mod load;
 pub mod output;
+mod page;
 pub mod server;
 pub mod service;
 pub mod site;

@@ -36,9 +36,9 @@ struct Cli {
 enum Verb {
     /// Measure this system, print verdicts, write a run file and a report
     Run(cmd::run::Args),
-    /// Show all workloads
+    /// Show all workloads, server architectures and services
     List(cmd::list::Args),
-    /// Show a workload's page: question, method, expected answer
+    /// Show the page of a workload, an architecture or a service
     Explain(cmd::explain::Args),
     /// Judge a run file again: verdicts here, and one HTML page
     Report(cmd::report::Args),
@@ -55,6 +55,8 @@ enum Verb {
     /// Serve the connection on standard input; `serve --arch inetd` executes it
     #[command(hide = true, name = cmd::serve::SESSION)]
     Session(cmd::serve::SessionArgs),
+    /// Load a server: as fast as it answers, or at a rate that is fixed in advance
+    Load(cmd::load::Args),
     /// Print a completion script for a shell
     Completions(cmd::completions::Args),
 }
@@ -77,6 +79,7 @@ fn main() -> ExitCode {
         Verb::Selftest(args) => cmd::selftest::selftest(&args, &console),
         Verb::Serve(args) => cmd::serve::serve(args),
         Verb::Session(args) => cmd::serve::session(&args),
+        Verb::Load(args) => cmd::load::load(&args, &console),
         Verb::Completions(args) => cmd::completions::completions(&args),
     };
     done.unwrap_or_else(|failure| failure.tell())

@@ -9,6 +9,8 @@
 #![allow(unsafe_code)]
 
 pub mod activity;
+#[cfg(unix)]
+pub mod alarm;
 #[cfg(target_os = "linux")]
 mod cgroup;
 pub mod clock;

@@ -6,6 +6,7 @@ pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod judge;
 pub(crate) mod list;
+pub(crate) mod load;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod selftest;

@@ -29,6 +29,7 @@ pub(super) fn read(snapshot: &mut Snapshot) {
         snapshot.count("listen_drops", column(&netstat, "TcpExt:", "ListenDrops"));
         snapshot.count("listen_overflows", column(&netstat, "TcpExt:", "ListenOverflows"));
     }
+    snapshot.count("run_delay_seconds", text("/proc/thread-self/schedstat").as_deref().and_then(delayed));
     for (name, file) in [
         ("psi_cpu_seconds", "/proc/pressure/cpu"),
         ("psi_memory_seconds", "/proc/pressure/memory"),
@@ -91,6 +92,11 @@ fn stalled(pressure: &str) -> Option<f64> {
     Some(total.parse::<f64>().ok()? * 1e-6)
 }
 
+/// `6051023 120304 17`: nanoseconds that the thread ran, nanoseconds that it waited for a processor, times it ran.
+fn delayed(schedstat: &str) -> Option<f64> {
+    Some(schedstat.split_whitespace().nth(1)?.parse::<f64>().ok()? * 1e-9)
+}
+
 fn throttled_by_quota() -> Option<f64> {
     // A process seldom moves to another group, and looking for the group costs more than reading it.
     static FILE: OnceLock<Option<PathBuf>> = OnceLock::new();
@@ -127,6 +133,7 @@ mod tests {
 
     #[test]
     fn times_become_seconds() {
+        assert_eq!(delayed("6051023 500000000 17"), Some(0.5));
         assert_eq!(stalled("some avg10=0.00 total=2500000\nfull avg10=0.00 total=0"), Some(2.5));
         assert_eq!(throttled("usage_usec 7\nthrottled_usec 1500000"), Some(1.5));
         assert_eq!(throttled("nr_periods 0\nthrottled_time 1500000000"), Some(1.5));

@@ -55,6 +55,8 @@ impl Snapshot {
 /// and were waited for: `cpu_user_seconds`, `cpu_system_seconds`, `context_switches_voluntary`,
 /// `context_switches_involuntary`, `page_faults_minor`, `page_faults_major`.
 ///
+/// Counter of the calling thread: `run_delay_seconds`, while it could have run and waited for a processor.
+///
 /// Counters of the system: `steal_seconds`, `busy_seconds`, `idle_seconds`, `system_context_switches`,
 /// `system_interrupts`, `system_forks`, `swap_in_pages`, `swap_out_pages`, `oom_kills`, `tcp_retransmits`,
 /// `listen_drops`, `listen_overflows`, `psi_cpu_seconds`, `psi_memory_seconds`, `psi_io_seconds`,

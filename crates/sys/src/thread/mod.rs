@@ -9,7 +9,7 @@ mod platform;
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-pub use platform::{Crew, Member};
+pub use platform::{Crew, Member, cpu_ns};
 
 /// Where one thread waits until it is let go.
 #[derive(Debug, Default)]

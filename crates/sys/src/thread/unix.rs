@@ -135,6 +135,15 @@ impl Member<'_> {
     }
 }
 
+/// Processor time that the calling thread has used, in nanoseconds. See clock_gettime(2).
+///
+/// # Errors
+/// None where threads have such a clock; `Unsupported` elsewhere.
+pub fn cpu_ns() -> io::Result<u64> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

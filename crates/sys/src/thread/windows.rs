@@ -69,3 +69,11 @@ impl Member<'_> {
         self.thread.join().map_err(|_| io::Error::other("the thread panicked"))
     }
 }
+
+/// Unsupported.
+///
+/// # Errors
+/// Always.
+pub fn cpu_ns() -> io::Result<u64> {
+    Err(crate::Unsupported("the processor time of a thread is not read here yet").into())
+}

@@ -1,0 +1,67 @@
+//! Reads `450 too busy` and the close behind it.
+//!
+//! The line is a reply of SMTP (RFC 5321, section 4.2): three digits, a space, a text. It is parsed, for a server
+//! under load may say something else, and that is not what was asked for.
+
+use super::{Answer, Client, Fed, Wrong};
+
+/// The client.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Busy;
+
+/// What has come of the line.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Session {
+    /// Bytes so far.
+    length: u16,
+    /// The digits so far, as a number.
+    code: u16,
+    whole: bool,
+}
+
+/// The longest line, with its end (RFC 5321, section 4.5.3.1.5).
+const LINE_MAX: u16 = 512;
+
+/// "Mailbox unavailable": what a busy server says.
+const EXPECTED: u16 = 450;
+
+impl Client for Busy {
+    type Session = Session;
+
+    const SERVER_BEGINS: bool = true;
+
+    fn session(&mut self) -> Session {
+        Session::default()
+    }
+
+    fn request<'a>(&'a self, session: &'a mut Session) -> &'a [u8] {
+        *session = Session::default();
+        &[]
+    }
+
+    fn feed(&mut self, session: &mut Session, input: &[u8]) -> Result<Fed, Wrong> {
+        if session.whole && !input.is_empty() {
+            return Err(Wrong::Unasked);
+        }
+        for (index, &byte) in input.iter().enumerate() {
+            match (session.length, byte) {
+                (0..3, b'0'..=b'9') => session.code = session.code * 10 + u16::from(byte - b'0'),
+                (0..3, _) => return Err(Wrong::Malformed),
+                (3, b' ') => {}
+                (3, _) | (LINE_MAX.., _) => return Err(Wrong::Malformed),
+                (_, b'\n') => {
+                    session.whole = true;
+                    let wrong = (session.code != EXPECTED).then_some(Wrong::Status(session.code));
+                    return Ok(Fed { taken: index + 1, answer: Answer::Last, wrong });
+                }
+                _ => {}
+            }
+            session.length += 1;
+        }
+        Ok(Fed::partial(input.len()))
+    }
+
+    fn end(&mut self, _session: &mut Session) -> Result<Fed, Wrong> {
+        Err(Wrong::Short)
+    }
+}

@@ -1,0 +1,116 @@
+//! What went wrong, by the stage of a request and the system's name for it.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use crate::client::Wrong;
+
+/// How far a request was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// The connection was being made.
+    Connect,
+    /// The request was being sent.
+    Send,
+    /// Nothing of the answer had come.
+    FirstByte,
+    /// The answer was coming.
+    Body,
+    /// The answer was there, and the server was to close.
+    Close,
+    /// No request was under way.
+    Idle,
+}
+
+impl Stage {
+    /// The stage as a reader sees it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Connect => "connect",
+            Stage::Send => "send",
+            Stage::FirstByte => "first byte",
+            Stage::Body => "body",
+            Stage::Close => "close",
+            Stage::Idle => "idle",
+        }
+    }
+}
+
+/// Why a request failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Cause {
+    /// An error of the system.
+    Errno(i32),
+    Timeout,
+    Wrong(Wrong),
+    /// An error of the system without a number.
+    Other,
+}
+
+impl Cause {
+    fn name(self) -> String {
+        match self {
+            Cause::Errno(number) => sys::error::name(&io::Error::from_raw_os_error(number)),
+            Cause::Timeout => "timeout".to_owned(),
+            Cause::Other => "error".to_owned(),
+            Cause::Wrong(Wrong::Malformed) => "malformed".to_owned(),
+            Cause::Wrong(Wrong::Status(status)) => format!("status {status}"),
+            Cause::Wrong(Wrong::Content) => "wrong content".to_owned(),
+            Cause::Wrong(Wrong::Short) => "closed early".to_owned(),
+            Cause::Wrong(Wrong::Unasked) => "unasked bytes".to_owned(),
+        }
+    }
+}
+
+impl From<io::Error> for Cause {
+    fn from(error: io::Error) -> Cause {
+        error.raw_os_error().map_or(Cause::Other, Cause::Errno)
+    }
+}
+
+/// Failures of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// How far the requests were.
+    pub stage: Stage,
+    /// `ECONNRESET`, `timeout`, `status 503`, `wrong content`…
+    pub cause: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// The counts while a generator runs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Failures {
+    /// There are few kinds, and failures are no hot path.
+    counts: BTreeMap<(Stage, Cause), u64>,
+}
+
+impl Failures {
+    pub(super) fn count(&mut self, stage: Stage, cause: Cause) {
+        *self.counts.entry((stage, cause)).or_default() += 1;
+    }
+
+    pub(super) fn take(&mut self) -> Vec<Failure> {
+        let counts = std::mem::take(&mut self.counts);
+        counts
+            .into_iter()
+            .map(|((stage, cause), count)| Failure { stage, cause: cause.name(), count })
+            .collect()
+    }
+}
+
+/// Failures of several generators together, the most frequent first.
+pub(super) fn merged(lists: impl Iterator<Item = Vec<Failure>>) -> Vec<Failure> {
+    let mut sums: BTreeMap<(Stage, String), u64> = BTreeMap::new();
+    for failure in lists.flatten() {
+        *sums.entry((failure.stage, failure.cause)).or_default() += failure.count;
+    }
+    let mut merged: Vec<Failure> =
+        sums.into_iter().map(|((stage, cause), count)| Failure { stage, cause, count }).collect();
+    merged.sort_by_key(|failure| std::cmp::Reverse(failure.count));
+    merged
+}

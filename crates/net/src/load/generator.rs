@@ -1,0 +1,163 @@
+//! A generator: connections to one server that stay open from one load to the next.
+
+use std::time::Duration;
+
+use super::engine::Engine;
+use super::{
+    Grown, Level, Load, Measured, Plan, Schedule, Settings, Watched, closed_loop, open_loop, unwatched,
+};
+use crate::Error;
+use crate::client::{Ask, Client, busy, echo, http};
+
+/// Connections to one server, and what they are used for. Dropped, it closes them all.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use net::load::{Generator, Settings};
+/// # fn main() -> Result<(), net::Error> {
+/// let mut generator = Generator::new(Settings::http(([127, 0, 0, 1], 8080).into()))?;
+/// for connections in [1, 10, 100] {
+///     generator.grow_to(connections)?;
+///     let level = generator.closed_loop(Duration::from_secs(3))?;
+///     println!("{connections}: {} a second", level.completed_per_second);
+/// }
+/// let latency: Duration = generator.ask_once(99)?;
+/// # Ok(()) }
+/// ```
+pub struct Generator {
+    engine: Box<dyn Drive>,
+    settings: Settings,
+    places: usize,
+}
+
+/// What every engine does, whichever client it was made for: asked once for each load, not for each request.
+trait Drive {
+    fn grow_to(&mut self, connections: usize) -> Result<Grown, Error>;
+    fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Measured, Error>;
+    fn ask_once(&mut self, number: usize) -> Result<Duration, Error>;
+    fn connections(&self) -> usize;
+}
+
+impl<C: Client> Drive for Engine<C> {
+    fn grow_to(&mut self, connections: usize) -> Result<Grown, Error> {
+        Engine::grow_to(self, connections)
+    }
+
+    fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Measured, Error> {
+        Engine::offer(self, load, watched)
+    }
+
+    fn ask_once(&mut self, number: usize) -> Result<Duration, Error> {
+        Engine::ask_once(self, number)
+    }
+
+    fn connections(&self) -> usize {
+        Engine::connections(self)
+    }
+}
+
+impl Generator {
+    /// One without connections yet.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] for settings that make no sense, [`Error::System`] where no event interface opens.
+    pub fn new(settings: Settings) -> Result<Generator, Error> {
+        let engine: Box<dyn Drive> = match &settings.ask {
+            Ask::Busy => Box::new(Engine::new(busy::Busy, settings.clone())?),
+            Ask::Echo(ask) => Box::new(Engine::new(echo::Echo::new(*ask), settings.clone())?),
+            Ask::Http(ask) => {
+                let ask = http::Settings { close: ask.close || settings.new_connections, ..ask.clone() };
+                // The server is asked to close, so that it does so first.
+                let settings =
+                    Settings { new_connections: false, ask: Ask::Http(ask.clone()), ..settings.clone() };
+                Box::new(Engine::new(http::Http::new(&ask)?, settings)?)
+            }
+        };
+        Ok(Generator { engine, settings, places: 0 })
+    }
+
+    /// Whom it asks, and how.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Has so many connections: opens those that are missing, at [`Settings::connect_rate`], or closes some. Those
+    /// that outlive no request are places only.
+    ///
+    /// # Errors
+    /// [`Error::System`] where waiting for events fails. A connection that cannot be made is no error, but told.
+    pub fn grow_to(&mut self, connections: usize) -> Result<Grown, Error> {
+        self.places = connections;
+        self.engine.grow_to(connections)
+    }
+
+    /// Connections that are open.
+    pub fn connections(&self) -> usize {
+        self.engine.connections()
+    }
+
+    /// Offers a load, and counts.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] for a load that makes no sense, [`Error::System`] where waiting for events fails. What
+    /// the server does wrong is no error, but counted.
+    pub fn measure(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Measured, Error> {
+        self.places = load.connections;
+        self.engine.offer(load, watched)
+    }
+
+    /// Offers a load, and says what is to be said of it.
+    ///
+    /// # Errors
+    /// As [`Generator::measure`].
+    pub fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Level, Error> {
+        let measured = self.measure(load, watched)?;
+        Level::of(load, vec![measured])
+    }
+
+    /// A closed loop on the present connections.
+    ///
+    /// # Errors
+    /// As [`Generator::measure`].
+    pub fn closed_loop(&mut self, duration: Duration) -> Result<Level, Error> {
+        self.offer(&closed_loop(self.places, duration), &mut unwatched)
+    }
+
+    /// An open loop that begins with the present connections.
+    ///
+    /// # Errors
+    /// As [`Generator::measure`].
+    pub fn open_loop(&mut self, rate: f64, schedule: Schedule, duration: Duration) -> Result<Level, Error> {
+        self.offer(&open_loop(self.places, rate, schedule, duration), &mut unwatched)
+    }
+
+    /// One request on the connection of that number, while all others are silent.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] where there is no such connection, or says how the request failed.
+    pub fn ask_once(&mut self, number: usize) -> Result<Duration, Error> {
+        self.engine.ask_once(number)
+    }
+}
+
+/// Offers all loads of a plan, on the calling thread.
+///
+/// # Errors
+/// As [`Generator::measure`].
+pub fn drive(plan: &Plan, watched: &mut Watched<'_>) -> Result<Vec<Level>, Error> {
+    let mut generator = Generator::new(plan.settings.clone())?;
+    let mut levels = Vec::new();
+    for load in &plan.loads {
+        let mut stopped = false;
+        let mut watched = |progress: &super::Progress| {
+            let goes_on = watched(progress);
+            stopped |= !goes_on;
+            goes_on
+        };
+        levels.push(generator.offer(load, &mut watched)?);
+        if stopped {
+            break;
+        }
+    }
+    Ok(levels)
+}

@@ -1,0 +1,369 @@
+//! What is to be said of one load: rates, latencies with the intervals they deserve, and who set the limit.
+//!
+//! The interval of a percentile is found as in the sampling of clusters: the slices of time are the clusters,
+//! for latencies of one moment are alike, and counting them one by one would claim far too much. The share of
+//! answers below the percentile has a variance from slice to slice; never less than that of independent answers is
+//! taken. The share plus and minus Student's t times its error, read off the histogram, are the ends (R. S.
+//! Woodruff, "Confidence intervals for medians and other position measures", JASA 47, 1952).
+
+use serde::{Deserialize, Serialize};
+
+use super::failure::{Failure, merged};
+use super::histogram::Times;
+use super::measured::{Measured, Slice};
+use super::plan::Load;
+use super::watch::Watch;
+use crate::Error;
+
+/// The percentiles that are told.
+pub const PERCENTS: [f64; 6] = [50.0, 75.0, 90.0, 99.0, 99.9, 99.99];
+
+/// One load, and what came of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Level {
+    /// What was asked for.
+    pub load: Load,
+    /// Connections open at the end.
+    pub connections: usize,
+    /// How long was measured.
+    pub elapsed_seconds: f64,
+    /// Requests that were meant to start; `None` in a closed loop.
+    pub intended: Option<u64>,
+    /// Requests that were sent.
+    pub started: u64,
+    /// Right answers within the time.
+    pub completed: u64,
+    /// Failed requests.
+    pub failed: u64,
+    /// Right answers that came after the time; their latencies count.
+    pub late: u64,
+    /// Requests that were meant to start, and have neither answer nor failure: not sent for want of a free
+    /// connection, or under way when waiting ended. They are taken to be slower than all others.
+    pub unanswered: u64,
+    /// Requests sent in a second.
+    pub started_per_second: f64,
+    /// Right answers in a second.
+    pub completed_per_second: f64,
+    /// 95 % interval of that, from slice to slice.
+    pub completed_per_second_interval: Option<(f64, f64)>,
+    /// Connections made in a second.
+    pub connected_per_second: f64,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Bytes received.
+    pub received_bytes: u64,
+    /// From when a request was meant to start in an open loop, else from its sending, to its last byte.
+    pub latency: Distribution,
+    /// From the sending; in an open loop.
+    pub service: Option<Distribution>,
+    /// From when a request was meant to start to when it was sent; in an open loop.
+    pub lag: Option<Distribution>,
+    /// The part of that for which the generator is to blame.
+    pub lateness: Option<Distribution>,
+    /// The making of connections.
+    pub connect: Option<Distribution>,
+    /// The time in pieces.
+    pub slices: Vec<Slice>,
+    /// What went wrong, the most frequent first.
+    pub failures: Vec<Failure>,
+    /// Generators.
+    pub workers: usize,
+    /// What they saw of themselves.
+    pub watch: Watch,
+    /// Who set the limit.
+    pub verdict: Verdict,
+}
+
+/// Who set the limit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "limit", content = "reason", rename_all = "snake_case")]
+pub enum Verdict {
+    /// Nothing is known to have been in the way.
+    Sound,
+    /// The generator: what was measured says more of it than of the server. And why.
+    Generator(String),
+    /// The server, or the number of connections, was behind the rate. And by how much.
+    Behind(String),
+    /// Nothing was answered as it should be.
+    NoAnswers(String),
+}
+
+/// Times of one kind.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Distribution {
+    /// How many.
+    pub count: u64,
+    /// The smallest.
+    pub min_seconds: f64,
+    /// The mean.
+    pub mean_seconds: f64,
+    /// The largest.
+    pub max_seconds: f64,
+    /// At [`PERCENTS`].
+    pub percentiles: Vec<Percentile>,
+    /// HdrHistogram V2, compressed, in base64; nanoseconds.
+    pub hdr: Times,
+}
+
+/// The time that this share of requests does not exceed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Percentile {
+    /// From 0 to 100.
+    pub percent: f64,
+    /// `None` where it lies beyond all that were answered.
+    pub seconds: Option<f64>,
+    /// Ends of the 95 % interval; `None` where there are too few to say.
+    pub low: Option<f64>,
+    /// See `low`.
+    pub high: Option<f64>,
+}
+
+impl Distribution {
+    /// Times without slices have percentiles without intervals.
+    fn of(times: Times) -> Distribution {
+        Distribution::with_slices(times, &[], 0)
+    }
+
+    fn with_slices(times: Times, slices: &[Slice], unanswered: u64) -> Distribution {
+        let percentiles = percentiles(&times, slices, unanswered);
+        Distribution {
+            count: times.count(),
+            min_seconds: seconds(times.min_ns()),
+            mean_seconds: times.mean_ns() / 1e9,
+            max_seconds: seconds(times.max_ns()),
+            percentiles,
+            hdr: times,
+        }
+    }
+
+    /// The percentile of [`PERCENTS`].
+    pub fn percentile(&self, percent: f64) -> Option<&Percentile> {
+        self.percentiles.iter().find(|percentile| percentile.percent == percent)
+    }
+
+    /// Any quantile, as a share from 0 to 1, in seconds.
+    pub fn quantile(&self, share: f64) -> f64 {
+        seconds(self.hdr.quantile_ns(share))
+    }
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+fn percentiles(times: &Times, slices: &[Slice], unanswered: u64) -> Vec<Percentile> {
+    let answered = times.count();
+    if answered == 0 {
+        return Vec::new();
+    }
+    let all = (answered + unanswered) as f64;
+    // Shares of all requests; those without an answer lie beyond every time.
+    let at = |share: f64| {
+        let share = share * all / answered as f64;
+        (share <= 1.0).then(|| times.quantile_ns(share))
+    };
+    let values: Vec<Option<u64>> = PERCENTS.iter().map(|percent| at(percent / 100.0)).collect();
+    let known: Vec<u64> = values.iter().flatten().copied().collect();
+    let below: Vec<(f64, Vec<u64>)> = slices
+        .iter()
+        .map(|slice| (slice.latency.count() as f64, slice.latency.counts_until(&known)))
+        .collect();
+    let percentile = |(index, &percent): (usize, &f64)| {
+        let share = percent / 100.0;
+        let Some(value) = values[index] else {
+            return Percentile {
+                percent,
+                seconds: None,
+                low: at(share - 1.0 / all).map(seconds),
+                high: None,
+            };
+        };
+        let counts = below.iter().map(|(count, below)| (*count, below[index] as f64));
+        let (low, high) = match error_of_share(share, all, counts) {
+            // A share of 0 or less is that of the smallest.
+            Some(error) => (at((share - error).max(0.0)), at(share + error)),
+            None => (None, None),
+        };
+        Percentile { percent, seconds: Some(seconds(value)), low: low.map(seconds), high: high.map(seconds) }
+    };
+    PERCENTS.iter().enumerate().map(percentile).collect()
+}
+
+/// Half the width of the interval of a share, from slices of so many answers of which so many lie below.
+fn error_of_share(share: f64, all: f64, slices: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
+    let slices: Vec<(f64, f64)> = slices.filter(|(count, _)| *count > 0.0).collect();
+    let clusters = slices.len() as f64;
+    if clusters < 2.0 {
+        return None;
+    }
+    let answered: f64 = slices.iter().map(|(count, _)| count).sum();
+    let inside: f64 = slices.iter().map(|(_, below)| below).sum::<f64>() / answered;
+    let squares: f64 = slices.iter().map(|(count, below)| (below - inside * count).powi(2)).sum();
+    let between = clusters / (clusters - 1.0) * squares / answered.powi(2);
+    let independent = share * (1.0 - share) / all;
+    Some(student(clusters - 1.0) * between.max(independent).sqrt())
+}
+
+/// The 97.5 % quantile of Student's t, to a hundredth from 3 degrees of freedom on (G. W. Hill's expansion).
+fn student(degrees: f64) -> f64 {
+    match degrees as u64 {
+        0 | 1 => 12.71,
+        2 => 4.30,
+        _ => {
+            let z: f64 = 1.959_964;
+            let (z3, z5) = (z.powi(3), z.powi(5));
+            z + (z3 + z) / (4.0 * degrees)
+                + (5.0 * z5 + 16.0 * z3 + 3.0 * z) / (96.0 * degrees.powi(2))
+                + (3.0 * z.powi(7) + 19.0 * z5 + 17.0 * z3 - 15.0 * z) / (384.0 * degrees.powi(3))
+        }
+    }
+}
+
+impl Level {
+    /// Joins what several generators measured of one load that they offered together.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] where no generator measured anything.
+    pub fn of(load: &Load, measured: Vec<Measured>) -> Result<Level, Error> {
+        let workers = measured.len();
+        let sum = |field: fn(&Measured) -> u64| measured.iter().map(field).sum::<u64>();
+        let joined = |field: fn(&Measured) -> &Times| join(measured.iter().map(field));
+        let elapsed_seconds = measured.iter().map(|one| one.elapsed_seconds).fold(0.0, f64::max);
+        let intended = measured
+            .iter()
+            .map(|one| one.intended)
+            .try_fold(0, |sum, one| Some(sum + one?))
+            .filter(|_| workers > 0);
+        let (started, completed) = (sum(|one| one.started), sum(|one| one.completed));
+        let (failed, late) = (sum(|one| one.failed), sum(|one| one.late));
+        let unanswered = intended.map_or(0, |intended| intended.saturating_sub(completed + late + failed));
+        let (service, lag) = (joined(|one| &one.service), joined(|one| &one.lag));
+        let (lateness, connect) = (joined(|one| &one.lateness), joined(|one| &one.connect));
+        let connected = sum(|one| one.connected);
+        let (sent_bytes, received_bytes) = (sum(|one| one.sent_bytes), sum(|one| one.received_bytes));
+        let connections = measured.iter().map(|one| one.connections).sum();
+        let mut watch = Watch::default();
+        measured.iter().for_each(|one| watch.add(&one.watch));
+        let failures = merged(measured.iter().map(|one| one.failures.clone()));
+        let slices = join_slices(measured);
+        let latency = join(slices.iter().map(|slice| &slice.latency))
+            .ok_or_else(|| Error::Settings("no generator has measured anything".to_owned()))?;
+        let per_second = |count: u64| count as f64 / elapsed_seconds.max(1e-9);
+        let some = |times: Option<Times>| times.filter(|times| times.count() > 0).map(Distribution::of);
+        let latency = Distribution::with_slices(latency, &slices, unanswered);
+        let mut level = Level {
+            load: load.clone(),
+            connections,
+            elapsed_seconds,
+            intended,
+            started,
+            completed,
+            failed,
+            late,
+            unanswered,
+            started_per_second: per_second(started),
+            completed_per_second: per_second(completed),
+            completed_per_second_interval: rate_interval(&slices, per_second(completed)),
+            connected_per_second: per_second(connected),
+            sent_bytes,
+            received_bytes,
+            latency,
+            service: some(service),
+            lag: some(lag),
+            lateness: some(lateness),
+            connect: some(connect),
+            slices,
+            failures,
+            workers,
+            watch,
+            verdict: Verdict::Sound,
+        };
+        level.verdict = verdict(&level);
+        Ok(level)
+    }
+}
+
+fn join<'a>(all: impl Iterator<Item = &'a Times>) -> Option<Times> {
+    all.fold(None, |sum: Option<Times>, times| {
+        Some(match sum {
+            Some(mut sum) => {
+                sum.add(times);
+                sum
+            }
+            None => times.clone(),
+        })
+    })
+}
+
+/// Slices of several generators, which began together: those of the same place are one.
+fn join_slices(measured: Vec<Measured>) -> Vec<Slice> {
+    let mut all = measured.into_iter().map(|one| one.slices);
+    let mut joined = all.next().unwrap_or_default();
+    for slices in all {
+        for (place, slice) in slices.into_iter().enumerate() {
+            match joined.get_mut(place) {
+                Some(sum) => {
+                    sum.started += slice.started;
+                    sum.completed += slice.completed;
+                    sum.latency.add(&slice.latency);
+                }
+                None => joined.push(slice),
+            }
+        }
+    }
+    joined
+}
+
+/// From the rates of whole slices.
+fn rate_interval(slices: &[Slice], rate: f64) -> Option<(f64, f64)> {
+    let longest = slices.iter().map(|slice| slice.seconds).fold(0.0, f64::max);
+    let whole = slices.iter().filter(|slice| slice.seconds > 0.99 * longest);
+    let rates: Vec<f64> = whole.map(|slice| slice.completed as f64 / slice.seconds).collect();
+    let count = rates.len() as f64;
+    if count < 3.0 {
+        return None;
+    }
+    let mean = rates.iter().sum::<f64>() / count;
+    let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let half = student(count - 1.0) * (variance / count).sqrt();
+    Some(((rate - half).max(0.0), rate + half))
+}
+
+/// A generator that is busier than this leaves its connections waiting.
+const BUSY_SHARE: f64 = 0.85;
+/// An open loop that is later than this, and than a tenth of the median latency, is no longer the one asked for.
+const LATE_SECONDS: f64 = 1e-3;
+/// A server that leaves more than this unanswered does not keep up.
+const BEHIND_SHARE: f64 = 0.01;
+
+fn verdict(level: &Level) -> Verdict {
+    if level.completed + level.late == 0 {
+        let reason = match level.failures.first() {
+            Some(Failure { stage, cause, count }) => format!("{count} × {cause} at {}", stage.name()),
+            None => "no answer came in time".to_owned(),
+        };
+        return Verdict::NoAnswers(reason);
+    }
+    if let (Some(lateness), Some(intended)) = (&level.lateness, level.intended) {
+        let late = lateness.quantile(0.99);
+        let median = level.latency.quantile(0.5);
+        if late > LATE_SECONDS.max(median / 10.0) {
+            return Verdict::Generator(format!(
+                "1 % of requests were sent more than {:.1} ms late",
+                late * 1e3
+            ));
+        }
+        let share = level.unanswered as f64 / intended.max(1) as f64;
+        if share > BEHIND_SHARE {
+            return Verdict::Behind(format!(
+                "{:.0} % of the requests meant to start had no answer",
+                share * 100.0
+            ));
+        }
+        return Verdict::Sound;
+    }
+    if level.watch.cpu_share > BUSY_SHARE {
+        return Verdict::Generator(format!("it was busy {:.0} % of the time", level.watch.cpu_share * 100.0));
+    }
+    Verdict::Sound
+}

@@ -1,0 +1,181 @@
+//! What one generator has measured of one load: counts and histograms, slice by slice.
+
+use serde::{Deserialize, Serialize};
+
+use super::failure::Failure;
+use super::histogram::Times;
+use super::watch::Watch;
+use crate::Error;
+
+/// Counts of one load. They can be sent to where those of several generators become one [`Level`](super::Level).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Measured {
+    /// Connections open at the end.
+    pub connections: usize,
+    /// How long was measured.
+    pub elapsed_seconds: f64,
+    /// Requests that were meant to start; `None` in a closed loop.
+    pub intended: Option<u64>,
+    /// Requests that were sent.
+    pub started: u64,
+    /// Right answers within the time that was measured.
+    pub completed: u64,
+    /// Failures of all kinds.
+    pub failed: u64,
+    /// Right answers that came after the end: an open loop waits for those it had asked for.
+    pub late: u64,
+    /// Connections that were made.
+    pub connected: u64,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Bytes received.
+    pub received_bytes: u64,
+    /// From the sending of a request, or the beginning of its connection, to its last byte.
+    pub service: Times,
+    /// From when a request was meant to start to when it was sent; open loop only.
+    pub lag: Times,
+    /// The part of that for which the generator, not a lack of connections, is to blame.
+    pub lateness: Times,
+    /// From the beginning of a connection to when it was there.
+    pub connect: Times,
+    /// Pieces of the time.
+    pub slices: Vec<Slice>,
+    /// What went wrong.
+    pub failures: Vec<Failure>,
+    /// The generator watched itself.
+    pub watch: Watch,
+}
+
+/// A piece of the time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Slice {
+    /// When it began.
+    pub begin_seconds: f64,
+    /// How long it was.
+    pub seconds: f64,
+    /// Requests sent in it.
+    pub started: u64,
+    /// Right answers in it.
+    pub completed: u64,
+    /// Their latencies: from when they were meant to start in an open loop, else from when they were sent.
+    pub latency: Times,
+}
+
+/// Pieces of time: their histograms are made before, and used again.
+#[derive(Debug)]
+pub(super) struct Slices {
+    all: Vec<Slice>,
+    /// The one that is written to.
+    now: usize,
+    length_ns: u64,
+    begin_ns: u64,
+    end_ns: u64,
+}
+
+/// A load has so many slices at most, and about half as many at least where its length is known.
+const SLICES: usize = 64;
+
+impl Slices {
+    pub(super) fn new() -> Result<Slices, Error> {
+        let empty = || {
+            let latency = Times::new()?;
+            Ok(Slice { begin_seconds: 0.0, seconds: 0.0, started: 0, completed: 0, latency })
+        };
+        let all = (0..SLICES).map(|_| empty()).collect::<Result<_, Error>>()?;
+        Ok(Slices { all, now: 0, length_ns: 1, begin_ns: 0, end_ns: 0 })
+    }
+
+    /// Begins anew.
+    pub(super) fn begin(&mut self, now_ns: u64, length_ns: u64) {
+        for slice in &mut self.all {
+            (slice.started, slice.completed) = (0, 0);
+            if slice.latency.count() > 0 {
+                slice.latency.clear();
+            }
+        }
+        (self.now, self.length_ns, self.begin_ns) = (0, length_ns.max(1), now_ns);
+        self.end_ns = now_ns + self.length_ns;
+    }
+
+    #[inline(always)]
+    pub(super) fn started(&mut self, requests: u64) {
+        self.all[self.now].started += requests;
+    }
+
+    #[inline(always)]
+    pub(super) fn completed(&mut self, latency_ns: u64) {
+        let slice = &mut self.all[self.now];
+        slice.completed += 1;
+        slice.latency.record(latency_ns);
+    }
+
+    /// An answer that came after the end belongs to the last slice, but not to its rate.
+    pub(super) fn late(&mut self, latency_ns: u64) {
+        self.all[self.now].latency.record(latency_ns);
+    }
+
+    /// Goes on to the slice of this moment.
+    #[inline]
+    pub(super) fn turn(&mut self, now_ns: u64) {
+        while now_ns >= self.end_ns {
+            if self.now + 1 == self.all.len() {
+                self.halve();
+            }
+            self.now += 1;
+            self.end_ns += self.length_ns;
+        }
+    }
+
+    /// Makes one of each two.
+    fn halve(&mut self) {
+        let half = self.all.len() / 2;
+        for place in 0..half {
+            let (front, back) = self.all.split_at_mut(2 * place + 1);
+            let (one, other) = (&mut front[2 * place], &mut back[0]);
+            one.started += std::mem::take(&mut other.started);
+            one.completed += std::mem::take(&mut other.completed);
+            one.latency.add(&other.latency);
+            other.latency.clear();
+            self.all.swap(place, 2 * place);
+        }
+        self.length_ns *= 2;
+        self.now = half - 1;
+        self.end_ns = self.begin_ns + half as u64 * self.length_ns;
+    }
+
+    /// The slices up to this moment.
+    pub(super) fn finished(&self, now_ns: u64) -> Vec<Slice> {
+        let length = self.length_ns as f64 / 1e9;
+        let total = now_ns.saturating_sub(self.begin_ns) as f64 / 1e9;
+        let of = |(place, slice): (usize, &Slice)| {
+            let begin_seconds = place as f64 * length;
+            Slice { begin_seconds, seconds: (total - begin_seconds).clamp(0.0, length), ..slice.clone() }
+        };
+        self.all[..=self.now].iter().enumerate().map(of).filter(|slice| slice.seconds > 0.0).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_grow_when_they_run_out() {
+        let mut slices = Slices::new().unwrap();
+        slices.begin(1000, 10);
+        for number in 0..1000 {
+            slices.turn(1000 + number * 10);
+            slices.started(1);
+            slices.completed(1000 + number);
+        }
+        let finished = slices.finished(11_000);
+        assert!((32..=64).contains(&finished.len()), "{}", finished.len());
+        assert_eq!(finished.iter().map(|slice| slice.completed).sum::<u64>(), 1000);
+        assert_eq!(finished.iter().map(|slice| slice.latency.count()).sum::<u64>(), 1000);
+        assert!((finished.iter().map(|slice| slice.seconds).sum::<f64>() - 10e-6).abs() < 1e-12);
+        let begins: Vec<f64> = finished.iter().map(|slice| slice.begin_seconds).collect();
+        assert!(begins.is_sorted());
+        // Slices are whole pieces of the time: latencies rise with it.
+        assert!(finished.windows(2).all(|two| two[0].latency.max_ns() <= two[1].latency.min_ns() + 2));
+    }
+}

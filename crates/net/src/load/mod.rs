@@ -1,0 +1,80 @@
+//! Load generators: closed and open loops that drive any client.
+//!
+//! - [`Generator`] holds connections to one server and offers one [`Load`] after the other;
+//! - `engine` is its loop, `schedule` says when requests of an open loop start, `source` where connections begin;
+//! - [`Measured`] is what one generator counted, [`Level`] what is to be said of one load, from all of them;
+//! - `search` looks for the highest rate at which latency stays below a bound.
+//!
+//! A generator is one thread of one process. More of them are more processes: [`crew`] starts them.
+
+pub mod crew;
+mod engine;
+mod failure;
+mod generator;
+mod histogram;
+mod level;
+mod measured;
+mod plan;
+mod schedule;
+pub mod search;
+mod source;
+mod timer;
+mod watch;
+
+use std::time::Duration;
+
+pub use failure::{Failure, Stage};
+pub use generator::{Generator, drive};
+pub use histogram::{LONGEST_NS, Times};
+pub use level::{Distribution, Level, PERCENTS, Percentile, Verdict};
+pub use measured::{Measured, Slice};
+pub use plan::{Load, Plan, Settings};
+pub use schedule::{Schedule, Starts};
+pub use source::{FROM_ONE_ADDRESS, Sources};
+pub use watch::Watch;
+
+/// What came of opening connections.
+#[derive(Clone, Debug)]
+pub struct Grown {
+    /// Connections that are open now.
+    pub connections: usize,
+    /// How long each of the new ones took.
+    pub connect: Times,
+    /// Those that could not be made.
+    pub failures: Vec<Failure>,
+}
+
+/// How far a load is.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct Progress {
+    /// From 0 to 1, by the time.
+    pub share: f64,
+    /// Nothing is counted yet.
+    pub warming_up: bool,
+    /// How long has been measured.
+    pub seconds: f64,
+    /// Right answers so far.
+    pub completed: u64,
+    /// Failures so far.
+    pub failed: u64,
+    /// Connections with a request under way.
+    pub busy: usize,
+}
+
+/// Is told ten times a second how far a load is; `false` ends it.
+pub type Watched<'a> = dyn FnMut(&Progress) -> bool + 'a;
+
+/// For loads that nobody watches.
+pub fn unwatched(_: &Progress) -> bool {
+    true
+}
+
+/// A closed loop on so many connections.
+pub fn closed_loop(connections: usize, duration: Duration) -> Load {
+    Load { connections, duration, ..Load::default() }
+}
+
+/// An open loop of so many requests a second.
+pub fn open_loop(connections: usize, rate: f64, schedule: Schedule, duration: Duration) -> Load {
+    Load { connections, rate: Some(rate), schedule, duration, ..Load::default() }
+}

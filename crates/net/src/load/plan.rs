@@ -1,0 +1,201 @@
+//! What a generator is to do: whom it asks and how, and the loads it offers one after the other.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::schedule::Schedule;
+use super::source::Sources;
+use crate::Error;
+use crate::client::{Ask, echo, http};
+
+/// Whom a generator asks, and how. It holds for all loads.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Settings {
+    /// The server.
+    pub target: SocketAddr,
+    /// The client, and what it asks for.
+    pub ask: Ask,
+    /// A new connection for every request. With [`Ask::closes`] the server closes, else the client.
+    pub new_connections: bool,
+    /// After so many requests the client closes and begins another connection.
+    pub requests_per_connection: Option<u32>,
+    /// Close by a reset, which leaves no port in TIME_WAIT. Another load on the server than an orderly close.
+    pub reset: bool,
+    /// Requests sent together in one piece; an answer to each must have come before the next ones. 1 is no
+    /// pipelining.
+    pub pipeline: u32,
+    /// Where connections begin.
+    pub sources: Sources,
+    /// A request whose answer takes longer has failed, and its connection is closed.
+    pub timeout: Duration,
+    /// Connections begun in a second, when their number grows.
+    pub connect_rate: f64,
+    /// Connections that are opened beside, and stay silent.
+    pub idle: usize,
+    /// An open loop opens more connections while all are busy, up to so many.
+    pub connections_max: usize,
+    /// A closed loop waits so long between an answer and the next request.
+    pub think: Duration,
+    /// Of every random choice.
+    pub seed: u64,
+    /// Which of several generators this is, and how many they are.
+    pub worker: usize,
+    /// See `worker`.
+    pub workers: usize,
+}
+
+impl Settings {
+    /// What most want: connections that are kept, ten seconds of patience.
+    pub fn new(target: SocketAddr, ask: Ask) -> Settings {
+        Settings {
+            target,
+            ask,
+            new_connections: false,
+            requests_per_connection: None,
+            reset: false,
+            pipeline: 1,
+            sources: Sources::default(),
+            timeout: Duration::from_secs(10),
+            connect_rate: 10_000.0,
+            idle: 0,
+            connections_max: 1000,
+            think: Duration::ZERO,
+            seed: 1,
+            worker: 0,
+            workers: 1,
+        }
+    }
+
+    /// A web server's `/`.
+    pub fn http(target: SocketAddr) -> Settings {
+        Settings::new(
+            target,
+            Ask::Http(http::Settings { host: target.to_string(), ..http::Settings::default() }),
+        )
+    }
+
+    /// An echo of so many bytes.
+    pub fn echo(target: SocketAddr, bytes: usize) -> Settings {
+        Settings::new(target, Ask::Echo(echo::Settings { bytes }))
+    }
+
+    /// A server that says it is busy.
+    pub fn busy(target: SocketAddr) -> Settings {
+        Settings::new(target, Ask::Busy)
+    }
+
+    /// Whether no connection outlives its request.
+    pub fn one_request_each(&self) -> bool {
+        self.new_connections || self.ask.closes()
+    }
+
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let refuse = |text: &str| Err(Error::Settings(text.to_owned()));
+        if self.pipeline == 0
+            || self.timeout.is_zero()
+            || self.connect_rate.is_nan()
+            || self.connect_rate <= 0.0
+        {
+            return refuse("requests sent together, the timeout and the rate of connects are more than 0");
+        }
+        if self.pipeline > 1 && self.one_request_each() {
+            return refuse("several requests cannot be sent together on connections for one request each");
+        }
+        if let Ask::Echo(settings) = &self.ask
+            && !(1..=ECHO_BYTES_MAX).contains(&settings.bytes)
+        {
+            return refuse("an echo has from 1 to 65536 bytes");
+        }
+        if self.sources.0.iter().any(|source| source.is_ipv4() != self.target.is_ipv4()) {
+            return refuse("source addresses are of the target's family, IPv4 or IPv6");
+        }
+        Ok(())
+    }
+}
+
+/// As much as both ends' buffers hold at the least, so that neither can wait for the other to read first.
+const ECHO_BYTES_MAX: usize = 64 << 10;
+
+/// One level of load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Load {
+    /// Connections that are open when it begins.
+    pub connections: usize,
+    /// Requests a second that are meant to start: an open loop. `None` is a closed loop, in which every
+    /// connection sends its next request when it has its answer.
+    pub rate: Option<f64>,
+    /// How the starts of an open loop lie in time.
+    pub schedule: Schedule,
+    /// Offered before, and not measured.
+    pub warm_up: Duration,
+    /// How long it is measured.
+    pub duration: Duration,
+    /// Ends after so many requests were begun, warm-up and all, if that comes first.
+    pub requests: Option<u64>,
+}
+
+impl Default for Load {
+    fn default() -> Load {
+        Load {
+            connections: 1,
+            rate: None,
+            schedule: Schedule::default(),
+            warm_up: Duration::ZERO,
+            duration: Duration::from_secs(10),
+            requests: None,
+        }
+    }
+}
+
+impl Load {
+    /// The part of one of several generators, which together offer this load.
+    #[must_use]
+    pub fn share(&self, worker: usize, workers: usize) -> Load {
+        let part = |whole: u64| {
+            let (of, number) = (workers as u64, worker as u64);
+            whole / of + u64::from(number < whole % of)
+        };
+        Load {
+            connections: part(self.connections as u64) as usize,
+            rate: self.rate.map(|rate| rate / workers as f64),
+            requests: self.requests.map(part),
+            ..self.clone()
+        }
+    }
+
+    /// How long it is likely to be measured.
+    pub(super) fn expected_ns(&self) -> u64 {
+        let of_requests = match (self.requests, self.rate) {
+            (Some(requests), Some(rate)) => requests as f64 / rate * 1e9,
+            (Some(_), None) => 4e9,
+            (None, _) => f64::INFINITY,
+        };
+        (self.duration.as_nanos() as f64).min(of_requests) as u64
+    }
+
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let refuse = |text: &str| Err(Error::Settings(text.to_owned()));
+        if self.connections == 0 && self.rate.is_none() {
+            return refuse("a closed loop needs at least one connection");
+        }
+        if self.rate.is_some_and(|rate| !(rate.is_finite() && rate > 0.0)) {
+            return refuse("a rate is more than 0 requests a second");
+        }
+        if self.duration.is_zero() {
+            return refuse("a load lasts longer than nothing");
+        }
+        Ok(())
+    }
+}
+
+/// Loads one after the other, on connections that stay open from one to the next.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Plan {
+    /// Whom, and how.
+    pub settings: Settings,
+    /// The levels.
+    pub loads: Vec<Load>,
+}

@@ -1,0 +1,105 @@
+//! When requests of an open loop are meant to start: fixed in advance, whatever the server does.
+
+use serde::{Deserialize, Serialize};
+
+/// How the starts lie in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Schedule {
+    /// At equal distances. It can fall into step with what the server does at a beat of its own.
+    Constant,
+    /// One in every interval, anywhere in it.
+    Uniform,
+    /// Independent of one another, as many unrelated users are: the distances are exponential.
+    #[default]
+    Poisson,
+}
+
+/// The starts, in nanoseconds from the beginning, rising, without end. The same seed gives the same ones.
+#[derive(Clone, Debug)]
+pub struct Starts {
+    schedule: Schedule,
+    gap_ns: f64,
+    /// Of a beat that several share, the place of this one, as a share of the gap.
+    phase: f64,
+    random: fastrand::Rng,
+    number: f64,
+    last_ns: f64,
+}
+
+impl Starts {
+    /// `rate` a second; worker `worker` of `of` which together make up a schedule of `of * rate`.
+    pub fn new(schedule: Schedule, rate: f64, seed: u64, worker: usize, of: usize) -> Starts {
+        let phase = worker as f64 / of.max(1) as f64;
+        let random = fastrand::Rng::with_seed(seed ^ (worker as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        Starts { schedule, gap_ns: 1e9 / rate, phase, random, number: 0.0, last_ns: 0.0 }
+    }
+}
+
+impl Iterator for Starts {
+    type Item = u64;
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        self.last_ns = match self.schedule {
+            Schedule::Constant => (self.number + self.phase) * self.gap_ns,
+            Schedule::Uniform => (self.number + self.random.f64()) * self.gap_ns,
+            // 1 - u is never 0.
+            Schedule::Poisson => self.last_ns - (1.0 - self.random.f64()).ln() * self.gap_ns,
+        };
+        self.number += 1.0;
+        Some(self.last_ns as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATE: f64 = 1e6;
+
+    fn starts(schedule: Schedule, seed: u64, count: usize) -> Vec<u64> {
+        Starts::new(schedule, RATE, seed, 0, 1).take(count).collect()
+    }
+
+    #[test]
+    fn the_seed_decides() {
+        for schedule in [Schedule::Uniform, Schedule::Poisson] {
+            assert_eq!(starts(schedule, 7, 1000), starts(schedule, 7, 1000));
+            assert_ne!(starts(schedule, 7, 1000), starts(schedule, 8, 1000));
+        }
+    }
+
+    #[test]
+    fn starts_rise_at_the_rate() {
+        for schedule in [Schedule::Constant, Schedule::Uniform, Schedule::Poisson] {
+            let starts = starts(schedule, 1, 100_000);
+            assert!(starts.is_sorted(), "{schedule:?}");
+            let rate = 1e9 * starts.len() as f64 / starts[starts.len() - 1] as f64;
+            assert!((rate / RATE - 1.0).abs() < 0.02, "{schedule:?}: {rate}");
+        }
+    }
+
+    /// Kolmogorov and Smirnov, at one in a million.
+    #[test]
+    fn gaps_of_poisson_are_exponential() {
+        let starts = starts(Schedule::Poisson, 3, 20_001);
+        let mut gaps: Vec<f64> = starts.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+        gaps.sort_by(f64::total_cmp);
+        let count = gaps.len() as f64;
+        let farthest = gaps.iter().enumerate().map(|(index, gap)| {
+            let expected = 1.0 - (-gap * RATE / 1e9).exp();
+            (expected - index as f64 / count).abs().max((expected - (index + 1) as f64 / count).abs())
+        });
+        let farthest = farthest.fold(0.0, f64::max);
+        assert!(farthest < 2.7 / count.sqrt(), "{farthest}");
+    }
+
+    #[test]
+    fn workers_share_a_beat() {
+        let of = |worker| Starts::new(Schedule::Constant, 500.0, 1, worker, 2).take(3);
+        let mut both: Vec<u64> = of(0).chain(of(1)).collect();
+        both.sort_unstable();
+        assert_eq!(both, [0, 1_000_000, 2_000_000, 3_000_000, 4_000_000, 5_000_000]);
+    }
+}

@@ -1,0 +1,1 @@
+//! The highest rate at which latency stays below a bound.

@@ -1,0 +1,113 @@
+//! Where a load goes: a URL, or an address. Nobody's machine is loaded by a slip of the pen.
+
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+
+use crate::failure::Failure;
+
+/// A server, and what it is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Target {
+    pub(super) address: SocketAddr,
+    /// As it was written, with the port where that is none of the scheme's own.
+    pub(super) host: String,
+    /// `None` where an address was given, and no URL.
+    pub(super) path: Option<String>,
+}
+
+impl Target {
+    pub(super) fn parse(text: &str, allow_public: bool) -> Result<Target, Failure> {
+        let usage = |why: &str| Failure::Usage(format!("{text:?} is no place to load: {why}"));
+        let (place, path) = match text.split_once("://") {
+            Some(("http", rest)) => {
+                let split = rest.find(['/', '?']).unwrap_or(rest.len());
+                let path = match &rest[split..] {
+                    "" => "/".to_owned(),
+                    query if query.starts_with('?') => format!("/{query}"),
+                    path => path.split('#').next().unwrap_or("/").to_owned(),
+                };
+                (&rest[..split], Some(path))
+            }
+            Some(("https", _)) => return Err(usage("TLS is not spoken yet; write http://")),
+            Some((scheme, _)) => {
+                return Err(usage(&format!("{scheme} is not spoken; write http:// or host:port")));
+            }
+            None => (text, None),
+        };
+        if place.contains('@') {
+            return Err(usage("names and passwords are not sent"));
+        }
+        let has_port = place.rsplit_once(':').is_some_and(|(host, port)| {
+            port.parse::<u16>().is_ok() && (!host.contains(':') || host.ends_with(']'))
+        });
+        if !has_port && path.is_none() {
+            return Err(usage("an address has a port, as in 127.0.0.1:8080"));
+        }
+        let with_port = if has_port { place.to_owned() } else { format!("{place}:80") };
+        let mut addresses = with_port.to_socket_addrs().map_err(|error| {
+            Failure::Refused(format!("cannot find the address of {place}: {error}; is the name right?"))
+        })?;
+        let address = addresses.next().ok_or_else(|| usage("it has no address"))?;
+        if !allow_public && !is_private(address.ip()) {
+            return Err(Failure::Usage(format!(
+                "{} is a public address; load your own servers only, and say so with --allow-public",
+                address.ip()
+            )));
+        }
+        Ok(Target { address, host: place.to_owned(), path })
+    }
+}
+
+/// Whether the address is of this machine or of a network that is not the Internet (RFC 1918, 3927, 4193, 6598).
+fn is_private(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => {
+            let [a, b, ..] = v4.octets();
+            v4.is_loopback() || v4.is_private() || v4.is_link_local() || (a == 100 && b & 0xc0 == 64)
+        }
+        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Option<(String, String, Option<String>)> {
+        let target = Target::parse(text, false).ok()?;
+        Some((target.address.to_string(), target.host, target.path))
+    }
+
+    #[test]
+    fn urls_and_addresses() {
+        let of = |address: &str, host: &str, path: Option<&str>| {
+            Some((address.to_owned(), host.to_owned(), path.map(str::to_owned)))
+        };
+        assert_eq!(parse("http://127.0.0.1"), of("127.0.0.1:80", "127.0.0.1", Some("/")));
+        assert_eq!(parse("http://127.0.0.1:81/a?b#c"), of("127.0.0.1:81", "127.0.0.1:81", Some("/a?b")));
+        assert_eq!(parse("http://[::1]:81?b"), of("[::1]:81", "[::1]:81", Some("/?b")));
+        assert_eq!(parse("http://[::1]/"), of("[::1]:80", "[::1]", Some("/")));
+        assert_eq!(parse("127.0.0.1:7"), of("127.0.0.1:7", "127.0.0.1:7", None));
+        for wrong in ["127.0.0.1", "https://127.0.0.1/", "ftp://127.0.0.1/", "http://u:p@127.0.0.1/"] {
+            assert_eq!(parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn public_addresses_are_refused_unless_allowed() {
+        for public in [
+            "http://192.0.2.1/",
+            "http://172.32.0.1/",
+            "http://[2001:db8::1]/",
+            "8.8.8.8:53",
+            "100.128.0.1:1",
+        ] {
+            assert!(matches!(Target::parse(public, false), Err(Failure::Usage(_))), "{public}");
+            assert!(Target::parse(public, true).is_ok(), "{public}");
+        }
+        for private in
+            ["10.1.2.3:1", "172.16.0.1:1", "192.168.1.1:1", "169.254.1.1:1", "100.64.0.1:1", "[fd00::1]:1"]
+        {
+            assert!(Target::parse(private, false).is_ok(), "{private}");
+        }
+    }
+}

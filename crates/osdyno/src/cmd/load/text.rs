@@ -1,0 +1,198 @@
+//! What a load came to, for people: the verdict, the rate and the latency first, evidence below.
+
+use std::io::{self, Write};
+
+use ::report::words::{NO_BREAK, count, duration, percent, time};
+use net::load::{Distribution, Level, Percentile, Settings, Verdict};
+
+/// One level in full.
+pub(super) fn write_level(level: &Level, settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
+    let line = |out: &mut dyn Write, name: &str, text: String| writeln!(out, "  {name:<12} {text}");
+    writeln!(out, "{}", headline(level))?;
+    if let Some(verdict) = verdict(level) {
+        writeln!(out, "{verdict}")?;
+    }
+    writeln!(out)?;
+    line(out, "requests", requests(level))?;
+    for failure in level.failures.iter().take(FAILURES_TOLD) {
+        line(out, "", format!("{} × {} ({})", count(failure.count), failure.cause, failure.stage.name()))?;
+    }
+    let bytes = |bytes: u64| size(bytes as f64);
+    let rate = size(level.received_bytes as f64 / level.elapsed_seconds);
+    line(out, "received", format!("{}, {rate}/s", bytes(level.received_bytes)))?;
+    if settings.one_request_each() || level.connected_per_second >= 1.0 {
+        line(out, "connections", format!("{} made a second", count(level.connected_per_second as u64)))?;
+    }
+    line(out, "generator", generator(level))?;
+    writeln!(out)?;
+    let columns: Vec<(&str, &Distribution)> = [
+        ("latency", Some(&level.latency)),
+        ("of which service", level.service.as_ref()),
+        ("connecting", level.connect.as_ref()),
+        ("sent late by", level.lag.as_ref()),
+    ]
+    .into_iter()
+    .filter_map(|(name, times)| Some((name, times?)))
+    .collect();
+    write_columns(&columns, out)
+}
+
+/// How many kinds of failures are told; JSON has all.
+const FAILURES_TOLD: usize = 6;
+
+fn write_columns(columns: &[(&str, &Distribution)], out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "  {:<7}", "")?;
+    for (place, (name, _)) in columns.iter().enumerate() {
+        let width = if place == 0 { WIDE } else { NARROW };
+        write!(out, "{name:<width$}")?;
+    }
+    writeln!(out)?;
+    for (index, percent) in net::load::PERCENTS.iter().enumerate() {
+        write!(out, "  {:<7}", format!("p{percent}"))?;
+        for (place, (_, times)) in columns.iter().enumerate() {
+            let percentile = times.percentiles.get(index);
+            match place {
+                0 => write!(out, "{:<WIDE$}", percentile.map_or("—".to_owned(), with_interval))?,
+                _ => write!(out, "{:<NARROW$}", percentile.map_or("—".to_owned(), bare))?,
+            }
+        }
+        writeln!(out)?;
+    }
+    write!(out, "  {:<7}", "max")?;
+    for (place, (_, times)) in columns.iter().enumerate() {
+        let width = if place == 0 { WIDE } else { NARROW };
+        let max = if times.count == 0 { "—".to_owned() } else { time(times.max_seconds) };
+        write!(out, "{max:<width$}")?;
+    }
+    writeln!(out)
+}
+
+const WIDE: usize = 34;
+const NARROW: usize = 18;
+
+/// Several levels, one below the other.
+pub(super) fn write_levels(levels: &[Level], out: &mut dyn Write) -> io::Result<()> {
+    let open = levels.iter().any(|level| level.load.rate.is_some());
+    let what = if open { "asked for" } else { "connections" };
+    writeln!(
+        out,
+        "  {what:<13}{:<13}{:<13}{:<13}{:<13}{:<10}remark",
+        "requests/s", "p50", "p99", "p99.9", "failed"
+    )?;
+    for level in levels {
+        let asked = match level.load.rate {
+            Some(rate) => format!("{}/s", count(rate.round() as u64)),
+            None => count(level.load.connections as u64),
+        };
+        let at = |percent| level.latency.percentile(percent).map_or("—".to_owned(), bare);
+        writeln!(
+            out,
+            "  {asked:<13}{:<13}{:<13}{:<13}{:<13}{:<10}{}",
+            count(level.completed_per_second.round() as u64),
+            at(50.0),
+            at(99.0),
+            at(99.9),
+            count(level.failed),
+            verdict(level).unwrap_or_default()
+        )?;
+    }
+    Ok(())
+}
+
+/// `31 240 requests/s (30 900–31 600) · p50 1.2 ms · p99 3.4 ms · p99.9 8.1 ms · 0 failed`.
+pub(super) fn headline(level: &Level) -> String {
+    let rate = count(level.completed_per_second.round() as u64);
+    let interval = level.completed_per_second_interval.map_or(String::new(), |(low, high)| {
+        format!(" ({}–{})", count(low.round() as u64), count(high.round() as u64))
+    });
+    let at = |percent: f64| {
+        let percentile = level.latency.percentile(percent)?;
+        Some(format!("p{percent} {}", bare(percentile)))
+    };
+    let latencies = [50.0, 99.0, 99.9].into_iter().filter_map(at);
+    let failed = match level.failed {
+        0 => "none failed".to_owned(),
+        failed => format!("{} FAILED", count(failed)),
+    };
+    let parts: Vec<String> =
+        [format!("{rate} requests/s{interval}")].into_iter().chain(latencies).chain([failed]).collect();
+    parts.join("  ·  ")
+}
+
+/// What stands in the way of believing the numbers; nothing if nothing does.
+pub(super) fn verdict(level: &Level) -> Option<String> {
+    match &level.verdict {
+        Verdict::Sound => None,
+        Verdict::Generator(reason) => Some(format!("limited by the generator: {reason}")),
+        Verdict::Behind(reason) => Some(format!("the server did not keep up: {reason}")),
+        Verdict::NoAnswers(reason) => Some(format!("nothing was answered: {reason}")),
+    }
+}
+
+fn requests(level: &Level) -> String {
+    let mut parts = vec![format!("{} right in {}", count(level.completed), duration(level.elapsed_seconds))];
+    if let Some(intended) = level.intended {
+        parts.push(format!("{} meant to start", count(intended)));
+        parts.push(format!("{} started", count(level.started)));
+    }
+    if level.late > 0 {
+        parts.push(format!("{} after the end", count(level.late)));
+    }
+    if level.unanswered > 0 {
+        parts.push(format!("{} unanswered", count(level.unanswered)));
+    }
+    if level.failed > 0 {
+        parts.push(format!("{} failed:", count(level.failed)));
+    }
+    parts.join(", ")
+}
+
+fn generator(level: &Level) -> String {
+    let watch = &level.watch;
+    let mut parts = vec![format!("{} busy", percent(watch.cpu_share))];
+    if level.completed > 0 {
+        let cpu = watch.cpu_seconds / level.completed as f64;
+        parts.push(format!("{} of processor a request", time(cpu)));
+    }
+    if let Some(delay) = watch.run_delay_seconds.filter(|&delay| delay > 0.01 * level.elapsed_seconds) {
+        parts.push(format!("waited {} for a processor", time(delay)));
+    }
+    if let Some(lateness) = &level.lateness {
+        parts.push(format!("late by {} (p99)", time(lateness.quantile(0.99))));
+    }
+    for (what, number) in [
+        ("segments sent again", watch.retransmits),
+        ("connections dropped by a full queue", watch.listen_overflows),
+    ] {
+        if let Some(number) = number.filter(|&number| number > 0.0) {
+            parts.push(format!("{} {what}", count(number as u64)));
+        }
+    }
+    parts.join(", ")
+}
+
+fn bare(percentile: &Percentile) -> String {
+    match (percentile.seconds, percentile.low) {
+        (Some(seconds), _) => time(seconds),
+        (None, Some(low)) => format!("over{NO_BREAK}{}", time(low)),
+        (None, None) => "—".to_owned(),
+    }
+}
+
+fn with_interval(percentile: &Percentile) -> String {
+    let value = bare(percentile);
+    match (percentile.seconds, percentile.low, percentile.high) {
+        (Some(_), Some(low), Some(high)) => format!("{value} ({} – {})", time(low), time(high)),
+        (Some(_), Some(low), None) => format!("{value} (over {})", time(low)),
+        _ => value,
+    }
+}
+
+/// Bytes in the unit that suits.
+fn size(bytes: f64) -> String {
+    let units = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
+    match units.iter().find(|(_, unit)| bytes >= *unit) {
+        Some((name, unit)) => format!("{:.1}{NO_BREAK}{name}", bytes / unit),
+        None => format!("{bytes:.0}{NO_BREAK}B"),
+    }
+}

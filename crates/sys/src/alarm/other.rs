@@ -1,0 +1,34 @@
+//! Systems without timers that are descriptors.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use crate::Unsupported;
+
+/// There is none.
+#[derive(Debug)]
+pub enum Alarm {}
+
+impl Alarm {
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn new() -> io::Result<Alarm> {
+        Err(Unsupported("no timer of this system is a descriptor").into())
+    }
+
+    /// Not reached: there is no alarm.
+    ///
+    /// # Errors
+    /// None.
+    pub fn set(&self, _after: Duration) -> io::Result<()> {
+        match *self {}
+    }
+
+    /// Not reached: there is no alarm.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        match *self {}
+    }
+}
