@@ -32,9 +32,9 @@ pub struct Rivals {
     pub variants: Vec<String>,
     /// One for each series that two of them measured, in the order of the workload.
     pub contests: Vec<Contest>,
-    /// How many ratios to the best were judged together.
+    /// How many ratios were judged together: all pairs, for who is the best is known from the same numbers.
     pub ratios: usize,
-    /// How many pairs the places come from, judged together too.
+    /// Of how many pairs; the places come from these.
     pub pairs: usize,
     /// Share of false ones to expect among the differences.
     pub alpha: f64,

@@ -1,4 +1,7 @@
-//! Every variant set against the best, and each against each; the error rate shared over all of it.
+//! Every variant set against each other, and the error rate shared over all of it.
+//!
+//! Who is the best is known from the same numbers: so the ratios to the best are judged among all pairs, or the
+//! luckiest of many equals would seem to differ from the unluckiest.
 
 use record::{Recording, System, Workload};
 use stats::{Comparison, Contrast, Design, Match, Rank, Settings, Sweep};
@@ -8,7 +11,7 @@ use super::{Contest, MARGIN, Ratio, Rival, Rivals};
 use crate::findings::{ALPHA, SEED, looks};
 use crate::words::Unit;
 
-/// Of more variants the places are not judged: each would meet each other.
+/// More variants are not judged: each would meet each other.
 const RANKED_MOST: usize = 32;
 
 /// One series: who is the best, and how far the others are.
@@ -16,16 +19,15 @@ struct Weighed {
     field: Field,
     /// The place of the best among the entrants, and where it is the best.
     best: Option<(usize, u64)>,
-    /// Each other that has a level in common with the best, there and in the mean of all levels.
+    /// All pairs at the largest level that both reached, and in the mean of all levels.
     last: Vec<Pair>,
     mean: Vec<Pair>,
-    /// Each against each, at the largest level that both reached.
-    matches: Vec<(usize, usize, Contrast)>,
 }
 
-/// One entrant against the best.
+/// The second of two entrants against the first, which is the best where one is.
 struct Pair {
-    entrant: usize,
+    first: usize,
+    second: usize,
     n: (u64, u64),
     levels: usize,
     contrast: Contrast,
@@ -55,8 +57,7 @@ pub(super) fn all(
         .collect();
     let answers = stats::answers(&suite, ALPHA);
     let ranks = ranks(&weighed, workload.variants.len());
-    let (ratios, pairs) =
-        (suite.iter().map(Vec::len).sum(), weighed.iter().map(|one| one.matches.len()).sum());
+    let (ratios, pairs) = (suite.iter().map(Vec::len).sum(), weighed.iter().map(|one| one.last.len()).sum());
     let contests = weighed.iter().zip(answers.chunks(2)).zip(&ranks);
     let contests = contests.map(|((one, answers), ranks)| contest(one, answers, ranks)).collect();
     Some(Rivals {
@@ -72,31 +73,22 @@ pub(super) fn all(
 }
 
 fn weigh(recording: &Recording, system: &System, field: Field) -> Weighed {
-    let contrast =
-        |one: &Entrant, two: &Entrant, levels: &[u64]| contrast(recording, system, one, two, levels);
     let entrants = &field.entrants;
-    let best = best(&field);
+    let judged = if entrants.len() <= RANKED_MOST { entrants.len() } else { 0 };
+    let best = best(&field).filter(|_| judged > 0);
     let (mut last, mut mean) = (Vec::new(), Vec::new());
-    for (entrant, other) in entrants.iter().enumerate() {
-        let Some((first, _)) = best.filter(|(best, _)| *best != entrant) else { continue };
-        let first = &entrants[first];
-        let common: Vec<u64> = common(first, other);
+    for (one, two) in (0..judged).flat_map(|one| (one + 1..judged).map(move |two| (one, two))) {
+        let (first, second) = if best.is_some_and(|(best, _)| best == two) { (two, one) } else { (one, two) };
+        let common = common(&entrants[first], &entrants[second]);
         let pair = |levels: &[u64]| {
             let n = (*levels.first()?, *levels.last()?);
-            let contrast = contrast(first, other, levels)?;
-            Some(Pair { entrant, n, levels: levels.len(), contrast })
+            let contrast = contrast(recording, system, [&entrants[first], &entrants[second]], levels)?;
+            Some(Pair { first, second, n, levels: levels.len(), contrast })
         };
         last.extend(common.last().and_then(|n| pair(&[*n])));
         mean.extend(Some(&common).filter(|common| common.len() > 1).and_then(|common| pair(common)));
     }
-    let ranked = if entrants.len() <= RANKED_MOST { entrants.len() } else { 0 };
-    let places = (0..ranked).flat_map(|one| (one + 1..ranked).map(move |two| (one, two)));
-    let meet = |(one, two): (usize, usize)| {
-        let n = common(&entrants[one], &entrants[two]).pop()?;
-        Some((one, two, contrast(&entrants[one], &entrants[two], &[n])?))
-    };
-    let matches = places.filter_map(meet).collect();
-    Weighed { last, mean, matches, best, field }
+    Weighed { last, mean, best, field }
 }
 
 /// The levels at which both may be ranked.
@@ -121,8 +113,7 @@ fn best(field: &Field) -> Option<(usize, u64)> {
 fn contrast(
     recording: &Recording,
     system: &System,
-    first: &Entrant,
-    second: &Entrant,
+    [first, second]: [&Entrant; 2],
     levels: &[u64],
 ) -> Option<Contrast> {
     let settings = Settings {
@@ -182,32 +173,22 @@ fn mean(entrant: &Entrant, levels: &[u64], trial: u32) -> Option<[f64; 1]> {
 
 /// The places of every entrant of every series.
 fn ranks(weighed: &[Weighed], variants: usize) -> Vec<Vec<Option<Rank>>> {
-    let matches = |one: &'_ Weighed| -> Vec<(usize, usize)> {
+    fn matches(one: &Weighed) -> Vec<Match<'_>> {
         let more = Unit::of(&one.field.kind).more_is_better();
         // stats ranks who takes less first.
-        one.matches
-            .iter()
-            .map(|(first, second, _)| if more { (*second, *first) } else { (*first, *second) })
-            .collect()
-    };
-    let places: Vec<Vec<(usize, usize)>> = weighed.iter().map(matches).collect();
-    let suite: Vec<Vec<Match<'_>>> = weighed
-        .iter()
-        .zip(&places)
-        .map(|(one, places)| {
-            let contrasts = one.matches.iter().map(|(_, _, contrast)| contrast);
-            let pairs = places.iter().zip(contrasts);
-            pairs
-                .map(|((first, second), contrast)| Match { first: *first, second: *second, contrast })
-                .collect()
-        })
-        .collect();
+        let of = |pair: &Pair| if more { (pair.second, pair.first) } else { (pair.first, pair.second) };
+        let pairs = one.last.iter().map(|pair| (of(pair), &pair.contrast));
+        pairs.map(|((first, second), contrast)| Match { first, second, contrast }).collect()
+    }
+    let suite: Vec<Vec<Match<'_>>> = weighed.iter().map(matches).collect();
     stats::ranks(&suite, variants, ALPHA)
 }
 
 fn contest(one: &Weighed, answers: &[Vec<Comparison>], ranks: &[Option<Rank>]) -> Contest {
+    let best = one.best.map(|(best, _)| best);
     let ratio = |pairs: &[Pair], answers: &[Comparison], entrant: usize| {
-        let place = pairs.iter().position(|pair| pair.entrant == entrant)?;
+        let to_best = |pair: &Pair| Some(pair.first) == best && pair.second == entrant;
+        let place = pairs.iter().position(to_best)?;
         let (Pair { n, levels, .. }, answer) = (&pairs[place], answers.get(place)?);
         Some(Ratio {
             ratio: answer.ratio,
@@ -233,7 +214,6 @@ fn contest(one: &Weighed, answers: &[Vec<Comparison>], ranks: &[Option<Rank>]) -
     let unit = Unit::of(&one.field.kind);
     let mut rivals: Vec<(usize, Rival)> =
         one.field.entrants.iter().enumerate().map(|(place, e)| (place, rival((place, e)))).collect();
-    let best = one.best.map(|(best, _)| best);
     let order = |(place, rival): &(usize, Rival)| match &rival.last {
         _ if Some(*place) == best => (0, 0.0),
         Some(last) if unit.more_is_better() => (1, -last.ratio.value),

@@ -153,7 +153,7 @@ fn not_ranked(limited: &Limited) -> String {
     format!("{}, not ranked{}", limited.words(), if limited.levels.is_empty() { "" } else { " there" })
 }
 
-/// How many were judged at once: `36 ratios to the best and 30 pairs judged together, paired by rounds; false
+/// How many were judged at once: `60 ratios of 30 pairs judged together, paired by rounds; false
 /// discoveries held at 5 %`.
 pub(crate) fn judged(rivals: &Rivals) -> String {
     let ratios = || rivals.contests.iter().flat_map(|contest| &contest.rivals).filter_map(|rival| rival.last);
@@ -163,7 +163,7 @@ pub(crate) fn judged(rivals: &Rivals) -> String {
         _ => ", some of them paired by rounds",
     };
     format!(
-        "{} to the best and {} judged together{paired}; false discoveries held at {}",
+        "{} of {} judged together{paired}; false discoveries held at {}",
         things(rivals.ratios, "ratio", "ratios"),
         things(rivals.pairs, "pair", "pairs"),
         percent(rivals.alpha)
