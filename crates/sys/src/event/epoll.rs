@@ -26,6 +26,7 @@ pub struct Set<const EDGE: bool> {
 
 impl<const EDGE: bool> Poller for Set<EDGE> {
     const EDGE: bool = EDGE;
+    const FORGETS_CLOSED: bool = true;
 
     fn new() -> io::Result<Self> {
         Set::telling(EVENTS_MAX)

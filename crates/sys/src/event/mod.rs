@@ -74,6 +74,9 @@ pub trait Poller: Sized {
     /// then go on until `WouldBlock`.
     const EDGE: bool;
 
+    /// Whether a descriptor that is closed, and was not duplicated, is forgotten without [`Poller::remove`].
+    const FORGETS_CLOSED: bool = false;
+
     /// An interface with nothing added.
     ///
     /// # Errors
