@@ -1,5 +1,5 @@
-//! Whatever a client sends to the service `http`, and however it is cut: no panic, the same answers as to the whole at
-//! once, as many as are counted and logged, and every line of the log is printable.
+//! Whatever a client sends to the service `http`, and however it is cut: no panic, the same answers as to the
+//! whole at once, as many as are counted and logged, and every line of the log is printable.
 //!
 //! The first byte says how many follow that are lengths of pieces; the rest is what is sent.
 #![no_main]

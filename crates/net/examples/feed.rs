@@ -1,4 +1,5 @@
-//! How long the service `http` takes for a request, without sockets: `cargo run --release --example feed -p net`.
+//! How long the service `http` takes for a request, without sockets: `cargo run --release --example feed -p
+//! net`.
 //!
 //! Prints nanoseconds per request for files of several sizes and heads as wrk and a browser send them.
 
@@ -13,7 +14,8 @@ const REQUESTS: u32 = 1_000_000;
 const BROWSER: &str = "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0\r\n\
     Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n\
     Accept-Language: en-US,en;q=0.5\r\nAccept-Encoding: gzip, deflate, br, zstd\r\nConnection: keep-alive\r\n\
-    Upgrade-Insecure-Requests: 1\r\nSec-Fetch-Dest: document\r\nSec-Fetch-Mode: navigate\r\nPriority: u=0, i\r\n";
+    Upgrade-Insecure-Requests: 1\r\n\
+    Sec-Fetch-Dest: document\r\nSec-Fetch-Mode: navigate\r\nPriority: u=0, i\r\n";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;

@@ -58,6 +58,17 @@ impl Output {
         }
     }
 
+    /// Whether at most 64 KiB wait, all in one piece. Beyond, what can be shared should be: a flood of requests
+    /// whose answers nobody takes must not fill the memory with copies.
+    #[inline]
+    pub fn is_short(&self) -> bool {
+        match self.parts.front() {
+            None => true,
+            Some(Part::Bytes(bytes)) => self.parts.len() == 1 && bytes.len() <= SPARE_BYTES,
+            Some(_) => false,
+        }
+    }
+
     /// Adds bytes that many connections share.
     pub fn shared(&mut self, bytes: Arc<[u8]>) {
         let range = 0..bytes.len();

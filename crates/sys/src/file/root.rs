@@ -1,8 +1,8 @@
 //! Files below a folder, and never one outside it.
 //!
-//! Linux decides while it walks the path: openat2(2) with `RESOLVE_BENEATH`. Links may be followed as long as they
-//! stay below. Elsewhere, and where a sandbox lacks the call, each part of the path is opened in turn and links
-//! are refused.
+//! Linux decides while it walks the path: openat2(2) with `RESOLVE_BENEATH`. Links may be followed as long as
+//! they stay below. Elsewhere, and where a sandbox lacks the call, each part of the path is opened in turn
+//! and links are refused.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -44,7 +44,8 @@ impl Root {
         let opened = if self.kernel_resolves { below(&self.folder, path) } else { walk(&self.folder, path) };
         match opened {
             Ok(file) => Ok(file.into()),
-            // Ways out of the folder and links, which systems name differently; and sockets, which nobody opens.
+            // Ways out of the folder and links, which systems name differently; and sockets, which nobody
+            // opens.
             Err(Errno::XDEV | Errno::LOOP | Errno::MLINK | Errno::NXIO) => {
                 Err(io::ErrorKind::NotFound.into())
             }

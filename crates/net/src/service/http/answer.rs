@@ -45,10 +45,6 @@ impl Staying {
     }
 }
 
-/// Bytes are copied while no more than this waits to be sent: a flood of requests that nobody reads the answers
-/// of must not fill the memory with copies.
-const COPIES_MAX: usize = 64 << 10;
-
 /// Answers with a file.
 #[inline]
 pub(super) fn entry(
@@ -84,10 +80,11 @@ pub(super) fn entry(
 fn whole(method: Method, staying: Staying, page: &Page, now: &Now, output: &mut Output) -> Answered {
     let is_get = method == Method::Get;
     let answered = Answered { status: 200, body_bytes: if is_get { page.length } else { 0 } };
+    let may_copy = output.is_short();
     let out = output.bytes();
     let date_at = out.len() + DATE_AT;
     match page.whole() {
-        Some(whole) if is_get && staying == Staying::Stays && out.len() <= COPIES_MAX => {
+        Some(whole) if is_get && staying == Staying::Stays && may_copy => {
             out.extend_from_slice(whole);
             out[date_at..date_at + date::LENGTH].copy_from_slice(&now.text);
         }

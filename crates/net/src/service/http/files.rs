@@ -29,8 +29,8 @@ pub(super) struct Entry {
     pub(super) gzip: Option<Page>,
     plain_is: Identity,
     gzip_is: Option<Identity>,
-    /// Whether it had been left alone for a second when it was read. Otherwise it may have been written to since
-    /// without any change of its identity, for clocks of file systems are coarse.
+    /// Whether it had been left alone for a second when it was read. Otherwise it may have been written to
+    /// since without any change of its identity, for clocks of file systems are coarse.
     is_settled: bool,
 }
 

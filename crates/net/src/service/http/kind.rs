@@ -1,5 +1,5 @@
-//! What is in a file, by the end of its name: a table of what the web is made of, for a list of a thousand types
-//! would be searched for the same forty. Text is taken to be UTF-8.
+//! What is in a file, by the end of its name: a table of what the web is made of, for a list of a thousand
+//! types would be searched for the same forty. Text is taken to be UTF-8.
 
 /// The media type of a name; `application/octet-stream` where nothing is known.
 pub(super) fn of(name: &[u8]) -> &'static str {

@@ -1,12 +1,15 @@
 //! Serves the files of a folder over HTTP/1.1 and 1.0: what web servers were compared by, then and now.
 //!
-//! GET and HEAD with ranges, conditions, connections that are kept and requests that come before the last answer was
-//! taken; `index.html` for folders; `NAME.gz` beside `NAME` for those who accept it. Nothing outside the folder,
-//! nothing whose name begins with a dot. What two readers could understand differently is refused, and so are lines
-//! that end without a carriage return.
+//! GET and HEAD with ranges, conditions, connections that are kept and requests that come before the last
+//! answer was taken; `index.html` for folders; `NAME.gz` beside `NAME` for those who accept it. Nothing
+//! outside the folder, nothing whose name begins with a dot. Files are looked at once a second at most, so a
+//! change may take as long to be seen. Of several ranges at once the whole file is sent.
 //!
-//! A request that arrived as a whole is read where it lies, and its answer was written when the file was read: what
-//! remains is to look it up, copy it and set the date.
+//! What two readers could understand differently is refused: lines that end without a carriage return,
+//! lengths that contradict each other, content in pieces (`Transfer-Encoding`), and expectations.
+//!
+//! A request that arrived as a whole is read where it lies, and its answer was written when the file was
+//! read: what remains is to look it up, copy it and set the date.
 
 mod answer;
 mod condition;
@@ -77,6 +80,9 @@ struct Connection {
     /// Whether the last answer was given.
     has_ended: bool,
 }
+
+/// There may be hundreds of thousands of them.
+const _: () = assert!(size_of::<Connection>() <= 96);
 
 impl Session for Connection {
     fn feed(&mut self, mut input: &[u8], output: &mut Output) -> Flow {

@@ -1,4 +1,5 @@
-//! One file, or one list of a folder, made ready to be sent: all of an answer but its date is written beforehand.
+//! One file, or one list of a folder, made ready to be sent: all of an answer but its date is written
+//! beforehand.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
@@ -10,7 +11,8 @@ use super::date::{self, Now};
 /// Up to this much a body is kept in memory, and all connections send the same bytes.
 const MEMORY_BYTES: u64 = 64 << 10;
 
-/// Up to this much a body is copied behind its head: a copy is then cheaper than a second piece of a writev(2).
+/// Up to this much a body is copied behind its head: a copy is then cheaper than a second piece of a
+/// writev(2).
 const COPY_BYTES: usize = 4 << 10;
 
 /// Where the date stands in an answer, right behind the status line.

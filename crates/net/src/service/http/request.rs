@@ -1,9 +1,10 @@
-//! The head of a request, read in place and strictly (RFC 9112): what two readers could understand differently
-//! is refused, for that is how requests are smuggled.
+//! The head of a request, read in place and strictly (RFC 9112): what two readers could understand
+//! differently is refused, for that is how requests are smuggled.
 
 use memchr::memchr;
 
-/// Why a request gets no answer but an error. The connection then ends, for nobody knows where the next begins.
+/// Why a request gets no answer but an error. The connection then ends, for nobody knows where the next
+/// begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) status: u16,
@@ -70,8 +71,8 @@ pub(super) enum End {
 
 /// Looks for the empty line that ends a head; the first `seen` bytes are known to hold none.
 ///
-/// A line feed without a carriage return before it may be taken for a line's end (RFC 9112, section 2.2), and is
-/// not here: a proxy in front may see it otherwise.
+/// A line feed without a carriage return before it may be taken for a line's end (RFC 9112, section 2.2), and
+/// is not here: a proxy in front may see it otherwise.
 #[inline]
 pub(super) fn end_of_head(bytes: &[u8], seen: usize) -> End {
     let mut from = seen;
@@ -110,7 +111,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Request<'_>, usize), Refusal> {
         (false, Some(CONTENT_TOO_LARGE..)) => return refuse(413, "requests with much content are not taken"),
         (false, _) => {}
     }
-    // Who expects 100 (Continue) may send its content or may not after another answer: the end would be unknown.
+    // Who expects 100 (Continue) may send its content or may not after another answer: the end would be
+    // unknown.
     if framing.expects && !old {
         return refuse(417, "expectations are not met");
     }
@@ -196,8 +198,8 @@ struct Framing {
     keep: bool,
 }
 
-/// Reads one field and returns what follows. Of those that may come once and came twice, the first holds; where that
-/// would change what a request is, it is refused.
+/// Reads one field and returns what follows. Of those that may come once and came twice, the first holds;
+/// where that would change what a request is, it is refused.
 #[inline]
 fn field<'a>(bytes: &'a [u8], framing: &mut Framing, fields: &mut Fields<'a>) -> Result<&'a [u8], Refusal> {
     // This refuses white space before the colon, and lines that continue the one before.
@@ -332,8 +334,8 @@ fn word(bytes: &[u8], class: u8) -> (&[u8], &[u8]) {
     bytes.split_at(end.unwrap_or(bytes.len()))
 }
 
-/// How much there is before a control character. Blocks are searched without a branch for each byte, so that the
-/// compiler takes all of one at a time.
+/// How much there is before a control character. Blocks are searched without a branch for each byte, so that
+/// the compiler takes all of one at a time.
 #[inline]
 fn text_bytes(bytes: &[u8]) -> usize {
     let is_control = |byte: u8| ((byte < b' ') & (byte != b'\t')) | (byte == 0x7f);

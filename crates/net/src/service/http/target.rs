@@ -15,8 +15,9 @@ pub(super) struct Target {
 
 const WRONG: Refusal = Refusal { status: 400, why: "the path is not one that a file could have" };
 
-/// Decodes a path that begins with a slash, once. Empty parts are left out, as most servers do. Refused is what could
-/// mean one path here and another elsewhere: parts that lead upward, and slashes or NUL behind a `%`.
+/// Decodes a path that begins with a slash, once. Empty parts are left out, as most servers do. Refused is
+/// what could mean one path here and another elsewhere: parts that lead upward, and slashes or NUL behind a
+/// `%`.
 pub(super) fn decode(raw: &[u8]) -> Result<Target, Refusal> {
     let mut path = Vec::with_capacity(raw.len());
     let mut is_hidden = false;
