@@ -144,8 +144,8 @@ pub(super) fn shown(compared: &Comparison) -> String {
     let rates = compared.rows.iter().any(|row| row.unit.more_is_better());
     let memory = compared.rows.iter().any(|row| row.unit == Unit::Bytes);
     format!(
-        "Time that one operation takes{}{}, as a ratio to {first}. Left of 1 is faster{}. The grey band is ±{}, \
-         or the noise floor of a series where that is wider: differences inside it do not matter.",
+        "Time that one operation takes{}{}, as a ratio to {first}. Left of 1 is faster{}. The grey band is \
+         ±{}, or the noise floor of a series where that is wider: differences inside it do not matter.",
         if rates { ", or of a rate the time for each" } else { "" },
         if memory { ", or memory" } else { "" },
         if memory { ", or less" } else { "" },

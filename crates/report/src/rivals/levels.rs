@@ -141,7 +141,7 @@ fn is_value(value: f64) -> bool {
     value.is_finite() && value > 0.0
 }
 
-/// By level the median of each trial of a curve in the tenth of n below it, where the trial has all of these n.
+/// By level the median of each trial of a curve in the tenth of n below it, where it has all of these n.
 fn by_window(all: &[&Series]) -> BTreeMap<u64, Vec<(u32, f64)>> {
     let mut levels: BTreeMap<u64, Vec<(u32, f64)>> = BTreeMap::new();
     for series in all {

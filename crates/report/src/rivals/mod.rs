@@ -49,7 +49,7 @@ pub struct Contest {
     pub direction: Direction,
     /// What its values are in; of a rate more is better, of all else less.
     pub unit: Unit,
-    /// The largest level that two of them reached, and where the best is the best; `None` where there is none.
+    /// The largest level that two of them reached, where the best is the best; `None` where there is none.
     pub n: Option<u64>,
     /// The variants: the best first, then the others by their distance from it, then those without a ratio.
     pub rivals: Vec<Rival>,

@@ -1,7 +1,7 @@
 //! Every variant set against each other, and the error rate shared over all of it.
 //!
-//! Who is the best is known from the same numbers: so the ratios to the best are judged among all pairs, or the
-//! luckiest of many equals would seem to differ from the unluckiest.
+//! Who is the best is known from the same numbers: so the ratios to the best are judged among all pairs, or
+//! the luckiest of many equals would seem to differ from the unluckiest.
 
 use record::{Recording, System, Workload};
 use stats::{Comparison, Contrast, Design, Match, Rank, Settings, Sweep};
