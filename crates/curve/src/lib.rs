@@ -4,11 +4,12 @@
 //! A new workload is a new file here, its `mod` line and its line in [`ALL`]; command line, list, pages,
 //! report and tests follow from the file. It opens with its page: question, method, expected answer.
 //!
-//! May import: sys. Must never: print, write a record, keep a statistic, or know who asked.
+//! May import: net, sys. Must never: print, write a record, keep a statistic, or know who asked.
 
 mod definition;
 pub mod levels;
 mod slots;
+mod stand;
 mod told;
 mod trial;
 
@@ -22,6 +23,7 @@ mod fork_memory;
 mod fork_static;
 mod mmap;
 mod noop;
+mod race;
 mod ready;
 mod ready_many;
 mod reap;
@@ -54,6 +56,7 @@ pub const ALL: &[&Curve] = &[
     &files::CURVE,
     &ready::CURVE,
     &ready_many::CURVE,
+    &race::CURVE,
 ];
 
 /// The curve of that name.

@@ -8,6 +8,8 @@ use crate::{Curve, Slots};
 pub struct Told<'a> {
     pub(crate) curve: &'static Curve,
     pub(crate) slots: Slots<'a>,
+    /// The level.
+    pub(crate) n: u64,
     /// Place of the level.
     pub(crate) row: usize,
     /// What is refused, should the closure end in an error.
@@ -19,6 +21,11 @@ pub struct Told<'a> {
 }
 
 impl Told<'_> {
+    /// The level.
+    pub fn n(&self) -> u64 {
+        self.n
+    }
+
     /// The value of a told operation at this level, in its unit: it is kept from here on, whatever becomes of
     /// the trial. What is not finite, such as a percentile of nothing, is left out. A name that the curve
     /// does not declare as told stops the trial.

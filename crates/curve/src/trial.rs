@@ -385,6 +385,7 @@ impl<'a> Trial<'a> {
             let mut told = Told {
                 curve: self.curve,
                 slots: self.slots,
+                n: level,
                 row,
                 doing: self.curve.name,
                 undeclared: None,

@@ -49,6 +49,8 @@ pub struct Plan {
     pub log: Option<PathBuf>,
     /// Name of the user to become once it listens.
     pub user: Option<String>,
+    /// The processor that all of it stays on, where the system can do that.
+    pub cpu: Option<u32>,
     /// The beginning of the command that `inetd` executes for every connection; it is given one more word, and
     /// hands that to [`session`].
     pub session_command: Vec<String>,
@@ -66,6 +68,7 @@ impl Default for Plan {
             limits: Limits::default(),
             log: None,
             user: None,
+            cpu: None,
             session_command: Vec::new(),
         }
     }
@@ -99,6 +102,8 @@ impl Server {
         }
         let service = service::find(&plan.service)?;
         check(&plan, architecture)?;
+        // Where it runs is the system's choice when it cannot be ours.
+        let _ = plan.cpu.map(sys::cpu::pin);
         plan.settings.log |= plan.log.is_some();
         sys::signal::watch().map_err(Error::at("watch signals"))?;
         // A server needs a descriptor for every connection; no privilege is needed, and a refusal is no reason

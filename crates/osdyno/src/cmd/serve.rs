@@ -135,6 +135,7 @@ fn plan(args: Args) -> Result<Plan, Failure> {
         },
         log: args.access_log,
         user: args.user,
+        cpu: None,
         session_command: vec![program.to_string_lossy().into_owned(), SESSION.to_owned()],
     })
 }

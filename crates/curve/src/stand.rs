@@ -1,0 +1,312 @@
+//! The test stand of the workloads with a server: the server in a process of its own, the generator that loads it,
+//! and what the counts of both must say.
+
+use net::arch;
+
+use crate::Variant;
+
+/// Every architecture is a way to run a workload, those of other systems too: they say why they are none here.
+pub(crate) const ARCHITECTURES: &[Variant] = &architectures();
+
+const fn architectures() -> [Variant; arch::ALL.len()] {
+    let mut all = [Variant { name: "", summary: "" }; arch::ALL.len()];
+    let mut place = 0;
+    while place < all.len() {
+        all[place] = Variant { name: arch::ALL[place].name, summary: beginning(arch::ALL[place].source) };
+        place += 1;
+    }
+    all
+}
+
+/// The beginning of a page, up to where it first pauses: `One process, one thread, and poll(2)`.
+const fn beginning(source: &str) -> &str {
+    let (mut from, bytes) = (0, source.as_bytes());
+    while from < bytes.len() && matches!(bytes[from], b'/' | b'!' | b' ') {
+        from += 1;
+    }
+    let mut to = from;
+    while to < bytes.len() && !matches!(bytes[to], b':' | b'.' | b'\n') {
+        to += 1;
+    }
+    source.split_at(to).0.split_at(from).1
+}
+
+#[cfg(unix)]
+pub(crate) use measured::{Stand, latencies};
+
+#[cfg(unix)]
+mod measured {
+    use std::io;
+    use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+    use std::time::Duration;
+
+    use net::load::{Distribution, Failure, Generator, Level, Load, Settings, Verdict, unwatched};
+    use net::server::{Plan, Remote, Report};
+    use net::site::{Count, Limits};
+    use net::{Error, arch};
+
+    use crate::{Stop, Told, Trial};
+
+    /// A server that closes what has been idle would close what is counted.
+    const IDLE: Duration = Duration::from_secs(24 * 3600);
+    /// At the end nobody waits for an answer.
+    const GRACE: Duration = Duration::from_secs(2);
+    /// An answer that takes longer will not come; more than a fair share of what any load here needs.
+    const ANSWER_MAX: Duration = Duration::from_secs(5);
+    /// Every connection is asked once before anything is measured, in so much time at most.
+    const ROUND_MAX: Duration = Duration::from_secs(8);
+    /// Of a load, so many failures in a hundred are the end of what the server can do.
+    const FAILURES_MAX: f64 = 0.01;
+    /// An answer is counted after it was sent: so often the server is asked for the last ones.
+    const ASKED_AGAIN: u32 = 50;
+    const ASKED_EVERY: Duration = Duration::from_millis(10);
+
+    /// A server, ready to be loaded. Dropped, it is ended.
+    pub(crate) struct Stand {
+        /// `None`: somebody else has started it, and nothing is known of it but its answers.
+        server: Option<Remote>,
+        address: SocketAddr,
+        seed: u64,
+    }
+
+    /// A load that was held.
+    pub(crate) struct Held {
+        /// What the generator says.
+        pub(crate) level: Level,
+        /// Processor time of the server for each answer; `NAN` where nobody tells.
+        pub(crate) server_seconds: f64,
+    }
+
+    impl Stand {
+        /// Starts a server as planned: here, on the processor that the trial has for it, or where the user wants it.
+        pub(crate) fn start(trial: &Trial<'_>, plan: Plan) -> Result<Stand, Stop> {
+            let name = plan.architecture.clone();
+            let attempted = || format!("to serve with {name}");
+            let place = place(trial).map_err(Stop::at(attempted()))?;
+            let is_here = trial.server().is_none();
+            if let Some(reason) = obstacle(&name, is_here).map_err(Stop::at(attempted()))? {
+                return Err(Stop::at(attempted())(io::Error::new(io::ErrorKind::Unsupported, reason)));
+            }
+            let limits = Limits { idle: IDLE, grace: GRACE, ..plan.limits };
+            let plan = Plan { address: place.address, cpu: trial.server_cpu(), limits, ..plan };
+            let server = match place.command {
+                Some(command) => Some(Remote::start(&command, &plan).map_err(io_error)),
+                None => None,
+            };
+            let server = server.transpose().map_err(Stop::at(attempted()))?;
+            let address = server.as_ref().map_or(place.address, Remote::address);
+            Ok(Stand { server, address, seed: trial.seed() })
+        }
+
+        /// Where it listens.
+        pub(crate) fn address(&self) -> SocketAddr {
+            self.address
+        }
+
+        /// A generator for it.
+        pub(crate) fn generator(&self, settings: Settings) -> Result<Generator, Stop> {
+            let settings = Settings { timeout: ANSWER_MAX, seed: self.seed, connect_rate: 1e6, ..settings };
+            Generator::new(settings).map_err(io_error).map_err(Stop::at("to start a generator"))
+        }
+
+        /// What the server has counted and takes; `None` where somebody else has started it.
+        pub(crate) fn report(&mut self) -> io::Result<Option<Report>> {
+            self.server.as_mut().map(Remote::report).transpose().map_err(io_error)
+        }
+
+        /// Has every connection ask once, which fills all that is made at the first answer, and proves that client
+        /// and server count alike. Then holds the load for the window and measures it.
+        pub(crate) fn hold(
+            &mut self,
+            generator: &mut Generator,
+            load: &Load,
+            told: &mut Told<'_>,
+        ) -> io::Result<Held> {
+            let requests = Some(load.connections as u64);
+            let round =
+                Load { requests, rate: None, warm_up: Duration::ZERO, duration: ROUND_MAX, ..load.clone() };
+            let (first, _) = self.count(generator, &round, told, Agreement::Exact)?;
+            // Answers to whom had asked before the window must have come from a server already busy.
+            let warm_up = Duration::from_secs_f64(first.elapsed_seconds).clamp(load.duration / 10, ROUND_MAX);
+            let (level, taken) =
+                self.count(generator, &Load { warm_up, ..load.clone() }, told, Agreement::Least)?;
+            kept_up(&level, told);
+            let server_seconds =
+                taken.map_or(f64::NAN, |taken| taken.cpu_seconds / taken.answers.max(1) as f64);
+            Ok(Held { level, server_seconds })
+        }
+
+        /// Offers a load, and compares what both ends counted.
+        fn count(
+            &mut self,
+            generator: &mut Generator,
+            load: &Load,
+            told: &mut Told<'_>,
+            agreement: Agreement,
+        ) -> io::Result<(Level, Option<Taken>)> {
+            let before = self.report()?;
+            let level = generator.offer(load, &mut unwatched).map_err(io_error)?;
+            let good = level.completed + level.late;
+            let taken = match &before {
+                Some(before) => Some(self.taken_since(before, good)?),
+                None => None,
+            };
+            every_answer(&level, taken.as_ref().map_or(0, |taken| taken.exhausted))?;
+            if let Some(taken) = &taken {
+                let agree = match agreement {
+                    // What failed, or came too late, may have been answered all the same.
+                    Agreement::Exact => (good..=level.started).contains(&taken.answers),
+                    Agreement::Least => good <= taken.answers,
+                };
+                told.check("the server counted every answer that the client counted", agree);
+            }
+            if level.failed > 0 {
+                let all = good + level.failed;
+                told.warn(format!("{} of {all} requests failed: {}.", level.failed, words(&level.failures)));
+            }
+            Ok((level, taken))
+        }
+
+        /// What the server did since that report, once it has counted so many answers.
+        fn taken_since(&mut self, before: &Report, answers: u64) -> io::Result<Taken> {
+            let mut asked = 0;
+            loop {
+                let now = self.report()?.unwrap_or_default();
+                let grown = |count| now.count(count).saturating_sub(before.count(count));
+                if grown(Count::Answers) >= answers || asked == ASKED_AGAIN {
+                    let seconds =
+                        now.cpu_seconds.zip(before.cpu_seconds).map(|(now, then)| (now - then).max(0.0));
+                    return Ok(Taken {
+                        answers: grown(Count::Answers),
+                        exhausted: grown(Count::Exhausted) + grown(Count::Refused),
+                        cpu_seconds: seconds.unwrap_or(f64::NAN),
+                    });
+                }
+                asked += 1;
+                std::thread::sleep(ASKED_EVERY);
+            }
+        }
+
+        /// Ends the server in order.
+        pub(crate) fn stop(mut self, trial: &mut Trial<'_>) -> Result<(), Stop> {
+            let Some(server) = self.server.take() else { return Ok(()) };
+            let stopped = server.stop().map_err(io_error).map_err(Stop::at("to stop the server"))?;
+            let (accepted, ended) = (stopped.count(Count::Accepted), stopped.count(Count::Ended));
+            trial.check("every connection that the server accepted has ended", accepted == ended);
+            Ok(())
+        }
+    }
+
+    /// How well both ends must agree.
+    enum Agreement {
+        /// To the last answer.
+        Exact,
+        /// The server must have counted what the client did, and may have counted answers from before and after.
+        Least,
+    }
+
+    /// What a server did during a load.
+    struct Taken {
+        answers: u64,
+        /// Times that a connection was not taken for want of anything.
+        exhausted: u64,
+        cpu_seconds: f64,
+    }
+
+    /// Where the server is to be, and the command that starts it there.
+    struct Place {
+        address: SocketAddr,
+        command: Option<Vec<String>>,
+    }
+
+    fn place(trial: &Trial<'_>) -> io::Result<Place> {
+        let program = std::env::current_exe()?.to_string_lossy().into_owned();
+        let serve = [program, "serve".to_owned()];
+        let Some(server) = trial.server() else {
+            let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
+            return Ok(Place { address, command: Some(serve.into()) });
+        };
+        let without_port = || server.address.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 0));
+        let address = server.address.parse().or_else(|_| without_port());
+        let address: SocketAddr =
+            address.map_err(|_| io::Error::other(format!("{:?} is no address", server.address)))?;
+        if server.prefix.is_empty() && address.port() == 0 {
+            let text = format!(
+                "{address} is served by somebody else: name the port too, as in {}:8080",
+                address.ip()
+            );
+            return Err(io::Error::other(text));
+        }
+        let command = (!server.prefix.is_empty()).then(|| [&server.prefix[..], &serve].concat());
+        Ok(Place { address, command })
+    }
+
+    /// Why the architecture cannot run. Another machine may have what this one lacks, but no other program.
+    fn obstacle(name: &str, is_here: bool) -> io::Result<Option<String>> {
+        let architecture = arch::find(name).map_err(io_error)?;
+        let missing = architecture.serve.err().map(str::to_owned);
+        Ok(if is_here { architecture.obstacle() } else { missing })
+    }
+
+    /// Refuses a load of which more than a little failed: the server can do no more.
+    pub(crate) fn every_answer(level: &Level, exhausted: u64) -> io::Result<()> {
+        let good = level.completed + level.late;
+        let all = good + level.failed;
+        if good > 0 && level.failed as f64 <= FAILURES_MAX * all as f64 {
+            return Ok(());
+        }
+        let why = match (&level.failures[..], exhausted) {
+            ([], 0) => "no answer came in time".to_owned(),
+            (failures, 0) => format!("{} of {all} requests failed ({})", level.failed, words(failures)),
+            (_, times) => format!("the server could take no more connections, {times} times"),
+        };
+        Err(io::Error::other(why))
+    }
+
+    fn words(failures: &[Failure]) -> String {
+        let each =
+            failures.iter().take(3).map(|failure| format!("{} at {}", failure.cause, failure.stage.name()));
+        each.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Says so where the generator was the limit.
+    pub(crate) fn kept_up(level: &Level, told: &mut Told<'_>) {
+        if let Verdict::Generator(reason) = &level.verdict {
+            told.warn(format!("limited by the generator at {}: {reason}", told.n()));
+        }
+    }
+
+    /// Tells `p50`, `p99` and `p999`.
+    pub(crate) fn latencies(latency: &Distribution, told: &mut Told<'_>) {
+        for (name, percent) in [("p50", 50.0), ("p99", 99.0), ("p999", 99.9)] {
+            let seconds = latency.percentile(percent).and_then(|percentile| percentile.seconds);
+            told.value(name, seconds.unwrap_or(f64::NAN));
+        }
+    }
+
+    /// The system's own error where there is one, so that a limit is named by it.
+    pub(crate) fn io_error(error: Error) -> io::Error {
+        match error {
+            Error::System { error, .. } if error.raw_os_error().is_some() => error,
+            Error::Unsupported { .. } => io::Error::new(io::ErrorKind::Unsupported, error.to_string()),
+            other => io::Error::other(other.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_architecture_has_a_few_words() {
+        assert_eq!(
+            beginning("//! One process, and poll(2): a list\n//! of all.\n"),
+            "One process, and poll(2)"
+        );
+        assert_eq!(ARCHITECTURES.len(), arch::ALL.len());
+        for variant in ARCHITECTURES {
+            assert!((10..90).contains(&variant.summary.len()), "{variant:?}");
+        }
+    }
+}
