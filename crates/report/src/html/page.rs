@@ -24,8 +24,8 @@ const UPLOT_LICENSE: &str = include_str!("../../assets/uPlot-LICENSE");
 const LOAD: &str =
     "<p>Of a load, every point is what one trial measured at one level. All levels are judged.</p>\n";
 const RIVALS: &str = "<dt>epoll 12× inetd (11–13)</dt><dd>The value of one is so many times that of the \
-    other, with an interval that heeds how many ratios were judged together. The mean is the geometric mean of the \
-    ratios at all levels that both reached.</dd>\n\
+    other, with an interval that heeds how many ratios were judged together. The mean is the geometric mean \
+    of the ratios at all levels that both reached.</dd>\n\
     <dt>2nd–3rd</dt><dd>The places that a variant may have: after those that are surely better, before those \
     that are surely worse, each pair compared at the largest level that both reached.</dd>\n\
     <dt>limited by the generator</dt><dd>Whoever made the load was at its end, not who served it: shown, and \

@@ -36,8 +36,8 @@ pub(super) fn write(i: usize, rivals: &Rivals, out: &mut dyn Write) -> io::Resul
     }
     writeln!(
         out,
-        "<p class=\"remark\">{} Who stopped, at a crossed end, is compared at the last level that it reached. \
-         A dotted line with hollow points is what the generator limited, which is not ranked.</p>",
+        "<p class=\"remark\">{} Who stopped, at a crossed end, is compared at the last level that it \
+         reached. A dotted line with hollow points is what the generator limited, which is not ranked.</p>",
         esc(&sentences::sentence(&words::judged(rivals)))
     )
 }

@@ -1,5 +1,5 @@
-//! Rivals in words: one line for a series at the largest level, one for the mean of all levels, and who is how
-//! far apart.
+//! Rivals in words: one line for a series at the largest level, one for the mean of all levels, and who is
+//! how far apart.
 
 use stats::{Answer, Interval};
 
