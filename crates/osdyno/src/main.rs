@@ -57,6 +57,9 @@ enum Verb {
     Session(cmd::serve::SessionArgs),
     /// Load a server: as fast as it answers, or at a rate that is fixed in advance
     Load(cmd::load::Args),
+    /// Load together with other processes; `load --workers` executes it
+    #[command(hide = true, name = cmd::load::WORKER)]
+    LoadWorker,
     /// Print a completion script for a shell
     Completions(cmd::completions::Args),
 }
@@ -80,6 +83,7 @@ fn main() -> ExitCode {
         Verb::Serve(args) => cmd::serve::serve(args),
         Verb::Session(args) => cmd::serve::session(&args),
         Verb::Load(args) => cmd::load::load(&args, &console),
+        Verb::LoadWorker => cmd::load::worker(),
         Verb::Completions(args) => cmd::completions::completions(&args),
     };
     done.unwrap_or_else(|failure| failure.tell())

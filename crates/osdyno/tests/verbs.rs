@@ -199,7 +199,12 @@ fn every_workload_is_listed_and_explained() {
     let listed = run_well(folder.path(), &["list"]);
     let json = run_well(folder.path(), &["list", "--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    assert_eq!(json.as_array().expect("an array").len(), curve::ALL.len());
+    let offered = net::arch::ALL.len() + net::service::ALL.len();
+    assert_eq!(json.as_array().expect("an array").len(), curve::ALL.len() + offered);
+    for architecture in net::arch::ALL {
+        let page = run_well(folder.path(), &["explain", &format!("arch/{}", architecture.name)]);
+        assert!(page.starts_with(&architecture.page()) && page.len() > 200, "{page}");
+    }
     for curve in curve::ALL {
         assert!(
             listed.lines().any(|line| line.split_whitespace().next() == Some(curve.name)),

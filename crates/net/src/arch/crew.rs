@@ -123,6 +123,8 @@ impl Crew<'_> {
 
     fn end(&self, workers: &mut [Worker], look: &mut dyn FnMut()) {
         tell_all(workers, sys::signal::send_stop);
+        // They are told first, and so are not surprised.
+        std::thread::sleep(LOOK);
         (self.stopping)();
         let until = Instant::now().checked_add(self.grace.saturating_add(KILL_AFTER));
         while workers.iter().any(|worker| worker.process.is_some()) {

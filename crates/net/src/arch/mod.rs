@@ -80,6 +80,16 @@ pub struct Architecture {
 }
 
 impl Architecture {
+    /// The text that opens its file: what it is, when it was used, what it costs.
+    pub fn page(&self) -> String {
+        crate::page::page(self.source)
+    }
+
+    /// The page's first sentence.
+    pub fn summary(&self) -> String {
+        crate::page::summary(self.source)
+    }
+
     /// Why it cannot run here, where it cannot.
     pub fn obstacle(&self) -> Option<String> {
         match self.serve {

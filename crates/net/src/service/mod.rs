@@ -30,6 +30,18 @@ pub struct Service {
     pub open: fn(&Settings) -> Result<Arc<dyn Machine>, Error>,
 }
 
+impl Service {
+    /// The text that opens its file: what it says and what it is for.
+    pub fn page(&self) -> String {
+        crate::page::page(self.source)
+    }
+
+    /// The page's first sentence.
+    pub fn summary(&self) -> String {
+        crate::page::summary(self.source)
+    }
+}
+
 /// What a service is asked to be.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default)]

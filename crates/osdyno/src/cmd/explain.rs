@@ -1,4 +1,4 @@
-//! `osdyno explain`: a workload's page, the same text that opens its source file.
+//! `osdyno explain`: the page of a workload, an architecture or a service, the same text that opens its source file.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -9,11 +9,11 @@ use super::Done;
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Show a workload's page: question, method, expected answer
+/// Show the page of a workload (question, method, expected answer), an architecture or a service
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The workload
-    #[arg(value_name = "WORKLOAD")]
+    /// The workload; arch/NAME or service/NAME, where a workload has that name too
+    #[arg(value_name = "NAME")]
     name: String,
 }
 
@@ -24,7 +24,11 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
         nearest: runner::nearest(name),
         count: curve::ALL.len(),
     };
-    let curve = curve::find(name).ok_or_else(unknown).map_err(Failure::from)?;
+    let Some(curve) = curve::find(name) else {
+        let page = offered(&args.name).ok_or_else(unknown).map_err(Failure::from)?;
+        writeln!(io::stdout().lock(), "{page}")?;
+        return Ok(ExitCode::SUCCESS);
+    };
     if !variant.is_empty() && curve.variants.iter().all(|known| known.name != variant) {
         return Err(unknown().into());
     }
@@ -51,7 +55,23 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
     if let Err(reason) = curve.run {
         writeln!(out, "\nunsupported: {reason}")?;
     }
+    if net::arch::find(name).is_ok() {
+        writeln!(out, "\nThe server architecture of that name: osdyno explain arch/{name}")?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The page of what `serve` has to offer under that name.
+fn offered(name: &str) -> Option<String> {
+    let (kind, name) = name.split_once('/').unwrap_or(("", name));
+    let architecture = || net::arch::find(name).ok().map(net::arch::Architecture::page);
+    let service = || net::service::find(name).ok().map(net::service::Service::page);
+    match kind {
+        "arch" => architecture(),
+        "service" => service(),
+        "" => architecture().or_else(service),
+        _ => None,
+    }
 }
 
 /// Which n there are, where it is not every one.

@@ -1,4 +1,4 @@
-//! `osdyno list`: all workloads, one line each, by their groups.
+//! `osdyno list`: all workloads, by their groups, and all that `serve` has to offer, one line each.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{Done, Format};
 use crate::console::Console;
 
-/// Show all workloads
+/// Show all workloads, server architectures and services
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Form of the list
@@ -32,7 +32,15 @@ pub(crate) fn list(args: &Args, console: &Console) -> Done {
                 "unsupported": curve.run.err(),
             })
         });
-        writeln!(out, "{:#}", all.collect::<serde_json::Value>())?;
+        let offered = offers().map(|offer| {
+            json!({
+                "name": offer.name,
+                "group": offer.group,
+                "summary": offer.summary,
+                "unsupported": offer.obstacle,
+            })
+        });
+        writeln!(out, "{:#}", all.chain(offered).collect::<serde_json::Value>())?;
         return Ok(ExitCode::SUCCESS);
     }
     let of = |group: Group| curve::ALL.iter().filter(move |curve| curve.group == group);
@@ -45,7 +53,45 @@ pub(crate) fn list(args: &Args, console: &Console) -> Done {
         }
         of(group).try_for_each(|curve| line(curve, console, &mut out))?;
     }
+    for (group, heading) in OFFERS {
+        writeln!(out, "\n{}", console.bold(heading))?;
+        for offer in offers().filter(|offer| offer.group == group) {
+            let said = offer.obstacle.map(|reason| format!("unsupported: {reason}"));
+            writeln!(out, "{:<13}{}", offer.name, said.unwrap_or(offer.summary))?;
+        }
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The groups of what `serve` has to offer, and how each is chosen.
+const OFFERS: [(&str, &str); 2] = [
+    ("architectures", "How a server can be built: osdyno serve --arch NAME, osdyno explain arch/NAME"),
+    ("services", "What it can serve: osdyno serve --service NAME, osdyno explain service/NAME"),
+];
+
+/// An architecture or a service.
+struct Offer {
+    group: &'static str,
+    name: &'static str,
+    summary: String,
+    /// Why this system cannot have it.
+    obstacle: Option<String>,
+}
+
+fn offers() -> impl Iterator<Item = Offer> {
+    let architectures = net::arch::ALL.iter().map(|architecture| Offer {
+        group: "architectures",
+        name: architecture.name,
+        summary: architecture.summary(),
+        obstacle: architecture.obstacle(),
+    });
+    let services = net::service::ALL.iter().map(|service| Offer {
+        group: "services",
+        name: service.name,
+        summary: service.summary(),
+        obstacle: None,
+    });
+    architectures.chain(services)
 }
 
 /// What a group is, and how it is run.

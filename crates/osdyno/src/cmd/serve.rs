@@ -112,6 +112,10 @@ fn plan(args: Args) -> Result<Plan, Failure> {
         let text = format!("{} serves no folder; leave out DIR and --listing, or ask for http", args.service);
         return Err(Failure::Usage(text));
     }
+    if args.format == Format::Json && args.access_log.as_ref().is_some_and(|log| log.as_os_str() == "-") {
+        let text = "standard output cannot hold both the access log and the counters; give the log a file";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     let program = std::env::current_exe().map_err(Failure::Print)?;
     let defaults = Limits::default();
     Ok(Plan {
