@@ -8,6 +8,7 @@
 
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 
 use slab::Slab;
 use sys::ring::{Completion, Operation, Ring, Settings};
@@ -35,6 +36,9 @@ const CHUNKS_MAX: usize = 1024;
 
 /// So much may arrive during an answer until receiving is ended.
 const HELD_BYTES: usize = 16 << 10;
+
+/// How long to let the kernel find memory.
+const SHORTAGE: Duration = Duration::from_millis(1);
 
 /// Serves the site until the order to stop.
 pub(super) fn serve(site: &Site) -> io::Result<()> {
@@ -98,14 +102,14 @@ impl<'site> Proactor<'site> {
     fn run(&mut self) -> io::Result<()> {
         let mut rung = Vec::new();
         while !self.is_over() {
-            let count = self.ring.wait(Some(TICK))?;
+            let count = self.wait()?;
             self.desk.begin_turn();
             for _ in 0..count {
                 self.complete_one();
             }
             self.ring_alarms(&mut rung);
             let ended = self.desk.end_turn() > 0;
-            self.end_pause(ended)?;
+            self.end_pause(ended);
             if !self.desk.stopping && self.desk.site.stop.is_ordered() {
                 self.stop();
             }
@@ -113,6 +117,17 @@ impl<'site> Proactor<'site> {
         self.desk.count(Count::Ended, self.places.len() as u64);
         self.desk.end_turn();
         Ok(())
+    }
+
+    fn wait(&mut self) -> io::Result<usize> {
+        match self.ring.wait(Some(TICK)) {
+            // The kernel is short of memory; what is in flight may give some back.
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ResourceBusy) => {
+                std::thread::sleep(SHORTAGE);
+                Ok(0)
+            }
+            answer => answer,
+        }
     }
 
     fn complete_one(&mut self) {
@@ -168,14 +183,13 @@ impl<'site> Proactor<'site> {
         self.pause_end_ms = Some(self.desk.due_ms(TICK));
     }
 
-    fn end_pause(&mut self, a_connection_ended: bool) -> io::Result<()> {
+    fn end_pause(&mut self, a_connection_ended: bool) {
         if let Some(end_ms) = self.pause_end_ms
             && (a_connection_ended || self.desk.now_ms() >= end_ms)
         {
             self.pause_end_ms = None;
             self.accept();
         }
-        Ok(())
     }
 
     fn welcome(&mut self, connection: Connection) {
@@ -353,6 +367,7 @@ impl<'site> Proactor<'site> {
         if let Some(operation) = self.accepting {
             let _ = self.ring.cancel(operation);
         }
+        self.desk.site.listener.finish();
         for (_, place) in &self.places {
             // Once it has ended, `listen` looks whether the connection is idle still.
             if let Some(operation) = place.receiving.filter(|_| place.course.is_idle()) {

@@ -30,6 +30,9 @@ const LISTENER: usize = u32::MAX as usize - 1;
 /// Connections accepted in one turn.
 const ACCEPTS_MAX: usize = 64;
 
+/// Connections accepted after the order to stop, for their clients believe that they are served.
+const LAST_ACCEPTS_MAX: usize = 4096;
+
 /// Things that one connection does in one turn where events are edges.
 const TURNS_MAX: usize = 8;
 
@@ -55,6 +58,8 @@ struct Place {
     talk: Talk,
     /// What the poller was told to wait for.
     interest: Interest,
+    /// Whether it stands in line, where it has its turn whether it is ready or not.
+    is_in_line: bool,
 }
 
 impl<'site, P: Poller> Reactor<'site, P> {
@@ -81,7 +86,7 @@ impl<'site, P: Poller> Reactor<'site, P> {
             places.append(&mut self.in_line);
             let accepts = self.attend_ready(&events) | self.attend_waiting(&mut places);
             if accepts {
-                self.accept()?;
+                self.accept(ACCEPTS_MAX)?;
             }
             self.ring(&mut places);
             let ended = self.desk.end_turn() > 0;
@@ -107,7 +112,7 @@ impl<'site, P: Poller> Reactor<'site, P> {
                 Interest::Write => event.writable,
                 Interest::Read | Interest::Nothing => event.readable,
             };
-            if is_wanted {
+            if is_wanted && !place.is_in_line {
                 self.attend(event.token);
             }
         }
@@ -135,7 +140,8 @@ impl<'site, P: Poller> Reactor<'site, P> {
                 }
                 next = place.talk.go_on(&mut self.desk);
             }
-            if next == Next::Again {
+            place.is_in_line = next == Next::Again;
+            if place.is_in_line {
                 self.in_line.push(number as u32);
             }
         }
@@ -170,11 +176,11 @@ impl<'site, P: Poller> Reactor<'site, P> {
         }
     }
 
-    fn accept(&mut self) -> io::Result<()> {
+    fn accept(&mut self, most: usize) -> io::Result<()> {
         if self.desk.stopping {
             return Ok(());
         }
-        for _ in 0..ACCEPTS_MAX {
+        for _ in 0..most {
             match self.desk.site.listener.accept(Waiting::NonBlocking) {
                 Ok(connection) => self.welcome(connection),
                 Err(error) => match error.kind() {
@@ -216,7 +222,7 @@ impl<'site, P: Poller> Reactor<'site, P> {
             return;
         }
         self.alarms.set(number, talk.course.due_ms);
-        entry.insert(Place { talk, interest });
+        entry.insert(Place { talk, interest, is_in_line: false });
     }
 
     /// No connection can be accepted for now.
@@ -249,12 +255,15 @@ impl<'site, P: Poller> Reactor<'site, P> {
         }
     }
 
-    /// Accepts no more, and ends those that are idle; a request that has arrived is answered yet.
+    /// Accepts those that wait, and nobody after them, and ends those that are idle; a request that has arrived is
+    /// answered yet.
     fn stop(&mut self, places: &mut Vec<u32>) -> io::Result<()> {
+        self.accept(LAST_ACCEPTS_MAX)?;
         self.desk.stopping = true;
         self.end_ms = self.desk.due_ms(self.desk.site.limits.grace);
         self.pause_end_ms = None;
         self.poller.change(self.desk.site.listener.as_fd(), LISTENER, Interest::Nothing)?;
+        self.desk.site.listener.finish();
         places.extend(self.places.iter().map(|(number, _)| number as u32));
         self.attend_waiting(places);
         Ok(())

@@ -19,8 +19,9 @@ use crate::site::{Count, LINGER, LINGER_BYTES, Limits, Site, TICK, Tally};
 /// What a task receives at once.
 const INPUT_BYTES: usize = 8 << 10;
 
-/// What a task sends at once, where that comes from a file or is large.
-const CHUNK_BYTES: usize = 64 << 10;
+/// What a task sends at once: a small answer as a whole, a large one in large pieces behind the first.
+const FIRST_CHUNK: usize = 4 << 10;
+const LARGE_CHUNK: usize = 64 << 10;
 
 /// Longer than any server runs; a limit of all time would overflow the clock.
 const FOREVER: Duration = Duration::from_secs(100 * 365 * 86_400);
@@ -60,7 +61,7 @@ async fn accept(site: &Site) -> io::Result<()> {
             _ = tick.tick() => {}
         }
     }
-    drop(listener);
+    site.listener.finish();
     // Nobody listens any more if no task is left.
     let _ = order.send(true);
     let _ =
@@ -172,12 +173,14 @@ impl Task {
         let answers = self.output.take_answers();
         self.shared.tally.add(Count::Answers, answers);
         self.shared.log(&mut self.output.log);
-        let mut chunk = Vec::new();
+        let mut chunk = Vec::with_capacity(FIRST_CHUNK);
         while !self.output.is_empty() {
-            chunk.clear();
-            chunk.reserve(CHUNK_BYTES);
             self.output.fill(&mut chunk).map_err(|_| Count::Broken)?;
             self.send(&chunk).await?;
+            chunk.clear();
+            if !self.output.is_empty() {
+                chunk.reserve(LARGE_CHUNK);
+            }
         }
         Ok(answers)
     }
