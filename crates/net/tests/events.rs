@@ -1,7 +1,10 @@
-//! Every architecture that is driven by events, under the same table of clients: well-behaved, slow, broken, many.
+//! Every architecture that is driven by events, under the same table of clients: well-behaved, slow, broken,
+//! many.
+
+#![allow(clippy::unwrap_used)]
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};

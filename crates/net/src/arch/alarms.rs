@@ -1,8 +1,8 @@
 //! When to look after a connection although nothing happens on it: a wheel of coarse ticks.
 //!
-//! A connection has at most one alarm that counts, and it belongs to the connection's place rather than to the
-//! connection. An alarm is never moved back: whoever is rung too early sets it anew. So to go on waiting, which every
-//! request does, costs one comparison, and connections that come and go leave nothing behind.
+//! A connection has at most one alarm that counts, and it belongs to the connection's place rather than to
+//! the connection. An alarm is never moved back: whoever is rung too early sets it anew. So to go on waiting,
+//! which every request does, costs one comparison, and connections that come and go leave nothing behind.
 
 /// An alarm rings up to this much late, and up to a turn of its loop later.
 const TICK_SHIFT: u32 = 7;

@@ -1,5 +1,5 @@
-//! How the session of a connection goes on, however its bytes come and go: what is waited for, until when, and what
-//! comes then.
+//! How the session of a connection goes on, however its bytes come and go: what is waited for, until when,
+//! and what comes then.
 
 use sys::tcp::Connection;
 

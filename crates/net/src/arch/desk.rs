@@ -84,7 +84,8 @@ impl<'site> Desk<'site> {
     }
 }
 
-/// In the order in which the tally is told: those that have ended in a turn were not open beside those that came in it.
+/// In the order in which the tally is told: those that have ended in a turn were not open beside those that
+/// came in it.
 const ALL_COUNTS: [Count; COUNTS.len()] = [
     Count::Ended,
     Count::Accepted,

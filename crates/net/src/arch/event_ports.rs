@@ -1,7 +1,7 @@
 //! One process, one thread, and event ports: the event interface of illumos and Solaris, port_create(3C).
 //!
-//! An event is told once, and the descriptor must then be associated anew: one call for each event that `epoll` does
-//! without.
+//! An event is told once, and the descriptor must then be associated anew: one call for each event that
+//! `epoll` does without.
 //!
 //! Expected: the cost of a request does not depend on how many connections are idle.
 

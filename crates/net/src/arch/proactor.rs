@@ -1,9 +1,10 @@
-//! One loop that serves all connections over a ring: what is to be done is asked for, and what was done comes back.
+//! One loop that serves all connections over a ring: what is to be done is asked for, and what was done comes
+//! back.
 //!
-//! - Receiving goes on while an answer leaves. What arrives then is held; when that becomes much, receiving ends until
-//!   the answer has left: who does not read is not read from.
-//! - A connection's place is free only when nothing of it is in flight any more. So no completion can be taken for
-//!   that of the place's next connection.
+//! - Receiving goes on while an answer leaves. What arrives then is held; when that becomes much, receiving
+//!   ends until the answer has left: who does not read is not read from.
+//! - A connection's place is free only when nothing of it is in flight any more. So no completion can be
+//!   taken for that of the place's next connection.
 //! - One send for a connection at a time, of 64 KiB at most: so much must leave within the limit for sending.
 
 use std::io::{self, ErrorKind};
@@ -27,7 +28,8 @@ const SETTINGS: Settings = Settings { entries: 1024, completions: 8192, buffers:
 /// The listener's token. A connection's are twice its place, and one more for sending.
 const ACCEPT: u64 = u64::MAX;
 
-/// A small answer is sent from a chunk of this size, which is kept for the next; a larger one in large chunks.
+/// A small answer is sent from a chunk of this size, which is kept for the next; a larger one in large
+/// chunks.
 const SMALL_CHUNK: usize = 4 << 10;
 const LARGE_CHUNK: usize = 64 << 10;
 

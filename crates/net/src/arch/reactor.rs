@@ -1,13 +1,13 @@
 //! One loop that serves all connections, over any event interface: wait, do what can be done, wait.
 //!
-//! - A connection that is ready has one turn: one recv(2) and its answer, or one send of what is pending. Where events
-//!   are edges it goes on until `WouldBlock`, for some turns, and then waits in line for the rest of them. A short
-//!   recv(2) does not end that earlier, although epoll(7) says that it may: the end of input can lie right behind the
-//!   bytes, and no other edge would tell of it.
-//! - Connections are accepted after all others had their turn, a limited number at a time. So a flood of them starves
-//!   nobody, and no place is used again while events for its former connection may still be in hand.
-//! - When descriptors run out the listener is not waited for until a connection ended or a moment passed. Otherwise
-//!   the loop would spin.
+//! - A connection that is ready has one turn: one recv(2) and its answer, or one send of what is pending.
+//!   Where events are edges it goes on until `WouldBlock`, for some turns, and then waits in line for the
+//!   rest of them. A short recv(2) does not end that earlier, although epoll(7) says that it may: the end of
+//!   input can lie right behind the bytes, and no other edge would tell of it.
+//! - Connections are accepted after all others had their turn, a limited number at a time. So a flood of them
+//!   starves nobody, and no place is used again while events for its former connection may still be in hand.
+//! - When descriptors run out the listener is not waited for until a connection ended or a moment passed.
+//!   Otherwise the loop would spin.
 //! - Answers leave at once, for the listener's connections inherit `TCP_NODELAY`; an answer in pieces is held
 //!   together by `MSG_MORE`.
 
@@ -255,8 +255,8 @@ impl<'site, P: Poller> Reactor<'site, P> {
         }
     }
 
-    /// Accepts those that wait, and nobody after them, and ends those that are idle; a request that has arrived is
-    /// answered yet.
+    /// Accepts those that wait, and nobody after them, and ends those that are idle; a request that has
+    /// arrived is answered yet.
     fn stop(&mut self, places: &mut Vec<u32>) -> io::Result<()> {
         self.accept(LAST_ACCEPTS_MAX)?;
         self.desk.stopping = true;

@@ -1,7 +1,8 @@
 //! One connection of an event loop: its course, its socket, and what is to happen next.
 //!
-//! A talk never waits. It is called when its socket is ready, or when its time is over, does one thing, and says
-//! whether there may be more to do. While output is pending nothing is received: who does not read is not read from.
+//! A talk never waits. It is called when its socket is ready, or when its time is over, does one thing, and
+//! says whether there may be more to do. While output is pending nothing is received: who does not read is
+//! not read from.
 
 use std::io::{self, ErrorKind};
 
