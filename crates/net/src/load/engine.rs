@@ -118,8 +118,10 @@ pub(super) struct Engine<C: Client> {
     set: Set,
     events: Vec<Event>,
     alarm: Option<Alarm>,
-    /// When the alarm rings.
+    /// When the alarm rings; 0 if it has rung, or was never set.
     alarm_ns: u64,
+    /// When slow matters are looked at next.
+    edge_ns: u64,
     slots: Vec<Slot<C::Session>>,
     /// The first places are those of connections that stay silent.
     silent: usize,
@@ -197,7 +199,8 @@ impl<C: Client> Engine<C> {
             set,
             events: Vec::with_capacity(1024),
             alarm,
-            alarm_ns: NEVER,
+            alarm_ns: 0,
+            edge_ns: 0,
             slots: Vec::new(),
             silent: 0,
             free: VecDeque::new(),
@@ -502,11 +505,23 @@ impl<C: Client> Engine<C> {
     // ---- events ----
 
     /// Waits until something is ready or it is this time, and does what is to be done.
+    ///
+    /// The alarm is set when the time is another than before, which in a closed loop is a hundred times a second. A
+    /// time given to the wait itself would have the kernel set a timer for every wait.
     #[inline]
     fn wait(&mut self, until_ns: u64) -> Result<(), Error> {
-        let now = self.timer.now_ns();
-        let left = Duration::from_nanos(until_ns.saturating_sub(now));
-        self.set.wait(&mut self.events, Some(left)).map_err(Error::at("wait for events"))?;
+        let timeout = match &self.alarm {
+            _ if until_ns == 0 => Some(Duration::ZERO),
+            Some(_) if until_ns == self.alarm_ns => None,
+            Some(alarm) => {
+                let left = until_ns.saturating_sub(self.timer.now_ns());
+                alarm.set(Duration::from_nanos(left)).map_err(Error::at("set an alarm"))?;
+                self.alarm_ns = until_ns;
+                None
+            }
+            None => Some(Duration::from_nanos(until_ns.saturating_sub(self.timer.now_ns()))),
+        };
+        self.set.wait(&mut self.events, timeout).map_err(Error::at("wait for events"))?;
         self.counts.waits += 1;
         self.counts.events += self.events.len() as u64;
         for index in 0..self.events.len() {
@@ -888,28 +903,12 @@ impl<C: Client> Engine<C> {
         {
             due = due.min(self.begin_ns + start);
         }
-        let edge = (now + EDGE_NS).min(end_ns);
-        if due < edge {
-            if due <= now {
-                return self.wait(0);
-            }
-            self.set_alarm(due, now);
-            return self.wait(edge);
+        if due <= now {
+            return self.wait(0);
         }
-        // One that rang and was not set anew would go on ringing.
-        if self.alarm_ns <= now {
-            self.set_alarm(NEVER, now);
-        }
-        self.wait(edge)
-    }
-
-    fn set_alarm(&mut self, due: u64, now: u64) {
-        if self.alarm_ns != due
-            && let Some(alarm) = &self.alarm
-        {
-            let _ = alarm.set(Duration::from_nanos((due - now).min(1 << 40)));
-            self.alarm_ns = due;
-        }
+        let edge = if self.edge_ns > now { self.edge_ns } else { now + EDGE_NS };
+        self.edge_ns = edge.min(end_ns);
+        self.wait(due.min(self.edge_ns))
     }
 
     /// Starts what is due.
@@ -990,9 +989,6 @@ impl<C: Client> Engine<C> {
         let deadline = now + patience_ns;
         let mut now = now;
         while self.resting < self.slots.len() && now < deadline {
-            if self.alarm_ns <= now {
-                self.set_alarm(NEVER, now);
-            }
             self.wait(deadline.min(now + EDGE_NS))?;
             now = self.timer.now_ns();
             self.scan(now);

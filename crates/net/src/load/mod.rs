@@ -11,6 +11,7 @@ pub mod crew;
 mod engine;
 mod failure;
 mod generator;
+pub mod hdr_log;
 mod histogram;
 mod level;
 mod measured;

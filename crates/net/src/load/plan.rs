@@ -86,6 +86,20 @@ impl Settings {
         Settings::new(target, Ask::Busy)
     }
 
+    /// The part of one of several generators that ask together.
+    #[must_use]
+    pub fn share(&self, worker: usize, workers: usize) -> Settings {
+        let part = |whole: usize| whole / workers + usize::from(worker < whole % workers);
+        Settings {
+            worker,
+            workers,
+            idle: part(self.idle),
+            connections_max: part(self.connections_max),
+            connect_rate: self.connect_rate / workers as f64,
+            ..self.clone()
+        }
+    }
+
     /// Whether no connection outlives its request.
     pub fn one_request_each(&self) -> bool {
         self.new_connections || self.ask.closes()

@@ -1,32 +1,41 @@
 //! `osdyno load`: asks a server as fast as it answers, or at a rate, and says what it takes.
 
+mod csv;
 mod target;
 mod text;
 
+use std::cell::RefCell;
 use std::io::{self, BufWriter, Write};
-use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use net::client::{Ask, echo, http};
-use net::load::{Level, Load, Plan, Progress, Schedule, Settings, Sources};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use net::load::crew::{self, Crew};
+use net::load::search::{self, Found, Goal};
+use net::load::{FROM_ONE_ADDRESS, Generator, Level, Load, Progress, Schedule, Settings, Sources, Verdict};
+use serde::Serialize;
 
 use self::target::Target;
-use super::{Done, warn};
-use crate::console::{Console, tell};
-use crate::failure::{Failure, INTERRUPTED};
+use super::{Done, refuse_existing, warn, write_file};
+use crate::console::Console;
+use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
+
+/// The hidden verb of a process that helps.
+pub(crate) const WORKER: &str = "load-worker";
 
 const EXAMPLES: &str = "\
 Examples:
-  osdyno load http://127.0.0.1:8080/index.html           50 connections for 10 s, as fast as they are answered
-  osdyno load -c 200 -d 30s http://127.0.0.1:8080/       200 connections, 30 s
-  osdyno load -r 5000 http://127.0.0.1:8080/             5000 requests a second, whatever the server does
-  osdyno load --levels 1,10,100,1000 http://[::1]:8080/  one after the other
-  osdyno load --client busy 127.0.0.1:2525               a new connection each, answered with 450 and a close";
+  osdyno load http://127.0.0.1:8080/                      50 connections for 10 s, as fast as they are answered
+  osdyno load -c 200 -d 30s http://127.0.0.1:8080/        200 connections, 30 s
+  osdyno load -r 5000 http://127.0.0.1:8080/              5000 requests a second, whatever the server does
+  osdyno load --levels 1,10,100 http://127.0.0.1:8080/    one after the other
+  osdyno load --find-rate 'p99<=5ms' http://[::1]:8080/   the highest rate at which that holds
+  osdyno load --client busy 127.0.0.1:2525                a new connection each, answered with 450 and a close
+
+docs/load.md says what every number means.";
 
 /// Load a server: as fast as it answers, or at a rate that is fixed in advance
 #[derive(clap::Args)]
@@ -35,18 +44,123 @@ pub(crate) struct Args {
     /// http://host:port/path, or host:port with --client busy or echo
     #[arg(value_name = "URL|ADDR")]
     target: String,
-    /// Connections
+    /// Connections; at a rate, those to begin with
     #[arg(short, long, value_name = "N", default_value_t = 50)]
     connections: usize,
-    /// How long to measure
+    /// How long to measure each level
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
     duration: Duration,
-    /// Stop after so many requests, if that comes first
+    /// Stop a level after so many requests, if that comes first
     #[arg(short = 'n', long, value_name = "N")]
     requests: Option<u64>,
-    /// Requests a second, at times fixed in advance; latency counts from these. As fast as answered if left out
-    #[arg(short, long, value_name = "RATE", value_parser = parse_rate)]
-    rate: Option<f64>,
+    /// Requests a second, at times fixed in advance; several rates one after the other
+    ///
+    /// Latency counts from when a request was meant to start, so that a server that stalls is not spared the
+    /// requests that would have come. Without a rate, every connection asks again when it has its answer.
+    #[arg(short, long, value_name = "RATE,…", value_delimiter = ',', value_parser = parse_rate)]
+    rate: Vec<f64>,
+    /// How the requests of a rate lie in time
+    #[arg(long, value_enum, default_value = "poisson")]
+    schedule: Spread,
+    /// Processes that ask together, at most one for each processor
+    #[arg(short, long, value_name = "N", default_value_t = 1)]
+    workers: usize,
+    /// Numbers of connections, one after the other
+    #[arg(long, value_name = "N,…", value_delimiter = ',', conflicts_with = "rate")]
+    levels: Vec<usize>,
+    /// A new connection for every request
+    #[arg(long)]
+    new_connections: bool,
+    /// Requests on a connection before it is closed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    per_connection: Option<u32>,
+    /// Load for so long before measuring
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
+    warm_up: Duration,
+    /// Connections begun in a second, while their number grows
+    #[arg(long, value_name = "RATE", default_value = "10000", value_parser = parse_rate)]
+    ramp: f64,
+    /// At a rate, open more connections while all are busy, up to so many
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    connections_max: usize,
+    /// Addresses that connections begin at: 127.0.0.2, 127.0.0.2-127.0.0.20, 127.0.1.0/24, or a list
+    #[arg(long, value_name = "ADDR,…")]
+    source: Option<String>,
+    /// Connections beside that stay silent
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    idle: usize,
+    /// Requests sent together in one piece
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pipeline: u32,
+    /// Time between an answer and the next request of a connection
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
+    think: Duration,
+    /// A request fails if its answer takes longer
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
+    timeout: Duration,
+    /// Close connections by a reset, which leaves no ports waiting; another load than an orderly close
+    #[arg(long)]
+    reset: bool,
+    /// Find the highest rate at which this holds, such as 'p99<=5ms'
+    #[arg(long, value_name = "GOAL", conflicts_with_all = ["rate", "levels", "requests"])]
+    find_rate: Option<String>,
+    /// What is spoken
+    #[arg(long, value_enum, default_value = "http")]
+    client: Kind,
+    /// Bytes of an echo
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    bytes: usize,
+    /// Ask for this path too, in turn with the others
+    #[arg(long = "path", value_name = "PATH")]
+    paths: Vec<String>,
+    /// A field of the request, as 'Name: value'
+    #[arg(short = 'H', long = "header", value_name = "FIELD")]
+    fields: Vec<String>,
+    /// Ask for heads alone
+    #[arg(short = 'I', long)]
+    head: bool,
+    /// Form of the result
+    #[arg(long, value_enum, default_value = "text")]
+    format: LoadFormat,
+    /// Write the latencies of every slice of time as an interval log of HdrHistogram
+    #[arg(long, value_name = "FILE")]
+    hdr: Option<PathBuf>,
+    /// Seed of every random choice
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Load a server that is neither on this machine nor in a private network
+    #[arg(long)]
+    allow_public: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Spread {
+    /// At equal distances
+    Constant,
+    /// One in every interval, anywhere in it
+    Uniform,
+    /// Independent of one another, as many users are
+    Poisson,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// GET, and every body is the same each time
+    Http,
+    /// Connect, read `450 …`, read the close
+    Busy,
+    /// Send bytes, have them back
+    Echo,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LoadFormat {
+    /// For people
+    Text,
+    /// For programs, with histograms; docs/load.md has the fields
+    Json,
+    /// A line for each level
+    Csv,
 }
 
 fn parse_rate(text: &str) -> Result<f64, String> {
@@ -56,29 +170,287 @@ fn parse_rate(text: &str) -> Result<f64, String> {
     }
 }
 
+/// What a program is told.
+#[derive(Serialize)]
+struct Outcome<'a> {
+    target: &'a str,
+    settings: &'a Settings,
+    levels: &'a [Level],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found: Option<&'a Found>,
+}
+
 pub(crate) fn load(args: &Args, console: &Console) -> Done {
-    let target = Target::parse(&args.target, false)?;
-    let ask = Ask::Http(http::Settings {
-        host: target.host.clone(),
-        paths: vec![target.path.clone().unwrap_or_default()],
-        ..http::Settings::default()
-    });
-    let settings = Settings::new(target.address, ask);
+    let target = Target::parse(&args.target, args.allow_public)?;
+    let settings = settings(args, &target)?;
+    let goal =
+        args.find_rate.as_deref().map(|goal| Goal::parse(goal, |text| humantime::parse_duration(text).ok()));
+    let goal = goal.transpose().map_err(failure)?;
+    let loads = loads(args);
+    if let Some(path) = &args.hdr {
+        refuse_existing(path, false)?;
+    }
+    check_resources(&settings, &loads, args.workers)?;
+    sys::signal::watch().map_err(|error| Failure::Refused(format!("cannot listen to signals: {error}")))?;
+
+    let screen = Screen::new(console);
+    let mut source = Source::start(&settings, args.workers)?;
+    let mut levels = Vec::new();
+    let mut found = None;
+    match goal {
+        Some(goal) => {
+            let offer = |load: &Load| source.offer(load, &screen);
+            match search::highest(goal, &loads[0], offer) {
+                Err(_) if sys::signal::stop_ordered() => return Ok(ExitCode::from(INTERRUPTED)),
+                searched => found = Some(searched.map_err(failure)?),
+            }
+        }
+        None => {
+            for load in &loads {
+                levels.push(source.offer(load, &screen).map_err(failure)?);
+                if sys::signal::stop_ordered() {
+                    break;
+                }
+            }
+        }
+    }
+    drop(source);
+    screen.clear();
+
+    if let Some(found) = &found {
+        levels.push(found.confirmation.clone());
+    }
+    if let Some(path) = &args.hdr {
+        write_file(path, false, |out| net::load::hdr_log::write(&levels, out))?;
+    }
+    print(args, &settings, &levels, found.as_ref())?;
+    Ok(exit_code(&levels, found.as_ref()))
+}
+
+/// A process that helps: orders on standard input, counts on standard output.
+pub(crate) fn worker() -> Done {
+    sys::signal::watch().map_err(|error| Failure::Refused(format!("cannot listen to signals: {error}")))?;
+    crew::work(io::stdin().lock(), io::stdout().lock()).map_err(failure)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn failure(error: net::Error) -> Failure {
+    match error {
+        net::Error::Settings(text) => Failure::Usage(text),
+        error => Failure::Refused(error.to_string()),
+    }
+}
+
+fn settings(args: &Args, target: &Target) -> Result<Settings, Failure> {
+    let ask = match args.client {
+        Kind::Http => {
+            let first = target.path.clone().ok_or_else(|| {
+                Failure::Usage(format!("a web server is named by its URL: http://{}/", target.host))
+            })?;
+            let paths = [first].into_iter().chain(args.paths.iter().cloned()).collect();
+            let (host, fields) = (target.host.clone(), args.fields.clone());
+            Ask::Http(http::Settings { host, paths, head: args.head, close: false, fields })
+        }
+        Kind::Busy => Ask::Busy,
+        Kind::Echo => Ask::Echo(echo::Settings { bytes: args.bytes }),
+    };
+    let largest = args.levels.iter().copied().max().unwrap_or(args.connections);
+    let sources = match &args.source {
+        Some(text) => Sources::parse(text).map_err(failure)?,
+        None => Sources::for_loopback(target.address.ip(), largest + args.idle),
+    };
+    Ok(Settings {
+        new_connections: args.new_connections,
+        requests_per_connection: args.per_connection,
+        reset: args.reset,
+        pipeline: args.pipeline,
+        sources,
+        timeout: args.timeout,
+        connect_rate: args.ramp,
+        idle: args.idle,
+        connections_max: args.connections_max.max(args.connections),
+        think: args.think,
+        seed: args.seed,
+        ..Settings::new(target.address, ask)
+    })
+}
+
+fn loads(args: &Args) -> Vec<Load> {
+    let schedule = match args.schedule {
+        Spread::Constant => Schedule::Constant,
+        Spread::Uniform => Schedule::Uniform,
+        Spread::Poisson => Schedule::Poisson,
+    };
     let load = Load {
         connections: args.connections,
-        rate: args.rate,
+        rate: None,
+        schedule,
+        warm_up: args.warm_up,
         duration: args.duration,
         requests: args.requests,
-        ..Load::default()
     };
-    let plan = Plan { settings: settings.clone(), loads: vec![load] };
-    let levels =
-        net::load::drive(&plan, &mut net::load::unwatched).map_err(|e| Failure::Refused(e.to_string()))?;
-    let mut out = BufWriter::new(io::stdout().lock());
-    for level in &levels {
-        text::write_level(level, &settings, &mut out)?;
+    if !args.rate.is_empty() {
+        return args.rate.iter().map(|&rate| Load { rate: Some(rate), ..load.clone() }).collect();
     }
-    out.flush()?;
-    let _ = console;
-    Ok(ExitCode::SUCCESS)
+    if !args.levels.is_empty() {
+        return args.levels.iter().map(|&connections| Load { connections, ..load.clone() }).collect();
+    }
+    vec![load]
+}
+
+/// What stops a load is told before it begins.
+fn check_resources(settings: &Settings, loads: &[Load], workers: usize) -> Result<(), Failure> {
+    let cores = sys::cpu::count();
+    if workers == 0 || workers > cores {
+        return Err(Failure::Usage(format!(
+            "-w {workers}: this machine runs from 1 to {cores} workers at once"
+        )));
+    }
+    let most = loads.iter().map(|load| load.connections).max().unwrap_or(0);
+    if loads.iter().any(|load| load.rate.is_none() && load.connections < workers) {
+        return Err(Failure::Usage(format!("{workers} workers need a connection each, or more")));
+    }
+    // The limit is of one process.
+    let _ = sys::limit::raise_soft_to_hard();
+    let each = (most + settings.idle).div_ceil(workers) as u64;
+    if let Ok(bound) = sys::limit::ceiling(sys::limit::Resource::Descriptors)
+        && each > bound.usable
+    {
+        return Err(Failure::Refused(format!(
+            "{each} connections in one process are more than {} allows ({}); {}, or share them with -w",
+            bound.limit, bound.value, bound.advice
+        )));
+    }
+    let places = settings.sources.0.len().max(1);
+    if (most + settings.idle) / places > FROM_ONE_ADDRESS + 8_000 {
+        warn(&format!(
+            "{} connections from {places} source address(es) need more ports than there are; name more with --source",
+            most + settings.idle
+        ));
+    }
+    // Who closes first keeps the port in TIME_WAIT, for 60 s on Linux.
+    let closes_first = (settings.new_connections || settings.requests_per_connection.is_some())
+        && !matches!(settings.ask, Ask::Http(_) if settings.new_connections)
+        && !settings.ask.closes()
+        && !settings.reset;
+    if let (true, Ok(ports)) = (closes_first, sys::limit::ceiling(sys::limit::Resource::LocalPorts)) {
+        let rate = ports.usable as f64 * places as f64 / TIME_WAIT_SECONDS;
+        warn(&format!(
+            "this side closes first, and its ports rest for {TIME_WAIT_SECONDS:.0} s: more than {rate:.0} new \
+             connections a second run out of them; --reset or more addresses with --source help"
+        ));
+    }
+    Ok(())
+}
+
+/// tcp(7) of Linux; others differ.
+const TIME_WAIT_SECONDS: f64 = 60.0;
+
+/// One generator in this process, or several in others.
+enum Source {
+    Here(Box<Generator>),
+    Crew(Crew),
+}
+
+impl Source {
+    fn start(settings: &Settings, workers: usize) -> Result<Source, Failure> {
+        if workers == 1 {
+            return Ok(Source::Here(Box::new(Generator::new(settings.clone()).map_err(failure)?)));
+        }
+        let program = std::env::current_exe().map_err(|error| {
+            Failure::Refused(format!("cannot find this program to start workers: {error}"))
+        })?;
+        let command = || {
+            let mut command = Command::new(&program);
+            command.arg(WORKER);
+            command
+        };
+        Ok(Source::Crew(Crew::start(command, settings, workers).map_err(failure)?))
+    }
+
+    fn offer(&mut self, load: &Load, screen: &Screen) -> Result<Level, net::Error> {
+        let mut watched = |progress: &Progress| {
+            screen.show(load, progress);
+            !sys::signal::stop_ordered()
+        };
+        if sys::signal::stop_ordered() {
+            return Err(net::Error::Settings("stopped".to_owned()));
+        }
+        match self {
+            Source::Here(generator) => generator.offer(load, &mut watched),
+            Source::Crew(crew) => crew.offer(load, &mut watched),
+        }
+    }
+}
+
+fn print(args: &Args, settings: &Settings, levels: &[Level], found: Option<&Found>) -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    match args.format {
+        LoadFormat::Text => match (found, levels) {
+            (Some(found), _) => text::write_found(found, settings, &mut out)?,
+            (None, [level]) => text::write_level(level, settings, &mut out)?,
+            (None, levels) => text::write_levels(levels, &mut out)?,
+        },
+        LoadFormat::Json => {
+            let outcome = Outcome { target: &args.target, settings, levels, found };
+            serde_json::to_writer(&mut out, &outcome).map_err(io::Error::from)?;
+            writeln!(out)?;
+        }
+        LoadFormat::Csv => csv::write(levels, &mut out)?,
+    }
+    Ok(out.flush()?)
+}
+
+fn exit_code(levels: &[Level], found: Option<&Found>) -> ExitCode {
+    let unanswered = levels.iter().filter(|level| matches!(level.verdict, Verdict::NoAnswers(_))).count();
+    if sys::signal::stop_ordered() {
+        ExitCode::from(INTERRUPTED)
+    } else if unanswered == levels.len() {
+        ExitCode::FAILURE
+    } else if unanswered > 0 || found.is_some_and(|found| found.rate.is_none()) {
+        ExitCode::from(INCOMPLETE)
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+/// One line that moves, where somebody watches.
+struct Screen {
+    bar: ProgressBar,
+    last: RefCell<(f64, u64)>,
+}
+
+/// Steps of the progress bar.
+const BAR_STEPS: u64 = 1000;
+
+impl Screen {
+    fn new(console: &Console) -> Screen {
+        let target =
+            if console.watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(BAR_STEPS), target);
+        let template = "  loading  {bar:24}  {percent:>3} %   {msg}";
+        let style = ProgressStyle::with_template(template).map(|style| style.progress_chars("█▉▊▋▌▍▎▏ "));
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        Screen { bar: bar.with_style(style), last: RefCell::new((0.0, 0)) }
+    }
+
+    fn show(&self, load: &Load, progress: &Progress) {
+        let mut last = self.last.borrow_mut();
+        if progress.seconds < last.0 {
+            *last = (0.0, 0);
+        }
+        let span = progress.seconds - last.0;
+        // Twice a second is what an eye can follow.
+        if !progress.warming_up && span < 0.5 {
+            return;
+        }
+        let rate = (progress.completed - last.1.min(progress.completed)) as f64 / span.max(1e-9);
+        *last = (progress.seconds, progress.completed);
+        self.bar.set_position((progress.share * BAR_STEPS as f64) as u64);
+        self.bar.set_message(text::progress(load, progress, rate));
+    }
+
+    fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
 }

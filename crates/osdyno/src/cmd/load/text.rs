@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use ::report::words::{NO_BREAK, count, duration, percent, time};
-use net::load::{Distribution, Level, Percentile, Settings, Verdict};
+use net::load::search::Found;
+use net::load::{Distribution, Level, Load, Percentile, Progress, Settings, Verdict};
 
 /// One level in full.
 pub(super) fn write_level(level: &Level, settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
@@ -195,4 +196,61 @@ fn size(bytes: f64) -> String {
         Some((name, unit)) => format!("{:.1}{NO_BREAK}{name}", bytes / unit),
         None => format!("{bytes:.0}{NO_BREAK}B"),
     }
+}
+
+/// What a search came to.
+pub(super) fn write_found(found: &Found, settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
+    let goal = format!("p{} ≤ {}", found.goal.percent, time(found.goal.seconds));
+    match found.rate {
+        Some(rate) => {
+            writeln!(
+                out,
+                "{} requests/s keep {goal}, confirmed by a stage of its own",
+                count(rate.round() as u64)
+            )?;
+        }
+        None => writeln!(out, "no rate was found that keeps {goal}")?,
+    }
+    writeln!(out)?;
+    writeln!(
+        out,
+        "  {:<13}{:<13}{:<13}remark",
+        "asked for",
+        "requests/s",
+        format!("p{}", found.goal.percent)
+    )?;
+    for stage in &found.stages {
+        let remark = match (&stage.verdict, stage.held) {
+            (_, true) => "holds".to_owned(),
+            (Verdict::Generator(reason), _) => format!("limited by the generator: {reason}"),
+            (Verdict::Behind(reason), _) => format!("the server did not keep up: {reason}"),
+            _ => "does not hold".to_owned(),
+        };
+        let asked = format!("{}/s", count(stage.rate.round() as u64));
+        let completed = count(stage.completed_per_second.round() as u64);
+        writeln!(
+            out,
+            "  {asked:<13}{completed:<13}{:<13}{remark}",
+            stage.seconds.map_or("—".to_owned(), time)
+        )?;
+    }
+    writeln!(out)?;
+    write!(out, "the last stage, {} long: ", duration(found.confirmation.elapsed_seconds))?;
+    write_level(&found.confirmation, settings, out)
+}
+
+/// One line while it runs.
+pub(super) fn progress(load: &Load, progress: &Progress, rate: f64) -> String {
+    let asked = match load.rate {
+        Some(rate) => format!("{}/s asked for", count(rate.round() as u64)),
+        None => format!("{} connections", count(load.connections as u64)),
+    };
+    if progress.warming_up {
+        return format!("{asked} · warming up");
+    }
+    let failed = match progress.failed {
+        0 => String::new(),
+        failed => format!(" · {} failed", count(failed)),
+    };
+    format!("{asked} · {} requests/s{failed}", count(rate.round() as u64))
 }

@@ -1,0 +1,62 @@
+//! A line for each level, for spreadsheets and scripts. Base units: seconds, bytes.
+
+use std::io::{self, Write};
+
+use net::load::{Distribution, Level, PERCENTS, Verdict};
+
+pub(super) fn write(levels: &[Level], out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "connections,rate,seconds,intended,started,completed,failed,late,unanswered")?;
+    write!(out, ",started_per_second,completed_per_second,sent_bytes,received_bytes")?;
+    for percent in PERCENTS {
+        write!(out, ",p{percent},p{percent}_low,p{percent}_high")?;
+    }
+    writeln!(out, ",max,service_p99,lag_p99,lateness_p99,connect_p99,cpu_seconds,cpu_share,limit")?;
+    levels.iter().try_for_each(|level| write_line(level, out))
+}
+
+fn write_line(level: &Level, out: &mut dyn Write) -> io::Result<()> {
+    write!(
+        out,
+        "{},{},{},{},{},{},{},{},{},{},{},{},{}",
+        level.load.connections,
+        or_empty(level.load.rate),
+        level.elapsed_seconds,
+        or_empty(level.intended),
+        level.started,
+        level.completed,
+        level.failed,
+        level.late,
+        level.unanswered,
+        level.started_per_second,
+        level.completed_per_second,
+        level.sent_bytes,
+        level.received_bytes
+    )?;
+    for percent in PERCENTS {
+        let percentile = level.latency.percentile(percent);
+        let of = |field: fn(&net::load::Percentile) -> Option<f64>| or_empty(percentile.and_then(field));
+        write!(out, ",{},{},{}", of(|p| p.seconds), of(|p| p.low), of(|p| p.high))?;
+    }
+    let p99 = |times: &Option<Distribution>| or_empty(times.as_ref().map(|times| times.quantile(0.99)));
+    let limit = match level.verdict {
+        Verdict::Sound => "",
+        Verdict::Generator(_) => "generator",
+        Verdict::Behind(_) => "behind",
+        Verdict::NoAnswers(_) => "no answers",
+    };
+    writeln!(
+        out,
+        ",{},{},{},{},{},{},{},{limit}",
+        level.latency.max_seconds,
+        p99(&level.service),
+        p99(&level.lag),
+        p99(&level.lateness),
+        p99(&level.connect),
+        level.watch.cpu_seconds,
+        level.watch.cpu_share
+    )
+}
+
+fn or_empty(value: Option<impl ToString>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
