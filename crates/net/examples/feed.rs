@@ -9,7 +9,10 @@ use std::time::Instant;
 use net::output::Output;
 use net::service::{self, Settings};
 
-const REQUESTS: u32 = 1_000_000;
+const REQUESTS: u32 = 100_000;
+
+/// The fastest counts: others work on the machine too.
+const ROUNDS: u32 = 20;
 
 const BROWSER: &str = "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0\r\n\
     Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n\
@@ -31,18 +34,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let mut output = Output::default();
             // One output for each request, emptied as a connection that takes everything would.
             let mut chunk = Vec::with_capacity(1 << 20);
-            let start = Instant::now();
-            for _ in 0..REQUESTS {
-                black_box(session.feed(request.as_bytes(), &mut output));
-                if bytes > 590 {
-                    output = Output::default();
-                } else {
-                    chunk.clear();
-                    output.fill(&mut chunk)?;
+            let mut best_ns = u128::MAX;
+            for _ in 0..ROUNDS {
+                let start = Instant::now();
+                for _ in 0..REQUESTS {
+                    black_box(session.feed(request.as_bytes(), &mut output));
+                    if bytes > 590 {
+                        output = Output::default();
+                    } else {
+                        chunk.clear();
+                        output.fill(&mut chunk)?;
+                    }
                 }
+                best_ns = best_ns.min(start.elapsed().as_nanos() / u128::from(REQUESTS));
             }
-            let each_ns = start.elapsed().as_nanos() / u128::from(REQUESTS);
-            println!("{client:8} {bytes:7} bytes  {each_ns:5} ns");
+            println!("{client:8} {bytes:7} bytes  {best_ns:5} ns");
         }
     }
     Ok(())
