@@ -168,7 +168,9 @@ impl Tally {
         if let Some(ended) = self.slot(self.row, Count::Ended as usize)
             && let Some(peak) = self.slot(self.row, PEAK)
         {
-            peak.fetch_max(accepted.saturating_sub(ended.load(Ordering::Relaxed)), Ordering::Relaxed);
+            // One that came and ended before anybody looked was open all the same.
+            let open = accepted.saturating_sub(ended.load(Ordering::Relaxed)).max(1);
+            peak.fetch_max(open, Ordering::Relaxed);
         }
     }
 

@@ -1,6 +1,11 @@
 //! Runs the program as a user would.
 #![allow(dead_code)]
 
+#[cfg(target_os = "linux")]
+pub(crate) mod served;
+#[cfg(unix)]
+pub(crate) mod wire;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
