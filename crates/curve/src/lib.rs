@@ -17,19 +17,23 @@ mod accept;
 mod bind;
 mod clock;
 mod connect;
+mod crowd;
 mod files;
 mod fork;
 mod fork_memory;
 mod fork_static;
+mod mixed;
 mod mmap;
 mod noop;
 mod race;
 mod ready;
 mod ready_many;
 mod reap;
+mod request;
 mod socket;
 mod syscall;
 mod thread;
+mod web;
 
 pub use definition::{
     Curve, Direction, Expect, Experiment, Group, Linkage, Needs, Operation, Sizes, Unit, Variant,
@@ -57,6 +61,10 @@ pub const ALL: &[&Curve] = &[
     &ready::CURVE,
     &ready_many::CURVE,
     &race::CURVE,
+    &request::CURVE,
+    &crowd::CURVE,
+    &web::CURVE,
+    &mixed::CURVE,
 ];
 
 /// The curve of that name.

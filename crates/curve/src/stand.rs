@@ -32,18 +32,19 @@ const fn beginning(source: &str) -> &str {
 }
 
 #[cfg(unix)]
-pub(crate) use measured::{Stand, latencies};
+pub(crate) use measured::{Memory, Stand, grow, io_error, kept_up, latencies, web, web_client, web_file};
 
 #[cfg(unix)]
 mod measured {
     use std::io;
     use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
-    use net::load::{Distribution, Failure, Generator, Level, Load, Settings, Verdict, unwatched};
+    use net::client::{Ask, http};
+    use net::load::{Distribution, Failure, Generator, Level, Load, Settings, Times, Verdict, unwatched};
     use net::server::{Plan, Remote, Report};
     use net::site::{Count, Limits};
-    use net::{Error, arch};
+    use net::{Error, arch, service};
 
     use crate::{Stop, Told, Trial};
 
@@ -60,6 +61,8 @@ mod measured {
     /// An answer is counted after it was sent: so often the server is asked for the last ones.
     const ASKED_AGAIN: u32 = 50;
     const ASKED_EVERY: Duration = Duration::from_millis(10);
+    /// A server that accepts nothing for so long will accept no more.
+    const STILL_MAX: Duration = Duration::from_secs(1);
 
     /// A server, ready to be loaded. Dropped, it is ended.
     pub(crate) struct Stand {
@@ -187,6 +190,36 @@ mod measured {
             }
         }
 
+        /// Waits until the server has accepted so many connections.
+        pub(crate) fn await_open(&mut self, connections: u64) -> io::Result<()> {
+            let (mut most, mut since) = (0, Instant::now());
+            while let Some(open) = self.report()?.map(|report| report.open).filter(|&open| open < connections)
+            {
+                if open > most {
+                    (most, since) = (open, Instant::now());
+                }
+                if since.elapsed() > STILL_MAX {
+                    return Err(io::Error::other(format!(
+                        "the server serves {open} of {connections} connections"
+                    )));
+                }
+                std::thread::sleep(ASKED_EVERY);
+            }
+            Ok(())
+        }
+
+        /// Waits until the server has closed every connection; whether any is left after that time.
+        pub(crate) fn await_closed(&mut self, time: Duration) -> io::Result<bool> {
+            let begun = Instant::now();
+            while let Some(report) = self.report()? {
+                if report.open == 0 || begun.elapsed() > time {
+                    return Ok(report.open > 0);
+                }
+                std::thread::sleep(ASKED_EVERY);
+            }
+            Ok(false)
+        }
+
         /// Ends the server in order.
         pub(crate) fn stop(mut self, trial: &mut Trial<'_>) -> Result<(), Stop> {
             let Some(server) = self.server.take() else { return Ok(()) };
@@ -239,6 +272,78 @@ mod measured {
         }
         let command = (!server.prefix.is_empty()).then(|| [&server.prefix[..], &serve].concat());
         Ok(Place { address, command })
+    }
+
+    /// A file of so many bytes in the folder that is served by [`web`]; its path in a request.
+    pub(crate) fn web_file(trial: &Trial<'_>, bytes: usize) -> Result<String, Stop> {
+        let mut random = fastrand::Rng::with_seed(trial.seed());
+        let content: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(bytes).collect();
+        let name = format!("{bytes}.bin");
+        let file = trial.scratch().join(&name);
+        std::fs::write(&file, content).map_err(Stop::at(format!("to write {}", file.display())))?;
+        Ok(format!("/{name}"))
+    }
+
+    /// A web server for the trial's folder.
+    pub(crate) fn web(trial: &Trial<'_>, architecture: &str) -> Plan {
+        Plan {
+            architecture: architecture.to_owned(),
+            service: "http".to_owned(),
+            settings: service::Settings {
+                root: Some(trial.scratch().to_owned()),
+                ..service::Settings::default()
+            },
+            ..Plan::default()
+        }
+    }
+
+    /// Asks a web server for one file.
+    pub(crate) fn web_client(address: SocketAddr, path: String) -> Settings {
+        let ask =
+            http::Settings { host: address.to_string(), paths: vec![path], ..http::Settings::default() };
+        Settings::new(address, Ask::Http(ask))
+    }
+
+    /// What a server and the kernel have taken; `None` where nobody tells.
+    pub(crate) struct Memory {
+        user_bytes: Option<u64>,
+        kernel_bytes: Option<u64>,
+    }
+
+    impl Memory {
+        /// Taken now.
+        pub(crate) fn of(stand: &mut Stand) -> io::Result<Memory> {
+            let user_bytes = stand.report()?.and_then(|report| report.memory_bytes);
+            Ok(Memory { user_bytes, kernel_bytes: sys::memory::kernel_bytes().ok() })
+        }
+
+        /// Tells `user memory` and `kernel memory`, for each of the n that were added since. Where something else
+        /// has given back more, nothing was taken.
+        pub(crate) fn tell_each(&self, before: &Memory, told: &mut Told<'_>) {
+            let n = told.n() as f64;
+            for (name, now, before) in [
+                ("user memory", self.user_bytes, before.user_bytes),
+                ("kernel memory", self.kernel_bytes, before.kernel_bytes),
+            ] {
+                let gained = now.zip(before).map(|(now, before)| now.saturating_sub(before) as f64 / n);
+                told.value(name, gained.unwrap_or(f64::NAN));
+            }
+        }
+    }
+
+    /// Has so many connections open, which the server must have accepted; how long the new ones took to be made.
+    pub(crate) fn grow(stand: &mut Stand, clients: &mut Generator, connections: usize) -> io::Result<Times> {
+        let before = stand.report()?.map_or(0, |report| report.open);
+        let more = connections.saturating_sub(clients.connections()) as u64;
+        let grown = clients.grow_to(connections).map_err(io_error)?;
+        if !grown.failures.is_empty() || grown.connections < connections {
+            let (there, why) = (grown.connections, words(&grown.failures));
+            return Err(io::Error::other(format!(
+                "{there} of {connections} connections could be made ({why})"
+            )));
+        }
+        stand.await_open(before + more)?;
+        Ok(grown.connect)
     }
 
     /// Why the architecture cannot run. Another machine may have what this one lacks, but no other program.

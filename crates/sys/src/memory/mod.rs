@@ -8,6 +8,10 @@ mod platform;
 #[path = "windows.rs"]
 mod platform;
 
+#[cfg(target_os = "linux")]
+mod kernel;
+
+use std::io;
 use std::mem::MaybeUninit;
 
 pub use platform::{Mapping, Private, Shared, page_bytes};
@@ -22,4 +26,15 @@ pub fn touched_vec<T>(capacity: usize) -> Vec<T> {
     // Without this the compiler may see stores that nobody reads, and drop them.
     std::hint::black_box(pages);
     vec
+}
+
+/// Memory that the kernel has taken for itself, for whomever: its objects, the stacks of tasks, the tables of pages.
+///
+/// # Errors
+/// Unsupported.
+pub fn kernel_bytes() -> io::Result<u64> {
+    cfg_select! {
+        target_os = "linux" => { kernel::bytes() }
+        _ => { Err(crate::Unsupported("only of Linux is it known where it tells what the kernel has taken").into()) }
+    }
 }

@@ -9,7 +9,21 @@ mod platform;
 #[path = "other.rs"]
 mod platform;
 
+#[cfg(target_os = "linux")]
+mod census;
+
 pub use platform::{Connection, Listener};
+
+/// TCP sockets that are open on this machine, whoever has them; of Linux those of this network namespace.
+///
+/// # Errors
+/// Unsupported.
+pub fn in_use() -> std::io::Result<u64> {
+    cfg_select! {
+        target_os = "linux" => { census::in_use() }
+        _ => { Err(crate::Unsupported("only of Linux is it known where it tells how many sockets are open").into()) }
+    }
+}
 
 /// How a listener is made.
 #[derive(Clone, Copy, Debug)]
