@@ -58,8 +58,8 @@ const RATES_MAX: usize = 16;
 const CONFIRMATIONS_MAX: usize = 6;
 /// One request in so many may fail.
 const FAILURES_SHARE: f64 = 0.001;
-/// A stage has so many requests at least, or its percentile says nothing.
-const REQUESTS_MIN: f64 = 200.0;
+/// A stage has so many requests beyond the percentile at least, or it says nothing.
+const BEYOND_MIN: f64 = 3.0;
 
 impl Goal {
     /// Reads `p99<=5ms`.
@@ -106,7 +106,8 @@ pub fn highest(
     let capacity = offer(&closed)?;
     let mut stages = Vec::new();
     let mut held = |rate: f64, stages: &mut Vec<Stage>| -> Result<bool, Error> {
-        let least = Duration::from_secs_f64((REQUESTS_MIN / rate).clamp(0.0, 60.0));
+        let requests = BEYOND_MIN / (1.0 - goal.percent / 100.0);
+        let least = Duration::from_secs_f64((requests / rate).clamp(0.0, 60.0));
         let stage = Load { rate: Some(rate), duration: short.max(least), warm_up: short / 5, ..load.clone() };
         let (mut yes, mut no) = (0, 0);
         while yes < 2 && no < 2 {

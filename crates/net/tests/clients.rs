@@ -1,0 +1,254 @@
+//! The client's side of each protocol: what is understood, however it is cut, and what is refused.
+
+use net::client::busy::Busy;
+use net::client::echo::{self, Echo};
+use net::client::http::{self, Http};
+use net::client::{Answer, Client, Wrong};
+use proptest::prelude::*;
+
+/// What came of a stream of answers: each answer's end, and what ended the stream.
+type Told = (Vec<(Answer, Option<Wrong>)>, Option<Wrong>);
+
+/// Asks as often as the stream answers, at most `asked` times, and feeds it in pieces of these lengths.
+fn tell<C: Client>(client: &mut C, stream: &[u8], cuts: &[usize], asked: usize) -> Told {
+    let mut session = client.session();
+    for _ in 0..asked {
+        client.request(&mut session);
+    }
+    let mut told = Vec::new();
+    let mut rest = stream;
+    let mut cuts = cuts.iter().copied().cycle();
+    while !rest.is_empty() {
+        let length = cuts.next().unwrap_or(usize::MAX).clamp(1, rest.len());
+        let (mut piece, behind) = rest.split_at(length);
+        while !piece.is_empty() {
+            match client.feed(&mut session, piece) {
+                Ok(fed) => {
+                    assert!(fed.taken <= piece.len());
+                    piece = &piece[fed.taken..];
+                    if fed.answer == Answer::Partial {
+                        assert!(piece.is_empty(), "a partial answer takes all");
+                    } else {
+                        told.push((fed.answer, fed.wrong));
+                    }
+                }
+                Err(wrong) => return (told, Some(wrong)),
+            }
+        }
+        rest = behind;
+    }
+    match client.end(&mut session) {
+        Ok(fed) => {
+            told.push((fed.answer, fed.wrong));
+            (told, None)
+        }
+        Err(wrong) => (told, Some(wrong)),
+    }
+}
+
+fn client(head: bool) -> Http {
+    Http::new(&http::Settings { head, ..http::Settings::default() }).unwrap()
+}
+
+fn http(stream: &str) -> Told {
+    tell(&mut client(false), stream.as_bytes(), &[usize::MAX], 10)
+}
+
+const WHOLE: (Answer, Option<Wrong>) = (Answer::Whole, None);
+const LAST: (Answer, Option<Wrong>) = (Answer::Last, None);
+
+#[test]
+fn answers_end_by_length_by_chunks_or_with_the_connection() {
+    let length = "HTTP/1.1 200 OK\r\ncontent-LENGTH: 5\r\n\r\nhello";
+    let chunks =
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nhel\r\n2\r\nlo\r\n0\r\nA: b\r\n\r\n";
+    let close = "HTTP/1.0 200 OK\r\n\r\nhello";
+    let short = Some(Wrong::Short);
+    assert_eq!(http(length), (vec![WHOLE], short));
+    assert_eq!(http(chunks), (vec![WHOLE], short));
+    assert_eq!(http(close), (vec![LAST], None));
+    assert_eq!(http(&[length, chunks, close].concat()), (vec![WHOLE, WHOLE, LAST], None));
+}
+
+#[test]
+fn who_closes_is_read_from_version_and_connection() {
+    let last = |version: &str, field: &str| {
+        let answer = format!("HTTP/{version} 200 OK\r\nContent-Length: 0\r\n{field}\r\n");
+        http(&answer).0[0].0 == Answer::Last
+    };
+    assert!(!last("1.1", ""));
+    assert!(last("1.1", "Connection: close\r\n"));
+    assert!(last("1.1", "connection: upgrade, CLOSE\r\n"));
+    assert!(last("1.0", ""));
+    assert!(!last("1.0", "Connection: Keep-Alive\r\n"));
+}
+
+#[test]
+fn some_answers_have_no_body() {
+    for status in [204, 304] {
+        let answer = format!("HTTP/1.1 {status} -\r\nContent-Length: 9\r\n\r\n");
+        assert_eq!(http(&answer).0.len(), 1, "{status}");
+    }
+    let interim = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
+    assert_eq!(http(interim).0, [WHOLE]);
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n".repeat(3);
+    assert_eq!(tell(&mut client(true), head.as_bytes(), &[7], 3).0, [WHOLE; 3]);
+}
+
+#[test]
+fn wrong_answers_are_told_and_the_connection_stays() {
+    let answer = |body: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let missing = "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno".to_owned();
+    let stream = [answer("one"), answer("two"), answer("longer"), missing, answer("one")].concat();
+    let wrong = |wrong| (Answer::Whole, Some(wrong));
+    let expected = [WHOLE, wrong(Wrong::Content), wrong(Wrong::Content), wrong(Wrong::Status(404)), WHOLE];
+    assert_eq!(http(&stream).0, expected);
+}
+
+#[test]
+fn what_cannot_be_understood_is_malformed() {
+    for stream in [
+        "HTTP/2 200 OK\r\n\r\n",
+        "HTTP/1.1 20 OK\r\n\r\n",
+        "HTTP/1.1 2000 OK\r\n\r\n",
+        "220 mail.example ESMTP\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxy",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n11111111111111111\r\n",
+        "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+    ] {
+        assert_eq!(http(stream).1, Some(Wrong::Malformed), "{stream}");
+    }
+    let endless = format!("HTTP/1.1 200 OK\r\n{}", "A: b\r\n".repeat(20_000));
+    assert_eq!(http(&endless).1, Some(Wrong::Malformed));
+    let unasked = tell(&mut client(false), b"HTTP/1.1 200 OK\r\n\r\n", &[9], 0);
+    assert_eq!(unasked.1, Some(Wrong::Unasked));
+}
+
+#[test]
+fn requests_hold_no_second_request() {
+    let refused = |settings| Http::new(&settings).is_err();
+    let base = http::Settings::default;
+    assert!(refused(http::Settings { paths: vec!["/a b".to_owned()], ..base() }));
+    assert!(refused(http::Settings { paths: vec!["a".to_owned()], ..base() }));
+    assert!(refused(http::Settings { host: "a\r\nX: y".to_owned(), ..base() }));
+    assert!(refused(http::Settings { fields: vec!["A: b\r\n\r\nGET /".to_owned()], ..base() }));
+    assert!(refused(http::Settings { paths: vec![], ..base() }));
+}
+
+#[test]
+fn paths_take_turns_and_each_has_its_own_body() {
+    let paths = ["/a", "/b", "/c"].map(str::to_owned).to_vec();
+    let mut client = Http::new(&http::Settings { paths, ..http::Settings::default() }).unwrap();
+    let mut sessions = [client.session(), client.session()];
+    for round in 0..4 {
+        for (number, session) in sessions.iter_mut().enumerate() {
+            let request = String::from_utf8(client.request(session).to_vec()).unwrap();
+            let path = ["/a", "/b", "/c"][(round + number) % 3];
+            assert!(request.starts_with(&format!("GET {path} HTTP/1.1\r\nHost: ")), "{request}");
+            let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{path}");
+            assert_eq!(client.feed(session, answer.as_bytes()).unwrap().wrong, None);
+        }
+    }
+}
+
+#[test]
+fn busy_is_parsed_not_just_read() {
+    let busy = |stream: &str| tell(&mut Busy, stream.as_bytes(), &[3], 1);
+    assert_eq!(busy("450 too busy\r\n").0, [LAST]);
+    assert_eq!(busy("450 \n").0, [LAST]);
+    assert_eq!(busy("220 welcome\r\n").0, [(Answer::Last, Some(Wrong::Status(220)))]);
+    assert_eq!(busy("450 too bu").1, Some(Wrong::Short));
+    assert_eq!(busy("450-more\r\n").1, Some(Wrong::Malformed));
+    assert_eq!(busy("450 too busy\r\n450 too busy\r\n").1, Some(Wrong::Unasked));
+    assert_eq!(busy(&format!("450 {}", "x".repeat(600))).1, Some(Wrong::Malformed));
+}
+
+#[test]
+fn an_echo_of_another_request_is_none() {
+    let mut client = Echo::new(echo::Settings { bytes: 100 });
+    let mut session = client.session();
+    let first = client.request(&mut session).to_vec();
+    assert_eq!(client.feed(&mut session, &first).unwrap().answer, Answer::Whole);
+    let second = client.request(&mut session).to_vec();
+    assert_ne!(first, second);
+    assert_eq!(client.feed(&mut session, &second[..40]).unwrap().answer, Answer::Partial);
+    assert_eq!(client.feed(&mut session, &second[40..]).unwrap().answer, Answer::Whole);
+    client.request(&mut session);
+    assert_eq!(client.feed(&mut session, &first), Err(Wrong::Content));
+}
+
+/// Answers as servers write them.
+fn answer() -> impl Strategy<Value = Vec<u8>> {
+    let body = proptest::collection::vec(any::<u8>(), 0..200);
+    let status = prop_oneof![Just(200), Just(206), Just(404), Just(500), Just(204), Just(304), Just(100)];
+    (status, body, 0..3_u8, any::<bool>(), 1..50_usize).prop_map(|(status, body, framing, crlf, chunk)| {
+        let mut out = format!("HTTP/1.1 {status} x\r\nDate: now\r\n");
+        let bodyless = matches!(status, 100 | 204 | 304);
+        if framing == 0 && !bodyless {
+            out.push_str("Transfer-Encoding: chunked\r\n\r\n");
+        } else {
+            let length = if bodyless { 0 } else { body.len() };
+            out.push_str(&format!("Content-Length: {length}\r\n\r\n"));
+        }
+        let mut out = if crlf { out } else { out.replace("\r\n", "\n") }.into_bytes();
+        if bodyless {
+            return out;
+        }
+        if framing != 0 {
+            out.extend_from_slice(&body);
+            return out;
+        }
+        for chunk in body.chunks(chunk) {
+            out.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+            out.extend_from_slice(chunk);
+            out.extend_from_slice(b"\r\n");
+        }
+        out.extend_from_slice(b"0\r\n\r\n");
+        out
+    })
+}
+
+proptest! {
+    #[test]
+    fn however_answers_are_cut_the_same_is_told(
+        answers in proptest::collection::vec(answer(), 1..8),
+        cuts in proptest::collection::vec(1..40_usize, 1..20),
+        until_close in any::<bool>(),
+    ) {
+        let mut stream = answers.concat();
+        if until_close {
+            stream.extend_from_slice(b"HTTP/1.0 200 OK\r\n\r\nto the end");
+        }
+        let whole = tell(&mut client(false), &stream, &[usize::MAX], 100);
+        prop_assert_eq!(&whole, &tell(&mut client(false), &stream, &[1], 100));
+        prop_assert_eq!(&whole, &tell(&mut client(false), &stream, &cuts, 100));
+        let interim = answers.iter().filter(|answer| answer.starts_with(b"HTTP/1.1 100")).count();
+        prop_assert_eq!(whole.0.len(), answers.len() - interim + usize::from(until_close));
+    }
+
+    #[test]
+    fn no_bytes_make_a_client_panic(
+        bytes in proptest::collection::vec(any::<u8>(), 0..400),
+        edits in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..6),
+        answers in proptest::collection::vec(answer(), 1..4),
+        cuts in proptest::collection::vec(1..60_usize, 1..9),
+    ) {
+        let mut damaged = answers.concat();
+        for (place, byte) in edits {
+            let place = place.index(damaged.len());
+            damaged[place] = byte;
+        }
+        for stream in [&bytes, &damaged] {
+            let whole = tell(&mut client(false), stream, &[usize::MAX], 100);
+            prop_assert_eq!(whole, tell(&mut client(false), stream, &cuts, 100));
+            tell(&mut client(true), stream, &cuts, 2);
+            tell(&mut Busy, stream, &cuts, 1);
+            tell(&mut Echo::new(echo::Settings { bytes: 10 }), stream, &cuts, 3);
+        }
+    }
+}
