@@ -342,7 +342,7 @@ fn without_descriptors_it_waits_until_some_are_given_back() {
         let runs_out = !["inetd", "fork", "prefork"].contains(&name);
         if runs_out {
             let descriptors = format!("/proc/{}/fd", server.child.id());
-            until("none is left", || fs::read_dir(&descriptors).expect("a folder").count() == 40);
+            until("none is left", || fs::read_dir(&descriptors).expect("a folder").count() >= 40);
             std::thread::sleep(Duration::from_millis(50));
         }
         // Who was served makes room for the next.

@@ -1,4 +1,7 @@
 //! One connection served by calls that wait: what the architectures of processes and of threads have in common.
+//!
+//! Time limits are those of the socket: a receive is late by a tick at most, and a send that moved a part before it got
+//! stuck begins its time anew, so that a client who takes nothing may hold it for up to three times the limit.
 
 use std::collections::HashMap;
 use std::fs::File;

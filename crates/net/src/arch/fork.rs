@@ -32,7 +32,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
 };
 
 fn serve(site: &Site) -> io::Result<()> {
-    process_for_each(site, |connection| {
+    process_for_each(site, sys::signal::send_stop, |connection| {
         sys::process::fork(|| {
             blocking::serve(Terms::of(site, &site.tally), &Live::new(connection));
             0
@@ -40,9 +40,11 @@ fn serve(site: &Site) -> io::Result<()> {
     })
 }
 
-/// Accepts connections and has `start` make a process for each, which closes it in this one.
+/// Accepts connections and has `start` make a process for each, which closes it in this one; `tell` tells a process
+/// to stop.
 pub(super) fn process_for_each(
     site: &Site,
+    tell: fn(u32) -> io::Result<()>,
     mut start: impl FnMut(Connection) -> io::Result<u32>,
 ) -> io::Result<()> {
     let mut children = Children { site, processes: HashSet::new() };
@@ -72,7 +74,7 @@ pub(super) fn process_for_each(
         });
     }
     site.listener.finish();
-    children.end();
+    children.end(tell);
     outcome
 }
 
@@ -96,15 +98,12 @@ impl Children<'_> {
     }
 
     /// After the order to stop: gives them the time of grace, and kills those that are left.
-    fn end(&mut self) {
+    fn end(&mut self, tell: fn(u32) -> io::Result<()>) {
         let until = Instant::now().checked_add(self.site.limits.grace);
         while self.ask().is_ok() && !self.processes.is_empty() {
-            let tell = if until.is_none_or(|until| Instant::now() < until) {
-                // Again and again: a signal that comes right before a process begins to wait does not wake it.
-                sys::signal::send_stop
-            } else {
-                sys::process::kill
-            };
+            // Again and again: a signal that comes right before a process begins to wait does not wake it.
+            let is_grace = until.is_none_or(|until| Instant::now() < until);
+            let tell = if is_grace { tell } else { sys::process::kill };
             for &process in &self.processes {
                 // It may have ended right now, and will be asked for.
                 let _ = tell(process);

@@ -36,7 +36,9 @@ fn serve(site: &Site) -> io::Result<()> {
     };
     let mut command = Command::new(program);
     command.args(words);
-    process_for_each(site, |connection| {
+    // The terminal's Ctrl-C would kill those that have not begun to watch signals; they hear of it from here.
+    sys::process::lead_group(&mut command);
+    process_for_each(site, sys::signal::send_nudge, |connection| {
         let input = OwnedFd::from(connection);
         command.stdout(Stdio::from(input.try_clone()?)).stdin(Stdio::from(input));
         let child = command.spawn();

@@ -55,7 +55,8 @@ pub fn session(order: &str) -> Result<(), Error> {
     if sys::process::parent().unsigned_abs() != order.parent {
         return Ok(());
     }
-    sys::signal::watch().map_err(Error::at("watch signals"))?;
+    let watching = sys::signal::watch().and_then(|()| sys::signal::watch_nudges());
+    watching.map_err(Error::at("watch signals"))?;
     let (descriptor, workers) = order.tally;
     let tally = Tally::inherit(descriptor, workers).map_err(Error::at("count with the server"))?;
     let log = order.log.map(sys::process::inherited).transpose();

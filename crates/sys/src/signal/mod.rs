@@ -7,7 +7,7 @@ mod platform;
 #[path = "other.rs"]
 mod platform;
 
-pub use platform::{send_stop, watch};
+pub use platform::{send_nudge, send_stop, watch, watch_nudges};
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

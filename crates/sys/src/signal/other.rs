@@ -21,3 +21,19 @@ pub fn watch() -> io::Result<()> {
 pub fn send_stop(_process: u32) -> io::Result<()> {
     Err(MISSING.into())
 }
+
+/// Unsupported.
+///
+/// # Errors
+/// Always.
+pub fn watch_nudges() -> io::Result<()> {
+    Err(MISSING.into())
+}
+
+/// Unsupported.
+///
+/// # Errors
+/// Always.
+pub fn send_nudge(_process: u32) -> io::Result<()> {
+    Err(MISSING.into())
+}

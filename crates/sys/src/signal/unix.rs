@@ -13,7 +13,20 @@ use super::{REPORTS, STOP};
 /// # Errors
 /// Those of sigaction(2).
 pub fn watch() -> io::Result<()> {
-    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGUSR1] {
+    handle(&[libc::SIGTERM, libc::SIGINT, libc::SIGUSR1])
+}
+
+/// Has a nudge set the order to stop too. Not for a process that owns sockets in the sense of `F_SETOWN`: there the
+/// other end can have SIGURG sent.
+///
+/// # Errors
+/// Those of sigaction(2).
+pub fn watch_nudges() -> io::Result<()> {
+    handle(&[libc::SIGURG])
+}
+
+fn handle(signals: &[libc::c_int]) -> io::Result<()> {
+    for &signal in signals {
         // SAFETY: a zeroed sigaction is one without flags and with an empty mask; the handler only stores into
         // atomics, which signal-safety(7) allows, and lives as long as the program.
         let answer = unsafe {
@@ -41,7 +54,20 @@ extern "C" fn on_signal(signal: libc::c_int) {
 /// # Errors
 /// Those of kill(2).
 pub fn send_stop(process: u32) -> io::Result<()> {
+    send(process, Signal::TERM)
+}
+
+/// Nudges a process to stop, by SIGURG: it does nothing to one that does not watch for it, so a program that has only
+/// just been executed is not killed and obeys the next one.
+///
+/// # Errors
+/// Those of kill(2).
+pub fn send_nudge(process: u32) -> io::Result<()> {
+    send(process, Signal::URG)
+}
+
+fn send(process: u32, signal: Signal) -> io::Result<()> {
     let process = i32::try_from(process).ok().and_then(Pid::from_raw);
     let process = process.ok_or_else(|| io::Error::other("no process has that number"))?;
-    Ok(rustix::process::kill_process(process, Signal::TERM)?)
+    Ok(rustix::process::kill_process(process, signal)?)
 }
