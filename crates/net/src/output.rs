@@ -58,8 +58,8 @@ impl Output {
         }
     }
 
-    /// Whether at most 64 KiB wait, all in one piece. Beyond, what can be shared should be: a flood of requests
-    /// whose answers nobody takes must not fill the memory with copies.
+    /// Whether at most 64 KiB wait, all in one piece. Beyond, what can be shared should be: a flood of
+    /// requests whose answers nobody takes must not fill the memory with copies.
     #[inline]
     pub fn is_short(&self) -> bool {
         match self.parts.front() {
@@ -120,8 +120,9 @@ impl Output {
         self.send_at_most(u64::MAX, connection, sent_bytes)
     }
 
-    /// Sends as much as the connection takes, or a little more than [`TURN_BYTES`]: a connection that is emptied
-    /// as fast as it is filled must not hold up all others. `Blocked` then, although it would take more.
+    /// Sends as much as the connection takes, or a little more than [`TURN_BYTES`]: a connection that is
+    /// emptied as fast as it is filled must not hold up all others. `Blocked` then, although it would take
+    /// more.
     ///
     /// # Errors
     /// Those of [`Output::send`].

@@ -1,6 +1,7 @@
 //! The time of day, as cheaply as the system has it.
 
-/// Seconds since 1970, in UTC, some milliseconds late at most; for whoever needs a second and counts the cost.
+/// Seconds since 1970, in UTC, some milliseconds late at most; for whoever needs a second and counts the
+/// cost.
 #[inline]
 pub fn unix_seconds() -> u64 {
     cfg_select! {
