@@ -6,7 +6,9 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, sockopt};
+#[cfg(not(target_vendor = "apple"))]
+use rustix::net::SocketFlags;
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, Shutdown, SocketType, sockopt};
 
 use super::{Listening, Waiting};
 
@@ -38,6 +40,9 @@ impl Listener {
             sockopt::set_ipv6_v6only(&socket, true)?;
         }
         if how.share_port {
+            #[cfg(target_os = "illumos")]
+            return Err(crate::Unsupported("listeners cannot share a port here").into());
+            #[cfg(not(target_os = "illumos"))]
             sockopt::set_socket_reuseport(&socket, true)?;
         }
         // Answers leave at once, see [`Connection::send_at_once`]: connections inherit it, so none pays a call.
