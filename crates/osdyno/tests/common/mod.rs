@@ -5,6 +5,8 @@
 pub(crate) mod served;
 #[cfg(unix)]
 pub(crate) mod wire;
+#[cfg(unix)]
+pub(crate) mod witness;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
