@@ -47,7 +47,7 @@ fn tell<C: Client>(client: &mut C, stream: &[u8], cuts: &[usize], asked: usize) 
 }
 
 fn client(head: bool) -> Http {
-    Http::new(&http::Settings { head, ..http::Settings::default() }).unwrap()
+    Http::new(&http::Settings { head, ..http::Settings::default() }).expect("sound settings")
 }
 
 fn http(stream: &str) -> Told {

@@ -25,9 +25,9 @@ struct Server {
 
 /// Serves with what `answer` makes of the number of a request; `None` closes.
 fn serve(answer: impl Fn(u64) -> Option<Vec<u8>> + Send + Sync + 'static) -> Server {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let server = Server {
-        address: listener.local_addr().unwrap(),
+        address: listener.local_addr().expect("an address"),
         connections: Arc::default(),
         requests: Arc::default(),
         gone: Arc::default(),
@@ -40,7 +40,7 @@ fn serve(answer: impl Fn(u64) -> Option<Vec<u8>> + Send + Sync + 'static) -> Ser
                 return;
             }
             let (own, answer) = (own.clone(), Arc::clone(&answer));
-            std::thread::spawn(move || own.session(stream.unwrap(), &*answer));
+            std::thread::spawn(move || own.session(stream.expect("a connection"), &*answer));
         }
     });
     server
@@ -48,9 +48,9 @@ fn serve(answer: impl Fn(u64) -> Option<Vec<u8>> + Send + Sync + 'static) -> Ser
 
 impl Server {
     fn session(&self, mut stream: TcpStream, answer: &dyn Fn(u64) -> Option<Vec<u8>>) {
-        stream.set_nodelay(true).unwrap();
+        stream.set_nodelay(true).expect("an option");
         self.connections.fetch_add(1, Ordering::SeqCst);
-        self.sources.lock().unwrap().insert(stream.peer_addr().unwrap().ip());
+        self.sources.lock().expect("a lock").insert(stream.peer_addr().expect("a peer").ip());
         let mut input = Vec::new();
         let mut piece = [0; 4096];
         loop {
@@ -90,7 +90,7 @@ fn ms(ms: u64) -> Duration {
 }
 
 fn offer(settings: Settings, load: &Load) -> Level {
-    Generator::new(settings).unwrap().offer(load, &mut unwatched).unwrap()
+    Generator::new(settings).and_then(|mut one| one.offer(load, &mut unwatched)).expect("a level")
 }
 
 fn p(level: &Level, percent: f64) -> f64 {

@@ -344,14 +344,17 @@ fn verdict(level: &Level) -> Verdict {
         };
         return Verdict::NoAnswers(reason);
     }
+    let delay = level.watch.run_delay_share.unwrap_or(0.0);
+    let waited = match delay {
+        0.05.. => format!(", and {:.0} % of the time others had the processor it needed", delay * 100.0),
+        _ => String::new(),
+    };
     if let (Some(lateness), Some(intended)) = (&level.lateness, level.intended) {
         let late = lateness.quantile(0.99);
         let median = level.latency.quantile(0.5);
         if late > LATE_SECONDS.max(median / 10.0) {
-            return Verdict::Generator(format!(
-                "1 % of requests were sent more than {:.1} ms late",
-                late * 1e3
-            ));
+            let late = format!("1 % of requests were sent more than {:.1} ms late", late * 1e3);
+            return Verdict::Generator(late + &waited);
         }
         let share = level.unanswered as f64 / intended.max(1) as f64;
         if share > BEHIND_SHARE {
@@ -362,8 +365,9 @@ fn verdict(level: &Level) -> Verdict {
         }
         return Verdict::Sound;
     }
-    if level.watch.cpu_share > BUSY_SHARE {
-        return Verdict::Generator(format!("it was busy {:.0} % of the time", level.watch.cpu_share * 100.0));
+    if level.watch.cpu_share + delay > BUSY_SHARE {
+        let busy = format!("it was busy {:.0} % of the time", level.watch.cpu_share * 100.0);
+        return Verdict::Generator(busy + &waited);
     }
     Verdict::Sound
 }

@@ -29,6 +29,7 @@ pub struct Settings {
     /// Where connections begin.
     pub sources: Sources,
     /// A request whose answer takes longer has failed, and its connection is closed.
+    #[serde(rename = "timeout_seconds", with = "seconds")]
     pub timeout: Duration,
     /// Connections begun in a second, when their number grows.
     pub connect_rate: f64,
@@ -37,6 +38,7 @@ pub struct Settings {
     /// An open loop opens more connections while all are busy, up to so many.
     pub connections_max: usize,
     /// A closed loop waits so long between an answer and the next request.
+    #[serde(rename = "think_seconds", with = "seconds")]
     pub think: Duration,
     /// Of every random choice.
     pub seed: u64,
@@ -144,8 +146,10 @@ pub struct Load {
     /// How the starts of an open loop lie in time.
     pub schedule: Schedule,
     /// Offered before, and not measured.
+    #[serde(rename = "warm_up_seconds", with = "seconds")]
     pub warm_up: Duration,
     /// How long it is measured.
+    #[serde(rename = "duration_seconds", with = "seconds")]
     pub duration: Duration,
     /// Ends after so many requests were begun, warm-up and all, if that comes first.
     pub requests: Option<u64>,
@@ -212,4 +216,20 @@ pub struct Plan {
     pub settings: Settings,
     /// The levels.
     pub loads: Vec<Load>,
+}
+
+/// Times in records are numbers of seconds.
+mod seconds {
+    use std::time::Duration;
+
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_f64(time.as_secs_f64())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        Duration::try_from_secs_f64(f64::deserialize(from)?).map_err(D::Error::custom)
+    }
 }

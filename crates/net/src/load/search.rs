@@ -84,10 +84,11 @@ impl Goal {
         (answered > 0.0 && share <= 1.0).then(|| level.latency.quantile(share))
     }
 
+    /// Latency counts from when requests were meant to start, so a late generator makes it no better.
     fn holds(&self, level: &Level) -> bool {
         let failed = level.failed as f64 / level.started.max(1) as f64;
         let in_time = self.seconds_of(level).is_some_and(|seconds| seconds <= self.seconds);
-        in_time && failed <= FAILURES_SHARE && level.verdict == Verdict::Sound
+        in_time && failed <= FAILURES_SHARE
     }
 }
 

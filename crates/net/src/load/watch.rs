@@ -1,5 +1,7 @@
 //! The generator watches itself: a result that it limited says more of it than of the server.
 
+use std::time::Instant;
+
 use serde::{Deserialize, Serialize};
 use sys::activity::{self, Snapshot};
 
@@ -12,6 +14,8 @@ pub struct Watch {
     pub cpu_share: f64,
     /// How long it could have run, and waited for a processor; `None` where the system does not count that.
     pub run_delay_seconds: Option<f64>,
+    /// That, as a share of the time from the beginning of the warm-up to the last answer.
+    pub run_delay_share: Option<f64>,
     /// Sends that found no room.
     pub sends_blocked: u64,
     /// Waits for events, and events.
@@ -31,13 +35,14 @@ pub struct Watch {
 pub(super) struct Before {
     cpu_ns: Option<u64>,
     snapshot: Snapshot,
+    at: Instant,
 }
 
 impl Before {
     pub(super) fn now() -> Before {
         // The processor time last: reading the rest takes some.
         let snapshot = activity::snapshot();
-        Before { snapshot, cpu_ns: sys::thread::cpu_ns().ok() }
+        Before { snapshot, at: Instant::now(), cpu_ns: sys::thread::cpu_ns().ok() }
     }
 
     /// The processor time counts from here on.
@@ -55,6 +60,7 @@ impl Before {
             cpu_seconds,
             cpu_share: cpu_seconds / elapsed_seconds.max(1e-9),
             run_delay_seconds: count("run_delay_seconds"),
+            run_delay_share: count("run_delay_seconds").map(|delay| delay / self.at.elapsed().as_secs_f64()),
             retransmits: count("tcp_retransmits"),
             listen_overflows: count("listen_overflows"),
             listen_drops: count("listen_drops"),
@@ -73,6 +79,7 @@ impl Watch {
         self.cpu_seconds += other.cpu_seconds;
         self.cpu_share = self.cpu_share.max(other.cpu_share);
         self.run_delay_seconds = larger(self.run_delay_seconds, other.run_delay_seconds);
+        self.run_delay_share = larger(self.run_delay_share, other.run_delay_share);
         self.sends_blocked += other.sends_blocked;
         self.waits += other.waits;
         self.events += other.events;

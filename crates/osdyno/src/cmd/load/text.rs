@@ -9,7 +9,9 @@ use net::load::{Distribution, Level, Load, Percentile, Progress, Settings, Verdi
 /// One level in full.
 pub(super) fn write_level(level: &Level, settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
     let line = |out: &mut dyn Write, name: &str, text: String| writeln!(out, "  {name:<12} {text}");
-    writeln!(out, "{}", headline(level))?;
+    if level.latency.count > 0 {
+        writeln!(out, "{}", headline(level))?;
+    }
     if let Some(verdict) = verdict(level) {
         writeln!(out, "{verdict}")?;
     }
@@ -25,10 +27,13 @@ pub(super) fn write_level(level: &Level, settings: &Settings, out: &mut dyn Writ
         line(out, "connections", format!("{} made a second", count(level.connected_per_second as u64)))?;
     }
     line(out, "generator", generator(level))?;
+    if level.latency.count == 0 {
+        return Ok(());
+    }
     writeln!(out)?;
     let columns: Vec<(&str, &Distribution)> = [
         ("latency", Some(&level.latency)),
-        ("of which service", level.service.as_ref()),
+        ("service", level.service.as_ref()),
         ("connecting", level.connect.as_ref()),
         ("sent late by", level.lag.as_ref()),
     ]
@@ -126,7 +131,7 @@ pub(super) fn verdict(level: &Level) -> Option<String> {
         Verdict::Sound => None,
         Verdict::Generator(reason) => Some(format!("limited by the generator: {reason}")),
         Verdict::Behind(reason) => Some(format!("the server did not keep up: {reason}")),
-        Verdict::NoAnswers(reason) => Some(format!("nothing was answered: {reason}")),
+        Verdict::NoAnswers(reason) => Some(format!("nothing was answered as it should be: {reason}")),
     }
 }
 

@@ -1,0 +1,509 @@
+//! The loop that asks: one thread, one set of events, every client by the same steps.
+//!
+//! An answer costs one recv(2), the next request one send(2), and both share an epoll_wait(2) with whoever else was
+//! ready; nothing is allocated, and nobody else's memory is written. Connections are added to the set once, with
+//! level-triggered reading, and a short read is the end of what is there.
+//!
+//! The clock is read once for every piece received. That reading ends the answer, and in a closed loop begins the
+//! next request, so a latency holds the recv, the send, and the time for which an answer lay ready while the loop
+//! was busy with others; resolution is that of the clock, some 20 ns.
+
+mod offer;
+mod places;
+mod request;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::io::{self, ErrorKind};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use sys::alarm::Alarm;
+use sys::event::{Event, Interest, Poller};
+use sys::tcp::Connection;
+
+use super::failure::{Cause, Failures, Stage};
+use super::histogram::Times;
+use super::measured::Slices;
+use super::plan::Settings;
+use super::schedule::Starts;
+use super::timer::Timer;
+use crate::Error;
+use crate::client::{Answer, Client, Fed, Wrong};
+
+#[cfg(target_os = "linux")]
+type Set = sys::event::Epoll;
+#[cfg(all(unix, not(target_os = "linux")))]
+type Set = sys::event::Poll;
+
+/// One place for a connection.
+struct Slot<S> {
+    socket: Option<Connection>,
+    state: State,
+    session: S,
+    /// When the request was meant to start.
+    intended_ns: u64,
+    /// When it was sent, or its connection begun.
+    sent_ns: u64,
+    /// Since when the place has been free.
+    free_ns: u64,
+    /// Answers that have still to come.
+    awaited: u32,
+    /// Answers that have come on this connection.
+    served: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Closed,
+    /// With a request to be sent once the connection is there, or without.
+    Connecting {
+        request: bool,
+    },
+    Sending,
+    Waiting,
+    Reading,
+    /// The answer is there, the server is to close.
+    Closing,
+    Free,
+}
+
+impl State {
+    fn stage(self) -> Stage {
+        match self {
+            State::Connecting { .. } => Stage::Connect,
+            State::Sending => Stage::Send,
+            State::Waiting => Stage::FirstByte,
+            State::Reading => Stage::Body,
+            State::Closing => Stage::Close,
+            State::Closed | State::Free => Stage::Idle,
+        }
+    }
+
+    fn is_resting(self) -> bool {
+        matches!(self, State::Closed | State::Free)
+    }
+}
+
+/// What comes after an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Nothing, and every failure is told: no load is offered.
+    Alone,
+    /// Nothing: the load is over.
+    Rest,
+    /// The next request.
+    Closed,
+    /// Whatever the schedule says.
+    Open,
+}
+
+/// What is counted while a load is measured.
+#[derive(Default)]
+struct Counts {
+    started: u64,
+    completed: u64,
+    failed: u64,
+    late: u64,
+    connected: u64,
+    sent_bytes: u64,
+    received_bytes: u64,
+    sends_blocked: u64,
+    waits: u64,
+    events: u64,
+}
+
+pub(super) struct Engine<C: Client> {
+    client: C,
+    settings: Settings,
+    timer: Timer,
+    set: Set,
+    events: Vec<Event>,
+    alarm: Option<Alarm>,
+    /// When the alarm rings; 0 if it has rung, or was never set.
+    alarm_ns: u64,
+    /// When slow matters are looked at next.
+    edge_ns: u64,
+    slots: Vec<Slot<C::Session>>,
+    /// The first places are those of connections that stay silent.
+    silent: usize,
+    /// Where an open loop may send, those that have been free for longest first.
+    free: VecDeque<u32>,
+    /// Places to start at later: a time and a place.
+    later: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Before this nobody connects again after a failure.
+    retry_ns: u64,
+    connects_begun: usize,
+    resting: usize,
+    /// Requests of which a part did not fit into the socket.
+    unsent: HashMap<u32, Vec<u8>>,
+    buffer: Box<[u8]>,
+    batch: Vec<u8>,
+    scanned: usize,
+
+    mode: Mode,
+    measuring: bool,
+    /// From when on requests of an open loop count, and until when answers do.
+    from_ns: u64,
+    until_ns: u64,
+    /// Requests that may still be started.
+    allowance: u64,
+    starts: Option<std::iter::Peekable<Starts>>,
+    begin_ns: u64,
+
+    counts: Counts,
+    failures: Failures,
+    slices: Slices,
+    service: Times,
+    lag: Times,
+    lateness: Times,
+    connect: Times,
+}
+
+/// Bytes of one recv(2).
+const BUFFER_BYTES: usize = 64 << 10;
+/// One connection receives so often in a row at most, then others have their turn.
+const RECEIVES_MAX: usize = 16;
+/// An open loop looks for answers after so many starts in a row.
+const STARTS_MAX: usize = 16;
+/// Connections that are being made at once, so that no queue of a server overflows by our doing.
+const CONNECTING_MAX: usize = 64;
+/// How often slow matters are looked at.
+const EDGE_NS: u64 = 10_000_000;
+/// Places looked at each time for answers that are overdue.
+const SCAN: usize = 1024;
+/// A connection that never answered is tried again after this time,
+const RETRY_NS: u64 = 100_000_000;
+/// and no two of them closer together than this.
+const RETRY_GAP_NS: u64 = 100_000;
+/// Starts of a closed loop are spread over this time, or a twentieth of the load.
+const SPREAD_NS: u64 = 100_000_000;
+/// After the end, answers under way are waited for so long at most.
+const DRAIN_NS: u64 = 2_000_000_000;
+/// How often the user is told.
+const PROGRESS_NS: u64 = 100_000_000;
+
+const ALARM: usize = u32::MAX as usize - 1;
+const NEVER: u64 = u64::MAX;
+
+impl<C: Client> Engine<C> {
+    pub(super) fn new(client: C, settings: Settings) -> Result<Engine<C>, Error> {
+        settings.check()?;
+        let mut set = Set::new().map_err(Error::at("open an event interface"))?;
+        let alarm = Alarm::new().ok();
+        if let Some(alarm) = &alarm {
+            set.add(alarm.descriptor(), ALARM, Interest::Read).map_err(Error::at("wait for an alarm"))?;
+        }
+        Ok(Engine {
+            client,
+            settings,
+            timer: Timer::start(),
+            set,
+            events: Vec::with_capacity(1024),
+            alarm,
+            alarm_ns: 0,
+            edge_ns: 0,
+            slots: Vec::new(),
+            silent: 0,
+            free: VecDeque::new(),
+            later: BinaryHeap::new(),
+            retry_ns: 0,
+            connects_begun: 0,
+            resting: 0,
+            unsent: HashMap::new(),
+            buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
+            batch: Vec::new(),
+            scanned: 0,
+            mode: Mode::Alone,
+            measuring: false,
+            from_ns: 0,
+            until_ns: 0,
+            allowance: 0,
+            starts: None,
+            begin_ns: 0,
+            counts: Counts::default(),
+            failures: Failures::default(),
+            slices: Slices::new()?,
+            service: Times::new()?,
+            lag: Times::new()?,
+            lateness: Times::new()?,
+            connect: Times::new()?,
+        })
+    }
+
+    /// Waits until something is ready or it is this time, and does what is to be done.
+    ///
+    /// The alarm is set when the time is another than before, which in a closed loop is a hundred times a second. A
+    /// time given to the wait itself would have the kernel set a timer for every wait.
+    #[inline]
+    fn wait(&mut self, until_ns: u64) -> Result<(), Error> {
+        let timeout = match &self.alarm {
+            _ if until_ns == 0 => Some(Duration::ZERO),
+            Some(_) if until_ns == self.alarm_ns => None,
+            Some(alarm) => {
+                let left = until_ns.saturating_sub(self.timer.now_ns());
+                alarm.set(Duration::from_nanos(left)).map_err(Error::at("set an alarm"))?;
+                self.alarm_ns = until_ns;
+                None
+            }
+            None => Some(Duration::from_nanos(until_ns.saturating_sub(self.timer.now_ns()))),
+        };
+        self.set.wait(&mut self.events, timeout).map_err(Error::at("wait for events"))?;
+        self.counts.waits += 1;
+        self.counts.events += self.events.len() as u64;
+        for index in 0..self.events.len() {
+            let event = self.events[index];
+            if event.token == ALARM {
+                // It rings until it is set anew.
+                self.alarm_ns = 0;
+            } else {
+                self.on_event(event);
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn on_event(&mut self, event: Event) {
+        let place = event.token as u32;
+        let Some(slot) = self.slots.get(event.token) else { return };
+        match slot.state {
+            State::Waiting | State::Reading | State::Closing | State::Free => self.receive(place),
+            State::Connecting { request } => self.on_connected(place, request),
+            State::Sending => self.send_rest(place, self.timer.now_ns()),
+            // An event of a connection that an earlier one of the same wait has closed.
+            State::Closed => {}
+        }
+    }
+
+    fn on_connected(&mut self, place: u32, request: bool) {
+        let now = self.timer.now_ns();
+        let slot = &self.slots[place as usize];
+        let Some(socket) = &slot.socket else { return };
+        let done = socket.connected();
+        let done = match request {
+            true => done,
+            false => done.and_then(|()| self.set.change(socket.as_fd(), place as usize, Interest::Read)),
+        };
+        match done {
+            Err(error) => self.fail(place, error.into(), now),
+            Ok(()) => {
+                self.connected(place, now);
+                if request {
+                    self.slots[place as usize].state = State::Sending;
+                    self.send_rest(place, now);
+                } else {
+                    self.rest(place, State::Free, now);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn receive(&mut self, place: u32) {
+        for _ in 0..RECEIVES_MAX {
+            let slot = &self.slots[place as usize];
+            let Some(socket) = &slot.socket else { return };
+            match socket.receive(&mut self.buffer) {
+                Ok(0) => {
+                    let now = self.timer.now_ns();
+                    return self.ended(place, now);
+                }
+                Ok(received) => {
+                    let now = self.timer.now_ns();
+                    self.counts.received_bytes += received as u64;
+                    let waits_for_end = self.digest(place, received, now);
+                    if !waits_for_end && received < BUFFER_BYTES {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) => {
+                    let now = self.timer.now_ns();
+                    return self.fail(place, error.into(), now);
+                }
+            }
+        }
+    }
+
+    /// Takes what was received. True if the end of the connection is what comes next: it mostly lies right behind.
+    #[inline]
+    fn digest(&mut self, place: u32, received: usize, now: u64) -> bool {
+        let mut at = 0;
+        while at < received {
+            let slot = &mut self.slots[place as usize];
+            match self.client.feed(&mut slot.session, &self.buffer[at..received]) {
+                Ok(Fed { answer: Answer::Partial, .. }) => {
+                    slot.state = State::Reading;
+                    return false;
+                }
+                Ok(fed) => {
+                    at += fed.taken;
+                    let last = fed.answer == Answer::Last;
+                    self.answered(place, fed.wrong, now);
+                    let slot = &mut self.slots[place as usize];
+                    if last {
+                        if at < received || slot.awaited > 0 {
+                            self.fail(place, Cause::Wrong(Wrong::Unasked), now);
+                            return false;
+                        }
+                        slot.state = State::Closing;
+                        if self.settings.reset {
+                            self.close(place);
+                            self.next(place, now);
+                        }
+                        return !self.settings.reset;
+                    }
+                    if slot.awaited == 0 {
+                        if at < received {
+                            self.fail(place, Cause::Wrong(Wrong::Unasked), now);
+                            return false;
+                        }
+                        self.next(place, now);
+                        return false;
+                    }
+                }
+                Err(wrong) => {
+                    self.fail(place, Cause::Wrong(wrong), now);
+                    return false;
+                }
+            }
+        }
+        false
+    }
+
+    /// The server has closed.
+    fn ended(&mut self, place: u32, now: u64) {
+        let slot = &mut self.slots[place as usize];
+        match slot.state {
+            State::Closing => {
+                self.close(place);
+                self.next(place, now);
+            }
+            State::Waiting | State::Reading => match self.client.end(&mut slot.session) {
+                Ok(fed) => {
+                    self.answered(place, fed.wrong, now);
+                    self.close(place);
+                    self.next(place, now);
+                }
+                Err(wrong) => self.fail(place, Cause::Wrong(wrong), now),
+            },
+            _ => self.fail(place, Cause::Wrong(Wrong::Short), now),
+        }
+    }
+
+    /// One answer is complete.
+    #[inline]
+    fn answered(&mut self, place: u32, wrong: Option<Wrong>, now: u64) {
+        let slot = &mut self.slots[place as usize];
+        slot.awaited -= 1;
+        slot.served += 1;
+        let (intended_ns, sent_ns) = (slot.intended_ns, slot.sent_ns);
+        let counted = self.counted_at(intended_ns);
+        if let Some(wrong) = wrong
+            && (counted || self.mode == Mode::Alone)
+        {
+            self.counts.failed += 1;
+            return self.failures.count(Stage::Body, Cause::Wrong(wrong));
+        }
+        if !counted {
+            return;
+        }
+        let latency_ns = now.saturating_sub(intended_ns);
+        if now < self.until_ns {
+            self.counts.completed += 1;
+            self.slices.completed(latency_ns);
+        } else if self.starts.is_some() {
+            self.counts.late += 1;
+            self.slices.late(latency_ns);
+        }
+        if self.starts.is_some() {
+            self.service.record(now.saturating_sub(sent_ns));
+        }
+    }
+
+    /// A place has its answers: what comes next there.
+    #[inline]
+    fn next(&mut self, place: u32, now: u64) {
+        let slot = &self.slots[place as usize];
+        let limit = self.settings.requests_per_connection;
+        if slot.socket.is_some()
+            && (self.settings.new_connections || limit.is_some_and(|limit| slot.served >= limit))
+        {
+            self.close(place);
+        }
+        match self.mode {
+            Mode::Closed if self.settings.think.is_zero() => self.ask_again(place, now),
+            Mode::Closed => {
+                self.set_free(place, now);
+                self.later.push(Reverse((now + self.settings.think.as_nanos() as u64, place)));
+            }
+            Mode::Open => {
+                self.set_free(place, now);
+                self.free.push_back(place);
+            }
+            Mode::Rest | Mode::Alone => self.set_free(place, now),
+        }
+    }
+
+    fn set_free(&mut self, place: u32, now: u64) {
+        let open = self.slots[place as usize].socket.is_some();
+        self.rest(place, if open { State::Free } else { State::Closed }, now);
+    }
+
+    /// The next request of a closed loop, while any may be started.
+    #[inline]
+    fn ask_again(&mut self, place: u32, now: u64) {
+        let together = u64::from(self.settings.pipeline);
+        if self.allowance < together {
+            return self.set_free(place, now);
+        }
+        self.allowance -= together;
+        self.start(place, now, now);
+    }
+
+    /// Counts a failure, closes, and has the place go on later.
+    #[cold]
+    fn fail(&mut self, place: u32, cause: Cause, now: u64) {
+        let slot = &mut self.slots[place as usize];
+        let mut stage = slot.state.stage();
+        if stage == Stage::FirstByte && slot.served == 0 && means_unconnected(cause) {
+            stage = Stage::Connect;
+        }
+        let had_answered = slot.served > 0;
+        let counted = self.counted_at(self.slots[place as usize].intended_ns);
+        if counted || self.mode == Mode::Alone {
+            self.failures.count(stage, cause);
+        }
+        // Whose answer is complete has been counted, and an idle connection had asked for nothing.
+        if counted && !matches!(stage, Stage::Close | Stage::Idle) {
+            self.counts.failed += u64::from(self.slots[place as usize].awaited.max(1));
+        }
+        self.slots[place as usize].awaited = 0;
+        self.close(place);
+        match (self.mode, stage) {
+            // Its next request, if it has one, opens a connection.
+            (_, Stage::Idle) | (Mode::Rest | Mode::Alone, _) => {}
+            (Mode::Open, _) => self.free.push_back(place),
+            (Mode::Closed, _) => {
+                let due = if had_answered { now } else { (now + RETRY_NS).max(self.retry_ns + RETRY_GAP_NS) };
+                if !had_answered {
+                    self.retry_ns = due;
+                }
+                self.later.push(Reverse((due, place)));
+            }
+        }
+    }
+}
+
+/// Whether the error can only be that of a connection that was never made.
+fn means_unconnected(cause: Cause) -> bool {
+    let Cause::Errno(number) = cause else { return false };
+    matches!(
+        io::Error::from_raw_os_error(number).kind(),
+        ErrorKind::ConnectionRefused
+            | ErrorKind::HostUnreachable
+            | ErrorKind::NetworkUnreachable
+            | ErrorKind::TimedOut
+    )
+}

@@ -1,0 +1,147 @@
+//! The places for connections: how they come, rest and go.
+
+use std::os::fd::AsFd;
+
+use sys::event::{Interest, Poller};
+use sys::tcp::{Connection, Waiting};
+
+use super::{CONNECTING_MAX, EDGE_NS, Engine, Mode, NEVER, Slot, State};
+use crate::Error;
+use crate::client::Client;
+use crate::load::Grown;
+
+impl<C: Client> Engine<C> {
+    pub(in crate::load) fn connections(&self) -> usize {
+        self.slots[self.silent..].iter().filter(|slot| slot.socket.is_some()).count()
+    }
+
+    /// Has this many places, and, where connections outlive a request, a connection at each.
+    pub(in crate::load) fn grow_to(&mut self, connections: usize) -> Result<Grown, Error> {
+        self.mode = Mode::Alone;
+        self.starts = None;
+        self.failures.take();
+        self.connect.clear();
+        let idle = self.settings.idle;
+        if self.silent < idle && self.slots.len() == self.silent {
+            self.open_places(idle)?;
+            self.silent = self.slots.len();
+        }
+        let wanted = self.silent + connections;
+        while self.slots.len() > wanted {
+            let place = self.slots.len() - 1;
+            self.close(place as u32);
+            self.slots.pop();
+            self.resting -= 1;
+        }
+        if self.settings.one_request_each() {
+            while self.slots.len() < wanted {
+                self.add_place();
+            }
+        } else {
+            self.open_places(wanted)?;
+        }
+        Ok(Grown {
+            connections: self.connections(),
+            connect: self.connect.clone(),
+            failures: self.failures.take(),
+        })
+    }
+
+    pub(super) fn add_place(&mut self) -> u32 {
+        let session = self.client.session();
+        self.slots.push(Slot {
+            socket: None,
+            state: State::Closed,
+            session,
+            intended_ns: 0,
+            sent_ns: 0,
+            free_ns: 0,
+            awaited: 0,
+            served: 0,
+        });
+        self.resting += 1;
+        (self.slots.len() - 1) as u32
+    }
+
+    /// Connects at every place without a connection, at the rate that was asked for.
+    pub(super) fn open_places(&mut self, wanted: usize) -> Result<(), Error> {
+        while self.slots.len() < wanted {
+            self.add_place();
+        }
+        let begin_ns = self.timer.now_ns();
+        let gap_ns = 1e9 / self.settings.connect_rate;
+        let missing: Vec<u32> =
+            (0..wanted as u32).filter(|&place| self.slots[place as usize].socket.is_none()).collect();
+        let mut begun = 0;
+        while begun < missing.len() || self.resting < self.slots.len() {
+            let mut now = self.timer.now_ns();
+            let due = |begun: usize| begin_ns + (begun as f64 * gap_ns) as u64;
+            while begun < missing.len()
+                && due(begun) <= now
+                && self.slots.len() - self.resting < CONNECTING_MAX
+            {
+                self.begin_connect(missing[begun], now);
+                begun += 1;
+                now = self.timer.now_ns();
+            }
+            let next = if begun < missing.len() { due(begun).max(now) } else { NEVER };
+            self.wait((now + EDGE_NS).min(next))?;
+            self.scan(self.timer.now_ns());
+        }
+        Ok(())
+    }
+
+    /// Begins a connection that carries no request yet.
+    pub(super) fn begin_connect(&mut self, place: u32, now: u64) {
+        self.leave_rest(place);
+        let from = self.settings.sources.of(self.connects_begun);
+        self.connects_begun += 1;
+        let slot = &mut self.slots[place as usize];
+        (slot.sent_ns, slot.served, slot.awaited) = (now, 0, 0);
+        slot.session = self.client.session();
+        slot.state = State::Connecting { request: false };
+        match Connection::connect(self.settings.target, from, Waiting::NonBlocking) {
+            Ok(socket) => {
+                let added = self.set.add(socket.as_fd(), place as usize, Interest::Write);
+                slot.socket = Some(socket);
+                if let Err(error) = added {
+                    self.fail(place, error.into(), now);
+                }
+            }
+            Err(error) => self.fail(place, error.into(), now),
+        }
+    }
+
+    pub(super) fn leave_rest(&mut self, place: u32) {
+        if self.slots[place as usize].state.is_resting() {
+            self.resting -= 1;
+        }
+    }
+
+    pub(super) fn rest(&mut self, place: u32, state: State, now: u64) {
+        let slot = &mut self.slots[place as usize];
+        if !slot.state.is_resting() {
+            self.resting += 1;
+        }
+        slot.state = state;
+        slot.free_ns = now;
+    }
+
+    /// Closes, in whatever state the place is, and leaves it closed.
+    pub(super) fn close(&mut self, place: u32) {
+        let reset = self.settings.reset;
+        let slot = &mut self.slots[place as usize];
+        if let Some(socket) = slot.socket.take() {
+            if reset {
+                let _ = socket.reset_on_close();
+            }
+            // The set forgets a descriptor that is closed, for nobody else has it.
+            let _ = socket.close();
+        }
+        if matches!(slot.state, State::Sending | State::Connecting { .. }) {
+            self.unsent.remove(&place);
+        }
+        let free_ns = slot.free_ns;
+        self.rest(place, State::Closed, free_ns);
+    }
+}

@@ -1,0 +1,60 @@
+//! Whatever a web server sends, its answers are told, without a panic, and however the bytes are cut, the same is
+//! told.
+//!
+//! The first byte chooses the method and how the bytes are cut; the second, a first answer that stands before them.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use net::client::http::{Http, Settings};
+use net::client::{Answer, Client, Wrong};
+
+const ASKED: usize = 20;
+const FIRST: [&[u8]; 4] = [
+    b"",
+    b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n",
+    b"HTTP/1.0 200 OK\r\n\r\n",
+];
+
+fuzz_target!(|data: &[u8]| {
+    let [choice, first, rest @ ..] = data else { return };
+    let stream = [FIRST[usize::from(first % 4)], rest].concat();
+    let head = choice & 1 != 0;
+    let whole = told(&stream, stream.len().max(1), head);
+    assert_eq!(whole, told(&stream, 1, head));
+    assert_eq!(whole, told(&stream, usize::from(choice >> 1).max(1), head));
+});
+
+type Told = (Vec<(Answer, Option<Wrong>)>, Option<Wrong>);
+
+/// Every answer in the stream, and how it ended.
+fn told(stream: &[u8], cut: usize, head: bool) -> Told {
+    let mut client = Http::new(&Settings { head, ..Settings::default() }).expect("sound settings");
+    let mut session = client.session();
+    for _ in 0..ASKED {
+        client.request(&mut session);
+    }
+    let mut answers = Vec::new();
+    for mut piece in stream.chunks(cut) {
+        while !piece.is_empty() {
+            match client.feed(&mut session, piece) {
+                Ok(fed) => {
+                    assert!(fed.taken <= piece.len() && (fed.taken > 0 || fed.answer != Answer::Partial));
+                    piece = &piece[fed.taken..];
+                    match fed.answer {
+                        Answer::Partial => assert!(piece.is_empty()),
+                        answer => answers.push((answer, fed.wrong)),
+                    }
+                }
+                Err(wrong) => return (answers, Some(wrong)),
+            }
+        }
+    }
+    match client.end(&mut session) {
+        Ok(fed) => {
+            answers.push((fed.answer, fed.wrong));
+            (answers, None)
+        }
+        Err(wrong) => (answers, Some(wrong)),
+    }
+}
