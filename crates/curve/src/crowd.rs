@@ -1,22 +1,24 @@
-//! Idle connections by the hundred thousand: what each takes, and how the next one and the next answer fare.
+//! Idle connections by the hundred thousand: what each takes, and what the next one costs.
 //!
-//! **Question.** What does a connection take of kernel and server that is open and does nothing, how long does one
-//! more take to be made, and how long an answer on one of them, when there are more than one process can hold?
+//! **Question.** What does a connection take of kernel and server that is open and does nothing, how long
+//! does one more take to be made, and how long an answer on one of them, when there are more than one process
+//! can hold?
 //!
-//! **Method.** A server that echoes what it is sent runs as several processes of the architecture `epoll`, which
-//! share one port; as many as keep each well below its limit of descriptors. The connections begin in several
-//! processes too: each holds up to 19 000, from addresses of its own in 127/8 where the server is on loopback, so
-//! that ports suffice. With n open, `user memory` is what the processes of the server have gained over none, for
-//! each connection; `kernel memory` is what the kernel of this machine has gained (objects, page tables, stacks),
-//! which is both ends of a connection where the server is here. `connect` is the median time of making 200 more,
-//! which are closed again. Then one request after the other is sent on up to 1 000 of the connections, each asked
-//! once, in random order: p50 and p99 are the times that 50 % and 99 % of the answers do not exceed. At the end all
-//! are closed by a reset, and the sockets of the machine must be as many as before. Going to 1 000 000 takes minutes
-//! and some 10 GB: `--n 1000000 --window 1s --timeout 10m`.
+//! **Method.** A server that echoes what it is sent runs as several processes of the architecture `epoll`,
+//! which share one port; as many as keep each well below its limit of descriptors. The connections begin in
+//! several processes too: each holds up to 19 000, from addresses of its own in 127/8 where the server is on
+//! loopback, so that ports suffice. With n open, `user memory` is what the processes of the server have
+//! gained over none, for each connection; `kernel memory` is what the kernel of this machine has gained
+//! (objects, page tables, stacks), which is both ends of a connection where the server is here. `connect` is
+//! the median time of making 200 more, which are closed again. Then one request after the other is sent on up
+//! to 1 000 of the connections, each asked once, in random order: p50 and p99 are the times that 50 % and 99
+//! % of the answers do not exceed. At the end all are closed by a reset, and the sockets of the machine must
+//! be as many as before. Going to 1 000 000 takes minutes and some 10 GB: `--n 1000000 --window 1s --timeout
+//! 10m`.
 //!
-//! **Expected answer.** All flat: a connection that is idle is looked at by nobody. Some kilobytes of kernel memory
-//! for both ends, far less than one of the server's own. Answers come a little slower from a crowd, for what is
-//! asked after a long time lies in no cache.
+//! **Expected answer.** All flat: a connection that is idle is looked at by nobody. Some kilobytes of kernel
+//! memory for both ends, far less than one of the server's own. Answers come a little slower from a crowd,
+//! for what is asked after a long time lies in no cache.
 
 use crate::{Curve, Expect, Needs, Operation, Sizes, Unit};
 
@@ -71,8 +73,8 @@ mod measured {
     const ECHO_BYTES: usize = 64;
     /// Connections of one holder; its limit of descriptors may be lower.
     const HELD_MAX: usize = 19_000;
-    /// Addresses of each holder. One has ports enough, but Linux looks through half of them for a free one before it
-    /// takes the others: with one each, 100 000 connections took 88 s instead of 13 s (Linux 6.18).
+    /// Addresses of each holder. One has ports enough, but Linux looks through half of them for a free one
+    /// before it takes the others: with one each, 100 000 connections took 88 s instead of 13 s (Linux 6.18).
     const SOURCES: u32 = 4;
     const FIRST_SOURCE: u32 = u32::from_be_bytes([127, 1, 0, 1]);
     /// Descriptors of a process beside its connections.

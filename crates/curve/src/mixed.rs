@@ -1,23 +1,25 @@
 //! A web server whose visitors become more than it can serve, and fewer again.
 //!
-//! **Question.** What do small requests feel of the others, and of each other, as their number nears what the server
-//! can do and goes beyond it? And how long does it take the server to recover when they have gone?
+//! **Question.** What do small requests feel of the others, and of each other, as their number nears what the
+//! server can do and goes beyond it? And how long does it take the server to recover when they have gone?
 //!
-//! **Method.** A server process serves two files, one of 590 bytes and one of 4 MiB. All the time two connections
-//! download the large one over and over, with pauses, and eight read it slowly, 16 KiB each 50 ms. First a closed
-//! loop of 50 connections finds how many small requests a second the server answers beside these: its capacity. Then
-//! n percent of that are asked, at random times that are fixed beforehand (Poisson), whatever the server does;
-//! visitors keep a connection for ten requests, up to 1 000 have one at a time. Latency counts from when a request
-//! was meant to start: p50, p99 and p999 are the times that 50 %, 99 % and 99.9 % do not exceed, of all that were
-//! meant to start. Where more than the rest had no answer at all, there is no such time, and it is left out.
-//! `completed` are right answers in a second. `recovery` is the time from the end of that load until p99 is back
-//! under twice what it was before at 50 % of capacity: the answers under way are waited for, for two seconds at
-//! most, then 50 % are asked again, piece by piece, and the first piece whose p99 is low enough ends it.
+//! **Method.** A server process serves two files, one of 590 bytes and one of 4 MiB. All the time two
+//! connections download the large one over and over, with pauses, and eight read it slowly, 16 KiB each 50
+//! ms. First a closed loop of 50 connections finds how many small requests a second the server answers beside
+//! these: its capacity. Then n percent of that are asked, at random times that are fixed beforehand
+//! (Poisson), whatever the server does; visitors keep a connection for ten requests, up to 1 000 have one at
+//! a time. Latency counts from when a request was meant to start: p50, p99 and p999 are the times that 50 %,
+//! 99 % and 99.9 % do not exceed, of all that were meant to start. Where more than the rest had no answer in
+//! two seconds after the end, that time is longer than any that was seen; then the longest one stands for it,
+//! and a remark says how many had no answer. `completed` are right answers in a second. `recovery` is the
+//! time from the end of that load until p99 is back under twice what it was before at 50 % of capacity: the
+//! answers under way are waited for, for two seconds at most, then 50 % are asked again, piece by piece, and
+//! the first piece whose p99 is low enough ends it.
 //!
-//! **Expected answer.** `completed` follows n up to 100 and stays there; a server that sinks below it spends its time
-//! on what it cannot finish. Latency is flat for long, grows near 100, as in every queue, and beyond that is as long
-//! as one cares to measure. Recovery is immediate. Where a member of a pool is needed for every slow reader, or
-//! threads by the hundred take turns, small requests feel it first.
+//! **Expected answer.** `completed` follows n up to 100 and stays there; a server that sinks below it spends
+//! its time on what it cannot finish. Latency is flat for long, grows near 100, as in every queue, and beyond
+//! that is as long as one cares to measure. Recovery is immediate. Where a member of a pool is needed for
+//! every slow reader, or threads by the hundred take turns, small requests feel it first.
 
 use crate::{Curve, Expect, Needs, Operation, Sizes, Unit, Variant};
 
@@ -81,11 +83,11 @@ mod measured {
     use std::thread::{self, Scope};
     use std::time::{Duration, Instant};
 
-    use net::load::{Generator, Level, Load, Schedule, Settings, closed_loop, open_loop, unwatched};
+    use net::load::{Generator, Load, Schedule, Settings, closed_loop, open_loop, unwatched};
     use net::server::Plan;
     use net::site::Count;
 
-    use crate::stand::{Stand, io_error, kept_up, latencies, web, web_client, web_file};
+    use crate::stand::{Stand, io_error, kept_up, latencies, percentile, web, web_client, web_file};
     use crate::{Stop, Trial};
 
     const SMALL_BYTES: usize = 590;
@@ -140,7 +142,8 @@ mod measured {
         let found = visitors.offer(&finding, &mut unwatched).map_err(at)?;
         let rate = move |share: f64| (found.completed_per_second * share).max(1.0);
         let asked = move |share: f64, time| open_loop(CONNECTIONS, rate(share), Schedule::Poisson, time);
-        let calm_p99 = p99(&visitors.offer(&asked(CALM, window), &mut unwatched).map_err(at)?);
+        let calm = visitors.offer(&asked(CALM, window), &mut unwatched).map_err(at)?;
+        let calm_p99 = percentile(&calm, 99.0);
         let piece = asked(CALM, PIECE_MIN.max(window / 5));
 
         trial.at_levels(|n, told| {
@@ -151,7 +154,11 @@ mod measured {
             let level = visitors.offer(&load, &mut unwatched).map_err(io_error)?;
             kept_up(&level, told);
             told.value("completed", level.completed_per_second);
-            latencies(&level.latency, told);
+            latencies(&level, told);
+            if level.unanswered > 0 {
+                let share = 100.0 * level.unanswered as f64 / level.intended.unwrap_or(1).max(1) as f64;
+                told.warn(format!("At {n} % of capacity {share:.1} % of the requests had no answer."));
+            }
             let wrong = |cause: &str| matches!(cause, "malformed" | "wrong content" | "unasked bytes");
             told.check("no answer was wrong", !level.failures.iter().any(|failure| wrong(&failure.cause)));
 
@@ -176,17 +183,11 @@ mod measured {
         let begun = Instant::now();
         while begun.elapsed() < RECOVERY_MAX {
             let level = visitors.offer(piece, &mut unwatched).map_err(io_error)?;
-            if p99(&level) <= RECOVERED * calm_p99 {
+            if percentile(&level, 99.0) <= RECOVERED * calm_p99 {
                 return Ok(true);
             }
         }
         Ok(false)
-    }
-
-    /// Endless where there is none.
-    fn p99(level: &Level) -> f64 {
-        let percentile = level.latency.percentile(99.0).and_then(|percentile| percentile.seconds);
-        percentile.unwrap_or(f64::INFINITY)
     }
 
     /// Who else asks the server.

@@ -1,24 +1,25 @@
 //! Server architectures compared: a new connection for every answer, as fast as it goes.
 //!
-//! **Question.** How many answers a second does a server give, how long do they take, and what do they cost it, when
-//! it is built as a process for each connection, a thread for each, a pool, or one thread that waits for all? And how
-//! does that change with the number of simultaneous connections?
+//! **Question.** How many answers a second does a server give, how long do they take, and what do they cost
+//! it, when it is built as a process for each connection, a thread for each, a pool, or one thread that waits
+//! for all? And how does that change with the number of simultaneous connections?
 //!
-//! **Method.** A server process answers every connection with the line `450 too busy` and closes it: the least that a
-//! server can do, so that what is measured is the architecture. A client connects, reads the line and the close, and
-//! connects anew, on n connections at a time. Each level begins with one answer for every connection, for which the
-//! counts of client and server must agree to the last one; then the load goes on, and what comes in a window of time
-//! is measured. Latency is from the beginning of connect(2) to the line; p50, p99 and p999 are the times that 50 %,
-//! 99 % and 99.9 % of the answers do not exceed, and of fewer than a thousand answers p999 is the slowest. `server
-//! cpu` is the processor time of all processes of the server for each answer it gave. Server and client are pinned
-//! to different processors where there are two.
+//! **Method.** A server process answers every connection with the line `450 too busy` and closes it: the
+//! least that a server can do, so that what is measured is the architecture. A client connects, reads the
+//! line and the close, and connects anew, on n connections at a time. Each level begins with one answer for
+//! every connection, for which the counts of client and server must agree to the last one; then the load goes
+//! on, and what comes in a window of time is measured. Latency is from the beginning of connect(2) to the
+//! line; p50, p99 and p999 are the times that 50 %, 99 % and 99.9 % of the answers do not exceed, and of
+//! fewer than a thousand answers p999 is the slowest. `server cpu` is the processor time of all processes of
+//! the server for each answer it gave. Server and client are pinned to different processors where there are
+//! two.
 //!
-//! **Expected answer.** Rates that stay flat over n, at levels of their own: slowest where a program is executed for
-//! every connection, faster with fork, with threads, and fastest where nothing is created. In 2001 asynchronous
-//! servers were 12 times as fast as processes, and a third faster than threads at 1 000 connections. Latency grows
-//! linearly with n, for the client always has n requests waiting. select(2) stops at `FD_SETSIZE`. On loopback the
-//! client's calls do most of the kernel's work for both ends, so the fast ones are limited by the client: their
-//! rates are marked, and `server cpu` is what tells them apart.
+//! **Expected answer.** Rates that stay flat over n, at levels of their own: slowest where a program is
+//! executed for every connection, faster with fork, with threads, and fastest where nothing is created. In
+//! 2001 asynchronous servers were 12 times as fast as processes, and a third faster than threads at 1 000
+//! connections. Latency grows linearly with n, for the client always has n requests waiting. select(2) stops
+//! at `FD_SETSIZE`. On loopback the client's calls do most of the kernel's work for both ends, so the fast
+//! ones are limited by the client: their rates are marked, and `server cpu` is what tells them apart.
 
 use crate::{Curve, Expect, Needs, Operation, Unit, stand};
 
@@ -79,7 +80,7 @@ mod measured {
             told.doing("answer");
             let held = stand.hold(&mut clients, &closed_loop(n as usize, window), told)?;
             told.value("throughput", held.level.completed_per_second);
-            latencies(&held.level.latency, told);
+            latencies(&held.level, told);
             told.value("server cpu", held.server_seconds);
             Ok(())
         })?;

@@ -1,23 +1,23 @@
 //! The answer to one request while n connections are open and idle.
 //!
-//! **Question.** How long does a web server take to answer a request when n kept connections are open, and what does
-//! each of those take of its memory?
+//! **Question.** How long does a web server take to answer a request when n kept connections are open, and
+//! what does each of those take of its memory?
 //!
-//! **Method.** A server process serves a file of 590 bytes; it closes no connection for being idle. A client opens n
-//! connections and keeps them. Then it asks on one of them, chosen at random, waits for the answer, checks it, and
-//! asks on another: 200 requests at least, and for as long as the window of time goes on. Nothing else is under way
-//! meanwhile, so that latency is what the way to one answer takes, and not a queue: p50 and p99 are the times that
-//! 50 % and 99 % of the answers do not exceed. `user memory` is what all processes of the server together have
-//! gained over none, for each connection, what they share counted once. `kernel memory` is what the kernel of this
-//! machine has gained: both ends of the connection where the server is here, and with it whatever an architecture
-//! has made for it, processes, threads and their stacks. It is told for the whole machine, so that it is blurred by
-//! whatever else goes on, most at small n.
+//! **Method.** A server process serves a file of 590 bytes; it closes no connection for being idle. A client
+//! opens n connections and keeps them. Then it asks on one of them, chosen at random, waits for the answer,
+//! checks it, and asks on another: 200 requests at least, and for as long as the window of time goes on.
+//! Nothing else is under way meanwhile, so that latency is what the way to one answer takes, and not a queue:
+//! p50 and p99 are the times that 50 % and 99 % of the answers do not exceed. `user memory` is what all
+//! processes of the server together have gained over none, for each connection, what they share counted once.
+//! `kernel memory` is what the kernel of this machine has gained: both ends of the connection where the
+//! server is here, and with it whatever an architecture has made for it, processes, threads and their stacks.
+//! It is told for the whole machine, so that it is blurred by whatever else goes on, most at small n.
 //!
 //! **Expected answer.** Flat where the kernel keeps the set of connections (epoll, io_uring) and where every
-//! connection has a process or thread of its own; linear where the set is handed over with every wait (poll, and
-//! select, which stops at `FD_SETSIZE`). A pool serves as many connections as it has members, here 32, and the
-//! others wait: it stops at the first level. In memory a thread is dearer than a place in a table, and a process
-//! dearer than a thread.
+//! connection has a process or thread of its own; linear where the set is handed over with every wait (poll,
+//! and select, which stops at `FD_SETSIZE`). A pool serves as many connections as it has members, here 32,
+//! and the others wait: it stops at the first level. In memory a thread is dearer than a place in a table,
+//! and a process dearer than a thread.
 
 use crate::{Curve, Expect, Needs, Operation, Sizes, Unit, levels, stand};
 

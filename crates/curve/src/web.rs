@@ -1,20 +1,21 @@
 //! A web server asked for one file, over and over.
 //!
-//! **Question.** How many files a second does a web server deliver, small ones and large ones, to how many at once,
-//! and is every one of them right?
+//! **Question.** How many files a second does a web server deliver, small ones and large ones, to how many at
+//! once, and is every one of them right?
 //!
-//! **Method.** A server process of the architecture `epoll` serves one file of the size that the variant names. On n
-//! connections at once a client asks for it, checks that length and checksum of the body are those of the first one
-//! it had, and asks again on the same connection. Each level begins with one request on every connection, for which
-//! the counts of client and server must agree to the last one; then the load goes on, and what comes in a window of
-//! time is measured. Latency is from the sending of a request to the last byte of its answer; p50, p99 and p999 are
-//! the times that 50 %, 99 % and 99.9 % of the answers do not exceed, and of fewer than a thousand answers p999 is
-//! the slowest. `server cpu` is the server's processor time for each answer. Server and client are pinned to
-//! different processors where there are two.
+//! **Method.** A server process of the architecture `epoll` serves one file of the size that the variant
+//! names. On n connections at once a client asks for it, checks that length and checksum of the body are
+//! those of the first one it had, and asks again on the same connection. Each level begins with one request
+//! on every connection, for which the counts of client and server must agree to the last one; then the load
+//! goes on, and what comes in a window of time is measured. Latency is from the sending of a request to the
+//! last byte of its answer; p50, p99 and p999 are the times that 50 %, 99 % and 99.9 % of the answers do not
+//! exceed, and of fewer than a thousand answers p999 is the slowest. `server cpu` is the server's processor
+//! time for each answer. Server and client are pinned to different processors where there are two.
 //!
-//! **Expected answer.** Rates rise over the first few connections, until server or client is never idle, and stay
-//! flat from there on, while latency grows linearly with n. For 590 bytes, the size of the file in the comparison of
-//! 2003, the system calls are the cost; for a megabyte it is the copying, most of it in the client.
+//! **Expected answer.** Rates rise over the first few connections, until server or client is never idle, and
+//! stay flat from there on, while latency grows linearly with n. For 590 bytes, the size of the file in the
+//! comparison of 2003, the system calls are the cost; for a megabyte it is the copying, most of it in the
+//! client.
 
 use crate::{Curve, Expect, Needs, Operation, Unit, Variant};
 
@@ -76,7 +77,7 @@ mod measured {
             let whole = held.level.completed * bytes as u64;
             told.check("no fewer bytes came than the bodies have", held.level.received_bytes >= whole);
             told.value("throughput", held.level.completed_per_second);
-            latencies(&held.level.latency, told);
+            latencies(&held.level, told);
             told.value("server cpu", held.server_seconds);
             Ok(())
         })?;

@@ -72,17 +72,24 @@ fn expect_whole(curve: &Curve, variant: Variant, n: u64) {
     }
 }
 
+fn expect_all(curve: &Curve) {
+    let (first, others) = curve.variants.split_first().expect("a variant");
+    let tops: &[u64] = if matches!(curve.sizes, Sizes::Levels(_)) { &[1, 3, 8] } else { &[3] };
+    tops.iter().for_each(|&n| expect_whole(curve, *first, n));
+    // Those of the kernel run in the tests of `curve`.
+    if curve.group == Group::Servers {
+        others.iter().for_each(|&variant| expect_whole(curve, variant, 3));
+    }
+}
+
 #[test]
 fn every_workload_is_measured_at_every_n_or_level() {
-    for &curve in curve::ALL {
-        let (first, others) = curve.variants.split_first().expect("a variant");
-        let tops: &[u64] = if matches!(curve.sizes, Sizes::Levels(_)) { &[1, 3, 8] } else { &[3] };
-        tops.iter().for_each(|&n| expect_whole(curve, *first, n));
-        // Those of the kernel run in the tests of `curve`.
-        if curve.group == Group::Servers {
-            others.iter().for_each(|&variant| expect_whole(curve, variant, 3));
+    // Most of the time is spent waiting for servers to end.
+    std::thread::scope(|scope| {
+        for &curve in curve::ALL {
+            scope.spawn(|| expect_all(curve));
         }
-    }
+    });
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::io;
 
 use crate::pseudo_file::{field_bytes, text};
 
-/// Objects, stacks of tasks, and tables of pages. What vmalloc holds beyond the stacks is not told apart from them,
-/// and is left out.
+/// Objects, stacks of tasks, and tables of pages. What vmalloc holds beyond the stacks is not told apart from
+/// them, and is left out.
 const PARTS: [&str; 3] = ["Slab", "KernelStack", "PageTables"];
 
 pub(super) fn bytes() -> io::Result<u64> {

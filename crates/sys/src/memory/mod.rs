@@ -28,13 +28,14 @@ pub fn touched_vec<T>(capacity: usize) -> Vec<T> {
     vec
 }
 
-/// Memory that the kernel has taken for itself, for whomever: its objects, the stacks of tasks, the tables of pages.
+/// Memory that the kernel has taken for itself, for whomever: its objects, the stacks of tasks, the tables of
+/// pages.
 ///
 /// # Errors
 /// Unsupported.
 pub fn kernel_bytes() -> io::Result<u64> {
     cfg_select! {
         target_os = "linux" => { kernel::bytes() }
-        _ => { Err(crate::Unsupported("only of Linux is it known where it tells what the kernel has taken").into()) }
+        _ => { Err(crate::Unsupported("what the kernel has taken is read on Linux only").into()) }
     }
 }

@@ -21,7 +21,7 @@ pub use platform::{Connection, Listener};
 pub fn in_use() -> std::io::Result<u64> {
     cfg_select! {
         target_os = "linux" => { census::in_use() }
-        _ => { Err(crate::Unsupported("only of Linux is it known where it tells how many sockets are open").into()) }
+        _ => { Err(crate::Unsupported("open sockets are counted on Linux only").into()) }
     }
 }
 
