@@ -10,6 +10,9 @@ use crate::Error;
 use crate::client::Client;
 use crate::load::Grown;
 
+/// After so many attempts without a connection, growing is given up.
+const HOPELESS: usize = 2 * CONNECTING_MAX;
+
 impl<C: Client> Engine<C> {
     pub(in crate::load) fn connections(&self) -> usize {
         self.slots[self.silent..].iter().filter(|slot| slot.socket.is_some()).count()
@@ -73,10 +76,15 @@ impl<C: Client> Engine<C> {
         let missing: Vec<u32> =
             (0..wanted as u32).filter(|&place| self.slots[place as usize].socket.is_none()).collect();
         let mut begun = 0;
-        while begun < missing.len() || self.resting < self.slots.len() {
+        let mut goes_on = true;
+        while goes_on && begun < missing.len() || self.resting < self.slots.len() {
+            // A server that lets nobody in is not asked ten thousand times.
+            let hopeless = begun >= HOPELESS && self.connect.count() == 0;
+            goes_on = !hopeless && !sys::signal::stop_ordered();
             let mut now = self.timer.now_ns();
             let due = |begun: usize| begin_ns + (begun as f64 * gap_ns) as u64;
-            while begun < missing.len()
+            while goes_on
+                && begun < missing.len()
                 && due(begun) <= now
                 && self.slots.len() - self.resting < CONNECTING_MAX
             {
@@ -84,8 +92,9 @@ impl<C: Client> Engine<C> {
                 begun += 1;
                 now = self.timer.now_ns();
             }
-            let next = if begun < missing.len() { due(begun).max(now) } else { NEVER };
-            self.wait((now + EDGE_NS).min(next))?;
+            let has_room = self.slots.len() - self.resting < CONNECTING_MAX;
+            let next = if goes_on && has_room && begun < missing.len() { due(begun) } else { NEVER };
+            self.wait((now + EDGE_NS).min(next.max(now)))?;
             self.scan(self.timer.now_ns());
         }
         Ok(())
