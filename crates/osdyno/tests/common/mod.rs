@@ -1,6 +1,8 @@
 //! Runs the program as a user would.
 #![allow(dead_code)]
 
+#[cfg(unix)]
+pub(crate) mod foreign;
 #[cfg(target_os = "linux")]
 pub(crate) mod served;
 #[cfg(unix)]
