@@ -1,5 +1,5 @@
-//! `osdyno serve` as its clients and its operator see it: every architecture that this system has, under split
-//! input, half-closed and idle connections, too few descriptors, killed workers, and the order to stop.
+//! `osdyno serve` as its clients and its operator see it: every architecture that this system has, under
+//! split input, half-closed and idle connections, too few descriptors, killed workers, and the order to stop.
 #![cfg(target_os = "linux")]
 
 mod common;

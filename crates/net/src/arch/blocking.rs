@@ -1,7 +1,9 @@
-//! One connection served by calls that wait: what the architectures of processes and of threads have in common.
+//! One connection served by calls that wait: what the architectures of processes and of threads have in
+//! common.
 //!
-//! Time limits are those of the socket: a receive is late by a tick at most, and a send that moved a part before it got
-//! stuck begins its time anew, so that a client who takes nothing may hold it for up to three times the limit.
+//! Time limits are those of the socket: a receive is late by a tick at most, and a send that moved a part
+//! before it got stuck begins its time anew, so that a client who takes nothing may hold it for up to three
+//! times the limit.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -19,8 +21,8 @@ use crate::site::{Count, LINGER, LINGER_BYTES, Limits, Site, Stop, TICK, Tally, 
 /// One receive takes at most this much. It lies on the stack of each process or thread.
 const CHUNK_BYTES: usize = 8 << 10;
 
-/// The stack of a thread that serves connections. Only pages that are touched cost memory, but address space and its
-/// accounting are finite.
+/// The stack of a thread that serves connections. Only pages that are touched cost memory, but address space
+/// and its accounting are finite.
 pub(super) const STACK_BYTES: usize = 64 << 10;
 
 /// How long to let others give something back when descriptors, memory or processes have run out.
@@ -290,7 +292,8 @@ impl Registry {
         self.lock().len()
     }
 
-    /// After the order to stop: ends what is idle, gives what is under way the time of grace, and cuts off the rest.
+    /// After the order to stop: ends what is idle, gives what is under way the time of grace, and cuts off
+    /// the rest.
     pub(super) fn end(&self, grace: Duration) {
         self.look_until(grace, || {
             for live in self.lock().values().filter(|live| live.idle.load(Ordering::SeqCst)) {

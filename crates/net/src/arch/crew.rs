@@ -1,4 +1,5 @@
-//! Workers that are processes: started, replaced when they end unasked, told to stop, and killed when they do not.
+//! Workers that are processes: started, replaced when they end unasked, told to stop, and killed when they do
+//! not.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -44,7 +45,8 @@ struct Worker {
 }
 
 impl Crew<'_> {
-    /// Keeps the workers until the order to stop, and then until all have ended. `look` is called now and then.
+    /// Keeps the workers until the order to stop, and then until all have ended. `look` is called now and
+    /// then.
     ///
     /// # Errors
     /// Those of fork(2) for the first workers; what the workers end with, when none gets as far as to serve.

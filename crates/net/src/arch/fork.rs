@@ -1,15 +1,15 @@
 //! A process for every connection, forked from the one that accepts.
 //!
-//! **What it is.** One process accepts and forks. The child, a copy of the server with all it has set up, serves the
-//! one connection with calls that wait, and ends. The parent asks for those that have ended.
+//! **What it is.** One process accepts and forks. The child, a copy of the server with all it has set up,
+//! serves the one connection with calls that wait, and ends. The parent asks for those that have ended.
 //!
-//! **When.** The server of the textbooks since 4.2BSD, of the first web servers, of sendmail, of PostgreSQL and of sshd
-//! to this day. A crash takes one connection, the kernel cleans up after it, and a child can give up its privileges
-//! alone.
+//! **When.** The server of the textbooks since 4.2BSD, of the first web servers, of sendmail, of PostgreSQL
+//! and of sshd to this day. A crash takes one connection, the kernel cleans up after it, and a child can give
+//! up its privileges alone.
 //!
-//! **What it costs.** fork(2) copies page tables, some fifty microseconds and more for a server with much memory;
-//! every page written afterwards is copied; a process per connection has a kernel stack, page tables of its own, and
-//! its end must be asked for. Nothing that one child learns is known to the next.
+//! **What it costs.** fork(2) copies page tables, some fifty microseconds and more for a server with much
+//! memory; every page written afterwards is copied; a process per connection has a kernel stack, page tables
+//! of its own, and its end must be asked for. Nothing that one child learns is known to the next.
 
 use std::collections::HashSet;
 use std::io;
@@ -40,8 +40,8 @@ fn serve(site: &Site) -> io::Result<()> {
     })
 }
 
-/// Accepts connections and has `start` make a process for each, which closes it in this one; `tell` tells a process
-/// to stop.
+/// Accepts connections and has `start` make a process for each, which closes it in this one; `tell` tells a
+/// process to stop.
 pub(super) fn process_for_each(
     site: &Site,
     tell: fn(u32) -> io::Result<()>,

@@ -1,14 +1,16 @@
 //! A fixed pool of threads, each of which accepts and serves one connection at a time.
 //!
-//! **What it is.** The threads are created before the first connection comes. All wait in accept(2) on the same
-//! listener, and the kernel wakes one of them.
+//! **What it is.** The threads are created before the first connection comes. All wait in accept(2) on the
+//! same listener, and the kernel wakes one of them.
 //!
-//! **When.** The usual advice against the price and the number of threads since the nineties: servlet containers, and
-//! most frameworks of languages with threads, where a request is short and a connection is closed after it.
+//! **When.** The usual advice against the price and the number of threads since the nineties: servlet
+//! containers, and most frameworks of languages with threads, where a request is short and a connection is
+//! closed after it.
 //!
-//! **What it costs.** As little for a short connection as `prefork`, in one address space. And the same limit: a
-//! connection that is open and idle, as browsers keep them, occupies a thread. When all are occupied others wait in
-//! the listener's queue until one is closed, by the other end or by the idle limit. `--pool N` says how many there are.
+//! **What it costs.** As little for a short connection as `prefork`, in one address space. And the same
+//! limit: a connection that is open and idle, as browsers keep them, occupies a thread. When all are occupied
+//! others wait in the listener's queue until one is closed, by the other end or by the idle limit. `--pool N`
+//! says how many there are.
 
 use std::io;
 use std::thread::Builder;

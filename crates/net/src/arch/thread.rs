@@ -1,14 +1,17 @@
 //! A thread for every connection.
 //!
-//! **What it is.** One thread accepts. Each connection gets a thread of its own, which serves it with calls that
-//! wait and ends with it. The program reads like a conversation with one client; the kernel does the juggling.
+//! **What it is.** One thread accepts. Each connection gets a thread of its own, which serves it with calls
+//! that wait and ends with it. The program reads like a conversation with one client; the kernel does the
+//! juggling.
 //!
-//! **When.** The usual server of the nineties wherever threads were cheap, and of Java until its event interfaces
-//! came. Still what most database servers are, and the first thing to write when connections are few.
+//! **When.** The usual server of the nineties wherever threads were cheap, and of Java until its event
+//! interfaces came. Still what most database servers are, and the first thing to write when connections are
+//! few.
 //!
-//! **What it costs.** Creating and ending a thread for every connection, some ten microseconds; a stack, of which
-//! the pages that were touched stay for as long as the connection, and kernel memory of much the same size; a
-//! switch to another thread for every piece of input. Ten thousand idle connections are ten thousand stacks.
+//! **What it costs.** Creating and ending a thread for every connection, some ten microseconds; a stack, of
+//! which the pages that were touched stay for as long as the connection, and kernel memory of much the same
+//! size; a switch to another thread for every piece of input. Ten thousand idle connections are ten thousand
+//! stacks.
 
 use std::io;
 use std::thread::Builder;
@@ -38,7 +41,8 @@ fn serve(site: &Site) -> io::Result<()> {
                 }
                 let registered = registry.enter(&site.tally, connection);
                 let work = move || blocking::serve(Terms::of(site, &site.tally), &registered.live);
-                // Where no thread can be had, what it was given is dropped, and the connection closed with it.
+                // Where no thread can be had, what it was given is dropped, and the connection closed with
+                // it.
                 if Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work).is_err() {
                     site.tally.add(Count::Refused, 1);
                     blocking::exhausted(&site.tally);

@@ -1,8 +1,8 @@
 //! A server in another process, started from here: through any command that hands on its words, its standard
 //! input and its standard output.
 //!
-//! The server says `listening ADDRESS`, and answers every line of its input with its counters, one line of JSON.
-//! At the end of its input it stops, and says them once more. `error TEXT` is why it could not.
+//! The server says `listening ADDRESS`, and answers every line of its input with its counters, one line of
+//! JSON. At the end of its input it stops, and says them once more. `error TEXT` is why it could not.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -74,8 +74,8 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Starts a server by the command, which is given the plan as one more word, and waits until it listens. What
-    /// it writes to standard error goes where ours does.
+    /// Starts a server by the command, which is given the plan as one more word, and waits until it listens.
+    /// What it writes to standard error goes where ours does.
     ///
     /// # Errors
     /// When the command cannot be started, or the server does not begin.

@@ -1,4 +1,5 @@
-//! `osdyno explain`: the page of a workload, an architecture or a service, the same text that opens its source file.
+//! `osdyno explain`: the page of a workload, an architecture or a service, the same text that opens its
+//! source file.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

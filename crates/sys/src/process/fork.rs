@@ -11,11 +11,11 @@ use rustix::process::{Pid, Signal, WaitOptions};
 /// What a worker ends with that panicked; no errno is that large.
 pub const PANICKED: u8 = 255;
 
-/// Forks a process that does `work` and ends with the code it returns; where the system can promise that, it is
-/// killed when its parent ends first. Returns its number.
+/// Forks a process that does `work` and ends with the code it returns; where the system can promise that, it
+/// is killed when its parent ends first. Returns its number.
 ///
-/// The child is a copy of the calling thread alone. `work` must not need a lock that another thread may hold at
-/// this moment, such as that of standard output.
+/// The child is a copy of the calling thread alone. `work` must not need a lock that another thread may hold
+/// at this moment, such as that of standard output.
 ///
 /// # Errors
 /// Those of fork(2).

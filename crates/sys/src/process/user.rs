@@ -16,13 +16,15 @@ pub fn is_root() -> bool {
 /// Becomes the user of that name, with the groups of that user and no others, for good.
 ///
 /// # Errors
-/// `NotFound` when there is no such user; those of the calls named above; `Other` when the way back stays open.
+/// `NotFound` when there is no such user; those of the calls named above; `Other` when the way back stays
+/// open.
 pub fn become_user(name: &str) -> io::Result<()> {
     let c_name = CString::new(name).map_err(|_| unknown(name))?;
     let mut entry = MaybeUninit::<libc::passwd>::uninit();
     let mut strings = vec![0; ENTRY_BYTES];
     let mut found = ptr::null_mut();
-    // SAFETY: every pointer is to memory that lives as long as the call, and the length is that of the buffer.
+    // SAFETY: every pointer is to memory that lives as long as the call, and the length is that of the
+    // buffer.
     let error = unsafe {
         libc::getpwnam_r(
             c_name.as_ptr(),

@@ -1,5 +1,5 @@
-//! Signals by sigaction(2). Handlers only set flags; calls that wait come back with `EINTR`, for a server that is
-//! told to stop must not go on waiting.
+//! Signals by sigaction(2). Handlers only set flags; calls that wait come back with `EINTR`, for a server
+//! that is told to stop must not go on waiting.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -16,8 +16,8 @@ pub fn watch() -> io::Result<()> {
     handle(&[libc::SIGTERM, libc::SIGINT, libc::SIGUSR1])
 }
 
-/// Has a nudge set the order to stop too. Not for a process that owns sockets in the sense of `F_SETOWN`: there the
-/// other end can have SIGURG sent.
+/// Has a nudge set the order to stop too. Not for a process that owns sockets in the sense of `F_SETOWN`:
+/// there the other end can have SIGURG sent.
 ///
 /// # Errors
 /// Those of sigaction(2).
@@ -27,8 +27,8 @@ pub fn watch_nudges() -> io::Result<()> {
 
 fn handle(signals: &[libc::c_int]) -> io::Result<()> {
     for &signal in signals {
-        // SAFETY: a zeroed sigaction is one without flags and with an empty mask; the handler only stores into
-        // atomics, which signal-safety(7) allows, and lives as long as the program.
+        // SAFETY: a zeroed sigaction is one without flags and with an empty mask; the handler only stores
+        // into atomics, which signal-safety(7) allows, and lives as long as the program.
         let answer = unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
@@ -57,8 +57,8 @@ pub fn send_stop(process: u32) -> io::Result<()> {
     send(process, Signal::TERM)
 }
 
-/// Nudges a process to stop, by SIGURG: it does nothing to one that does not watch for it, so a program that has only
-/// just been executed is not killed and obeys the next one.
+/// Nudges a process to stop, by SIGURG: it does nothing to one that does not watch for it, so a program that
+/// has only just been executed is not killed and obeys the next one.
 ///
 /// # Errors
 /// Those of kill(2).
