@@ -14,8 +14,8 @@ use crate::service::Machine;
 
 /// A place to serve at. Each worker of a server has its own.
 pub struct Site {
-    /// Blocking or not as [`Architecture::blocking`](crate::arch::Architecture) asks. A blocking accept gives up
-    /// after [`TICK`] with `WouldBlock`, so that whoever waits in it looks at [`Site::stop`] in time.
+    /// Blocking or not as [`Architecture::blocking`](crate::arch::Architecture) asks. A blocking accept gives
+    /// up after [`TICK`] with `WouldBlock`, so that whoever waits in it looks at [`Site::stop`] in time.
     pub listener: Listener,
     /// What is served.
     pub service: Arc<dyn Machine>,
@@ -31,6 +31,8 @@ pub struct Site {
     pub session_command: Vec<String>,
     /// Threads or processes of an architecture that has a fixed pool of them.
     pub pool: usize,
+    /// Whether somebody supervises this worker, and gives the listener to the next one when it ends.
+    pub is_supervised: bool,
 }
 
 /// How long anything waits at most before it looks whether to stop.
@@ -183,8 +185,8 @@ impl Tally {
         self.add(Count::Broken, lost);
     }
 
-    /// The most connections that were open at a time. Of several workers at least that many: they are looked at
-    /// now and then.
+    /// The most connections that were open at a time. Of several workers at least that many: they are looked
+    /// at now and then.
     pub fn peak(&self) -> u64 {
         let rows = self.memory.slots().len() / ROW;
         let peaks = (0..rows).filter_map(|row| self.slot(row, PEAK)).map(|peak| peak.load(Ordering::Relaxed));
@@ -238,6 +240,14 @@ impl Stop {
 }
 
 impl Site {
+    /// Refuses connections from now on. Of a worker that is supervised it is the supervisor who does: its
+    /// listener outlives it.
+    pub(crate) fn refuse_more(&self) {
+        if !self.is_supervised {
+            self.listener.finish();
+        }
+    }
+
     /// Writes lines to the access log, where there is one. A full disk must not stop the server.
     pub fn write_log(&self, lines: &mut Vec<u8>) {
         write_log(self.log.as_ref(), lines);

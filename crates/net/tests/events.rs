@@ -64,6 +64,7 @@ impl Server {
             log: None,
             session_command: Vec::new(),
             pool: 1,
+            is_supervised: false,
         };
         let serve = architecture.serve.unwrap();
         let thread = Some(std::thread::spawn(move || serve(&site)));

@@ -1,6 +1,8 @@
 //! How the session of a connection goes on, however its bytes come and go: what is waited for, until when,
 //! and what comes then.
 
+use std::os::fd::AsFd;
+
 use sys::tcp::Connection;
 
 use super::desk::Desk;
@@ -12,9 +14,18 @@ use crate::site::{Count, LINGER, LINGER_BYTES};
 pub(super) struct Course {
     session: Box<dyn Session>,
     phase: Phase,
-    /// When the limit of the phase is over.
+    /// When the limit of the phase is over, or when to look at it.
     pub(super) due_ms: u64,
+    /// When to give up sending, if the other end takes nothing until then.
+    give_up_ms: u64,
+    /// What the other end had still to take when it was looked at last.
+    left_bytes: u64,
 }
+
+/// Times that an answer is looked at within the limit for sending. A socket becomes ready for more only when
+/// a third of its buffer is free, which is a megabyte; who reads slowly needs long for that, and reads all
+/// the same.
+pub(super) const LOOKS: u32 = 4;
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +54,8 @@ pub(super) enum Then {
 /// What is to be done when time is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Late {
+    /// Nothing: the other end takes what it is sent, if slowly.
+    Wait,
     /// The last output is to be sent.
     Answer(Flow),
     /// The connection is to be closed.
@@ -58,7 +71,7 @@ impl Course {
         let peer = if service.wants_peer() { connection.peer().ok() } else { None };
         let mut session = service.session(peer);
         let flow = session.begin(&mut desk.output);
-        (Course { session, phase: Phase::Idle, due_ms: 0 }, flow)
+        (Course { session, phase: Phase::Idle, due_ms: 0, give_up_ms: 0, left_bytes: 0 }, flow)
     }
 
     /// Takes input.
@@ -87,7 +100,10 @@ impl Course {
     /// Some output has left, or none yet, and the rest has to wait.
     pub(super) fn keep_sending(&mut self, flow: Flow, desk: &Desk<'_>) {
         self.phase = Phase::Sending(flow);
-        self.due_ms = desk.due_ms(desk.site.limits.send);
+        let limit = desk.site.limits.send;
+        self.due_ms = desk.due_ms(limit / LOOKS);
+        self.give_up_ms = desk.due_ms(limit);
+        self.left_bytes = u64::MAX;
     }
 
     /// What the session asked for, where its output is still leaving.
@@ -135,8 +151,21 @@ impl Course {
         }
     }
 
+    /// Whether the other end still takes what it is sent, or has time to. Where the system does not tell,
+    /// what is not ready for more in time is given up.
+    fn is_taken(&mut self, connection: &Connection, desk: &Desk<'_>) -> bool {
+        let limit = desk.site.limits.send;
+        let left_bytes = sys::tcp::unacknowledged(connection.as_fd()).unwrap_or(u64::MAX);
+        if left_bytes < self.left_bytes {
+            self.left_bytes = left_bytes;
+            self.give_up_ms = desk.due_ms(limit);
+        }
+        self.due_ms = desk.due_ms(limit / LOOKS).min(self.give_up_ms);
+        desk.now_ms() < self.give_up_ms
+    }
+
     /// The limit of the phase is over.
-    pub(super) fn late(&mut self, desk: &mut Desk<'_>) -> Late {
+    pub(super) fn late(&mut self, connection: &Connection, desk: &mut Desk<'_>) -> Late {
         match self.phase {
             Phase::Idle | Phase::Lingering(_) => Late::Close,
             Phase::Request => {
@@ -145,6 +174,9 @@ impl Course {
                 Late::Answer(if flow == Flow::Linger { flow } else { Flow::Close })
             }
             Phase::Sending(_) => {
+                if self.is_taken(connection, desk) {
+                    return Late::Wait;
+                }
                 desk.count(Count::Slow, 1);
                 Late::Reset
             }

@@ -350,9 +350,10 @@ impl<'site> Proactor<'site> {
                 self.alarms.set(number, place.course.due_ms);
                 continue;
             }
-            match place.course.late(&mut self.desk) {
+            match place.course.late(&place.connection, &mut self.desk) {
                 Late::Answer(flow) => self.answer(number, flow),
                 Late::Close => self.end(number),
+                Late::Wait => self.alarms.set(number, place.course.due_ms),
                 Late::Reset => {
                     let _ = place.connection.reset_on_close();
                     self.end(number);
@@ -369,7 +370,7 @@ impl<'site> Proactor<'site> {
         if let Some(operation) = self.accepting {
             let _ = self.ring.cancel(operation);
         }
-        self.desk.site.listener.finish();
+        self.desk.site.refuse_more();
         for (_, place) in &self.places {
             // Once it has ended, `listen` looks whether the connection is idle still.
             if let Some(operation) = place.receiving.filter(|_| place.course.is_idle()) {

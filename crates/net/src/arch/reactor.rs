@@ -263,7 +263,7 @@ impl<'site, P: Poller> Reactor<'site, P> {
         self.end_ms = self.desk.due_ms(self.desk.site.limits.grace);
         self.pause_end_ms = None;
         self.poller.change(self.desk.site.listener.as_fd(), LISTENER, Interest::Nothing)?;
-        self.desk.site.listener.finish();
+        self.desk.site.refuse_more();
         places.extend(self.places.iter().map(|(number, _)| number as u32));
         self.attend_waiting(places);
         Ok(())

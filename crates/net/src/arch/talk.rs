@@ -57,8 +57,9 @@ impl Talk {
 
     /// Its time is over.
     pub(super) fn late(&mut self, desk: &mut Desk<'_>) -> Next {
-        match self.course.late(desk) {
+        match self.course.late(&self.connection, desk) {
             Late::Answer(flow) => return self.answer(flow, desk),
+            Late::Wait => return Next::Wait,
             Late::Reset => _ = self.connection.reset_on_close(),
             Late::Close => {}
         }

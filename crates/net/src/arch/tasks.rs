@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at};
 
+use super::course::LOOKS;
 use crate::output::Output;
 use crate::service::{Flow, Machine, Session, Stage};
 use crate::site::{Count, LINGER, LINGER_BYTES, Limits, Site, TICK, Tally};
@@ -61,7 +62,7 @@ async fn accept(site: &Site) -> io::Result<()> {
             _ = tick.tick() => {}
         }
     }
-    site.listener.finish();
+    site.refuse_more();
     // Nobody listens any more if no task is left.
     let _ = order.send(true);
     let _ =
@@ -186,15 +187,26 @@ impl Task {
     }
 
     async fn send(&mut self, mut bytes: &[u8]) -> Result<(), Count> {
+        let limit = self.shared.limits.send.min(FOREVER);
+        let mut since = Instant::now();
+        let mut left_bytes = u64::MAX;
         while !bytes.is_empty() {
-            let limit = self.shared.limits.send.min(FOREVER);
-            match timeout(limit, self.stream.write(bytes)).await {
+            match timeout(limit / LOOKS, self.stream.write(bytes)).await {
                 Ok(Ok(sent)) => {
                     self.shared.tally.add(Count::Sent, sent as u64);
                     bytes = &bytes[sent..];
+                    since = Instant::now();
                 }
                 Ok(Err(_)) => return Err(Count::Broken),
                 Err(_) => {
+                    let now_left = sys::tcp::unacknowledged(self.stream.as_fd()).unwrap_or(u64::MAX);
+                    if now_left < left_bytes {
+                        left_bytes = now_left;
+                        since = Instant::now();
+                    }
+                    if since.elapsed() < limit {
+                        continue;
+                    }
                     // Otherwise the system would go on trying to send what it was given.
                     let _ = self.stream.set_zero_linger();
                     return Err(Count::Slow);

@@ -1,6 +1,5 @@
 //! A server: an architecture around a service, set up, watched and ended in order.
 //!
-//! - `workers` several processes that do the same work, each replaced when it ends unasked;
 //! - `session` one connection in a program executed for it;
 //! - `remote` a server in another process, started from here.
 
@@ -51,8 +50,8 @@ pub struct Plan {
     pub user: Option<String>,
     /// The processor that all of it stays on, where the system can do that.
     pub cpu: Option<u32>,
-    /// The beginning of the command that `inetd` executes for every connection; it is given one more word, and
-    /// hands that to [`session`].
+    /// The beginning of the command that `inetd` executes for every connection; it is given one more word,
+    /// and hands that to [`session`].
     pub session_command: Vec<String>,
 }
 
@@ -106,8 +105,8 @@ impl Server {
         let _ = plan.cpu.map(sys::cpu::pin);
         plan.settings.log |= plan.log.is_some();
         sys::signal::watch().map_err(Error::at("watch signals"))?;
-        // A server needs a descriptor for every connection; no privilege is needed, and a refusal is no reason
-        // not to serve.
+        // A server needs a descriptor for every connection; no privilege is needed, and a refusal is no
+        // reason not to serve.
         let _ = sys::limit::raise_soft_to_hard();
 
         let attempted = format!("listen at {}", plan.address);
@@ -145,8 +144,8 @@ impl Server {
         self.stop.clone()
     }
 
-    /// Serves until the order to stop, and then until the answers under way have left or their time of grace is
-    /// over. `asked` is called whenever SIGUSR1 has come. Returns what was counted.
+    /// Serves until the order to stop, and then until the answers under way have left or their time of grace
+    /// is over. `asked` is called whenever SIGUSR1 has come. Returns what was counted.
     ///
     /// # Errors
     /// What keeps the architecture from going on.
@@ -195,8 +194,8 @@ impl Server {
             grace: self.plan.limits.grace,
             // Each has its row.
             tally: &|number| self.tally.of_worker(number),
-            // In the child, which has a copy of all of this. The supervisor keeps every listener: the next worker
-            // of that number takes the same one, and with it the connections that wait there.
+            // In the child, which has a copy of all of this. The supervisor keeps every listener: the next
+            // worker of that number takes the same one, and with it the connections that wait there.
             work: &|number| {
                 let listener = listeners.take().swap_remove(number);
                 (self.serve)(&self.site(number, listener)?)
@@ -221,6 +220,7 @@ impl Server {
             log,
             session_command,
             pool: self.plan.pool,
+            is_supervised: self.plan.workers > 1,
         })
     }
 }

@@ -25,6 +25,22 @@ pub fn in_use() -> std::io::Result<u64> {
     }
 }
 
+/// Bytes that a connection was given to send and that the other end has not acknowledged yet (tcp(7),
+/// `SIOCOUTQ`).
+///
+/// # Errors
+/// Those of ioctl(2); unsupported.
+#[cfg(unix)]
+pub fn unacknowledged(connection: std::os::fd::BorrowedFd<'_>) -> std::io::Result<u64> {
+    cfg_select! {
+        target_os = "linux" => { platform::unacknowledged(connection) }
+        _ => {
+            let _ = connection;
+            Err(crate::Unsupported("what is still to be acknowledged is asked for on Linux only").into())
+        }
+    }
+}
+
 /// How a listener is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Listening {

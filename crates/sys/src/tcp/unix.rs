@@ -380,3 +380,11 @@ fn choose_port_late(socket: &OwnedFd) -> io::Result<()> {
 fn choose_port_late(_socket: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
+
+#[cfg(target_os = "linux")]
+pub(super) fn unacknowledged(connection: BorrowedFd<'_>) -> io::Result<u64> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the request writes one int, which lives as long as the call.
+    let answer = unsafe { libc::ioctl(connection.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    if answer == 0 { Ok(u64::from(bytes.unsigned_abs())) } else { Err(io::Error::last_os_error()) }
+}
