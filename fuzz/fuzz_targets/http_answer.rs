@@ -1,7 +1,8 @@
-//! Whatever a web server sends, its answers are told, without a panic, and however the bytes are cut, the same is
-//! told.
+//! Whatever a web server sends, its answers are told, without a panic, and however the bytes are cut, the
+//! same is told.
 //!
-//! The first byte chooses the method and how the bytes are cut; the second, a first answer that stands before them.
+//! The first byte chooses the method and how the bytes are cut; the second, a first answer that stands before
+//! them.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

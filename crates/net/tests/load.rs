@@ -140,8 +140,8 @@ fn the_service_time_of_a_slow_server_is_found() {
     }
 }
 
-/// Coordinated omission: of a closed loop, one request sees the server stand still; of an open loop, all that were
-/// to come meanwhile.
+/// Coordinated omission: of a closed loop, one request sees the server stand still; of an open loop, all that
+/// were to come meanwhile.
 #[test]
 fn a_stall_shows_in_an_open_loop_and_hardly_in_a_closed_one() {
     let stalling = || {

@@ -1,7 +1,7 @@
 //! Reads `450 too busy` and the close behind it.
 //!
-//! The line is a reply of SMTP (RFC 5321, section 4.2): three digits, a space, a text. It is parsed, for a server
-//! under load may say something else, and that is not what was asked for.
+//! The line is a reply of SMTP (RFC 5321, section 4.2): three digits, a space, a text. It is parsed, for a
+//! server under load may say something else, and that is not what was asked for.
 
 use super::{Answer, Client, Fed, Wrong};
 

@@ -23,11 +23,12 @@ pub trait Client {
     /// The next request, as it is to be sent. Empty where the server speaks first.
     fn request<'a>(&'a self, session: &'a mut Self::Session) -> &'a [u8];
 
-    /// Takes input, cut anywhere, as the answer to the oldest request that has none yet. What follows a complete
-    /// answer is left: it belongs to the next.
+    /// Takes input, cut anywhere, as the answer to the oldest request that has none yet. What follows a
+    /// complete answer is left: it belongs to the next.
     ///
     /// # Errors
-    /// What is wrong with the answer, where nothing can be understood after it; the connection must be closed.
+    /// What is wrong with the answer, where nothing can be understood after it; the connection must be
+    /// closed.
     fn feed(&mut self, session: &mut Self::Session, input: &[u8]) -> Result<Fed, Wrong>;
 
     /// The server has closed the connection: whether that completes the answer.
@@ -44,7 +45,8 @@ pub struct Fed {
     pub taken: usize,
     /// How far the answer is.
     pub answer: Answer,
-    /// What is wrong with a complete answer that was understood to its end, so that the connection is still good.
+    /// What is wrong with a complete answer that was understood to its end, so that the connection is still
+    /// good.
     pub wrong: Option<Wrong>,
 }
 

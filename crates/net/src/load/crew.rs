@@ -1,8 +1,8 @@
 //! Several generators at once: processes that start together, and whose counts become one.
 //!
-//! The coordinator starts them, sends each its settings, and then load after load; each opens its connections,
-//! says that it is ready, and waits for the word to go. Both sides speak lines of JSON over standard input and
-//! output. A worker whose coordinator is gone ends with the next thing it says.
+//! The coordinator starts them, sends each its settings, and then load after load; each opens its
+//! connections, says that it is ready, and waits for the word to go. Both sides speak lines of JSON over
+//! standard input and output. A worker whose coordinator is gone ends with the next thing it says.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};

@@ -81,11 +81,12 @@ impl Generator {
         &self.settings
     }
 
-    /// Has so many connections: opens those that are missing, at [`Settings::connect_rate`], or closes some. Those
-    /// that outlive no request are places only.
+    /// Has so many connections: opens those that are missing, at [`Settings::connect_rate`], or closes some.
+    /// Those that outlive no request are places only.
     ///
     /// # Errors
-    /// [`Error::System`] where waiting for events fails. A connection that cannot be made is no error, but told.
+    /// [`Error::System`] where waiting for events fails. A connection that cannot be made is no error, but
+    /// told.
     pub fn grow_to(&mut self, connections: usize) -> Result<Grown, Error> {
         self.places = connections;
         self.engine.grow_to(connections)
@@ -99,8 +100,8 @@ impl Generator {
     /// Offers a load, and counts.
     ///
     /// # Errors
-    /// [`Error::Settings`] for a load that makes no sense, [`Error::System`] where waiting for events fails. What
-    /// the server does wrong is no error, but counted.
+    /// [`Error::Settings`] for a load that makes no sense, [`Error::System`] where waiting for events fails.
+    /// What the server does wrong is no error, but counted.
     pub fn measure(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Measured, Error> {
         self.places = load.connections;
         self.engine.offer(load, watched)

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use super::level::Level;
 
-/// Writes all slices of all levels: start and length in seconds, the largest in milliseconds, and the histogram of
-/// nanoseconds. Levels are told apart by their tags.
+/// Writes all slices of all levels: start and length in seconds, the largest in milliseconds, and the
+/// histogram of nanoseconds. Levels are told apart by their tags.
 ///
 /// # Errors
 /// Those of writing.

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// A histogram of nanoseconds. In JSON it is the compressed form of HdrHistogram V2 in base64, as other tools of
-/// that family read and write it.
+/// A histogram of nanoseconds. In JSON it is the compressed form of HdrHistogram V2 in base64, as other tools
+/// of that family read and write it.
 #[derive(Clone, Debug)]
 pub struct Times(Histogram<u64>);
 

@@ -2,9 +2,9 @@
 //!
 //! The interval of a percentile is found as in the sampling of clusters: the slices of time are the clusters,
 //! for latencies of one moment are alike, and counting them one by one would claim far too much. The share of
-//! answers below the percentile has a variance from slice to slice; never less than that of independent answers is
-//! taken. The share plus and minus Student's t times its error, read off the histogram, are the ends (R. S.
-//! Woodruff, "Confidence intervals for medians and other position measures", JASA 47, 1952).
+//! answers below the percentile has a variance from slice to slice; never less than that of independent
+//! answers is taken. The share plus and minus Student's t times its error, read off the histogram, are the
+//! ends (R. S. Woodruff, "Confidence intervals for medians and other position measures", JASA 47, 1952).
 
 use serde::{Deserialize, Serialize};
 
@@ -331,7 +331,8 @@ fn rate_interval(slices: &[Slice], rate: f64) -> Option<(f64, f64)> {
 
 /// A generator that is busier than this leaves its connections waiting.
 const BUSY_SHARE: f64 = 0.85;
-/// An open loop that is later than this, and than a tenth of the median latency, is no longer the one asked for.
+/// An open loop that is later than this, and than a tenth of the median latency, is no longer the one asked
+/// for.
 const LATE_SECONDS: f64 = 1e-3;
 /// A server that leaves more than this unanswered does not keep up.
 const BEHIND_SHARE: f64 = 0.01;

@@ -7,7 +7,8 @@ use super::histogram::Times;
 use super::watch::Watch;
 use crate::Error;
 
-/// Counts of one load. They can be sent to where those of several generators become one [`Level`](super::Level).
+/// Counts of one load. They can be sent to where those of several generators become one
+/// [`Level`](super::Level).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Measured {
     /// Connections open at the end.

@@ -1,9 +1,9 @@
 //! The highest rate at which latency stays below a bound.
 //!
-//! A closed loop says about how much the server can do. Open loops at rates above and below bisect, on a logarithmic
-//! scale, between the highest that held and the lowest that did not; each rate is offered up to three times, and the
-//! majority decides. What was found is then confirmed by a stage of its own: the best of many tries is better than
-//! it deserves.
+//! A closed loop says about how much the server can do. Open loops at rates above and below bisect, on a
+//! logarithmic scale, between the highest that held and the lowest that did not; each rate is offered up to
+//! three times, and the majority decides. What was found is then confirmed by a stage of its own: the best of
+//! many tries is better than it deserves.
 
 use std::time::Duration;
 
@@ -92,8 +92,8 @@ impl Goal {
     }
 }
 
-/// Looks for the highest rate. `load` has connections and schedule; its duration is that of the confirmation, and
-/// stages before last a fifth of it.
+/// Looks for the highest rate. `load` has connections and schedule; its duration is that of the confirmation,
+/// and stages before last a fifth of it.
 ///
 /// # Errors
 /// Those of offering.

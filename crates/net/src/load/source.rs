@@ -1,4 +1,5 @@
-//! Where connections come from: one address has about 28 000 ports towards a server, and several have as many each.
+//! Where connections come from: one address has about 28 000 ports towards a server, and several have as many
+//! each.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -27,7 +28,8 @@ impl Sources {
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             addresses.extend(parse_part(part).ok_or_else(|| {
                 Error::Settings(format!(
-                    "{part:?} names no source addresses; write 127.0.0.2, 127.0.0.2-127.0.0.20 or 127.0.1.0/24 \
+                    "{part:?} names no source addresses; write 127.0.0.2, \
+                     127.0.0.2-127.0.0.20 or 127.0.1.0/24 \
                      (at most {ADDRESSES_MAX})"
                 ))
             })?);
@@ -35,8 +37,8 @@ impl Sources {
         Ok(Sources(addresses))
     }
 
-    /// As many addresses of this machine as so many connections to the target need; none for other targets, or
-    /// few connections.
+    /// As many addresses of this machine as so many connections to the target need; none for other targets,
+    /// or few connections.
     pub fn for_loopback(target: IpAddr, connections: usize) -> Sources {
         let IpAddr::V4(target) = target else { return Sources::default() };
         if !target.is_loopback() || connections <= FROM_ONE_ADDRESS {
@@ -47,8 +49,8 @@ impl Sources {
         Sources((0..count.min(ADDRESSES_MAX)).map(|place| Ipv4Addr::from(first + place).into()).collect())
     }
 
-    /// Where the connection of that number begins; `None` leaves it to the system. Without a bind(2) at all the
-    /// system has the widest choice of ports.
+    /// Where the connection of that number begins; `None` leaves it to the system. Without a bind(2) at all
+    /// the system has the widest choice of ports.
     #[inline]
     pub fn of(&self, number: usize) -> Option<SocketAddr> {
         let addresses = &self.0;

@@ -28,7 +28,7 @@ pub(crate) const WORKER: &str = "load-worker";
 
 const EXAMPLES: &str = "\
 Examples:
-  osdyno load http://127.0.0.1:8080/                      50 connections for 10 s, as fast as they are answered
+  osdyno load http://127.0.0.1:8080/                      50 connections, 10 s, as fast as they are answered
   osdyno load -c 200 -d 30s http://127.0.0.1:8080/        200 connections, 30 s
   osdyno load -r 5000 http://127.0.0.1:8080/              5000 requests a second, whatever the server does
   osdyno load --levels 1,10,100 http://127.0.0.1:8080/    one after the other
@@ -90,7 +90,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 0)]
     idle: usize,
     /// Requests sent together in one piece
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = together())]
     pipeline: u32,
     /// Time between an answer and the next request of a connection
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
@@ -161,6 +161,10 @@ enum LoadFormat {
     Json,
     /// A line for each level
     Csv,
+}
+
+fn together() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=1024)
 }
 
 fn parse_rate(text: &str) -> Result<f64, String> {
@@ -324,7 +328,8 @@ fn check_resources(settings: &Settings, loads: &[Load], workers: usize) -> Resul
     let places = settings.sources.0.len().max(1);
     if (most + settings.idle) / places > FROM_ONE_ADDRESS + 8_000 {
         warn(&format!(
-            "{} connections from {places} source address(es) need more ports than there are; name more with --source",
+            "{} connections from {places} source address(es) need more ports than there are; name more \
+             with --source",
             most + settings.idle
         ));
     }
@@ -336,8 +341,8 @@ fn check_resources(settings: &Settings, loads: &[Load], workers: usize) -> Resul
     if let (true, Ok(ports)) = (closes_first, sys::limit::ceiling(sys::limit::Resource::LocalPorts)) {
         let rate = ports.usable as f64 * places as f64 / TIME_WAIT_SECONDS;
         warn(&format!(
-            "this side closes first, and its ports rest for {TIME_WAIT_SECONDS:.0} s: more than {rate:.0} new \
-             connections a second run out of them; --reset or more addresses with --source help"
+            "this side closes first, and its ports rest for {TIME_WAIT_SECONDS:.0} s: more than {rate:.0} \
+             new connections a second run out of them; --reset or more addresses with --source help"
         ));
     }
     Ok(())

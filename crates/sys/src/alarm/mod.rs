@@ -1,5 +1,5 @@
-//! An alarm: a descriptor that becomes readable at a set time, to the microsecond. Waits of event interfaces may
-//! be as coarse as milliseconds.
+//! An alarm: a descriptor that becomes readable at a set time, to the microsecond. Waits of event interfaces
+//! may be as coarse as milliseconds.
 
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]

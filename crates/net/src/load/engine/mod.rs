@@ -1,12 +1,12 @@
 //! The loop that asks: one thread, one set of events, every client by the same steps.
 //!
-//! An answer costs one recv(2), the next request one send(2), and both share an epoll_wait(2) with whoever else was
-//! ready; nothing is allocated, and nobody else's memory is written. Connections are added to the set once, with
-//! level-triggered reading, and a short read is the end of what is there.
+//! An answer costs one recv(2), the next request one send(2), and both share an epoll_wait(2) with whoever
+//! else was ready; nothing is allocated, and nobody else's memory is written. Connections are added to the
+//! set once, with level-triggered reading, and a short read is the end of what is there.
 //!
-//! The clock is read once for every piece received. That reading ends the answer, and in a closed loop begins the
-//! next request, so a latency holds the recv, the send, and the time for which an answer lay ready while the loop
-//! was busy with others; resolution is that of the clock, some 20 ns.
+//! The clock is read once for every piece received. That reading ends the answer, and in a closed loop begins
+//! the next request, so a latency holds the recv, the send, and the time for which an answer lay ready while
+//! the loop was busy with others; resolution is that of the clock, some 20 ns.
 
 mod offer;
 mod places;
@@ -233,8 +233,8 @@ impl<C: Client> Engine<C> {
 
     /// Waits until something is ready or it is this time, and does what is to be done.
     ///
-    /// The alarm is set when the time is another than before, which in a closed loop is a hundred times a second. A
-    /// time given to the wait itself would have the kernel set a timer for every wait.
+    /// The alarm is set when the time is another than before, which in a closed loop is a hundred times a
+    /// second. A time given to the wait itself would have the kernel set a timer for every wait.
     #[inline]
     fn wait(&mut self, until_ns: u64) -> Result<(), Error> {
         let timeout = match &self.alarm {
@@ -326,7 +326,8 @@ impl<C: Client> Engine<C> {
         }
     }
 
-    /// Takes what was received. True if the end of the connection is what comes next: it mostly lies right behind.
+    /// Takes what was received. True if the end of the connection is what comes next: it mostly lies right
+    /// behind.
     #[inline]
     fn digest(&mut self, place: u32, received: usize, now: u64) -> bool {
         let mut at = 0;

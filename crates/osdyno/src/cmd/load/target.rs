@@ -57,7 +57,8 @@ impl Target {
     }
 }
 
-/// Whether the address is of this machine or of a network that is not the Internet (RFC 1918, 3927, 4193, 6598).
+/// Whether the address is of this machine or of a network that is not the Internet (RFC 1918, 3927, 4193,
+/// 6598).
 fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(v4) => {
