@@ -8,11 +8,11 @@
 //! least that a server can do, so that what is measured is the architecture. A client connects, reads the
 //! line and the close, and connects anew, on n connections at a time. Each level begins with one answer for
 //! every connection, for which the counts of client and server must agree to the last one; then the load goes
-//! on, and what comes in a window of time is measured. Latency is from the beginning of connect(2) to the
-//! line; p50, p99 and p999 are the times that 50 %, 99 % and 99.9 % of the answers do not exceed, and of
-//! fewer than a thousand answers p999 is the slowest. `server cpu` is the processor time of all processes of
-//! the server for each answer it gave. Server and client are pinned to different processors where there are
-//! two.
+//! on, and what comes in a window of time, four such rounds at least, is measured. Latency is from the
+//! beginning of connect(2) to the line; p50, p99 and p999 are the times that 50 %, 99 % and 99.9 % of the
+//! answers do not exceed, and of fewer than a thousand answers p999 is the slowest. `server cpu` is the
+//! processor time of all processes of the server for each answer it gave. Server and client are pinned to
+//! different processors where there are two.
 //!
 //! **Expected answer.** Rates that stay flat over n, at levels of their own: slowest where a program is
 //! executed for every connection, faster with fork, with threads, and fastest where nothing is created. In

@@ -59,6 +59,8 @@ mod measured {
     const ANSWER_MAX: Duration = Duration::from_secs(5);
     /// Every connection is asked once before anything is measured, in so much time at most.
     const ROUND_MAX: Duration = Duration::from_secs(8);
+    /// A load is held for so many times what that took, at least.
+    const ROUNDS_MIN: u32 = 4;
     /// Of a load, so many failures in a hundred are the end of what the server can do.
     const FAILURES_MAX: f64 = 0.01;
     /// An answer is counted after it was sent: so often the server is asked for the last ones.
@@ -119,7 +121,8 @@ mod measured {
         }
 
         /// Has every connection ask once, which fills all that is made at the first answer, and proves that
-        /// client and server count alike. Then holds the load for the window and measures it.
+        /// client and server count alike. Then holds the load, for as long as it says and four such rounds at
+        /// least, and measures it.
         pub(crate) fn hold(
             &mut self,
             generator: &mut Generator,
@@ -130,10 +133,13 @@ mod measured {
             let round =
                 Load { requests, rate: None, warm_up: Duration::ZERO, duration: ROUND_MAX, ..load.clone() };
             let (first, _) = self.count(generator, &round, told, Agreement::Exact)?;
-            // Answers to whom had asked before the window must have come from a server already busy.
-            let warm_up = Duration::from_secs_f64(first.elapsed_seconds).clamp(load.duration / 10, ROUND_MAX);
-            let (level, taken) =
-                self.count(generator, &Load { warm_up, ..load.clone() }, told, Agreement::Least)?;
+            // Who asked before the time that is measured must have asked a server already busy; and a server
+            // that accepts all who wait before it answers any does so in waves, of which there must be
+            // several.
+            let one_round = Duration::from_secs_f64(first.elapsed_seconds);
+            let duration = load.duration.max((one_round * ROUNDS_MIN).min(ROUND_MAX));
+            let load = Load { warm_up: one_round.max(duration / 10), duration, ..load.clone() };
+            let (level, taken) = self.count(generator, &load, told, Agreement::Least)?;
             kept_up(&level, told);
             let server_seconds =
                 taken.map_or(f64::NAN, |taken| taken.cpu_seconds / taken.answers.max(1) as f64);

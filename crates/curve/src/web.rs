@@ -7,10 +7,11 @@
 //! names. On n connections at once a client asks for it, checks that length and checksum of the body are
 //! those of the first one it had, and asks again on the same connection. Each level begins with one request
 //! on every connection, for which the counts of client and server must agree to the last one; then the load
-//! goes on, and what comes in a window of time is measured. Latency is from the sending of a request to the
-//! last byte of its answer; p50, p99 and p999 are the times that 50 %, 99 % and 99.9 % of the answers do not
-//! exceed, and of fewer than a thousand answers p999 is the slowest. `server cpu` is the server's processor
-//! time for each answer. Server and client are pinned to different processors where there are two.
+//! goes on, and what comes in a window of time, four such rounds at least, is measured. Latency is from the
+//! sending of a request to the last byte of its answer; p50, p99 and p999 are the times that 50 %, 99 % and
+//! 99.9 % of the answers do not exceed, and of fewer than a thousand answers p999 is the slowest. `server
+//! cpu` is the server's processor time for each answer. Server and client are pinned to different processors
+//! where there are two.
 //!
 //! **Expected answer.** Rates rise over the first few connections, until server or client is never idle, and
 //! stay flat from there on, while latency grows linearly with n. For 590 bytes, the size of the file in the
