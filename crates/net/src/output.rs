@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, IoSlice};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use sys::tcp::Connection;
@@ -188,7 +187,7 @@ impl Output {
                     let begin = chunk.len();
                     let wanted = (*count).min(room as u64) as usize;
                     chunk.resize(begin + wanted, 0);
-                    let read = file.read_at(&mut chunk[begin..], *offset)?;
+                    let read = sys::file::read_some_at(file, &mut chunk[begin..], *offset)?;
                     chunk.truncate(begin + read);
                     if read == 0 {
                         return Err(io::ErrorKind::UnexpectedEof.into());

@@ -2,7 +2,6 @@
 //! not.
 
 use std::io;
-use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
@@ -159,7 +158,7 @@ fn failure(status: ExitStatus) -> Option<io::Error> {
         Some(code) if code == i32::from(sys::process::PANICKED) => {
             Some(io::Error::other("the worker panicked"))
         }
-        Some(1) if status.signal().is_none() => Some(io::Error::other("the worker gave up")),
+        Some(1) => Some(io::Error::other("the worker gave up")),
         Some(errno) => Some(io::Error::from_raw_os_error(errno)),
     }
 }

@@ -13,7 +13,6 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::os::unix::process::ExitStatusExt;
 use std::time::Instant;
 
 use sys::tcp::Connection;
@@ -28,7 +27,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     blocking: true,
     workers: false,
     probe: || Ok(()),
-    serve: Ok(serve),
+    serve: super::on_unix(serve),
 };
 
 fn serve(site: &Site) -> io::Result<()> {
@@ -73,7 +72,7 @@ pub(super) fn process_for_each(
             }
         });
     }
-    site.listener.finish();
+    site.refuse_more();
     children.end(tell);
     outcome
 }
@@ -91,7 +90,7 @@ impl Children<'_> {
             if self.processes.remove(&process) {
                 self.site.tally.add(Count::Ended, 1);
                 // Whoever killed it, or its own crash, has broken the connection.
-                self.site.tally.add(Count::Broken, u64::from(status.signal().is_some()));
+                self.site.tally.add(Count::Broken, u64::from(sys::process::was_killed(status)));
             }
         }
         Ok(())

@@ -17,7 +17,6 @@
 //! program where.
 
 use std::io;
-use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
 use super::Architecture;
@@ -30,7 +29,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     blocking: true,
     workers: false,
     probe: || Ok(()),
-    serve: Ok(serve),
+    serve: super::on_unix(serve),
 };
 
 fn serve(site: &Site) -> io::Result<()> {
@@ -42,8 +41,8 @@ fn serve(site: &Site) -> io::Result<()> {
     // The terminal's Ctrl-C would kill those that have not begun to watch signals; they hear of it from here.
     sys::process::lead_group(&mut command);
     process_for_each(site, sys::signal::send_nudge, |connection| {
-        let input = OwnedFd::from(connection);
-        command.stdout(Stdio::from(input.try_clone()?)).stdin(Stdio::from(input));
+        let (input, output) = connection.into_stdio()?;
+        command.stdin(input).stdout(output);
         let child = command.spawn();
         // The command would hold the connection until the next.
         command.stdin(Stdio::null()).stdout(Stdio::null());

@@ -5,11 +5,9 @@
 
 #[cfg(unix)]
 mod alarms;
-#[cfg(unix)]
 pub(crate) mod blocking;
 #[cfg(unix)]
 mod course;
-#[cfg(unix)]
 pub(crate) mod crew;
 #[cfg(unix)]
 mod desk;
@@ -76,7 +74,18 @@ pub struct Architecture {
     pub probe: fn() -> io::Result<()>,
     /// Serves until the order to stop, and then until the answers under way have left. Or why this system
     /// cannot have it.
-    pub serve: Result<fn(&Site) -> io::Result<()>, &'static str>,
+    pub serve: Result<Serve, &'static str>,
+}
+
+/// What serves a site.
+pub type Serve = fn(&Site) -> io::Result<()>;
+
+/// For what needs no more than sockets that are descriptors.
+const fn on_unix(serve: Serve) -> Result<Serve, &'static str> {
+    cfg_select! {
+        unix => { Ok(serve) }
+        _ => { let _ = serve; Err("servers are not written for this system yet") }
+    }
 }
 
 impl Architecture {

@@ -25,7 +25,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     blocking: true,
     workers: false,
     probe: || Ok(()),
-    serve: Ok(serve),
+    serve: super::on_unix(serve),
 };
 
 fn serve(site: &Site) -> io::Result<()> {
@@ -49,7 +49,7 @@ fn serve(site: &Site) -> io::Result<()> {
                 outcome = ended.unwrap_or_else(|_| Err(io::Error::other("a thread panicked")));
             }
         }
-        site.listener.finish();
+        site.refuse_more();
         registry.end(site.limits.grace);
         outcome
     })

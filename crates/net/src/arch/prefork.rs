@@ -25,7 +25,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     blocking: true,
     workers: false,
     probe: || Ok(()),
-    serve: Ok(serve),
+    serve: super::on_unix(serve),
 };
 
 fn serve(site: &Site) -> io::Result<()> {

@@ -17,7 +17,10 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     source: include_str!("uring.rs"),
     blocking: false,
     workers: true,
-    probe: || sys::ring::Ring::new(sys::ring::Settings::default()).map(drop),
+    probe: cfg_select! {
+        target_os = "linux" => { || sys::ring::Ring::new(sys::ring::Settings::default()).map(drop) }
+        _ => { || Ok(()) }
+    },
     serve: cfg_select! {
         target_os = "linux" => { Ok(super::proactor::serve) }
         _ => { Err("io_uring is an interface of Linux") }

@@ -10,7 +10,6 @@ use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -270,7 +269,7 @@ fn listen(plan: &Plan, architecture: &Architecture) -> io::Result<Vec<Listener>>
 
 fn open_log(path: &Path) -> Result<File, Error> {
     let opened = if path == Path::new("-") {
-        io::stdout().as_fd().try_clone_to_owned().map(File::from)
+        sys::file::standard_output()
     } else {
         OpenOptions::new().append(true).create(true).open(path)
     };

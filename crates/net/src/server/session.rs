@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
 
 use serde::{Deserialize, Serialize};
 use sys::tcp::Connection;
@@ -37,7 +36,7 @@ pub(super) fn order(plan: &Plan, tally: &Tally, log: Option<&File>) -> io::Resul
         settings: plan.settings.clone(),
         limits: plan.limits,
         tally: tally.inheritable().ok_or_else(|| io::Error::other("the counters cannot be inherited"))?,
-        log: log.map(|log| sys::process::bequeath(log.as_fd())).transpose()?,
+        log: log.map(sys::process::bequeath).transpose()?,
         parent: std::process::id(),
     };
     Ok(serde_json::to_string(&order)?)
@@ -60,10 +59,9 @@ pub fn session(order: &str) -> Result<(), Error> {
     let (descriptor, workers) = order.tally;
     let tally = Tally::inherit(descriptor, workers).map_err(Error::at("count with the server"))?;
     let log = order.log.map(sys::process::inherited).transpose();
-    let log = log.map_err(Error::at("use the server's access log"))?.map(File::from);
+    let log = log.map_err(Error::at("use the server's access log"))?;
     let machine = (service::find(&order.service)?.open)(&order.settings)?;
-    let connection = io::stdin().as_fd().try_clone_to_owned();
-    let connection = Connection::from(connection.map_err(Error::at("use the connection"))?);
+    let connection = Connection::on_standard_input().map_err(Error::at("use the connection"))?;
     let stop = Stop::default();
     let terms =
         Terms { service: &*machine, limits: &order.limits, tally: &tally, stop: &stop, log: log.as_ref() };

@@ -6,6 +6,10 @@ pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod judge;
 pub(crate) mod list;
+#[cfg(unix)]
+pub(crate) mod load;
+#[cfg(not(unix))]
+#[path = "load/elsewhere.rs"]
 pub(crate) mod load;
 pub(crate) mod report;
 pub(crate) mod run;

@@ -13,5 +13,5 @@ mod root;
 #[path = "root_windows.rs"]
 mod root;
 
-pub use platform::{Path, close, open_read, read_at, write_back};
+pub use platform::{Path, close, open_read, read_at, read_some_at, standard_output, write_back};
 pub use root::{Name, Root, names, number};

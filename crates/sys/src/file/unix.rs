@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
-use std::os::fd::IntoRawFd;
+use std::os::fd::{AsFd, IntoRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 
@@ -36,6 +36,22 @@ pub fn open_read(path: &Path) -> io::Result<File> {
 /// Those of pread(2); `UnexpectedEof` when the file is shorter.
 pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
     file.read_exact_at(buffer, offset)
+}
+
+/// One pread(2): as much as there is at the offset, up to the buffer's length; 0 at the end.
+///
+/// # Errors
+/// Those of pread(2).
+pub fn read_some_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    file.read_at(buffer, offset)
+}
+
+/// Standard output once more, for whoever writes files.
+///
+/// # Errors
+/// Those of dup(2).
+pub fn standard_output() -> io::Result<File> {
+    io::stdout().as_fd().try_clone_to_owned().map(File::from)
 }
 
 /// Has the file system that holds the folder write to disk what it still owes. Systems without syncfs(2)

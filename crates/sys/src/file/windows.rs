@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::windows::fs::FileExt;
+use std::os::windows::io::AsHandle;
 use std::path::PathBuf;
 
 /// A path in the form that the system takes, made before anything is timed.
@@ -39,6 +40,22 @@ pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// One ReadFile: as much as there is at the offset, up to the buffer's length; 0 at the end.
+///
+/// # Errors
+/// Those of ReadFile.
+pub fn read_some_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    file.seek_read(buffer, offset)
+}
+
+/// Standard output once more, for whoever writes files.
+///
+/// # Errors
+/// Those of DuplicateHandle.
+pub fn standard_output() -> io::Result<File> {
+    io::stdout().as_handle().try_clone_to_owned().map(File::from)
 }
 
 /// Nothing to do: Windows writes back a whole volume for administrators only.

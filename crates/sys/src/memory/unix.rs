@@ -181,7 +181,7 @@ impl Shared {
     /// # Errors
     /// As for [`Shared::open`].
     pub fn join(inherited: i32, slots: usize) -> io::Result<Shared> {
-        Shared::map(crate::process::inherited(inherited)?, slots)
+        Shared::map(crate::process::inherited(inherited)?.into(), slots)
     }
 
     fn map(descriptor: OwnedFd, slots: usize) -> io::Result<Shared> {

@@ -93,6 +93,14 @@ impl Shared {
         Err(MISSING.into())
     }
 
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn join(_inherited: i32, _slots: usize) -> io::Result<Shared> {
+        Err(MISSING.into())
+    }
+
     /// The number that `open` takes in the child.
     pub fn inheritable(&self) -> Option<i32> {
         None

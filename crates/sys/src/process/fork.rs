@@ -1,7 +1,8 @@
 //! Workers of a server: processes that do a piece of the same program's work, by fork(2).
 
+use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitStatus;
@@ -62,26 +63,26 @@ pub fn kill(process: u32) -> io::Result<()> {
     Ok(rustix::process::kill_process(process, Signal::KILL)?)
 }
 
-/// Has programs that are executed from here inherit the descriptor, and returns the number they take for
+/// Has programs that are executed from here inherit the file, and returns the number they take for
 /// [`inherited`].
 ///
 /// # Errors
 /// Those of fcntl(2).
-pub fn bequeath(descriptor: BorrowedFd<'_>) -> io::Result<i32> {
-    rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::empty())?;
-    Ok(descriptor.as_raw_fd())
+pub fn bequeath(file: &File) -> io::Result<i32> {
+    rustix::io::fcntl_setfd(file, rustix::io::FdFlags::empty())?;
+    Ok(file.as_raw_fd())
 }
 
-/// The descriptor that the program which executed this one has bequeathed under that number. To be asked once
+/// The file that the program which executed this one has bequeathed under that number. To be asked once
 /// for each.
 ///
 /// # Errors
 /// `EBADF` when there is none.
-pub fn inherited(number: i32) -> io::Result<OwnedFd> {
+pub fn inherited(number: i32) -> io::Result<File> {
     // SAFETY: fcntl only asks whether the number is open.
     if unsafe { libc::fcntl(number, libc::F_GETFD) } < 0 {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: it is open, and by what was agreed with the executing program nobody else here owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+    Ok(unsafe { File::from_raw_fd(number) })
 }

@@ -22,9 +22,7 @@ use std::process::ExitStatus;
 
 #[cfg(target_os = "linux")]
 pub use family_use::family_use;
-pub use fork::{PANICKED, ended_child, fork, kill};
-#[cfg(unix)]
-pub use fork::{bequeath, inherited};
+pub use fork::{PANICKED, bequeath, ended_child, fork, inherited, kill};
 pub use user::{become_user, is_root};
 
 pub use platform::{
@@ -50,6 +48,14 @@ pub struct FamilyUse {
 #[cfg(not(target_os = "linux"))]
 pub fn family_use() -> std::io::Result<FamilyUse> {
     Err(crate::Unsupported("only Linux tells what a family of processes takes, as far as is written").into())
+}
+
+/// Whether a signal ended the process.
+pub fn was_killed(status: ExitStatus) -> bool {
+    cfg_select! {
+        unix => { std::os::unix::process::ExitStatusExt::signal(&status).is_some() }
+        _ => { let _ = status; false }
+    }
 }
 
 /// How a process ended, in words.

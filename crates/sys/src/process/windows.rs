@@ -1,11 +1,13 @@
 //! Processes on Windows: there is no fork, and groups of processes wait for the port.
 
+use std::fs::File;
 use std::io;
 use std::process::{Command, ExitStatus};
 
 use crate::Unsupported;
 
 const NO_FORK: Unsupported = Unsupported("Windows has no fork");
+const NO_HEIRS: Unsupported = Unsupported("leaving open files to other programs waits for the port");
 
 /// The number of the parent; there is no such call.
 pub fn parent() -> i32 {
@@ -101,6 +103,22 @@ pub fn ended_child() -> io::Result<Option<(u32, ExitStatus)>> {
 /// Always.
 pub fn kill(_process: u32) -> io::Result<()> {
     Err(NO_FORK.into())
+}
+
+/// Unsupported.
+///
+/// # Errors
+/// Always.
+pub fn bequeath(_file: &File) -> io::Result<i32> {
+    Err(NO_HEIRS.into())
+}
+
+/// Unsupported.
+///
+/// # Errors
+/// Always.
+pub fn inherited(_number: i32) -> io::Result<File> {
+    Err(NO_HEIRS.into())
 }
 
 /// Not known here.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::process::Stdio;
 use std::time::Duration;
 
 #[cfg(not(target_vendor = "apple"))]
@@ -110,6 +111,22 @@ impl Listener {
 }
 
 impl Connection {
+    /// The connection that this program was executed with as its standard input.
+    ///
+    /// # Errors
+    /// Those of dup(2).
+    pub fn on_standard_input() -> io::Result<Connection> {
+        Ok(Connection(io::stdin().as_fd().try_clone_to_owned()?))
+    }
+
+    /// For a program that is executed with the connection as its standard input and output.
+    ///
+    /// # Errors
+    /// Those of dup(2).
+    pub fn into_stdio(self) -> io::Result<(Stdio, Stdio)> {
+        Ok((self.0.try_clone()?.into(), self.0.into()))
+    }
+
     /// Begins to connect; a blocking one is connected when this returns. `from` is as for
     /// [`Connection::prepare`].
     ///
