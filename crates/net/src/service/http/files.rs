@@ -117,7 +117,11 @@ impl Files {
                 Err(Miss::Status(503)) => {
                     // The files that are kept open may be the reason.
                     *self.kept() = Kept::default();
-                    self.open(&target, again, now)
+                    match (self.open(&target, again.clone(), now), again) {
+                        // What was there a second ago is better than nothing.
+                        (Err(Miss::Status(503)), Some(known)) => Ok(known),
+                        (found, _) => found,
+                    }
                 }
                 found => found,
             }
