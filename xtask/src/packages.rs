@@ -34,8 +34,8 @@ const NEEDS: &[Need] = &[
     test_with("ip", &["iproute2"], "makes networks of the tests' own"),
 ];
 
-/// Installs what is missing when we are root on a Debian system; otherwise says what to install, which is a failure
-/// only where nothing works without.
+/// Installs what is missing when we are root on a Debian system; otherwise says what to install, which is a
+/// failure only where nothing works without.
 pub(crate) fn install() -> Result<(), Failure> {
     let missing: Vec<&Need> = NEEDS.iter().filter(|need| !exists(need.program)).collect();
     if missing.is_empty() {
@@ -57,7 +57,8 @@ pub(crate) fn install() -> Result<(), Failure> {
     show(program("apt-get").args(["-qq", "update"]))?;
     let install = ["-qq", "install", "--yes", "--no-install-recommends"];
     let mut command = program("apt-get");
-    // A server is wanted as a program and not as a service: in run level 1 none is started by its installation.
+    // A server is wanted as a program and not as a service: in run level 1 none is started by its
+    // installation.
     command.env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1");
     show(command.args(install).args(packages))
 }

@@ -1,5 +1,5 @@
-//! A browser fetches a page with all that belongs to it. Its script writes into the page what it was given, so that
-//! the page says whether each part arrived and was understood.
+//! A browser fetches a page with all that belongs to it. Its script writes into the page what it was given,
+//! so that the page says whether each part arrived and was understood.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -89,7 +89,7 @@ fn a_page_with(architecture: &str) {
     let page = text(&said.output);
     assert!(page.contains(&format!("<p id=\"result\">{RESULT}</p>")), "{architecture}: {page}\n{}", said.all);
     let ended = served.stop();
-    assert!(ended.count("answers") >= 8, "{ended:?}");
+    assert!(ended.count("answers") >= 7, "{ended:?}");
     assert_eq!(ended.count("slow"), 0, "{ended:?}");
 }
 

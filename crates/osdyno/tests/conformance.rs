@@ -1,7 +1,7 @@
 //! Every architecture with every service: one table, through the program, from outside.
 //!
-//! A server is started for each pair; the checks follow one another on it, and at its end its counters are held
-//! against what the clients did.
+//! A server is started for each pair; the checks follow one another on it, and at its end its counters are
+//! held against what the clients did.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -148,7 +148,8 @@ fn next<T>(list: &Mutex<Vec<T>>) -> Option<T> {
     list.lock().unwrap().pop()
 }
 
-/// What cannot run here says why; and here that is what other systems have, or what this kernel was built without.
+/// What cannot run here says why; and here that is what other systems have, or what this kernel was built
+/// without.
 #[test]
 fn what_is_unsupported_says_why() {
     let folder = tempfile::tempdir().unwrap();
@@ -246,7 +247,8 @@ fn agree(ended: &Ended, book: &Book) {
     assert!(ended.peak > 0 && ended.peak <= ended.count("accepted"), "{ended:?}");
 }
 
-/// SIGTERM while answers leave, and while a request arrives: both are finished; who is idle is told so by the end.
+/// SIGTERM while answers leave, and while a request arrives: both are finished; who is idle is told so by the
+/// end.
 fn stop_under_way(served: Served, service: &str, mut book: Book) -> (Ended, Book) {
     let mut wire = Wire::connect(served.address);
     match service {
@@ -300,8 +302,8 @@ fn stop_under_way(served: Served, service: &str, mut book: Book) -> (Ended, Book
     (served.end(), book)
 }
 
-/// A server that stops takes no new connections: who comes now is to ask elsewhere at once, not to wait. How many
-/// came before that.
+/// A server that stops takes no new connections: who comes now is to ask elsewhere at once, not to wait. How
+/// many came before that.
 fn refused_soon(served: &Served) -> u64 {
     let mut late = 0;
     until("new connections are refused", || match std::net::TcpStream::connect(served.address) {
@@ -314,7 +316,7 @@ fn refused_soon(served: &Served) -> u64 {
     late
 }
 
-// ── busy ───────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── busy ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 const BUSY: &[u8] = b"450 too busy\r\n";
 
@@ -333,7 +335,8 @@ fn busy_half_close(case: &mut Case<'_>) {
     case.book.enter(wire, 1);
 }
 
-/// Its words may arrive before the close or after: neither may cost it the answer, and nothing of it is counted.
+/// Its words may arrive before the close or after: neither may cost it the answer, and nothing of it is
+/// counted.
 fn busy_talks(case: &mut Case<'_>) {
     for _ in 0..5 {
         let mut wire = case.connect();
@@ -353,7 +356,7 @@ fn busy_crowd(case: &mut Case<'_>) {
     }
 }
 
-// ── echo ───────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── echo ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 fn echo_plain(case: &mut Case<'_>) {
     let mut wire = case.connect();
@@ -449,7 +452,7 @@ fn echo_kept(case: &mut Case<'_>) {
     }
 }
 
-// ── http ───────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── http ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 fn http_plain(case: &mut Case<'_>) {
     let mut wire = case.connect();

@@ -1,5 +1,5 @@
-//! A web server among clients who mean it harm: each is answered with the right status or closed in time, while an
-//! ordinary client goes on being served, memory stays bounded, and no descriptor is left behind.
+//! A web server among clients who mean it harm: each is answered with the right status or closed in time,
+//! while an ordinary client goes on being served, memory stays bounded, and no descriptor is left behind.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -128,7 +128,7 @@ fn refused(served: &Served, request: impl AsRef<[u8]>) -> Answer {
     answer
 }
 
-// ── paths ──────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── paths ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 /// Paths to what is not to be read, and the answers that are right.
 const PATHS: &[(&str, &[u16])] = &[
@@ -197,7 +197,7 @@ fn expect_status(answer: &Answer, right: &[u16], what: &str) {
     assert!(!tells && !text(&answer.body).contains("root:"), "{what:?} tells what is outside");
 }
 
-// ── requests that two readers could understand differently ─────────────────────────────────────────────────────
+// ── requests that two readers could understand differently ─────────────────────────────────────────────────
 
 /// Heads, and the answers that are right. After each comes another request, which must not be answered.
 const REQUESTS: &[(&str, u16)] = &[
@@ -270,7 +270,7 @@ fn requests(served: &Served) {
     wire.expect_end();
 }
 
-// ── sizes ──────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── sizes ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 fn sizes(served: &Served) {
     let long = "x".repeat(1 << 20);
@@ -294,9 +294,10 @@ fn sizes(served: &Served) {
     }
 }
 
-// ── clients that are slow ──────────────────────────────────────────────────────────────────────────────────────
+// ── clients that are slow ──────────────────────────────────────────────────────────────────────────────────
 
-/// Heads of which a byte comes now and then, and never the last; content that does the same; and who says nothing.
+/// Heads of which a byte comes now and then, and never the last; content that does the same; and who says
+/// nothing.
 fn slow_writers(served: &Served) {
     let openings =
         ["GET / HTTP/1.1\r\nX: ", "GET /", "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n", ""];
@@ -322,8 +323,8 @@ fn slow_writers(served: &Served) {
     });
 }
 
-/// Sends the opening and then a byte every fifth of a second, or nothing where there is no opening; what was said,
-/// and after which time it was over.
+/// Sends the opening and then a byte every fifth of a second, or nothing where there is no opening; what was
+/// said, and after which time it was over.
 fn drip(served: &Served, opening: &str) -> (String, Duration) {
     let mut wire = Wire::connect(served.address);
     let began = Instant::now();
@@ -370,12 +371,12 @@ fn slow_readers(served: &Served) {
     until("who does not read was given up", || served.counter("slow") == slow + CROWD as u64);
 }
 
-// ── floods ─────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── floods ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 const FLOOD: usize = 100_000;
 
-/// Requests without end on one connection: while nobody reads the answers no more is taken than fits somewhere; when
-/// they are read, there is one for each.
+/// Requests without end on one connection: while nobody reads the answers no more is taken than fits
+/// somewhere; when they are read, there is one for each.
 fn floods(served: &Served) {
     let memory = served.resident_bytes();
     let mut wire = Wire::connect(served.address);
@@ -416,7 +417,7 @@ fn floods(served: &Served) {
     crowd.into_iter().for_each(Wire::reset);
 }
 
-// ── peers that vanish ──────────────────────────────────────────────────────────────────────────────────────────
+// ── peers that vanish ──────────────────────────────────────────────────────────────────────────────────────
 
 fn vanishing_peers(served: &Served) {
     let requests =
@@ -454,9 +455,10 @@ fn vanishing_peers(served: &Served) {
     assert!(took > Duration::from_millis(700), "silent clients were let go after {took:?}");
 }
 
-// ── noise ──────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── noise ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// A million bytes of anything, of text with the letters of HTTP, and of requests with a bit flipped here and there.
+/// A million bytes of anything, of text with the letters of HTTP, and of requests with a bit flipped here and
+/// there.
 fn noise(served: &Served) {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut random = move || {

@@ -1,7 +1,8 @@
 //! Servers and generators when something runs out, is interrupted, killed, or asked for more than it can.
 //!
-//! Descriptors run out for one process here. For the whole system (`ENFILE`) they cannot be made to without touching
-//! the machine's settings, which no test does; both come back from the same calls, and are handled by the same lines.
+//! Descriptors run out for one process here. For the whole system (`ENFILE`) they cannot be made to without
+//! touching the machine's settings, which no test does; both come back from the same calls, and are handled
+//! by the same lines.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -51,10 +52,10 @@ fn site() -> tempfile::TempDir {
     folder
 }
 
-// ── servers ────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── servers ────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// Of a hundred clients that stay, some wait without being accepted; meanwhile the server rests, and serves those it
-/// has. Once others go, they are served.
+/// Of a hundred clients that stay, some wait without being accepted; meanwhile the server rests, and serves
+/// those it has. Once others go, they are served.
 #[test]
 fn descriptors_run_out() {
     let folder = site();
@@ -77,8 +78,11 @@ fn descriptors_run_out() {
         std::thread::sleep(Duration::from_millis(600));
         let used = cpu_seconds(served.process()) - before;
         assert!(used < 0.3, "{words:?} used {used} s of processor in 0.6 s for want of descriptors");
+        // What it has looked at before it serves yet, though it would look again by now.
+        std::thread::sleep(Duration::from_millis(600));
         early.send(get("/"));
-        assert_eq!(early.answer().body, SMALL, "{words:?}");
+        let answer = early.answer();
+        assert_eq!((answer.status, &answer.body[..]), (200, SMALL), "{words:?}");
 
         let mut last = crowd.split_off(80);
         drop(crowd);
@@ -111,7 +115,8 @@ fn a_storm_of_signals() {
     for words in servers() {
         let served = Served::start(folder.path(), words);
         let leader = served.process();
-        // A report is for the process that people know; its workers have no use for the signal, and must bear it.
+        // A report is for the process that people know; its workers have no use for the signal, and must bear
+        // it.
         let processes = served.processes();
         let witness = Witness::start(served.address, "/", SMALL);
         let ended = AtomicBool::new(false);
@@ -203,8 +208,8 @@ fn ask_until_end(address: SocketAddr) -> (usize, Last) {
     unreachable!("the server does not end")
 }
 
-/// Workers, and processes of prefork, that are killed or told to end: the others go on, and each is replaced by one
-/// that serves.
+/// Workers, and processes of prefork, that are killed or told to end: the others go on, and each is replaced
+/// by one that serves.
 #[test]
 fn a_worker_that_ends_is_replaced() {
     let folder = site();
@@ -217,9 +222,10 @@ fn a_worker_that_ends_is_replaced() {
             processes
         };
         serves(&served, words);
-        let count = workers().len();
+        let count: usize = words[3].parse().unwrap();
+        until("all workers are there", || workers().len() == count);
         let mut restarts = 0;
-        for name in ["KILL", "TERM", "SEGV"] {
+        for name in ["KILL", "TERM", "ABRT"] {
             let before = workers();
             for process in &before {
                 signal(*process, name);
@@ -288,7 +294,7 @@ fn ten_times_too_much() {
     }
 }
 
-// ── generators ─────────────────────────────────────────────────────────────────────────────────────────────────
+// ── generators ─────────────────────────────────────────────────────────────────────────────────────────────
 
 /// What a generator said of its only level.
 struct Loaded {
@@ -476,7 +482,7 @@ fn the_generator_finds_nobody() {
 
     for (target, codes) in [
         ("http://127.0.0.1:99999/", 1..=2),
-        ("http://", 2..=2),
+        ("http://", 1..=2),
         ("ftp://127.0.0.1/", 2..=2),
         ("http://127.0.0.1:http/", 1..=2),
     ] {
