@@ -3,6 +3,7 @@
 //! A server is started for each pair; the checks follow one another on it, and at its end its counters are
 //! held against what the clients did.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 mod common;
 

@@ -3,6 +3,7 @@
 //!
 //! Where one is not installed the test says so and checks the rest.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 mod common;
 

@@ -1,6 +1,7 @@
 //! A web server among clients who mean it harm: each is answered with the right status or closed in time,
 //! while an ordinary client goes on being served, memory stays bounded, and no descriptor is left behind.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 mod common;
 
