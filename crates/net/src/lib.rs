@@ -1,5 +1,5 @@
-//! Servers and load: protocols as machines without input or output, architectures that serve them, clients, and
-//! generators that drive these.
+//! Servers and load: protocols as machines without input or output, architectures that serve them, clients,
+//! and generators that drive these.
 //!
 //! - `service/` the server's side of each protocol, `client/` the other side;
 //! - `arch/` one file per server architecture, each of which serves every service;

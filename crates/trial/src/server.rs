@@ -1,5 +1,5 @@
-//! A server that a workload loads, in a process of its own; and one connection of one that executes a program for
-//! each.
+//! A server that a workload loads, in a process of its own; and one connection of one that executes a program
+//! for each.
 
 use std::io;
 

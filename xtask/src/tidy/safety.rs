@@ -15,7 +15,7 @@ fn of_file(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     for at in code::words(&source.code, "unsafe") {
         let number = code::line_of(&source.code, at);
-        if !source.is_below("crates/sys/src") {
+        if !source.is_below("crates/sys") {
             findings.push(source.finding(number, "unsafe outside crates/sys; give it a safe face there"));
         } else if !explained(&lines[..number - 1], &code_lines[..number - 1]) {
             findings.push(source.finding(number, "unsafe without a `// SAFETY:` comment before it"));

@@ -1,7 +1,7 @@
 //! Server architectures, one file each: how connections are spread over processes, threads and events.
 //!
-//! A new architecture is a new file here, its `mod` line and its line in [`ALL`]; it then serves every service,
-//! and `serve`, `list`, the workloads and the conformance table know it.
+//! A new architecture is a new file here, its `mod` line and its line in [`ALL`]; it then serves every
+//! service, and `serve`, `list`, the workloads and the conformance table know it.
 
 #[cfg(unix)]
 mod alarms;

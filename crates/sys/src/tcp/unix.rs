@@ -35,7 +35,7 @@ impl Listener {
     pub fn bind(address: SocketAddr, how: Listening) -> io::Result<Listener> {
         let waiting = if how.blocking { Waiting::Blocking } else { Waiting::NonBlocking };
         let socket = stream(address, waiting)?;
-        // Connections of a server that ended linger in TIME_WAIT; they must not keep the next one from starting.
+        // Connections of a server that ended linger in TIME_WAIT; the next one must start all the same.
         sockopt::set_socket_reuseaddr(&socket, true)?;
         if address.is_ipv6() {
             sockopt::set_ipv6_v6only(&socket, true)?;
@@ -46,7 +46,7 @@ impl Listener {
             #[cfg(not(target_os = "illumos"))]
             sockopt::set_socket_reuseport(&socket, true)?;
         }
-        // Answers leave at once, see [`Connection::send_at_once`]: connections inherit it, so none pays a call.
+        // Answers leave at once, see [`Connection::send_at_once`]: connections inherit it and pay no call.
         sockopt::set_tcp_nodelay(&socket, true)?;
         net::bind(&socket, &address)?;
         net::listen(&socket, i32::from(how.backlog))?;
@@ -95,8 +95,8 @@ impl Listener {
         Ok(sockopt::set_socket_timeout(&self.0, sockopt::Timeout::Send, Some(timeout))?)
     }
 
-    /// Refuses connections from now on, those too that nobody has accepted yet, in every process and thread that
-    /// has this socket; whoever waits in accept comes back. Where the system cannot, closing it has to do.
+    /// Refuses connections from now on, those too that nobody has accepted yet, in every process and thread
+    /// that has this socket; whoever waits in accept comes back. Where the system cannot, closing it has to do.
     pub fn finish(&self) {
         let _ = net::shutdown(&self.0, Shutdown::Both);
     }
@@ -196,7 +196,7 @@ impl Connection {
         Ok(net::send(&self.0, bytes, QUIETLY)?)
     }
 
-    /// One send(2) of bytes after which more will follow at once: the system may wait for them to fill a packet.
+    /// One send(2) of bytes that more follow at once: the system may wait for them to fill a packet.
     ///
     /// # Errors
     /// Those of send(2).

@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# Servers and generators against those that everybody knows: `osdyno serve` against nginx under wrk, and
+# `osdyno load` against wrk on nginx. Every round measures all candidates, one after the other, in turning order;
+# ratios are made within a round, and their median and range over the rounds are printed. So what else the machine
+# does meets all alike.
+#
+#   benches/http.sh [ROUNDS] [SECONDS]        needs nginx, wrk, two processors; writes Markdown on standard output
+set -euo pipefail
+export LC_ALL=C
+cd "$(dirname "$0")/.."
+
+rounds=${1:-9}
+seconds=${2:-3}
+connections=50
+server_cpu=0
+client_cpu=1
+port_nginx=18080
+port_osdyno=18081
+
+cargo build --quiet --release
+osdyno=${CARGO_TARGET_DIR:-target}/release/osdyno
+work=$(mktemp -d)
+servers=()
+finish() {
+    for server in "${servers[@]}"; do kill "$server" 2>/dev/null || true; done
+    wait 2>/dev/null || true
+    rm -rf "$work"
+}
+trap finish EXIT
+
+mkdir "$work/site"
+head -c 590 /dev/zero | tr '\0' x >"$work/site/590.html"
+chmod 755 "$work" "$work/site"
+cat >"$work/nginx.conf" <<CONF
+daemon off; master_process off; worker_processes 1; pid $work/nginx.pid; error_log stderr crit;
+events { worker_connections 4096; use epoll; multi_accept on; }
+http {
+    access_log off; sendfile on; tcp_nopush on; tcp_nodelay on; keepalive_requests 1000000000;
+    keepalive_timeout 75; open_file_cache max=1000 inactive=60s; open_file_cache_valid 60s;
+    types { text/html html; }
+    client_body_temp_path $work/body; proxy_temp_path $work/proxy; fastcgi_temp_path $work/fastcgi;
+    uwsgi_temp_path $work/uwsgi; scgi_temp_path $work/scgi;
+    server { listen 127.0.0.1:$port_nginx backlog=4096; root $work/site; }
+}
+CONF
+
+# Starts a server and waits until it answers: NAME PORT COMMAND…
+declare -A process port
+start() {
+    local name=$1; port[$name]=$2
+    shift 2
+    taskset -c $server_cpu "$@" >"$work/$name.log" 2>&1 &
+    process[$name]=$!
+    servers+=($!)
+    for _ in $(seq 50); do
+        curl -sf -o "$work/answer" "http://127.0.0.1:${port[$name]}/590.html" && break
+        sleep 0.1
+    done
+    cmp -s "$work/answer" "$work/site/590.html" || { cat "$work/$name.log" >&2; echo "$name does not answer" >&2; exit 1; }
+}
+
+start nginx $port_nginx nginx -p "$work" -c "$work/nginx.conf"
+next=$port_osdyno
+for arch in ${ARCHITECTURES:-epoll epoll-et uring}; do
+    start "$arch" $next "$osdyno" serve "$work/site" --arch "$arch" --listen "127.0.0.1:$next"
+    next=$((next + 1))
+done
+
+# Nanoseconds of processor time of a server so far, of all its threads.
+used() { cat /proc/"$1"/task/*/schedstat | awk '{sum += $1} END {printf "%.0f", sum}'; }
+
+# One measurement of a server under wrk: prints requests per second and nanoseconds of processor time a request.
+server() {
+    local name=$1; shift
+    local before after
+    before=$(used "${process[$name]}")
+    taskset -c $client_cpu wrk -t1 -c$connections -d"${seconds}s" "$@" \
+        "http://127.0.0.1:${port[$name]}/590.html" >"$work/wrk"
+    after=$(used "${process[$name]}")
+    awk -v ns=$((after - before)) '/requests in/ {n = $1} /Requests\/sec/ {rate = $2} /Socket errors|Non-2xx/ {bad = 1}
+        END {if (bad || n == 0) exit 1; print rate, ns / n}' "$work/wrk"
+}
+
+# One measurement of a generator: prints requests per second and nanoseconds of processor time a request.
+generator() {
+    local which=$1 url=http://127.0.0.1:${port[$2]}/590.html
+    TIMEFORMAT='%U %S'
+    case $which in
+    wrk)
+        { time taskset -c $client_cpu wrk -t1 -c$connections -d"${seconds}s" "$url" >"$work/generator"; } 2>"$work/time"
+        awk '/requests in/ {n = $1} /Requests\/sec/ {print n, $2}' "$work/generator" >"$work/done" ;;
+    load)
+        { time taskset -c $client_cpu "$osdyno" load "$url" -c $connections -d "${seconds}s" --format csv \
+            >"$work/generator"; } 2>"$work/time"
+        awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i} NR == 2 {print $at["completed"], $at["completed_per_second"]}' \
+            "$work/generator" >"$work/done" ;;
+    esac
+    tail -1 "$work/time" | awk -v counts="$(cat "$work/done")" '{split(counts, c, " "); print c[2], ($1 + $2) * 1e9 / c[1]}'
+}
+
+# Measures all candidates in every round, in turning order: TITLE BASE MEASURE CANDIDATE…
+contest() {
+    local title=$1 base=$2 measure=$3; shift 3
+    local candidates=("$@") round place name
+    : >"$work/contest"
+    for ((round = 0; round < rounds; round++)); do
+        for ((place = 0; place < ${#candidates[@]}; place++)); do
+            name=${candidates[(place + round) % ${#candidates[@]}]}
+            echo "$round $name $($measure "$name")" >>"$work/contest"
+        done
+    done
+    echo
+    echo "### $title"
+    echo
+    echo "| | requests/s | × $base | CPU time a request | × $base |"
+    echo "|---|---|---|---|---|"
+    for name in "${candidates[@]}"; do
+        awk -v name="$name" -v base="$base" '
+            function sorted(values, count,   i, j, t) {
+                for (i = 2; i <= count; i++) for (j = i; j > 1 && values[j] < values[j-1]; j--) {
+                    t = values[j]; values[j] = values[j-1]; values[j-1] = t }
+            }
+            function middle(values, count) {
+                sorted(values, count)
+                return count % 2 ? values[(count + 1) / 2] : (values[count / 2] + values[count / 2 + 1]) / 2
+            }
+            $2 == base {rate[$1] = $3; cost[$1] = $4}
+            $2 == name {own_rate[$1] = $3; own_cost[$1] = $4}
+            END {
+                for (r in own_rate) { k++; a[k] = own_rate[r]; b[k] = own_rate[r] / rate[r]; c[k] = own_cost[r]; d[k] = own_cost[r] / cost[r] }
+                printf "| %s | %.0f | ", name, middle(a, k); x = middle(b, k); printf "%.2f (%.2f–%.2f) | ", x, b[1], b[k]
+                printf "%.2f µs | ", middle(c, k) / 1000; x = middle(d, k); printf "%.2f (%.2f–%.2f) |\n", x, d[1], d[k]
+            }' "$work/contest"
+    done
+}
+
+archs=(${ARCHITECTURES:-epoll epoll-et uring})
+closing() { server "$1" -H 'Connection: close'; }
+on_nginx() { generator "$1" nginx; }
+on_osdyno() { generator "$1" epoll; }
+
+echo "$(date -u +%Y-%m-%d) · $(uname -sr) · $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1) ·" \
+    "$(nginx -v 2>&1 | sed 's/.*: //') · wrk $(wrk -v 2>&1 | sed -n 's/^wrk \([^ ]*\).*/\1/p')" \
+    "· $rounds rounds of ${seconds} s, $connections connections · median (range) of the ratios within a round"
+contest "Servers under wrk, 590 bytes, connections kept" nginx server nginx "${archs[@]}"
+contest "Servers under wrk, 590 bytes, a new connection for every request" nginx closing nginx "${archs[@]}"
+contest "Generators on nginx" wrk on_nginx wrk load
+contest "Generators on osdyno serve, where the generator is the limit" wrk on_osdyno wrk load
