@@ -14,7 +14,9 @@ use record::{Outcome, Recording};
 fn recording(folder: &Path) -> Recording {
     let recording = record::read(folder.join("a.osdyno")).expect("the run file").0;
     for trial in &recording.trials {
-        assert!(matches!(trial.outcome, Outcome::Complete), "{trial:?}");
+        // On a slow line the time for a trial may be over before the last level.
+        let is_well = matches!(trial.outcome, Outcome::Complete | Outcome::Allowance { .. });
+        assert!(is_well, "{trial:?}");
         assert!(trial.checks.iter().all(|check| check.held), "{trial:?}");
     }
     assert!(!recording.trials.is_empty());
@@ -23,8 +25,8 @@ fn recording(folder: &Path) -> Recording {
 
 /// All values of that name.
 fn values(recording: &Recording, name: &str) -> Vec<f64> {
-    let of_name = recording.series.iter().filter(|series| series.name == name);
-    of_name.flat_map(|series| series.values.clone()).collect()
+    let of_name = recording.series().filter(|(key, _)| key.name == name);
+    of_name.flat_map(|(_, trials)| trials).flat_map(|series| series.values.clone()).collect()
 }
 
 #[test]
@@ -56,7 +58,7 @@ fn a_server_in_another_network_is_started_loaded_and_ended() {
         }
         Err(reason) => println!("skipped: no delay: {reason}"),
     }
-    match network.shape("tbf rate 80mbit burst 64kb latency 50ms") {
+    match network.shape("tbf rate 80mbit burst 256kb latency 50ms") {
         // 10 megabytes a second, and what the bucket holds at the beginning.
         Ok(()) => {
             let rates = values(&measure("web/1m"), "throughput");

@@ -1,4 +1,4 @@
-//! What a program takes with all its processes: proc_pid_stat(5), smaps_rollup, getrusage(2).
+//! What a program takes with all its processes: proc_pid_stat(5), schedstat, smaps_rollup, getrusage(2).
 
 use std::collections::HashMap;
 use std::fs;
@@ -20,7 +20,9 @@ pub fn family_use() -> io::Result<FamilyUse> {
         cpu_seconds: own_seconds(libc::RUSAGE_SELF)? + own_seconds(libc::RUSAGE_CHILDREN)?,
     };
     for (process, ticks) in relatives {
-        taken.cpu_seconds += ticks as f64 / ticks_per_second;
+        // Of a process that ran for less than a tick, and a pool has many, the ticks say nothing.
+        let counted_seconds = ticks as f64 / ticks_per_second;
+        taken.cpu_seconds += counted_seconds.max(ran_seconds(process).unwrap_or(0.0));
         match memory_bytes(process) {
             Ok(bytes) => taken.memory_bytes += bytes,
             // It has ended meanwhile, and has no memory any more.
@@ -51,6 +53,17 @@ fn relatives(own: u32) -> io::Result<Vec<(u32, u64)>> {
         found.push(process);
     }
     Ok(found)
+}
+
+/// How long the threads of a process that live have run, to the nanosecond; `None` where the kernel does not
+/// count that, or the process has ended.
+fn ran_seconds(process: u32) -> Option<f64> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).ok()?.flatten();
+    let ran_ns = threads.filter_map(|thread| {
+        let line = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    Some(ran_ns.sum::<u64>() as f64 / 1e9)
 }
 
 /// The process's share of memory: a page that several have counts for each by its part ("Pss").
