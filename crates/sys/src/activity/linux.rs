@@ -92,7 +92,7 @@ fn stalled(pressure: &str) -> Option<f64> {
     Some(total.parse::<f64>().ok()? * 1e-6)
 }
 
-/// `6051023 120304 17`: nanoseconds that the thread ran, those that it waited for a processor, and how often it ran.
+/// `6051023 120304 17`: nanoseconds that the thread ran, that it waited for a processor, times it ran.
 fn delayed(schedstat: &str) -> Option<f64> {
     Some(schedstat.split_whitespace().nth(1)?.parse::<f64>().ok()? * 1e-9)
 }

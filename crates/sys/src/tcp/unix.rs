@@ -96,7 +96,7 @@ impl Listener {
     }
 
     /// Refuses connections from now on, those too that nobody has accepted yet, in every process and thread
-    /// that has this socket; whoever waits in accept comes back. Where the system cannot, closing it has to do.
+    /// that has this socket; whoever waits in accept comes back. Where the system cannot, closing has to do.
     pub fn finish(&self) {
         let _ = net::shutdown(&self.0, Shutdown::Both);
     }
