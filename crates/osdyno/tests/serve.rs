@@ -206,7 +206,7 @@ fn every_architecture_echoes_split_input_and_past_the_end_of_it() {
 #[test]
 fn an_order_to_stop_ends_what_is_idle_and_lets_answers_leave() {
     let folder = tempfile::tempdir().expect("a folder");
-    let large: Vec<u8> = (0..12_u32 << 20).map(|index| (index * 7 >> 3) as u8).collect();
+    let large: Vec<u8> = (0..12_u32 << 20).map(|index| ((index * 7) >> 3) as u8).collect();
     fs::write(folder.path().join("large"), &large).expect("a file");
     for name in architectures() {
         let server = Server::start(folder.path(), &["--arch", name]);
