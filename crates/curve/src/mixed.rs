@@ -83,7 +83,7 @@ mod measured {
     use std::thread::{self, Scope};
     use std::time::{Duration, Instant};
 
-    use net::load::{Generator, Load, Schedule, Settings, closed_loop, open_loop, unwatched};
+    use net::load::{Generator, Level, Load, Schedule, Settings, closed_loop, open_loop, unwatched};
     use net::server::Plan;
     use net::site::Count;
 
@@ -155,9 +155,11 @@ mod measured {
             kept_up(&level, told);
             told.value("completed", level.completed_per_second);
             latencies(&level, told);
-            if level.unanswered > 0 {
-                let share = 100.0 * level.unanswered as f64 / level.intended.unwrap_or(1).max(1) as f64;
-                told.warn(format!("At {n} % of capacity {share:.1} % of the requests had no answer."));
+            if let Some(first) = beyond(&level) {
+                told.warn(format!(
+                    "At {n} % of capacity so many requests had no answer that latencies from p{first} on are longer \
+                     than told."
+                ));
             }
             let wrong = |cause: &str| matches!(cause, "malformed" | "wrong content" | "unasked bytes");
             told.check("no answer was wrong", !level.failures.iter().any(|failure| wrong(&failure.cause)));
@@ -188,6 +190,12 @@ mod measured {
             }
         }
         Ok(false)
+    }
+
+    /// The first percentile that is longer than whatever was answered.
+    fn beyond(level: &Level) -> Option<f64> {
+        let beyond = level.latency.percentiles.iter().find(|percentile| percentile.seconds.is_none())?;
+        Some(beyond.percent).filter(|&percent| percent <= 99.9)
     }
 
     /// Who else asks the server.
