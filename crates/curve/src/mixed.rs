@@ -11,7 +11,7 @@
 //! a time. Latency counts from when a request was meant to start: p50, p99 and p999 are the times that 50 %,
 //! 99 % and 99.9 % do not exceed, of all that were meant to start. Where more than the rest had no answer in
 //! two seconds after the end, that time is longer than any that was seen; then the longest one stands for it,
-//! and a remark says how many had no answer. `completed` are right answers in a second. `recovery` is the
+//! and a remark says so. `completed` are right answers in a second. `recovery` is the
 //! time from the end of that load until p99 is back under twice what it was before at 50 % of capacity: the
 //! answers under way are waited for, for two seconds at most, then 50 % are asked again, piece by piece, and
 //! the first piece whose p99 is low enough ends it.
@@ -157,8 +157,8 @@ mod measured {
             latencies(&level, told);
             if let Some(first) = beyond(&level) {
                 told.warn(format!(
-                    "At {n} % of capacity so many requests had no answer that latencies from p{first} on are longer \
-                     than told."
+                    "At {n} % of capacity so many requests had no answer that latencies from p{first} on are \
+                     longer than told."
                 ));
             }
             let wrong = |cause: &str| matches!(cause, "malformed" | "wrong content" | "unasked bytes");
