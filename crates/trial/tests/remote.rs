@@ -57,6 +57,19 @@ fn every_architecture_is_started_questioned_and_stopped() {
 }
 
 #[test]
+fn asking_for_a_report_is_no_serving() {
+    let mut remote = Remote::start(&command(), &plan("epoll")).expect("a server");
+    let mut seconds = || remote.report().expect("a report").cpu_seconds.expect("processor time");
+    let before = seconds();
+    for _ in 0..200 {
+        seconds();
+    }
+    let taken = seconds() - before;
+    // Each walks through all processes of the machine, which takes a tenth of a millisecond at least.
+    assert!(taken < 0.005, "{taken} s for 200 reports of a server that served nobody");
+}
+
+#[test]
 fn why_a_server_does_not_begin_is_told() {
     let unknown = Remote::start(&command(), &plan("epol")).expect_err("no such architecture");
     assert!(unknown.to_string().contains("no architecture is called"), "{unknown}");

@@ -37,7 +37,8 @@ pub struct Report {
     pub processes: Option<u64>,
     /// User memory of all its processes, what several share counted once.
     pub memory_bytes: Option<u64>,
-    /// Processor time of all its processes, those that have ended too.
+    /// Processor time of all its processes, those that have ended too. Where it was asked from outside,
+    /// without what reporting takes: walking through all processes would be a part of every answer.
     pub cpu_seconds: Option<f64>,
 }
 
@@ -184,7 +185,7 @@ pub fn serve_for(
     let output = Arc::new(Mutex::new(output));
     let served = serve_until_end(plan, input, &output);
     let last = match &served {
-        Ok(tally) => report_line(tally),
+        Ok(tally) => line_of(&Report::of(tally)),
         Err(error) => format!("error {}", error.to_string().replace('\n', " ")),
     };
     say(&output, &last)?;
@@ -202,7 +203,11 @@ fn serve_until_end(
     // It may wait for input for as long as the process lives, so nobody waits for it.
     let listening = std::thread::Builder::new().spawn(move || {
         for _ in BufReader::new(input).lines().map_while(Result::ok) {
-            if say(&answers, &report_line(&tally)).is_err() {
+            let mut report = Report::of(&tally);
+            // This thread does nothing else.
+            let reporting_seconds = sys::thread::cpu_ns().map_or(0.0, |ns| ns as f64 / 1e9);
+            report.cpu_seconds = report.cpu_seconds.map(|seconds| (seconds - reporting_seconds).max(0.0));
+            if say(&answers, &line_of(&report)).is_err() {
                 break;
             }
         }
@@ -212,8 +217,8 @@ fn serve_until_end(
     server.run(|_| ())
 }
 
-fn report_line(tally: &Tally) -> String {
-    serde_json::to_string(&Report::of(tally)).unwrap_or_default()
+fn line_of(report: &Report) -> String {
+    serde_json::to_string(report).unwrap_or_default()
 }
 
 fn say(output: &Mutex<impl Write>, line: &str) -> Result<(), Error> {
