@@ -49,8 +49,11 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
     }
     if curve.variants.len() > 1 {
         writeln!(out, "\n{}", bold("Variants"))?;
-        for variant in curve.variants {
-            writeln!(out, "  {:<16}{}", format!("{}/{}", curve.name, variant.name), variant.summary)?;
+        let names: Vec<String> =
+            curve.variants.iter().map(|variant| format!("{}/{}", curve.name, variant.name)).collect();
+        let width = names.iter().map(String::len).max().unwrap_or(0).max(14) + 2;
+        for (name, variant) in names.iter().zip(curve.variants) {
+            writeln!(out, "  {name:<width$}{}", variant.summary)?;
         }
     }
     if let Err(reason) = curve.run {
