@@ -549,6 +549,25 @@ fn a_changed_file_is_seen_within_a_second() {
     assert_eq!(get(&site, "/page.html", "").status, 404);
 }
 
+/// As tools do that copy a file with its time, or build with one time for all files.
+#[test]
+fn a_changed_file_is_seen_whatever_its_time_says() {
+    let site = site();
+    let path = site.root.join("dated");
+    write_aged(&path, b"one", 1000);
+    let before = get(&site, "/dated", "");
+    let time = fs::metadata(&path).unwrap().modified().unwrap();
+    // What was changed a moment ago is read again in any case.
+    std::thread::sleep(Duration::from_millis(2100));
+    assert_eq!(get(&site, "/dated", "").body, b"one");
+    fs::write(&path, b"two").unwrap();
+    fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+    std::thread::sleep(Duration::from_millis(1100));
+    let after = get(&site, "/dated", "");
+    assert_eq!(after.body, b"two");
+    assert_ne!(after.field("ETag"), before.field("ETag"));
+}
+
 #[test]
 fn times_that_http_cannot_write() {
     let site = site();

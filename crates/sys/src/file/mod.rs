@@ -14,4 +14,4 @@ mod root;
 mod root;
 
 pub use platform::{Path, close, open_read, read_at, read_some_at, standard_output, write_back};
-pub use root::{Name, Root, names, number};
+pub use root::{Name, Root, changed_ns, names, number};

@@ -205,7 +205,7 @@ impl Files {
             }
         };
         let plain = Page::of_file(file, &plain_is, reading, now).map_err(|error| miss(&error))?;
-        let last = gzip_is.map_or(0, |identity| identity.modified_second()).max(plain_is.modified_second());
+        let last = gzip_is.map_or(0, |identity| identity.last_second()).max(plain_is.last_second());
         let is_settled = now.second > last.saturating_add(1);
         Ok(Arc::new(Entry { plain, gzip, plain_is, gzip_is, is_settled }))
     }

@@ -59,6 +59,8 @@ pub(super) struct Identity {
     number: u64,
     length: u64,
     modified: SystemTime,
+    /// The number may be given to another file, of the same length, and `modified` be set back.
+    changed_ns: i128,
 }
 
 impl Identity {
@@ -67,6 +69,7 @@ impl Identity {
             number: sys::file::number(metadata),
             length: metadata.len(),
             modified: metadata.modified().unwrap_or(UNIX_EPOCH),
+            changed_ns: sys::file::changed_ns(metadata),
         }
     }
 
@@ -79,10 +82,14 @@ impl Identity {
         self.modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
     }
 
+    /// The second in which anything about it was last another, since 1970.
+    pub(super) fn last_second(&self) -> u64 {
+        self.modified_second().max(u64::try_from(self.changed_ns / 1_000_000_000).unwrap_or(0))
+    }
+
     /// A time of the future would make no sense to caches (RFC 9110, section 8.8.2.1).
     fn version(&self, now: &Now) -> Version {
-        let nanoseconds = self.modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let tag = format!("\"{:x}-{:x}-{nanoseconds:x}\"", self.number, self.length);
+        let tag = format!("\"{:x}-{:x}-{:x}\"", self.number, self.length, self.changed_ns);
         Version { tag: tag.into_bytes().into(), modified: self.modified_second().min(now.second) }
     }
 }
