@@ -73,6 +73,8 @@ async fn accept(site: &Site) -> io::Result<()> {
 
 fn welcome(stream: TcpStream, shared: &Arc<Shared>, stop: &watch::Receiver<bool>, tasks: &mut JoinSet<()>) {
     shared.tally.add(Count::Accepted, 1);
+    // Those that have ended count until they are asked for.
+    while tasks.try_join_next().is_some() {}
     if tasks.len() >= shared.limits.connections {
         shared.tally.add(Count::Refused, 1);
         shared.tally.add(Count::Ended, 1);
