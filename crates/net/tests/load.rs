@@ -275,6 +275,7 @@ fn busy_reads_the_line_and_the_close() {
         let load = Load { requests: Some(500), duration: Duration::from_secs(20), ..closed_loop(10, ms(1)) };
         let level = offer(settings, &load);
         assert_eq!((level.completed, level.failed), (500, 0), "{:?}", level.failures);
+        assert_eq!((level.connected_per_second * level.elapsed_seconds).round() as u64, 500);
         assert_eq!(accepted.load(Ordering::SeqCst) - before, 500);
     }
 }
@@ -432,4 +433,48 @@ fn settings_that_make_no_sense_are_refused() {
     for load in [closed_loop(0, ms(1)), closed_loop(1, ms(0)), open_loop(1, 0.0, Schedule::Poisson, ms(1))] {
         assert!(generator.offer(&load, &mut unwatched).is_err(), "{load:?}");
     }
+}
+
+#[test]
+fn connections_that_never_get_an_answer_are_not_passed_over() {
+    // The first request is answered, and all others on that connection; nobody else is.
+    let first = std::sync::Mutex::new(None);
+    let server = serve(move |_| {
+        let own = std::thread::current().id();
+        if *first.lock().expect("a lock").get_or_insert(own) != own {
+            std::thread::sleep(ms(60_000));
+        }
+        ok(0)
+    });
+    let level = offer(Settings::http(server.address), &closed_loop(4, ms(300)));
+    assert_eq!(level.unanswered, 3);
+    assert!(matches!(level.verdict, Verdict::Behind(_)), "{:?}", level.verdict);
+    assert_eq!(level.failed, 0);
+}
+
+#[test]
+fn a_slow_server_is_not_said_to_be_stuck() {
+    let server = serve(|_| {
+        std::thread::sleep(ms(200));
+        ok(0)
+    });
+    let level = offer(Settings::http(server.address), &closed_loop(4, ms(700)));
+    assert_eq!((level.unanswered, level.failed), (0, 0));
+    assert_eq!(level.verdict, Verdict::Sound);
+}
+
+#[test]
+fn waiting_for_a_connection_that_fails_is_not_the_generators_fault() {
+    let server = serve(|number| {
+        if number % 10 == 9 {
+            std::thread::sleep(ms(5000));
+        }
+        ok(0)
+    });
+    let settings = Settings { connections_max: 1, timeout: ms(150), ..Settings::http(server.address) };
+    let level = offer(settings, &open_loop(1, 200.0, Schedule::Constant, ms(1500)));
+    assert!(failure(&level, Stage::FirstByte, "timeout") >= 3, "{:?}", level.failures);
+    let lateness = level.lateness.as_ref().expect("an open loop has a lateness");
+    assert!(lateness.quantile(0.99) < 0.05, "{}", lateness.quantile(0.99));
+    assert!(!matches!(level.verdict, Verdict::Generator(_)), "{:?}", level.verdict);
 }

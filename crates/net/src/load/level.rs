@@ -38,7 +38,8 @@ pub struct Level {
     /// Right answers that came after the time; their latencies count.
     pub late: u64,
     /// Requests that were meant to start, and have neither answer nor failure: not sent for want of a free
-    /// connection, or under way when waiting ended. They are taken to be slower than all others.
+    /// connection, or under way when waiting ended; in a closed loop those that were under way for longer
+    /// than any answer took. They are taken to be slower than all others.
     pub unanswered: u64,
     /// Requests sent in a second.
     pub started_per_second: f64,
@@ -236,7 +237,10 @@ impl Level {
             .filter(|_| workers > 0);
         let (started, completed) = (sum(|one| one.started), sum(|one| one.completed));
         let (failed, late) = (sum(|one| one.failed), sum(|one| one.late));
-        let unanswered = intended.map_or(0, |intended| intended.saturating_sub(completed + late + failed));
+        let unanswered = match intended {
+            Some(intended) => intended.saturating_sub(completed + late + failed),
+            None => sum(|one| one.unanswered),
+        };
         let (service, lag) = (joined(|one| &one.service), joined(|one| &one.lag));
         let (lateness, connect) = (joined(|one| &one.lateness), joined(|one| &one.connect));
         let connected = sum(|one| one.connected);
@@ -365,6 +369,11 @@ fn verdict(level: &Level) -> Verdict {
             ));
         }
         return Verdict::Sound;
+    }
+    // In a closed loop each connection waits for one answer, or for a few.
+    if level.unanswered as f64 > BEHIND_SHARE * level.load.connections as f64 {
+        let (unanswered, connections) = (level.unanswered, level.load.connections);
+        return Verdict::Behind(format!("{unanswered} requests on {connections} connections got no answer"));
     }
     if level.watch.cpu_share + delay > BUSY_SHARE {
         let busy = format!("it was busy {:.0} % of the time", level.watch.cpu_share * 100.0);

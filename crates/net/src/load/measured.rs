@@ -25,6 +25,9 @@ pub struct Measured {
     pub failed: u64,
     /// Right answers that came after the end: an open loop waits for those it had asked for.
     pub late: u64,
+    /// Requests of a closed loop that were under way for longer than any answer took, and still were when
+    /// waiting ended. Those of an open loop follow from the other counts.
+    pub unanswered: u64,
     /// Connections that were made.
     pub connected: u64,
     /// Bytes sent.
@@ -113,6 +116,11 @@ impl Slices {
     /// An answer that came after the end belongs to the last slice, but not to its rate.
     pub(super) fn late(&mut self, latency_ns: u64) {
         self.all[self.now].latency.record(latency_ns);
+    }
+
+    /// The longest latency so far; 0 of none.
+    pub(super) fn longest_ns(&self) -> u64 {
+        self.all[..=self.now].iter().map(|slice| slice.latency.max_ns()).max().unwrap_or(0)
     }
 
     /// Goes on to the slice of this moment.

@@ -105,6 +105,7 @@ struct Counts {
     completed: u64,
     failed: u64,
     late: u64,
+    unanswered: u64,
     connected: u64,
     sent_bytes: u64,
     received_bytes: u64,
@@ -140,6 +141,8 @@ pub(super) struct Engine<C: Client> {
     buffer: Box<[u8]>,
     batch: Vec<u8>,
     scanned: usize,
+    /// When places are looked at next.
+    scan_ns: u64,
 
     mode: Mode,
     measuring: bool,
@@ -170,7 +173,7 @@ const STARTS_MAX: usize = 16;
 const CONNECTING_MAX: usize = 64;
 /// How often slow matters are looked at.
 const EDGE_NS: u64 = 10_000_000;
-/// Places looked at each time for answers that are overdue.
+/// Places looked at each time for answers that are overdue, or a sixteenth of all.
 const SCAN: usize = 1024;
 /// A connection that never answered is tried again after this time,
 const RETRY_NS: u64 = 100_000_000;
@@ -214,6 +217,7 @@ impl<C: Client> Engine<C> {
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
             batch: Vec::new(),
             scanned: 0,
+            scan_ns: 0,
             mode: Mode::Alone,
             measuring: false,
             from_ns: 0,
@@ -387,7 +391,10 @@ impl<C: Client> Engine<C> {
                     self.close(place);
                     self.next(place, now);
                 }
-                Err(wrong) => self.fail(place, Cause::Wrong(wrong), now),
+                Err(wrong) => {
+                    self.counts.connected += u64::from(C::SERVER_BEGINS && self.measuring);
+                    self.fail(place, Cause::Wrong(wrong), now);
+                }
             },
             _ => self.fail(place, Cause::Wrong(Wrong::Short), now),
         }
@@ -399,6 +406,8 @@ impl<C: Client> Engine<C> {
         let slot = &mut self.slots[place as usize];
         slot.awaited -= 1;
         slot.served += 1;
+        // Where the server speaks first, nothing tells earlier that the connection is there.
+        self.counts.connected += u64::from(C::SERVER_BEGINS && self.measuring);
         let (intended_ns, sent_ns) = (slot.intended_ns, slot.sent_ns);
         let counted = self.counted_at(intended_ns);
         if let Some(wrong) = wrong
@@ -482,6 +491,8 @@ impl<C: Client> Engine<C> {
         }
         self.slots[place as usize].awaited = 0;
         self.close(place);
+        // Until now it could not ask: an open loop that waited for it was not late.
+        self.slots[place as usize].free_ns = now;
         match (self.mode, stage) {
             // Its next request, if it has one, opens a connection.
             (_, Stage::Idle) | (Mode::Rest | Mode::Alone, _) => {}

@@ -89,6 +89,7 @@ impl<C: Client> Engine<C> {
             completed: counts.completed,
             failed: counts.failed,
             late: counts.late,
+            unanswered: counts.unanswered,
             connected: counts.connected,
             sent_bytes: counts.sent_bytes,
             received_bytes: counts.received_bytes,
@@ -179,6 +180,10 @@ impl<C: Client> Engine<C> {
             if intended_ns > now || intended_ns >= self.until_ns || self.allowance == 0 {
                 return;
             }
+            // What is counted begins anew when the warm-up is over, which may be in this very moment.
+            if !self.measuring && intended_ns >= self.from_ns {
+                return;
+            }
             let Some(place) = self.free_place() else { return };
             if let Some(starts) = &mut self.starts {
                 starts.next();
@@ -235,22 +240,35 @@ impl<C: Client> Engine<C> {
         while self.resting < self.slots.len() && now < deadline {
             self.wait(deadline.min(now + EDGE_NS))?;
             now = self.timer.now_ns();
-            self.scan(now);
-        }
-        for place in 0..self.slots.len() as u32 {
-            if !self.slots[place as usize].state.is_resting() {
-                self.close(place);
+            if was_open {
+                self.scan(now);
             }
+        }
+        // A closed loop whose connections got stuck would say nothing of them otherwise: it asks no more there.
+        let overdue_ns = if was_open || stopped { NEVER } else { self.slices.longest_ns() };
+        for place in 0..self.slots.len() as u32 {
+            let slot = &self.slots[place as usize];
+            if slot.state.is_resting() {
+                continue;
+            }
+            if now.saturating_sub(slot.sent_ns) > overdue_ns {
+                self.counts.unanswered += u64::from(slot.awaited.max(1));
+            }
+            self.close(place);
         }
         self.measuring = false;
         Ok(())
     }
 
-    /// Looks at some places for answers that are overdue.
+    /// Looks at some places for answers that are overdue, now and then: it goes through much memory.
     #[inline]
     pub(super) fn scan(&mut self, now: u64) {
+        if now < self.scan_ns {
+            return;
+        }
+        self.scan_ns = now + EDGE_NS;
         let timeout_ns = self.settings.timeout.as_nanos() as u64;
-        for _ in 0..SCAN.min(self.slots.len()) {
+        for _ in 0..SCAN.max(self.slots.len() / 16).min(self.slots.len()) {
             self.scanned += 1;
             if self.scanned >= self.slots.len() {
                 self.scanned = 0;

@@ -51,9 +51,6 @@ impl<C: Client> Engine<C> {
             slot.socket = Some(socket);
             self.client.request(&mut slot.session);
             (slot.awaited, slot.state) = (1, State::Waiting);
-            if self.measuring {
-                self.counts.connected += 1;
-            }
             if let Err(error) = added {
                 self.fail(place, error.into(), now);
             }
