@@ -244,7 +244,7 @@ impl<C: Client> Engine<C> {
                 self.scan(now);
             }
         }
-        // A closed loop whose connections got stuck would say nothing of them otherwise: it asks no more there.
+        // A closed loop asks no more where it got stuck, and would say nothing of that otherwise.
         let overdue_ns = if was_open || stopped { NEVER } else { self.slices.longest_ns() };
         for place in 0..self.slots.len() as u32 {
             let slot = &self.slots[place as usize];
