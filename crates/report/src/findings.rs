@@ -251,6 +251,7 @@ fn of_variant(
     }
     if let Some(first) = findings.first_mut() {
         first.remarks.extend(remarks_of_trials(trials));
+        first.remarks.extend(generator::remark(trials));
     }
     findings
 }
@@ -344,10 +345,12 @@ pub(crate) fn is_of(series: &Series, key: &SeriesKey) -> bool {
         && series.system == key.system
 }
 
-/// What the trials themselves remarked, alike remarks once.
+/// What the trials themselves remarked, alike remarks once; not of the generator, of which there is one for
+/// each level of each trial, no two with the same figures.
 fn remarks_of_trials(trials: &[&Trial]) -> Vec<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for warning in trials.iter().flat_map(|trial| &trial.warnings) {
+    let warnings = trials.iter().flat_map(|trial| &trial.warnings);
+    for warning in warnings.filter(|warning| !generator::is_warning(warning)) {
         *counts.entry(warning).or_default() += 1;
     }
     let of = trials.len();

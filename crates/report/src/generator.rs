@@ -47,6 +47,28 @@ pub(crate) fn is_claim(claim: &str) -> bool {
     begins(claim, CLAIM)
 }
 
+/// Whether a trial's warning is about the generator.
+pub(crate) fn is_warning(warning: &str) -> bool {
+    begins(warning, WARNING)
+}
+
+/// What the warnings of all trials come to, in one sentence. Where their figures differ, those of one stand
+/// for all.
+pub(crate) fn remark(trials: &[&Trial]) -> Option<String> {
+    let warnings = || trials.iter().flat_map(|trial| &trial.warnings).filter(|warning| is_warning(warning));
+    let levels: Vec<u64> = warnings().filter_map(|warning| places(warning)).flatten().collect();
+    let mut reasons: Vec<&str> =
+        warnings().map(|warning| warning.split_once(": ").unwrap_or_default().1).collect();
+    reasons.dedup();
+    let reason = match reasons[..] {
+        [] => return None,
+        [""] => String::new(),
+        [all] => format!(": {all}"),
+        [.., last] => format!("; once {last}"),
+    };
+    Some(limited(trials, &levels)?.words() + &reason)
+}
+
 /// What the trials of one variant say, whose levels are these. One trial is enough: which trials a generator
 /// limits is not chance, and to leave these out would flatter who is slow.
 pub(crate) fn limited(trials: &[&Trial], levels: &[u64]) -> Option<Limited> {
@@ -73,7 +95,7 @@ pub(crate) fn limited(trials: &[&Trial], levels: &[u64]) -> Option<Limited> {
 /// What one trial says of its generator that bounds its numbers.
 fn said(trial: &Trial) -> impl Iterator<Item = &str> {
     let failed = trial.checks.iter().filter(|check| !check.held && is_claim(&check.claim));
-    let warned = trial.warnings.iter().filter(|warning| begins(warning, WARNING));
+    let warned = trial.warnings.iter().filter(|warning| is_warning(warning));
     failed.map(|check| check.claim.as_str()).chain(warned.map(String::as_str))
 }
 
@@ -100,6 +122,32 @@ fn number(words: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn trial(warnings: &[&str]) -> Trial {
+        let trial = serde_json::json!({
+            "system": "local", "workload": "race", "version": 1, "variant": "epoll", "trial": 1, "n": 5,
+            "seed": 7, "timeout_seconds": 60.0, "scratch": "/", "elapsed_seconds": 1.0,
+            "outcome": {"ended": "complete"}, "warnings": warnings,
+        });
+        serde_json::from_value(trial).expect("a trial")
+    }
+
+    #[test]
+    fn many_warnings_come_to_one_remark() {
+        let said = |trials: &[&[&str]]| {
+            let trials: Vec<Trial> = trials.iter().map(|warnings| trial(warnings)).collect();
+            remark(&trials.iter().collect::<Vec<&Trial>>())
+        };
+        let (two, five) =
+            ("limited by the generator at 2: busy 90 %", "limited by the generator at 5: busy 99 %");
+        assert_eq!(said(&[&[], &["The limit is low."]]), None);
+        let one = "limited by the generator at 5 (1 of 2 trials): busy 99 %";
+        assert_eq!(said(&[&[five], &[]]).as_deref(), Some(one));
+        let all = "limited by the generator at 2 and 5; once busy 99 %";
+        assert_eq!(said(&[&[two], &[two, five]]).as_deref(), Some(all));
+        let bare = "limited by the generator";
+        assert_eq!(said(&[&[bare]]).as_deref(), Some(bare));
+    }
 
     #[test]
     fn levels_are_read_where_they_are_named() {

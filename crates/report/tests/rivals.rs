@@ -157,7 +157,10 @@ fn who_cannot_run_here_has_a_reason() {
     assert!(last.variant == "uring" && last.levels.is_empty() && last.rank.is_none());
     assert_eq!(findings.rivals[0].pairs, 5 * 3);
     assert!(shown(&findings, 132).contains("uring unsupported: this kernel has no io_uring"));
-    assert!(page(&recording, &findings).contains("<td>unsupported: this kernel has no io_uring<br>"));
+    assert!(
+        page(&recording, &findings)
+            .contains("<td><span class=\"stop\">unsupported: this kernel has no io_uring</span></td>")
+    );
 }
 
 /// A curve has a value for each n: rivals meet at 100, 200, 500 and so on.

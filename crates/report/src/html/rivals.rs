@@ -255,15 +255,18 @@ fn below(contest: &Contest) -> String {
 
 /// `×0.93 (0.90–0.97)`, and below it the mean of all levels and the place.
 fn cell(contest: &Contest, rival: &Rival) -> String {
+    if rival.levels.is_empty()
+        && let Some(stop) = rival.stops.first()
+    {
+        return format!("<span class=\"stop\">{}</span>", esc(&sentences::stop(stop)));
+    }
     let mut below: Vec<String> = Vec::new();
     let is_best = contest.best().is_some_and(|best| best.place == rival.place);
     let above = match &rival.last {
         _ if is_best => contest.n.and_then(|n| rival.at(n)).map(|value| contest.unit.cost(value)),
         Some(last) => Some(ratio(contest, last)),
         None if rival.is_limited() => Some("limited by the generator".into()),
-        None if rival.levels.is_empty() => {
-            Some(rival.stops.first().map_or("no number".into(), sentences::stop))
-        }
+        None if rival.levels.is_empty() => Some("no number".into()),
         None => Some("no level in common".into()),
     };
     if let Some(mean) = &rival.mean {
