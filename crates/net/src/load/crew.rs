@@ -95,6 +95,9 @@ fn say(answers: &mut impl Write, answer: &Answer) -> Result<(), Error> {
 pub struct Crew {
     members: Vec<Member>,
     heard: Receiver<(usize, Option<String>)>,
+    /// Connections that all together begin in a second, and those that stay silent.
+    connect_rate: f64,
+    idle: usize,
 }
 
 #[derive(Debug)]
@@ -113,7 +116,8 @@ impl Crew {
     /// [`Error::System`] where one cannot be started.
     pub fn start(command: impl Fn() -> Command, settings: &Settings, workers: usize) -> Result<Crew, Error> {
         let (sender, heard) = channel();
-        let mut crew = Crew { members: Vec::new(), heard };
+        let Settings { connect_rate, idle, .. } = *settings;
+        let mut crew = Crew { members: Vec::new(), heard, connect_rate, idle };
         for worker in 0..workers {
             let mut command = command();
             command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -139,9 +143,11 @@ impl Crew {
         for worker in 0..workers {
             self.order(worker, &Order::Prepare(load.share(worker, workers)))?;
         }
+        let ramp_seconds = (load.connections + self.idle) as f64 / self.connect_rate;
+        let ramp = Duration::try_from_secs_f64(ramp_seconds).unwrap_or(Duration::MAX);
         let mut ready = 0;
         while ready < workers {
-            match self.hear(PATIENCE + load.warm_up + load.duration)? {
+            match self.hear(PATIENCE.saturating_add(ramp))? {
                 (_, Answer::Ready) => ready += 1,
                 (worker, answer) => refuse(worker, answer)?,
             }

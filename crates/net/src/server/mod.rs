@@ -13,6 +13,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sys::tcp::{Listener, Listening};
@@ -238,6 +239,10 @@ fn check(plan: &Plan, architecture: &Architecture) -> Result<(), Error> {
     if plan.workers > 1 && !architecture.workers {
         let name = architecture.name;
         return settings(format!("{name} spreads connections itself; several workers make no sense with it"));
+    }
+    let Limits { idle, request, send, .. } = plan.limits;
+    if [idle, request, send].iter().any(Duration::is_zero) {
+        return settings("connections need more than no time to ask and to take what they asked for".to_owned());
     }
     if plan.limits.connections == 0 {
         return settings("a server that may have no connection serves nobody".to_owned());
