@@ -491,8 +491,10 @@ impl<C: Client> Engine<C> {
         }
         self.slots[place as usize].awaited = 0;
         self.close(place);
-        // Until now it could not ask: an open loop that waited for it was not late.
-        self.slots[place as usize].free_ns = now;
+        if stage != Stage::Idle {
+            // Until now it could not ask: an open loop that waited for it was not late.
+            self.slots[place as usize].free_ns = now;
+        }
         match (self.mode, stage) {
             // Its next request, if it has one, opens a connection.
             (_, Stage::Idle) | (Mode::Rest | Mode::Alone, _) => {}
