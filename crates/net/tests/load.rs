@@ -478,3 +478,24 @@ fn waiting_for_a_connection_that_fails_is_not_the_generators_fault() {
     assert!(lateness.quantile(0.99) < 0.05, "{}", lateness.quantile(0.99));
     assert!(!matches!(level.verdict, Verdict::Generator(_)), "{:?}", level.verdict);
 }
+
+#[test]
+fn silent_connections_that_the_server_closes_are_told() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                let (mut stream, mut piece) = (stream, [0; 4096]);
+                stream.set_read_timeout(Some(ms(400))).expect("an option");
+                while matches!(stream.read(&mut piece), Ok(1..)) && stream.write_all(OK).is_ok() {}
+            });
+        }
+    });
+    for rate in [None, Some(100.0)] {
+        let settings = Settings { idle: 5, ..Settings::http(address) };
+        let level = offer(settings, &Load { rate, ..closed_loop(1, ms(800)) });
+        assert_eq!(failure(&level, Stage::Idle, "closed early"), 5, "{rate:?}: {:?}", level.failures);
+        assert_eq!(level.failed, 0);
+    }
+}

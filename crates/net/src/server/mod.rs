@@ -242,7 +242,7 @@ fn check(plan: &Plan, architecture: &Architecture) -> Result<(), Error> {
     }
     let Limits { idle, request, send, .. } = plan.limits;
     if [idle, request, send].iter().any(Duration::is_zero) {
-        return settings("connections need more than no time to ask and to take what they asked for".to_owned());
+        return settings("a connection needs more than no time to ask, and to take its answer".to_owned());
     }
     if plan.limits.connections == 0 {
         return settings("a server that may have no connection serves nobody".to_owned());

@@ -481,7 +481,11 @@ impl<C: Client> Engine<C> {
             stage = Stage::Connect;
         }
         let had_answered = slot.served > 0;
-        let counted = self.counted_at(self.slots[place as usize].intended_ns);
+        let counted = match stage {
+            // It may have asked for nothing yet, or never will.
+            Stage::Idle => self.measuring,
+            _ => self.counted_at(self.slots[place as usize].intended_ns),
+        };
         if counted || self.mode == Mode::Alone {
             self.failures.count(stage, cause);
         }

@@ -142,7 +142,8 @@ impl<C: Client> Engine<C> {
     #[inline]
     pub(super) fn wait_for_next(&mut self, now: u64, end_ns: u64) -> Result<(), Error> {
         let mut due = self.later.peek().map_or(NEVER, |Reverse((due, _))| *due);
-        if let Some(starts) = &mut self.starts
+        if self.allowance > 0
+            && let Some(starts) = &mut self.starts
             && (!self.free.is_empty() || self.slots.len() - self.silent < self.settings.connections_max)
             && let Some(start) = starts.peek()
         {
