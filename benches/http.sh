@@ -18,7 +18,9 @@ port_nginx=18080
 port_osdyno=18081
 
 cargo build --quiet --release
+cargo build --quiet --release --package net --example bare
 osdyno=${CARGO_TARGET_DIR:-target}/release/osdyno
+bare=${CARGO_TARGET_DIR:-target}/release/examples/bare
 work=$(mktemp -d)
 servers=()
 finish() {
@@ -60,6 +62,7 @@ start() {
 }
 
 start nginx $port_nginx nginx -p "$work" -c "$work/nginx.conf"
+start bare $((port_nginx - 1)) "$bare" "127.0.0.1:$((port_nginx - 1))" "$work/site/590.html"
 next=$port_osdyno
 for arch in ${ARCHITECTURES:-epoll epoll-et uring}; do
     start "$arch" $next "$osdyno" serve "$work/site" --arch "$arch" --listen "127.0.0.1:$next"
@@ -69,7 +72,8 @@ done
 # Nanoseconds of processor time of a server so far, of all its threads.
 used() { cat /proc/"$1"/task/*/schedstat | awk '{sum += $1} END {printf "%.0f", sum}'; }
 
-# One measurement of a server under wrk: prints requests per second and nanoseconds of processor time a request.
+# One measurement of a server under wrk: prints requests per second, nanoseconds of processor time a request, and
+# the share of its processor that it took.
 server() {
     local name=$1; shift
     local before after
@@ -78,10 +82,10 @@ server() {
         "http://127.0.0.1:${port[$name]}/590.html" >"$work/wrk"
     after=$(used "${process[$name]}")
     awk -v ns=$((after - before)) '/requests in/ {n = $1} /Requests\/sec/ {rate = $2} /Socket errors|Non-2xx/ {bad = 1}
-        END {if (bad || n == 0) exit 1; print rate, ns / n}' "$work/wrk"
+        END {if (bad || n == 0) exit 1; print rate, ns / n, rate * ns / n / 1e9}' "$work/wrk"
 }
 
-# One measurement of a generator: prints requests per second and nanoseconds of processor time a request.
+# One measurement of a generator: the same of the generator.
 generator() {
     local which=$1 url=http://127.0.0.1:${port[$2]}/590.html
     TIMEFORMAT='%U %S'
@@ -95,7 +99,7 @@ generator() {
         awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i} NR == 2 {print $at["completed"], $at["completed_per_second"]}' \
             "$work/generator" >"$work/done" ;;
     esac
-    tail -1 "$work/time" | awk -v counts="$(cat "$work/done")" '{split(counts, c, " "); print c[2], ($1 + $2) * 1e9 / c[1]}'
+    tail -1 "$work/time" | awk -v counts="$(cat "$work/done")" '{split(counts, c, " "); ns = ($1 + $2) * 1e9 / c[1]; print c[2], ns, c[2] * ns / 1e9}'
 }
 
 # Measures all candidates in every round, in turning order: TITLE BASE MEASURE CANDIDATE…
@@ -112,8 +116,8 @@ contest() {
     echo
     echo "### $title"
     echo
-    echo "| | requests/s | × $base | CPU time a request | × $base |"
-    echo "|---|---|---|---|---|"
+    echo "| | requests/s | × $base | CPU time a request | × $base | processor busy |"
+    echo "|---|---|---|---|---|---|"
     for name in "${candidates[@]}"; do
         awk -v name="$name" -v base="$base" '
             function sorted(values, count,   i, j, t) {
@@ -125,11 +129,12 @@ contest() {
                 return count % 2 ? values[(count + 1) / 2] : (values[count / 2] + values[count / 2 + 1]) / 2
             }
             $2 == base {rate[$1] = $3; cost[$1] = $4}
-            $2 == name {own_rate[$1] = $3; own_cost[$1] = $4}
+            $2 == name {own_rate[$1] = $3; own_cost[$1] = $4; own_busy[$1] = $5}
             END {
-                for (r in own_rate) { k++; a[k] = own_rate[r]; b[k] = own_rate[r] / rate[r]; c[k] = own_cost[r]; d[k] = own_cost[r] / cost[r] }
+                for (r in own_rate) { k++; a[k] = own_rate[r]; b[k] = own_rate[r] / rate[r]; c[k] = own_cost[r]; d[k] = own_cost[r] / cost[r]; e[k] = own_busy[r] }
                 printf "| %s | %.0f | ", name, middle(a, k); x = middle(b, k); printf "%.2f (%.2f–%.2f) | ", x, b[1], b[k]
-                printf "%.2f µs | ", middle(c, k) / 1000; x = middle(d, k); printf "%.2f (%.2f–%.2f) |\n", x, d[1], d[k]
+                printf "%.2f µs | ", middle(c, k) / 1000; x = middle(d, k); printf "%.2f (%.2f–%.2f) | ", x, d[1], d[k]
+                printf "%.0f %% |\n", 100 * middle(e, k)
             }' "$work/contest"
     done
 }
@@ -142,7 +147,7 @@ on_osdyno() { generator "$1" epoll; }
 echo "$(date -u +%Y-%m-%d) · $(uname -sr) · $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1) ·" \
     "$(nginx -v 2>&1 | sed 's/.*: //') · wrk $(wrk -v 2>&1 | sed -n 's/^wrk \([^ ]*\).*/\1/p')" \
     "· $rounds rounds of ${seconds} s, $connections connections · median (range) of the ratios within a round"
-contest "Servers under wrk, 590 bytes, connections kept" nginx server nginx "${archs[@]}"
+contest "Servers under wrk, 590 bytes, connections kept" nginx server nginx bare "${archs[@]}"
 contest "Servers under wrk, 590 bytes, a new connection for every request" nginx closing nginx "${archs[@]}"
 contest "Generators on nginx" wrk on_nginx wrk load
 contest "Generators on osdyno serve, where the generator is the limit" wrk on_osdyno wrk load

@@ -1,0 +1,50 @@
+//! The floor that a web server stands on: an epoll loop that sends the same bytes for whatever it receives.
+//! `benches/http.sh` measures it beside the servers; what they cost beyond it is what they do.
+//!
+//!     cargo run --release -p net --example bare -- 127.0.0.1:8080 FILE
+
+#[cfg(target_os = "linux")]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    use std::os::fd::AsFd;
+
+    use sys::event::{Epoll, Interest, Poller};
+    use sys::tcp::{Listener, Listening, Waiting};
+
+    let mut words = std::env::args().skip(1);
+    let (Some(address), Some(file)) = (words.next(), words.next()) else {
+        return Err("bare ADDRESS FILE".into());
+    };
+    let body = std::fs::read(file)?;
+    let mut answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len()).into_bytes();
+    answer.extend_from_slice(&body);
+
+    let listener = Listener::bind(address.parse()?, Listening::default())?;
+    let mut epoll = Epoll::new()?;
+    let mut connections = slab::Slab::new();
+    const LISTENER: usize = u32::MAX as usize - 1;
+    epoll.add(listener.as_fd(), LISTENER, Interest::Read)?;
+    let (mut events, mut input) = (Vec::new(), vec![0; 64 << 10]);
+    loop {
+        epoll.wait(&mut events, None)?;
+        for event in &events {
+            if event.token == LISTENER {
+                while let Ok(connection) = listener.accept(Waiting::NonBlocking) {
+                    let entry = connections.vacant_entry();
+                    epoll.add(connection.as_fd(), entry.key(), Interest::Read)?;
+                    entry.insert(connection);
+                }
+                continue;
+            }
+            let Some(connection): Option<&sys::tcp::Connection> = connections.get(event.token) else { continue };
+            match connection.receive(&mut input) {
+                Ok(1..) => drop(connection.send(&answer)?),
+                _ => drop(connections.remove(event.token)),
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {
+    println!("there is no epoll here");
+}
