@@ -253,7 +253,7 @@ impl<C: Client> Engine<C> {
                 continue;
             }
             if now.saturating_sub(slot.sent_ns) > overdue_ns {
-                self.counts.unanswered += u64::from(slot.awaited.max(1));
+                self.counts.unanswered += u64::from(slot.awaited);
             }
             self.close(place);
         }
