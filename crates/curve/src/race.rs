@@ -11,8 +11,9 @@
 //! on, and what comes in a window of time, four such rounds at least, is measured. Latency is from the
 //! beginning of connect(2) to the line; p50, p99 and p999 are the times that 50 %, 99 % and 99.9 % of the
 //! answers do not exceed, and of fewer than a thousand answers p999 is the slowest. `server cpu` is the
-//! processor time of all processes of the server for each answer it gave. Server and client are pinned to
-//! different processors where there are two.
+//! processor time of all processes of the server for each answer it gave. The client is pinned to one
+//! processor, and all of the server, however many processes and threads it is, to another where there is one:
+//! what is compared is what each makes of the same processor.
 //!
 //! **Expected answer.** Rates that stay flat over n, at levels of their own: slowest where a program is
 //! executed for every connection, faster with fork, with threads, and fastest where nothing is created. In
