@@ -3,9 +3,9 @@
 //! **Question.** What does connection n + 1 cost the client, and what the server, when n idle ones are open?
 //!
 //! **Method.** Client and server are one process, over loopback. A blocking connect(2) is timed: when it
-//! returns the connection is established, although nobody has accepted it: on loopback it holds what the
-//! kernel does for the server until then, whose new socket is among that. Then accept(2) is timed, which finds
-//! it complete. Sockets are made, and bound where the variant says so, beforehand, untimed. Both ends stay
+//! returns the connection is established, although nobody has accepted it. On loopback it holds what the
+//! kernel does for the server until then, whose new socket is among that. Then accept(2) is timed, which
+//! finds it complete. Sockets are made, and bound where the variant says so, beforehand, untimed. Both ends stay
 //! open. At the end both are closed in random order, each close(2) timed; the client's resets the
 //! connection, so that no port is left waiting in TIME_WAIT for the next trial.
 //!
