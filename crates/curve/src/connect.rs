@@ -5,8 +5,8 @@
 //! **Method.** Client and server are one process, over loopback. A blocking connect(2) is timed: when it
 //! returns the connection is established, although nobody has accepted it. On loopback it holds what the
 //! kernel does for the server until then, whose new socket is among that. Then accept(2) is timed, which
-//! finds it complete. Sockets are made, and bound where the variant says so, beforehand, untimed. Both ends stay
-//! open. At the end both are closed in random order, each close(2) timed; the client's resets the
+//! finds it complete. Sockets are made, and bound where the variant says so, beforehand, untimed. Both ends
+//! stay open. At the end both are closed in random order, each close(2) timed; the client's resets the
 //! connection, so that no port is left waiting in TIME_WAIT for the next trial.
 //!
 //! **Expected answer.** Flat for both. What can grow is the search for a source port, which is part of

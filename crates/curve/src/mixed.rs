@@ -14,9 +14,9 @@
 //! and a remark says so. `completed` are right answers in a second. `recovery` is the
 //! time from the end of that load until p99 is back under twice what it was before at 50 % of capacity: the
 //! answers under way are waited for, for two seconds at most, then 50 % are asked again, piece by piece, and
-//! the first piece whose p99 is low enough ends it. Less than such a piece, 50 ms or a fifth of the window, it
-//! cannot be, even where nothing was overloaded. A remark says where the generator was the limit of what is
-//! called the capacity here.
+//! the first piece whose p99 is low enough ends it. Less than such a piece, 50 ms or a fifth of the window,
+//! it cannot be, even where nothing was overloaded. A remark says where the generator was the limit of what
+//! is called the capacity here.
 //!
 //! **Expected answer.** `completed` follows n up to 100 and stays there; a server that sinks below it spends
 //! its time on what it cannot finish. Latency is flat for long, grows near 100, as in every queue, and beyond
