@@ -311,7 +311,8 @@ fn check_resources(settings: &Settings, loads: &[Load], workers: usize) -> Resul
         )));
     }
     let most = loads.iter().map(|load| load.connections).max().unwrap_or(0);
-    if loads.iter().any(|load| load.rate.is_none() && load.connections < workers) {
+    let places = |load: &Load| if load.rate.is_none() { load.connections } else { settings.connections_max };
+    if loads.iter().any(|load| places(load) < workers) {
         return Err(Failure::Usage(format!("{workers} workers need a connection each, or more")));
     }
     // The limit is of one process.
