@@ -221,8 +221,17 @@ fn is_complete(plan: &Plan, recording: &record::Recording) -> bool {
         };
         recording.trials.iter().any(is_its)
     };
-    let went_well = |trial: &record::Trial| {
+    let went = |trial: &record::Trial| {
         matches!(trial.outcome, Outcome::Complete | Outcome::Limit { .. } | Outcome::Allowance { .. })
+    };
+    // Among rivals it is a result that one is not of this system, where others were measured.
+    let races = |name: &str| plan.items.iter().any(|item| item.curve.rivals && item.curve.name == name);
+    let has_rivals = |name: &str| {
+        races(name) && recording.trials.iter().any(|trial| trial.order.workload == name && went(trial))
+    };
+    let went_well = |trial: &record::Trial| {
+        went(trial)
+            || matches!(trial.outcome, Outcome::Unsupported { .. }) && has_rivals(&trial.order.workload)
     };
     let all = plan.items.iter().flat_map(|item| plan.targets.iter().map(move |target| (item, target)));
     // A noise floor is what an A/A run is for.
