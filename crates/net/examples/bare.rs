@@ -35,7 +35,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 }
                 continue;
             }
-            let Some(connection): Option<&sys::tcp::Connection> = connections.get(event.token) else { continue };
+            let Some(connection): Option<&sys::tcp::Connection> = connections.get(event.token) else {
+                continue;
+            };
             match connection.receive(&mut input) {
                 Ok(1..) => drop(connection.send(&answer)?),
                 _ => drop(connections.remove(event.token)),
