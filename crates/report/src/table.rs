@@ -1,13 +1,14 @@
 //! The findings of a run as a table in a terminal.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use crate::findings::{Finding, Findings};
-use crate::rivals::{Rivals, words};
+use crate::rivals::{self, words};
 use crate::stops::Cause;
 use crate::text::{Cell, Page, Row, Style, Tone};
 use crate::words::{count, factor_with_interval, things};
-use crate::{sentences, spark};
+use crate::{generator, sentences, spark};
 
 /// Columns from which the growth stands in a column of its own.
 const ROOM_FOR_GROWTH: usize = 96;
@@ -38,11 +39,22 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Res
             if i > 0 {
                 page.gap()?;
             }
-            // The verdict is what is wrapped when room is short.
-            page.columns(&rows(findings, series, style), if style.width >= ROOM_FOR_GROWTH { 4 } else { 3 })?;
+            let alone: Vec<&Finding> = series.iter().copied().filter(|f| !is_answered(findings, f)).collect();
+            if !alone.is_empty() {
+                // The verdict is what is wrapped when room is short.
+                let gives = if style.width >= ROOM_FOR_GROWTH { 4 } else { 3 };
+                page.columns(&rows(findings, &alone, style), gives)?;
+            }
             if let Some(rivals) = series.first().and_then(|finding| of(finding)) {
-                page.gap()?;
-                write_rivals(rivals, &mut page)?;
+                if !alone.is_empty() {
+                    page.gap()?;
+                }
+                rivals::write(rivals, &mut page)?;
+                let judged = |f: &&&Finding| f.verdict.is_some() && is_answered(findings, f);
+                let elsewhere = words::elsewhere(series.iter().filter(judged).count());
+                if let Some(words) = elsewhere {
+                    page.paragraph(&format!("  {words}"), 4, Tone::Faint)?;
+                }
             }
         }
     }
@@ -57,37 +69,9 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Res
     Ok(())
 }
 
-/// Who is the best in each series and how far the others are from it, at the largest level and in the mean.
-fn write_rivals(rivals: &Rivals, page: &mut Page<'_>) -> io::Result<()> {
-    let mut rows: Vec<Row> = Vec::new();
-    for contest in rivals.contests.iter().filter(|contest| contest.n.is_some()) {
-        let row = |name: String, words: String| Row {
-            cells: vec![Cell::toned(format!("{name}:"), Tone::Faint), Cell::new(words)],
-            below: Vec::new(),
-        };
-        rows.push(row(words::heading(rivals, contest), words::field(contest)));
-        rows.extend(words::means(contest).map(|(over, means)| row(over, means)));
-        if let (Some(row), Some(sentence)) = (rows.last_mut(), words::sentence(rivals, contest)) {
-            row.below.push((sentence, Tone::Strong));
-        }
-    }
-    if page.width() >= ROOM_FOR_GROWTH {
-        page.columns(&rows, 1)?;
-    } else {
-        // Beside their names the words would have half of a narrow terminal.
-        for row in &rows {
-            let words: Vec<&str> =
-                row.cells.iter().flat_map(|cell| &cell.lines).map(String::as_str).collect();
-            page.paragraph(&words.join(" "), 4, Tone::Plain)?;
-            for (words, tone) in &row.below {
-                page.paragraph(&format!("  {words}"), 4, *tone)?;
-            }
-        }
-    }
-    for note in words::notes(rivals) {
-        page.paragraph(&note, 2, Tone::Open)?;
-    }
-    page.paragraph(&words::judged(rivals), 2, Tone::Faint)
+/// Whether its rivals stand in place of its verdict.
+fn is_answered(findings: &Findings, finding: &Finding) -> bool {
+    findings.rivals.iter().any(|rivals| rivals.answer(&finding.key))
 }
 
 fn rows(findings: &Findings, series: &[&Finding], style: &Style) -> Vec<Row> {
@@ -189,19 +173,38 @@ fn notes(findings: &Findings) -> Vec<String> {
 
 /// The remarks on all series, alike ones once: `socket, bind: Only 5 trials; ten are wanted.`
 fn remarks(findings: &Findings) -> Vec<String> {
+    let (answered, alone): (Vec<&Finding>, Vec<&Finding>) =
+        findings.series.iter().partition(|finding| is_answered(findings, finding));
+    let of_series =
+        alone.iter().map(|finding| (sentences::label(findings, finding), sentences::remarks(finding)));
+    let judged = alone.iter().filter(|finding| finding.verdict.is_some()).count();
+    let mut remarks = grouped(of_series, judged, "series");
+    // Of a rival no verdict is shown that could be warned of, and its generator is said with its rivals.
+    let of_variants = answered.iter().map(|finding| {
+        let recorded = finding.remarks.iter().filter(|remark| !generator::is_warning(remark));
+        (sentences::variant_label(findings, finding), recorded.cloned().collect())
+    });
+    let variants: HashSet<String> =
+        answered.iter().map(|finding| sentences::variant_label(findings, finding)).collect();
+    remarks.extend(grouped(of_variants, variants.len(), "variants"));
+    remarks
+}
+
+/// Alike remarks once, with the names of those that they are on, or how many where these are many.
+fn grouped(all: impl Iterator<Item = (String, Vec<String>)>, most: usize, what: &str) -> Vec<String> {
     let mut grouped: Vec<(String, Vec<String>)> = Vec::new();
-    for finding in &findings.series {
-        for remark in sentences::remarks(finding) {
+    for (label, remarks) in all {
+        for remark in remarks {
             match grouped.iter_mut().find(|(text, _)| *text == remark) {
-                Some((_, labels)) => labels.push(sentences::label(findings, finding)),
-                None => grouped.push((remark, vec![sentences::label(findings, finding)])),
+                Some((_, labels)) if labels.contains(&label) => {}
+                Some((_, labels)) => labels.push(label.clone()),
+                None => grouped.push((remark, vec![label.clone()])),
             }
         }
     }
-    let judged = findings.series.iter().filter(|f| f.verdict.is_some()).count();
     let said = |(text, labels): (String, Vec<String>)| match labels.len() {
-        n if n == judged && n > 1 => format!("all series: {text}"),
-        n if n > 4 => format!("{}: {text}", things(n, "series", "series")),
+        n if n == most && n > 1 => format!("all {what}: {text}"),
+        n if n > 4 => format!("{}: {text}", things(n, what, what)),
         _ => format!("{}: {text}", labels.join(", ")),
     };
     grouped.into_iter().map(said).collect()

@@ -122,11 +122,6 @@ impl<'a> Page<'a> {
         Page { style, out }
     }
 
-    /// Columns there are.
-    pub(crate) fn width(&self) -> usize {
-        self.style.width
-    }
-
     /// A line of text, wrapped at the width, later lines indented.
     pub(crate) fn paragraph(&mut self, text: &str, indent: usize, tone: Tone) -> io::Result<()> {
         let text = self.shown(text);

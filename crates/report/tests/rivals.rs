@@ -193,7 +193,11 @@ fn curves_have_rivals_too() {
     let last = select.last.unwrap();
     let truth = (0.6e-6 + 11e-9 * 950.0) / 1.2e-6;
     assert!(last.n == (1_000, 1_000) && last.ratio.low < truth && truth < last.ratio.high, "{last:?}");
-    assert!(shown(&findings, 132).contains("select at 1 000 watched descriptors:"));
+    // Its growth is an answer too, and stands before.
+    let text = shown(&findings, 132);
+    let (rows, after) = text.split_once("\n\n").unwrap();
+    assert!(rows.contains("ready/epoll") && rows.contains("ready/select"), "{text}");
+    assert!(after.contains("select at 1 000 watched descriptors:"), "{text}");
 }
 
 #[test]
@@ -291,15 +295,28 @@ fn what_the_generator_limited_is_not_compared() {
 fn in_a_terminal() {
     let mut findings = of(&load::four());
     load::pin(&mut findings);
-    let rivals = |width: usize| {
-        let text = shown(&findings, width);
-        let (_, after) = text.split_once("\n\n").unwrap();
-        after.split_once("\n\n").unwrap().0.to_string()
-    };
+    // The answer comes first, and its rivals stand in place of the verdict on each variant.
+    let rivals = |width: usize| shown(&findings, width).split_once("\n\n").unwrap().0.to_string();
     insta::assert_snapshot!("wide", rivals(132));
     insta::assert_snapshot!("narrow", rivals(80));
-    let heading = shown(&findings, 132).lines().next().unwrap().trim().to_string();
-    assert!(heading.starts_with("value at n = 1  at n = 1 000"), "{heading}");
+    let text = shown(&findings, 132);
+    assert!(!text.contains("race/uring") && !text.contains("at n ="), "{text}");
+}
+
+/// Said once of all, and not of each ratio that it has no interval and of each variant that it may be any.
+#[test]
+fn that_nothing_is_certain_is_said_once() {
+    let findings = Findings::of(&load::race(&free(), 1, 7));
+    let text = shown(&findings, 100);
+    assert_eq!(text.matches("no difference is certain").count(), 1, "{text}");
+    assert!(!text.contains("no interval") && !text.contains("1st"), "{text}");
+    assert!(text.contains("inetd ×0."), "{text}");
+    // With trials enough to know how they vary, how many more it takes is known too.
+    let field: Vec<Architecture> =
+        ["one", "two"].map(|name| Architecture { name, stops: None, ..free()[2] }).to_vec();
+    let text = shown(&Findings::of(&load::race(&field, 3, 7)), 100);
+    assert_eq!(text.matches("no difference is certain; the first may be after ").count(), 1, "{text}");
+    assert!(text.contains(" more trial"), "{text}");
 }
 
 #[test]

@@ -49,6 +49,7 @@ fn variant(contest: &Contest, rival: &Rival) -> Value {
             "answer": answer_name(ratio.cost_answer(contest.unit), contest.unit),
             "trials": [ratio.trials.0, ratio.trials.1],
             "paired": ratio.paired,
+            "trials_needed": ratio.trials_needed,
         })
     };
     json!({

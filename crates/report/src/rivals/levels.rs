@@ -36,6 +36,8 @@ pub(super) struct Entrant {
     /// By level, what each trial measured: its number and its value, the numbers rising.
     pub(super) values: BTreeMap<u64, Vec<(u32, f64)>>,
     pub(super) levels: Vec<Level>,
+    /// Whether these are the levels of a load, and not places of a curve.
+    pub(super) is_load: bool,
     pub(super) limited: Option<Limited>,
     pub(super) stops: Vec<Stop>,
     /// When each trial that counts began, by its number.
@@ -121,7 +123,7 @@ fn entrant(recording: &Recording, trials: &[&Trial], key: SeriesKey, place: usiz
     let started = trials.iter().map(|trial| (trial.order.trial, trial.started_seconds));
     let counts = |number: &u32| counted.iter().any(|series| series.trial == *number);
     let started = started.filter(|(number, _)| counts(number)).collect();
-    Entrant { key, place, values, levels, limited, stops, started, tick_seconds }
+    Entrant { key, place, values, levels, is_load, limited, stops, started, tick_seconds }
 }
 
 /// By level the finite positive value of each trial.

@@ -4,10 +4,11 @@
 
 mod json;
 mod levels;
+mod table;
 mod weigh;
 pub(crate) mod words;
 
-use record::{Direction, Recording};
+use record::{Direction, Recording, SeriesKey};
 use stats::{Answer, Interval, Rank};
 
 use crate::generator::Limited;
@@ -15,6 +16,7 @@ use crate::stops::Stop;
 use crate::words::Unit;
 
 pub(crate) use json::entries;
+pub(crate) use table::write;
 
 /// A difference below this share is not worth a word.
 pub const MARGIN: f64 = crate::compare::MARGIN;
@@ -49,6 +51,8 @@ pub struct Contest {
     pub direction: Direction,
     /// What its values are in; of a rate more is better, of all else less.
     pub unit: Unit,
+    /// Whether it is measured at levels, as a load is; a curve has a value for each n.
+    pub levels: bool,
     /// The largest level that two of them reached, where the best is the best; `None` where there is none.
     pub n: Option<u64>,
     /// The variants: the best first, then the others by their distance from it, then those without a ratio.
@@ -107,6 +111,8 @@ pub struct Ratio {
     pub trials: (usize, usize),
     /// Whether trials of one round were compared with each other.
     pub paired: bool,
+    /// Trials of each after which the answer may be definite, when more would help.
+    pub trials_needed: Option<u32>,
 }
 
 impl Rivals {
@@ -114,9 +120,22 @@ impl Rivals {
     pub fn is_of(&self, system: &str, workload: &str) -> bool {
         self.system == system && self.workload == workload
     }
+
+    /// Whether a series of a load is answered by its rivals: then who is how far from the best says more than
+    /// the growth of each by itself.
+    pub(crate) fn answer(&self, key: &SeriesKey) -> bool {
+        let is_of = |contest: &&Contest| contest.name == key.name && contest.direction == key.direction;
+        let answers = |contest: &Contest| contest.levels && contest.n.is_some();
+        self.is_of(&key.system, &key.workload) && self.contests.iter().find(is_of).is_some_and(answers)
+    }
 }
 
 impl Ratio {
+    /// Whether a difference may be said.
+    pub fn is_sure(&self) -> bool {
+        matches!(self.answer, Answer::Faster | Answer::Slower | Answer::DifferentButSmall)
+    }
+
     /// The answer in terms of cost: a smaller rate is slower.
     pub fn cost_answer(&self, unit: Unit) -> Answer {
         match self.answer {
@@ -131,6 +150,14 @@ impl Contest {
     /// The best at [`Contest::n`].
     pub fn best(&self) -> Option<&Rival> {
         self.n.and(self.rivals.first())
+    }
+
+    /// Whether any two surely differ.
+    pub fn is_told(&self) -> bool {
+        let ratios = self.rivals.iter().flat_map(|rival| [&rival.last, &rival.mean]).flatten();
+        let placed = |rank: Rank| (rank.best, rank.worst) != (1, rank.of);
+        ratios.into_iter().any(Ratio::is_sure)
+            || self.rivals.iter().filter_map(|rival| rival.rank).any(placed)
     }
 }
 

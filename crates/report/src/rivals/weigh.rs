@@ -198,6 +198,7 @@ fn contest(one: &Weighed, answers: &[Vec<Comparison>], ranks: &[Option<Rank>]) -
             levels: *levels,
             trials: answer.trials,
             paired: answer.design == Design::Paired,
+            trials_needed: answer.trials_needed,
         })
     };
     let of = |kind: usize| answers.get(kind).map_or(&[][..], Vec::as_slice);
@@ -228,6 +229,7 @@ fn contest(one: &Weighed, answers: &[Vec<Comparison>], ranks: &[Option<Rank>]) -
         name: one.field.kind.name.clone(),
         direction: one.field.kind.direction,
         unit,
+        levels: one.field.entrants.iter().all(|entrant| entrant.is_load || entrant.levels.is_empty()),
         n: one.best.map(|(_, n)| n),
         rivals: rivals.into_iter().map(|(_, rival)| rival).collect(),
     }

@@ -1,7 +1,7 @@
 //! Rivals in words: one line for a series at the largest level, one for the mean of all levels, and who is
 //! how far apart.
 
-use stats::{Answer, Interval};
+use stats::Interval;
 
 use super::{Contest, Ratio, Rival, Rivals};
 use crate::compare::{inverted, place_of};
@@ -17,11 +17,6 @@ fn so_many_times(ratio: Interval, whom: &str) -> String {
         Some((value, interval)) => format!("{value}× {whom} {interval}"),
         None => format!("{words}× {whom}"),
     }
-}
-
-/// Whether a difference may be said.
-fn is_sure(ratio: &Ratio) -> bool {
-    matches!(ratio.answer, Answer::Faster | Answer::Slower | Answer::DifferentButSmall)
 }
 
 /// The name of a variant that has none.
@@ -42,7 +37,7 @@ pub(crate) fn at(n: u64, grows: &str) -> String {
 /// (7.9–8.6) in the mean of 10 levels`. The larger value stands first. `None` where no difference is certain.
 pub(crate) fn sentence(rivals: &Rivals, contest: &Contest) -> Option<String> {
     let best = contest.best()?;
-    let last = |rival: &&Rival| rival.last.as_ref().is_some_and(is_sure);
+    let last = |rival: &&Rival| rival.last.as_ref().is_some_and(Ratio::is_sure);
     let other = contest.rivals.iter().rfind(last)?;
     let ratio = other.last.as_ref()?;
     let (larger, smaller, turned) = if ratio.ratio.value < 1.0 {
@@ -68,14 +63,28 @@ pub(crate) fn heading(rivals: &Rivals, contest: &Contest) -> String {
     }
 }
 
+/// What is said once where no two of some series surely differ:
+/// `no difference is certain; the first may be after 4 more trials`.
+pub(crate) fn untold<'a>(contests: impl Iterator<Item = &'a Contest>) -> String {
+    let ratios = contests.flat_map(|contest| &contest.rivals).flat_map(|rival| [&rival.last, &rival.mean]);
+    let more = ratios.flatten().filter_map(|ratio| {
+        let needed = ratio.trials_needed? as usize;
+        Some(needed.saturating_sub(ratio.trials.0.max(ratio.trials.1)).max(1))
+    });
+    let more = more.min().map(|more| {
+        let trials = things(more, "more trial", "more trials");
+        format!("; the first may be after {trials}")
+    });
+    format!("no difference is certain{}", more.unwrap_or_default())
+}
+
 /// Every variant at the largest level, the best with its value, the others with their ratio:
 /// `uring 118 000 /s · epoll ×0.93 (0.90–0.97), 2nd–3rd · select ×0.71 (0.68–0.74) at 500`.
 pub(crate) fn field(contest: &Contest) -> String {
     let best = contest.best().into_iter().filter_map(|best| value(contest, best));
     let others = contest.rivals.iter().filter_map(|rival| {
         let ratio = rival.last.as_ref()?;
-        let place = unsure_place(rival).map(|place| format!(", {place}")).unwrap_or_default();
-        Some(format!("{}{}{place}", name(&rival.variant), beside(contest, ratio)))
+        Some(format!("{}{}{}", name(&rival.variant), beside(contest, ratio), place(contest, rival)))
     });
     joined(best.chain(others))
 }
@@ -83,19 +92,25 @@ pub(crate) fn field(contest: &Contest) -> String {
 /// The best: `uring 118 000 /s`.
 fn value(contest: &Contest, best: &Rival) -> Option<String> {
     let value = contest.unit.cost(best.at(contest.n?)?);
-    let place = unsure_place(best).map(|place| format!(", {place}")).unwrap_or_default();
-    Some(format!("{} {value}{place}", name(&best.variant)))
+    Some(format!("{} {value}{}", name(&best.variant), place(contest, best)))
 }
 
 /// ` ×0.93 (0.90–0.97)`, and where it stopped earlier than the best ` at 500`.
 fn beside(contest: &Contest, ratio: &Ratio) -> String {
     let earlier = (contest.n != Some(ratio.n.1)).then(|| format!(" at {}", count(ratio.n.1)));
-    format!(" {}{}", factor_with_interval(ratio.ratio), earlier.unwrap_or_default())
+    format!(" {}{}", far(contest, ratio), earlier.unwrap_or_default())
 }
 
-/// `2nd–3rd`, where the place is not certain.
-fn unsure_place(rival: &Rival) -> Option<String> {
-    rival.rank.filter(|rank| rank.best != rank.worst).map(|rank| place_of(rank, rank.of))
+/// `×0.93 (0.90–0.97)`; where nothing is told, that there is no interval is no news.
+fn far(contest: &Contest, ratio: &Ratio) -> String {
+    let words = factor_with_interval(ratio.ratio);
+    if contest.is_told() { words } else { words.trim_end_matches(" (no interval)").to_string() }
+}
+
+/// `, 2nd–3rd`, where the place is not certain and yet not any.
+fn place(contest: &Contest, rival: &Rival) -> String {
+    let rank = rival.rank.filter(|rank| rank.best != rank.worst && contest.is_told());
+    rank.map(|rank| format!(", {}", place_of(rank, rank.of))).unwrap_or_default()
 }
 
 /// The mean of every variant over the levels that it has in common with the best; `None` where there is one
@@ -106,7 +121,7 @@ pub(crate) fn means(contest: &Contest) -> Option<(String, String)> {
     let most = levels(contest)?;
     let said = all.iter().map(|(rival, mean)| {
         let fewer = (mean.levels < most).then(|| format!(" over {}", count(mean.levels as u64)));
-        format!("{} {}{}", name(&rival.variant), factor_with_interval(mean.ratio), fewer.unwrap_or_default())
+        format!("{} {}{}", name(&rival.variant), far(contest, mean), fewer.unwrap_or_default())
     });
     let best = contest.best().map(|best| format!("{} ×1", name(&best.variant)));
     let over = format!("mean of {}", things(most, "level", "levels"));
@@ -169,6 +184,16 @@ pub(crate) fn judged(rivals: &Rivals) -> String {
         things(rivals.pairs, "pair", "pairs"),
         percent(rivals.alpha)
     )
+}
+
+/// Where the verdicts are that rivals stand in place of; `None` where there are none.
+pub(crate) fn elsewhere(verdicts: usize) -> Option<String> {
+    let which = match verdicts {
+        0 => return None,
+        1 => "the series".to_string(),
+        n => format!("each of {} series", count(n as u64)),
+    };
+    Some(format!("the verdict on {which} by itself is in the page and in --format json"))
 }
 
 /// What is better in a series.

@@ -146,6 +146,12 @@ pub fn label(findings: &Findings, finding: &Finding) -> String {
     }
 }
 
+/// The label of a variant, with its system when there are several: `race/uring on 7.3`.
+pub fn variant_label(findings: &Findings, finding: &Finding) -> String {
+    let label = label(findings, finding);
+    label.replacen(&format!(" {}", finding.key.name), "", 1)
+}
+
 /// Series whose verdict is another than their page predicts: `unlike its page: bind (constant expected)`.
 pub fn surprises(findings: &Findings) -> Option<String> {
     let unlike: Vec<&Finding> = findings.series.iter().filter(|f| f.as_expected() == Some(false)).collect();
