@@ -23,7 +23,8 @@ pub(crate) struct Patience {
 
 impl Patience {
     /// For a trial of `item` to `n`; once it is known which n fits, the way up is not cut any more. A window
-    /// is the same in all trials of an item, however far they go.
+    /// is the same in all trials of an item, however far they go. A load is never cut below the n that the user
+    /// wished: rivals are compared where each was measured.
     pub(crate) fn of(plan: &Plan, item: &Item, n: u64, fitted: bool) -> Patience {
         let window = match item.curve.sizes {
             Sizes::Levels(levels) => {
@@ -32,9 +33,10 @@ impl Patience {
             Sizes::Every => plan.window.filter(|_| item.is_load()),
         };
         let windows = window.unwrap_or_default() * levels(item, n);
+        let is_whole = fitted || (plan.is_n_wished && matches!(item.curve.sizes, Sizes::Levels(_)));
         Patience {
             window,
-            allowance: plan.allowance.filter(|_| !fitted).map(|allowed| allowed.max(windows * WINDOWS)),
+            allowance: plan.allowance.filter(|_| !is_whole).map(|allowed| allowed.max(windows * WINDOWS)),
             timeout: plan.timeout.saturating_add(windows * WINDOWS),
         }
     }
@@ -73,6 +75,15 @@ mod tests {
         let later = Patience::of(&plan, &item, 100, true);
         assert_eq!((later.window, later.allowance), (first.window, None));
         assert_eq!(later.timeout, plan.timeout + 7 * 3 * Duration::from_millis(50));
+    }
+
+    #[test]
+    fn a_load_goes_as_far_as_was_wished_and_all_else_as_far_as_there_is_time() {
+        let plan = Plan::make(&Wish { n: Some(20), ..Wish::default() }).expect("a plan");
+        let load = Patience::of(&plan, &item(&LOAD), 20, false);
+        assert_eq!((load.allowance, load.window.is_some()), (None, true));
+        let bind = item(curve::find("bind").expect("bind"));
+        assert_eq!(Patience::of(&plan, &bind, 20, false).allowance, plan.allowance);
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub struct Plan {
     pub budget: Option<Duration>,
     /// Time that the way up of an item's first trial may take.
     pub allowance: Option<Duration>,
+    /// The user has said how far n goes: a load goes as far, however slow one of its variants is.
+    pub is_n_wished: bool,
     /// A trial that takes longer is killed; a load may take its windows besides.
     pub timeout: Duration,
     /// How long a load is held at each level; `None` is as long as fits the allowance.
@@ -151,6 +153,7 @@ impl Plan {
             },
             budget: wish.budget.or(preset.budget),
             allowance: preset.allowance,
+            is_n_wished: wish.n.is_some(),
             timeout: wish.timeout.unwrap_or(TIMEOUT),
             window: wish.window,
             server: wish.server.clone(),
