@@ -6,13 +6,14 @@
 //! **Method.** A server process serves two files, one of 590 bytes and one of 4 MiB. All the time two
 //! connections download the large one over and over, with pauses, and eight read it slowly, 16 KiB each 50
 //! ms. First a closed loop of 50 connections finds how many small requests a second the server answers beside
-//! these: its capacity. Then n percent of that are asked, at random times that are fixed beforehand
-//! (Poisson), whatever the server does; visitors keep a connection for ten requests, up to 1 000 have one at
-//! a time. Latency counts from when a request was meant to start: p50, p99 and p999 are the times that 50 %,
-//! 99 % and 99.9 % do not exceed, of all that were meant to start. Where more than the rest had no answer in
-//! two seconds after the end, that time is longer than any that was seen; then the longest one stands for it,
-//! and a remark says so. `completed` are right answers in a second. `recovery` is the
-//! time from the end of that load until p99 is back under twice what it was before at 50 % of capacity: the
+//! these: its capacity, as one generator on one processor finds it that downloads and reads slowly too; what
+//! it spends on them is missing in the capacity. Then n percent of that are asked, at random times that are
+//! fixed beforehand (Poisson), whatever the server does; visitors keep a connection for ten requests, up to
+//! 1 000 have one at a time. Latency counts from when a request was meant to start: p50, p99 and p999 are the
+//! times that 50 %, 99 % and 99.9 % do not exceed, of all that were meant to start. Where more than the rest
+//! had no answer in two seconds after the end, that time is longer than any that was seen; then the longest
+//! one stands for it, and a remark says so. `completed` are right answers in a second. `recovery` is the time
+//! from the end of that load until p99 is back under twice what it was before at 50 % of capacity: the
 //! answers under way are waited for, for two seconds at most, then 50 % are asked again, piece by piece, and
 //! the first piece whose p99 is low enough ends it. Less than such a piece, 50 ms or a fifth of the window,
 //! it cannot be, even where nothing was overloaded. A remark says where the generator was the limit of what
@@ -155,7 +156,7 @@ mod measured {
             let begun = Instant::now();
             let level = visitors.offer(&load, &mut unwatched).map_err(io_error)?;
             kept_up(&level, told);
-            if let Verdict::Generator(reason) = &found.verdict {
+            if let Verdict::Generator(reason) | Verdict::Disturbed(reason) = &found.verdict {
                 told.warn(format!("The capacity is the generator's and not the server's: {reason}."));
             }
             told.value("completed", level.completed_per_second);

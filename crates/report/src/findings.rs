@@ -251,7 +251,7 @@ fn of_variant(
     }
     if let Some(first) = findings.first_mut() {
         first.remarks.extend(remarks_of_trials(trials));
-        first.remarks.extend(generator::remark(trials));
+        first.remarks.extend(generator::remarks(trials));
     }
     findings
 }

@@ -18,11 +18,15 @@ pub struct Limited {
 impl Limited {
     /// `limited by the generator at 500 and 1 000 (3 of 10 trials)`.
     pub fn words(&self) -> String {
+        self.said(WARNINGS[0])
+    }
+
+    fn said(&self, kind: &str) -> String {
         let trials = match self.trials == self.of {
             true => String::new(),
             false => format!(" ({} of {} trials)", count(self.trials as u64), count(self.of as u64)),
         };
-        format!("limited by the generator{}{trials}", self.places())
+        format!("{kind}{}{trials}", self.places())
     }
 
     /// ` at 500 and 1 000`; nothing where all are meant.
@@ -39,8 +43,8 @@ impl Limited {
 
 /// How the claim begins that a generator proves.
 const CLAIM: &str = "the generator kept up";
-/// How a trial's warning begins where it did not.
-const WARNING: &str = "limited by the generator";
+/// How a trial's warning begins where it did not: through its own fault, or for others who had its processor.
+const WARNINGS: [&str; 2] = ["limited by the generator", "disturbed"];
 
 /// Whether a check is about the generator.
 pub(crate) fn is_claim(claim: &str) -> bool {
@@ -49,13 +53,18 @@ pub(crate) fn is_claim(claim: &str) -> bool {
 
 /// Whether a trial's warning is about the generator.
 pub(crate) fn is_warning(warning: &str) -> bool {
-    begins(warning, WARNING)
+    WARNINGS.iter().any(|beginning| begins(warning, beginning))
 }
 
-/// What the warnings of all trials come to, in one sentence. Where their figures differ, those of one stand
-/// for all.
-pub(crate) fn remark(trials: &[&Trial]) -> Option<String> {
-    let warnings = || trials.iter().flat_map(|trial| &trial.warnings).filter(|warning| is_warning(warning));
+/// What the warnings of all trials come to, in one sentence for each kind.
+pub(crate) fn remarks(trials: &[&Trial]) -> Vec<String> {
+    WARNINGS.iter().filter_map(|kind| remark(trials, kind)).collect()
+}
+
+/// Those of one kind. Where their figures differ, those of one stand for all.
+fn remark(trials: &[&Trial], kind: &str) -> Option<String> {
+    let is_meant = |words: &str| begins(words, kind);
+    let warnings = || trials.iter().flat_map(|trial| &trial.warnings).filter(|warning| is_meant(warning));
     let levels: Vec<u64> = warnings().filter_map(|warning| places(warning)).flatten().collect();
     let mut reasons: Vec<&str> =
         warnings().map(|warning| warning.split_once(": ").unwrap_or_default().1).collect();
@@ -66,16 +75,20 @@ pub(crate) fn remark(trials: &[&Trial]) -> Option<String> {
         [all] => format!(": {all}"),
         [.., last] => format!("; once {last}"),
     };
-    Some(limited(trials, &levels)?.words() + &reason)
+    Some(gathered(trials, &levels, is_meant)?.said(kind) + &reason)
 }
 
 /// What the trials of one variant say, whose levels are these. One trial is enough: which trials a generator
 /// limits is not chance, and to leave these out would flatter who is slow.
 pub(crate) fn limited(trials: &[&Trial], levels: &[u64]) -> Option<Limited> {
+    gathered(trials, levels, |_| true)
+}
+
+fn gathered(trials: &[&Trial], levels: &[u64], is_meant: impl Fn(&str) -> bool) -> Option<Limited> {
     let mut limited = Limited { levels: Vec::new(), trials: 0, of: trials.len() };
     let mut all = false;
     for trial in trials {
-        let said: Vec<&str> = said(trial).collect();
+        let said: Vec<&str> = said(trial).filter(|words| is_meant(words)).collect();
         limited.trials += usize::from(!said.is_empty());
         for words in said {
             match places(words).filter(|places| places.iter().all(|n| levels.contains(n))) {
@@ -136,17 +149,27 @@ mod tests {
     fn many_warnings_come_to_one_remark() {
         let said = |trials: &[&[&str]]| {
             let trials: Vec<Trial> = trials.iter().map(|warnings| trial(warnings)).collect();
-            remark(&trials.iter().collect::<Vec<&Trial>>())
+            remarks(&trials.iter().collect::<Vec<&Trial>>())
         };
         let (two, five) =
             ("limited by the generator at 2: busy 90 %", "limited by the generator at 5: busy 99 %");
-        assert_eq!(said(&[&[], &["The limit is low."]]), None);
+        assert!(said(&[&[], &["The limit is low."]]).is_empty());
         let one = "limited by the generator at 5 (1 of 2 trials): busy 99 %";
-        assert_eq!(said(&[&[five], &[]]).as_deref(), Some(one));
+        assert_eq!(said(&[&[five], &[]]), [one]);
         let all = "limited by the generator at 2 and 5; once busy 99 %";
-        assert_eq!(said(&[&[two], &[two, five]]).as_deref(), Some(all));
+        assert_eq!(said(&[&[two], &[two, five]]), [all]);
         let bare = "limited by the generator";
-        assert_eq!(said(&[&[bare]]).as_deref(), Some(bare));
+        assert_eq!(said(&[&[bare]]), [bare]);
+        let others = "disturbed at 2: others had the processor";
+        let each = ["limited by the generator at 5 (1 of 2 trials): busy 99 %", others];
+        assert_eq!(said(&[&[five, others], &[others]]), each);
+    }
+
+    #[test]
+    fn a_disturbed_level_is_left_out_like_a_limited_one() {
+        let trial = trial(&["disturbed at 1000: others had the processor for 40 % of the time"]);
+        let limited = limited(&[&trial], &[1, 1000]).expect("limited");
+        assert_eq!((limited.at(1), limited.at(1000)), (false, true));
     }
 
     #[test]

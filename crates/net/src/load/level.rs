@@ -83,6 +83,9 @@ pub enum Verdict {
     Sound,
     /// The generator: what was measured says more of it than of the server. And why.
     Generator(String),
+    /// Others on the generator's machine, who had the processor that it needed: what was measured says more of
+    /// them than of the server. And for how long.
+    Disturbed(String),
     /// The server, or the number of connections, was behind the rate. And by how much.
     Behind(String),
     /// Nothing was answered as it should be.
@@ -350,16 +353,12 @@ fn verdict(level: &Level) -> Verdict {
         return Verdict::NoAnswers(reason);
     }
     let delay = level.watch.run_delay_share.unwrap_or(0.0);
-    let waited = match delay {
-        0.05.. => format!(", and {:.0} % of the time others had the processor it needed", delay * 100.0),
-        _ => String::new(),
-    };
     if let (Some(lateness), Some(intended)) = (&level.lateness, level.intended) {
         let late = lateness.quantile(0.99);
         let median = level.latency.quantile(0.5);
         if late > LATE_SECONDS.max(median / 10.0) {
             let late = format!("1 % of requests were sent more than {:.1} ms late", late * 1e3);
-            return Verdict::Generator(late + &waited);
+            return Verdict::Generator(late + &waited(delay));
         }
         let share = level.unanswered as f64 / intended.max(1) as f64;
         if share > BEHIND_SHARE {
@@ -375,9 +374,44 @@ fn verdict(level: &Level) -> Verdict {
         let (unanswered, connections) = (level.unanswered, level.load.connections);
         return Verdict::Behind(format!("{unanswered} requests on {connections} connections got no answer"));
     }
-    if level.watch.cpu_share + delay > BUSY_SHARE {
-        let busy = format!("it was busy {:.0} % of the time", level.watch.cpu_share * 100.0);
-        return Verdict::Generator(busy + &waited);
+    busy(level.watch.cpu_share, delay)
+}
+
+/// Whether a generator in a closed loop had the time to ask, and who took it where it had not.
+fn busy(cpu_share: f64, delay_share: f64) -> Verdict {
+    let (busy, delay) = (cpu_share * 100.0, delay_share * 100.0);
+    if cpu_share > BUSY_SHARE {
+        return Verdict::Generator(format!("it was busy {busy:.0} % of the time{}", waited(delay_share)));
+    }
+    if cpu_share + delay_share > BUSY_SHARE {
+        let others = "others had the processor that the generator needed for";
+        return Verdict::Disturbed(format!("{others} {delay:.0} % of the time, and it was busy {busy:.0} %"));
     }
     Verdict::Sound
+}
+
+/// Whoever was to blame, that others had a part in it is worth knowing.
+fn waited(delay_share: f64) -> String {
+    match delay_share {
+        0.05.. => {
+            format!(", and {:.0} % of the time others had the processor it needed", delay_share * 100.0)
+        }
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_are_told_from_the_generator_itself() {
+        assert_eq!(busy(0.5, 0.2), Verdict::Sound);
+        let own = busy(0.9, 0.0);
+        assert_eq!(own, Verdict::Generator("it was busy 90 % of the time".to_owned()));
+        assert!(
+            matches!(busy(0.86, 0.14), Verdict::Generator(why) if why.contains("14 % of the time others"))
+        );
+        assert!(matches!(busy(0.5, 0.4), Verdict::Disturbed(why) if why.contains("for 40 % of the time")));
+    }
 }

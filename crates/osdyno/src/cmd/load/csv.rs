@@ -41,6 +41,7 @@ fn write_line(level: &Level, out: &mut dyn Write) -> io::Result<()> {
     let limit = match level.verdict {
         Verdict::Sound => "",
         Verdict::Generator(_) => "generator",
+        Verdict::Disturbed(_) => "disturbed",
         Verdict::Behind(_) => "behind",
         Verdict::NoAnswers(_) => "no answers",
     };

@@ -130,6 +130,7 @@ pub(super) fn verdict(level: &Level) -> Option<String> {
     match &level.verdict {
         Verdict::Sound => None,
         Verdict::Generator(reason) => Some(format!("limited by the generator: {reason}")),
+        Verdict::Disturbed(reason) => Some(format!("disturbed: {reason}")),
         Verdict::Behind(reason) => Some(format!("the server did not keep up: {reason}")),
         Verdict::NoAnswers(reason) => Some(format!("nothing was answered as it should be: {reason}")),
     }
@@ -228,6 +229,7 @@ pub(super) fn write_found(found: &Found, settings: &Settings, out: &mut dyn Writ
         let remark = match (&stage.verdict, stage.held) {
             (_, true) => "holds".to_owned(),
             (Verdict::Generator(reason), _) => format!("limited by the generator: {reason}"),
+            (Verdict::Disturbed(reason), _) => format!("disturbed: {reason}"),
             (Verdict::Behind(reason), _) => format!("the server did not keep up: {reason}"),
             _ => "does not hold".to_owned(),
         };
