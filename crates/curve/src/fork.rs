@@ -17,7 +17,7 @@ use crate::{Curve, Expect, Experiment, Linkage, Needs, Operation, Stop, Trial, V
 
 pub(crate) const CURVE: Curve = Curve {
     name: "fork",
-    version: 1,
+    version: 2,
     source: include_str!("fork.rs"),
     grows: "live processes",
     variants: Variant::ONLY,

@@ -20,7 +20,7 @@ use crate::{Curve, Expect, Linkage, Needs, Operation, Stop, Trial, Variant};
 
 pub(crate) const CURVE: Curve = Curve {
     name: "fork-memory",
-    version: 1,
+    version: 2,
     source: include_str!("fork_memory.rs"),
     grows: "MiB that the parent has written",
     variants: Variant::ONLY,

@@ -11,7 +11,7 @@ use crate::{Curve, Linkage, Variant, fork};
 
 pub(crate) const CURVE: Curve = Curve {
     name: "fork-static",
-    version: 1,
+    version: 2,
     source: include_str!("fork_static.rs"),
     grows: "live processes",
     variants: Variant::ONLY,

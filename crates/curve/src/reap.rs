@@ -13,7 +13,7 @@ use crate::{Curve, Expect, Linkage, Operation, Stop, Trial, Variant, fork};
 
 pub(crate) const CURVE: Curve = Curve {
     name: "reap",
-    version: 1,
+    version: 2,
     source: include_str!("reap.rs"),
     grows: "live processes",
     variants: &[
