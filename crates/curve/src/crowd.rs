@@ -236,9 +236,11 @@ mod measured {
             if connections == self.held {
                 return Ok(());
             }
-            writeln!(self.orders, "{connections}")?;
+            writeln!(self.orders, "{connections}").map_err(|_| ended())?;
             let mut answer = String::new();
-            self.answers.read_line(&mut answer)?;
+            if self.answers.read_line(&mut answer)? == 0 {
+                return Err(ended());
+            }
             let (held, why) = answer.trim_end_matches('\n').split_once(' ').unwrap_or_default();
             if held.parse() == Ok(connections) {
                 self.held = connections;
@@ -246,6 +248,10 @@ mod measured {
             }
             Err(io::Error::other(format!("{held} of {connections} connections could be made ({why})")))
         }
+    }
+
+    fn ended() -> io::Error {
+        io::Error::other("the holder has ended")
     }
 
     impl Drop for Holder {

@@ -7,7 +7,8 @@
 //! added, each timed. After each, one chosen at random is raised, untimed, and one wait is timed, which must
 //! tell of that one and no other; then it is lowered. The wait has a time-out, so it does all that a server's
 //! wait does. At the end all are removed in random order, each timed. With select and poll, adding and
-//! removing are work of the program alone.
+//! removing are work of the program alone. What raising itself sets off, the callback of epoll or the wake-up
+//! of io_uring, falls into the untimed part and so counts for nobody.
 //!
 //! **Expected answer.** epoll(7) and io_uring(7) are flat. select(2) and poll(2) are linear in n: at every
 //! call the kernel asks all n, enters the queue of each that stands before the ready one, and leaves it
