@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 
 use crate::findings::{Finding, Findings};
+use crate::generator::Limited;
 use crate::rivals::{self, words};
 use crate::stops::Cause;
 use crate::text::{Cell, Page, Row, Style, Tone};
 use crate::words::{count, factor_with_interval, things};
-use crate::{generator, sentences, spark};
+use crate::{sentences, spark};
 
 /// Columns from which the growth stands in a column of its own.
 const ROOM_FOR_GROWTH: usize = 96;
@@ -179,9 +180,12 @@ fn remarks(findings: &Findings) -> Vec<String> {
         alone.iter().map(|finding| (sentences::label(findings, finding), sentences::remarks(finding)));
     let judged = alone.iter().filter(|finding| finding.verdict.is_some()).count();
     let mut remarks = grouped(of_series, judged, "series");
-    // Of a rival no verdict is shown that could be warned of, and its generator is said with its rivals.
+    // Of a rival no verdict is shown that could be warned of, and where its generator alone was the limit is
+    // said with its rivals.
     let of_variants = answered.iter().map(|finding| {
-        let recorded = finding.remarks.iter().filter(|remark| !generator::is_warning(remark));
+        let limited = finding.limited.as_ref().map(Limited::words);
+        let said = |remark: &&String| limited.as_ref().is_some_and(|words| remark.starts_with(words));
+        let recorded = finding.remarks.iter().filter(|remark| !said(remark));
         (sentences::variant_label(findings, finding), recorded.cloned().collect())
     });
     let variants: HashSet<String> =
