@@ -69,6 +69,9 @@ mod measured {
     /// A server that accepts nothing for so long will accept no more.
     const STILL_MAX: Duration = Duration::from_secs(1);
 
+    /// Of n connections, one in so many that left TIME_WAIT meanwhile hides what the others take.
+    const RESTING_SHARE: u64 = 10;
+
     /// A server, ready to be loaded. Dropped, it is ended.
     pub(crate) struct Stand {
         /// `None`: somebody else has started it, and nothing is known of it but its answers.
@@ -316,26 +319,42 @@ mod measured {
     pub(crate) struct Memory {
         user_bytes: Option<u64>,
         kernel_bytes: Option<u64>,
+        /// Connections in TIME_WAIT, which are part of what the kernel has taken.
+        resting: Option<u64>,
     }
 
     impl Memory {
         /// Taken now.
         pub(crate) fn of(stand: &mut Stand) -> io::Result<Memory> {
             let user_bytes = stand.report()?.and_then(|report| report.memory_bytes);
-            Ok(Memory { user_bytes, kernel_bytes: sys::memory::kernel_bytes().ok() })
+            let kernel_bytes = sys::memory::kernel_bytes().ok();
+            Ok(Memory { user_bytes, kernel_bytes, resting: sys::tcp::resting().ok() })
         }
 
-        /// Tells `user memory` and `kernel memory`, for each of the n that were added since. Where something
-        /// else has given back more, nothing was taken.
+        /// Tells `user memory` and `kernel memory`, for each of the n that were added since. Where the server
+        /// has given back more, it took nothing. The kernel's is that of the whole machine: where others gave
+        /// back what would be missing in the sum, nothing is told of it, and a remark says why.
         pub(crate) fn tell_each(&self, before: &Memory, told: &mut Told<'_>) {
             let n = told.n() as f64;
-            for (name, now, before) in [
-                ("user memory", self.user_bytes, before.user_bytes),
-                ("kernel memory", self.kernel_bytes, before.kernel_bytes),
-            ] {
-                let gained = now.zip(before).map(|(now, before)| now.saturating_sub(before) as f64 / n);
-                told.value(name, gained.unwrap_or(f64::NAN));
+            let user = self.user_bytes.zip(before.user_bytes);
+            let user = user.map(|(now, before)| now.saturating_sub(before) as f64 / n);
+            told.value("user memory", user.unwrap_or(f64::NAN));
+            match self.kernel_gained(before, told.n()) {
+                Ok(gained) => told.value("kernel memory", gained.map_or(f64::NAN, |gained| gained / n)),
+                Err(why) => told.warn(format!("No kernel memory is told at some n: {why}.")),
             }
+        }
+
+        /// Bytes that the kernel has gained for n connections; `None` where nobody tells.
+        fn kernel_gained(&self, before: &Memory, n: u64) -> Result<Option<f64>, &'static str> {
+            let expired = before.resting.zip(self.resting).map_or(0, |(then, now)| then.saturating_sub(now));
+            if expired > n / RESTING_SHARE {
+                return Err(
+                    "meanwhile connections that were closed before left TIME_WAIT and gave theirs back",
+                );
+            }
+            let Some((now, then)) = self.kernel_bytes.zip(before.kernel_bytes) else { return Ok(None) };
+            now.checked_sub(then).map(|gained| Some(gained as f64)).ok_or("others gave back more meanwhile")
         }
     }
 
@@ -383,11 +402,14 @@ mod measured {
         each.collect::<Vec<_>>().join(", ")
     }
 
-    /// Says so where the generator was the limit.
+    /// Says so where the generator was the limit, or others who had its processor.
     pub(crate) fn kept_up(level: &Level, told: &mut Told<'_>) {
-        if let Verdict::Generator(reason) = &level.verdict {
-            told.warn(format!("limited by the generator at {}: {reason}", told.n()));
-        }
+        let limit = match &level.verdict {
+            Verdict::Generator(reason) => format!("limited by the generator at {}: {reason}", told.n()),
+            Verdict::Disturbed(reason) => format!("disturbed at {}: {reason}", told.n()),
+            _ => return,
+        };
+        told.warn(limit);
     }
 
     /// Tells `p50`, `p99` and `p999`.
@@ -410,6 +432,27 @@ mod measured {
             Error::System { error, .. } if error.raw_os_error().is_some() => error,
             Error::Unsupported { .. } => io::Error::new(io::ErrorKind::Unsupported, error.to_string()),
             other => io::Error::other(other.to_string()),
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::Memory;
+
+        #[test]
+        fn what_others_gave_back_makes_a_gap_and_not_a_number() {
+            let memory = |kernel, resting| Memory {
+                user_bytes: None,
+                kernel_bytes: Some(kernel),
+                resting: Some(resting),
+            };
+            let gained = |now: Memory, n| now.kernel_gained(&memory(5000, 100), n);
+            assert_eq!(gained(memory(6000, 100), 10), Ok(Some(1000.0)));
+            assert_eq!(gained(memory(6000, 99), 10), Ok(Some(1000.0)));
+            assert!(gained(memory(6000, 98), 10).is_err_and(|why| why.contains("TIME_WAIT")));
+            assert!(gained(memory(4999, 200), 10).is_err_and(|why| why.contains("others")));
+            let untold = Memory { user_bytes: None, kernel_bytes: None, resting: None };
+            assert_eq!(gained(untold, 10), Ok(None));
         }
     }
 }

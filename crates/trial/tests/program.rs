@@ -59,14 +59,24 @@ fn expect_whole(curve: &Curve, variant: Variant, n: u64) {
         outcome => panic!("{name}: {outcome:?}"),
     }
     assert!(trial.checks.iter().all(|check| check.held), "{name}: {:?}", trial.checks);
-    assert_eq!(all.len(), curve.measured().count(), "{name}");
-    for (series, operation) in all.iter().zip(curve.measured()) {
-        assert_eq!(series.name, operation.name, "{name}");
+    // The kernel's memory is that of the whole machine, which others change: no value, but a remark then.
+    let may_lack = |series: &str| {
+        let remark = format!("No {series} is told at some n: ");
+        series == "kernel memory" && trial.warnings.iter().any(|warning| warning.starts_with(&remark))
+    };
+    let named: Vec<&str> = all.iter().map(|series| series.name.as_str()).collect();
+    let expected = curve.measured().map(|operation| operation.name);
+    let expected: Vec<&str> = expected.filter(|name| named.contains(name) || !may_lack(name)).collect();
+    assert_eq!(named, expected, "{name}");
+    for series in &all {
         let sizes: Vec<u64> = series.points().map(|(n, _)| n).collect();
-        let expected: Vec<u64> = match series.direction {
+        let mut expected: Vec<u64> = match series.direction {
             Direction::Up => curve.sizes.list(n),
             Direction::Down => (1..=n).rev().collect(),
         };
+        if may_lack(&series.name) {
+            expected.retain(|n| sizes.contains(n));
+        }
         assert_eq!(sizes, expected, "{name} {}", series.name);
         assert!(series.values.iter().all(|&value| value >= 0.0), "{name}: {series:?}");
     }

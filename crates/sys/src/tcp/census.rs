@@ -5,11 +5,34 @@ use std::io;
 use crate::pseudo_file::text;
 
 pub(super) fn in_use() -> io::Result<u64> {
-    let of = |file: &str, name: &str| {
-        text(file)?.lines().find_map(|line| line.strip_prefix(name)?.split(' ').next()?.parse().ok())
-    };
-    let v4: Option<u64> = of("/proc/net/sockstat", "TCP: inuse ");
     // A kernel without IPv6 has no such file.
-    let v6: u64 = of("/proc/net/sockstat6", "TCP6: inuse ").unwrap_or(0);
-    v4.map(|v4| v4 + v6).ok_or_else(|| io::Error::other("/proc/net/sockstat cannot be read"))
+    let v6 = count("/proc/net/sockstat6", "TCP6:", "inuse").unwrap_or(0);
+    count("/proc/net/sockstat", "TCP:", "inuse").map(|v4| v4 + v6).ok_or_else(unreadable)
+}
+
+pub(super) fn resting() -> io::Result<u64> {
+    // Those of IPv6 are among them.
+    count("/proc/net/sockstat", "TCP:", "tw").ok_or_else(unreadable)
+}
+
+/// What stands after the name in the line of the protocol: `TCP: inuse 8 orphan 0 tw 2`.
+fn count(file: &str, protocol: &str, name: &str) -> Option<u64> {
+    let text = text(file)?;
+    let mut words = text.lines().find_map(|line| line.strip_prefix(protocol))?.split_whitespace();
+    words.find(|word| *word == name)?;
+    words.next()?.parse().ok()
+}
+
+fn unreadable() -> io::Error {
+    io::Error::other("/proc/net/sockstat cannot be read")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn sockets_are_counted_by_name() {
+        assert!(super::in_use().is_ok());
+        assert!(super::resting().is_ok());
+        assert_eq!(super::count("/proc/net/sockstat", "TCP:", "no such name"), None);
+    }
 }

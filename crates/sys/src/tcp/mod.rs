@@ -25,6 +25,18 @@ pub fn in_use() -> std::io::Result<u64> {
     }
 }
 
+/// Closed TCP connections that rest in TIME_WAIT (RFC 9293, 3.6) and take memory until that is over, whoever
+/// had them; of Linux those of this network namespace.
+///
+/// # Errors
+/// Unsupported.
+pub fn resting() -> std::io::Result<u64> {
+    cfg_select! {
+        target_os = "linux" => { census::resting() }
+        _ => { Err(crate::Unsupported("connections in TIME_WAIT are counted on Linux only").into()) }
+    }
+}
+
 /// Bytes that a connection was given to send and that the other end has not acknowledged yet (tcp(7),
 /// `SIOCOUTQ`).
 ///
