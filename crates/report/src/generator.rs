@@ -1,6 +1,6 @@
 //! Where the generator of a load was the limit: what a trial's checks and warnings say of it.
 
-use record::Trial;
+use record::{SeriesKind, Trial};
 
 use crate::words::{count, list};
 
@@ -45,6 +45,12 @@ impl Limited {
 const CLAIM: &str = "the generator kept up";
 /// How a trial's warning begins where it did not: through its own fault, or for others who had its processor.
 const WARNINGS: [&str; 2] = ["limited by the generator", "disturbed"];
+
+/// Whether a series was counted at the server. What an answer takes of its processor, or a connection of
+/// memory, does not depend on how fast anybody asks.
+pub(crate) fn is_of_server(kind: &SeriesKind) -> bool {
+    kind.unit == "B" || kind.name.starts_with("server ")
+}
 
 /// Whether a check is about the generator.
 pub(crate) fn is_claim(claim: &str) -> bool {

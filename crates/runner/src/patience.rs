@@ -7,8 +7,9 @@ use curve::Sizes;
 use crate::plan::{Item, Plan};
 
 /// The way up of a load may take this many times its windows before it is cut: between them, connections are
-/// made and servers started.
-const WINDOWS: u32 = 3;
+/// made and servers started, and where each answer takes a new process, four rounds of a thousand connections
+/// take seconds.
+const WINDOWS: u32 = 30;
 
 /// The times of one trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,8 +24,8 @@ pub(crate) struct Patience {
 
 impl Patience {
     /// For a trial of `item` to `n`; once it is known which n fits, the way up is not cut any more. A window
-    /// is the same in all trials of an item, however far they go. A load is never cut below the n that the user
-    /// wished: rivals are compared where each was measured.
+    /// is the same in all trials of an item, however far they go. A load is never cut below the n that the
+    /// user wished: rivals are compared where each was measured.
     pub(crate) fn of(plan: &Plan, item: &Item, n: u64, fitted: bool) -> Patience {
         let window = match item.curve.sizes {
             Sizes::Levels(levels) => {
@@ -70,11 +71,11 @@ mod tests {
         let first = Patience::of(&plan, &item, 1000, false);
         // Ten levels within half a second.
         assert_eq!(first.window, Some(Duration::from_millis(50)));
-        assert_eq!(first.allowance, Some(Duration::from_millis(1500)));
-        assert_eq!(first.timeout, plan.timeout + Duration::from_millis(1500));
+        assert_eq!(first.allowance, Some(WINDOWS * Duration::from_millis(500)));
+        assert_eq!(first.timeout, plan.timeout + WINDOWS * Duration::from_millis(500));
         let later = Patience::of(&plan, &item, 100, true);
         assert_eq!((later.window, later.allowance), (first.window, None));
-        assert_eq!(later.timeout, plan.timeout + 7 * 3 * Duration::from_millis(50));
+        assert_eq!(later.timeout, plan.timeout + 7 * WINDOWS * Duration::from_millis(50));
     }
 
     #[test]
@@ -91,7 +92,7 @@ mod tests {
         let window = Some(Duration::from_secs(5));
         let plan = Plan::make(&Wish { window, ..Wish::default() }).expect("a plan");
         let patience = Patience::of(&plan, &item(&LOAD), 10, false);
-        assert_eq!((patience.window, patience.allowance), (window, Some(Duration::from_secs(60))));
+        assert_eq!((patience.window, patience.allowance), (window, Some(WINDOWS * Duration::from_secs(20))));
         let bind = item(curve::find("bind").expect("bind"));
         let patience = Patience::of(&plan, &bind, 10, false);
         let expected = Patience { window: None, allowance: plan.allowance, timeout: plan.timeout };

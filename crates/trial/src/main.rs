@@ -3,8 +3,8 @@
 //!
 //! It carries what the loads need: servers, clients and the runtime of asynchronous ones, in `net`. That code
 //! lies idle while anything else is measured, but a process that is copied is copied with it: the median
-//! of `fork` rose by some 4 % when it came, while nothing certain was seen of `reap` and `fork-static`. Those that depend on the
-//! program's size have another version since, and are not compared with records from before.
+//! of `fork` rose by some 4 % when it came, while nothing certain was seen of `reap` and `fork-static`. Those
+//! that depend on its size have another version since, and are not compared with records from before.
 //!
 //! The runner starts it as a keeper, here or behind any command prefix. The keeper starts the measurer,
 //! which measures into memory they share, waits for whatever end it takes, and then writes the record's

@@ -83,8 +83,8 @@ pub enum Verdict {
     Sound,
     /// The generator: what was measured says more of it than of the server. And why.
     Generator(String),
-    /// Others on the generator's machine, who had the processor that it needed: what was measured says more of
-    /// them than of the server. And for how long.
+    /// Others on the generator's machine, who had the processor that it needed: what was measured says more
+    /// of them than of the server. And for how long.
     Disturbed(String),
     /// The server, or the number of connections, was behind the rate. And by how much.
     Behind(String),

@@ -104,6 +104,7 @@ fn entrant(recording: &Recording, trials: &[&Trial], key: SeriesKey, place: usiz
     let by_level = if is_load { by_level } else { by_window };
     let (values, shown) = (by_level(&counted), by_level(&all));
     let limited = generator::limited(trials, &shown.keys().copied().collect::<Vec<u64>>());
+    let limited = limited.filter(|_| !recording.kind(&key).is_some_and(generator::is_of_server));
     let level = |n: u64| {
         let limited = limited.as_ref().is_some_and(|limited| limited.at(n));
         let of_trials = if limited { shown.get(&n) } else { values.get(&n) };
