@@ -59,10 +59,15 @@ fn expect_whole(curve: &Curve, variant: Variant, n: u64) {
         outcome => panic!("{name}: {outcome:?}"),
     }
     assert!(trial.checks.iter().all(|check| check.held), "{name}: {:?}", trial.checks);
-    // The kernel's memory is that of the whole machine, which others change: no value, but a remark then.
+    // A value may be missing where a remark says why. The kernel's memory is of the whole machine, which others
+    // change; a server may take longer to recover than anybody waits.
     let may_lack = |series: &str| {
-        let remark = format!("No {series} is told at some n: ");
-        series == "kernel memory" && trial.warnings.iter().any(|warning| warning.starts_with(&remark))
+        let reason = match series {
+            "kernel memory" => "No kernel memory is told at some n: ",
+            "recovery" => "p99 was still high ",
+            _ => return false,
+        };
+        trial.warnings.iter().any(|warning| warning.starts_with(reason))
     };
     let named: Vec<&str> = all.iter().map(|series| series.name.as_str()).collect();
     let expected = curve.measured().map(|operation| operation.name);
