@@ -29,18 +29,33 @@ fn an_untidy_house_is_found_out() {
     write("crates/curve/Cargo.toml", "[package]\nname = \"curve\"\n");
     write("crates/curve/src/lib.rs", "//! Curves, one a file.\n\nmod socket;\n");
     write("crates/curve/src/socket.rs", "//! One more socket.\n\nconst CURVE: Curve = Curve {};\n");
-    write("README.md", "[the design](DESIGN.md)\n");
+    write("crates/stats/src/shape.rs", "//! Shapes of costs.\n\npub struct Gadget;\n");
+    write(
+        "crates/curve/src/shape.rs",
+        &format!("//! Shapes of loads.\n\npub struct Gadget;\n{}", "\n".repeat(600)),
+    );
+    write("xtask/src/tidy/retired.txt", "name Gadget → Device\n");
+    write("README.md", &format!("[the design](DESIGN.md)\n{}\n", "word ".repeat(30).trim_end()));
 
     let findings: Vec<String> = check(house.path()).iter().map(ToString::to_string).collect();
     let expected = [
         "README.md:1: DESIGN.md is not there",
+        "README.md:2: the line has 149 columns; 120 is the most",
+        "crates/curve/src/shape.rs:1: no `mod` line names this file",
+        "crates/curve/src/shape.rs:1: the file has 603 lines; 500 is the most",
+        "crates/curve/src/shape.rs:3: `Gadget` is retired; write `Device`",
         "crates/curve/src/socket.rs:1: crates/curve/src/lib.rs does not list this workload",
         "crates/curve/src/socket.rs:1: the page lacks **Question.**, or has it out of order",
         "crates/stats/Cargo.toml:4: stats must not import sys",
+        "crates/stats/src/lib.rs:3: f is public and nothing outside this crate uses it",
         "crates/stats/src/lib.rs:4: `.unwrap()` outside tests; return the error",
         "crates/stats/src/lib.rs:4: unsafe outside crates/sys; give it a safe face there",
+        "crates/stats/src/lost.rs:1: f is public and nothing outside this crate uses it",
         "crates/stats/src/lost.rs:1: no `mod` line names this file",
         "crates/stats/src/lost.rs:1: the file must open with a `//!` page that says what it is",
+        "crates/stats/src/shape.rs:1: no `mod` line names this file",
+        "crates/stats/src/shape.rs:3: Gadget is the name of another type in crates/curve/src/shape.rs; qualify one of them",
+        "crates/stats/src/shape.rs:3: `Gadget` is retired; write `Device`",
     ];
     assert_eq!(findings, expected);
 }

@@ -1,6 +1,6 @@
 //! Lines are short, without tabs and spaces at their ends, and hold no reminder of unfinished work.
 
-use super::{Finding, House};
+use super::house::{Finding, House};
 
 /// As in rustfmt.toml; rustfmt leaves comments and strings alone.
 const LENGTH_MAX: usize = 110;
@@ -60,11 +60,7 @@ mod tests {
 
     #[test]
     fn letters_count_and_data_of_tests_does_not() {
-        let long = |path: &str, line: &str| {
-            let (text, code) = (format!("{line}\n"), super::super::code::only(line) + "\n");
-            let rust = vec![super::super::Source { path: path.into(), text, code }];
-            check(&House { root: "".into(), rust, documents: Vec::new(), manifests: Vec::new() }).len()
-        };
+        let long = |path: &str, line: &str| check(&House::of(&[(path, &format!("{line}\n"))])).len();
         assert_eq!(long("crates/a/src/b.rs", &"é".repeat(LENGTH_MAX)), 0);
         assert_eq!(long("crates/a/src/b.rs", &"é".repeat(LENGTH_MAX + 1)), 1);
         let data = format!("f(\"{}\")", "x".repeat(LENGTH_MAX));

@@ -1,6 +1,6 @@
 //! A document names only files that exist: every relative link in every Markdown file leads somewhere.
 
-use super::{Finding, House};
+use super::house::{Finding, House};
 
 pub(super) fn check(house: &House) -> Vec<Finding> {
     let mut findings = Vec::new();

@@ -5,7 +5,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{Finding, House, Source, code};
+use super::code;
+use super::house::{Finding, House, Source};
 
 pub(super) fn check(house: &House) -> Vec<Finding> {
     let mut reached = BTreeSet::new();
@@ -24,7 +25,7 @@ fn is_root(source: &Source) -> bool {
     let Ok(inside) = source.path.strip_prefix(&home) else { return false };
     let folder = inside.parent().unwrap_or(Path::new(""));
     let grandparent = folder.parent().unwrap_or(Path::new(""));
-    let targets = ["src/bin", "tests", "examples", "benches", "fuzz/fuzz_targets"];
+    let targets = ["src/bin", "tests", "examples", "benches", "fuzz_targets"];
     inside == Path::new("build.rs")
         || inside == Path::new("src/lib.rs")
         || inside == Path::new("src/main.rs")
@@ -87,18 +88,9 @@ fn path_attribute(line: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn source(path: &str, text: &str) -> Source {
-        Source { path: path.into(), text: text.to_owned(), code: code::only(text) }
-    }
-
-    fn house(files: &[(&str, &str)]) -> House {
-        let rust = files.iter().map(|(path, text)| source(path, text)).collect();
-        House { root: PathBuf::new(), rust, documents: Vec::new(), manifests: Vec::new() }
-    }
-
     #[test]
     fn only_the_unnamed_file_is_an_orphan() {
-        let house = house(&[
+        let house = House::of(&[
             ("crates/a/src/lib.rs", "pub mod b;\nmod c;\n#[path = \"odd.rs\"]\nmod d;\n// mod lost;\n"),
             ("crates/a/src/b.rs", "mod e;"),
             ("crates/a/src/b/e.rs", ""),

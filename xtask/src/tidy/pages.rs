@@ -1,6 +1,6 @@
 //! Every file opens with its page: what it is, before anything of what it does.
 
-use super::{Finding, House};
+use super::house::{Finding, House};
 
 pub(super) fn check(house: &House) -> Vec<Finding> {
     house

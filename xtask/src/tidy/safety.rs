@@ -1,6 +1,7 @@
 //! `unsafe` stays in `sys`, and each use is preceded by a comment that says why it is sound.
 
-use super::{Finding, House, Source, code};
+use super::code;
+use super::house::{Finding, House, Source};
 
 /// How far above its `unsafe` a reason may stand: a call is sometimes broken into lines.
 const NEAR: usize = 8;
@@ -44,7 +45,7 @@ mod tests {
     use super::*;
 
     fn findings(path: &str, text: &str) -> usize {
-        of_file(&Source { path: path.into(), text: text.to_owned(), code: code::only(text) }).len()
+        of_file(&Source::new(path, text)).len()
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Library code returns errors. Tests and build scripts may panic; programs and libraries may not.
 
-use super::{Finding, House, Source, code};
+use super::code;
+use super::house::{Finding, House, Source};
 
 pub(super) fn check(house: &House) -> Vec<Finding> {
     house.rust.iter().filter(|source| ships(source)).flat_map(of_file).collect()
@@ -36,7 +37,7 @@ mod tests {
     #[test]
     fn tests_may_and_libraries_may_not() {
         let text = "fn a() { b().unwrap(); }\n#[cfg(test)]\nmod tests {\n    fn c() { d().unwrap(); }\n}\n";
-        let source = |path: &str| Source { path: path.into(), text: text.to_owned(), code: code::only(text) };
+        let source = |path: &str| Source::new(path, text);
         let found = of_file(&source("crates/a/src/lib.rs"));
         assert_eq!(found.iter().map(|finding| finding.line).collect::<Vec<_>>(), [1]);
         assert!(ships(&source("crates/a/src/lib.rs")));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Finding, House};
+use super::house::{Finding, House};
 
 /// Folders of workloads, the list in each, and what makes a file there a workload.
 const FOLDERS: [(&str, &str, &str); 1] =

@@ -1,0 +1,108 @@
+//! A public type name has one meaning in the whole workspace.
+//!
+//! The files of one folder that stand for one module on different systems define the same type and count as
+//! one. Names that several crates define on purpose stand in `concepts.txt`, each with the reason.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::house::{Finding, House, Source};
+use super::modules::is_test;
+use super::ratchet::{Count, hold};
+
+pub(super) fn check(house: &House) -> Vec<Finding> {
+    let list = house.list("concepts.txt");
+    let shared = list.map_or(Vec::new(), names);
+    let mut places: BTreeMap<String, Vec<(&Source, usize)>> = BTreeMap::new();
+    for source in house.rust.iter().filter(|source| source.ships()) {
+        for (name, line) in source.tree().map(|tree| types(&tree.items)).unwrap_or_default() {
+            places.entry(name).or_default().push((source, line));
+        }
+    }
+    let mut counts = Vec::new();
+    for (name, places) in places.iter().filter(|(name, _)| !shared.iter().any(|(_, own)| own == name)) {
+        let (first, _) = places[0];
+        let mut findings = Vec::new();
+        for (source, line) in places.iter().filter(|(source, _)| room(source) != room(first)) {
+            let what = format!(
+                "{name} is the name of another type in {}; qualify one of them",
+                first.path.display()
+            );
+            findings.push(source.finding(*line, what));
+        }
+        counts.push(Count { key: name.clone(), value: 1 + findings.len(), findings });
+    }
+    let mut findings = hold(house, "type", 1, &counts);
+    for (line, name) in shared {
+        if places.get(name).is_none_or(|places| places.len() < 2) {
+            let what = format!("{name} stands in one place only: remove this line");
+            findings.extend(list.map(|list| list.finding(line, what)));
+        }
+    }
+    findings
+}
+
+/// The names that may stand in several places, with their lines.
+fn names(list: &Source) -> Vec<(usize, &str)> {
+    let is_entry = |(_, text): &(usize, &str)| !text.starts_with('#');
+    let entries = list.lines().filter(is_entry);
+    entries.filter_map(|(line, text)| Some((line, text.split_once(": ")?.0))).collect()
+}
+
+/// What may define a type once for each system: a folder of `sys`, and elsewhere a file.
+fn room(source: &Source) -> PathBuf {
+    let depth = if source.is_below("crates/sys/src") { 4 } else { usize::MAX };
+    source.path.components().take(depth).collect()
+}
+
+fn types(items: &[syn::Item]) -> Vec<(String, usize)> {
+    let mut found = Vec::new();
+    for item in items {
+        let (visibility, name) = match item {
+            syn::Item::Struct(item) => (&item.vis, &item.ident),
+            syn::Item::Enum(item) => (&item.vis, &item.ident),
+            syn::Item::Trait(item) => (&item.vis, &item.ident),
+            syn::Item::Type(item) => (&item.vis, &item.ident),
+            syn::Item::Mod(item) if !is_test(&item.attrs) => {
+                found.extend(item.content.iter().flat_map(|(_, items)| types(items)));
+                continue;
+            }
+            _ => continue,
+        };
+        if matches!(visibility, syn::Visibility::Public(_)) {
+            found.push((name.to_string(), name.span().start().line));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(files: &[(&str, &str)], shared: &str) -> Vec<String> {
+        let list = ("xtask/src/tidy/concepts.txt", shared);
+        check(&House::of(&[files, &[list]].concat())).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn two_meanings_are_found() {
+        let plan = ("crates/a/src/lib.rs", "pub struct Plan;");
+        let other = ("crates/b/src/c.rs", "mod d {\n    pub enum Plan {} }\npub(crate) struct Plan;");
+        let what = "Plan is the name of another type in crates/a/src/lib.rs; qualify one of them";
+        assert_eq!(found(&[plan, other], ""), [format!("crates/b/src/c.rs:2: {what}")]);
+        assert_eq!(found(&[plan, other], "Plan: a plan is a plan\n"), [""; 0]);
+        assert_eq!(found(&[plan], "Plan: a plan is a plan\n").len(), 1, "a line that serves nothing");
+    }
+
+    #[test]
+    fn private_types_tests_and_other_systems_do_not_count() {
+        let files = [
+            ("crates/sys/src/file/unix.rs", "pub struct File;"),
+            ("crates/sys/src/file/windows.rs", "pub struct File;"),
+            ("crates/a/src/lib.rs", "struct File; #[cfg(test)] mod tests { pub struct File; }"),
+            ("crates/a/tests/b.rs", "pub struct File;"),
+        ];
+        assert_eq!(found(&files, ""), [""; 0]);
+    }
+}

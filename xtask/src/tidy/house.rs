@@ -1,0 +1,143 @@
+//! The files of a workspace, read once for all rules, and what a rule finds in them.
+
+use std::cell::OnceCell;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::code;
+use crate::workspace;
+
+/// Where the lists are that rules go by, each beside its rule.
+const LISTS: &str = "xtask/src/tidy";
+
+/// One broken rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The file, from the root of the workspace.
+    pub file: PathBuf,
+    /// Its line, from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file.display(), self.line, self.what)
+    }
+}
+
+/// All files that rules look at.
+pub(super) struct House {
+    pub(super) root: PathBuf,
+    pub(super) rust: Vec<Source>,
+    pub(super) documents: Vec<Source>,
+    pub(super) manifests: Vec<Source>,
+    lists: Vec<Source>,
+}
+
+/// One file.
+pub(super) struct Source {
+    /// From the root of the workspace.
+    pub(super) path: PathBuf,
+    pub(super) text: String,
+    /// The text with comments and the contents of strings blanked out, line for line; Rust only.
+    pub(super) code: String,
+    folded: OnceCell<String>,
+    tree: OnceCell<Option<syn::File>>,
+}
+
+impl Source {
+    pub(super) fn new(path: impl Into<PathBuf>, text: &str) -> Source {
+        let path = path.into();
+        let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+        let code = if is_rust { code::only(text) } else { String::new() };
+        Source { path, text: text.to_owned(), code, folded: OnceCell::new(), tree: OnceCell::new() }
+    }
+
+    /// The syntax tree, parsed when a rule first asks for it. Nothing where the file is not valid Rust, which
+    /// the compiler reports better than a rule could.
+    pub(super) fn tree(&self) -> Option<&syn::File> {
+        self.tree.get_or_init(|| syn::parse_file(&self.text).ok()).as_ref()
+    }
+
+    /// The text in small letters, for rules about words.
+    pub(super) fn folded(&self) -> &str {
+        self.folded.get_or_init(|| self.text.to_lowercase())
+    }
+
+    pub(super) fn finding(&self, line: usize, what: impl Into<String>) -> Finding {
+        Finding { file: self.path.clone(), line, what: what.into() }
+    }
+
+    /// Lines of the text from 1.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.text.lines().enumerate().map(|(index, line)| (index + 1, line))
+    }
+
+    /// The crate's folder: `crates/sys`, `xtask`.
+    pub(super) fn home(&self) -> PathBuf {
+        let depth = if self.path.starts_with("crates") { 2 } else { 1 };
+        self.path.components().take(depth).collect()
+    }
+
+    /// Whether the file is part of the library or program itself, and of no test, bench, example or build
+    /// script.
+    pub(super) fn ships(&self) -> bool {
+        let is_test = self.path.iter().any(|part| part == "tests" || part == "tests.rs");
+        self.path.starts_with(self.home().join("src")) && !is_test
+    }
+
+    pub(super) fn is_below(&self, folder: &str) -> bool {
+        self.path.starts_with(folder)
+    }
+}
+
+impl House {
+    pub(super) fn read(root: &Path) -> House {
+        let read = |folder: &str, extension: &str| {
+            let sources = workspace::files(&root.join(folder), extension).into_iter().filter_map(|path| {
+                let text = std::fs::read_to_string(&path).ok()?;
+                Some(Source::new(path.strip_prefix(root).unwrap_or(&path), &text))
+            });
+            sources.collect::<Vec<_>>()
+        };
+        let all = |extension| {
+            let mut sources = Vec::new();
+            for folder in ["crates", "xtask", "fuzz"] {
+                sources.extend(read(folder, extension));
+            }
+            sources.retain(|source| !source.path.components().any(|part| part.as_os_str() == "fixtures"));
+            sources
+        };
+        House {
+            root: root.to_owned(),
+            rust: all("rs"),
+            documents: read("", "md"),
+            manifests: all("toml"),
+            lists: read(LISTS, "txt"),
+        }
+    }
+
+    /// A list that rules go by, such as `ratchet.txt`.
+    pub(super) fn list(&self, name: &str) -> Option<&Source> {
+        self.lists.iter().find(|list| list.path == Path::new(LISTS).join(name))
+    }
+
+    /// A house of these files, for the tests of rules.
+    #[cfg(test)]
+    pub(super) fn of(files: &[(&str, &str)]) -> House {
+        let with = |extension: &str| {
+            let own =
+                files.iter().filter(|(path, _)| Path::new(path).extension().is_some_and(|e| e == extension));
+            own.map(|(path, text)| Source::new(path, text)).collect()
+        };
+        House {
+            root: PathBuf::new(),
+            rust: with("rs"),
+            documents: with("md"),
+            manifests: with("toml"),
+            lists: with("txt"),
+        }
+    }
+}

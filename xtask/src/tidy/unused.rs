@@ -1,0 +1,182 @@
+//! What is public is used by somebody outside: another crate, a test, a bench, a fuzz target.
+//!
+//! An item counts as used where its name stands anywhere in their code, and a type also where a public
+//! signature of its own crate names it. So a common name hides an unused item, and what is found is unused
+//! for certain. Methods of traits, fields and variants are not looked at.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use syn::visit::Visit;
+
+use super::house::{Finding, House, Source};
+use super::modules::is_test;
+use super::ratchet::{Count, hold};
+
+pub(super) fn check(house: &House) -> Vec<Finding> {
+    let words: Vec<HashSet<&str>> = house.rust.iter().map(|source| words(&source.code)).collect();
+    let mut crates: BTreeMap<PathBuf, Vec<&Source>> = BTreeMap::new();
+    for source in house.rust.iter().filter(|source| is_of_library(source)) {
+        crates.entry(source.home()).or_default().push(source);
+    }
+    crates.retain(|home, files| files.iter().any(|file| file.path == home.join("src/lib.rs")));
+    let counts: Vec<Count> =
+        crates.iter().map(|(home, files)| of_crate(house, &words, home, files)).collect();
+    hold(house, "unused", 0, &counts)
+}
+
+/// A program of the same package is outside: it can use what is public only.
+fn is_of_library(source: &Source) -> bool {
+    source.ships() && source.path != source.home().join("src/main.rs")
+}
+
+fn of_crate(house: &House, words: &[HashSet<&str>], home: &Path, files: &[&Source]) -> Count {
+    let outside =
+        house.rust.iter().zip(words).filter(|(other, _)| other.home() != home || !is_of_library(other));
+    let used: HashSet<&str> = outside.flat_map(|(_, words)| words.iter().copied()).collect();
+    let mut signatures = HashSet::new();
+    let mut items = Vec::new();
+    for source in files {
+        let mut public = Public { items: Vec::new(), signatures: HashSet::new() };
+        if let Some(tree) = source.tree() {
+            public.visit_file(tree);
+        }
+        items.extend(public.items.into_iter().map(|(name, line)| (*source, name, line)));
+        signatures.extend(public.signatures);
+    }
+    let unused =
+        items.into_iter().filter(|(_, name, _)| !used.contains(name.as_str()) && !signatures.contains(name));
+    let say = |(source, name, line): (&Source, String, usize)| {
+        source.finding(line, format!("{name} is public and nothing outside this crate uses it"))
+    };
+    let findings: Vec<Finding> = unused.map(say).collect();
+    Count { key: home.display().to_string(), value: findings.len(), findings }
+}
+
+fn words(code: &str) -> HashSet<&str> {
+    code.split(|letter: char| !(letter.is_alphanumeric() || letter == '_')).collect()
+}
+
+/// The public items of a file, and the names in public signatures.
+struct Public {
+    items: Vec<(String, usize)>,
+    signatures: HashSet<String>,
+}
+
+impl Public {
+    fn take(&mut self, visibility: &syn::Visibility, name: &syn::Ident) {
+        if matches!(visibility, syn::Visibility::Public(_)) {
+            self.items.push((name.to_string(), name.span().start().line));
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Public {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        if !is_test(&item.attrs) {
+            syn::visit::visit_item_mod(self, item);
+        }
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        if !is_test(&item.attrs) {
+            self.take(&item.vis, &item.sig.ident);
+            self.visit_signature(&item.sig);
+        }
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        self.take(&item.vis, &item.sig.ident);
+        self.visit_signature(&item.sig);
+    }
+
+    fn visit_item_const(&mut self, item: &'ast syn::ItemConst) {
+        self.take(&item.vis, &item.ident);
+        self.visit_type(&item.ty);
+    }
+
+    fn visit_impl_item_const(&mut self, item: &'ast syn::ImplItemConst) {
+        self.take(&item.vis, &item.ident);
+        self.visit_type(&item.ty);
+    }
+
+    fn visit_item_static(&mut self, item: &'ast syn::ItemStatic) {
+        self.take(&item.vis, &item.ident);
+        self.visit_type(&item.ty);
+    }
+
+    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
+        self.take(&item.vis, &item.ident);
+        syn::visit::visit_item_struct(self, item);
+    }
+
+    fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
+        self.take(&item.vis, &item.ident);
+        syn::visit::visit_item_enum(self, item);
+    }
+
+    fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
+        self.take(&item.vis, &item.ident);
+        syn::visit::visit_item_trait(self, item);
+    }
+
+    fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
+        self.take(&item.vis, &item.ident);
+        syn::visit::visit_item_type(self, item);
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        // The type that an inherent `impl` is of is not thereby used.
+        for part in &item.items {
+            self.visit_impl_item(part);
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        self.signatures.extend(path.segments.iter().map(|segment| segment.ident.to_string()));
+        syn::visit::visit_path(self, path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(files: &[(&str, &str)]) -> Vec<String> {
+        check(&House::of(files)).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_nobody_outside_names_is_found() {
+        let own = "pub fn f() { g(); h(); }\npub fn g() {}\npub(crate) fn h() {}\npub struct S;\n\
+                   impl S {\n pub fn m(&self) { self.m() } }\n";
+        let lib = ("crates/a/src/lib.rs", own);
+        let is = |line: usize, name: &str| {
+            format!("crates/a/src/lib.rs:{line}: {name} is public and nothing outside this crate uses it")
+        };
+        assert_eq!(found(&[lib, ("crates/b/src/lib.rs", "// g\nuse a::{f, S};")]), [is(2, "g"), is(6, "m")]);
+        for outside in
+            ["crates/a/tests/t.rs", "crates/a/benches/t.rs", "fuzz/fuzz_targets/t.rs", "crates/a/src/main.rs"]
+        {
+            assert_eq!(
+                found(&[lib, (outside, "fn x(s: a::S) { a::f(); a::g(); s.m() }")]),
+                [""; 0],
+                "{outside}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_type_is_used_by_a_public_signature() {
+        let own = "pub struct S;\npub fn f() -> Option<S> { None }\npub struct T;\nimpl T {}\n";
+        let found = found(&[("crates/a/src/lib.rs", own), ("crates/b/src/lib.rs", "fn g() { a::f(); }")]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains(":3: T is public"));
+    }
+
+    #[test]
+    fn tests_and_programs_have_no_public_items() {
+        let test = ("crates/a/src/lib.rs", "#[cfg(test)] mod tests { pub fn f() {} }");
+        assert_eq!(found(&[test, ("crates/b/src/main.rs", "pub fn g() {}")]), [""; 0]);
+    }
+}
