@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Servers and generators against those that everybody knows: `osdyno serve` against nginx under wrk, and
-# `osdyno load` against wrk on nginx. Every round measures all candidates, one after the other, in turning order;
-# ratios are made within a round, and their median and range over the rounds are printed. So what else the machine
-# does meets all alike.
+# Compares `osdyno serve` with nginx, both under wrk, and `osdyno load` with wrk, both on nginx. Every round measures
+# all candidates one after the other, in rotating order. Ratios are computed within a round, and their median and range
+# over the rounds are printed, so that other activity of the machine affects all candidates alike.
 #
-#   benches/http.sh [ROUNDS] [SECONDS]        needs nginx, wrk, two processors; writes Markdown on standard output
+#   benches/http.sh [ROUNDS] [SECONDS]        needs nginx, wrk, two processors; writes Markdown to standard output
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "$0")/.."
@@ -46,7 +45,7 @@ http {
 }
 CONF
 
-# Starts a server and waits until it answers: NAME PORT COMMAND…
+# Starts a server and waits until it responds: NAME PORT COMMAND…
 declare -A process port
 start() {
     local name=$1; port[$name]=$2
@@ -58,7 +57,7 @@ start() {
         curl -sf -o "$work/answer" "http://127.0.0.1:${port[$name]}/590.html" && break
         sleep 0.1
     done
-    cmp -s "$work/answer" "$work/site/590.html" || { cat "$work/$name.log" >&2; echo "$name does not answer" >&2; exit 1; }
+    cmp -s "$work/answer" "$work/site/590.html" || { cat "$work/$name.log" >&2; echo "$name does not respond" >&2; exit 1; }
 }
 
 start nginx $port_nginx nginx -p "$work" -c "$work/nginx.conf"
@@ -69,11 +68,11 @@ for arch in ${ARCHITECTURES:-epoll epoll-et uring}; do
     next=$((next + 1))
 done
 
-# Nanoseconds of processor time of a server so far, of all its threads.
+# Processor time that all threads of a server have used so far, in nanoseconds.
 used() { cat /proc/"$1"/task/*/schedstat | awk '{sum += $1} END {printf "%.0f", sum}'; }
 
-# One measurement of a server under wrk: prints requests per second, nanoseconds of processor time a request, and
-# the share of its processor that it took.
+# One measurement of a server under wrk: prints requests per second, nanoseconds of processor time per
+# request, and the share of its processor that it used.
 server() {
     local name=$1; shift
     local before after
@@ -85,7 +84,7 @@ server() {
         END {if (bad || n == 0) exit 1; print rate, ns / n, rate * ns / n / 1e9}' "$work/wrk"
 }
 
-# One measurement of a generator: the same of the generator.
+# One measurement of a generator: the same figures for the generator.
 generator() {
     local which=$1 url=http://127.0.0.1:${port[$2]}/590.html
     TIMEFORMAT='%U %S'
@@ -102,7 +101,7 @@ generator() {
     tail -1 "$work/time" | awk -v counts="$(cat "$work/done")" '{split(counts, c, " "); ns = ($1 + $2) * 1e9 / c[1]; print c[2], ns, c[2] * ns / 1e9}'
 }
 
-# Measures all candidates in every round, in turning order: TITLE BASE MEASURE CANDIDATE…
+# Measures all candidates in every round, in rotating order: TITLE BASE MEASURE CANDIDATE…
 contest() {
     local title=$1 base=$2 measure=$3; shift 3
     local candidates=("$@") round place name
@@ -116,7 +115,7 @@ contest() {
     echo
     echo "### $title"
     echo
-    echo "| | requests/s | × $base | CPU time a request | × $base | processor busy |"
+    echo "| | requests/s | × $base | CPU time per request | × $base | processor busy |"
     echo "|---|---|---|---|---|---|"
     for name in "${candidates[@]}"; do
         awk -v name="$name" -v base="$base" '
@@ -147,7 +146,7 @@ on_osdyno() { generator "$1" epoll; }
 echo "$(date -u +%Y-%m-%d) · $(uname -sr) · $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1) ·" \
     "$(nginx -v 2>&1 | sed 's/.*: //') · wrk $(wrk -v 2>&1 | sed -n 's/^wrk \([^ ]*\).*/\1/p')" \
     "· $rounds rounds of ${seconds} s, $connections connections · median (range) of the ratios within a round"
-contest "Servers under wrk, 590 bytes, connections kept" nginx server nginx bare "${archs[@]}"
+contest "Servers under wrk, 590 bytes, persistent connections" nginx server nginx bare "${archs[@]}"
 contest "Servers under wrk, 590 bytes, a new connection for every request" nginx closing nginx "${archs[@]}"
 contest "Generators on nginx" wrk on_nginx wrk load
-contest "Generators on osdyno serve, where the generator is the limit" wrk on_osdyno wrk load
+contest "Generators on osdyno serve, where the generator is saturated" wrk on_osdyno wrk load
