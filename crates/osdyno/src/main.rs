@@ -1,7 +1,7 @@
 //! osdyno: a dynamometer for operating systems and the servers that run on them.
 //!
-//! `main` is the table of contents: one verb per line, each a file in `cmd/`. Exit codes, colour and the
-//! printing of errors are decided here and nowhere else.
+//! `main` is the table of contents: one verb per line, each a file in `cmd/`. Only this crate decides exit
+//! codes and colour and prints errors.
 //!
 //! May import: every crate below it. Must never: measure, judge, or hold what a library could.
 
@@ -17,8 +17,9 @@ use clap::{Parser, Subcommand};
 
 use crate::console::Console;
 
-/// Measures what an operating system's services cost as sockets, processes, mappings and files pile up,
-/// and says, with its uncertainty, what stays flat and what grows.
+/// Measures the cost of operating system services, and of the servers that run on them, as sockets,
+/// processes, mappings, files and connections pile up. Reports, with confidence intervals, which costs stay
+/// flat, which grow, and which system or server architecture is faster.
 #[derive(Parser)]
 #[command(
     name = "osdyno",
@@ -34,28 +35,28 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Measure this system, print verdicts, write a run file and a report
+    /// Measure this system: print verdicts, write a run file and an HTML report
     Run(cmd::run::Args),
-    /// Show all workloads, server architectures and services
+    /// List all workloads, server architectures and services
     List(cmd::list::Args),
-    /// Show the page of a workload, an architecture or a service
+    /// Print the page of a workload, a server architecture or a service
     Explain(cmd::explain::Args),
-    /// Judge a run file again: verdicts here, and one HTML page
+    /// Judge a run file again: print verdicts, write an HTML report
     Report(cmd::report::Args),
-    /// Judge numbers that anybody measured: a CSV file, or what the bench programs of 2003 printed
+    /// Judge measurements of other programs: CSV files, or output of the bench programs of 2003
     Judge(cmd::judge::Args),
-    /// Compare runs: which system is faster, by how much, how surely
+    /// Compare systems: which is faster and by how much, with confidence intervals
     Compare(cmd::compare::Args),
-    /// Write every measurement of a run as CSV, JSON or Parquet
+    /// Export every measurement of a run as CSV, JSON or Parquet
     Export(cmd::export::Args),
-    /// Judge simulated sweeps of known truth: how often verdicts are right and wrong
+    /// Measure the error rates of the verdicts on simulated sweeps
     Selftest(cmd::selftest::Args),
-    /// Serve a folder, or any other service, with a server architecture of choice
+    /// Serve a folder, or another service, with a server architecture of your choice
     Serve(cmd::serve::Args),
     /// Serve the connection on standard input; `serve --arch inetd` executes it
     #[command(hide = true, name = cmd::serve::SESSION)]
     Session(cmd::serve::SessionArgs),
-    /// Load a server: as fast as it answers, or at a rate that is fixed in advance
+    /// Load a server in a closed loop, or at a fixed rate
     Load(cmd::load::Args),
     /// Load together with other processes; `load --workers` executes it
     #[command(hide = true, name = cmd::load::WORKER)]
@@ -65,8 +66,12 @@ enum Verb {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done · 1 failed · 2 wrong usage · 3 done, but something could not be measured · \
-130 stopped by the user, what was measured is kept";
+Exit codes:
+  0    done
+  1    failed
+  2    wrong usage
+  3    done, but something could not be measured
+  130  stopped by the user; finished measurements are kept";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

@@ -47,7 +47,7 @@ fn the_rate_and_the_latency_come_first() {
     for word in ["requests/s", "p50", "p99", "p99.9", "none failed"] {
         assert!(first.contains(word), "{word}: {first}");
     }
-    assert!(out.contains("500 right in"), "{out}");
+    assert!(out.contains("500 correct in"), "{out}");
     assert_eq!(requests.load(Ordering::SeqCst), 500);
 }
 
@@ -98,7 +98,7 @@ fn who_does_not_answer_is_said_so() {
     let output = run(folder.path(), &["load", "-d", "200ms", &format!("http://{closed}/")]);
     assert_eq!(output.status.code(), Some(1));
     let out = text(&output.stdout);
-    assert!(out.starts_with("nothing was answered") && out.contains("ECONNREFUSED"), "{out}");
+    assert!(out.starts_with("no correct response") && out.contains("ECONNREFUSED"), "{out}");
 }
 
 #[test]

@@ -259,7 +259,7 @@ fn measurements_are_never_written_over() {
     ] {
         let output = run(folder.path(), arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(text(&output.stderr).contains("holds the measurements"), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("contains the measurements"), "{}", text(&output.stderr));
     }
     assert_eq!(fs::read(&path).expect("the run file"), before);
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with a whole file. Damage inside a readable file is a [`Loss`](crate::Loss) instead.
+//! Errors of a whole file. Damage inside a readable file is a [`Loss`](crate::Loss) instead.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,42 +8,42 @@ use crate::{FRAME_BYTES_MAX, SCHEMA};
 /// `Result` of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a run file could not be made, written or read; the text says what to do.
+/// Why a run file could not be created, written or read. The message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A run is never overwritten.
     #[error(
-        "{} exists already, and a run is never overwritten: choose another name, or move it away",
+        "{} exists already, and a run is never overwritten: choose another name, or move the file",
         path.display()
     )]
     Exists {
         /// The file asked for.
         path: PathBuf,
     },
-    /// The file could not be made.
+    /// The file could not be created.
     #[error("cannot create {}: {source}", path.display())]
     Create {
         /// The file asked for.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the system.
         source: io::Error,
     },
     /// A frame could not be written; the file ends with the frame before it and stays readable.
     #[error(
-        "cannot write to {0}: {source}; what was measured before is kept in {0}{advice}",
+        "cannot write to {0}: {source}; all trials before that are kept in {0}{advice}",
         path.display(),
         advice = advice(source)
     )]
     Write {
         /// The file of this run.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The lines of one trial are more than a reader would accept in one frame.
+    /// The lines of one trial exceed the limit of one frame.
     #[error(
         "the measurements of one trial take {bytes} bytes, more than the {FRAME_BYTES_MAX} of a frame in {}: \
-         use a smaller n, or keep every k-th measurement; what was measured before is kept",
+         use a smaller n; all trials before that are kept",
         path.display()
     )]
     TooLarge {
@@ -57,15 +57,15 @@ pub enum Error {
     Read {
         /// The file asked for.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Something else than a run, or a run without its beginning.
+    /// The file is not a run, or lacks the beginning of one.
     #[error("{} is not an osdyno run: {reason}", path.display())]
     NotARun {
         /// The file asked for.
         path: PathBuf,
-        /// What is missing.
+        /// What is wrong with it.
         reason: String,
     },
     /// Written by a newer version.

@@ -1,38 +1,38 @@
-//! What can keep a run from being made or finished; each says what to do next.
+//! Errors that prevent a run from starting or finishing. Each message says what to do next.
 
 use std::io;
 use std::path::PathBuf;
 
-/// What can keep a run from being made or finished.
+/// Why a run could not start or finish.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nothing has that name.
+    /// No workload has this name.
     #[error("no workload is called \"{name}\"{}  (osdyno list shows all {count})", hint(.nearest))]
     UnknownWorkload {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
-        /// What may have been meant.
+        /// The most similar name.
         nearest: Option<String>,
-        /// How many there are.
+        /// The number of workloads.
         count: usize,
     },
-    /// Nothing has that name.
+    /// No preset has this name.
     #[error("no preset is called \"{name}\"; there are {}", preset_names())]
     UnknownPreset {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
     },
-    /// A system cannot be understood.
-    #[error("{text:?} names no system: {reason}; write NAME=COMMAND, such as 'nice=nice -n 10'")]
+    /// A `--system` cannot be parsed.
+    #[error("invalid system {text:?}: {reason}; write NAME=COMMAND, such as 'nice=nice -n 10'")]
     Target {
         /// What was written.
         text: String,
         /// Why.
         reason: &'static str,
     },
-    /// The place of a server cannot be understood.
+    /// A `--server` cannot be parsed.
     #[error(
-        "{text:?} names no server: {reason}; \
+        "invalid server {text:?}: {reason}; \
          write ADDRESS or ADDRESS=COMMAND, such as '10.0.0.2=ip netns exec other'"
     )]
     Server {
@@ -41,44 +41,44 @@ pub enum Error {
         /// Why.
         reason: &'static str,
     },
-    /// A load on others was not asked for in so many words.
+    /// The server has a public address, and `--allow-public` is missing.
     #[error(
         "{address} is neither this machine nor in a private network; \
-         if you may load it, say so with --allow-public"
+         if you may load this server, add --allow-public"
     )]
     PublicServer {
         /// The address.
         address: String,
     },
     /// Two systems have the same name.
-    #[error("two systems are called \"{name}\"; give each a name of its own")]
+    #[error("two systems are called \"{name}\"; give each a different name")]
     SameName {
         /// The name.
         name: String,
     },
     /// Only one system can be measured against itself.
-    #[error("an A/A run measures one system against itself; name one at most with --system")]
+    #[error("an A/A run measures one system against itself; give at most one --system")]
     AgainstItself,
-    /// Too few trials for what is asked.
-    #[error("an A/A run needs at least {least} trials of each side, not {trials}; raise --trials")]
+    /// Too few trials for an A/A run.
+    #[error("an A/A run needs at least {least} trials on each side, not {trials}; raise --trials")]
     FewTrials {
-        /// What was asked for.
+        /// The number that was given.
         trials: u32,
-        /// What is needed.
+        /// The number that is needed.
         least: u32,
     },
-    /// The folder for the workloads' files cannot be used.
-    #[error("cannot make a scratch folder in {path}: {source}; choose another with --scratch")]
+    /// The scratch folder cannot be created.
+    #[error("cannot create a scratch folder in {path}: {source}; choose another with --scratch")]
     Scratch {
         /// The folder.
         path: PathBuf,
         /// Why.
         source: io::Error,
     },
-    /// The measured program cannot be used.
+    /// The trial program cannot be started.
     #[error(
         "cannot start the trial program in {path}: {source}; \
-         if that folder forbids execution, choose another with --scratch"
+         if that folder is mounted noexec, choose another with --scratch"
     )]
     Program {
         /// Where it is.
@@ -86,8 +86,8 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// This build has no measured program.
-    #[error("this build of osdyno carries no trial program: {reason}")]
+    /// This build does not contain the trial program.
+    #[error("this build of osdyno does not contain the trial program: {reason}")]
     NoProgram {
         /// Why.
         reason: &'static str,
@@ -95,12 +95,12 @@ pub enum Error {
     /// The system did not describe itself.
     #[error(
         "the system \"{name}\" cannot be measured: {reason}; \
-         its command must be able to run {path} and hand on input and output"
+         its command must run {path} and pass on standard input and output"
     )]
     Command {
         /// Its name.
         name: String,
-        /// Why, as far as it was told.
+        /// Why, if the command reported it.
         reason: String,
         /// The program that is started through the command.
         path: PathBuf,
@@ -113,10 +113,10 @@ pub enum Error {
         /// Why.
         reason: String,
     },
-    /// The noise floor cannot be kept for later runs.
-    #[error("cannot keep the noise floor in {path}: {source}; it is in the run file all the same")]
+    /// The noise floor cannot be stored for later runs.
+    #[error("cannot store the noise floor in {path}: {source}; the run file contains it")]
     NoiseFloor {
-        /// Where it was to be.
+        /// The file.
         path: PathBuf,
         /// Why.
         source: io::Error,

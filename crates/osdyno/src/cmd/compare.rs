@@ -1,4 +1,4 @@
-//! `osdyno compare`: which system is faster, by how much, how surely.
+//! `osdyno compare`: which system is faster and by how much, with confidence intervals.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -10,22 +10,22 @@ use super::{Done, Format, print_places, read, refuse_existing, refuse_input, wri
 use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE};
 
-/// Compare systems: which is faster, by how much, how surely
+/// Compare systems: which is faster and by how much, with confidence intervals
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The run files, or one of several systems; all others are compared with the first
+    /// Run files, or one run file of several systems; all others are compared with the first
     #[arg(value_name = "RUN", num_args = 1.., required = true)]
     runs: Vec<PathBuf>,
-    /// Write the comparison as an HTML page too
+    /// Also write the comparison as an HTML page
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Overwrite the page
     #[arg(long)]
     force: bool,
-    /// Differences below this share are not worth a word
+    /// The smallest difference that matters
     #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = super::report::parse_percent)]
     margin: f64,
-    /// Form of the answers
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }

@@ -1,4 +1,4 @@
-//! `osdyno completions`: a script that teaches a shell our words.
+//! `osdyno completions`: a completion script for a shell.
 
 use std::io;
 use std::process::ExitCode;

@@ -10,10 +10,11 @@ use super::Done;
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Show the page of a workload (question, method, expected answer), an architecture or a service
+/// Print the page of a workload (question, method, expected answer), a server architecture or a service
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The workload; arch/NAME or service/NAME, where a workload has that name too
+    /// Name of the workload, architecture or service; arch/NAME or service/NAME where a workload has that
+    /// name
     #[arg(value_name = "NAME")]
     name: String,
 }

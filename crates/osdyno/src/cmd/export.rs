@@ -1,4 +1,4 @@
-//! `osdyno export`: every measurement of a run, for other programs.
+//! `osdyno export`: writes every measurement of a run for other programs.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
@@ -8,15 +8,15 @@ use super::{Done, read, refuse_input, write_file};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Write every measurement of a run as CSV, JSON or Parquet
+/// Export every measurement of a run as CSV, JSON or Parquet
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The run file
+    /// Run file
     run: PathBuf,
-    /// csv, json or parquet
+    /// Output format: csv, json or parquet
     #[arg(long, value_parser = parse_format)]
     format: report::export::Format,
-    /// The file to write; standard output if left out
+    /// File to write [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Overwrite the file
@@ -26,7 +26,10 @@ pub(crate) struct Args {
 
 fn parse_format(text: &str) -> Result<report::export::Format, String> {
     text.parse().map_err(|_| {
-        format!("no such format; there are {}", report::export::Format::ALL.map(|f| f.to_string()).join(", "))
+        format!(
+            "unknown format; known formats are {}",
+            report::export::Format::ALL.map(|f| f.to_string()).join(", ")
+        )
     })
 }
 
@@ -41,7 +44,7 @@ pub(crate) fn export(args: &Args, _console: &Console) -> Done {
         }
         None => {
             if args.format == report::export::Format::Parquet && io::stdout().is_terminal() {
-                let text = "Parquet is no text; name a file with --out, or pipe it into a program";
+                let text = "Parquet is binary; name a file with --out, or pipe it into a program";
                 return Err(Failure::Usage(text.to_owned()));
             }
             let mut out = BufWriter::new(io::stdout().lock());

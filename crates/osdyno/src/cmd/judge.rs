@@ -1,4 +1,4 @@
-//! `osdyno judge`: judges numbers that anybody measured.
+//! `osdyno judge`: judges measurements of other programs.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
@@ -17,54 +17,54 @@ use crate::failure::{Failure, INCOMPLETE};
 
 const FILES: &str = "\
 A CSV file has a header that names the columns series, trial, n and value, and direction (up or down) \
-where n goes both ways. The columns stand in any order, separated by commas, semicolons or tabs. Several \
-files are one table.
+where n goes both ways. Columns may be in any order, separated by commas, semicolons or tabs. Several \
+files are read as one table.
 
-A file of bare numbers, one line for every object that was added, is one trial; its columns are the series.
+A file of bare numbers, with one line for every object that was added, is one trial; each column is a series.
 
-Lines that cannot be used are named on standard error, all others are judged, and the exit code is 3. \
-docs/judge.md has the whole of it.";
+Unusable lines are reported on standard error; all other lines are judged, and the exit code is 3. \
+docs/judge.md describes both formats.";
 
-/// Judge numbers that anybody measured: a CSV file, or what the bench programs of 2003 printed
+/// Judge measurements of other programs: CSV files, or output of the bench programs of 2003
 #[derive(clap::Args)]
 #[command(after_help = FILES)]
 pub(crate) struct Args {
-    /// The files; - is standard input
+    /// Files to read; - is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Form of the verdicts
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: JudgeFormat,
-    /// The page to write with --format html
+    /// HTML page to write with --format html
     ///
-    /// If left out, the page goes to standard output where that is a file or a pipe, and else into a file of
-    /// the first file's name with .html.
+    /// Without this option the page goes to standard output if that is a file or a pipe; on a terminal it
+    /// goes to a file named like the first input file, with .html.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Overwrite the page
     #[arg(long)]
     force: bool,
-    /// Growth below this share is not worth a word
+    /// The smallest growth that matters
     #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = super::report::parse_percent)]
     margin: f64,
-    /// What the values are in; without a unit they are told as bare numbers
+    /// Unit of the values; without a unit they are printed as bare numbers
     #[arg(long, value_enum, default_value = "none")]
     unit: FileUnit,
-    /// Leave out all below this n, where what is measured is still cold
+    /// Leave out measurements below this n, where caches are still cold
     #[arg(long, value_name = "N", default_value_t = 0)]
     from: u64,
-    /// The program that printed bare numbers; its name in the name of a file is enough
+    /// Program that printed the bare numbers, if the file name does not contain its name
     #[arg(long, value_name = "PROGRAM")]
     program: Option<Bench>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum JudgeFormat {
-    /// A table for people
+    /// A table
     Text,
-    /// For programs; docs/report.md has the fields
+    /// JSON; docs/report.md describes the fields
     Json,
-    /// One page with every point of every trial; into --out, else to standard output unless it is a terminal
+    /// An HTML page with every point of every trial; see --out
     Html,
 }
 
@@ -189,6 +189,6 @@ fn tell_bad_lines(bad: &BadLines) {
     bad.named.iter().for_each(|line| warn(&line.to_string()));
     let more = bad.count - bad.named.len() as u64;
     if more > 0 {
-        warn(&format!("{more} more lines could not be used"));
+        warn(&format!("{more} more lines cannot be used"));
     }
 }

@@ -1,4 +1,4 @@
-//! `osdyno list`: all workloads, by their groups, and all that `serve` has to offer, one line each.
+//! `osdyno list`: one line for each workload, by group, and for each architecture and service of `serve`.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -9,10 +9,10 @@ use serde_json::json;
 use super::{Done, Format};
 use crate::console::Console;
 
-/// Show all workloads, server architectures and services
+/// List all workloads, server architectures and services
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Form of the list
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
@@ -65,8 +65,8 @@ pub(crate) fn list(args: &Args, console: &Console) -> Done {
 
 /// The groups of what `serve` has to offer, and how each is chosen.
 const OFFERS: [(&str, &str); 2] = [
-    ("architectures", "How a server can be built: osdyno serve --arch NAME, osdyno explain arch/NAME"),
-    ("services", "What it can serve: osdyno serve --service NAME, osdyno explain service/NAME"),
+    ("architectures", "Server architectures: osdyno serve --arch NAME, osdyno explain arch/NAME"),
+    ("services", "Services: osdyno serve --service NAME, osdyno explain service/NAME"),
 ];
 
 /// An architecture or a service.
@@ -97,8 +97,8 @@ fn offers() -> impl Iterator<Item = Offer> {
 /// What a group is, and how it is run.
 fn heading(group: Group) -> &'static str {
     match group {
-        Group::Kernel => "What the kernel's services cost: osdyno run",
-        Group::Servers => "What servers do as connections pile up: osdyno run servers",
+        Group::Kernel => "Cost of kernel services: osdyno run",
+        Group::Servers => "Servers under rising load: osdyno run servers",
     }
 }
 

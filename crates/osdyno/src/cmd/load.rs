@@ -1,4 +1,4 @@
-//! `osdyno load`: asks a server as fast as it answers, or at a rate, and says what it takes.
+//! `osdyno load`: loads a server in a closed loop or at a fixed rate, and reports throughput and latency.
 
 mod csv;
 mod target;
@@ -23,143 +23,145 @@ use super::{Done, refuse_existing, warn, write_file};
 use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
 
-/// The hidden verb of a process that helps.
+/// The hidden verb of a worker process.
 pub(crate) const WORKER: &str = "load-worker";
 
 const EXAMPLES: &str = "\
 Examples:
-  osdyno load http://127.0.0.1:8080/                      50 connections, 10 s, as fast as they are answered
+  osdyno load http://127.0.0.1:8080/                      50 connections, 10 s, as fast as it responds
   osdyno load -c 200 -d 30s http://127.0.0.1:8080/        200 connections, 30 s
-  osdyno load -r 5000 http://127.0.0.1:8080/              5000 requests a second, whatever the server does
-  osdyno load --levels 1,10,100 http://127.0.0.1:8080/    one after the other
-  osdyno load --find-rate 'p99<=5ms' http://[::1]:8080/   the highest rate at which that holds
-  osdyno load --client busy 127.0.0.1:2525                a new connection each, answered with 450 and a close
+  osdyno load -r 5000 http://127.0.0.1:8080/              5000 requests per second, whatever the server does
+  osdyno load --levels 1,10,100 http://127.0.0.1:8080/    three levels, one after the other
+  osdyno load --find-rate 'p99<=5ms' http://[::1]:8080/   the highest rate that meets this goal
+  osdyno load --client busy 127.0.0.1:2525                each connection gets one line, 450, and a close
 
-docs/load.md says what every number means.";
+docs/load.md explains every number.";
 
-/// Load a server: as fast as it answers, or at a rate that is fixed in advance
+/// Load a server in a closed loop, or at a fixed rate
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// http://host:port/path, or host:port with --client busy or echo
     #[arg(value_name = "URL|ADDR")]
     target: String,
-    /// Connections; at a rate, those to begin with
+    /// Number of connections; with --rate, the number at the start
     #[arg(short, long, value_name = "N", default_value_t = 50)]
     connections: usize,
     /// How long to measure each level
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
     duration: Duration,
-    /// Stop a level after so many requests, if that comes first
+    /// End a level after this many requests, if that comes first
     #[arg(short = 'n', long, value_name = "N")]
     requests: Option<u64>,
-    /// Requests a second, at times fixed in advance; several rates one after the other
+    /// Open loop: requests per second, at times fixed in advance; several rates run one after the other
     ///
-    /// Latency counts from when a request was meant to start, so that a server that stalls is not spared the
-    /// requests that would have come. Without a rate, every connection asks again when it has its answer.
+    /// Latency counts from the intended start of a request, so the result includes the requests that arrive
+    /// while a server stalls. Without a rate the loop is closed: each connection sends its next request when
+    /// the response is complete.
     #[arg(short, long, value_name = "RATE,…", value_delimiter = ',', value_parser = parse_rate)]
     rate: Vec<f64>,
-    /// How the requests of a rate lie in time
+    /// Distribution of the start times of --rate
     #[arg(long, value_enum, default_value = "poisson")]
     schedule: Spread,
-    /// Processes that ask together, at most one for each processor
+    /// Number of load generator processes, at most one for each processor
     #[arg(short, long, value_name = "N", default_value_t = 1)]
     workers: usize,
-    /// Numbers of connections, one after the other
+    /// Several numbers of connections, one after the other
     #[arg(long, value_name = "N,…", value_delimiter = ',', conflicts_with = "rate")]
     levels: Vec<usize>,
-    /// A new connection for every request
+    /// Open a new connection for every request
     #[arg(long)]
     new_connections: bool,
-    /// Requests on a connection before it is closed
+    /// Close a connection after this many requests
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     per_connection: Option<u32>,
-    /// Load for so long before measuring
+    /// Load the server for this long before measuring
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
     warm_up: Duration,
-    /// Connections begun in a second, while their number grows
+    /// Connections opened per second, while their number grows
     #[arg(long, value_name = "RATE", default_value = "10000", value_parser = parse_rate)]
     ramp: f64,
-    /// At a rate, open more connections while all are busy, up to so many
+    /// With --rate, open more connections while all are busy, up to this number
     #[arg(long, value_name = "N", default_value_t = 1000)]
     connections_max: usize,
-    /// Addresses that connections begin at: 127.0.0.2, 127.0.0.2-127.0.0.20, 127.0.1.0/24, or a list
+    /// Source addresses of the connections: 127.0.0.2, 127.0.0.2-127.0.0.20, 127.0.1.0/24, or a list
     #[arg(long, value_name = "ADDR,…")]
     source: Option<String>,
-    /// Connections beside that stay silent
+    /// Number of additional idle connections
     #[arg(long, value_name = "N", default_value_t = 0)]
     idle: usize,
-    /// Requests sent together in one piece
+    /// Number of requests sent together (HTTP pipelining)
     #[arg(long, value_name = "N", default_value = "1", value_parser = together())]
     pipeline: u32,
-    /// Time between an answer and the next request of a connection
+    /// Think time: from a response to the next request of a connection
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
     think: Duration,
-    /// A request fails if its answer takes longer
+    /// A request fails if its response takes longer
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
     timeout: Duration,
-    /// Close connections by a reset, which leaves no ports waiting; another load than an orderly close
+    /// Close connections with a reset, which leaves no port in TIME_WAIT; this is not the load of an orderly
+    /// close
     #[arg(long)]
     reset: bool,
-    /// Find the highest rate at which this holds, such as 'p99<=5ms'
+    /// Find the highest rate that meets a goal, such as 'p99<=5ms'
     #[arg(long, value_name = "GOAL", conflicts_with_all = ["rate", "levels", "requests"])]
     find_rate: Option<String>,
-    /// What is spoken
+    /// Protocol of the client
     #[arg(long, value_enum, default_value = "http")]
     client: Kind,
-    /// Bytes of an echo
+    /// Size of an echo request, in bytes
     #[arg(long, value_name = "N", default_value_t = 64)]
     bytes: usize,
-    /// Ask for this path too, in turn with the others
+    /// Another path to request, in turn with the first
     #[arg(long = "path", value_name = "PATH")]
     paths: Vec<String>,
-    /// A field of the request, as 'Name: value'
+    /// Header field of the requests, as 'Name: value'
     #[arg(short = 'H', long = "header", value_name = "FIELD")]
     fields: Vec<String>,
-    /// Ask for heads alone
+    /// Send HEAD requests
     #[arg(short = 'I', long)]
     head: bool,
-    /// Form of the result
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: LoadFormat,
-    /// Write the latencies of every slice of time as an interval log of HdrHistogram
+    /// Write the latencies of every time slice as an HdrHistogram interval log
     #[arg(long, value_name = "FILE")]
     hdr: Option<PathBuf>,
     /// Seed of every random choice
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Load a server that is neither on this machine nor in a private network
+    /// Allow a server that is neither on this machine nor in a private network
     #[arg(long)]
     allow_public: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Spread {
-    /// At equal distances
+    /// Equal intervals
     Constant,
-    /// One in every interval, anywhere in it
+    /// One request in every interval, at a random time within it
     Uniform,
-    /// Independent of one another, as many users are
+    /// Independent requests, as from many users
     Poisson,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// GET, and every body is the same each time
+    /// GET; checks that each path returns the same body every time
     Http,
     /// Connect, read `450 …`, read the close
     Busy,
-    /// Send bytes, have them back
+    /// Send bytes, receive the same bytes
     Echo,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LoadFormat {
-    /// For people
+    /// Text
     Text,
-    /// For programs, with histograms; docs/load.md has the fields
+    /// JSON with histograms; docs/load.md describes it
     Json,
-    /// A line for each level
+    /// CSV, one line for each level
     Csv,
 }
 
@@ -170,11 +172,11 @@ fn together() -> clap::builder::RangedI64ValueParser<u32> {
 fn parse_rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
-        _ => Err("a rate is a number above 0".to_owned()),
+        _ => Err("a rate must be a number above 0".to_owned()),
     }
 }
 
-/// What a program is told.
+/// The JSON output.
 #[derive(Serialize)]
 struct Outcome<'a> {
     target: &'a str,
@@ -195,7 +197,7 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
         refuse_existing(path, false)?;
     }
     check_resources(&settings, &loads, args.workers)?;
-    sys::signal::watch().map_err(|error| Failure::Refused(format!("cannot listen to signals: {error}")))?;
+    sys::signal::watch().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
 
     let screen = Screen::new(console);
     let mut source = Source::start(&settings, args.workers)?;
@@ -233,7 +235,7 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
 
 /// A process that helps: orders on standard input, counts on standard output.
 pub(crate) fn worker() -> Done {
-    sys::signal::watch().map_err(|error| Failure::Refused(format!("cannot listen to signals: {error}")))?;
+    sys::signal::watch().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
     crew::work(io::stdin().lock(), io::stdout().lock()).map_err(failure)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -249,7 +251,7 @@ fn settings(args: &Args, target: &Target) -> Result<Settings, Failure> {
     let ask = match args.client {
         Kind::Http => {
             let first = target.path.clone().ok_or_else(|| {
-                Failure::Usage(format!("a web server is named by its URL: http://{}/", target.host))
+                Failure::Usage(format!("--client http needs a URL, such as http://{}/", target.host))
             })?;
             let paths = [first].into_iter().chain(args.paths.iter().cloned()).collect();
             let (host, fields) = (target.host.clone(), args.fields.clone());
@@ -302,18 +304,18 @@ fn loads(args: &Args) -> Vec<Load> {
     vec![load]
 }
 
-/// What stops a load is told before it begins.
+/// Reports what would stop a load before it begins.
 fn check_resources(settings: &Settings, loads: &[Load], workers: usize) -> Result<(), Failure> {
     let cores = sys::cpu::count();
     if workers == 0 || workers > cores {
-        return Err(Failure::Usage(format!(
-            "-w {workers}: this machine runs from 1 to {cores} workers at once"
-        )));
+        return Err(Failure::Usage(format!("-w {workers}: this machine supports 1 to {cores} workers")));
     }
     let most = loads.iter().map(|load| load.connections).max().unwrap_or(0);
     let places = |load: &Load| if load.rate.is_none() { load.connections } else { settings.connections_max };
     if loads.iter().any(|load| places(load) < workers) {
-        return Err(Failure::Usage(format!("{workers} workers need a connection each, or more")));
+        return Err(Failure::Usage(format!(
+            "{workers} workers need at least one connection each; use fewer with -w, or more connections"
+        )));
     }
     // The limit is of one process.
     let _ = sys::limit::raise_soft_to_hard();
@@ -334,7 +336,7 @@ fn check_resources(settings: &Settings, loads: &[Load], workers: usize) -> Resul
             most + settings.idle
         ));
     }
-    // Who closes first keeps the port in TIME_WAIT, for 60 s on Linux.
+    // The side that closes first keeps the port in TIME_WAIT, for 60 s on Linux.
     let closes_first = (settings.new_connections || settings.requests_per_connection.is_some())
         && !matches!(settings.ask, Ask::Http(_) if settings.new_connections)
         && !settings.ask.closes()
@@ -342,8 +344,9 @@ fn check_resources(settings: &Settings, loads: &[Load], workers: usize) -> Resul
     if let (true, Ok(ports)) = (closes_first, sys::limit::ceiling(sys::limit::Resource::LocalPorts)) {
         let rate = ports.usable as f64 * places as f64 / TIME_WAIT_SECONDS;
         warn(&format!(
-            "this side closes first, and its ports rest for {TIME_WAIT_SECONDS:.0} s: more than {rate:.0} \
-             new connections a second run out of them; --reset or more addresses with --source help"
+            "this side closes first, so its ports stay in TIME_WAIT for {TIME_WAIT_SECONDS:.0} s: more than \
+             {rate:.0} new connections per second use up all ports; use --reset, or name more addresses \
+             with --source"
         ));
     }
     Ok(())

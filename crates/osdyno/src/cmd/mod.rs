@@ -30,16 +30,16 @@ use crate::failure::Failure;
 
 type Done = Result<ExitCode, Failure>;
 
-/// The form of a result on standard output.
+/// Format of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// A table for people
+    /// A table
     Text,
-    /// For programs; docs/report.md has the fields
+    /// JSON; docs/report.md describes the fields
     Json,
 }
 
-/// Reads a run file; what is lost of it is told, and the rest is used.
+/// Reads a run file. Damaged parts are reported, and the rest is used.
 fn read(path: &Path) -> Result<Recording, Failure> {
     let (recording, losses) = record::read(path)?;
     for loss in losses {
@@ -47,7 +47,7 @@ fn read(path: &Path) -> Result<Recording, Failure> {
     }
     if recording.end.is_none() {
         warn(&format!(
-            "{} has no end: the run was killed; every trial that was finished is here",
+            "{} has no end: the run was killed; all trials that finished are in the file",
             path.display()
         ));
     }
@@ -58,8 +58,8 @@ fn warn(text: &str) {
     tell(&format!("warning: {}", ::report::printable(text)));
 }
 
-/// Makes a file, whole or not at all: it is written under another name and then renamed. What is no regular
-/// file, such as a pipe, is written into as it is.
+/// Writes a file atomically: it is written under another name and then renamed. What is not a regular file,
+/// such as a pipe, is written directly.
 fn write_file(
     path: &Path,
     force: bool,
@@ -83,14 +83,15 @@ fn write_file(
     attempt().map_err(Failure::writing(path))
 }
 
-/// Measurements are never written over, not even when asked to.
+/// Measurements are never overwritten, not even with --force.
 fn refuse_input(output: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
     let same = |input: &&PathBuf| {
         input.canonicalize().is_ok_and(|input| output.canonicalize().is_ok_and(|o| o == input))
     };
     match inputs.iter().find(same) {
         Some(input) => {
-            let text = format!("{} holds the measurements; choose another name with --out", input.display());
+            let text =
+                format!("{} contains the measurements; choose another name with --out", input.display());
             Err(Failure::Usage(text))
         }
         None => Ok(()),
@@ -101,7 +102,7 @@ fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
     if path.exists() && !force { Err(Failure::Exists(path.to_owned())) } else { Ok(()) }
 }
 
-/// Whether a file can be made there: found out before time is spent on what is to stand in it.
+/// Fails if no file can be written there. Called before time is spent on its content.
 fn refuse_unwritable(path: &Path) -> Result<(), Failure> {
     OpenOptions::new().write(true).create_new(true).open(path).map_err(Failure::writing(path))?;
     std::fs::remove_file(path).map_err(Failure::writing(path))
@@ -117,7 +118,7 @@ fn print(findings: &Findings, format: Format, console: &Console) -> Result<(), F
     Ok(out.flush()?)
 }
 
-/// Prints where the files are.
+/// Prints the paths of the files that were written.
 fn print_places(places: &[(&str, &Path)], format: Format) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     if format == Format::Text {

@@ -9,21 +9,21 @@ use ::report::Findings;
 use super::{Done, Format, print, print_places, read, refuse_existing, refuse_input, write_file};
 use crate::console::Console;
 
-/// Judge a run file again: verdicts here, and one HTML page
+/// Judge a run file again: print verdicts, write an HTML report
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The run file
+    /// Run file
     run: PathBuf,
-    /// The page to write; the run file's name with .html if left out
+    /// HTML page to write [default: the name of the run file with .html]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Overwrite the page
     #[arg(long)]
     force: bool,
-    /// Growth below this share is not worth a word
+    /// The smallest growth that matters
     #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = parse_percent)]
     margin: f64,
-    /// Form of the verdicts
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }

@@ -1,4 +1,4 @@
-//! `osdyno run`: measures, prints verdicts, writes a run file and a report.
+//! `osdyno run`: measures, prints verdicts, and writes a run file and a report.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -18,71 +18,70 @@ use super::{Done, Format, print, print_places, refuse_unwritable, warn, write_fi
 use crate::console::{Console, tell};
 use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
 
-/// Measure this system, print verdicts, write a run file and a report
+/// Measure this system: print verdicts, write a run file and an HTML report
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What to measure: names and globs, such as `bind`, `bind/v6` or 'fork*', or a group: `kernel`,
-    /// `servers` or `all`; the kernel if left out
+    /// Workloads to measure: names and globs, such as `bind`, `bind/v6` or 'fork*', or a group: `kernel`,
+    /// `servers` or `all` [default: kernel]
     #[arg(value_name = "WORKLOAD")]
     workloads: Vec<String>,
-    /// How far, how often, for how long: quick, standard, full or classic
+    /// Range of n, number of trials and time: quick, standard, full or classic
     #[arg(short, long, default_value = "standard")]
     preset: String,
-    /// The run file to write; the report gets the same name with .html
+    /// Run file to write; the report gets the same name with .html
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Time that all trials together may take, such as 2m
+    /// Time limit for all trials together, such as 2m
     #[arg(short, long, value_name = "TIME", value_parser = humantime::parse_duration)]
     budget: Option<Duration>,
-    /// How far n goes, instead of the preset's
+    /// Largest n, instead of that of the preset
     #[arg(short, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     n: Option<u64>,
-    /// This many trials of each workload, instead of as many as it takes
+    /// Number of trials of each workload, instead of as many as the verdicts need
     #[arg(short, long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     trials: Option<u32>,
-    /// Leave the choice of processors to the system instead of pinning every trial to one
+    /// Do not pin trials to one processor
     #[arg(long)]
     unpinned: bool,
-    /// How long a load is held at each number of connections, such as 1s; as long as fits the preset if left
-    /// out
+    /// Time to hold a load at each level, such as 1s [default: what fits the preset]
     #[arg(long, value_name = "TIME", value_parser = window)]
     window: Option<Duration>,
-    /// Where the servers of a load run, as its clients see it; beside the clients, on loopback, if left out
+    /// Address of the servers of a load, as the clients see it [default: loopback]
     ///
-    /// COMMAND is put before the program to start it there, as in '10.0.0.2=ip netns exec other' or
-    /// '10.0.0.2=ssh host', and split into words as a shell would. An address alone is a server that somebody
-    /// has started there already.
+    /// COMMAND starts the server program there, as in '10.0.0.2=ip netns exec other' or '10.0.0.2=ssh host'.
+    /// It is split into words like a shell command. An address alone means that a server already runs there.
     #[arg(long, value_name = "ADDRESS[=COMMAND]", value_parser = runner::parse_server)]
     server: Option<record::Server>,
-    /// Let --server be an address beyond this machine and private networks; load none without permission
+    /// Allow a public address in --server; load only servers that you may load
     #[arg(long)]
     allow_public: bool,
-    /// Kill a trial that takes longer; a load may take its windows besides
+    /// Kill a trial that takes longer than this; the windows of a load do not count
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = humantime::parse_duration)]
     timeout: Duration,
-    /// Seed of every random choice; chosen at random if left out, and recorded
+    /// Seed of every random choice; it is recorded [default: random]
     #[arg(long)]
     seed: Option<u64>,
-    /// Folder for the workloads' files; the system's temporary folder if left out
+    /// Folder for files of the workloads [default: the temporary folder of the system]
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
-    /// Measure this system, in turn with others; once for each
+    /// A system to measure; repeat the option to measure several in one run and compare them
     ///
-    /// COMMAND is put before the trial program, as in 'nice=nice -n 10', 'noaslr=setarch -R' or 'ns=unshare
-    /// -n'; NAME= alone is this system as it is. It is split into words as a shell would, and nothing is
-    /// expanded. It must hand on standard input and output, stay until the program has ended, and lead to
-    /// where the folder of --scratch is the same: another machine is reached by ssh where both share that
-    /// folder. Trials of all systems are interleaved, and equal numbers are pairs.
+    /// COMMAND starts the trial program, as in 'nice=nice -n 10', 'noaslr=setarch -R' or 'ns=unshare -n';
+    /// NAME= alone is this system as it is. The command is split into words like a shell command, without any
+    /// expansion. It must pass on standard input and output, must not exit before the program does, and must
+    /// see the same folder at the path of --scratch: ssh to another machine works where both share that
+    /// folder. The trials of all systems are interleaved, and trials with equal numbers are compared as
+    /// pairs.
     #[arg(long = "system", value_name = "NAME=COMMAND", value_parser = Target::parse)]
     systems: Vec<Target>,
-    /// Measure the system against itself, and keep the noise floor it has for later comparisons
+    /// Measure the system against itself, and store its noise floor for later comparisons
     ///
-    /// Every workload gets ten trials of each side at least, even beyond the budget. What seems to differ is
-    /// noise: the share of false alarms is printed, and the smallest difference that this machine can
-    /// support, which no later comparison of runs on it falls below.
+    /// Every workload gets at least ten trials on each side, even beyond the budget. Every difference found
+    /// is noise. The run prints the rate of false alarms and the noise floor, the smallest difference that
+    /// this machine can resolve; no later comparison of runs on this machine claims a smaller one.
     #[arg(long)]
     aa: bool,
-    /// Form of the verdicts
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
@@ -108,7 +107,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
     let page = file.with_extension("html");
     if page == file {
         return Err(Failure::Usage(
-            "the run file cannot end in .html: the report takes that name".to_owned(),
+            "the run file cannot end in .html, because the report gets that name".to_owned(),
         ));
     }
     for path in [&file, &page] {
@@ -120,7 +119,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
     }
 
     let interrupt =
-        interrupt().map_err(|error| Failure::Refused(format!("cannot listen to signals: {error}")))?;
+        interrupt().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
     let screen = Screen::new(console, plan.targets.len() > 1);
     screen.notes(&plan.notes);
     let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -185,7 +184,7 @@ const WINDOW_MAX: Duration = Duration::from_secs(3600);
 fn window(text: &str) -> Result<Duration, String> {
     let window = humantime::parse_duration(text).map_err(|error| error.to_string())?;
     let fits = (Duration::from_millis(1)..=WINDOW_MAX).contains(&window);
-    if fits { Ok(window) } else { Err("a window lasts from 1ms to 1h".to_owned()) }
+    if fits { Ok(window) } else { Err("a window is from 1ms to 1h".to_owned()) }
 }
 
 /// `bind-2026-11-21T20-14.osdyno`: what is in it, and when it was measured, in UTC.
@@ -310,7 +309,9 @@ fn trouble(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Failed { reason } => format!("failed: {reason}"),
         Outcome::Crashed { n, reason } => format!("crashed at n = {n}: {reason}"),
-        Outcome::TimedOut { n } => format!("hung at n = {n} and was killed; --timeout allows it more time"),
+        Outcome::TimedOut { n } => {
+            format!("timed out at n = {n} and was killed; --timeout gives it more time")
+        }
         _ => String::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! `osdyno selftest`: how often verdicts are right and wrong, on simulated sweeps of known truth.
+//! `osdyno selftest`: measures the error rates of the verdicts on simulated sweeps.
 
 use std::io::{self, BufWriter, Write};
 use std::num::NonZero;
@@ -20,26 +20,26 @@ use super::Done;
 use crate::console::{Console, tell};
 use crate::failure::Failure;
 
-/// Judge simulated sweeps of known truth: how often verdicts are right and wrong
+/// Measure the error rates of the verdicts on simulated sweeps
 ///
-/// A cell is a truth under a noise in a design with a number of trials, such as
-/// `step+20-0.6/low/log20/10`. Every cell is simulated and judged many times; each promise is then held
-/// against what came out. Exit code 1 when one is missed.
+/// A cell is a true curve, a noise, a plan of sizes and a number of trials, such as
+/// `step+20-0.6/low/log20/10`. Every cell is simulated and judged many times; then the measured error rates
+/// are compared with the promised ones. The exit code is 1 if a promise is missed.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How often each cell is simulated
+    /// Number of simulations of each cell
     #[arg(long, value_name = "COUNT", default_value = "100")]
     replicates: NonZero<u64>,
 
-    /// As often as the published table: 2,000 times, a quarter of an hour or more
+    /// 2,000 simulations of each cell, as in the published table; takes 15 minutes or more
     #[arg(long, conflicts_with = "replicates")]
     nightly: bool,
 
-    /// Seed of everything; the same seed gives the same table
+    /// Seed of every random choice; the same seed gives the same table
     #[arg(long, default_value = "1")]
     seed: u64,
 
-    /// Only cells with such names, such as 'step*/low/*'; may be repeated. Shows the cells too
+    /// Only cells whose names match, such as 'step*/low/*'; may be repeated. Also prints the cells
     #[arg(long, value_name = "GLOB")]
     only: Vec<String>,
 
@@ -47,18 +47,18 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CELL:REPLICATE", conflicts_with_all = ["nightly", "only"])]
     dump: Option<String>,
 
-    /// Form of the table
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Tables for people
+    /// Tables
     Text,
-    /// For programs: promises and cells
+    /// JSON: promises and cells
     Json,
-    /// The tables that stand in METHODOLOGY.md
+    /// The tables of METHODOLOGY.md
     Markdown,
 }
 

@@ -1,4 +1,4 @@
-//! `osdyno serve`: a server of any architecture, for use or for measuring.
+//! `osdyno serve`: a server in any of the architectures.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -15,58 +15,58 @@ use super::{Done, Format, warn};
 use crate::console::tell;
 use crate::failure::Failure;
 
-/// Serve a folder, or any other service, with a server architecture of choice
+/// Serve a folder, or another service, with a server architecture of your choice
 #[derive(clap::Args)]
 #[command(after_help = "\
-SIGUSR1 has the counters printed; SIGTERM or Ctrl-C stops in order: idle connections are closed, \
-answers under way leave first.")]
+SIGUSR1 prints the counters. SIGTERM or Ctrl-C stops the server gracefully: idle connections are closed, \
+and responses in progress are sent first.")]
 pub(crate) struct Args {
-    /// Folder to serve; nothing outside it is ever served [default: the current one]
+    /// Folder to serve; files outside it are never served [default: the current folder]
     #[arg(value_name = "DIR")]
     root: Option<PathBuf>,
-    /// Server architecture; `osdyno list` shows them
+    /// Server architecture; `osdyno list` shows all
     #[arg(long, value_name = "NAME", default_value = "epoll")]
     arch: String,
-    /// What to serve: http, or a service for measuring
+    /// Service: http, or one that exists for measuring
     #[arg(long, value_name = "NAME", default_value = "http", value_parser = service_names())]
     service: String,
-    /// Where to listen; port 0 takes a free one
+    /// Address to listen on; port 0 selects a free port
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
-    /// Processes that share the port
+    /// Number of processes that share the port
     #[arg(long, value_name = "N", default_value_t = 1)]
     workers: usize,
-    /// Processes of prefork, threads of pool
+    /// Number of processes of prefork, or of threads of pool
     #[arg(long, value_name = "N", default_value_t = Plan::default().pool)]
     pool: usize,
-    /// Connections of one worker at a time; more are closed at once
+    /// Connections per worker; further connections are closed immediately
     #[arg(long, value_name = "N")]
     max_connections: Option<usize>,
-    /// Close a connection that asks nothing for this long
+    /// Close a connection that sends no request for this long
     #[arg(long, value_name = "TIME", default_value = "75s", value_parser = humantime::parse_duration)]
     idle_timeout: Duration,
-    /// Give up a request that is not complete this long after its first byte
+    /// Drop a request that is incomplete this long after its first byte
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = humantime::parse_duration)]
     request_timeout: Duration,
-    /// Give up an answer of which nothing leaves for this long
+    /// Drop a response that makes no progress for this long
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = humantime::parse_duration)]
     send_timeout: Duration,
-    /// Largest head of a request, in bytes
+    /// Largest request header, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = Settings::default().head_bytes)]
     max_header: usize,
-    /// When told to stop, let answers under way take this long
+    /// After a signal to stop, allow responses in progress this long
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
     grace: Duration,
-    /// Append a line for every request; - is standard output
+    /// Append a line for every request to this file; - is standard output
     #[arg(long, value_name = "FILE")]
     access_log: Option<PathBuf>,
-    /// List folders that have no index
+    /// Serve a listing of folders that have no index
     #[arg(long)]
     listing: bool,
-    /// Become this user once the port is bound
+    /// Switch to this user after the port is bound
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// Form of the counters at the end: text on standard error, json on standard output
+    /// Format of the counters at the end: text on standard error, json on standard output
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
@@ -75,7 +75,7 @@ pub(crate) fn serve(args: Args) -> Done {
     let format = args.format;
     let plan = plan(args)?;
     if sys::process::is_root() && plan.user.is_none() {
-        warn("serving as root; --user NAME gives that up once the port is bound");
+        warn("serving as root; --user NAME drops root privileges after the port is bound");
     }
     let server = Server::set_up(plan.clone())?;
     let (address, began) = (server.address(), Instant::now());
@@ -88,10 +88,10 @@ pub(crate) fn serve(args: Args) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One connection of `serve --arch inetd`
+/// Serve one connection of `serve --arch inetd`
 #[derive(clap::Args)]
 pub(crate) struct SessionArgs {
-    /// What the server says of it
+    /// Parameters from the server
     order: String,
 }
 
@@ -109,7 +109,10 @@ fn service_names() -> impl clap::builder::TypedValueParser<Value = String> {
 fn plan(args: Args) -> Result<Plan, Failure> {
     let is_http = args.service == "http";
     if !is_http && (args.root.is_some() || args.listing) {
-        let text = format!("{} serves no folder; leave out DIR and --listing, or ask for http", args.service);
+        let text = format!(
+            "{} does not serve a folder; leave out DIR and --listing, or use --service http",
+            args.service
+        );
         return Err(Failure::Usage(text));
     }
     if args.format == Format::Json && args.access_log.as_ref().is_some_and(|log| log.as_os_str() == "-") {
@@ -144,10 +147,10 @@ fn plan(args: Args) -> Result<Plan, Failure> {
     })
 }
 
-/// The hidden verb that `inetd` executes for every connection.
+/// The hidden verb that the architecture `inetd` executes for every connection.
 pub(crate) const SESSION: &str = "inetd-session";
 
-/// What is served where, in one line.
+/// One line: what is served, and where.
 fn greeting(plan: &Plan, address: SocketAddr) -> String {
     let what = match &plan.settings.root {
         Some(root) => format!("{} at http://{address}/", root.display()),
@@ -157,7 +160,7 @@ fn greeting(plan: &Plan, address: SocketAddr) -> String {
     format!("serving {} with {}, {workers}", report::printable(&what), plan.architecture)
 }
 
-/// The counters, one line each, the numbers one below the other.
+/// The counters, one per line, right-aligned.
 fn block(tally: &Tally, began: Instant) -> String {
     let report = Report::of(tally);
     let counts = COUNTS.iter().map(|&name| (name.replace('_', " "), report.counts[name]));

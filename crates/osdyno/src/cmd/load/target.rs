@@ -1,4 +1,4 @@
-//! Where a load goes: a URL, or an address. Nobody's machine is loaded by a slip of the pen.
+//! The target of a load: a URL or an address. Public addresses need an explicit flag.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
@@ -16,7 +16,7 @@ pub(super) struct Target {
 
 impl Target {
     pub(super) fn parse(text: &str, allow_public: bool) -> Result<Target, Failure> {
-        let usage = |why: &str| Failure::Usage(format!("{text:?} is no place to load: {why}"));
+        let usage = |why: &str| Failure::Usage(format!("{text:?} is not a target: {why}"));
         let (place, path) = match text.split_once("://") {
             Some(("http", rest)) => {
                 let split = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -27,29 +27,29 @@ impl Target {
                 };
                 (&rest[..split], Some(path))
             }
-            Some(("https", _)) => return Err(usage("TLS is not spoken yet; write http://")),
+            Some(("https", _)) => return Err(usage("TLS is not supported; use http://")),
             Some((scheme, _)) => {
-                return Err(usage(&format!("{scheme} is not spoken; write http:// or host:port")));
+                return Err(usage(&format!("{scheme} is not supported; use http:// or host:port")));
             }
             None => (text, None),
         };
         if place.contains('@') {
-            return Err(usage("names and passwords are not sent"));
+            return Err(usage("user names and passwords are not supported"));
         }
         let has_port = place.rsplit_once(':').is_some_and(|(host, port)| {
             port.parse::<u16>().is_ok() && (!host.contains(':') || host.ends_with(']'))
         });
         if !has_port && path.is_none() {
-            return Err(usage("an address has a port, as in 127.0.0.1:8080"));
+            return Err(usage("an address needs a port, as in 127.0.0.1:8080"));
         }
         let with_port = if has_port { place.to_owned() } else { format!("{place}:80") };
-        let mut addresses = with_port.to_socket_addrs().map_err(|error| {
-            Failure::Refused(format!("cannot find the address of {place}: {error}; is the name right?"))
-        })?;
-        let address = addresses.next().ok_or_else(|| usage("it has no address"))?;
+        let mut addresses = with_port
+            .to_socket_addrs()
+            .map_err(|error| Failure::Refused(format!("cannot resolve {place}: {error}; check the name")))?;
+        let address = addresses.next().ok_or_else(|| usage("the name has no address"))?;
         if !allow_public && !is_private(address.ip()) {
             return Err(Failure::Usage(format!(
-                "{} is a public address; load your own servers only, and say so with --allow-public",
+                "{} is a public address; if you may load this server, add --allow-public",
                 address.ip()
             )));
         }

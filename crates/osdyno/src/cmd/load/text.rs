@@ -1,4 +1,4 @@
-//! What a load came to, for people: the verdict, the rate and the latency first, evidence below.
+//! The text output of a load: rate, latency and warnings first, details below.
 
 use std::io::{self, Write};
 
@@ -24,7 +24,7 @@ pub(super) fn write_level(level: &Level, settings: &Settings, out: &mut dyn Writ
     let rate = size(level.received_bytes as f64 / level.elapsed_seconds);
     line(out, "received", format!("{}, {rate}/s", bytes(level.received_bytes)))?;
     if settings.one_request_each() || level.connected_per_second >= 1.0 {
-        line(out, "connections", format!("{} made a second", count(level.connected_per_second as u64)))?;
+        line(out, "connections", format!("{} opened per second", count(level.connected_per_second as u64)))?;
     }
     line(out, "generator", generator(level))?;
     if level.latency.count == 0 {
@@ -43,7 +43,7 @@ pub(super) fn write_level(level: &Level, settings: &Settings, out: &mut dyn Writ
     write_columns(&columns, out)
 }
 
-/// How many kinds of failures are told; JSON has all.
+/// How many kinds of failures are printed; JSON has all.
 const FAILURES_TOLD: usize = 6;
 
 fn write_columns(columns: &[(&str, &Distribution)], out: &mut dyn Write) -> io::Result<()> {
@@ -125,28 +125,29 @@ pub(super) fn headline(level: &Level) -> String {
     parts.join("  ·  ")
 }
 
-/// What stands in the way of believing the numbers; nothing if nothing does.
+/// Why the numbers are not those of the server alone; `None` if they are.
 pub(super) fn verdict(level: &Level) -> Option<String> {
     match &level.verdict {
         Verdict::Sound => None,
-        Verdict::Generator(reason) => Some(format!("limited by the generator: {reason}")),
+        Verdict::Generator(reason) => Some(format!("load generator saturated: {reason}")),
         Verdict::Disturbed(reason) => Some(format!("disturbed: {reason}")),
         Verdict::Behind(reason) => Some(format!("the server did not keep up: {reason}")),
-        Verdict::NoAnswers(reason) => Some(format!("nothing was answered as it should be: {reason}")),
+        Verdict::NoAnswers(reason) => Some(format!("no correct response: {reason}")),
     }
 }
 
 fn requests(level: &Level) -> String {
-    let mut parts = vec![format!("{} right in {}", count(level.completed), duration(level.elapsed_seconds))];
+    let mut parts =
+        vec![format!("{} correct in {}", count(level.completed), duration(level.elapsed_seconds))];
     if let Some(intended) = level.intended {
-        parts.push(format!("{} meant to start", count(intended)));
+        parts.push(format!("{} intended", count(intended)));
         parts.push(format!("{} started", count(level.started)));
     }
     if level.late > 0 {
         parts.push(format!("{} after the end", count(level.late)));
     }
     if level.unanswered > 0 {
-        parts.push(format!("{} unanswered", count(level.unanswered)));
+        parts.push(format!("{} without a response", count(level.unanswered)));
     }
     if level.failed > 0 {
         parts.push(format!("{} failed:", count(level.failed)));
@@ -159,7 +160,7 @@ fn generator(level: &Level) -> String {
     let mut parts = vec![format!("{} busy", percent(watch.cpu_share))];
     if level.completed > 0 {
         let cpu = watch.cpu_seconds / level.completed as f64;
-        parts.push(format!("{} of processor a request", time(cpu)));
+        parts.push(format!("{} of CPU time per request", time(cpu)));
     }
     if let Some(delay) = watch.run_delay_seconds.filter(|&delay| delay > 0.01 * level.elapsed_seconds) {
         parts.push(format!("waited {} for a processor", time(delay)));
@@ -168,8 +169,8 @@ fn generator(level: &Level) -> String {
         parts.push(format!("late by {} (p99)", time(lateness.quantile(0.99))));
     }
     for (what, number) in [
-        ("segments sent again", watch.retransmits),
-        ("connections dropped by a full queue", watch.listen_overflows),
+        ("retransmitted segments", watch.retransmits),
+        ("connections dropped by a full accept queue", watch.listen_overflows),
     ] {
         if let Some(number) = number.filter(|&number| number > 0.0) {
             parts.push(format!("{} {what}", count(number as u64)));
@@ -204,18 +205,18 @@ fn size(bytes: f64) -> String {
     }
 }
 
-/// What a search came to.
+/// The result of a search.
 pub(super) fn write_found(found: &Found, settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
     let goal = format!("p{} ≤ {}", found.goal.percent, time(found.goal.seconds));
     match found.rate {
         Some(rate) => {
             writeln!(
                 out,
-                "{} requests/s keep {goal}, confirmed by a stage of its own",
+                "{} requests/s meet {goal}, confirmed by a separate stage",
                 count(rate.round() as u64)
             )?;
         }
-        None => writeln!(out, "no rate was found that keeps {goal}")?,
+        None => writeln!(out, "no rate was found that meets {goal}")?,
     }
     writeln!(out)?;
     writeln!(
@@ -228,7 +229,7 @@ pub(super) fn write_found(found: &Found, settings: &Settings, out: &mut dyn Writ
     for stage in &found.stages {
         let remark = match (&stage.verdict, stage.held) {
             (_, true) => "holds".to_owned(),
-            (Verdict::Generator(reason), _) => format!("limited by the generator: {reason}"),
+            (Verdict::Generator(reason), _) => format!("load generator saturated: {reason}"),
             (Verdict::Disturbed(reason), _) => format!("disturbed: {reason}"),
             (Verdict::Behind(reason), _) => format!("the server did not keep up: {reason}"),
             _ => "does not hold".to_owned(),
