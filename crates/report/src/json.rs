@@ -442,7 +442,9 @@ fn name_of(class: Class) -> &'static str {
         Class::Stepped => "stepped",
         Class::TwoLines => "two-lines",
         Class::Decreasing => "decreasing",
-        Class::Mixed => "mixed",
+        Class::Composite => "composite",
+        Class::Ambiguous => "ambiguous",
+        Class::Uneven => "uneven",
         Class::Inconclusive => "inconclusive",
     }
 }

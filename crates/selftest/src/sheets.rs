@@ -37,7 +37,9 @@ pub fn word(class: Class) -> &'static str {
         Class::ApproachingLimit => "approaching a limit",
         Class::Stepped => "stepped",
         Class::TwoLines => "two lines",
-        Class::Mixed => "mixed",
+        Class::Composite => "composite",
+        Class::Ambiguous => "ambiguous",
+        Class::Uneven => "uneven",
         Class::Decreasing => "decreasing",
         Class::Inconclusive => "inconclusive",
     }

@@ -404,7 +404,7 @@ mod tests {
             assert!(!kept(&class(name, 20, wrong), "wrong family, noise"), "{wrong:?}");
             assert!(!kept(&class(name, 40, wrong), "wrong family, any"), "{wrong:?}");
         }
-        for right in [Class::Flat, Class::Mixed, Class::SmallGrowth, Class::Inconclusive] {
+        for right in [Class::Flat, Class::Ambiguous, Class::Uneven, Class::SmallGrowth, Class::Inconclusive] {
             assert!(kept(&class(name, REPLICATES, right), "wrong family, any"));
         }
         let step = "step+60-0.6/low/log20/10";

@@ -15,7 +15,7 @@ pub struct Tally {
     /// How often.
     pub replicates: usize,
     /// How often each word was said, in the order of [`CLASSES`].
-    pub classes: [usize; 11],
+    pub classes: [usize; CLASSES.len()],
     /// How often each answer was given, in the order of [`ANSWERS`].
     pub answers: [usize; 5],
     /// The upper bounds of the change.
@@ -48,7 +48,7 @@ pub struct RivalTally {
 }
 
 /// Every word of a verdict.
-pub const CLASSES: [Class; 11] = [
+pub const CLASSES: [Class; 13] = [
     Class::Flat,
     Class::SmallGrowth,
     Class::Sublinear,
@@ -58,7 +58,9 @@ pub const CLASSES: [Class; 11] = [
     Class::Stepped,
     Class::TwoLines,
     Class::Decreasing,
-    Class::Mixed,
+    Class::Composite,
+    Class::Ambiguous,
+    Class::Uneven,
     Class::Inconclusive,
 ];
 
@@ -68,7 +70,8 @@ pub const ANSWERS: [Answer; 5] =
 
 /// Whether a word names one family: it can be wrong.
 pub fn is_definite(class: Class) -> bool {
-    !matches!(class, Class::Flat | Class::SmallGrowth | Class::Mixed | Class::Inconclusive)
+    use Class::{Ambiguous, Composite, Flat, Inconclusive, SmallGrowth, Uneven};
+    !matches!(class, Flat | SmallGrowth | Composite | Ambiguous | Uneven | Inconclusive)
 }
 
 impl Tally {
@@ -77,7 +80,7 @@ impl Tally {
         Tally {
             cell: cell.clone(),
             replicates: 0,
-            classes: [0; 11],
+            classes: [0; CLASSES.len()],
             answers: [0; 5],
             bounds: Vec::new(),
             flat_within_less: 0,

@@ -196,7 +196,7 @@ fn name(shape: Shape) -> String {
 
 /// Beyond the margin only the family is right; below it also what says that there is little.
 fn right(shape: Shape) -> Vec<Class> {
-    use Class::{ApproachingLimit, Decreasing, Flat, LinearLike, Mixed, SmallGrowth, Stepped, TwoLines};
+    use Class::{ApproachingLimit, Composite, Decreasing, Flat, LinearLike, SmallGrowth, Stepped, TwoLines};
     let little = |change: f64, class: Class| match change.abs() {
         change if change < MARGIN - 1e-9 => vec![Flat, SmallGrowth, class],
         change if change < MARGIN + 1e-9 => vec![SmallGrowth, class],
@@ -213,7 +213,7 @@ fn right(shape: Shape) -> Vec<Class> {
         Shape::Step(ratio, _) => little(ratio - 1.0, Stepped),
         Shape::Dent(_) => vec![Stepped],
         // It takes both words; they stand in `Verdict::classes`.
-        Shape::LimitThenStep => vec![Mixed],
+        Shape::LimitThenStep => vec![Composite],
         Shape::Falls(_) => vec![Decreasing],
         // What holds nine tenths is the line of the medians; a tenth is where two lines begin to count.
         Shape::TwoLines(share, _) if share >= 0.9 => vec![TwoLines, LinearLike],

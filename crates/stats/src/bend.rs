@@ -144,9 +144,12 @@ impl Bend {
         };
         match one {
             Some(class) => (class, self.classes.clone()),
-            None if self.late && self.describes => (Class::Mixed, LATE_SHAPES.to_vec()),
-            None if self.describes => (Class::Mixed, self.classes.clone()),
-            None => (Class::Mixed, vec![Class::Mixed]),
+            None if !self.describes => (Class::Uneven, vec![Class::Uneven]),
+            None if self.late => (Class::Ambiguous, LATE_SHAPES.to_vec()),
+            None if !self.steps.is_empty() => (Class::Composite, self.classes.clone()),
+            None if self.classes.len() > 1 => (Class::Ambiguous, self.classes.clone()),
+            // The one shape that is left does not rise from end to end for certain.
+            None => (Class::Uneven, self.classes.clone()),
         }
     }
 }
@@ -189,7 +192,7 @@ impl Parted {
         let Some(best) = choice.plainest_with_its_steps(&facing.curve) else { return Bend::default() };
         let (mut classes, share) = choice.allowed(&facing.curve, settings.seed);
         // What has more to it than steps shows in the stretches between them.
-        classes.retain(|class| ![Class::Flat, Class::Mixed, Class::Stepped].contains(class));
+        classes.retain(|class| ![Class::Flat, Class::Composite, Class::Stepped].contains(class));
         if facing.sign < 0.0 && !classes.is_empty() {
             classes = vec![Class::Decreasing];
         }
@@ -208,7 +211,7 @@ impl Parted {
         classes.sort_unstable();
         classes.dedup();
         Bend {
-            class: Some(if classes.len() == 1 { Class::Stepped } else { Class::Mixed }),
+            class: Some(if classes.len() == 1 { Class::Stepped } else { Class::Composite }),
             classes,
             share,
             describes: true,
@@ -320,8 +323,12 @@ impl Part {
             classes = vec![Class::Decreasing];
         }
         choice.retain(|fit| fit.family != Family::Constant);
-        let Some(best) = choice.best() else { return plain(Class::Mixed) };
-        let class = if classes.len() == 1 { classes[0] } else { Class::Mixed };
+        let Some(best) = choice.best() else { return plain(Class::Uneven) };
+        let class = match classes[..] {
+            [] => Class::Uneven,
+            [only] => only,
+            _ => Class::Ambiguous,
+        };
         let sign = if falls { -1.0 } else { 1.0 };
         Part { segment: segment(class), changes: classes, limit: limit(&curve, best, sign, settings) }
     }

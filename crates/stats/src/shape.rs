@@ -185,7 +185,7 @@ impl Fit {
             (true, family) => family.class(),
             (false, Family::Constant) => Class::Stepped,
             // A limit inside the range shows itself by the step behind it.
-            (false, _) => Class::Mixed,
+            (false, _) => Class::Composite,
         }
     }
 

@@ -59,9 +59,14 @@ pub enum Class {
     Stepped,
     /// The measurements lie on two lines, each judged by itself.
     TwoLines,
-    /// Changes for certain, by more than the margin, and no single family is shown: several remain possible,
-    /// or it takes more than one to describe it. `Verdict::classes` names them.
-    Mixed,
+    /// Changes for certain, and it takes several shapes in turn to describe it, with jumps between them:
+    /// `Verdict::segments` and `Verdict::steps` have them.
+    Composite,
+    /// Changes for certain, by more than the margin, and the data do not tell between the shapes that
+    /// `Verdict::classes` names.
+    Ambiguous,
+    /// Changes for certain, by more than the margin, and no shape describes it.
+    Uneven,
     /// Falls for certain, by an estimate beyond the margin, and ends below where it began.
     Decreasing,
     /// The data carry none of the above.
@@ -86,7 +91,8 @@ pub struct Block {
 pub struct Verdict {
     /// The word.
     pub class: Class,
-    /// The words that the data do not exclude, `class` among them unless it is mixed or inconclusive.
+    /// The words that the data do not exclude: `class` among them, unless it is [`Class::Composite`],
+    /// [`Class::Ambiguous`] or [`Class::Inconclusive`], whose parts or candidates these are.
     pub classes: Vec<Class>,
     /// Share of resampled runs in which the shape of `class` describes the data best; 1 where no shape was
     /// chosen.
@@ -187,10 +193,10 @@ const TICKS: f64 = 10.0;
 /// Judged is the range that most trials cover, less its cold start unless [`Settings::whole`], in blocks of
 /// n; each trial is compared with its own first blocks. Trials that go up and trials that go down may be
 /// given together: the first of the one and the first of the other are one trial, and so on. With fewer than
-/// four trials the word is [`Class::Inconclusive`], or [`Class::Mixed`] and [`Class::Decreasing`] where every
-/// one of three more than doubles or halves, or of two more than triples or falls to a third, in the same two
-/// neighbouring blocks. Where one trial says
-/// nothing of the spread, interval ends are infinite, or 0 for a cost or ratio.
+/// four trials the word is [`Class::Inconclusive`], or [`Class::Ambiguous`] and [`Class::Decreasing`] where
+/// every one of three more than doubles or halves, or of two more than triples or falls to a third, in the
+/// same two neighbouring blocks. Where one trial says nothing of the spread, interval ends are infinite, or 0
+/// for a cost or ratio.
 pub fn judge(trials: &[Sweep<'_>], settings: &Settings) -> Option<Verdict> {
     let passes = Passes::of(trials);
     let Some(merged) = passes.merged() else { return judge_one_way(trials, None, settings, true) };
@@ -299,7 +305,7 @@ fn two_lines(common: &Common<'_>, view: &View, settings: &Settings) -> Option<Li
         let verdict = judge_one_way(&trials, None, &settings, false)?;
         // What has jumps or no shape at all is a stretch of trouble, and not a line.
         let is_line =
-            verdict.classes != [Class::Mixed] && verdict.steps.is_empty() && !jumps(&trials, &settings);
+            verdict.classes != [Class::Uneven] && verdict.steps.is_empty() && !jumps(&trials, &settings);
         let Verdict { class, bound, growth, marginal_cost, cost_low, cost_high, .. } = verdict;
         is_line.then_some(Line { share, class, bound, growth, marginal_cost, cost_low, cost_high })
     };
@@ -394,7 +400,8 @@ fn with_trials_apart(class: Class, mut classes: Vec<Class>) -> (Class, Vec<Class
         return (class, classes);
     }
     classes.push(Class::TwoLines);
-    (Class::Mixed, classes)
+    // What is stepped has its stretches beside it.
+    (if class == Class::Stepped { Class::Composite } else { Class::Ambiguous }, classes)
 }
 
 /// The word, and the words that are not excluded.
@@ -402,7 +409,7 @@ fn class(view: &View, bound: f64, growth: Interval, margin: f64, bend: Option<&B
     let flatness = &view.flatness;
     if view.rows.len() < FEWEST as usize {
         let class = gross(&flatness.changes, view.reference);
-        return (class, if class == Class::Mixed { SHAPES.to_vec() } else { vec![class] });
+        return (class, if class == Class::Ambiguous { SHAPES.to_vec() } else { vec![class] });
     }
     if bound <= margin {
         return (Class::Flat, vec![Class::Flat]);
@@ -415,7 +422,7 @@ fn class(view: &View, bound: f64, growth: Interval, margin: f64, bend: Option<&B
             (Class::Decreasing, vec![Class::Decreasing])
         }
         None if certain && flatness.peak.abs() >= margin && growth.low > 1.0 => {
-            (Class::Mixed, SHAPES.to_vec())
+            (Class::Ambiguous, SHAPES.to_vec())
         }
         _ if flatness.rise > 0.0 && flatness.peak > 0.0 && flatness.peak < margin => {
             (Class::SmallGrowth, vec![Class::SmallGrowth])
@@ -445,7 +452,7 @@ fn gross(changes: &[Vec<f64>], reference: usize) -> Class {
     };
     let gross = if changes.len() < 3 { GROSS_OF_TWO.ln() } else { GROSS.ln() };
     if everywhere(1.0, gross) {
-        Class::Mixed
+        Class::Ambiguous
     } else if everywhere(-1.0, gross) {
         Class::Decreasing
     } else {

@@ -84,7 +84,8 @@ fn what_doubles_grows_and_what_halves_falls() {
         let found = share(&verdicts, class);
         assert!(found >= 0.95, "{name}: {found}");
         let noisy = self::verdicts(60, 10, NOISY, truth);
-        let open = |verdict: &&Verdict| matches!(verdict.class, Class::Mixed | Class::Inconclusive);
+        let names_none = [Class::Composite, Class::Ambiguous, Class::Uneven, Class::Inconclusive];
+        let open = |verdict: &&Verdict| names_none.contains(&verdict.class);
         let wrong = noisy.iter().filter(|verdict| verdict.class != class && !open(verdict)).count();
         assert!(wrong <= 1, "{name}: {wrong} of 60 wrong");
     }
@@ -177,7 +178,7 @@ fn few_trials_say_only_what_is_gross() {
         assert_eq!(share(&verdicts(50, trials, NOISY, |_| 1.0), Class::Inconclusive), 1.0);
     }
     assert_eq!(share(&verdicts(20, 1, QUIET, |n| 1.0 + 9.0 * along(n)), Class::Inconclusive), 1.0);
-    assert_eq!(share(&verdicts(20, 2, QUIET, |n| 1.0 + 9.0 * along(n)), Class::Mixed), 1.0);
+    assert_eq!(share(&verdicts(20, 2, QUIET, |n| 1.0 + 9.0 * along(n)), Class::Ambiguous), 1.0);
     assert_eq!(share(&verdicts(20, 3, QUIET, |n| 1.0 - 0.9 * along(n)), Class::Decreasing), 1.0);
 }
 
@@ -291,7 +292,7 @@ fn what_rises_to_a_limit_and_jumps_there_is_told_as_both() {
     for seed in 0..5 {
         let values = sweeps(&mut Rng::with_seed(seed), 10, SIZES, QUIET, truth);
         let verdict = judge(&long(&values), &settings(seed)).expect("values");
-        assert_eq!(verdict.class, Class::Mixed);
+        assert_eq!(verdict.class, Class::Composite);
         assert_eq!(verdict.classes, [Class::ApproachingLimit, Class::Stepped]);
         assert_eq!(verdict.steps.len(), 1, "{:?}", verdict.steps);
         assert!((6_980..=7_010).contains(&verdict.steps[0].n), "{:?}", verdict.steps);

@@ -24,7 +24,7 @@ impl Claim {
         match *self {
             Claim::Word(words) => {
                 let among = |word: &String| words.contains(&word.as_str());
-                among(&found.word) || found.word == "mixed" && found.classes.iter().any(among)
+                among(&found.word) || found.names_no_family() && found.classes.iter().any(among)
             }
             Claim::Growth { low, high } => found.growth.is_some_and(|growth| (low..=high).contains(&growth)),
             Claim::CliffAtHalfOfPorts { times } => found.half_of_ports.is_some_and(|place| {
@@ -57,7 +57,9 @@ impl Claim {
     pub(super) fn found(&self, found: &Found) -> String {
         let growth = || found.growth.map_or("no growth".to_owned(), |growth| format!("×{growth:.2}"));
         match *self {
-            Claim::Word(_) if found.word == "mixed" => format!("mixed of {}", found.classes.join(" and ")),
+            Claim::Word(_) if found.names_no_family() => {
+                format!("{} of {}", found.word, found.classes.join(" and "))
+            }
             Claim::Word(_) => found.word.clone(),
             Claim::Growth { .. } => growth(),
             Claim::CliffAtHalfOfPorts { .. } => match &found.cliffs[..] {
@@ -118,11 +120,11 @@ mod tests {
     #[test]
     fn several_families_hold_what_one_of_them_is() {
         let classes = vec!["linear-like".into(), "stepped".into()];
-        let mixed = Found { word: "mixed".into(), classes, ..found() };
-        assert!(Claim::Word(&["linear-like"]).holds(&mixed));
-        assert!(!Claim::Word(&["flat"]).holds(&mixed));
-        assert_eq!(Claim::Word(&["flat"]).found(&mixed), "mixed of linear-like and stepped");
-        assert!(!Claim::Word(&["linear-like"]).holds(&Found { word: "inconclusive".into(), ..mixed }));
+        let ambiguous = Found { word: "ambiguous".into(), classes, ..found() };
+        assert!(Claim::Word(&["linear-like"]).holds(&ambiguous));
+        assert!(!Claim::Word(&["flat"]).holds(&ambiguous));
+        assert_eq!(Claim::Word(&["flat"]).found(&ambiguous), "ambiguous of linear-like and stepped");
+        assert!(!Claim::Word(&["linear-like"]).holds(&Found { word: "inconclusive".into(), ..ambiguous }));
     }
 
     #[test]

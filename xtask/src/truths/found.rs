@@ -27,6 +27,11 @@ pub(super) struct Stop {
 }
 
 impl Found {
+    /// Whether it changes and its word names no family: those that remain possible are in `classes`.
+    pub(super) fn names_no_family(&self) -> bool {
+        ["composite", "ambiguous", "uneven"].contains(&self.word.as_str())
+    }
+
     /// The series of that name in the answer of a program.
     ///
     /// # Errors

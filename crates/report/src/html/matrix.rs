@@ -78,7 +78,9 @@ fn glyph(class: Class) -> &'static str {
         Class::ApproachingLimit => "M1 10C12 9 15.5 8 16 1M19 1V11",
         Class::Stepped => "M1 10H10V2H19",
         Class::TwoLines => "M1 10H19M1 8L19 2",
-        Class::Mixed => "M1 9C5 9 5 3 9 3S13 9 15 9L19 2",
+        Class::Composite => "M1 9C5 9 5 3 9 3S13 9 15 9L19 2",
+        Class::Ambiguous => "M1 11L19 1M1 11C3 5 8 3 19 2",
+        Class::Uneven => "M1 8L4 3L8 9L12 4L15 8L19 5",
         Class::Decreasing => "M1 2L19 10",
         Class::Inconclusive => "M1 4H4M7 8H10M13 3H16M18 9H19",
     }

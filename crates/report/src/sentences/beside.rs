@@ -84,7 +84,7 @@ fn of_step(step: &Step, v: &Verdict, near: &impl Fn(Interval) -> String) -> Besi
         percent(step.agreement)
     );
     // The word of a stepped series says the place already.
-    let told = matches!(v.class, Class::Stepped | Class::Mixed);
+    let told = matches!(v.class, Class::Stepped | Class::Composite);
     let short = if told {
         is_near("the step", at.value, &near)
     } else {
@@ -225,8 +225,9 @@ fn more(ratio: Interval) -> String {
 
 /// What else is possible, and how clear the choice was.
 fn of_choice(v: &Verdict) -> Option<Beside> {
-    // The words of what is mixed are its parts, or have been said.
-    let several = several(v).filter(|_| !matches!(v.class, Class::Mixed | Class::Inconclusive));
+    // The words of what is composite are its parts, and the candidates have been said.
+    let is_said = matches!(v.class, Class::Composite | Class::Ambiguous | Class::Inconclusive);
+    let several = several(v).filter(|_| !is_said);
     let possible = several.map(|classes| format!("not excluded: {classes}"));
     let chosen =
         (v.share < 1.0).then(|| format!("{} of the resampled runs choose this shape", percent(v.share)));

@@ -61,10 +61,8 @@ pub fn in_short(v: &Verdict) -> String {
             Some(lines) => format!("two lines, {} apart", factor(lines.distance)),
             None => "two lines".into(),
         },
-        Class::Mixed if several(v).is_none() && v.segments.len() < 2 => format!("uneven {}", percent(v.peak)),
-        Class::Mixed if v.segments.len() < 2 => {
-            format!("{} {}", if v.peak < 0.0 { "falls" } else { "grows" }, factor(v.growth.value))
-        }
+        Class::Uneven => format!("uneven {}", percent(v.peak)),
+        Class::Ambiguous => format!("{} {}", grows_or_falls(v), factor(v.growth.value)),
         Class::Inconclusive => format!("inconclusive{}", at_most(v)),
         class => format!("{} {}", name(class), factor(v.growth.value)),
     }
@@ -93,15 +91,16 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
             let to = growth.map(|growth| format!(" to {growth}")).unwrap_or_default();
             format!("falls{to}{}", per_thousand_if_it_agrees(v, unit))
         }
-        Class::Mixed if !v.steps.is_empty() && !v.segments.is_empty() => {
-            format!("mixed: {}", in_stretches(&v.segments, &v.steps))
-        }
-        Class::Mixed => match several(v) {
+        Class::Composite => format!("mixed: {}", in_stretches(&v.segments, &v.steps)),
+        Class::Ambiguous => {
+            let candidates = several(v).unwrap_or_default();
             // What falls by its word need not be said to fall.
-            Some(classes) if v.classes.contains(&Class::Decreasing) => format!("{classes}{after}"),
-            Some(classes) => format!("{}{beside}, {classes}", if v.peak < 0.0 { "falls" } else { "grows" }),
-            None => uneven(v, unit),
-        },
+            match v.classes.contains(&Class::Decreasing) {
+                true => format!("{candidates}{after}"),
+                false => format!("{}{beside}, {candidates}", grows_or_falls(v)),
+            }
+        }
+        Class::Uneven => uneven(v, unit),
         Class::Inconclusive if v.warnings.contains(&Warning::BelowResolution) => {
             "inconclusive, too short for the clock".into()
         }
@@ -110,6 +109,10 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
             format!("inconclusive{}{}", at_most(v), more.unwrap_or_default())
         }
     }
+}
+
+fn grows_or_falls(v: &Verdict) -> &'static str {
+    if v.peak < 0.0 { "falls" } else { "grows" }
 }
 
 /// `, at most 14 %`: the bound, where there are trials enough to know how they differ.
@@ -129,7 +132,9 @@ pub(crate) fn name(class: Class) -> &'static str {
         Class::ApproachingLimit => "approaches a limit",
         Class::Stepped => "stepped",
         Class::TwoLines => "two lines",
-        Class::Mixed => "mixed",
+        Class::Composite => "mixed",
+        Class::Ambiguous => "of unclear shape",
+        Class::Uneven => "uneven",
         Class::Decreasing => "falls",
         Class::Inconclusive => "inconclusive",
     }
@@ -142,7 +147,7 @@ pub(crate) fn several(v: &Verdict) -> Option<String> {
         Class::Decreasing => "falling".into(),
         class => name(*class).into(),
     };
-    let names: Vec<String> = v.classes.iter().filter(|class| **class != Class::Mixed).map(name).collect();
+    let names: Vec<String> = v.classes.iter().filter(|class| **class != Class::Uneven).map(name).collect();
     (names.len() > 1).then(|| list(&names).replace(" and ", " or "))
 }
 
@@ -216,7 +221,7 @@ fn in_stretches(segments: &[Segment], steps: &[Step]) -> String {
 }
 
 fn says_a_shape(segment: &Segment) -> bool {
-    !matches!(segment.class, Class::Flat | Class::Inconclusive | Class::Mixed)
+    !matches!(segment.class, Class::Flat | Class::Inconclusive | Class::Ambiguous | Class::Uneven)
 }
 
 /// `two lines, 62 % flat and 38 % linear, alternating call by call`.

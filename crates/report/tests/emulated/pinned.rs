@@ -111,7 +111,7 @@ pub(crate) fn pin_shapes(findings: &mut Findings) {
                 verdict.limit =
                     Some(Limit { n: Interval { value: 18_020.0, low: 17_890.0, high: 18_140.0 } });
                 set_truth(verdict, super::ports);
-                Class::Mixed
+                Class::Composite
             }
             "lookup" => {
                 verdict.steps = vec![step(3_000, 40, 0.7), step(5_000, 90, 1.43)];
@@ -169,7 +169,7 @@ pub(crate) fn pin_shapes(findings: &mut Findings) {
             _ => {
                 set_truth(verdict, |n| 1e-6 * (1.0 + (n / 3_000.0).sqrt()));
                 verdict.share = 0.61;
-                Class::Mixed
+                Class::Ambiguous
             }
         };
         verdict.class = class;
