@@ -1,11 +1,12 @@
-//! One process, one thread, and epoll(7): the kernel keeps the set of connections and tells only of those
-//! that are ready.
+//! One process, one thread, and epoll(7): the kernel keeps the set of connections and reports those that
+//! are ready.
 //!
-//! The way of nearly every server on Linux. Waiting costs what is ready, not what is open; what is added or
-//! changed costs a system call. Level-triggered: a connection is told of as long as there is something to do
-//! on it, so one recv(2) for each event is enough, and nothing can be forgotten.
+//! Nearly every server on Linux works in this way. The cost of a wait depends on the number of ready
+//! connections, not of open ones. Each change of the set costs a system call. Events are level-triggered:
+//! a connection is reported as long as there is something to do, so one recv(2) per event is enough and
+//! no event can be missed.
 //!
-//! Expected: the cost of a request does not depend on how many connections are idle.
+//! Expected: the cost of a request does not depend on the number of idle connections.
 
 use super::Architecture;
 

@@ -1,8 +1,9 @@
-//! One process, one thread, and epoll(7) with edges: the kernel tells of a change once.
+//! One process, one thread, and edge-triggered epoll(7): the kernel reports each change once.
 //!
-//! Who is told must go on until nothing is left, for nobody reminds it. That spares the kernel from looking
-//! at a connection again, and costs the server one recv(2) more for each request, which finds nothing;
-//! leaving it out after a short one would miss an end of input that came together with the last bytes.
+//! The server must continue until nothing is left, because it is not notified again. That saves the
+//! kernel from checking a connection again, and costs the server one additional recv(2) per request,
+//! which finds nothing. Leaving that call out after a short read would miss an end of input that came
+//! together with the last bytes.
 //!
 //! Expected: as `epoll`, and no faster for small requests.
 

@@ -1,9 +1,9 @@
 //! One process, one thread, and event ports: the event interface of illumos and Solaris, port_create(3C).
 //!
-//! An event is told once, and the descriptor must then be associated anew: one call for each event that
-//! `epoll` does without.
+//! An event is reported once, and the descriptor must then be associated again: one call per event that
+//! `epoll` does not need.
 //!
-//! Expected: the cost of a request does not depend on how many connections are idle.
+//! Expected: the cost of a request does not depend on the number of idle connections.
 
 use super::Architecture;
 

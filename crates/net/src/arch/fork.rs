@@ -1,15 +1,15 @@
-//! A process for every connection, forked from the one that accepts.
+//! A process for every connection, forked from the process that accepts.
 //!
-//! **What it is.** One process accepts and forks. The child, a copy of the server with all it has set up,
-//! serves the one connection with calls that wait, and ends. The parent asks for those that have ended.
+//! **Design.** One process accepts and forks. The child, a copy of the server with all of its initialised
+//! state, serves the connection with blocking calls, and exits. The parent reaps the children.
 //!
-//! **When.** The server of the textbooks since 4.2BSD, of the first web servers, of sendmail, of PostgreSQL
-//! and of sshd to this day. A crash takes one connection, the kernel cleans up after it, and a child can give
-//! up its privileges alone.
+//! **Use.** This has been the textbook server since 4.2BSD; the first web servers and sendmail used it,
+//! PostgreSQL and sshd still do. A crash affects one connection, the kernel cleans up after it, and a
+//! child can drop its privileges separately.
 //!
-//! **What it costs.** fork(2) copies page tables, some fifty microseconds and more for a server with much
-//! memory; every page written afterwards is copied; a process per connection has a kernel stack, page tables
-//! of its own, and its end must be asked for. Nothing that one child learns is known to the next.
+//! **Cost.** fork(2) copies page tables, which takes some fifty microseconds, and more in a server with
+//! much memory. Every page written afterwards is copied. Each process has a kernel stack and page tables
+//! of its own, and must be reaped. Children share nothing that they learn.
 
 use std::collections::HashSet;
 use std::io;

@@ -1,20 +1,20 @@
 //! A program executed for every connection, with the connection as its standard input and output.
 //!
-//! **What it is.** One process accepts, and starts a program for each connection. The program knows nothing
-//! of sockets: it reads, writes, and ends. Here it is the same program once more, with a verb that serves one
+//! **Design.** One process accepts, and starts a program for each connection. The program does not use
+//! sockets: it reads, writes, and exits. Here it is the same executable, with a verb that serves one
 //! connection.
 //!
-//! **When.** inetd of 4.3BSD started telnet, ftp, finger and pop this way, tcpserver and xinetd after it, and
-//! systemd with `Accept=yes` does so today. One listener for many services that are seldom asked for, each of
-//! which takes no memory while nobody does; any program can be a server, and each connection begins with a
-//! clean one.
+//! **Use.** inetd of 4.3BSD started telnet, ftp, finger and pop in this way; tcpserver and xinetd
+//! followed, and systemd does it today with `Accept=yes`. One listener is enough for many services that
+//! are rarely used, and none of them takes memory while idle. Any program can be a server, and each
+//! connection starts with a fresh process.
 //!
-//! **What it costs.** Everything that starting a program costs, for every connection: execve(2), the dynamic
-//! linker, reading the configuration, half a millisecond and more. The process is made as posix_spawn(3) does
-//! it, without a copy of the parent's page tables, so the size of the server does not matter.
+//! **Cost.** Every connection pays for starting a program: execve(2), the dynamic linker and reading the
+//! configuration, half a millisecond and more. The process is started like posix_spawn(3), without a copy
+//! of the parent's page tables, so the size of the server does not matter.
 //!
-//! The server and its programs count in memory that they share. The order, one word of JSON, tells the
-//! program where.
+//! The server and its programs count in shared memory. The parameters, one word of JSON, tell the program
+//! where it is.
 
 use std::io;
 use std::process::{Command, Stdio};

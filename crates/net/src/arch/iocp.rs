@@ -1,8 +1,10 @@
-//! One process and completion ports: Windows is asked to receive and send, and tells when that is done.
+//! One process and completion ports: Windows performs receives and sends, and reports when they are
+//! complete.
 //!
-//! The model that `uring` brought to Linux: what is told is not that something can be done, but that it was.
+//! This is the model that `uring` brought to Linux: an event says that an operation is complete, not that
+//! it would be possible.
 //!
-//! Expected: the cost of a request does not depend on how many connections are idle.
+//! Expected: the cost of a request does not depend on the number of idle connections.
 
 use super::Architecture;
 

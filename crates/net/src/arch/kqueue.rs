@@ -1,10 +1,10 @@
-//! One process, one thread, and kqueue(2): the event interface of the BSDs and of macOS, a queue of filters
-//! in the kernel.
+//! One process, one thread, and kqueue(2): the event interface of the BSDs and of macOS, a queue of
+//! filters in the kernel.
 //!
-//! Like `epoll`, the kernel keeps the set; changes are handed over together with the next wait, so they cost
-//! no call of their own.
+//! The kernel keeps the set, as with `epoll`. Changes are passed together with the next wait, so they
+//! need no separate call.
 //!
-//! Expected: the cost of a request does not depend on how many connections are idle.
+//! Expected: the cost of a request does not depend on the number of idle connections.
 
 use super::Architecture;
 

@@ -1,10 +1,11 @@
-//! One process, one thread, and poll(2): a list of all connections goes into the kernel and back with every
-//! wait.
+//! One process, one thread, and poll(2): every wait copies the list of all connections into the kernel
+//! and back.
 //!
-//! Without the bound of select(2), and with the same flaw: the kernel keeps nothing between two calls.
+//! poll(2) lacks the limit of select(2) and has the same weakness: the kernel keeps no state between two
+//! calls.
 //!
-//! Expected: every wait costs as much as there are connections, ready or not. The same as `epoll` where all
-//! of them are busy, far behind where most are idle.
+//! Expected: the cost of a wait is proportional to the number of connections, ready or not. It equals
+//! `epoll` where all of them are busy, and is far slower where most are idle.
 
 use super::Architecture;
 

@@ -1,16 +1,16 @@
 //! A fixed pool of threads, each of which accepts and serves one connection at a time.
 //!
-//! **What it is.** The threads are created before the first connection comes. All wait in accept(2) on the
+//! **Design.** The threads are created before the first connection arrives. All wait in accept(2) on the
 //! same listener, and the kernel wakes one of them.
 //!
-//! **When.** The usual advice against the price and the number of threads since the nineties: servlet
-//! containers, and most frameworks of languages with threads, where a request is short and a connection is
-//! closed after it.
+//! **Use.** This has been the usual way to bound the cost and the number of threads since the nineties:
+//! in servlet containers, and in most frameworks of languages with threads, where requests are short and
+//! the connection is closed afterwards.
 //!
-//! **What it costs.** As little for a short connection as `prefork`, in one address space. And the same
-//! limit: a connection that is open and idle, as browsers keep them, occupies a thread. When all are occupied
-//! others wait in the listener's queue until one is closed, by the other end or by the idle limit. `--pool N`
-//! says how many there are.
+//! **Cost.** A short connection costs as little as with `prefork`, in one address space. The limit is the
+//! same: an open idle connection, as browsers keep them, occupies a thread. When all threads are
+//! occupied, further connections wait in the accept queue until one is closed by the client or by the
+//! idle time limit. `--pool N` sets the number of threads.
 
 use std::io;
 use std::thread::Builder;

@@ -1,16 +1,17 @@
 //! A fixed pool of processes, each of which accepts and serves one connection at a time.
 //!
-//! **What it is.** The processes are forked before the first connection comes. All wait in accept(2) on the
-//! same listener, and the kernel wakes one of them. The parent serves nobody: it replaces those that end.
+//! **Design.** The processes are forked before the first connection arrives. All wait in accept(2) on the
+//! same listener, and the kernel wakes one of them. The parent serves no connections; it replaces
+//! processes that exit.
 //!
-//! **When.** Apache 1.3 and its successor's prefork, most mail servers (postfix keeps each of its processes
-//! for a hundred connections), and what runs below every program in a language whose interpreter has one
-//! thread.
+//! **Use.** Apache 1.3 and the prefork module of its successor work in this way, and so do most mail
+//! servers (postfix uses each process for a hundred connections) and the servers of languages whose
+//! interpreter has one thread.
 //!
-//! **What it costs.** Nothing is created or ended for a connection, so a short one costs little more than its
-//! system calls. But no more connections are served at a time than there are processes: one that is open and
-//! idle keeps a whole process, and when all are kept, others wait in the listener's queue. `--pool N` says
-//! how many there are.
+//! **Cost.** Nothing is created or destroyed for a connection, so a short one costs little more than its
+//! system calls. At most as many connections are served at a time as there are processes: an open idle
+//! connection occupies a process, and when all are occupied, further connections wait in the accept
+//! queue. `--pool N` sets the number of processes.
 
 use std::io;
 

@@ -1,11 +1,12 @@
-//! One process, one thread, and select(2): a bit for each descriptor goes into the kernel and back with every
-//! wait.
+//! One process, one thread, and select(2): every wait copies a bit for each descriptor into the kernel
+//! and back.
 //!
-//! The oldest way to serve many at once, from 4.2BSD. A set of bits has a fixed size, `FD_SETSIZE`, mostly
-//! 1,024: a connection whose descriptor is not below it is closed at once, and counted as `exhausted`.
+//! This is the oldest interface for many connections, from 4.2BSD. A set of bits has a fixed size,
+//! `FD_SETSIZE`, usually 1,024. A connection whose descriptor is not below that is closed immediately,
+//! and counted as `exhausted`.
 //!
-//! Expected: every wait costs as much as the highest descriptor, so like `poll`, up to about 1,000
-//! connections.
+//! Expected: the cost of a wait is proportional to the highest descriptor, as with `poll`, up to about
+//! 1,000 connections.
 
 use super::Architecture;
 

@@ -1,12 +1,13 @@
-//! One process, one thread, and queued real-time signals: the kernel sends a signal for every change of a
-//! connection, with its descriptor, and sigtimedwait(2) takes them off the queue one by one.
+//! One process, one thread, and queued real-time signals: the kernel sends a signal with the descriptor
+//! for every change of a connection.
 //!
-//! What Linux 2.4 had for many connections before epoll; see fcntl(2), `F_SETSIG`. The queue is bounded
-//! (`ulimit -i`). When it is full, all that is left is one SIGIO, and the server must look at every
-//! connection.
+//! sigtimedwait(2) takes the signals off the queue one by one. Linux 2.4 had this interface for many
+//! connections before epoll; see fcntl(2), `F_SETSIG`. The queue is bounded (`ulimit -i`). When it is
+//! full, the kernel sends one SIGIO instead, and the server must check every connection.
 //!
-//! Expected: a cost that does not depend on idle connections, as `epoll`, but more of it: one system call for
-//! each event, four to set up a connection, and an emptied queue whenever one is closed.
+//! Expected: the cost does not depend on idle connections, as with `epoll`, but is higher: one system
+//! call for each event, four to set up a connection, and an emptied queue whenever a connection is
+//! closed.
 
 use super::Architecture;
 

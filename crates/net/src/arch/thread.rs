@@ -1,16 +1,16 @@
 //! A thread for every connection.
 //!
-//! **What it is.** One thread accepts. Each connection gets a thread of its own, which serves it with calls
-//! that wait and ends with it. The program reads like a conversation with one client; the kernel does the
-//! juggling.
+//! **Design.** One thread accepts. Each connection gets its own thread, which serves it with blocking
+//! calls and ends with it. The program is written as if there were one client; the scheduler of the
+//! kernel does the multiplexing.
 //!
-//! **When.** The usual server of the nineties wherever threads were cheap, and of Java until its event
-//! interfaces came. Still what most database servers are, and the first thing to write when connections are
-//! few.
+//! **Use.** This was the usual server of the nineties where threads were cheap, and in Java before its
+//! event interfaces. Most database servers still work in this way, and it is the simplest design for few
+//! connections.
 //!
-//! **What it costs.** Creating and ending a thread for every connection, some ten microseconds; a stack, of
-//! which the pages that were touched stay for as long as the connection, and kernel memory of much the same
-//! size; a switch to another thread for every piece of input. Ten thousand idle connections are ten thousand
+//! **Cost.** Creating and ending a thread for every connection takes some ten microseconds. The touched
+//! pages of its stack, and kernel memory of about the same size, stay allocated as long as the connection
+//! is open. Every piece of input costs a context switch. Ten thousand idle connections are ten thousand
 //! stacks.
 
 use std::io;

@@ -1,12 +1,12 @@
-//! One process, one thread, and a task for each connection on the runtime of tokio: the server that is
-//! written in Rust today.
+//! One process, one thread, and a task for each connection on the tokio runtime: the usual server in Rust
+//! today.
 //!
-//! The program reads as that of a thread per connection; the compiler makes of each task a machine with
-//! states, and the runtime polls it when edge-triggered epoll(7) tells of its connection. The loop, the
-//! timers and the queue of tasks are the library's. Each task has a buffer of its own for input. Files are
-//! read and sent as bytes.
+//! The program is written like that of a thread per connection. The compiler turns each task into a state
+//! machine, and the runtime polls it when edge-triggered epoll(7) reports its connection. The loop, the
+//! timers and the task queue are those of the library. Each task has its own input buffer. Files are read
+//! and sent as bytes.
 //!
-//! Expected: as `epoll`, with some more time for each request and some more memory for each connection.
+//! Expected: as `epoll`, with slightly more time per request and more memory per connection.
 
 use super::Architecture;
 

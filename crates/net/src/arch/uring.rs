@@ -1,14 +1,14 @@
-//! One process, one thread, and io_uring(7): the kernel is asked to accept, receive and send, and tells when
-//! that was done.
+//! One process, one thread, and io_uring(7): the kernel performs accepts, receives and sends, and reports
+//! when they are complete.
 //!
-//! One accept and one receive for each connection stay in force (multishot). What arrives is put into buffers
-//! that the kernel picks from a pool, so idle connections hold none. All that a turn of the loop asks for is
-//! handed over by the one call that also waits, and the kernel works on it only then (`DEFER_TASKRUN`). Files
-//! are read and sent as bytes.
+//! One accept, and one receive for each connection, stay submitted (multishot). The kernel puts received
+//! data into buffers that it takes from a pool, so idle connections hold no buffers. All submissions of
+//! an iteration are passed by the one call that also waits, and the kernel processes them only then
+//! (`DEFER_TASKRUN`). Files are read and sent as bytes.
 //!
-//! Expected: far fewer system calls than `epoll` under load, and less time per request where calls are dear;
-//! the same where the work of TCP is nearly all there is. Needs Linux 6.1, and is often forbidden in
-//! containers.
+//! Expected: far fewer system calls than `epoll` under load, and less time per request where system calls
+//! are expensive; the same where the TCP processing of the kernel dominates. Needs Linux 6.1, and is
+//! often forbidden in containers.
 
 use super::Architecture;
 

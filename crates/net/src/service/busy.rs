@@ -1,7 +1,8 @@
 //! Answers every connection with `450 too busy` and closes it.
 //!
-//! The server of the comparison of 2001: the least that a server can do, so that what is measured is the
-//! architecture and nothing else. The line is what a mail server says that takes no more mail for now.
+//! This was the server of the comparison of 2001. It is the least that a server can do, so that the
+//! architecture dominates the result. The line is the reply of a mail server that temporarily accepts no
+//! mail.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! Sends back whatever it is sent, until the other end has finished sending (RFC 862).
+//! Sends back everything that it receives, until the client has finished sending (RFC 862).
 //!
-//! The least that a server can do which keeps its connections.
+//! This is the least that a server with persistent connections can do.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,15 +1,16 @@
-//! Serves the files of a folder over HTTP/1.1 and 1.0: what web servers were compared by, then and now.
+//! Serves the files of a folder over HTTP/1.1 and 1.0.
 //!
-//! GET and HEAD with ranges, conditions, connections that are kept and requests that come before the last
-//! answer was taken; `index.html` for folders; `NAME.gz` beside `NAME` for those who accept it. Nothing
-//! outside the folder, nothing whose name begins with a dot. Files are looked at once a second at most, so a
-//! change may take as long to be seen. Of several ranges at once the whole file is sent.
+//! It supports GET and HEAD, ranges, conditional requests, persistent connections and pipelining;
+//! `index.html` for folders; and `NAME.gz` beside `NAME` for clients that accept it. It serves nothing
+//! outside the folder, and nothing whose name begins with a dot. A file is checked for changes at most
+//! once per second, so a change may take that long to become visible. A request for several ranges gets
+//! the whole file.
 //!
-//! What two readers could understand differently is refused: lines that end without a carriage return,
-//! lengths that contradict each other, content in pieces (`Transfer-Encoding`), and expectations.
+//! Requests that two parsers could understand differently are refused: lines that end without a carriage
+//! return, contradicting lengths, `Transfer-Encoding`, and expectations.
 //!
-//! A request that arrived as a whole is read where it lies, and its answer was written when the file was
-//! read: what remains is to look it up, copy it and set the date.
+//! A request that arrived completely is parsed in place, and its response header was prepared when the
+//! file was read: what remains is to look it up, copy it and set the date.
 
 mod answer;
 mod condition;
