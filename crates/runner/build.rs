@@ -16,10 +16,12 @@ fn main() {
     let workspace = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../..");
     for changed in [
         "crates/trial",
-        "crates/curve",
+        "crates/kernel",
         "crates/net",
         "crates/record",
+        "crates/servers",
         "crates/sys",
+        "crates/workload",
         "Cargo.lock",
         "Cargo.toml",
     ] {

@@ -26,12 +26,12 @@ fn an_untidy_house_is_found_out() {
         "//! Pure mathematics.\n\npub fn f() {\n    unsafe { g().unwrap() }\n}\n",
     );
     write("crates/stats/src/lost.rs", "pub fn f() {}\n");
-    write("crates/curve/Cargo.toml", "[package]\nname = \"curve\"\n");
-    write("crates/curve/src/lib.rs", "//! Curves, one a file.\n\nmod socket;\n");
-    write("crates/curve/src/socket.rs", "//! One more socket.\n\nconst CURVE: Curve = Curve {};\n");
+    write("crates/kernel/Cargo.toml", "[package]\nname = \"kernel\"\n");
+    write("crates/kernel/src/lib.rs", "//! Curves, one a file.\n\nmod socket;\n");
+    write("crates/kernel/src/socket.rs", "//! One more socket.\n\nconst WORKLOAD: Workload = Workload {};\n");
     write("crates/stats/src/shape.rs", "//! Shapes of costs.\n\npub struct Gadget;\n");
     write(
-        "crates/curve/src/shape.rs",
+        "crates/kernel/src/shape.rs",
         &format!("//! Shapes of loads.\n\npub struct Gadget;\n{}", "\n".repeat(600)),
     );
     write("xtask/src/tidy/retired.txt", "name Gadget → Device\n");
@@ -41,11 +41,11 @@ fn an_untidy_house_is_found_out() {
     let expected = [
         "README.md:1: DESIGN.md is not there",
         "README.md:2: the line has 149 columns; 120 is the most",
-        "crates/curve/src/shape.rs:1: no `mod` line names this file",
-        "crates/curve/src/shape.rs:1: the file has 603 lines; 500 is the most",
-        "crates/curve/src/shape.rs:3: `Gadget` is retired; write `Device`",
-        "crates/curve/src/socket.rs:1: crates/curve/src/lib.rs does not list this workload",
-        "crates/curve/src/socket.rs:1: the page lacks **Question.**, or has it out of order",
+        "crates/kernel/src/shape.rs:1: no `mod` line names this file",
+        "crates/kernel/src/shape.rs:1: the file has 603 lines; 500 is the most",
+        "crates/kernel/src/shape.rs:3: `Gadget` is retired; write `Device`",
+        "crates/kernel/src/socket.rs:1: crates/kernel/src/lib.rs does not list this workload",
+        "crates/kernel/src/socket.rs:1: the page lacks **Question.**, or has it out of order",
         "crates/stats/Cargo.toml:4: stats must not import sys",
         "crates/stats/src/lib.rs:3: f is public and nothing outside this crate uses it",
         "crates/stats/src/lib.rs:4: `.unwrap()` outside tests; return the error",
@@ -54,7 +54,7 @@ fn an_untidy_house_is_found_out() {
         "crates/stats/src/lost.rs:1: no `mod` line names this file",
         "crates/stats/src/lost.rs:1: the file must open with a `//!` page that says what it is",
         "crates/stats/src/shape.rs:1: no `mod` line names this file",
-        "crates/stats/src/shape.rs:3: Gadget is the name of another type in crates/curve/src/shape.rs; qualify one of them",
+        "crates/stats/src/shape.rs:3: Gadget is the name of another type in crates/kernel/src/shape.rs; qualify one of them",
         "crates/stats/src/shape.rs:3: `Gadget` is retired; write `Device`",
     ];
     assert_eq!(findings, expected);

@@ -63,9 +63,9 @@ fn a_group_is_named_like_a_workload() {
     let output = run(folder.path(), &[&["run", "kernel"][..], &short].concat());
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     let (recording, _) = record::read(folder.path().join("some.osdyno")).expect("the run file");
-    let kernel = curve::ALL.iter().filter(|curve| curve.group == curve::Group::Kernel);
+    let kernel = runner::GROUPS[0].workloads.iter();
     let named: Vec<&str> = recording.workloads.iter().map(|workload| workload.name.as_str()).collect();
-    assert_eq!(named, kernel.map(|curve| curve.name).collect::<Vec<_>>());
+    assert_eq!(named, kernel.map(|workload| workload.name).collect::<Vec<_>>());
     let output = run(folder.path(), &["run", "kernle"]);
     assert!(text(&output.stderr).contains("did you mean \"kernel\"?"), "{}", text(&output.stderr));
 }
@@ -200,18 +200,18 @@ fn every_workload_is_listed_and_explained() {
     let json = run_well(folder.path(), &["list", "--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     let offered = net::arch::ALL.len() + net::service::ALL.len();
-    assert_eq!(json.as_array().expect("an array").len(), curve::ALL.len() + offered);
+    assert_eq!(json.as_array().expect("an array").len(), runner::workloads().count() + offered);
     for architecture in net::arch::ALL {
         let page = run_well(folder.path(), &["explain", &format!("arch/{}", architecture.name)]);
         assert!(page.starts_with(&architecture.page()) && page.len() > 200, "{page}");
     }
-    for curve in curve::ALL {
+    for workload in runner::workloads() {
         assert!(
-            listed.lines().any(|line| line.split_whitespace().next() == Some(curve.name)),
+            listed.lines().any(|line| line.split_whitespace().next() == Some(workload.name)),
             "{}",
-            curve.name
+            workload.name
         );
-        let page = run_well(folder.path(), &["explain", curve.name]);
+        let page = run_well(folder.path(), &["explain", workload.name]);
         assert!(page.contains("**Question.**") || page.contains("Question"), "{page}");
     }
 }

@@ -1,7 +1,7 @@
 //! How far n can go on this machine, and what stops it there.
 
-use curve::Needs;
 use sys::limit::{self, Resource};
+use workload::Needs;
 
 /// A limit that keeps n below what was wished for.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,10 +2,12 @@
 //!
 //! [`Plan::make`] decides what to measure and how far, [`run`] measures it and writes the record as it goes.
 //!
-//! May import: curve, record, stats, sys. Must never: draw, print, or judge beyond "are more trials needed".
+//! May import: kernel, record, servers, stats, sys, workload. Must never: draw, print, or judge
+//! beyond "are more trials needed".
 
 mod ceiling;
 mod error;
+mod groups;
 mod launch;
 mod noise_floor;
 mod patience;
@@ -20,6 +22,7 @@ mod server;
 mod target;
 
 pub use error::Error;
+pub use groups::{GROUPS, find, workloads};
 pub use plan::{Item, Plan, Wish};
 pub use preset::{PRESETS, Preset};
 pub use run::{Event, Ran, run};

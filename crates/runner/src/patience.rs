@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use curve::Sizes;
+use workload::Sizes;
 
 use crate::plan::{Item, Plan};
 
@@ -27,14 +27,14 @@ impl Patience {
     /// is the same in all trials of an item, however far they go. A load is never cut below the n that the
     /// user wished: rivals are compared where each was measured.
     pub(crate) fn of(plan: &Plan, item: &Item, n: u64, fitted: bool) -> Patience {
-        let window = match item.curve.sizes {
+        let window = match item.workload.sizes {
             Sizes::Levels(levels) => {
-                plan.window.or_else(|| Some(curve::window(plan.allowance, levels(item.n).len())))
+                plan.window.or_else(|| Some(workload::window(plan.allowance, levels(item.n).len())))
             }
             Sizes::Every => plan.window.filter(|_| item.is_load()),
         };
         let windows = window.unwrap_or_default() * levels(item, n);
-        let is_whole = fitted || (plan.is_n_wished && matches!(item.curve.sizes, Sizes::Levels(_)));
+        let is_whole = fitted || (plan.is_n_wished && matches!(item.workload.sizes, Sizes::Levels(_)));
         Patience {
             window,
             allowance: plan.allowance.filter(|_| !is_whole).map(|allowed| allowed.max(windows * WINDOWS)),
@@ -45,7 +45,7 @@ impl Patience {
 
 /// At how many levels a load is held on the way to `n`.
 fn levels(item: &Item, n: u64) -> u32 {
-    match item.curve.sizes {
+    match item.workload.sizes {
         Sizes::Every => 0,
         Sizes::Levels(levels) => u32::try_from(levels(n).len()).unwrap_or(u32::MAX),
     }
@@ -53,15 +53,15 @@ fn levels(item: &Item, n: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use curve::Curve;
+    use workload::Workload;
 
     use super::*;
     use crate::Wish;
 
-    const LOAD: Curve = Curve { name: "load", ..Curve::SERVERS };
+    const LOAD: Workload = Workload { name: "load", ..Workload::LOAD };
 
-    fn item(curve: &'static Curve) -> Item {
-        Item { curve, variant: curve.variants[0], n: 1000, obstacle: None }
+    fn item(workload: &'static Workload) -> Item {
+        Item { workload, variant: workload.variants[0], n: 1000, obstacle: None }
     }
 
     #[test]
@@ -83,7 +83,7 @@ mod tests {
         let plan = Plan::make(&Wish { n: Some(20), ..Wish::default() }).expect("a plan");
         let load = Patience::of(&plan, &item(&LOAD), 20, false);
         assert_eq!((load.allowance, load.window.is_some()), (None, true));
-        let bind = item(curve::find("bind").expect("bind"));
+        let bind = item(crate::find("bind").expect("bind"));
         assert_eq!(Patience::of(&plan, &bind, 20, false).allowance, plan.allowance);
     }
 
@@ -93,7 +93,7 @@ mod tests {
         let plan = Plan::make(&Wish { window, ..Wish::default() }).expect("a plan");
         let patience = Patience::of(&plan, &item(&LOAD), 10, false);
         assert_eq!((patience.window, patience.allowance), (window, Some(WINDOWS * Duration::from_secs(20))));
-        let bind = item(curve::find("bind").expect("bind"));
+        let bind = item(crate::find("bind").expect("bind"));
         let patience = Patience::of(&plan, &bind, 10, false);
         let expected = Patience { window: None, allowance: plan.allowance, timeout: plan.timeout };
         assert_eq!(patience, expected);

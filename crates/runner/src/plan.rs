@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use curve::{Curve, Group, Variant};
 use record::Server;
+use workload::{Variant, Workload};
 
 use crate::ceiling::{self, Ceiling};
 use crate::preset::{Preset, Reach, Trials};
@@ -86,7 +86,7 @@ pub struct Plan {
 #[derive(Clone, Debug)]
 pub struct Item {
     /// The workload.
-    pub curve: &'static Curve,
+    pub workload: &'static Workload,
     /// The variant.
     pub variant: Variant,
     /// How far n goes.
@@ -99,14 +99,14 @@ impl Item {
     /// `bind/v6`, or `fork`.
     pub fn name(&self) -> String {
         match self.variant.name {
-            "" => self.curve.name.to_owned(),
-            variant => format!("{}/{variant}", self.curve.name),
+            "" => self.workload.name.to_owned(),
+            variant => format!("{}/{variant}", self.workload.name),
         }
     }
 
     /// Whether it has a server.
     pub(crate) fn is_load(&self) -> bool {
-        self.curve.group == Group::Servers
+        self.workload.server
     }
 }
 
@@ -134,10 +134,10 @@ impl Plan {
         let mut notes = Vec::new();
         let mut items = Vec::with_capacity(selected.len());
         let mut short = Vec::new();
-        for (curve, variant) in selected {
-            let n = reach(curve, &preset, wish.n, &mut short);
+        for (workload, variant) in selected {
+            let n = reach(workload, &preset, wish.n, &mut short);
             let obstacle = short.last().filter(|_| n == 0).map(|short| short.ceiling.reason.clone());
-            items.push(Item { curve, variant, n, obstacle });
+            items.push(Item { workload, variant, n, obstacle });
         }
         notes.extend(told(&short));
         if wish.server.is_some() && !items.iter().any(Item::is_load) {
@@ -192,30 +192,30 @@ fn targets(wish: &Wish) -> Result<Vec<Target>, Error> {
     }
 }
 
-/// How far n goes for this curve.
-fn reach(curve: &Curve, preset: &Preset, wished: Option<u64>, short: &mut Vec<Short>) -> u64 {
-    let ceiling = ceiling::of(&curve.needs);
+/// How far n goes for this workload.
+fn reach(workload: &Workload, preset: &Preset, wished: Option<u64>, short: &mut Vec<Short>) -> u64 {
+    let ceiling = ceiling::of(&workload.needs);
     // Where nothing limits n, there is nothing to find at its limit either.
     let unlimited = 20_000;
     let preset_n = match preset.reach {
         Reach::To(n) => n,
-        Reach::Classic => curve.classic_n,
+        Reach::Classic => workload.classic_n,
         Reach::Limit => ceiling.as_ref().map_or(unlimited, |ceiling| ceiling.n),
     };
-    let wanted = wished.unwrap_or_else(|| curve.top.map_or(preset_n, |top| preset_n.min(top)));
+    let wanted = wished.unwrap_or_else(|| workload.top.map_or(preset_n, |top| preset_n.min(top)));
     match ceiling {
         Some(ceiling) if ceiling.n < wanted => {
             let n = ceiling.n;
-            short.push(Short { curve: curve.name, wanted, ceiling });
+            short.push(Short { workload: workload.name, wanted, ceiling });
             n
         }
         _ => wanted,
     }
 }
 
-/// A curve that goes less far than was wished for, and what stops it.
+/// A workload that goes less far than was wished for, and what stops it.
 struct Short {
-    curve: &'static str,
+    workload: &'static str,
     wanted: u64,
     ceiling: Ceiling,
 }
@@ -229,10 +229,11 @@ fn told(short: &[Short]) -> Vec<String> {
         if short[..place].iter().any(|earlier| alike(&earlier)) {
             continue;
         }
-        let mut curves: Vec<&str> = short.iter().filter(alike).map(|short| short.curve).collect();
-        curves.dedup();
+        let mut workloads: Vec<&str> = short.iter().filter(alike).map(|short| short.workload).collect();
+        workloads.dedup();
         let Short { wanted, ceiling: Ceiling { n, reason }, .. } = first;
-        sentences.push(format!("{}: n goes to {n} instead of {wanted}, because {reason}", curves.join(", ")));
+        sentences
+            .push(format!("{}: n goes to {n} instead of {wanted}, because {reason}", workloads.join(", ")));
     }
     sentences
 }
@@ -252,17 +253,17 @@ fn pinned_cpus(notes: &mut Vec<String>) -> (Option<u32>, Option<u32>) {
 mod tests {
     use super::*;
 
-    fn reach_of(curve: &Curve, preset: &str, wished: Option<u64>) -> u64 {
-        reach(curve, &Preset::named(preset).expect("a preset"), wished, &mut Vec::new())
+    fn reach_of(workload: &Workload, preset: &str, wished: Option<u64>) -> u64 {
+        reach(workload, &Preset::named(preset).expect("a preset"), wished, &mut Vec::new())
     }
 
     #[test]
     fn a_curve_has_a_top_of_its_own_unless_the_user_wants_more() {
-        let curve = Curve { top: Some(1000), ..Curve::SERVERS };
-        assert_eq!(reach_of(&curve, "standard", None), 1000);
-        assert_eq!(reach_of(&curve, "full", None), 1000);
-        assert_eq!(reach_of(&curve, "standard", Some(3000)), 3000);
-        assert_eq!(reach_of(&Curve { top: Some(100_000), ..curve }, "quick", None), 5000);
+        let workload = Workload { top: Some(1000), ..Workload::LOAD };
+        assert_eq!(reach_of(&workload, "standard", None), 1000);
+        assert_eq!(reach_of(&workload, "full", None), 1000);
+        assert_eq!(reach_of(&workload, "standard", Some(3000)), 3000);
+        assert_eq!(reach_of(&Workload { top: Some(100_000), ..workload }, "quick", None), 5000);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use curve::Linkage;
+use workload::Linkage;
 
 use crate::Error;
 

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use curve::{Curve, Direction, Expect};
-use record::{End, Line, Order, Outcome, Recording, Run, Series, SeriesKind, System, Tool, Workload, Writer};
+use record::{End, Line, Order, Outcome, Recording, Run, Series, SeriesKind, System, Tool, Writer};
+use workload::{Direction, Expect, Workload};
 
 use crate::launch::Launcher;
 use crate::patience::Patience;
@@ -358,8 +358,8 @@ impl Session<'_> {
         let patience = Patience::of(self.plan, item, progress.n, progress.lanes[system].fitted);
         let order = Order {
             system: target.name.clone(),
-            workload: item.curve.name.to_owned(),
-            version: item.curve.version,
+            workload: item.workload.name.to_owned(),
+            version: item.workload.version,
             variant: item.variant.name.to_owned(),
             trial: number,
             n: progress.n,
@@ -408,7 +408,7 @@ impl Session<'_> {
         if let Some(obstacle) = &item.obstacle {
             return Ok(Some(vec![unsupported(order, obstacle)]));
         }
-        let program = match self.scratch.programs.linked(item.curve.linkage) {
+        let program = match self.scratch.programs.linked(item.workload.linkage) {
             Ok(program) => program,
             Err(reason) => return Ok(Some(vec![unsupported(order, reason)])),
         };
@@ -429,9 +429,9 @@ impl Session<'_> {
 
     /// Whether more trials could make a verdict of this item definite, or its growth precise, on any system.
     fn is_undecided(&self, index: usize, looks: u32) -> bool {
-        let curve = self.plan.items[index].curve;
+        let workload = self.plan.items[index].workload;
         let lanes = self.progress[index].lanes.iter().filter(|lane| !lane.hopeless);
-        lanes.into_iter().any(|lane| lane.is_undecided(curve, looks, self.plan.seed))
+        lanes.into_iter().any(|lane| lane.is_undecided(workload, looks, self.plan.seed))
     }
 
     /// Time that is left of the budget.
@@ -515,13 +515,13 @@ impl Lane {
     }
 
     /// Whether more trials could make a verdict definite, or the growth of a series precise.
-    fn is_undecided(&self, curve: &Curve, looks: u32, seed: u64) -> bool {
-        curve.measured().any(|operation| {
+    fn is_undecided(&self, workload: &Workload, looks: u32, seed: u64) -> bool {
+        workload.measured().any(|operation| {
             let series: Vec<&Series> =
                 self.series.iter().filter(|series| series.name == operation.name).collect();
             let batch = series.first().map_or(1, |series| series.batch);
             // What is told was counted over a window; the step of the clock is nothing to it.
-            let tick_seconds = if operation.told { 0.0 } else { self.tick_seconds / f64::from(batch) };
+            let tick_seconds = if operation.reported { 0.0 } else { self.tick_seconds / f64::from(batch) };
             let settings =
                 stats::Settings { margin: 0.10, alpha: 0.05, looks, tick_seconds, seed, whole: false };
             let sweeps: Vec<stats::Sweep<'_>> = series.into_iter().map(sweep).collect();
@@ -588,23 +588,23 @@ fn head(plan: &Plan, command: Vec<String>) -> Run {
 }
 
 /// The definitions of all workloads of these items, each with its variants.
-fn workloads(items: &[Item]) -> impl Iterator<Item = Workload> + '_ {
+fn workloads(items: &[Item]) -> impl Iterator<Item = record::Workload> + '_ {
     let first = |&(place, item): &(usize, &Item)| {
-        items[..place].iter().all(|other| other.curve.name != item.curve.name)
+        items[..place].iter().all(|other| other.workload.name != item.workload.name)
     };
     items.iter().enumerate().filter(first).map(|(_, item)| {
         let variants =
-            items.iter().filter(|other| other.curve.name == item.curve.name).map(|item| item.variant);
-        workload(item.curve, variants)
+            items.iter().filter(|other| other.workload.name == item.workload.name).map(|item| item.variant);
+        workload(item.workload, variants)
     })
 }
 
-fn workload(curve: &Curve, variants: impl Iterator<Item = curve::Variant>) -> Workload {
-    let variant = |variant: curve::Variant| record::Variant {
+fn workload(workload: &Workload, variants: impl Iterator<Item = workload::Variant>) -> record::Workload {
+    let variant = |variant: workload::Variant| record::Variant {
         name: variant.name.to_owned(),
         summary: variant.summary.to_owned(),
     };
-    let series = curve.operations.iter().map(|operation| SeriesKind {
+    let series = workload.operations.iter().map(|operation| SeriesKind {
         name: operation.name.to_owned(),
         direction: match operation.direction {
             Direction::Up => record::Direction::Up,
@@ -620,14 +620,14 @@ fn workload(curve: &Curve, variants: impl Iterator<Item = curve::Variant>) -> Wo
         unit: operation.unit.symbol().to_owned(),
         both_ways: false,
     });
-    Workload {
-        name: curve.name.to_owned(),
-        version: curve.version,
-        summary: curve.summary(),
-        page: curve.page(),
-        grows: curve.grows.to_owned(),
+    record::Workload {
+        name: workload.name.to_owned(),
+        version: workload.version,
+        summary: workload.summary(),
+        page: workload.page(),
+        grows: workload.grows.to_owned(),
         variants: variants.map(variant).collect(),
         series: series.collect(),
-        rivals: curve.rivals,
+        rivals: workload.rivals,
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use curve::Linkage;
+use workload::Linkage;
 
 use crate::Error;
 use crate::programs::Programs;

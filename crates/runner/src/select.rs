@@ -1,59 +1,59 @@
 //! Which workloads a name means.
 
-use curve::{Curve, Group, Variant};
 use wildmatch::WildMatch;
+use workload::{Group, Variant, Workload};
 
-use crate::Error;
+use crate::{Error, GROUPS};
 
 /// Stands for every workload of every group.
 const ALL: &str = "all";
 
 /// A workload in one of its variants.
-type Chosen = (&'static Curve, Variant);
+type Chosen = (&'static Workload, Variant);
 
 /// The workloads and variants that the patterns name, in the order of the list: `bind`, `bind/v6`, `mm*`,
 /// `servers`, `all`. Where a workload has the name of a group, the workload is meant. No pattern means the
-/// group that measures the kernel.
+/// first group, which measures the kernel.
 ///
 /// # Errors
 /// [`Error::UnknownWorkload`] for a pattern that names nothing.
 pub fn select(patterns: &[String]) -> Result<Vec<Chosen>, Error> {
-    select_from(curve::ALL, patterns)
+    select_from(GROUPS, patterns)
 }
 
-fn select_from(curves: &[&'static Curve], patterns: &[String]) -> Result<Vec<Chosen>, Error> {
-    let default = [Group::Kernel.name().to_owned()];
+fn select_from(groups: &[Group], patterns: &[String]) -> Result<Vec<Chosen>, Error> {
+    let default: Vec<String> = groups.iter().take(1).map(|group| group.name.to_owned()).collect();
     let patterns = if patterns.is_empty() { &default } else { patterns };
-    let all: Vec<Chosen> = curves
-        .iter()
-        .flat_map(|&curve| curve.variants.iter().map(move |&variant| (curve, variant)))
+    let of_all = groups.iter().flat_map(|group| group.workloads.iter().map(move |&one| (group.name, one)));
+    let all: Vec<(&str, Chosen)> = of_all
+        .clone()
+        .flat_map(|(group, one)| one.variants.iter().map(move |&variant| (group, (one, variant))))
         .collect();
     let mut is_chosen = vec![false; all.len()];
     for pattern in patterns {
-        let by_name: Vec<bool> = all.iter().map(|chosen| names(pattern, chosen)).collect();
+        let by_name: Vec<bool> = all.iter().map(|(_, chosen)| names(pattern, chosen)).collect();
         let meant = match by_name.contains(&true) {
             true => by_name,
-            false => all.iter().map(|(curve, _)| pattern == ALL || pattern == curve.group.name()).collect(),
+            false => all.iter().map(|(group, _)| pattern == ALL || pattern == group).collect(),
         };
         if !meant.contains(&true) {
-            let (name, count) = (pattern.clone(), curves.len());
-            let groups = Group::ALL.map(Group::name).into_iter().chain([ALL]);
-            let nearest = nearest_of(pattern, curves.iter().map(|curve| curve.name).chain(groups));
-            return Err(Error::UnknownWorkload { name, nearest, count });
+            let group_names = groups.iter().map(|group| group.name).chain([ALL]);
+            let nearest = nearest_of(pattern, of_all.clone().map(|(_, one)| one.name).chain(group_names));
+            return Err(Error::UnknownWorkload { name: pattern.clone(), nearest, count: of_all.count() });
         }
         is_chosen.iter_mut().zip(meant).for_each(|(chosen, meant)| *chosen |= meant);
     }
-    Ok(all.into_iter().zip(is_chosen).filter(|&(_, is_chosen)| is_chosen).map(|(one, _)| one).collect())
+    Ok(all.into_iter().zip(is_chosen).filter(|&(_, is_chosen)| is_chosen).map(|((_, one), _)| one).collect())
 }
 
-fn names(pattern: &str, (curve, variant): &Chosen) -> bool {
+fn names(pattern: &str, (workload, variant): &Chosen) -> bool {
     let pattern = WildMatch::new(pattern);
-    pattern.matches(curve.name) || pattern.matches(&format!("{}/{}", curve.name, variant.name))
+    pattern.matches(workload.name) || pattern.matches(&format!("{}/{}", workload.name, variant.name))
 }
 
 /// The workload that was probably meant.
 pub fn nearest(name: &str) -> Option<String> {
-    nearest_of(name, curve::ALL.iter().map(|curve| curve.name))
+    nearest_of(name, crate::workloads().map(|workload| workload.name))
 }
 
 /// The candidate within a third of its letters, as compilers suggest.
@@ -67,43 +67,45 @@ fn nearest_of<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Opti
 mod tests {
     use super::*;
 
-    const BIND: Curve = Curve { name: "bind", ..Curve::KERNEL };
-    const RACE: Curve = Curve {
+    const BIND: Workload = Workload { name: "bind", ..Workload::CURVE };
+    const RACE: Workload = Workload {
         name: "race",
         variants: &[Variant { name: "poll", summary: "" }, Variant { name: "epoll", summary: "" }],
-        ..Curve::SERVERS
+        ..Workload::LOAD
     };
-    const SERVERS: Curve = Curve { name: "servers", ..Curve::KERNEL };
+    const KERNEL: Group = Group { name: "kernel", title: "", workloads: &[&BIND] };
+    const SERVERS: Group = Group { name: "servers", title: "", workloads: &[&RACE] };
 
-    fn selected(curves: &[&'static Curve], patterns: &[&str]) -> Result<Vec<String>, Error> {
+    fn selected(groups: &[Group], patterns: &[&str]) -> Result<Vec<String>, Error> {
         let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
-        let chosen = select_from(curves, &patterns)?;
-        Ok(chosen.iter().map(|(curve, variant)| format!("{}/{}", curve.name, variant.name)).collect())
+        let chosen = select_from(groups, &patterns)?;
+        Ok(chosen.iter().map(|(workload, variant)| format!("{}/{}", workload.name, variant.name)).collect())
     }
 
     #[test]
-    fn groups_are_named_like_workloads_and_the_kernel_goes_without_saying() {
-        let named = |patterns: &[&str]| selected(&[&RACE, &BIND], patterns).expect("workloads");
+    fn groups_are_named_like_workloads_and_the_first_is_the_default() {
+        let named = |patterns: &[&str]| selected(&[KERNEL, SERVERS], patterns).expect("workloads");
         assert_eq!(named(&[]), ["bind/"]);
         assert_eq!(named(&["kernel"]), ["bind/"]);
         assert_eq!(named(&["servers"]), ["race/poll", "race/epoll"]);
-        assert_eq!(named(&["all"]), ["race/poll", "race/epoll", "bind/"]);
+        assert_eq!(named(&["all"]), ["bind/", "race/poll", "race/epoll"]);
         assert_eq!(named(&["*"]), named(&["all"]));
-        assert_eq!(named(&["kernel", "race/e*"]), ["race/epoll", "bind/"]);
+        assert_eq!(named(&["race/e*", "kernel"]), ["bind/", "race/epoll"]);
     }
 
     #[test]
     fn a_workload_wins_over_a_group_of_its_name() {
-        let named = selected(&[&RACE, &SERVERS], &["servers"]).expect("a workload");
-        assert_eq!(named, ["servers/"]);
+        const NAMESAKE: Workload = Workload { name: "servers", ..Workload::CURVE };
+        let kernel = Group { workloads: &[&NAMESAKE], ..KERNEL };
+        assert_eq!(selected(&[kernel, SERVERS], &["servers"]).expect("a workload"), ["servers/"]);
     }
 
     #[test]
-    fn what_nothing_is_called_is_refused_and_the_nearest_is_named() {
-        let refused = |pattern| selected(&[&RACE, &BIND], &["bind", pattern]).expect_err("no workload");
+    fn an_unknown_name_is_refused_and_the_nearest_is_suggested() {
+        let refused = |pattern| selected(&[KERNEL, SERVERS], &["bind", pattern]).expect_err("no workload");
         assert!(refused("server").to_string().contains("did you mean \"servers\"?"));
         assert!(refused("rase").to_string().contains("did you mean \"race\"?"));
         assert!(!refused("unheard-of").to_string().contains("did you mean"));
-        assert!(selected(&[&BIND], &["servers"]).is_err(), "a group without workloads");
+        assert!(selected(&[KERNEL], &["servers"]).is_err(), "a group that is not there");
     }
 }

@@ -6,13 +6,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use curve::{Curve, Direction, Sizes, Slots};
 use record::{Line, Order, Outcome, Series, Trial};
 use sys::clock::Clock;
 use sys::memory::Shared;
+use workload::{Direction, Sizes, Slots, Workload};
 
-use crate::Done;
 use crate::measurer::Account;
+use crate::{Done, groups};
 
 /// Values are rounded to a tenth of a nanosecond: finer than any clock here, and short on disk.
 const VALUES_PER_SECOND: f64 = 1e10;
@@ -34,10 +34,10 @@ pub(crate) fn keep() -> Done {
     let order: Order =
         serde_json::from_str(&line).map_err(|error| format!("cannot read the order: {error}"))?;
 
-    let curve = match curve::find(&order.workload) {
-        Some(curve) if curve.version == order.version => curve,
-        Some(curve) => {
-            let reason = format!("this program measures version {} of {}", curve.version, curve.name);
+    let workload = match groups::find(&order.workload) {
+        Some(workload) if workload.version == order.version => workload,
+        Some(workload) => {
+            let reason = format!("this program measures version {} of {}", workload.version, workload.name);
             return tell(&order, begun, Outcome::Failed { reason });
         }
         None => {
@@ -45,16 +45,16 @@ pub(crate) fn keep() -> Done {
             return tell(&order, begun, Outcome::Failed { reason });
         }
     };
-    match watch(curve, &order, begun)? {
+    match watch(workload, &order, begun)? {
         Some(lines) => write(&lines),
         None => Ok(()),
     }
 }
 
 /// Runs the measurer to its end; `None` when nobody wants the result any more.
-fn watch(curve: &'static Curve, order: &Order, begun: Instant) -> Result<Option<Vec<Line>>, io::Error> {
+fn watch(workload: &'static Workload, order: &Order, begun: Instant) -> Result<Option<Vec<Line>>, io::Error> {
     let clock = Clock::start();
-    let region = Shared::create(Slots::needed(curve, order.n))?;
+    let region = Shared::create(Slots::needed(workload, order.n))?;
     sys::process::adopt_orphans();
     let before = sys::activity::snapshot();
 
@@ -74,8 +74,8 @@ fn watch(curve: &'static Curve, order: &Order, begun: Instant) -> Result<Option<
     sys::process::reap_orphans();
 
     let activity = sys::activity::difference(&before, &sys::activity::snapshot());
-    let slots = Slots::new(curve, region.slots());
-    let n = live(curve, slots);
+    let slots = Slots::new(workload, region.slots());
+    let n = live(workload, slots);
     let account = match news {
         Ok(News::Abandoned) => return Ok(None),
         Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("the listeners are gone")),
@@ -104,7 +104,7 @@ fn watch(curve: &'static Curve, order: &Order, begun: Instant) -> Result<Option<
         }
         Err(outcome) => trial.outcome = outcome,
     }
-    let series = series(curve, order, slots, batch, clock.seconds_per_tick());
+    let series = series(workload, order, slots, batch, clock.seconds_per_tick());
     Ok(Some(std::iter::once(Line::Trial(trial)).chain(series.map(Line::Series)).collect()))
 }
 
@@ -142,12 +142,13 @@ fn wait(receiver: &Receiver<News>, begun: Instant, timeout: Duration) -> Result<
 
 /// Live objects at the end, as far as the measurements tell; the level that was under way, where n goes by
 /// levels.
-fn live(curve: &Curve, slots: Slots<'_>) -> u64 {
-    if matches!(curve.sizes, Sizes::Levels(_)) {
+fn live(workload: &Workload, slots: Slots<'_>) -> u64 {
+    if matches!(workload.sizes, Sizes::Levels(_)) {
         return slots.top();
     }
     let measured = |direction: Direction| {
-        let counts = curve.measured().enumerate().filter(|(_, operation)| operation.direction == direction);
+        let counts =
+            workload.measured().enumerate().filter(|(_, operation)| operation.direction == direction);
         counts.map(|(index, _)| slots.ticks(index).count() as u64).max()
     };
     // Where nothing is timed on the way up, its top is all there is to go by.
@@ -163,7 +164,7 @@ fn crash(ending: String, activity: &std::collections::BTreeMap<String, f64>) -> 
 }
 
 fn series(
-    curve: &'static Curve,
+    workload: &'static Workload,
     order: &Order,
     slots: Slots<'_>,
     batch: u32,
@@ -173,11 +174,11 @@ fn series(
         let exact = ticks as f64 * seconds_per_tick / f64::from(batch);
         (exact * VALUES_PER_SECOND).round() / VALUES_PER_SECOND
     };
-    let levels = match curve.sizes {
+    let levels = match workload.sizes {
         Sizes::Every => Vec::new(),
         Sizes::Levels(levels) => levels(order.n),
     };
-    let series = curve.measured().enumerate().map(move |(index, operation)| {
+    let series = workload.measured().enumerate().map(move |(index, operation)| {
         let (direction, n_first, n_step) = match operation.direction {
             Direction::Up => (record::Direction::Up, 0, 1),
             Direction::Down => (record::Direction::Down, slots.top(), -1),
@@ -195,8 +196,8 @@ fn series(
             batch,
             values: Vec::new(),
         };
-        if operation.told {
-            let told = slots.told(index).filter_map(|(row, value)| Some((*levels.get(row)?, value)));
+        if operation.reported {
+            let told = slots.reported(index).filter_map(|(row, value)| Some((*levels.get(row)?, value)));
             let (sizes, values): (Vec<u64>, Vec<f64>) = told.unzip();
             let n_first = sizes.first().copied().unwrap_or(0);
             Series { n_first, n_step: 0, sizes, batch: 1, values, ..even }
@@ -235,17 +236,17 @@ fn write(lines: &[Line]) -> Done {
 mod tests {
     use std::sync::atomic::AtomicU64;
 
-    use curve::{Expect, Operation, Unit};
+    use workload::{Expect, Operation, Unit};
 
     use super::*;
 
-    const LOAD: Curve = Curve {
+    const LOAD: Workload = Workload {
         name: "load",
         operations: &[
-            Operation::told("throughput", Unit::PerSecond, Expect::Constant, "answers"),
-            Operation::told("p99", Unit::Seconds, Expect::Constant, "latency"),
+            Operation::reported("throughput", Unit::PerSecond, Expect::Constant, "answers"),
+            Operation::reported("p99", Unit::Seconds, Expect::Constant, "latency"),
         ],
-        ..Curve::SERVERS
+        ..Workload::LOAD
     };
 
     fn order() -> Order {
@@ -272,11 +273,11 @@ mod tests {
         let numbers: Vec<AtomicU64> = (0..Slots::needed(&LOAD, 10)).map(|_| AtomicU64::new(0)).collect();
         let slots = Slots::new(&LOAD, &numbers);
         let clock = Clock::start();
-        let mut trial = curve::Trial::new(&LOAD, "", 10, std::path::Path::new("/"), 7, &clock, slots);
+        let mut trial = workload::Trial::new(&LOAD, "", 10, std::path::Path::new("/"), 7, &clock, slots);
         let crash = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            trial.at_levels(|level, told| {
-                told.value("throughput", 1e5 / 3.0);
-                told.value("p99", if level == 1 { f64::NAN } else { 0.0 });
+            trial.at_levels(|level, recorder| {
+                recorder.value("throughput", 1e5 / 3.0);
+                recorder.value("p99", if level == 1 { f64::NAN } else { 0.0 });
                 if level == 5 { std::panic::resume_unwind(Box::new(())) } else { Ok(()) }
             })
         }));

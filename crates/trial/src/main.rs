@@ -11,10 +11,11 @@
 //! lines on standard output. So nothing measured is lost in a crash, and nothing is written while it is
 //! measured.
 //!
-//! May import: curve, net, record (without files), sys. Must never: judge, plan, or write anywhere but on
-//! standard output and in its scratch folder.
+//! May import: kernel, net, record (without files), servers, sys, workload. Must never: judge, plan, or write
+//! anywhere but on standard output and in its scratch folder.
 
 mod describe;
+mod groups;
 mod guard;
 mod janitor;
 mod keeper;

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use curve::{Curve, Ended, Server, Slots, Trial};
 use record::{Check, Clock, Order, Outcome};
 use serde::{Deserialize, Serialize};
 use sys::clock;
+use workload::{EarlyEnd, Server, Slots, Trial, Workload};
 
-use crate::Done;
+use crate::{Done, groups};
 
 /// What the measurer tells its keeper when it comes to its own end.
 #[derive(Debug, Serialize, Deserialize)]
@@ -26,14 +26,14 @@ pub(crate) struct Account {
 pub(crate) fn measure(order: &str, region: &str) -> Done {
     sys::process::die_with_parent();
     let order: Order = serde_json::from_str(order)?;
-    let curve = curve::find(&order.workload).ok_or("the keeper let an unknown workload pass")?;
-    let region = sys::memory::Shared::open(region.parse()?, Slots::needed(curve, order.n))?;
-    let account = account(curve, &order, Slots::new(curve, region.slots()));
+    let workload = groups::find(&order.workload).ok_or("the keeper let an unknown workload pass")?;
+    let region = sys::memory::Shared::open(region.parse()?, Slots::needed(workload, order.n))?;
+    let account = account(workload, &order, Slots::new(workload, region.slots()));
     serde_json::to_writer(std::io::stdout().lock(), &account)?;
     Ok(())
 }
 
-fn account(curve: &'static Curve, order: &Order, slots: Slots<'_>) -> Account {
+fn account(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Account {
     let mut warnings = prepare(order);
     let clock = clock::Clock::start();
     let resolution = clock.resolution();
@@ -49,7 +49,7 @@ fn account(curve: &'static Curve, order: &Order, slots: Slots<'_>) -> Account {
         batch: 1,
         warnings: Vec::new(),
     };
-    let run = match curve.run {
+    let run = match workload.run {
         Ok(run) => run,
         Err(reason) => {
             account.outcome = Outcome::Unsupported { reason: reason.to_owned() };
@@ -60,10 +60,10 @@ fn account(curve: &'static Curve, order: &Order, slots: Slots<'_>) -> Account {
         .server
         .as_ref()
         .map(|server| Server { address: server.address.clone(), prefix: server.prefix.clone() });
-    warm_up(curve, order, &clock, server.as_ref());
+    warm_up(workload, order, &clock, server.as_ref());
 
     let scratch = Path::new(&order.scratch);
-    let mut trial = Trial::new(curve, &order.variant, order.n, scratch, order.seed, &clock, slots);
+    let mut trial = Trial::new(workload, &order.variant, order.n, scratch, order.seed, &clock, slots);
     trial.set_resolution(resolution.tick_seconds / per_tick);
     if let Some(seconds) = order.allowance_seconds {
         trial.allow((seconds / per_tick) as u64);
@@ -111,29 +111,29 @@ fn prepare(order: &Order) -> Vec<String> {
 
 /// Runs the experiment small and discards it, so that the first measurements do not pay for lazy binding
 /// and cold code. What goes wrong here will go wrong again where it is told.
-fn warm_up(curve: &'static Curve, order: &Order, clock: &clock::Clock, server: Option<&Server>) {
-    let Ok(run) = curve.run else { return };
-    let n = curve::warm_up_n(order.n);
-    let discarded: Vec<AtomicU64> = (0..Slots::needed(curve, n)).map(|_| AtomicU64::new(0)).collect();
-    let slots = Slots::new(curve, &discarded);
+fn warm_up(workload: &'static Workload, order: &Order, clock: &clock::Clock, server: Option<&Server>) {
+    let Ok(run) = workload.run else { return };
+    let n = workload::warm_up_n(order.n);
+    let discarded: Vec<AtomicU64> = (0..Slots::needed(workload, n)).map(|_| AtomicU64::new(0)).collect();
+    let slots = Slots::new(workload, &discarded);
     let scratch = Path::new(&order.scratch);
-    let mut trial = Trial::new(curve, &order.variant, n, scratch, order.seed, clock, slots);
+    let mut trial = Trial::new(workload, &order.variant, n, scratch, order.seed, clock, slots);
     trial.rehearse();
     trial.set_server(server, order.server_cpu);
     let _ = run(&mut trial);
 }
 
 /// How a trial ended that came as far as `reached`.
-fn outcome(ended: Option<&Ended>, reached: usize) -> Outcome {
+fn outcome(ended: Option<&EarlyEnd>, reached: usize) -> Outcome {
     match ended {
         None => Outcome::Complete,
-        Some(Ended::Allowance { n }) => Outcome::Allowance { n: *n },
-        Some(Ended::Refused { operation, error, .. })
+        Some(EarlyEnd::Allowance { n }) => Outcome::Allowance { n: *n },
+        Some(EarlyEnd::Refused { operation, error, .. })
             if reached == 0 && sys::error::means_unsupported(error) =>
         {
             Outcome::Unsupported { reason: format!("{operation}: {error}") }
         }
-        Some(Ended::Refused { n, operation, error }) => Outcome::Limit {
+        Some(EarlyEnd::Refused { n, operation, error }) => Outcome::Limit {
             n: *n,
             operation: (*operation).to_owned(),
             error: sys::error::name(error),

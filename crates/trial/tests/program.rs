@@ -4,23 +4,23 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use curve::{Curve, Group, Sizes, Variant};
 use record::{Direction, Line, Order, Outcome, Series, Trial};
+use workload::{Sizes, Variant, Workload};
 
 /// Runs one trial to its end.
-fn keep(curve: &Curve, variant: &str, n: u64) -> (Trial, Vec<Series>) {
+fn keep(workload: &Workload, variant: &str, n: u64) -> (Trial, Vec<Series>) {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let order = Order {
         system: "local".to_owned(),
-        workload: curve.name.to_owned(),
-        version: curve.version,
+        workload: workload.name.to_owned(),
+        version: workload.version,
         variant: variant.to_owned(),
         trial: 1,
         n,
         cpu: None,
         seed: 7,
         allowance_seconds: None,
-        window_seconds: (curve.group == Group::Servers).then_some(0.02),
+        window_seconds: workload.server.then_some(0.02),
         server_cpu: None,
         server: None,
         timeout_seconds: 30.0,
@@ -45,13 +45,13 @@ fn keep(curve: &Curve, variant: &str, n: u64) -> (Trial, Vec<Series>) {
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!(trials.len(), 1, "{} {variant}", curve.name);
+    assert_eq!(trials.len(), 1, "{} {variant}", workload.name);
     (trials.remove(0), all)
 }
 
-fn expect_whole(curve: &Curve, variant: Variant, n: u64) {
-    let name = format!("{}/{} to {n}", curve.name, variant.name);
-    let (trial, all) = keep(curve, variant.name, n);
+fn expect_whole(workload: &Workload, variant: Variant, n: u64) {
+    let name = format!("{}/{} to {n}", workload.name, variant.name);
+    let (trial, all) = keep(workload, variant.name, n);
     match &trial.outcome {
         Outcome::Complete => {}
         // A system without IPv6, say.
@@ -70,13 +70,13 @@ fn expect_whole(curve: &Curve, variant: Variant, n: u64) {
         trial.warnings.iter().any(|warning| warning.starts_with(reason))
     };
     let named: Vec<&str> = all.iter().map(|series| series.name.as_str()).collect();
-    let expected = curve.measured().map(|operation| operation.name);
+    let expected = workload.measured().map(|operation| operation.name);
     let expected: Vec<&str> = expected.filter(|name| named.contains(name) || !may_lack(name)).collect();
     assert_eq!(named, expected, "{name}");
     for series in &all {
         let sizes: Vec<u64> = series.points().map(|(n, _)| n).collect();
         let mut expected: Vec<u64> = match series.direction {
-            Direction::Up => curve.sizes.list(n),
+            Direction::Up => workload.sizes.list(n),
             Direction::Down => (1..=n).rev().collect(),
         };
         if may_lack(&series.name) {
@@ -87,13 +87,13 @@ fn expect_whole(curve: &Curve, variant: Variant, n: u64) {
     }
 }
 
-fn expect_all(curve: &Curve) {
-    let (first, others) = curve.variants.split_first().expect("a variant");
-    let tops: &[u64] = if matches!(curve.sizes, Sizes::Levels(_)) { &[1, 3, 8] } else { &[3] };
-    tops.iter().for_each(|&n| expect_whole(curve, *first, n));
-    // Those of the kernel run in the tests of `curve`.
-    if curve.group == Group::Servers {
-        others.iter().for_each(|&variant| expect_whole(curve, variant, 3));
+fn expect_all(workload: &Workload) {
+    let (first, others) = workload.variants.split_first().expect("a variant");
+    let tops: &[u64] = if matches!(workload.sizes, Sizes::Levels(_)) { &[1, 3, 8] } else { &[3] };
+    tops.iter().for_each(|&n| expect_whole(workload, *first, n));
+    // Those of the kernel run in the tests of `kernel`.
+    if workload.server {
+        others.iter().for_each(|&variant| expect_whole(workload, variant, 3));
     }
 }
 
@@ -101,15 +101,15 @@ fn expect_all(curve: &Curve) {
 fn every_workload_is_measured_at_every_n_or_level() {
     // Most of the time is spent waiting for servers to end.
     std::thread::scope(|scope| {
-        for &curve in curve::ALL {
-            scope.spawn(|| expect_all(curve));
+        for &workload in kernel::GROUP.workloads.iter().chain(servers::GROUP.workloads) {
+            scope.spawn(|| expect_all(workload));
         }
     });
 }
 
 #[test]
 fn an_unknown_workload_is_told_and_not_measured() {
-    let (trial, all) = keep(&Curve { name: "scoket", ..Curve::KERNEL }, "", 3);
+    let (trial, all) = keep(&Workload { name: "scoket", ..Workload::CURVE }, "", 3);
     assert!(matches!(&trial.outcome, Outcome::Failed { reason } if reason.contains("scoket")));
     assert!(all.is_empty());
 }

@@ -12,11 +12,16 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("selftest", &["stats"]),
     ("record", &[]),
     ("net", &["sys"]),
-    ("curve", &["net", "sys"]),
-    ("osdyno-trial", &["curve", "net", "record", "sys"]),
-    ("runner", &["curve", "record", "stats", "sys"]),
+    ("workload", &["net", "sys"]),
+    ("kernel", &["sys", "workload"]),
+    ("servers", &["net", "sys", "workload"]),
+    ("osdyno-trial", &["kernel", "net", "record", "servers", "sys", "workload"]),
+    ("runner", &["kernel", "record", "servers", "stats", "sys", "workload"]),
     ("report", &["record", "stats"]),
-    ("osdyno", &["curve", "net", "osdyno-trial", "record", "report", "runner", "selftest", "stats", "sys"]),
+    (
+        "osdyno",
+        &["net", "osdyno-trial", "record", "report", "runner", "selftest", "stats", "sys", "workload"],
+    ),
     ("xtask", &[]),
     ("fuzz", &["net", "record", "report"]),
 ];
@@ -70,13 +75,13 @@ mod tests {
 
     #[test]
     fn every_table_counts() {
-        let manifest = "[package]\nname = \"curve\"\n[dependencies]\nsys.workspace = true\n# stats = 1\n\
+        let manifest = "[package]\nname = \"workload\"\n[dependencies]\nsys.workspace = true\n# stats = 1\n\
                         [dev-dependencies]\nrecord = { path = \"x\" }\n[target.'cfg(unix)'.dependencies]\n\
                         report.workspace = true\n[dependencies.runner]\n\
                         path = \"y\"\n[features]\nosdyno = []\n";
         let names: Vec<String> = dependencies(manifest).into_iter().map(|(_, name)| name).collect();
         assert_eq!(names, ["sys", "record", "report", "runner"]);
-        let source = Source::new("crates/curve/Cargo.toml", manifest);
+        let source = Source::new("crates/workload/Cargo.toml", manifest);
         assert_eq!(of_crate(&source).len(), 3, "record, report, runner");
     }
 }

@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn elsewhere_no_reason_helps() {
-        assert_eq!(findings("crates/curve/src/a.rs", "// SAFETY: no.\nunsafe { f() }\n"), 1);
-        assert_eq!(findings("crates/curve/src/a.rs", "// unsafe\nlet a = \"unsafe\";\n"), 0);
-        assert_eq!(findings("crates/curve/src/lib.rs", "#![forbid(unsafe_code)]\n"), 0);
+        assert_eq!(findings("crates/kernel/src/a.rs", "// SAFETY: no.\nunsafe { f() }\n"), 1);
+        assert_eq!(findings("crates/kernel/src/a.rs", "// unsafe\nlet a = \"unsafe\";\n"), 0);
+        assert_eq!(findings("crates/kernel/src/lib.rs", "#![forbid(unsafe_code)]\n"), 0);
     }
 }

@@ -4,24 +4,25 @@ use std::path::Path;
 
 use super::house::{Finding, House};
 
-/// Folders of workloads, the list in each, and what makes a file there a workload.
-const FOLDERS: [(&str, &str, &str); 1] =
-    [("crates/curve/src", "crates/curve/src/lib.rs", "const CURVE: Curve")];
+/// Folders of workloads and the list of each; the mark makes a file there a workload.
+const FOLDERS: [(&str, &str); 2] =
+    [("crates/kernel/src", "crates/kernel/src/lib.rs"), ("crates/servers/src", "crates/servers/src/lib.rs")];
+const MARK: &str = "const WORKLOAD: Workload";
 
 /// The same words in the same order on every page: reports and `explain` show them so.
 const PARTS: [&str; 3] = ["**Question.**", "**Method.**", "**Expected answer.**"];
 
 pub(super) fn check(house: &House) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (folder, list, mark) in FOLDERS {
+    for (folder, list) in FOLDERS {
         let Some(list) = house.rust.iter().find(|source| source.path == Path::new(list)) else { continue };
         let workloads = house
             .rust
             .iter()
-            .filter(|source| source.path.parent() == Some(Path::new(folder)) && source.code.contains(mark));
+            .filter(|source| source.path.parent() == Some(Path::new(folder)) && source.code.contains(MARK));
         for workload in workloads {
             let stem = workload.path.file_stem().unwrap_or_default().to_string_lossy();
-            if !list.code.contains(&format!("&{stem}::CURVE")) {
+            if !list.code.contains(&format!("&{stem}::WORKLOAD")) {
                 let what = format!("{} does not list this workload", list.path.display());
                 findings.push(workload.finding(1, what));
             }

@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use curve::Sizes;
+use workload::Sizes;
 
 use super::Done;
 use crate::console::Console;
@@ -24,40 +24,40 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
     let unknown = || runner::Error::UnknownWorkload {
         name: args.name.clone(),
         nearest: runner::nearest(name),
-        count: curve::ALL.len(),
+        count: runner::workloads().count(),
     };
-    let Some(curve) = curve::find(name) else {
+    let Some(workload) = runner::find(name) else {
         let page = offered(&args.name).ok_or_else(unknown).map_err(Failure::from)?;
         writeln!(io::stdout().lock(), "{page}")?;
         return Ok(ExitCode::SUCCESS);
     };
-    if !variant.is_empty() && curve.variants.iter().all(|known| known.name != variant) {
+    if !variant.is_empty() && workload.variants.iter().all(|known| known.name != variant) {
         return Err(unknown().into());
     }
     let mut out = io::stdout().lock();
     let bold = |text: &str| console.bold(text);
-    writeln!(out, "{}  (version {})\n", bold(curve.name), curve.version)?;
-    writeln!(out, "{}\n", curve.page())?;
-    writeln!(out, "n counts {}{}.\n\n{}", curve.grows, levels(curve.sizes), bold("Measured"))?;
-    for operation in curve.operations {
+    writeln!(out, "{}  (version {})\n", bold(workload.name), workload.version)?;
+    writeln!(out, "{}\n", workload.page())?;
+    writeln!(out, "n counts {}{}.\n\n{}", workload.grows, levels(workload.sizes), bold("Measured"))?;
+    for operation in workload.operations {
         // At levels n always rises; there it matters more what is told.
         let way = match operation.direction {
-            _ if operation.told => operation.unit.symbol(),
-            curve::Direction::Up => "n rising",
-            curve::Direction::Down => "n falling",
+            _ if operation.reported => operation.unit.symbol(),
+            workload::Direction::Up => "n rising",
+            workload::Direction::Down => "n falling",
         };
         writeln!(out, "  {:<16}{way:<11}{}", operation.name, operation.summary)?;
     }
-    if curve.variants.len() > 1 {
+    if workload.variants.len() > 1 {
         writeln!(out, "\n{}", bold("Variants"))?;
         let names: Vec<String> =
-            curve.variants.iter().map(|variant| format!("{}/{}", curve.name, variant.name)).collect();
+            workload.variants.iter().map(|variant| format!("{}/{}", workload.name, variant.name)).collect();
         let width = names.iter().map(String::len).max().unwrap_or(0).max(14) + 2;
-        for (name, variant) in names.iter().zip(curve.variants) {
+        for (name, variant) in names.iter().zip(workload.variants) {
             writeln!(out, "  {name:<width$}{}", variant.summary)?;
         }
     }
-    if let Err(reason) = curve.run {
+    if let Err(reason) = workload.run {
         writeln!(out, "\nunsupported: {reason}")?;
     }
     if net::arch::find(name).is_ok() {

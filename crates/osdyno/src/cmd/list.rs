@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use curve::{Curve, Group};
 use serde_json::json;
+use workload::Workload;
 
 use super::{Done, Format};
 use crate::console::Console;
@@ -20,16 +20,18 @@ pub(crate) struct Args {
 pub(crate) fn list(args: &Args, console: &Console) -> Done {
     let mut out = io::stdout().lock();
     if args.format == Format::Json {
-        let all = curve::ALL.iter().map(|curve| {
-            json!({
-                "name": curve.name,
-                "group": curve.group.name(),
-                "version": curve.version,
-                "summary": curve.summary(),
-                "grows": curve.grows,
-                "variants": names(curve),
-                "series": curve.operations.iter().map(|operation| operation.name).collect::<Vec<_>>(),
-                "unsupported": curve.run.err(),
+        let all = runner::GROUPS.iter().flat_map(|group| {
+            group.workloads.iter().map(move |workload| {
+                json!({
+                    "name": workload.name,
+                    "group": group.name,
+                    "version": workload.version,
+                    "summary": workload.summary(),
+                    "grows": workload.grows,
+                    "variants": names(workload),
+                    "series": workload.operations.iter().map(|operation| operation.name).collect::<Vec<_>>(),
+                    "unsupported": workload.run.err(),
+                })
             })
         });
         let offered = offers().map(|offer| {
@@ -43,15 +45,12 @@ pub(crate) fn list(args: &Args, console: &Console) -> Done {
         writeln!(out, "{:#}", all.chain(offered).collect::<serde_json::Value>())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let of = |group: Group| curve::ALL.iter().filter(move |curve| curve.group == group);
-    let groups = Group::ALL.into_iter().filter(|&group| of(group).next().is_some());
-    let has_several = groups.clone().count() > 1;
-    for (place, group) in groups.enumerate() {
-        if has_several {
-            let gap = if place > 0 { "\n" } else { "" };
-            writeln!(out, "{gap}{}", console.bold(heading(group)))?;
-        }
-        of(group).try_for_each(|curve| line(curve, console, &mut out))?;
+    for (place, group) in runner::GROUPS.iter().enumerate() {
+        // The first group is what is run where nothing is named.
+        let (gap, name) = if place > 0 { ("\n", format!(" {}", group.name)) } else { ("", String::new()) };
+        let heading = format!("{}: osdyno run{name}", group.title);
+        writeln!(out, "{gap}{}", console.bold(&heading))?;
+        group.workloads.iter().try_for_each(|workload| line(workload, console, &mut out))?;
     }
     for (group, heading) in OFFERS {
         writeln!(out, "\n{}", console.bold(heading))?;
@@ -94,30 +93,22 @@ fn offers() -> impl Iterator<Item = Offer> {
     architectures.chain(services)
 }
 
-/// What a group is, and how it is run.
-fn heading(group: Group) -> &'static str {
-    match group {
-        Group::Kernel => "Cost of kernel services: osdyno run",
-        Group::Servers => "Servers under rising load: osdyno run servers",
-    }
-}
-
-fn line(curve: &Curve, console: &Console, out: &mut dyn Write) -> io::Result<()> {
-    let summary = match curve.run {
-        Ok(_) => curve.summary(),
+fn line(workload: &Workload, console: &Console, out: &mut dyn Write) -> io::Result<()> {
+    let summary = match workload.run {
+        Ok(_) => workload.summary(),
         Err(reason) => format!("unsupported: {reason}"),
     };
-    let variants = names(curve).join(" ");
+    let variants = names(workload).join(" ");
     if console.style.width < 100 {
-        writeln!(out, "{:<13}{summary}", curve.name)
+        writeln!(out, "{:<13}{summary}", workload.name)
     } else if variants.chars().count() < 27 {
-        writeln!(out, "{:<13}{variants:<27}{summary}", curve.name)
+        writeln!(out, "{:<13}{variants:<27}{summary}", workload.name)
     } else {
         // Rivals are many: they get a line of their own.
-        writeln!(out, "{:<40}{summary}\n{:<13}{variants}", curve.name, "")
+        writeln!(out, "{:<40}{summary}\n{:<13}{variants}", workload.name, "")
     }
 }
 
-fn names(curve: &Curve) -> Vec<&'static str> {
-    curve.variants.iter().map(|variant| variant.name).filter(|name| !name.is_empty()).collect()
+fn names(workload: &Workload) -> Vec<&'static str> {
+    workload.variants.iter().map(|variant| variant.name).filter(|name| !name.is_empty()).collect()
 }

@@ -214,7 +214,7 @@ fn interrupt() -> std::io::Result<Arc<AtomicBool>> {
 fn is_complete(plan: &Plan, recording: &record::Recording) -> bool {
     let was_tried = |(item, target): (&runner::Item, &Target)| {
         let is_its = |trial: &record::Trial| {
-            trial.order.workload == item.curve.name
+            trial.order.workload == item.workload.name
                 && trial.order.variant == item.variant.name
                 && trial.order.system == target.name
         };
@@ -224,7 +224,7 @@ fn is_complete(plan: &Plan, recording: &record::Recording) -> bool {
         matches!(trial.outcome, Outcome::Complete | Outcome::Limit { .. } | Outcome::Allowance { .. })
     };
     // Among rivals it is a result that one is not of this system, where others were measured.
-    let races = |name: &str| plan.items.iter().any(|item| item.curve.rivals && item.curve.name == name);
+    let races = |name: &str| plan.items.iter().any(|item| item.workload.rivals && item.workload.name == name);
     let has_rivals = |name: &str| {
         races(name) && recording.trials.iter().any(|trial| trial.order.workload == name && went(trial))
     };

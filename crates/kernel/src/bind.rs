@@ -1,0 +1,87 @@
+//! One more port while n are taken.
+//!
+//! **Question.** Does bind(2) to port 0, which leaves the choice of a free port to the system, cost more
+//! when thousands are taken?
+//!
+//! **Method.** All sockets are opened first, untimed; then each is bound to port 0 of the unspecified
+//! address and kept, each call timed; then closed in random order, each call timed. The
+//! variants with a hole open each socket right before it is bound, and close and refill the lowest
+//! descriptor in between, untimed, as the programs of 2003 did.
+//!
+//! **Expected answer.** Flat, was the judgement of 2003 for n to 10 000. A search for one free port among
+//! n taken of c costs a + b/(1 − n/c): it stays flat long and has a cliff where the range, or the part of
+//! it that is searched first, is full. Linux 6.18 prefers one parity, so its cliff is expected at half of
+//! `net.ipv4.ip_local_port_range`.
+
+use sys::socket::Socket;
+use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Workload};
+
+use crate::socket::{FAMILIES, Hole, all_distinct, family};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "bind",
+    version: 1,
+    source: include_str!("bind.rs"),
+    grows: "bound sockets",
+    variants: FAMILIES,
+    operations: &[
+        Operation::up("bind", Expect::Constant, "one bind(2) to port 0 of the unspecified address"),
+        Operation::down("close", Expect::Constant, "one close(2) of a bound socket, in random order"),
+    ],
+    needs: Needs { descriptors: 1, ports: 1, memory_bytes: 4096, ..Needs::NOTHING },
+    linkage: Linkage::Dynamic,
+    classic_n: 10_000,
+    run: cfg_select! {
+        unix => { Ok(run) }
+        _ => { Err("bare sockets are not written for this system yet") }
+    },
+    ..Workload::CURVE
+};
+
+#[cfg_attr(not(unix), allow(dead_code))]
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let family = family(trial.variant());
+    let open = || {
+        let socket = Socket::stream(family)?;
+        if family == sys::socket::Family::V6 {
+            socket.serve_both_families()?;
+        }
+        Ok(socket)
+    };
+    let warm = || {
+        let socket = open()?;
+        socket.bind_any(family)?;
+        socket.close()
+    };
+    let sockets = if trial.variant().ends_with("-hole") {
+        let mut hole = Hole::of(trial.variant())?;
+        trial.warm(warm);
+        let bound = trial.timed_steps(&["bind"], |_, lap| {
+            let socket = open()?;
+            lap.skip();
+            socket.bind_any(family)?;
+            lap.mark();
+            hole.punch()?;
+            Ok(socket)
+        })?;
+        hole.check(trial);
+        bound
+    } else {
+        let mut opened = trial.untimed("socket", |_| open())?.into_iter();
+        trial.warm(warm);
+        let bound = trial.timed("bind", |_| {
+            let socket = opened.next().ok_or(std::io::ErrorKind::NotFound)?;
+            socket.bind_any(family)?;
+            Ok(socket)
+        })?;
+        drop(opened);
+        bound
+    };
+    let ports =
+        sockets.iter().map(|socket| socket.local_port().map(u32::from)).collect::<Result<Vec<_>, _>>();
+    let ports = ports.map_err(TrialError::at("to ask for the port of a bound socket"))?;
+    trial.check("every port was chosen", ports.iter().all(|&port| port != 0));
+    trial.check("every port is distinct", all_distinct(ports));
+    let sockets = trial.shuffled(sockets);
+    trial.timed_back("close", sockets, Socket::close)
+}

@@ -1,0 +1,38 @@
+//! The time of day, as programs ask for it.
+//!
+//! **Question.** What does the system's monotonic clock cost?
+//!
+//! **Method.** clock_gettime(2) of the monotonic clock, through whatever short cut the system offers.
+//! Where one call is too short for the clock that times it, a batch is timed and divided. n only counts.
+//!
+//! **Expected answer.** Flat, and below a tenth of `syscall`: the kernel shares a page from which the
+//! time is computed. As dear as a system call, the clock source is slow (HPET, Xen), and every program
+//! that asks for the time pays.
+
+use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "clock",
+    version: 1,
+    source: include_str!("clock.rs"),
+    grows: "repetitions",
+    variants: Variant::ONLY,
+    operations: &[Operation::up("clock_gettime", Expect::Constant, "one reading of the monotonic clock")],
+    needs: Needs::NOTHING,
+    linkage: Linkage::Dynamic,
+    classic_n: 10_000,
+    run: Ok(run),
+    ..Workload::CURVE
+};
+
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let mut last = std::time::Instant::now();
+    let mut backwards = 0_u32;
+    trial.repeated("clock_gettime", || {
+        let now = std::time::Instant::now();
+        backwards += u32::from(now < last);
+        last = now;
+    })?;
+    trial.check("the clock never runs backwards", backwards == 0);
+    Ok(())
+}

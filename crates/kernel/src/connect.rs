@@ -1,0 +1,145 @@
+//! One more connection while n are open and idle, as each of its ends sees it.
+//!
+//! **Question.** What does connection n + 1 cost the client, and what the server, when n idle ones are open?
+//!
+//! **Method.** Client and server are one process, over loopback. A blocking connect(2) is timed: when it
+//! returns the connection is established, although nobody has accepted it. On loopback it holds what the
+//! kernel does for the server until then, whose new socket is among that. Then accept(2) is timed, which
+//! finds it complete. Sockets are made, and bound where the variant says so, beforehand, untimed. Both ends
+//! stay open. At the end both are closed in random order, each close(2) timed; the client's resets the
+//! connection, so that no port is left waiting in TIME_WAIT for the next trial.
+//!
+//! **Expected answer.** Flat for both. What can grow is the search for a source port, which is part of
+//! connect(2) unless the port is bound before: its cost rises towards the end of
+//! `net.ipv4.ip_local_port_range`. And hash tables too small for n make long chains.
+
+use workload::{Expect, Needs, Operation, Variant, Workload};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "connect",
+    source: include_str!("connect.rs"),
+    grows: "open connections",
+    variants: &[
+        Variant { name: "v4", summary: "IPv4" },
+        Variant { name: "v6", summary: "IPv6" },
+        Variant { name: "bound", summary: "IPv4, each bound beforehand to a port of its own" },
+        Variant {
+            name: "bound-late",
+            summary: "IPv4, bound to 127.0.0.2 alone, the port left to connect (IP_BIND_ADDRESS_NO_PORT)",
+        },
+    ],
+    operations: &[
+        Operation::up("connect", Expect::Constant, "connect(2), until it is established for the client"),
+        Operation::up("accept", Expect::Constant, "accept(2) of the connection that waits"),
+        Operation::sum("both", &["connect", "accept"], Expect::Constant, "what both ends pay together"),
+        Operation::down("close-client", Expect::Constant, "close(2) that resets, in random order"),
+        Operation::down("close-server", Expect::Constant, "close(2) of the end that was reset"),
+    ],
+    needs: Needs { descriptors: 2, ports: 1, memory_bytes: 10 << 10, ..Needs::NOTHING },
+    run: cfg_select! {
+        unix => { Ok(measured::run) }
+        _ => { Err("servers and generators are not written for this system yet") }
+    },
+    ..Workload::CURVE
+};
+
+#[cfg(unix)]
+mod measured {
+    use std::io;
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+    use sys::tcp::{Connection, Listener, Listening, Waiting};
+    use workload::{Trial, TrialError};
+
+    /// Ports that are bound on purpose lie below those that the system hands out by itself, on most systems.
+    const OWN_PORTS: std::ops::Range<u16> = 2048..32_768;
+
+    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        let mut client = Client::of(trial.variant());
+        let listening = Listening { blocking: true, ..Listening::default() };
+        let listener = Listener::bind(SocketAddr::new(client.server, 0), listening);
+        let listener = listener.map_err(TrialError::at("to listen on loopback"))?;
+        let to = listener.address().map_err(TrialError::at("to ask for the listener's address"))?;
+
+        trial.warm(|| {
+            let ours = client.prepare(to)?;
+            ours.begin(to)?;
+            let theirs = listener.accept(Waiting::Blocking)?;
+            ours.reset_on_close()?;
+            ours.close()?;
+            theirs.close()
+        });
+        client.rewind();
+        let pairs = trial.timed_steps(&["connect", "accept"], |_, lap| {
+            let ours = client.prepare(to)?;
+            lap.skip();
+            ours.begin(to)?;
+            lap.mark();
+            let theirs = listener.accept(Waiting::Blocking)?;
+            lap.mark();
+            Ok((ours, theirs))
+        })?;
+        let met = pairs.iter().map(|(ours, theirs)| client.is_met(ours, theirs));
+        let met: io::Result<Vec<bool>> = met.collect();
+        let met = met.map_err(TrialError::at("to ask for the ends of a connection"))?;
+        trial.check("who was accepted is who had connected", met.into_iter().all(|is_met| is_met));
+
+        let pairs = trial.shuffled(pairs);
+        trial.timed_steps_back(&["close-client", "close-server"], pairs, |(ours, theirs), lap| {
+            ours.reset_on_close()?;
+            lap.skip();
+            ours.close()?;
+            lap.mark();
+            theirs.close()?;
+            lap.mark();
+            Ok(())
+        })
+    }
+
+    /// Where connections begin.
+    struct Client {
+        server: IpAddr,
+        /// The address that connections are bound to.
+        from: Option<IpAddr>,
+        /// Ports that were not used yet, where each connection has one of its own.
+        ports: Option<std::ops::Range<u16>>,
+    }
+
+    impl Client {
+        fn of(variant: &str) -> Client {
+            let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+            let plain = Client { server: loopback, from: None, ports: None };
+            match variant {
+                "v6" => Client { server: Ipv6Addr::LOCALHOST.into(), ..plain },
+                "bound" => Client { from: Some(loopback), ports: Some(OWN_PORTS), ..plain },
+                "bound-late" => Client { from: Some(Ipv4Addr::new(127, 0, 0, 2).into()), ..plain },
+                _ => plain,
+            }
+        }
+
+        /// A socket that is ready to connect.
+        fn prepare(&mut self, to: SocketAddr) -> io::Result<Connection> {
+            let prepare = |port| {
+                let from = self.from.map(|address| SocketAddr::new(address, port));
+                Connection::prepare(to, from, Waiting::Blocking)
+            };
+            let Some(ports) = &mut self.ports else { return prepare(0) };
+            // A port that somebody else has is passed over.
+            let free = ports.map(prepare).find(|prepared| match prepared {
+                Err(error) => error.kind() != io::ErrorKind::AddrInUse,
+                Ok(_) => true,
+            });
+            free.unwrap_or(Err(io::ErrorKind::AddrInUse.into()))
+        }
+
+        /// Has all ports before it again.
+        fn rewind(&mut self) {
+            self.ports = self.ports.take().map(|_| OWN_PORTS);
+        }
+
+        fn is_met(&self, ours: &Connection, theirs: &Connection) -> io::Result<bool> {
+            let local = ours.local()?;
+            Ok(local == theirs.peer()? && self.from.is_none_or(|from| from == local.ip()))
+        }
+    }
+}

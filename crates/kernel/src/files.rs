@@ -1,0 +1,130 @@
+//! One more open and mapped file while n are.
+//!
+//! **Question.** What does it cost to open, map and first touch one of thousands of small files, and does
+//! it grow with the number that is open and mapped?
+//!
+//! **Method.** Files of about 150 bytes, 100 to a folder, read once so that they are in the cache. Each is
+//! opened, mapped, and its first byte read, each step timed; all stay open and mapped. Then, in random
+//! order, each is unmapped and closed. Some systems bring the page in when a file is mapped and others at the
+//! first access, so the sum of the three stands beside them.
+//!
+//! **Expected answer.** Flat but for the mapping, which is logarithmic at most.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use sys::memory::{Mapping, page_bytes};
+use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "files",
+    version: 1,
+    source: include_str!("files.rs"),
+    grows: "open and mapped files",
+    variants: Variant::ONLY,
+    operations: &[
+        Operation::up("open", Expect::Constant, "one open(2), read-only, of a path of two folders"),
+        Operation::up("mmap", Expect::Logarithmic, "one mmap(2) of the file's only page"),
+        Operation::up("touch", Expect::Constant, "the first read of its first byte"),
+        Operation::sum(
+            "sum",
+            &["open", "mmap", "touch"],
+            Expect::Logarithmic,
+            "open, mmap and touch together",
+        ),
+        Operation::down("unmap", Expect::Logarithmic, "one munmap(2), in random order"),
+        Operation::down("close", Expect::Constant, "one close(2), in random order"),
+    ],
+    needs: Needs { descriptors: 1, mappings: 1, memory_bytes: 16 << 10, ..Needs::NOTHING },
+    linkage: Linkage::Dynamic,
+    classic_n: 10_000,
+    run: cfg_select! {
+        unix => { Ok(run) }
+        _ => { Err("file mappings are not written for this system yet") }
+    },
+    ..Workload::CURVE
+};
+
+const FILES_PER_FOLDER: usize = 100;
+const FILE_BYTES: usize = 150;
+
+#[cfg_attr(not(unix), allow(dead_code))]
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let root = trial.scratch().join("files");
+    let paths: Vec<PathBuf> = (0..trial.n()).map(|number| path(&root, number)).collect();
+    write_all(&root, &paths).map_err(TrialError::at(format!("to write files below {}", root.display())))?;
+    read_all(&paths).map_err(TrialError::at(format!("to read the files below {}", root.display())))?;
+    let paths =
+        paths.iter().map(|path| sys::file::Path::try_from(path.as_path())).collect::<Result<Vec<_>, _>>();
+    let paths = paths.map_err(TrialError::at("to name the files"))?;
+
+    trial.warm(|| {
+        let file = sys::file::open_read(&paths[0])?;
+        let mapping = Mapping::read_only(&file, 0, page_bytes())?;
+        std::hint::black_box(mapping.first_byte());
+        mapping.unmap()?;
+        sys::file::close(file)
+    });
+    let files = trial.timed_steps(&["open", "mmap", "touch"], |number, lap| {
+        let file = sys::file::open_read(&paths[number])?;
+        lap.mark();
+        let mapping = Mapping::read_only(&file, 0, page_bytes())?;
+        lap.mark();
+        let byte = mapping.first_byte();
+        lap.mark();
+        Ok((file, mapping, byte))
+    })?;
+    let held = files.iter().enumerate().all(|(number, &(_, _, byte))| byte == initial(number));
+    trial.check("every file held what was written into it", held);
+    let files = trial.shuffled(files);
+    trial.timed_steps_back(&["unmap", "close"], files, |(file, mapping, _), lap| {
+        mapping.unmap()?;
+        lap.mark();
+        sys::file::close(file)?;
+        lap.mark();
+        Ok(())
+    })
+}
+
+fn path(root: &Path, number: usize) -> PathBuf {
+    root.join((number / FILES_PER_FOLDER).to_string()).join(format!("{number}.html"))
+}
+
+fn initial(number: usize) -> u8 {
+    b'a' + (number % 26) as u8
+}
+
+/// Writes the files that are missing; trials of one run share them.
+fn write_all(root: &Path, paths: &[PathBuf]) -> io::Result<()> {
+    let whole = root.join(format!("{}.whole", paths.len()));
+    if whole.exists() {
+        return Ok(());
+    }
+    for (number, path) in paths.iter().enumerate() {
+        if number % FILES_PER_FOLDER == 0 {
+            fs::create_dir_all(root.join((number / FILES_PER_FOLDER).to_string()))?;
+        }
+        fs::write(path, text(number))?;
+    }
+    // Written back now, lest the disk work while we measure.
+    sys::file::write_back(root)?;
+    File::create(whole)?;
+    Ok(())
+}
+
+fn text(number: usize) -> String {
+    let mut text = format!("{} <html><title>{number}</title><body>", initial(number) as char);
+    while text.len() < FILE_BYTES - 8 {
+        text.push_str("osdyno ");
+    }
+    text + "</body>\n"
+}
+
+fn read_all(paths: &[PathBuf]) -> io::Result<()> {
+    let mut buffer = Vec::with_capacity(FILE_BYTES * 2);
+    paths.iter().try_for_each(|path| {
+        buffer.clear();
+        File::open(path)?.read_to_end(&mut buffer).map(drop)
+    })
+}

@@ -1,0 +1,66 @@
+//! One more process while n live, from a dynamically linked program.
+//!
+//! **Question.** How long from fork(2) until the child's first byte arrives, and does it grow with the
+//! number of children? How long to kill and reap each of them?
+//!
+//! **Method.** The parent forks; the child writes one byte into a pipe and then waits; the parent has
+//! read the byte when the clock is read again. All children stay. Then, oldest first, each is sent
+//! SIGTERM and waited for. The time holds all that a server pays for a process: the copy of the page
+//! tables, the child's first run, its first page faults, and the parent's awakening.
+//!
+//! **Expected answer.** Flat. Reaping was the first curve that was not O(1) on Linux 2.6.
+
+use sys::process::{Child, Family};
+use workload::{Expect, Experiment, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
+
+use crate::socket::all_distinct;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "fork",
+    version: 2,
+    source: include_str!("fork.rs"),
+    grows: "live processes",
+    variants: Variant::ONLY,
+    operations: OPERATIONS,
+    needs: NEEDS,
+    linkage: Linkage::Dynamic,
+    classic_n: 3000,
+    run: RUN,
+    ..Workload::CURVE
+};
+
+pub(crate) const OPERATIONS: &[Operation] = &[
+    Operation::up("fork", Expect::Constant, "fork(2) until the child's first byte has been read"),
+    Operation::down("reap", Expect::Constant, "kill(2) and waitpid(2) of one child, oldest first"),
+];
+
+/// A stopped child: its page tables, its stack in the kernel, and the pages it has written.
+pub(crate) const NEEDS: Needs = Needs { processes: 1, memory_bytes: 160 << 10, ..Needs::NOTHING };
+
+pub(crate) const RUN: Result<Experiment, &'static str> = cfg_select! {
+    unix => { Ok(run) }
+    _ => { Err("there is no fork here") }
+};
+
+#[cfg_attr(not(unix), allow(dead_code))]
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let family = family()?;
+    trial.warm(|| family.fork()?.reap());
+    let children = trial.timed("fork", |_| family.fork())?;
+    reap_all(trial, children.into_iter())
+}
+
+pub(crate) fn family() -> Result<Family, TrialError> {
+    Family::new().map_err(TrialError::at("to make pipes for the children"))
+}
+
+/// Times kill and wait for each child, in the order given.
+pub(crate) fn reap_all(
+    trial: &mut Trial<'_>,
+    children: impl ExactSizeIterator<Item = Child>,
+) -> Result<(), TrialError> {
+    let children: Vec<Child> = children.collect();
+    let distinct = all_distinct(children.iter().map(Child::number).collect());
+    trial.check("every child is a process of its own", distinct);
+    trial.timed_back("reap", children.into_iter(), Child::reap)
+}

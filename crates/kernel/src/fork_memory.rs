@@ -1,0 +1,69 @@
+//! One more MiB of memory in a parent that forks.
+//!
+//! **Question.** What does a process cost its parent for the memory that the parent has? Servers that load
+//! much and then fork, and databases that fork to take a snapshot, pay it each time.
+//!
+//! **Method.** The parent maps one MiB and writes to all of it, untimed. Then it forks; the child writes into
+//! a pipe the last byte of that MiB, as it finds it in its own copy, and waits; the parent has read the byte
+//! when the clock is read again. The child is killed and reaped, timed on its own, before the next MiB. So n
+//! counts MiB and there is never more than one child. The memory is made of pages of the smallest size: huge
+//! pages would be taken, or not, as the kernel finds them. Last, each MiB is unmapped, in random order.
+//!
+//! **Expected answer.** Linear, for fork and for reap: no page is copied, but the tables of all pages are,
+//! and are freed with the child. Memory that was mapped and never touched has no tables and costs nothing;
+//! that is why all of it is written. Unmapping a MiB is flat.
+
+use sys::memory::Private;
+use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
+
+use crate::fork::family;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "fork-memory",
+    version: 2,
+    source: include_str!("fork_memory.rs"),
+    grows: "MiB that the parent has written",
+    variants: Variant::ONLY,
+    operations: &[
+        Operation::up("fork", Expect::Linear, "fork(2) until the child's first byte has been read"),
+        Operation::up("reap", Expect::Linear, "kill(2) and waitpid(2) of that child"),
+        Operation::down("unmap", Expect::Constant, "one munmap(2) of one MiB, in random order"),
+    ],
+    // The MiB, its page tables, and those of the child.
+    needs: Needs { mappings: 1, memory_bytes: (1 << 20) + (16 << 10), ..Needs::NOTHING },
+    linkage: Linkage::Dynamic,
+    classic_n: 512,
+    run: cfg_select! {
+        unix => { Ok(run) }
+        _ => { Err("there is no fork here") }
+    },
+    ..Workload::CURVE
+};
+
+const MIB: usize = 1 << 20;
+
+#[cfg_attr(not(unix), allow(dead_code))]
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let family = family()?;
+    trial.warm(|| family.fork()?.reap());
+    let grown = trial.timed_steps(&["fork", "reap"], |number, lap| {
+        let memory = Private::filled(MIB, content(number))?;
+        lap.skip();
+        let (child, told) = family.fork_telling(memory.last())?;
+        lap.mark();
+        child.reap()?;
+        lap.mark();
+        Ok((memory, told))
+    })?;
+    let told = grown.iter().enumerate().all(|(number, &(_, told))| told == content(number));
+    trial.check("every child read what its parent had written", told);
+    let kept = grown.iter().enumerate().all(|(number, (memory, _))| *memory.last() == content(number));
+    trial.check("every MiB is a memory of its own", kept);
+    let grown = trial.shuffled(grown);
+    trial.timed_back("unmap", grown, |(memory, _)| memory.unmap())
+}
+
+/// What the MiB of that number is filled with: neighbours by less than 251 can be told from each other.
+fn content(number: usize) -> u8 {
+    (number % 251) as u8 + 1
+}

@@ -1,0 +1,26 @@
+//! One more process while n live, from a statically linked program.
+//!
+//! **Question.** What of the cost of a process is the dynamic linker's?
+//!
+//! **Method.** Exactly `fork`, the same code, in an executable that was linked statically: fewer
+//! mappings to copy and fewer pages to fault in.
+//!
+//! **Expected answer.** Flat, and cheaper than `fork`: half of it in 2003.
+
+use workload::{Linkage, Variant, Workload};
+
+use crate::fork;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "fork-static",
+    version: 2,
+    source: include_str!("fork_static.rs"),
+    grows: "live processes",
+    variants: Variant::ONLY,
+    operations: fork::OPERATIONS,
+    needs: fork::NEEDS,
+    linkage: Linkage::Static,
+    classic_n: 3000,
+    run: fork::RUN,
+    ..Workload::CURVE
+};

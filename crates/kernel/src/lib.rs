@@ -1,0 +1,49 @@
+//! The group `kernel`: what the next operation costs while n objects live; one file per workload.
+//!
+//! A new workload is a new file here, its `mod` line and its line in [`GROUP`]; command line, list, pages,
+//! report and tests follow from the file. It opens with its page: question, method, expected answer.
+//!
+//! May import: sys, workload. Must never: print, write a record, keep a statistic, or need a server.
+
+mod accept;
+mod bind;
+mod clock;
+mod connect;
+mod files;
+mod fork;
+mod fork_memory;
+mod fork_static;
+mod mmap;
+mod noop;
+mod ready;
+mod ready_many;
+mod reap;
+mod socket;
+mod syscall;
+mod thread;
+
+use workload::Group;
+
+/// The curves of the kernel, in the order in which reports show them.
+pub const GROUP: Group = Group {
+    name: "kernel",
+    title: "Cost of kernel services",
+    workloads: &[
+        &noop::WORKLOAD,
+        &syscall::WORKLOAD,
+        &clock::WORKLOAD,
+        &socket::WORKLOAD,
+        &bind::WORKLOAD,
+        &connect::WORKLOAD,
+        &accept::WORKLOAD,
+        &fork::WORKLOAD,
+        &fork_static::WORKLOAD,
+        &fork_memory::WORKLOAD,
+        &reap::WORKLOAD,
+        &thread::WORKLOAD,
+        &mmap::WORKLOAD,
+        &files::WORKLOAD,
+        &ready::WORKLOAD,
+        &ready_many::WORKLOAD,
+    ],
+};

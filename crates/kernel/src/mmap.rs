@@ -1,0 +1,116 @@
+//! One more mapping while n exist.
+//!
+//! **Question.** Does mmap(2) of one page cost more when thousands of mappings exist, and does the first
+//! access to it? Does munmap(2)?
+//!
+//! **Method.** Every other page of a file is mapped, shared and read-only, one page a call, so that no
+//! two mappings can be joined; its first byte is read; all stay. Then each is unmapped, in random order. The
+//! file is in the page cache before; how it got there is a variant, because some systems keep a cache for
+//! read(2) and another for mmap(2).
+//!
+//! **Expected answer.** Logarithmic at most: mappings are kept in trees. The first access finds its page
+//! in the cache, so it is a fault without I/O, and flat; it may step where page tables grow.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use sys::memory::{Mapping, page_bytes};
+use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "mmap",
+    version: 1,
+    source: include_str!("mmap.rs"),
+    grows: "mappings",
+    variants: &[
+        Variant { name: "read", summary: "the file is brought into the cache by read(2)" },
+        Variant { name: "mmap", summary: "the file is brought into the cache by one large mapping" },
+    ],
+    operations: &[
+        Operation::up("mmap", Expect::Logarithmic, "one mmap(2) of one page, shared and read-only"),
+        Operation::up("touch", Expect::Constant, "the first read of the first byte of that page"),
+        Operation::down("unmap", Expect::Logarithmic, "one munmap(2) of one page, in random order"),
+    ],
+    needs: Needs { mappings: 1, memory_bytes: 16 << 10, ..Needs::NOTHING },
+    linkage: Linkage::Dynamic,
+    classic_n: 10_000,
+    run: cfg_select! {
+        unix => { Ok(run) }
+        _ => { Err("file mappings are not written for this system yet") }
+    },
+    ..Workload::CURVE
+};
+
+#[cfg_attr(not(unix), allow(dead_code))]
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let pages = trial.n();
+    let stride = 2 * page_bytes() as u64;
+    let path = trial.scratch().join("pages");
+    let file = paged_file(&path, pages).map_err(TrialError::at(format!("to write {}", path.display())))?;
+    let primed = match trial.variant() {
+        "mmap" => prime_by_mapping(&file, pages),
+        _ => prime_by_reading(&file, pages),
+    };
+    primed.map_err(TrialError::at(format!("to bring {} into the cache", path.display())))?;
+
+    trial.warm(|| {
+        let mapping = Mapping::read_only(&file, 0, page_bytes())?;
+        std::hint::black_box(mapping.first_byte());
+        mapping.unmap()
+    });
+    let mappings = trial.timed_steps(&["mmap", "touch"], |page, lap| {
+        let mapping = Mapping::read_only(&file, page as u64 * stride, page_bytes())?;
+        lap.mark();
+        let byte = mapping.first_byte();
+        lap.mark();
+        Ok((mapping, byte))
+    })?;
+    let held = mappings.iter().enumerate().all(|(page, &(_, byte))| byte == content(page));
+    trial.check("every page held what the file holds there", held);
+    let mappings = trial.shuffled(mappings);
+    trial.timed_back("unmap", mappings, |(mapping, _)| mapping.unmap())
+}
+
+/// The first byte of every other page: pages apart by less than 251 can be told from each other.
+fn content(page: usize) -> u8 {
+    (page % 251) as u8 + 1
+}
+
+/// The file, with at least that many pairs of pages; trials of one run share it.
+fn paged_file(path: &Path, pages: usize) -> io::Result<File> {
+    let stride = 2 * page_bytes() as u64;
+    let wanted = pages as u64 * stride;
+    if let Ok(file) = File::open(path)
+        && file.metadata()?.len() >= wanted
+    {
+        return Ok(file);
+    }
+    // Under another name until it is whole: a trial may be killed while it writes.
+    let unfinished = path.with_extension("unfinished");
+    let mut writer = BufWriter::new(File::create(&unfinished)?);
+    for page in 0..pages {
+        writer.seek(SeekFrom::Start(page as u64 * stride))?;
+        writer.write_all(&[content(page)])?;
+    }
+    let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.set_len(wanted)?;
+    // Written back now, lest the disk work while we measure.
+    file.sync_all()?;
+    std::fs::rename(&unfinished, path)?;
+    File::open(path)
+}
+
+fn prime_by_reading(file: &File, pages: usize) -> io::Result<()> {
+    let mut buffer = vec![0; page_bytes()];
+    let stride = 2 * page_bytes() as u64;
+    (0..pages as u64).try_for_each(|page| sys::file::read_at(file, &mut buffer, page * stride))
+}
+
+fn prime_by_mapping(file: &File, pages: usize) -> io::Result<()> {
+    let whole = Mapping::read_only(file, 0, 2 * pages * page_bytes())?;
+    for page in 0..pages {
+        std::hint::black_box(whole.byte(2 * page * page_bytes()));
+    }
+    whole.unmap()
+}

@@ -1,0 +1,30 @@
+//! The harness itself: what is measured when nothing is done.
+//!
+//! **Question.** How much of every number is the timer's?
+//!
+//! **Method.** The clock is read, nothing happens, and the clock is read again: the end of one
+//! measurement is the beginning of the next, exactly as in every other curve. n only counts.
+//!
+//! **Expected answer.** Flat, a few nanoseconds where the processor's counter is read, tens where the
+//! system is asked. This row is printed beside the others and never subtracted from them.
+
+use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "noop",
+    version: 1,
+    source: include_str!("noop.rs"),
+    grows: "repetitions",
+    variants: Variant::ONLY,
+    operations: &[Operation::up("noop", Expect::Constant, "nothing, between two readings of the clock")],
+    needs: Needs::NOTHING,
+    linkage: Linkage::Dynamic,
+    classic_n: 10_000,
+    run: Ok(run),
+    ..Workload::CURVE
+};
+
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    trial.timed("noop", |_| Ok(()))?;
+    Ok(())
+}

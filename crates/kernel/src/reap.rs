@@ -1,0 +1,49 @@
+//! One process less while n live, in three orders.
+//!
+//! **Question.** Does it matter to the system which child is reaped?
+//!
+//! **Method.** Children are forked, untimed; then each is sent SIGTERM and waited for, by its number,
+//! timed: oldest first, newest first, or in random order. A parent's children are a list in many
+//! systems, and the order decides how far it is walked.
+//!
+//! **Expected answer.** Flat in every order where children are found by their number; a rise in one order
+//! and not in another is a list that is searched.
+
+use workload::{Expect, Linkage, Operation, Trial, TrialError, Variant, Workload};
+
+use crate::fork;
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "reap",
+    version: 2,
+    source: include_str!("reap.rs"),
+    grows: "live processes",
+    variants: &[
+        Variant { name: "oldest", summary: "oldest first" },
+        Variant { name: "newest", summary: "newest first" },
+        Variant { name: "random", summary: "in random order" },
+    ],
+    operations: &[Operation::down("reap", Expect::Constant, "kill(2) and waitpid(2) of one child")],
+    needs: fork::NEEDS,
+    linkage: Linkage::Dynamic,
+    classic_n: 3000,
+    run: cfg_select! {
+        unix => { Ok(run) }
+        _ => { Err("there is no fork here") }
+    },
+    ..Workload::CURVE
+};
+
+#[cfg_attr(not(unix), allow(dead_code))]
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let family = fork::family()?;
+    let children = trial.untimed("fork", |_| family.fork())?;
+    match trial.variant() {
+        "newest" => fork::reap_all(trial, children.into_iter().rev()),
+        "random" => {
+            let children = trial.shuffled(children);
+            fork::reap_all(trial, children)
+        }
+        _ => fork::reap_all(trial, children.into_iter()),
+    }
+}

@@ -1,0 +1,115 @@
+//! One more socket while n are open.
+//!
+//! **Question.** Does the next socket(2) cost more when thousands are open, and does close(2)?
+//!
+//! **Method.** Stream sockets are opened and kept, each call timed; then closed in random order,
+//! each call timed. POSIX promises the lowest free descriptor, which a system may find by a
+//! search. The variants with a hole close and refill the lowest descriptor between any two calls,
+//! untimed, so that the search is really exercised and no shortcut to the end of the table helps.
+//!
+//! **Expected answer.** Flat, with steps where the descriptor table doubles. A rise with the hole alone
+//! is a linear search for the free descriptor.
+
+use std::io;
+
+use sys::socket::{Family, Socket};
+use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "socket",
+    version: 1,
+    source: include_str!("socket.rs"),
+    grows: "open sockets",
+    variants: FAMILIES,
+    operations: &[
+        Operation::up("socket", Expect::Constant, "one socket(2), blocking, without flags"),
+        Operation::down("close", Expect::Constant, "one close(2) of an unbound socket, in random order"),
+    ],
+    needs: Needs { descriptors: 1, memory_bytes: 4096, ..Needs::NOTHING },
+    linkage: Linkage::Dynamic,
+    classic_n: 10_000,
+    run: cfg_select! {
+        unix => { Ok(run) }
+        _ => { Err("bare sockets are not written for this system yet") }
+    },
+    ..Workload::CURVE
+};
+
+/// The ways in which sockets are opened.
+pub(crate) const FAMILIES: &[Variant] = &[
+    Variant { name: "v4", summary: "IPv4" },
+    Variant { name: "v6", summary: "IPv6" },
+    Variant { name: "v4-hole", summary: "IPv4, with the lowest descriptor freed and refilled each time" },
+    Variant { name: "v6-hole", summary: "IPv6, with the lowest descriptor freed and refilled each time" },
+];
+
+#[cfg_attr(not(unix), allow(dead_code))]
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let family = family(trial.variant());
+    let mut hole = Hole::of(trial.variant())?;
+    trial.warm(|| Socket::stream(family)?.close());
+    let sockets = trial.timed_steps(&["socket"], |_, lap| {
+        let socket = Socket::stream(family)?;
+        lap.mark();
+        if hole.punch()? {
+            lap.skip();
+        }
+        Ok(socket)
+    })?;
+    let numbers = sockets.iter().map(|socket| u32::try_from(socket.number()).unwrap_or(u32::MAX));
+    let distinct = all_distinct(numbers.collect());
+    trial.check("every descriptor is distinct", distinct);
+    hole.check(trial);
+    let sockets = trial.shuffled(sockets);
+    trial.timed_back("close", sockets, Socket::close)
+}
+
+pub(crate) fn family(variant: &str) -> Family {
+    if variant.starts_with("v6") { Family::V6 } else { Family::V4 }
+}
+
+pub(crate) fn all_distinct(mut numbers: Vec<u32>) -> bool {
+    numbers.sort_unstable();
+    numbers.windows(2).all(|pair| pair[0] != pair[1])
+}
+
+/// A free descriptor below all others, made anew each time.
+pub(crate) struct Hole {
+    plug: Option<(Family, Socket)>,
+    /// The descriptor's number, and how often the plug got another. None where there is no hole.
+    lowest: Option<i32>,
+    missed: usize,
+}
+
+impl Hole {
+    /// The hole that the variant's name asks for, or none.
+    pub(crate) fn of(variant: &str) -> Result<Hole, TrialError> {
+        let family = family(variant);
+        let plug = match variant.ends_with("-hole") {
+            true => {
+                Some((family, Socket::stream(family).map_err(TrialError::at("to open the lowest socket"))?))
+            }
+            false => None,
+        };
+        let lowest = plug.as_ref().map(|(_, plug)| plug.number());
+        Ok(Hole { plug, lowest, missed: 0 })
+    }
+
+    /// Closes the lowest descriptor and fills it again. Says whether there was anything to do.
+    #[inline]
+    pub(crate) fn punch(&mut self) -> io::Result<bool> {
+        let Some((family, plug)) = self.plug.take() else { return Ok(false) };
+        plug.close()?;
+        let plug = Socket::stream(family)?;
+        self.missed += usize::from(Some(plug.number()) != self.lowest);
+        self.plug = Some((family, plug));
+        Ok(true)
+    }
+
+    /// States what makes the hole a hole; nothing where there is none.
+    pub(crate) fn check(&self, trial: &mut Trial<'_>) {
+        if self.lowest.is_some() {
+            trial.check("the hole was always the lowest descriptor", self.missed == 0);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! One more thread while n live.
+//!
+//! **Question.** How long from pthread_create(3) until the thread's first byte arrives, and does it grow
+//! with the number of threads? How long to let each go and join it?
+//!
+//! **Method.** As `fork`, with threads of default attributes: each writes one byte into a pipe and then
+//! waits at a gate of its own. Then, oldest first, each gate is opened and its thread joined.
+//!
+//! **Expected answer.** Flat, and a fraction of `fork`: no page tables are copied.
+
+use sys::thread::Crew;
+use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "thread",
+    version: 1,
+    source: include_str!("thread.rs"),
+    grows: "live threads",
+    variants: Variant::ONLY,
+    operations: &[
+        Operation::up(
+            "create",
+            Expect::Constant,
+            "pthread_create(3) until the thread's first byte has been read",
+        ),
+        Operation::down("join", Expect::Constant, "one gate opened and pthread_join(3), oldest first"),
+    ],
+    // A stack and its guard are two mappings.
+    needs: Needs { processes: 1, threads: 1, mappings: 2, memory_bytes: 40 << 10, ..Needs::NOTHING },
+    linkage: Linkage::Dynamic,
+    classic_n: 3000,
+    run: Ok(run),
+    ..Workload::CURVE
+};
+
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let crew = Crew::new(trial.n()).map_err(TrialError::at("to make a pipe for the threads"))?;
+    trial.warm(|| Crew::new(1)?.create(0)?.join());
+    let members = trial.timed("create", |number| crew.create(number))?;
+    trial.check("all threads waited at once", crew.waiting() == trial.n());
+    trial.timed_back("join", members.into_iter(), |member| member.join())?;
+    trial.check("every thread was let go", crew.waiting() == 0);
+    Ok(())
+}

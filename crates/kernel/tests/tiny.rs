@@ -1,0 +1,65 @@
+//! Every workload and every variant, tiny, in this process, with all its checks.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use sys::clock::Clock;
+use workload::{EarlyEnd, Slots, Trial, Workload};
+
+/// A trial has its process to itself, and so its lowest descriptor: tests that open any take turns.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs the workload to `n` and returns the top of the way up and, per timed operation, how many values it made.
+fn run(workload: &'static Workload, variant: &str, n: u64) -> Result<(u64, Vec<usize>), String> {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let numbers: Vec<AtomicU64> = (0..Slots::needed(workload, n)).map(|_| AtomicU64::new(0)).collect();
+    let slots = Slots::new(workload, &numbers);
+    let clock = Clock::start();
+    let mut trial = Trial::new(workload, variant, n, scratch.path(), 7, &clock, slots);
+    workload.run.map_err(str::to_owned)?(&mut trial).map_err(|stop| stop.to_string())?;
+    if let Some(EarlyEnd::Refused { operation, error, .. }) = trial.ended() {
+        return Err(format!("{operation}: {error}"));
+    }
+    for check in trial.checks() {
+        assert!(check.held, "{} {variant}, n = {n}: not so: {}", workload.name, check.claim);
+    }
+    let counts = workload.measured().enumerate().map(|(index, _)| slots.ticks(index).count()).collect();
+    Ok((slots.top(), counts))
+}
+
+#[test]
+fn every_workload_measures_every_n_up_and_down() {
+    let _turn = turn();
+    for &workload in kernel::GROUP.workloads {
+        for variant in workload.variants {
+            for n in [1, 2, 3, 4, 57] {
+                match run(workload, variant.name, n) {
+                    Ok((top, counts)) => {
+                        assert_eq!(top, n, "{}/{}", workload.name, variant.name);
+                        let all_n = vec![n as usize; workload.measured().count()];
+                        assert_eq!(counts, all_n, "{}/{}", workload.name, variant.name);
+                    }
+                    // A system without IPv6, say.
+                    Err(reason) if !reason.is_empty() => {
+                        println!("{}/{}: {reason}", workload.name, variant.name)
+                    }
+                    Err(_) => panic!("{}/{} is unsupported without a reason", workload.name, variant.name),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn on_linux_nothing_is_unsupported() {
+    let _turn = turn();
+    if cfg!(target_os = "linux") {
+        for workload in kernel::GROUP.workloads {
+            let variant = workload.variants.first().expect("a variant").name;
+            run(workload, variant, 3).unwrap_or_else(|reason| panic!("{}: {reason}", workload.name));
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What every workload of every group declares of itself.
+
+use workload::{Direction, Linkage, Sizes, Workload};
+
+#[test]
+fn on_linux_nothing_is_unsupported() {
+    if cfg!(target_os = "linux") {
+        assert!(runner::workloads().all(|workload| workload.run.is_ok()));
+    }
+}
+
+#[test]
+fn every_page_asks_says_how_and_predicts() {
+    for workload in runner::workloads() {
+        let page = workload.page();
+        for part in ["**Question.**", "**Method.**", "**Expected answer.**"] {
+            assert!(page.contains(part), "{} has no {part}", workload.name);
+        }
+        assert!(!workload.summary().is_empty() && workload.summary().len() < 90, "{}", workload.summary());
+        assert!(workload.classic_n > 0 && workload.version > 0 && !workload.variants.is_empty());
+    }
+}
+
+#[test]
+fn every_way_up_is_followed_by_a_way_down_where_objects_pile_up() {
+    let piles_up =
+        |workload: &&Workload| matches!(workload.sizes, Sizes::Every) && workload.grows != "repetitions";
+    for workload in runner::workloads().filter(piles_up) {
+        assert!(
+            workload.measured().any(|operation| operation.direction == Direction::Down),
+            "{}",
+            workload.name
+        );
+    }
+}
+
+#[test]
+fn levels_rise_to_the_top_and_only_there_something_is_told() {
+    for workload in runner::workloads() {
+        for operation in workload.measured() {
+            let is_level = matches!(workload.sizes, Sizes::Levels(_));
+            assert_eq!(operation.reported, is_level, "{} {}", workload.name, operation.name);
+        }
+        for n in [1, 2, 3, 8, 1000, 4711] {
+            let levels = workload.sizes.list(n);
+            assert_eq!(levels.len(), workload.sizes.count(n));
+            assert!(levels.is_sorted_by(|a, b| a < b) && levels.last() <= Some(&n), "{} {n}", workload.name);
+        }
+    }
+}
+
+#[test]
+fn names_are_unique_and_sums_name_what_is_timed() {
+    for workload in runner::workloads() {
+        assert_eq!(
+            runner::workloads().filter(|other| other.name == workload.name).count(),
+            1,
+            "{}",
+            workload.name
+        );
+        for operation in workload.operations {
+            let same = workload.operations.iter().filter(|other| other.name == operation.name).count();
+            assert_eq!(same, 1, "{} {}", workload.name, operation.name);
+            assert!(operation.sum_of.iter().all(|part| workload.measured().any(|timed| timed.name == *part)));
+        }
+    }
+    assert_eq!(runner::find("fork-static").map(|workload| workload.linkage), Some(Linkage::Static));
+}

@@ -1,0 +1,301 @@
+//! Idle connections by the hundred thousand: what each takes, and what the next one costs.
+//!
+//! **Question.** What does a connection take of kernel and server that is open and does nothing, how long
+//! does one more take to be made, and how long an answer on one of them, when there are more than one process
+//! can hold?
+//!
+//! **Method.** A server that echoes what it is sent runs as several processes of the architecture `epoll`,
+//! which share one port; as many as keep each well below its limit of descriptors. The connections begin in
+//! several processes too: each holds up to 19 000, from addresses of its own in 127/8 where the server is on
+//! loopback, so that ports suffice. With n open, `user memory` is what the processes of the server have
+//! gained over none, for each connection; `kernel memory` is what the kernel of this machine has gained
+//! (objects, page tables, stacks), which is both ends of a connection where the server is here. `connect` is
+//! the median time of making 200 more, which are closed again. Then one request after the other is sent on up
+//! to 1 000 of the connections, each asked once, in random order: p50 and p99 are the times that 50 % and 99
+//! % of the answers do not exceed. At the end all are closed by a reset, and the sockets of the machine must
+//! be as many as before. 100 000 connections take some ten seconds, which `--window 5s` allows for; 1 000 000
+//! take two minutes and 8 GB: `-n 1000000 --window 10s --timeout 10m`.
+//!
+//! **Expected answer.** All flat: a connection that is idle is looked at by nobody. Some kilobytes of kernel
+//! memory for both ends, far less than one of the server's own. Answers come a little slower from a crowd,
+//! for what is asked after a long time lies in no cache.
+
+use workload::{Expect, Needs, Operation, Sizes, Unit, Workload};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "crowd",
+    source: include_str!("crowd.rs"),
+    grows: "idle connections",
+    sizes: Sizes::Levels(tenfold),
+    operations: &[
+        Operation::reported(
+            "user memory",
+            Unit::Bytes,
+            Expect::Constant,
+            "the server's, for each connection",
+        ),
+        Operation::reported(
+            "kernel memory",
+            Unit::Bytes,
+            Expect::Constant,
+            "the machine's, for each connection",
+        ),
+        Operation::reported("connect", Unit::Seconds, Expect::Constant, "median time of making one more"),
+        Operation::reported("p50", Unit::Seconds, Expect::Constant, "median latency of a request alone"),
+        Operation::reported(
+            "p99",
+            Unit::Seconds,
+            Expect::Constant,
+            "latency that 99 % of requests do not exceed",
+        ),
+    ],
+    needs: Needs { memory_bytes: 9 << 10, ..Needs::NOTHING },
+    top: Some(100_000),
+    classic_n: 10_000,
+    run: cfg_select! {
+        unix => { Ok(measured::run) }
+        _ => { Err("servers and generators are not written for this system yet") }
+    },
+    ..Workload::LOAD
+};
+
+/// 1 000, 10 000 and so on below `top`, and `top` itself.
+fn tenfold(top: u64) -> Vec<u64> {
+    let below = std::iter::successors(Some(1000_u64), |n| n.checked_mul(10)).take_while(|&n| n < top);
+    below.chain((top > 0).then_some(top)).collect()
+}
+
+#[cfg(unix)]
+mod measured {
+    use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Write};
+    use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+    use std::time::{Duration, Instant};
+
+    use net::load::{Generator, Settings, Sources, Times};
+    use net::server::Plan;
+    use sys::limit::{self, Resource};
+    use sys::process;
+    use workload::server::{Memory, ServerUnderTest, grow, io_error};
+    use workload::{Trial, TrialError};
+
+    /// Bytes of a request.
+    const ECHO_BYTES: usize = 64;
+    /// Connections of one holder; its limit of descriptors may be lower.
+    const HELD_MAX: usize = 19_000;
+    /// Addresses of each holder. One has ports enough, but Linux looks through half of them for a free one
+    /// before it takes the others: with one each, 100 000 connections took 88 s instead of 13 s (Linux 6.18).
+    const SOURCES: u32 = 4;
+    const FIRST_SOURCE: u32 = u32::from_be_bytes([127, 1, 0, 1]);
+    /// Descriptors of a process beside its connections.
+    const SPARE: usize = 64;
+    /// Connections of this process itself, which are those that are asked.
+    const OWN: usize = 1000;
+    /// Connections that are made and closed again.
+    const MORE: usize = 200;
+    /// They are made one after the other, not in a burst.
+    const MORE_PER_SECOND: f64 = 2000.0;
+    /// A request that is not answered ends asking, and so does this.
+    const ASKING_MAX: Duration = Duration::from_secs(5);
+    /// How long giving everything back may take.
+    const END_MAX: Duration = Duration::from_secs(60);
+    /// How often it is looked at.
+    const LOOK: Duration = Duration::from_millis(20);
+
+    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        // Where nobody tells how many there may be, few.
+        let descriptors = limit::ceiling(Resource::Descriptors).map_or(1000, |bound| bound.usable as usize);
+        let room = HELD_MAX.min(descriptors.saturating_sub(SPARE)).max(1);
+        let sockets_before = sys::tcp::in_use().ok();
+        // The kernel spreads connections over the workers by chance, so that one has more than another.
+        let workers = trial.n().div_ceil((room * 2 / 3).max(1)).max(1);
+        let plan =
+            Plan { architecture: "epoll".to_owned(), service: "echo".to_owned(), workers, ..Plan::default() };
+        let mut server = ServerUnderTest::start(trial, plan)?;
+        let settings = Settings { reset: true, ..Settings::echo(server.address(), ECHO_BYTES) };
+        // Before there is any connection: a process has all descriptors that were open when it was forked.
+        let mut holders = Holders::start(&settings, room, trial.n().saturating_sub(OWN))?;
+        let mut own = server.generator(settings.clone())?;
+        let mut more = Generator::new(Settings { connect_rate: MORE_PER_SECOND, ..settings })
+            .map_err(io_error)
+            .map_err(TrialError::at("to start a generator"))?;
+        let none = Memory::of(&mut server).map_err(TrialError::at("to ask the server for its memory"))?;
+        let mut random = fastrand::Rng::with_seed(trial.seed());
+        let top = trial.n();
+        trial.at_levels(|n, recorder| {
+            recorder.doing("connect");
+            let asked = OWN.min(n as usize);
+            holders.hold(n as usize - asked)?;
+            grow(&mut server, &mut own, asked)?;
+            server.await_open(n)?;
+            Memory::of(&mut server)?.report_each(&none, recorder);
+            let made = grow(&mut server, &mut more, MORE)?;
+            recorder.value("connect", seconds(&made, 0.5));
+            more.grow_to(0).map_err(io_error)?;
+            recorder.doing("request");
+            let mut order: Vec<usize> = (0..asked).collect();
+            random.shuffle(&mut order);
+            let latency = ask(&mut own, &order)?;
+            recorder.value("p50", seconds(&latency, 0.5));
+            recorder.value("p99", seconds(&latency, 0.99));
+            Ok(())
+        })?;
+        holders
+            .hold(0)
+            .and_then(|()| own.grow_to(0).map(drop).map_err(io_error))
+            .map_err(TrialError::at("to close"))?;
+        drop(holders);
+        let is_left =
+            server.await_closed(END_MAX).map_err(TrialError::at("to wait for the server to close"))?;
+        trial.check("the server has closed what its clients have closed", !is_left);
+        server.stop(trial)?;
+        if let Some(before) = sockets_before {
+            trial.check("the sockets are given back", are_given_back(before, top as u64));
+        }
+        Ok(())
+    }
+
+    /// Asks once on each connection, one at a time.
+    fn ask(clients: &mut Generator, order: &[usize]) -> io::Result<Times> {
+        let begun = Instant::now();
+        let mut times = Times::new().map_err(io_error)?;
+        for &number in order {
+            times.record(clients.ask_once(number).map_err(io_error)?.as_nanos() as u64);
+            if begun.elapsed() > ASKING_MAX {
+                break;
+            }
+        }
+        Ok(times)
+    }
+
+    fn seconds(times: &Times, share: f64) -> f64 {
+        times.quantile_ns(share) as f64 / 1e9
+    }
+
+    /// Whether the sockets go back to about so many. Others on the machine open and close theirs meanwhile.
+    fn are_given_back(before: u64, top: u64) -> bool {
+        let others = (top / 20).max(1000);
+        let begun = Instant::now();
+        loop {
+            match sys::tcp::in_use() {
+                Ok(now) if now <= before + others => return true,
+                _ if begun.elapsed() > END_MAX => return false,
+                _ => std::thread::sleep(LOOK),
+            }
+        }
+    }
+
+    /// Processes that hold connections.
+    struct Holders {
+        /// What one of them can hold.
+        room: usize,
+        all: Vec<Holder>,
+    }
+
+    impl Holders {
+        /// As many as so many connections need.
+        fn start(settings: &Settings, room: usize, connections: usize) -> Result<Holders, TrialError> {
+            let holder = |number| {
+                let sources = sources(settings.target, number);
+                Holder::start(Settings { sources, ..settings.clone() })
+            };
+            let all: io::Result<Vec<Holder>> = (0..connections.div_ceil(room)).map(holder).collect();
+            Ok(Holders { room, all: all.map_err(TrialError::at("to fork processes that hold connections"))? })
+        }
+
+        /// Has so many connections in all.
+        fn hold(&mut self, connections: usize) -> io::Result<()> {
+            let mut left = connections;
+            for holder in &mut self.all {
+                let share = left.min(self.room);
+                holder.hold(share)?;
+                left -= share;
+            }
+            Ok(())
+        }
+    }
+
+    /// Addresses of each holder's own, where the whole of 127/8 is ours.
+    fn sources(target: SocketAddr, holder: usize) -> Sources {
+        match target.ip() {
+            IpAddr::V4(ip) if ip.is_loopback() => {
+                let first = FIRST_SOURCE + SOURCES * u32::try_from(holder).unwrap_or(0);
+                Sources((first..first + SOURCES).map(|source| Ipv4Addr::from(source).into()).collect())
+            }
+            _ => Sources::default(),
+        }
+    }
+
+    /// A process that holds connections. It ends with this, or with its parent.
+    struct Holder {
+        process: u32,
+        orders: PipeWriter,
+        answers: BufReader<PipeReader>,
+        held: usize,
+    }
+
+    impl Holder {
+        fn start(settings: Settings) -> io::Result<Holder> {
+            let (its_orders, orders) = io::pipe()?;
+            let (answers, its_answers) = io::pipe()?;
+            let process = process::fork(|| u8::from(live(settings, its_orders, its_answers).is_err()))?;
+            Ok(Holder { process, orders, answers: BufReader::new(answers), held: 0 })
+        }
+
+        /// Has so many connections.
+        fn hold(&mut self, connections: usize) -> io::Result<()> {
+            if connections == self.held {
+                return Ok(());
+            }
+            writeln!(self.orders, "{connections}").map_err(|_| ended())?;
+            let mut answer = String::new();
+            if self.answers.read_line(&mut answer)? == 0 {
+                return Err(ended());
+            }
+            let (held, why) = answer.trim_end_matches('\n').split_once(' ').unwrap_or_default();
+            if held.parse() == Ok(connections) {
+                self.held = connections;
+                return Ok(());
+            }
+            Err(io::Error::other(format!("{held} of {connections} connections could be made ({why})")))
+        }
+    }
+
+    fn ended() -> io::Error {
+        io::Error::other("the holder has ended")
+    }
+
+    impl Drop for Holder {
+        fn drop(&mut self) {
+            // An error means that it has ended already.
+            let _ = process::kill(self.process);
+            let begun = Instant::now();
+            while begun.elapsed() < END_MAX && matches!(process::ended_child(), Ok(None)) {
+                std::thread::sleep(LOOK / 20);
+            }
+        }
+    }
+
+    /// The life of a holder: it reads how many connections to have, and answers how many it has.
+    fn live(settings: Settings, orders: PipeReader, mut answers: PipeWriter) -> io::Result<()> {
+        let mut clients = Generator::new(settings).map_err(io_error)?;
+        for line in BufReader::new(orders).lines() {
+            let wanted = line?.parse().map_err(io::Error::other)?;
+            let grown = clients.grow_to(wanted).map_err(io_error)?;
+            let causes: Vec<&str> = grown.failures.iter().map(|failure| failure.cause.as_str()).collect();
+            writeln!(answers, "{} {}", grown.connections, causes.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn levels_are_tenfold_and_end_at_the_top() {
+        assert_eq!(super::tenfold(7), [7]);
+        assert_eq!(super::tenfold(1000), [1000]);
+        assert_eq!(super::tenfold(100_000), [1000, 10_000, 100_000]);
+        assert_eq!(super::tenfold(2500), [1000, 2500]);
+        assert!(super::tenfold(0).is_empty());
+    }
+}

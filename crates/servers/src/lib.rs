@@ -1,0 +1,21 @@
+//! The group `servers`: what a server does with n connections; one file per workload.
+//!
+//! A new workload is a new file here, its `mod` line and its line in [`GROUP`]; command line, list, pages,
+//! report and tests follow from the file. It opens with its page: question, method, expected answer.
+//!
+//! May import: net, sys, workload. Must never: print, write a record, or keep a statistic.
+
+mod crowd;
+mod mixed;
+mod race;
+mod request;
+mod web;
+
+use workload::Group;
+
+/// The loads, in the order in which reports show them.
+pub const GROUP: Group = Group {
+    name: "servers",
+    title: "Servers under rising load",
+    workloads: &[&race::WORKLOAD, &request::WORKLOAD, &crowd::WORKLOAD, &web::WORKLOAD, &mixed::WORKLOAD],
+};

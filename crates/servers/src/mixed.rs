@@ -1,0 +1,323 @@
+//! A web server whose visitors become more than it can serve, and fewer again.
+//!
+//! **Question.** What do small requests feel of the others, and of each other, as their number nears what the
+//! server can do and goes beyond it? And how long does it take the server to recover when they have gone?
+//!
+//! **Method.** A server process serves two files, one of 590 bytes and one of 4 MiB. All the time two
+//! connections download the large one over and over, with pauses, and eight read it slowly, 16 KiB each 50
+//! ms. First a closed loop of 50 connections finds how many small requests a second the server answers beside
+//! these: its capacity, as one generator on one processor finds it that downloads and reads slowly too; what
+//! it spends on them is missing in the capacity. Then n percent of that are asked, at random times that are
+//! fixed beforehand (Poisson), whatever the server does; visitors keep a connection for ten requests, up to
+//! 1 000 have one at a time. Latency counts from when a request was meant to start: p50, p99 and p999 are the
+//! times that 50 %, 99 % and 99.9 % do not exceed, of all that were meant to start. Where more than the rest
+//! had no answer in two seconds after the end, that time is longer than any that was seen; then the longest
+//! one stands for it, and a remark says so. `completed` are right answers in a second. `recovery` is the time
+//! from the end of that load until p99 is back under twice what it was before at 50 % of capacity: the
+//! answers under way are waited for, for two seconds at most, then 50 % are asked again, piece by piece, and
+//! the first piece whose p99 is low enough ends it. Less than such a piece, 50 ms or a fifth of the window,
+//! it cannot be, even where nothing was overloaded. A remark says where the generator was the limit of what
+//! is called the capacity here.
+//!
+//! **Expected answer.** `completed` follows n up to 100 and stays there; a server that sinks below it spends
+//! its time on what it cannot finish. Latency is flat for long, grows near 100, as in every queue, and beyond
+//! that is as long as one cares to measure. Recovery is immediate. Where a member of a pool is needed for
+//! every slow reader, or threads by the hundred take turns, small requests feel it first.
+
+use workload::{Expect, Needs, Operation, Sizes, Unit, Variant, Workload};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "mixed",
+    source: include_str!("mixed.rs"),
+    grows: "percent of capacity",
+    sizes: Sizes::Levels(percents),
+    variants: &[
+        Variant { name: "thread", summary: "a thread for every connection" },
+        Variant { name: "pool", summary: "a pool of 256 threads" },
+        Variant { name: "epoll", summary: "one thread, and epoll(7)" },
+        Variant { name: "uring", summary: "one thread, and io_uring(7)" },
+    ],
+    rivals: true,
+    operations: &[
+        Operation::reported("completed", Unit::PerSecond, Expect::Linear, "right answers in a second"),
+        Operation::reported("p50", Unit::Seconds, Expect::Constant, "median latency of a small request"),
+        Operation::reported(
+            "p99",
+            Unit::Seconds,
+            Expect::Constant,
+            "latency that 99 % of requests do not exceed",
+        ),
+        Operation::reported(
+            "p999",
+            Unit::Seconds,
+            Expect::Constant,
+            "latency that 99.9 % of requests do not exceed",
+        ),
+        Operation::reported(
+            "recovery",
+            Unit::Seconds,
+            Expect::Constant,
+            "from the end of the load to a low p99 again",
+        ),
+    ],
+    top: Some(400),
+    classic_n: 400,
+    run: cfg_select! {
+        unix => { Ok(measured::run) }
+        _ => { Err("servers and generators are not written for this system yet") }
+    },
+    needs: Needs { descriptors: 3, ..Needs::NOTHING },
+    ..Workload::LOAD
+};
+
+/// Wide below, narrow around the capacity, and well beyond it.
+const PERCENTS: [u64; 10] = [10, 20, 50, 80, 90, 100, 120, 150, 200, 400];
+
+fn percents(top: u64) -> Vec<u64> {
+    let below = PERCENTS.into_iter().filter(|&percent| percent < top);
+    below.chain((top > 0).then_some(top)).collect()
+}
+
+#[cfg(unix)]
+mod measured {
+    use std::io::{self, Read, Write};
+    use std::net::{SocketAddr, TcpStream};
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    use std::thread::{self, Scope};
+    use std::time::{Duration, Instant};
+
+    use net::load::{Generator, Level, Load, Schedule, Settings, Verdict, closed_loop, open_loop, unwatched};
+    use net::server::Plan;
+    use net::site::Count;
+    use workload::server::{
+        ServerUnderTest, io_error, kept_up, latencies, percentile, web, web_client, web_file,
+    };
+    use workload::{Trial, TrialError};
+
+    const SMALL_BYTES: usize = 590;
+    const LARGE_BYTES: usize = 4 << 20;
+    /// Members of a pool: as many as the web servers of 2003 had.
+    const POOL: usize = 256;
+    const DOWNLOADS: usize = 2;
+    const DOWNLOAD_PAUSE: Duration = Duration::from_millis(100);
+    const SLOW_READERS: usize = 8;
+    const SLOW_BYTES: usize = 16 << 10;
+    const SLOW_PAUSE: Duration = Duration::from_millis(50);
+    /// Connections that find out the capacity, and with which an open loop begins.
+    const CONNECTIONS: usize = 50;
+    const CONNECTIONS_MAX: usize = 1000;
+    const REQUESTS_PER_CONNECTION: u32 = 10;
+    /// Less time does not tell what the server can do.
+    const CAPACITY_TIME_MIN: Duration = Duration::from_millis(100);
+    /// Recovery is looked for in pieces of this length, or of a fifth of the window.
+    const PIECE_MIN: Duration = Duration::from_millis(50);
+    const RECOVERY_MAX: Duration = Duration::from_secs(5);
+    /// The share of the capacity that is asked before and after.
+    const CALM: f64 = 0.5;
+    /// A server has recovered when p99 is below this many times what it was.
+    const RECOVERED: f64 = 2.0;
+
+    pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        let (small, large) = (web_file(trial, SMALL_BYTES)?, web_file(trial, LARGE_BYTES)?);
+        let plan = Plan { pool: POOL, ..web(trial, trial.variant()) };
+        let mut server = ServerUnderTest::start(trial, plan)?;
+        let others = Others::default();
+        let measured = thread::scope(|scope| {
+            let _over = Over(&others);
+            others.begin(scope, server.address(), &large).map_err(TrialError::at("to start slow readers"))?;
+            measure(trial, &mut server, small)
+        });
+        measured?;
+        trial.check("slow readers and downloads were served meanwhile", others.were_served());
+        server.stop(trial)
+    }
+
+    fn measure(trial: &mut Trial<'_>, server: &mut ServerUnderTest, path: String) -> Result<(), TrialError> {
+        let at = |error: net::Error| TrialError::at("to find the capacity")(io_error(error));
+        let mut visitors = server.generator(Settings {
+            requests_per_connection: Some(REQUESTS_PER_CONNECTION),
+            connections_max: CONNECTIONS_MAX,
+            // Thousands of ports in TIME_WAIT would be there for the next level.
+            reset: true,
+            ..web_client(server.address(), path)
+        })?;
+        let window = trial.window();
+        let finding = Load { warm_up: window / 4, ..closed_loop(CONNECTIONS, window.max(CAPACITY_TIME_MIN)) };
+        let found = visitors.offer(&finding, &mut unwatched).map_err(at)?;
+        let rate = move |share: f64| (found.completed_per_second * share).max(1.0);
+        let asked = move |share: f64, time| open_loop(CONNECTIONS, rate(share), Schedule::Poisson, time);
+        let calm = visitors.offer(&asked(CALM, window), &mut unwatched).map_err(at)?;
+        let calm_p99 = percentile(&calm, 99.0);
+        let piece = asked(CALM, PIECE_MIN.max(window / 5));
+
+        trial.at_levels(|n, recorder| {
+            recorder.doing("answer");
+            let answers = server.report()?.map(|report| report.count(Count::Answers));
+            let load = Load { warm_up: window / 10, ..asked(n as f64 / 100.0, window) };
+            let begun = Instant::now();
+            let level = visitors.offer(&load, &mut unwatched).map_err(io_error)?;
+            kept_up(&level, recorder);
+            if let Verdict::Generator(reason) | Verdict::Disturbed(reason) = &found.verdict {
+                recorder.warn(format!("The capacity is the generator's and not the server's: {reason}."));
+            }
+            recorder.value("completed", level.completed_per_second);
+            latencies(&level, recorder);
+            if let Some(first) = beyond(&level) {
+                recorder.warn(format!(
+                    "At {n} % of capacity so many requests had no answer that latencies from p{first} on are \
+                     longer than told."
+                ));
+            }
+            let wrong = |cause: &str| matches!(cause, "malformed" | "wrong content" | "unasked bytes");
+            recorder
+                .check("no answer was wrong", !level.failures.iter().any(|failure| wrong(&failure.cause)));
+
+            let recovered = recover(&mut visitors, &piece, calm_p99)?;
+            match recovered.is_calm {
+                true => {
+                    let load = load.warm_up + Duration::from_secs_f64(level.elapsed_seconds);
+                    recorder.value("recovery", begun.elapsed().saturating_sub(load).as_secs_f64());
+                }
+                false => {
+                    recorder.warn(format!("p99 was still high {RECOVERY_MAX:?} after the load of {n} %."))
+                }
+            }
+            if let (Some(before), Some(after)) = (answers, server.report()?) {
+                let counted = after.count(Count::Answers).saturating_sub(before);
+                let claim = "the server counted every answer that the client counted";
+                recorder.check(claim, counted >= level.completed + level.late + recovered.answers);
+            }
+            Ok(())
+        })
+    }
+
+    /// What came of asking little again.
+    #[derive(Default)]
+    struct Recovered {
+        is_calm: bool,
+        answers: u64,
+    }
+
+    /// Asks piece by piece until p99 is low.
+    fn recover(visitors: &mut Generator, piece: &Load, calm_p99: f64) -> io::Result<Recovered> {
+        let (begun, mut recovered) = (Instant::now(), Recovered::default());
+        while begun.elapsed() < RECOVERY_MAX && !recovered.is_calm {
+            let level = visitors.offer(piece, &mut unwatched).map_err(io_error)?;
+            recovered.answers += level.completed + level.late;
+            recovered.is_calm = percentile(&level, 99.0) <= RECOVERED * calm_p99;
+        }
+        Ok(recovered)
+    }
+
+    /// The first percentile that is longer than whatever was answered.
+    fn beyond(level: &Level) -> Option<f64> {
+        let beyond = level.latency.percentiles.iter().find(|percentile| percentile.seconds.is_none())?;
+        Some(beyond.percent).filter(|&percent| percent <= 99.9)
+    }
+
+    /// Who else asks the server.
+    #[derive(Default)]
+    struct Others {
+        over: AtomicBool,
+        slow_bytes: AtomicU64,
+        downloads: AtomicU64,
+    }
+
+    /// Ends the others, whatever happens.
+    struct Over<'a>(&'a Others);
+
+    impl Drop for Over<'_> {
+        fn drop(&mut self) {
+            self.0.over.store(true, Ordering::Relaxed);
+        }
+    }
+
+    impl Others {
+        fn begin<'s>(&'s self, scope: &'s Scope<'s, '_>, to: SocketAddr, path: &str) -> io::Result<()> {
+            let request = format!("GET {path} HTTP/1.1\r\nHost: {to}\r\n\r\n");
+            thread::Builder::new().spawn_scoped(scope, move || self.read_slowly(to, &request))?;
+            let settings = Settings { think: DOWNLOAD_PAUSE, ..web_client(to, path.to_owned()) };
+            thread::Builder::new().spawn_scoped(scope, move || self.download(settings))?;
+            Ok(())
+        }
+
+        fn is_over(&self) -> bool {
+            self.over.load(Ordering::Relaxed)
+        }
+
+        fn were_served(&self) -> bool {
+            [&self.slow_bytes, &self.downloads].iter().all(|count| count.load(Ordering::Relaxed) > 0)
+        }
+
+        fn download(&self, settings: Settings) {
+            let Ok(mut clients) = Generator::new(settings) else { return };
+            while !self.is_over() {
+                let forever = closed_loop(DOWNLOADS, Duration::from_secs(60));
+                match clients.offer(&forever, &mut |_| !self.is_over()) {
+                    Ok(level) => self.downloads.fetch_add(level.completed, Ordering::Relaxed),
+                    Err(_) => return,
+                };
+            }
+        }
+
+        /// Each reader asks anew when it has read all; one whose connection breaks comes back.
+        fn read_slowly(&self, to: SocketAddr, request: &str) {
+            let mut readers: Vec<Option<Reader>> = (0..SLOW_READERS).map(|_| None).collect();
+            while !self.is_over() {
+                for place in &mut readers {
+                    if place.is_none() {
+                        *place = Reader::start(to, request).ok();
+                    }
+                    match place.as_mut().map(Reader::read) {
+                        Some(Ok(bytes)) => {
+                            self.slow_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+                        }
+                        Some(Err(_)) => *place = None,
+                        None => {}
+                    }
+                }
+                thread::sleep(SLOW_PAUSE);
+            }
+        }
+    }
+
+    /// A slow reader.
+    struct Reader {
+        stream: TcpStream,
+        left: usize,
+    }
+
+    impl Reader {
+        fn start(to: SocketAddr, request: &str) -> io::Result<Reader> {
+            let mut stream = TcpStream::connect_timeout(&to, RECOVERY_MAX)?;
+            stream.write_all(request.as_bytes())?;
+            stream.set_nonblocking(true)?;
+            Ok(Reader { stream, left: LARGE_BYTES })
+        }
+
+        /// How many bytes there were to read; an error at the end of the file, too.
+        fn read(&mut self) -> io::Result<usize> {
+            let mut bytes = [0; SLOW_BYTES];
+            match self.stream.read(&mut bytes) {
+                Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => {
+                    self.left = self.left.checked_sub(count).ok_or(io::ErrorKind::UnexpectedEof)?;
+                    Ok(count)
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+                Err(error) => Err(error),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn levels_are_percents_and_end_at_the_top() {
+        assert_eq!(super::percents(3), [3]);
+        assert_eq!(super::percents(50), [10, 20, 50]);
+        assert_eq!(super::percents(400), super::PERCENTS);
+        assert!(super::percents(0).is_empty());
+    }
+}

@@ -1,0 +1,283 @@
+//! What a workload declares of itself.
+
+use crate::{Trial, TrialError, levels};
+
+/// A workload: what something costs, or how much of it there is in a second, while n objects live. Either an
+/// operation is timed at every n while objects pile up, and again while they are taken away; or a load is
+/// measured for a while at each of some levels of n. [`Workload::CURVE`] and [`Workload::LOAD`] have what
+/// most of a kind share.
+#[derive(Debug)]
+pub struct Workload {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// Rises when the meaning of a measurement changes; different versions refuse to compare.
+    pub version: u32,
+    /// The text of its own file; its leading `//!` lines are the page.
+    pub source: &'static str,
+    /// What n counts: "bound sockets".
+    pub grows: &'static str,
+    /// The n at which something is measured.
+    pub sizes: Sizes,
+    /// A server takes part: beside the trial, or where the user wants it.
+    pub server: bool,
+    /// The ways to run it; at least one.
+    pub variants: &'static [Variant],
+    /// The variants are rivals: shown on one figure, and ranked against each other.
+    pub rivals: bool,
+    /// What every trial of it measures.
+    pub operations: &'static [Operation],
+    /// What one more n takes. Nothing of what several processes share out among themselves.
+    pub needs: Needs,
+    /// n goes no further than this unless the user says how far; the presets' reach is for what costs
+    /// microseconds.
+    pub top: Option<u64>,
+    /// How the executable that runs it must be linked.
+    pub linkage: Linkage,
+    /// n in the experiments of 2003.
+    pub classic_n: u64,
+    /// The experiment, or why this system cannot have it.
+    pub run: Result<Experiment, &'static str>,
+}
+
+/// The n at which a workload is measured.
+#[derive(Clone, Copy, Debug)]
+pub enum Sizes {
+    /// 0, 1, 2 and so on: the cost of each next one.
+    Every,
+    /// At some n only, each held for a while. The function gives them for the largest: rising, none of them
+    /// 0 or above it, one at least where that is not 0.
+    Levels(fn(u64) -> Vec<u64>),
+}
+
+impl Sizes {
+    /// How many n there are up to `top`.
+    pub fn count(self, top: u64) -> usize {
+        match self {
+            Sizes::Every => top as usize,
+            Sizes::Levels(levels) => levels(top).len(),
+        }
+    }
+
+    /// Each n up to `top`, rising.
+    pub fn list(self, top: u64) -> Vec<u64> {
+        match self {
+            Sizes::Every => (0..top).collect(),
+            Sizes::Levels(levels) => levels(top),
+        }
+    }
+}
+
+/// Workloads that are run together; its name stands for all of them on the command line.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    /// Its name on the command line, which is also that of its crate.
+    pub name: &'static str,
+    /// What its workloads measure, for a heading.
+    pub title: &'static str,
+    /// Its workloads, in the order of lists and reports.
+    pub workloads: &'static [&'static Workload],
+}
+
+impl Group {
+    /// The workload of that name.
+    pub fn find(&self, name: &str) -> Option<&'static Workload> {
+        self.workloads.iter().copied().find(|workload| workload.name == name)
+    }
+}
+
+/// An experiment: it drives the trial up and down.
+pub type Experiment = fn(&mut Trial<'_>) -> Result<(), TrialError>;
+
+/// One way to run a workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    /// Name behind the slash; empty when there is only one way.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+}
+
+impl Variant {
+    /// For a workload with only one way to run it.
+    pub const ONLY: &'static [Variant] = &[Variant { name: "", summary: "" }];
+}
+
+/// The smallest unit that is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    /// Its name, unique in the workload.
+    pub name: &'static str,
+    /// Unit of its values.
+    pub unit: Unit,
+    /// Whether its values come from the workload itself, one for each level; others are timed by the trial.
+    pub reported: bool,
+    /// Whether n rises or falls while it is measured.
+    pub direction: Direction,
+    /// The growth that the page predicts.
+    pub expect: Expect,
+    /// What exactly is between the two clock readings, or what exactly was counted.
+    pub summary: &'static str,
+    /// The operations of which this one is the sum; empty when it is measured itself.
+    pub sum_of: &'static [&'static str],
+}
+
+/// What a value is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A duration: less is better.
+    Seconds,
+    /// A rate: more is better.
+    PerSecond,
+    /// A size: less is better.
+    Bytes,
+}
+
+impl Unit {
+    /// Its symbol, as in the record.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Unit::Seconds => "s",
+            Unit::PerSecond => "1/s",
+            Unit::Bytes => "B",
+        }
+    }
+}
+
+/// Which way n goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Objects pile up.
+    Up,
+    /// Objects are taken away.
+    Down,
+}
+
+/// The growth that a page predicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// O(1).
+    Constant,
+    /// O(log n).
+    Logarithmic,
+    /// O(n).
+    Linear,
+}
+
+/// What one more n takes from the system; the planner stops n before it runs out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Needs {
+    /// Open descriptors.
+    pub descriptors: u64,
+    /// Processes.
+    pub processes: u64,
+    /// Threads.
+    pub threads: u64,
+    /// Memory mappings.
+    pub mappings: u64,
+    /// Ports.
+    pub ports: u64,
+    /// Memory of kernel and process together, roughly.
+    pub memory_bytes: u64,
+}
+
+impl Needs {
+    /// Nothing but time.
+    pub const NOTHING: Needs =
+        Needs { descriptors: 0, processes: 0, threads: 0, mappings: 0, ports: 0, memory_bytes: 0 };
+}
+
+/// How an executable is linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Linkage {
+    /// Against shared libraries, as systems ship their programs.
+    Dynamic,
+    /// Everything in one file.
+    Static,
+}
+
+impl Workload {
+    /// What most curves share, for `..Workload::CURVE`: every n, no rivals, one way to run it.
+    pub const CURVE: Workload = Workload {
+        name: "",
+        version: 1,
+        source: "",
+        grows: "",
+        sizes: Sizes::Every,
+        server: false,
+        variants: Variant::ONLY,
+        rivals: false,
+        operations: &[],
+        needs: Needs::NOTHING,
+        top: None,
+        linkage: Linkage::Dynamic,
+        classic_n: 10_000,
+        run: Err("nobody has written it yet"),
+    };
+
+    /// What most loads share, for `..Workload::LOAD`: levels of n, which counts connections.
+    pub const LOAD: Workload = Workload {
+        grows: "connections",
+        sizes: Sizes::Levels(levels::one_two_five),
+        server: true,
+        ..Workload::CURVE
+    };
+
+    /// The page: question, method and expected answer, in Markdown.
+    pub fn page(&self) -> String {
+        let lines = self.source.lines().map_while(|line| line.strip_prefix("//!"));
+        lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The page's first sentence.
+    pub fn summary(&self) -> String {
+        let page = self.page();
+        let first = page.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+        first.trim_end_matches('.').to_owned()
+    }
+
+    /// The operation of that name.
+    pub fn operation(&self, name: &str) -> Option<&'static Operation> {
+        self.operations.iter().find(|operation| operation.name == name)
+    }
+
+    /// The operations that are measured, timed or told, rather than summed, in the order of their columns.
+    pub fn measured(&self) -> impl Iterator<Item = &'static Operation> + use<> {
+        self.operations.iter().filter(|operation| operation.sum_of.is_empty())
+    }
+}
+
+impl Operation {
+    /// An operation timed while n rises.
+    pub const fn up(name: &'static str, expect: Expect, summary: &'static str) -> Operation {
+        let (unit, direction) = (Unit::Seconds, Direction::Up);
+        Operation { name, unit, reported: false, direction, expect, summary, sum_of: &[] }
+    }
+
+    /// A value that the workload computes itself at each level: a rate, a percentile in seconds, bytes for
+    /// each connection. See [`Trial::at_levels`].
+    pub const fn reported(
+        name: &'static str,
+        unit: Unit,
+        expect: Expect,
+        summary: &'static str,
+    ) -> Operation {
+        Operation { name, unit, reported: true, direction: Direction::Up, expect, summary, sum_of: &[] }
+    }
+
+    /// An operation timed while n falls.
+    pub const fn down(name: &'static str, expect: Expect, summary: &'static str) -> Operation {
+        let (unit, direction) = (Unit::Seconds, Direction::Down);
+        Operation { name, unit, reported: false, direction, expect, summary, sum_of: &[] }
+    }
+
+    /// The sum of operations that are timed one after the other.
+    pub const fn sum(
+        name: &'static str,
+        of: &'static [&'static str],
+        expect: Expect,
+        summary: &'static str,
+    ) -> Operation {
+        let (unit, direction) = (Unit::Seconds, Direction::Up);
+        Operation { name, unit, reported: false, direction, expect, summary, sum_of: of }
+    }
+}

@@ -1,0 +1,22 @@
+//! What a workload is, and what it may do in a trial: its definition, its way up and down or through levels,
+//! the memory that its measurements go to, and the server that a load measures.
+//!
+//! The workloads themselves are in the crates of their groups, such as `kernel` and `servers`: one file each.
+//!
+//! May import: sys, and net where there is a server. Must never: print, write a record, keep a statistic, or
+//! know which workloads there are.
+
+mod definition;
+mod level_recorder;
+pub mod levels;
+#[cfg(feature = "server")]
+pub mod server;
+mod slots;
+mod trial;
+
+pub use definition::{
+    Direction, Expect, Experiment, Group, Linkage, Needs, Operation, Sizes, Unit, Variant, Workload,
+};
+pub use level_recorder::LevelRecorder;
+pub use slots::Slots;
+pub use trial::{Check, EarlyEnd, Lap, Server, Trial, TrialError, warm_up_n, window};

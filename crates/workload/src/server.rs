@@ -1,0 +1,483 @@
+//! The test stand of the workloads with a server: the server in a process of its own, the generator that
+//! loads it, and what the counts of both must say.
+
+use net::arch;
+
+use crate::Variant;
+
+/// Every architecture is a way to run a workload, those of other systems too: they say why they are none
+/// here.
+pub const ARCHITECTURES: &[Variant] = &architectures();
+
+const fn architectures() -> [Variant; arch::ALL.len()] {
+    let mut all = [Variant { name: "", summary: "" }; arch::ALL.len()];
+    let mut place = 0;
+    while place < all.len() {
+        all[place] = Variant { name: arch::ALL[place].name, summary: beginning(arch::ALL[place].source) };
+        place += 1;
+    }
+    all
+}
+
+/// The beginning of a page, up to where it first pauses: `One process, one thread, and poll(2)`.
+const fn beginning(source: &str) -> &str {
+    let (mut from, bytes) = (0, source.as_bytes());
+    while from < bytes.len() && matches!(bytes[from], b'/' | b'!' | b' ') {
+        from += 1;
+    }
+    let mut to = from;
+    while to < bytes.len() && !matches!(bytes[to], b':' | b'.' | b'\n') {
+        to += 1;
+    }
+    source.split_at(to).0.split_at(from).1
+}
+
+#[cfg(unix)]
+pub use measured::{
+    Memory, ServerUnderTest, grow, io_error, kept_up, latencies, percentile, web, web_client, web_file,
+};
+
+#[cfg(unix)]
+mod measured {
+    use std::io;
+    use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+    use std::time::{Duration, Instant};
+
+    use net::client::{Ask, http};
+    use net::load::{Failure, Generator, Level, Load, Settings, Times, Verdict, unwatched};
+    use net::server::{Plan, Remote, Report};
+    use net::site::{Count, Limits};
+    use net::{Error, arch, service};
+
+    use crate::{LevelRecorder, Trial, TrialError};
+
+    /// A server that closes what has been idle would close what is counted.
+    const IDLE: Duration = Duration::from_secs(24 * 3600);
+    /// At the end nobody waits for an answer.
+    const GRACE: Duration = Duration::from_secs(2);
+    /// An answer that takes longer will not come; more than a fair share of what any load here needs.
+    const ANSWER_MAX: Duration = Duration::from_secs(5);
+    /// Every connection is asked once before anything is measured, in so much time at most.
+    const ROUND_MAX: Duration = Duration::from_secs(8);
+    /// A load is held for so many times what that took, at least.
+    const ROUNDS_MIN: u32 = 4;
+    /// Of a load, so many failures in a hundred are the end of what the server can do.
+    const FAILURES_MAX: f64 = 0.01;
+    /// An answer is counted after it was sent: so often the server is asked for the last ones.
+    const ASKED_AGAIN: u32 = 50;
+    const ASKED_EVERY: Duration = Duration::from_millis(10);
+    /// A server that accepts nothing for so long will accept no more.
+    const STILL_MAX: Duration = Duration::from_secs(1);
+
+    /// Of n connections, one in so many that left TIME_WAIT meanwhile hides what the others take.
+    const RESTING_SHARE: u64 = 10;
+
+    /// A server, ready to be loaded. Dropped, it is ended.
+    pub struct ServerUnderTest {
+        /// `None`: somebody else has started it, and nothing is known of it but its answers.
+        server: Option<Remote>,
+        address: SocketAddr,
+        seed: u64,
+    }
+
+    /// A load that was held.
+    pub struct Held {
+        /// What the generator says.
+        pub level: Level,
+        /// Processor time of the server for each answer; `NAN` where nobody tells.
+        pub server_seconds: f64,
+    }
+
+    impl ServerUnderTest {
+        /// Starts a server as planned: here, on the processor that the trial has for it, or where the user
+        /// wants it.
+        pub fn start(trial: &Trial<'_>, plan: Plan) -> Result<ServerUnderTest, TrialError> {
+            let name = plan.architecture.clone();
+            let attempted = || format!("to serve with {name}");
+            let place = place(trial).map_err(TrialError::at(attempted()))?;
+            let is_here = trial.server().is_none();
+            if let Some(reason) = obstacle(&name, is_here).map_err(TrialError::at(attempted()))? {
+                return Err(TrialError::at(attempted())(io::Error::new(io::ErrorKind::Unsupported, reason)));
+            }
+            let limits = Limits { idle: IDLE, grace: GRACE, ..plan.limits };
+            let plan = Plan { address: place.address, cpu: trial.server_cpu(), limits, ..plan };
+            let server = place.command.map(|command| Remote::start(&command, &plan).map_err(io_error));
+            let server = server.transpose().map_err(TrialError::at(attempted()))?;
+            let address = server.as_ref().map_or(place.address, Remote::address);
+            Ok(ServerUnderTest { server, address, seed: trial.seed() })
+        }
+
+        /// Where it listens.
+        pub fn address(&self) -> SocketAddr {
+            self.address
+        }
+
+        /// A generator for it.
+        pub fn generator(&self, settings: Settings) -> Result<Generator, TrialError> {
+            let settings = Settings { timeout: ANSWER_MAX, seed: self.seed, connect_rate: 1e6, ..settings };
+            Generator::new(settings).map_err(io_error).map_err(TrialError::at("to start a generator"))
+        }
+
+        /// What the server has counted and takes; `None` where somebody else has started it.
+        pub fn report(&mut self) -> io::Result<Option<Report>> {
+            self.server.as_mut().map(Remote::report).transpose().map_err(io_error)
+        }
+
+        /// Has every connection ask once, which fills all that is made at the first answer, and proves that
+        /// client and server count alike. Then holds the load, for as long as it says and four such rounds at
+        /// least, and measures it.
+        pub fn hold(
+            &mut self,
+            generator: &mut Generator,
+            load: &Load,
+            recorder: &mut LevelRecorder<'_>,
+        ) -> io::Result<Held> {
+            let requests = Some(load.connections as u64);
+            let round =
+                Load { requests, rate: None, warm_up: Duration::ZERO, duration: ROUND_MAX, ..load.clone() };
+            let (first, _) = self.count(generator, &round, recorder, Agreement::Exact)?;
+            // Who asked before the time that is measured must have asked a server already busy; and a server
+            // that accepts all who wait before it answers any does so in waves, of which there must be
+            // several.
+            let one_round = Duration::from_secs_f64(first.elapsed_seconds);
+            let duration = load.duration.max((one_round * ROUNDS_MIN).min(ROUND_MAX));
+            let load = Load { warm_up: one_round.max(duration / 10), duration, ..load.clone() };
+            let (level, taken) = self.count(generator, &load, recorder, Agreement::Least)?;
+            kept_up(&level, recorder);
+            let server_seconds =
+                taken.map_or(f64::NAN, |taken| taken.cpu_seconds / taken.answers.max(1) as f64);
+            Ok(Held { level, server_seconds })
+        }
+
+        /// Offers a load, and compares what both ends counted.
+        fn count(
+            &mut self,
+            generator: &mut Generator,
+            load: &Load,
+            recorder: &mut LevelRecorder<'_>,
+            agreement: Agreement,
+        ) -> io::Result<(Level, Option<Taken>)> {
+            let before = self.report()?;
+            let level = generator.offer(load, &mut unwatched).map_err(io_error)?;
+            let good = level.completed + level.late;
+            let taken = match &before {
+                Some(before) => Some(self.taken_since(before, good)?),
+                None => None,
+            };
+            every_answer(&level, taken.as_ref().map_or(0, |taken| taken.exhausted))?;
+            if let Some(taken) = &taken {
+                let agree = match agreement {
+                    // What failed, or came too late, may have been answered all the same.
+                    Agreement::Exact => (good..=level.started).contains(&taken.answers),
+                    Agreement::Least => good <= taken.answers,
+                };
+                recorder.check("the server counted every answer that the client counted", agree);
+            }
+            if level.failed > 0 {
+                let all = good + level.failed;
+                recorder.warn(format!(
+                    "{} of {all} requests failed: {}.",
+                    level.failed,
+                    words(&level.failures)
+                ));
+            }
+            Ok((level, taken))
+        }
+
+        /// What the server did since that report, once it has counted so many answers.
+        fn taken_since(&mut self, before: &Report, answers: u64) -> io::Result<Taken> {
+            let mut asked = 0;
+            loop {
+                let now = self.report()?.unwrap_or_default();
+                let grown = |count| now.count(count).saturating_sub(before.count(count));
+                if grown(Count::Answers) >= answers || asked == ASKED_AGAIN {
+                    let seconds =
+                        now.cpu_seconds.zip(before.cpu_seconds).map(|(now, then)| (now - then).max(0.0));
+                    return Ok(Taken {
+                        answers: grown(Count::Answers),
+                        exhausted: grown(Count::Exhausted) + grown(Count::Refused),
+                        cpu_seconds: seconds.unwrap_or(f64::NAN),
+                    });
+                }
+                asked += 1;
+                std::thread::sleep(ASKED_EVERY);
+            }
+        }
+
+        /// Waits until the server has accepted so many connections.
+        pub fn await_open(&mut self, connections: u64) -> io::Result<()> {
+            let (mut most, mut since) = (0, Instant::now());
+            while let Some(open) = self.report()?.map(|report| report.open).filter(|&open| open < connections)
+            {
+                if open > most {
+                    (most, since) = (open, Instant::now());
+                }
+                if since.elapsed() > STILL_MAX {
+                    return Err(io::Error::other(format!(
+                        "the server serves {open} of {connections} connections"
+                    )));
+                }
+                std::thread::sleep(ASKED_EVERY);
+            }
+            Ok(())
+        }
+
+        /// Waits until the server has closed every connection; whether any is left after that time.
+        pub fn await_closed(&mut self, time: Duration) -> io::Result<bool> {
+            let begun = Instant::now();
+            while let Some(report) = self.report()? {
+                if report.open == 0 || begun.elapsed() > time {
+                    return Ok(report.open > 0);
+                }
+                std::thread::sleep(ASKED_EVERY);
+            }
+            Ok(false)
+        }
+
+        /// Ends the server in order.
+        pub fn stop(mut self, trial: &mut Trial<'_>) -> Result<(), TrialError> {
+            let Some(server) = self.server.take() else { return Ok(()) };
+            let stopped = server.stop().map_err(io_error).map_err(TrialError::at("to stop the server"))?;
+            let (accepted, ended) = (stopped.count(Count::Accepted), stopped.count(Count::Ended));
+            trial.check("every connection that the server accepted has ended", accepted == ended);
+            Ok(())
+        }
+    }
+
+    /// How well both ends must agree.
+    enum Agreement {
+        /// To the last answer.
+        Exact,
+        /// The server must have counted what the client did, and may have counted answers from before and
+        /// after.
+        Least,
+    }
+
+    /// What a server did during a load.
+    struct Taken {
+        answers: u64,
+        /// Times that a connection was not taken for want of anything.
+        exhausted: u64,
+        cpu_seconds: f64,
+    }
+
+    /// Where the server is to be, and the command that starts it there.
+    struct Place {
+        address: SocketAddr,
+        command: Option<Vec<String>>,
+    }
+
+    fn place(trial: &Trial<'_>) -> io::Result<Place> {
+        let program = std::env::current_exe()?.to_string_lossy().into_owned();
+        let serve = [program, "serve".to_owned()];
+        let Some(server) = trial.server() else {
+            let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
+            return Ok(Place { address, command: Some(serve.into()) });
+        };
+        let without_port = || server.address.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 0));
+        let address = server.address.parse().or_else(|_| without_port());
+        let address: SocketAddr =
+            address.map_err(|_| io::Error::other(format!("{:?} is no address", server.address)))?;
+        if server.prefix.is_empty() && address.port() == 0 {
+            let text = format!(
+                "{address} is served by somebody else: name the port too, as in {}:8080",
+                address.ip()
+            );
+            return Err(io::Error::other(text));
+        }
+        let command = (!server.prefix.is_empty()).then(|| [&server.prefix[..], &serve].concat());
+        Ok(Place { address, command })
+    }
+
+    /// A file of so many bytes in the folder that is served by [`web`]; its path in a request.
+    pub fn web_file(trial: &Trial<'_>, bytes: usize) -> Result<String, TrialError> {
+        let mut random = fastrand::Rng::with_seed(trial.seed());
+        let content: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(bytes).collect();
+        let name = format!("{bytes}.bin");
+        let file = trial.scratch().join(&name);
+        std::fs::write(&file, content).map_err(TrialError::at(format!("to write {}", file.display())))?;
+        Ok(format!("/{name}"))
+    }
+
+    /// A web server for the trial's folder.
+    pub fn web(trial: &Trial<'_>, architecture: &str) -> Plan {
+        Plan {
+            architecture: architecture.to_owned(),
+            service: "http".to_owned(),
+            settings: service::Settings {
+                root: Some(trial.scratch().to_owned()),
+                ..service::Settings::default()
+            },
+            ..Plan::default()
+        }
+    }
+
+    /// Asks a web server for one file.
+    pub fn web_client(address: SocketAddr, path: String) -> Settings {
+        let ask =
+            http::Settings { host: address.to_string(), paths: vec![path], ..http::Settings::default() };
+        Settings::new(address, Ask::Http(ask))
+    }
+
+    /// What a server and the kernel have taken; `None` where nobody tells.
+    pub struct Memory {
+        user_bytes: Option<u64>,
+        kernel_bytes: Option<u64>,
+        /// Connections in TIME_WAIT, which are part of what the kernel has taken.
+        resting: Option<u64>,
+    }
+
+    impl Memory {
+        /// Taken now.
+        pub fn of(server: &mut ServerUnderTest) -> io::Result<Memory> {
+            let user_bytes = server.report()?.and_then(|report| report.memory_bytes);
+            let kernel_bytes = sys::memory::kernel_bytes().ok();
+            Ok(Memory { user_bytes, kernel_bytes, resting: sys::tcp::resting().ok() })
+        }
+
+        /// Tells `user memory` and `kernel memory`, for each of the n that were added since. Where the server
+        /// has given back more, it took nothing. The kernel's is that of the whole machine: where others gave
+        /// back what would be missing in the sum, nothing is told of it, and a remark says why.
+        pub fn report_each(&self, before: &Memory, recorder: &mut LevelRecorder<'_>) {
+            let n = recorder.n() as f64;
+            let user = self.user_bytes.zip(before.user_bytes);
+            let user = user.map(|(now, before)| now.saturating_sub(before) as f64 / n);
+            recorder.value("user memory", user.unwrap_or(f64::NAN));
+            match self.kernel_gained(before, recorder.n()) {
+                Ok(gained) => recorder.value("kernel memory", gained.map_or(f64::NAN, |gained| gained / n)),
+                Err(why) => recorder.warn(format!("No kernel memory is told at some n: {why}.")),
+            }
+        }
+
+        /// Bytes that the kernel has gained for n connections; `None` where nobody tells.
+        fn kernel_gained(&self, before: &Memory, n: u64) -> Result<Option<f64>, &'static str> {
+            let expired = before.resting.zip(self.resting).map_or(0, |(then, now)| then.saturating_sub(now));
+            if expired > n / RESTING_SHARE {
+                return Err(
+                    "meanwhile connections that were closed before left TIME_WAIT and gave theirs back",
+                );
+            }
+            let Some((now, then)) = self.kernel_bytes.zip(before.kernel_bytes) else { return Ok(None) };
+            now.checked_sub(then).map(|gained| Some(gained as f64)).ok_or("others gave back more meanwhile")
+        }
+    }
+
+    /// Has so many connections open, which the server must have accepted; how long the new ones took to be
+    /// made.
+    pub fn grow(
+        server: &mut ServerUnderTest,
+        clients: &mut Generator,
+        connections: usize,
+    ) -> io::Result<Times> {
+        let before = server.report()?.map_or(0, |report| report.open);
+        let more = connections.saturating_sub(clients.connections()) as u64;
+        let grown = clients.grow_to(connections).map_err(io_error)?;
+        if !grown.failures.is_empty() || grown.connections < connections {
+            let (there, why) = (grown.connections, words(&grown.failures));
+            return Err(io::Error::other(format!(
+                "{there} of {connections} connections could be made ({why})"
+            )));
+        }
+        server.await_open(before + more)?;
+        Ok(grown.connect)
+    }
+
+    /// Why the architecture cannot run. Another machine may have what this one lacks, but no other program.
+    fn obstacle(name: &str, is_here: bool) -> io::Result<Option<String>> {
+        let architecture = arch::find(name).map_err(io_error)?;
+        let missing = architecture.serve.err().map(str::to_owned);
+        Ok(if is_here { architecture.obstacle() } else { missing })
+    }
+
+    /// Refuses a load of which more than a little failed: the server can do no more.
+    fn every_answer(level: &Level, exhausted: u64) -> io::Result<()> {
+        let good = level.completed + level.late;
+        let all = good + level.failed;
+        if good > 0 && level.failed as f64 <= FAILURES_MAX * all as f64 {
+            return Ok(());
+        }
+        let why = match (&level.failures[..], exhausted) {
+            ([], 0) => "no answer came in time".to_owned(),
+            (failures, 0) => format!("{} of {all} requests failed ({})", level.failed, words(failures)),
+            (_, times) => format!("the server could take no more connections, {times} times"),
+        };
+        Err(io::Error::other(why))
+    }
+
+    fn words(failures: &[Failure]) -> String {
+        let each =
+            failures.iter().take(3).map(|failure| format!("{} at {}", failure.cause, failure.stage.name()));
+        each.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Says so where the generator was the limit, or others who had its processor.
+    pub fn kept_up(level: &Level, recorder: &mut LevelRecorder<'_>) {
+        let limit = match &level.verdict {
+            Verdict::Generator(reason) => format!("limited by the generator at {}: {reason}", recorder.n()),
+            Verdict::Disturbed(reason) => format!("disturbed at {}: {reason}", recorder.n()),
+            _ => return,
+        };
+        recorder.warn(limit);
+    }
+
+    /// Tells `p50`, `p99` and `p999`.
+    pub fn latencies(level: &Level, recorder: &mut LevelRecorder<'_>) {
+        for (name, percent) in [("p50", 50.0), ("p99", 99.0), ("p999", 99.9)] {
+            recorder.value(name, percentile(level, percent));
+        }
+    }
+
+    /// The latency that so many percent of all requests did not exceed. Where more than the rest had no
+    /// answer, it is longer than the longest there was, which is then given.
+    pub fn percentile(level: &Level, percent: f64) -> f64 {
+        let percentile = level.latency.percentile(percent).and_then(|percentile| percentile.seconds);
+        percentile.unwrap_or(level.latency.max_seconds)
+    }
+
+    /// The system's own error where there is one, so that a limit is named by it.
+    pub fn io_error(error: Error) -> io::Error {
+        match error {
+            Error::System { error, .. } if error.raw_os_error().is_some() => error,
+            Error::Unsupported { .. } => io::Error::new(io::ErrorKind::Unsupported, error.to_string()),
+            other => io::Error::other(other.to_string()),
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::Memory;
+
+        #[test]
+        fn what_others_gave_back_makes_a_gap_and_not_a_number() {
+            let memory = |kernel, resting| Memory {
+                user_bytes: None,
+                kernel_bytes: Some(kernel),
+                resting: Some(resting),
+            };
+            let gained = |now: Memory, n| now.kernel_gained(&memory(5000, 100), n);
+            assert_eq!(gained(memory(6000, 100), 10), Ok(Some(1000.0)));
+            assert_eq!(gained(memory(6000, 99), 10), Ok(Some(1000.0)));
+            assert!(gained(memory(6000, 98), 10).is_err_and(|why| why.contains("TIME_WAIT")));
+            assert!(gained(memory(4999, 200), 10).is_err_and(|why| why.contains("others")));
+            let untold = Memory { user_bytes: None, kernel_bytes: None, resting: None };
+            assert_eq!(gained(untold, 10), Ok(None));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_architecture_has_a_few_words() {
+        assert_eq!(
+            beginning("//! One process, and poll(2): a list\n//! of all.\n"),
+            "One process, and poll(2)"
+        );
+        assert_eq!(ARCHITECTURES.len(), arch::ALL.len());
+        for variant in ARCHITECTURES {
+            assert!((10..110).contains(&variant.summary.len()), "{variant:?}");
+        }
+    }
+}

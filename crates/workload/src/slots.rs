@@ -1,0 +1,77 @@
+//! Where a trial leaves its measurements: memory that outlives it, should it crash.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::Workload;
+
+/// Where a trial leaves its measurements.
+///
+/// The first number is n at the top of the way up, once it is reached; of a workload that goes by levels,
+/// the level that is under way. Then follows, for each measured operation in the order of the workload's
+/// list, one number for each n: one more than its ticks, or than the bits of the value that was reported.
+/// Zero is where nothing was measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Slots<'a> {
+    numbers: &'a [AtomicU64],
+    rows: usize,
+}
+
+impl<'a> Slots<'a> {
+    /// How many numbers a trial of `workload` to `n` needs.
+    pub fn needed(workload: &Workload, n: u64) -> usize {
+        1 + workload.measured().count() * workload.sizes.count(n)
+    }
+
+    /// Lays the numbers out for a trial of `workload`; as many as [`Slots::needed`] says.
+    pub fn new(workload: &Workload, numbers: &'a [AtomicU64]) -> Slots<'a> {
+        Slots { numbers, rows: numbers.len().saturating_sub(1) / workload.measured().count().max(1) }
+    }
+
+    /// n at the top of the way up, 0 until it is reached; or the level that is under way.
+    pub fn top(&self) -> u64 {
+        self.numbers.first().map_or(0, |top| top.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_top(&self, n: u64) {
+        if let Some(top) = self.numbers.first() {
+            top.store(n, Ordering::Relaxed);
+        }
+    }
+
+    /// The ticks of the timed operation of that index, as far as they were measured.
+    pub fn ticks(&self, index: usize) -> impl Iterator<Item = u64> + use<'a> {
+        let measured = self.column(index).iter().map(|slot| slot.load(Ordering::Relaxed));
+        measured.map_while(|ticks_and_one| ticks_and_one.checked_sub(1))
+    }
+
+    /// The values of the told operation of that index, each with the place of its level; levels at which
+    /// none was told are left out.
+    pub fn reported(&self, index: usize) -> impl Iterator<Item = (usize, f64)> + use<'a> {
+        let slots = self.column(index).iter().enumerate();
+        slots.filter_map(|(row, slot)| {
+            let bits = slot.load(Ordering::Relaxed).checked_sub(1)?;
+            Some((row, f64::from_bits(bits)))
+        })
+    }
+
+    /// Stores a value that was told at the level of that place. What is no number cannot be stored: the one
+    /// pattern of bits that would become the mark of nothing is one of NaN.
+    pub(crate) fn report(&self, index: usize, row: usize, value: f64) {
+        if value.is_finite()
+            && let Some(slot) = self.column(index).get(row)
+        {
+            slot.store(value.to_bits() + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes back all that was told at the level of that place.
+    pub(crate) fn clear(&self, row: usize) {
+        let columns = self.numbers.get(1..).unwrap_or_default().chunks_exact(self.rows.max(1));
+        columns.filter_map(|column| column.get(row)).for_each(|slot| slot.store(0, Ordering::Relaxed));
+    }
+
+    pub(crate) fn column(&self, index: usize) -> &'a [AtomicU64] {
+        let columns = self.numbers.get(1..).unwrap_or_default();
+        columns.chunks_exact(self.rows.max(1)).nth(index).unwrap_or_default()
+    }
+}
