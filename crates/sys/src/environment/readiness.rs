@@ -1,20 +1,20 @@
-//! Whether this machine is in a state to be measured: one sentence for each thing that may spoil a number,
-//! with why it matters and what to do. Nothing is changed here.
+//! Whether this machine is ready for a measurement: one sentence for each condition that may disturb it, with
+//! the reason and what to do. Nothing is changed here.
 
 use super::Facts;
 use crate::activity::Snapshot;
 
-/// More work waiting than this, per processor, and a trial shares its processor.
+/// With a higher load per processor than this, trials share their processor.
 const LOAD_PER_CPU: f64 = 0.25;
 /// From this share of stolen time on, trials differ by what the hypervisor does (METHODOLOGY, environment).
 const STEAL_SHARE: f64 = 0.01;
-/// Fewer descriptors than this, and most sweeps end before they cross a power of ten.
+/// With fewer descriptors than this, most sweeps end early.
 const FEW_DESCRIPTORS: f64 = 10_000.0;
-/// Clocks that are read by leaving the program, or by asking a chip: a thousand cycles and more.
+/// Clocks that need a system call or access to a chip: a thousand cycles and more.
 const SLOW_CLOCKS: [&str; 6] = ["hpet", "acpi_pm", "xen", "jiffies", "refined-jiffies", "i8254"];
 
-/// The sentences, gravest first; none if nothing stands against measuring. Judges only what it is given, so
-/// it serves a remote system's facts too.
+/// The sentences, the most severe first; none if the machine is ready. Uses only its arguments, so it works
+/// for the facts of a remote system too.
 pub fn warnings(facts: &Facts, now: &Snapshot) -> Vec<String> {
     let fact = |key: &str| facts.get(key).map(String::as_str);
     let number = |key: &str| facts.get(key).and_then(|value| value.parse::<f64>().ok());
@@ -30,13 +30,13 @@ pub fn warnings(facts: &Facts, now: &Snapshot) -> Vec<String> {
     }
     if let Some(why) = fact("kernel.debug") {
         warn(format!(
-            "The kernel was built or booted for finding errors ({why}), and its costs are not those of a \
-             production kernel; boot another one."
+            "The kernel has debugging options enabled ({why}), so its costs are not those of a production \
+             kernel; boot another one."
         ));
     }
     if let Some(emulation) = fact("machine.emulation") {
         warn(format!(
-            "The system calls are served by {emulation} and not by the kernel it names; read the results as \
+            "System calls are served by {emulation} and not by the kernel that it reports; the results are \
              those of {emulation}."
         ));
     }
@@ -47,7 +47,7 @@ pub fn warnings(facts: &Facts, now: &Snapshot) -> Vec<String> {
             .find(|name| better.split(' ').any(|source| source == *name))
         {
             Some(name) => format!("boot with clocksource={name}"),
-            None => "measure on another machine, or read short operations with care".into(),
+            None => "measure on another machine, or distrust the figures of short operations".into(),
         };
         warn(format!(
             "The clock is {clock}, which takes about a microsecond to read and so hides short operations; \
@@ -67,7 +67,7 @@ pub fn warnings(facts: &Facts, now: &Snapshot) -> Vec<String> {
     if let Some(share) = steal(now).filter(|share| *share > STEAL_SHARE) {
         warn(format!(
             "The hypervisor has taken {:.1} % of the processor time since boot, which makes trials differ; \
-             use a machine of your own, or more trials.",
+             use a dedicated machine, or more trials.",
             share * 100.0
         ));
     }
@@ -75,12 +75,12 @@ pub fn warnings(facts: &Facts, now: &Snapshot) -> Vec<String> {
         && governors.split(' ').any(|governor| governor != "performance")
     {
         warn(format!(
-            "The frequency governor is {governors}, so the processor speeds up while it is measured; set it \
-             with `cpupower frequency-set -g performance`."
+            "The frequency governor is {governors}, so the processor changes its speed during a trial; set \
+             it with `cpupower frequency-set -g performance`."
         ));
     }
     if fact("power.source") == Some("battery") {
-        warn("The machine runs on its battery and saves power when it likes; plug it in.".into());
+        warn("The machine runs on battery power, so its speed may vary; connect it to mains power.".into());
     }
     if let Some(used) = now.get("swap_used_bytes").filter(|used| *used > 0.0) {
         warn(format!(
@@ -91,8 +91,7 @@ pub fn warnings(facts: &Facts, now: &Snapshot) -> Vec<String> {
     }
     if let Some(quota) = number("cgroup.cpu_max") {
         warn(format!(
-            "A control group allows {quota} processors and stops us when they are used up; lift its \
-             cpu.max."
+            "A control group limits this process to {quota} processors and throttles it; raise its cpu.max."
         ));
     }
     if let Some(manager) = fact("container") {
@@ -103,27 +102,27 @@ pub fn warnings(facts: &Facts, now: &Snapshot) -> Vec<String> {
         ));
     } else if fact("security.seccomp") == Some("filter") {
         warn(
-            "A system call filter (seccomp) is at work and adds its time to every call; run without it, or \
-              compare only with runs that have the same one."
+            "A system call filter (seccomp) adds time to every call; run without it, or compare only with \
+              runs that have the same filter."
                 .into(),
         );
     }
     if fact("process.preload").is_some() {
-        warn("LD_PRELOAD puts a library between the program and the system; unset it.".into());
+        warn("LD_PRELOAD loads a library into every program; unset it.".into());
     }
     if number("process.nice").is_some_and(|nice| nice > 0.0) {
-        warn("This process is niced and yields to all others; start it without nice.".into());
+        warn("This process runs under nice and yields to all others; start it without nice.".into());
     }
     if let Some(soft) = number("limit.descriptors.hard").filter(|limit| *limit < FEW_DESCRIPTORS) {
         warn(format!(
-            "Only {soft:.0} descriptors are allowed, where most sweeps would go further; raise the limit as \
+            "The limit is {soft:.0} descriptors, and most sweeps would go further; raise it as \
              root with `ulimit -n 1048576`."
         ));
     }
     warnings
 }
 
-/// The share of stolen time in all that was not idle or was taken; `None` while hardly anything has run.
+/// Stolen time as a share of busy and stolen time; `None` before the machine has been busy for a second.
 fn steal(now: &Snapshot) -> Option<f64> {
     let stolen = now.get("steal_seconds")?;
     let busy = now.get("busy_seconds")?;
