@@ -1,18 +1,20 @@
-//! From connect(2) until the server has noticed, while n connections are open and idle.
+//! Time from connect(2) until the server reacts, while n connections are open and idle.
 //!
-//! **Question.** connect(2) returns before the server knows of the connection. How long until it does, when
-//! it is a process of its own that waits, and how does that depend on what it waits in?
+//! **Question.** connect(2) returns before the server knows of the connection. How long does it take
+//! until the server, which is a separate process, has accepted it, and how does that depend on the call
+//! in which it waits?
 //!
-//! **Method.** A server process waits: in accept(2) alone, or in poll(2) or epoll_wait(2) for its listener
-//! and all n idle connections, as event-driven servers do. It accepts, sends one byte and waits again. The
-//! client times connect(2), and from there until it has read the byte: waking the server, accept(2), send(2)
-//! and the client's own awakening. All over loopback; the connections stay. At the end the client closes them
-//! in random order, each close(2) timed; it resets the connection, as in `connect`, and the server that
-//! watches closes its end too.
+//! **Method.** A server process waits: in accept(2) alone, or in poll(2) or epoll_wait(2) for its
+//! listener and all n idle connections, as event-driven servers do. It accepts, sends one byte and waits
+//! again. The client times connect(2), and then the time until it has read the byte: waking the server,
+//! accept(2), send(2) and waking the client. Everything is over loopback, and the connections stay. At
+//! the end the client closes them in random order, each close(2) timed. It resets the connection, as in
+//! `connect`, and the server that watches the connections closes its end too.
 //!
-//! **Expected answer.** Flat for accept and epoll. Linear for poll, for each round of the server hands all n
-//! descriptors to the kernel anew. Where client and server share a processor, the server that is woken may
-//! run first: then connect(2) returns after the greeting was sent, and only the sum says how long it took.
+//! **Expected answer.** Flat for accept and epoll. Linear for poll, because the server passes all n
+//! descriptors to the kernel in every call. Where client and server share a processor, the server may run
+//! as soon as it is woken. Then connect(2) returns after the byte was sent, and only the sum of both
+//! times is meaningful.
 
 use workload::{Expect, Needs, Operation, Variant, Workload};
 
@@ -26,8 +28,12 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "epoll", summary: "the server waits in epoll_wait(2) for all of its connections" },
     ],
     operations: &[
-        Operation::up("connect", Expect::Constant, "connect(2), until it is established for the client"),
-        Operation::up("greeting", Expect::Constant, "from there until the server's first byte is read"),
+        Operation::up(
+            "connect",
+            Expect::Constant,
+            "connect(2), until the connection is established for the client",
+        ),
+        Operation::up("greeting", Expect::Constant, "from then until the first byte of the server is read"),
         Operation::sum(
             "all",
             &["connect", "greeting"],
@@ -39,7 +45,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     needs: Needs { descriptors: 1, ports: 1, memory_bytes: 10 << 10, ..Needs::NOTHING },
     run: cfg_select! {
         unix => { Ok(measured::run) }
-        _ => { Err("servers and generators are not written for this system yet") }
+        _ => { Err("servers and load generators are not implemented on this system yet") }
     },
     ..Workload::CURVE
 };
@@ -75,7 +81,9 @@ mod measured {
             #[cfg(target_os = "linux")]
             "epoll" => watch::<sys::event::Epoll>,
             #[cfg(not(target_os = "linux"))]
-            "epoll" => return Err(TrialError::at("to wait")(sys::Unsupported("epoll is of Linux").into())),
+            "epoll" => {
+                return Err(TrialError::at("to wait")(sys::Unsupported("epoll exists only on Linux").into()));
+            }
             _ => block,
         };
         let server = Server::start(|| {
@@ -109,7 +117,7 @@ mod measured {
             strange += usize::from(!is_greeting);
             Ok(client)
         })?;
-        trial.check("every connection was greeted", strange == 0);
+        trial.check("every connection received its byte", strange == 0);
         let clients = trial.shuffled(clients);
         trial.timed_back("close", clients, Connection::close)?;
         drop(server);

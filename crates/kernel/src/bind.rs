@@ -1,17 +1,17 @@
-//! One more port while n are taken.
+//! Cost of one more bound port while n are in use.
 //!
-//! **Question.** Does bind(2) to port 0, which leaves the choice of a free port to the system, cost more
-//! when thousands are taken?
+//! **Question.** Does bind(2) to port 0, for which the system selects a free port, cost more when
+//! thousands of ports are in use?
 //!
-//! **Method.** All sockets are opened first, untimed; then each is bound to port 0 of the unspecified
-//! address and kept, each call timed; then closed in random order, each call timed. The
-//! variants with a hole open each socket right before it is bound, and close and refill the lowest
-//! descriptor in between, untimed, as the programs of 2003 did.
+//! **Method.** All sockets are opened first, untimed. Then each is bound to port 0 of the unspecified
+//! address and kept, each call timed. Then they are closed in random order, each call timed. The variants
+//! with a hole open each socket immediately before it is bound, and close the lowest descriptor and fill
+//! it again in between, untimed, as the programs of 2003 did.
 //!
-//! **Expected answer.** Flat, was the judgement of 2003 for n to 10 000. A search for one free port among
-//! n taken of c costs a + b/(1 − n/c): it stays flat long and has a cliff where the range, or the part of
-//! it that is searched first, is full. Linux 6.18 prefers one parity, so its cliff is expected at half of
-//! `net.ipv4.ip_local_port_range`.
+//! **Expected answer.** Flat for n to 10 000, which was the result of 2003. A search for one free port,
+//! when n of c are in use, costs a + b/(1 − n/c): it is flat for a long time and has a cliff where the
+//! range, or the part of it that is searched first, is full. Linux 6.18 prefers ports of one parity, so
+//! the cliff is expected at half of `net.ipv4.ip_local_port_range`.
 
 use sys::socket::Socket;
 use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Workload};
@@ -33,7 +33,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     classic_n: 10_000,
     run: cfg_select! {
         unix => { Ok(run) }
-        _ => { Err("bare sockets are not written for this system yet") }
+        _ => { Err("bare sockets are not implemented on this system yet") }
     },
     ..Workload::CURVE
 };

@@ -1,13 +1,14 @@
-//! The time of day, as programs ask for it.
+//! Cost of reading the time of day.
 //!
-//! **Question.** What does the system's monotonic clock cost?
+//! **Question.** What does it cost to read the monotonic clock of the system?
 //!
-//! **Method.** clock_gettime(2) of the monotonic clock, through whatever short cut the system offers.
-//! Where one call is too short for the clock that times it, a batch is timed and divided. n only counts.
+//! **Method.** clock_gettime(2) of the monotonic clock is called in the fastest way that the system
+//! offers, such as the vDSO. Where one call is too short for the clock that times it, a batch of calls is
+//! timed and divided by their number. n is only a count.
 //!
 //! **Expected answer.** Flat, and below a tenth of `syscall`: the kernel shares a page from which the
-//! time is computed. As dear as a system call, the clock source is slow (HPET, Xen), and every program
-//! that asks for the time pays.
+//! time is computed. If it costs as much as a system call, the clock source is slow (HPET, Xen), and
+//! every program that reads the time pays for that.
 
 use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
 

@@ -1,17 +1,18 @@
-//! One more connection while n are open and idle, as each of its ends sees it.
+//! Cost of one more connection while n are open and idle, on each of its ends.
 //!
-//! **Question.** What does connection n + 1 cost the client, and what the server, when n idle ones are open?
+//! **Question.** What does connection n + 1 cost the client, and what does it cost the server, when n
+//! idle connections are open?
 //!
 //! **Method.** Client and server are one process, over loopback. A blocking connect(2) is timed: when it
-//! returns the connection is established, although nobody has accepted it. On loopback it holds what the
-//! kernel does for the server until then, whose new socket is among that. Then accept(2) is timed, which
-//! finds it complete. Sockets are made, and bound where the variant says so, beforehand, untimed. Both ends
-//! stay open. At the end both are closed in random order, each close(2) timed; the client's resets the
-//! connection, so that no port is left waiting in TIME_WAIT for the next trial.
+//! returns, the connection is established, although it has not been accepted. On loopback this includes
+//! the work of the kernel for the server side, such as creating its socket. Then accept(2) is timed, for
+//! which the connection is already complete. Sockets are opened beforehand, untimed, and bound where the
+//! variant says so. Both ends stay open. At the end both are closed in random order, each close(2) timed.
+//! The client resets the connection, so that no port stays in TIME_WAIT for the next trial.
 //!
-//! **Expected answer.** Flat for both. What can grow is the search for a source port, which is part of
-//! connect(2) unless the port is bound before: its cost rises towards the end of
-//! `net.ipv4.ip_local_port_range`. And hash tables too small for n make long chains.
+//! **Expected answer.** Flat for both ends. What can grow is the search for a source port, which is part
+//! of connect(2) unless the port is bound before: its cost rises towards the end of
+//! `net.ipv4.ip_local_port_range`. Hash tables that are too small for n have long chains.
 
 use workload::{Expect, Needs, Operation, Variant, Workload};
 
@@ -29,16 +30,20 @@ pub(crate) const WORKLOAD: Workload = Workload {
         },
     ],
     operations: &[
-        Operation::up("connect", Expect::Constant, "connect(2), until it is established for the client"),
-        Operation::up("accept", Expect::Constant, "accept(2) of the connection that waits"),
-        Operation::sum("both", &["connect", "accept"], Expect::Constant, "what both ends pay together"),
+        Operation::up(
+            "connect",
+            Expect::Constant,
+            "connect(2), until the connection is established for the client",
+        ),
+        Operation::up("accept", Expect::Constant, "accept(2) of the waiting connection"),
+        Operation::sum("both", &["connect", "accept"], Expect::Constant, "connect and accept together"),
         Operation::down("close-client", Expect::Constant, "close(2) that resets, in random order"),
         Operation::down("close-server", Expect::Constant, "close(2) of the end that was reset"),
     ],
     needs: Needs { descriptors: 2, ports: 1, memory_bytes: 10 << 10, ..Needs::NOTHING },
     run: cfg_select! {
         unix => { Ok(measured::run) }
-        _ => { Err("servers and generators are not written for this system yet") }
+        _ => { Err("servers and load generators are not implemented on this system yet") }
     },
     ..Workload::CURVE
 };
@@ -82,7 +87,10 @@ mod measured {
         let met = pairs.iter().map(|(ours, theirs)| client.is_met(ours, theirs));
         let met: io::Result<Vec<bool>> = met.collect();
         let met = met.map_err(TrialError::at("to ask for the ends of a connection"))?;
-        trial.check("who was accepted is who had connected", met.into_iter().all(|is_met| is_met));
+        trial.check(
+            "every accepted connection is the one that was opened",
+            met.into_iter().all(|is_met| is_met),
+        );
 
         let pairs = trial.shuffled(pairs);
         trial.timed_steps_back(&["close-client", "close-server"], pairs, |(ours, theirs), lap| {

@@ -1,14 +1,14 @@
-//! One more open and mapped file while n are.
+//! Cost of one more open and mapped file while n are open and mapped.
 //!
 //! **Question.** What does it cost to open, map and first touch one of thousands of small files, and does
-//! it grow with the number that is open and mapped?
+//! it grow with the number of files that are open and mapped?
 //!
-//! **Method.** Files of about 150 bytes, 100 to a folder, read once so that they are in the cache. Each is
-//! opened, mapped, and its first byte read, each step timed; all stay open and mapped. Then, in random
-//! order, each is unmapped and closed. Some systems bring the page in when a file is mapped and others at the
-//! first access, so the sum of the three stands beside them.
+//! **Method.** The files have about 150 bytes each, 100 per folder, and are read once so that they are in
+//! the cache. Each is opened, mapped, and its first byte read, each step timed. All stay open and mapped.
+//! Then each is unmapped and closed, in random order. Some systems load the page when the file is mapped,
+//! others at the first access; therefore the sum of the three steps is reported too.
 //!
-//! **Expected answer.** Flat but for the mapping, which is logarithmic at most.
+//! **Expected answer.** Flat, except for the mapping, which is at most logarithmic.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -41,7 +41,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     classic_n: 10_000,
     run: cfg_select! {
         unix => { Ok(run) }
-        _ => { Err("file mappings are not written for this system yet") }
+        _ => { Err("file mappings are not implemented on this system yet") }
     },
     ..Workload::CURVE
 };

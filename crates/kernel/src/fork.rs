@@ -1,12 +1,12 @@
-//! One more process while n live, from a dynamically linked program.
+//! Cost of one more process while n live, from a dynamically linked program.
 //!
-//! **Question.** How long from fork(2) until the child's first byte arrives, and does it grow with the
-//! number of children? How long to kill and reap each of them?
+//! **Question.** How long does it take from fork(2) until the first byte of the child arrives, and does
+//! that grow with the number of children? How long does it take to kill and reap each of them?
 //!
-//! **Method.** The parent forks; the child writes one byte into a pipe and then waits; the parent has
-//! read the byte when the clock is read again. All children stay. Then, oldest first, each is sent
-//! SIGTERM and waited for. The time holds all that a server pays for a process: the copy of the page
-//! tables, the child's first run, its first page faults, and the parent's awakening.
+//! **Method.** The parent forks. The child writes one byte into a pipe and waits. The clock is read when
+//! the parent has read the byte. All children stay alive. Then, oldest first, each is sent SIGTERM and
+//! reaped with waitpid(2). The time includes everything that a process costs a server: the copy of the
+//! page tables, the scheduling of the child, its first page faults, and the wake-up of the parent.
 //!
 //! **Expected answer.** Flat. Reaping was the first curve that was not O(1) on Linux 2.6.
 
@@ -39,7 +39,7 @@ pub(crate) const NEEDS: Needs = Needs { processes: 1, memory_bytes: 160 << 10, .
 
 pub(crate) const RUN: Result<Experiment, &'static str> = cfg_select! {
     unix => { Ok(run) }
-    _ => { Err("there is no fork here") }
+    _ => { Err("this system has no fork(2)") }
 };
 
 #[cfg_attr(not(unix), allow(dead_code))]
@@ -61,6 +61,6 @@ pub(crate) fn reap_all(
 ) -> Result<(), TrialError> {
     let children: Vec<Child> = children.collect();
     let distinct = all_distinct(children.iter().map(Child::number).collect());
-    trial.check("every child is a process of its own", distinct);
+    trial.check("every child has its own process ID", distinct);
     trial.timed_back("reap", children.into_iter(), Child::reap)
 }

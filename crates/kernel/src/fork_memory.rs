@@ -1,17 +1,18 @@
-//! One more MiB of memory in a parent that forks.
+//! Cost of fork(2) for one more MiB of memory in the parent.
 //!
-//! **Question.** What does a process cost its parent for the memory that the parent has? Servers that load
-//! much and then fork, and databases that fork to take a snapshot, pay it each time.
+//! **Question.** What does a process cost for the memory that its parent has? Servers that load much data
+//! and then fork, and databases that fork to take a snapshot, pay this cost each time.
 //!
-//! **Method.** The parent maps one MiB and writes to all of it, untimed. Then it forks; the child writes into
-//! a pipe the last byte of that MiB, as it finds it in its own copy, and waits; the parent has read the byte
-//! when the clock is read again. The child is killed and reaped, timed on its own, before the next MiB. So n
-//! counts MiB and there is never more than one child. The memory is made of pages of the smallest size: huge
-//! pages would be taken, or not, as the kernel finds them. Last, each MiB is unmapped, in random order.
+//! **Method.** The parent maps one MiB and writes to all of it, untimed. Then it forks. The child reads
+//! the last byte of that MiB from its own copy, writes it into a pipe, and waits. The clock is read when
+//! the parent has read the byte. The child is killed and reaped before the next MiB, timed separately.
+//! Thus n counts MiB, and there is never more than one child. The memory consists of pages of the
+//! smallest size, because the kernel does not use huge pages predictably. At the end each MiB is
+//! unmapped, in random order.
 //!
-//! **Expected answer.** Linear, for fork and for reap: no page is copied, but the tables of all pages are,
-//! and are freed with the child. Memory that was mapped and never touched has no tables and costs nothing;
-//! that is why all of it is written. Unmapping a MiB is flat.
+//! **Expected answer.** Linear for fork and for reap: no page is copied, but the page tables are copied,
+//! and freed with the child. Memory that is mapped but never touched has no page tables and costs
+//! nothing; therefore all of it is written. Unmapping a MiB is flat.
 
 use sys::memory::Private;
 use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
@@ -35,7 +36,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     classic_n: 512,
     run: cfg_select! {
         unix => { Ok(run) }
-        _ => { Err("there is no fork here") }
+        _ => { Err("this system has no fork(2)") }
     },
     ..Workload::CURVE
 };
@@ -58,7 +59,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let told = grown.iter().enumerate().all(|(number, &(_, told))| told == content(number));
     trial.check("every child read what its parent had written", told);
     let kept = grown.iter().enumerate().all(|(number, (memory, _))| *memory.last() == content(number));
-    trial.check("every MiB is a memory of its own", kept);
+    trial.check("every MiB kept its content", kept);
     let grown = trial.shuffled(grown);
     trial.timed_back("unmap", grown, |(memory, _)| memory.unmap())
 }

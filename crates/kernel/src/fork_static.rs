@@ -1,9 +1,9 @@
-//! One more process while n live, from a statically linked program.
+//! Cost of one more process while n live, from a statically linked program.
 //!
-//! **Question.** What of the cost of a process is the dynamic linker's?
+//! **Question.** How much of the cost of a process is due to dynamic linking?
 //!
-//! **Method.** Exactly `fork`, the same code, in an executable that was linked statically: fewer
-//! mappings to copy and fewer pages to fault in.
+//! **Method.** The same code as `fork`, in a statically linked executable, which has fewer mappings to
+//! copy and fewer pages to fault in.
 //!
 //! **Expected answer.** Flat, and cheaper than `fork`: half of it in 2003.
 

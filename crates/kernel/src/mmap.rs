@@ -1,15 +1,15 @@
-//! One more mapping while n exist.
+//! Cost of one more mapping while n exist.
 //!
-//! **Question.** Does mmap(2) of one page cost more when thousands of mappings exist, and does the first
-//! access to it? Does munmap(2)?
+//! **Question.** Do mmap(2) of one page, the first access to it, and munmap(2) cost more when thousands
+//! of mappings exist?
 //!
-//! **Method.** Every other page of a file is mapped, shared and read-only, one page a call, so that no
-//! two mappings can be joined; its first byte is read; all stay. Then each is unmapped, in random order. The
-//! file is in the page cache before; how it got there is a variant, because some systems keep a cache for
-//! read(2) and another for mmap(2).
+//! **Method.** Every other page of a file is mapped, shared and read-only, one page per call, so that no
+//! two mappings can be merged. Then its first byte is read. All mappings stay. At the end each is
+//! unmapped, in random order. The file is in the page cache beforehand. Variants differ in how it got
+//! there, because some systems have separate caches for read(2) and mmap(2).
 //!
-//! **Expected answer.** Logarithmic at most: mappings are kept in trees. The first access finds its page
-//! in the cache, so it is a fault without I/O, and flat; it may step where page tables grow.
+//! **Expected answer.** At most logarithmic: mappings are kept in trees. The first access finds its page
+//! in the cache, so it is a page fault without I/O, and flat; it may have steps where page tables grow.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -37,7 +37,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     classic_n: 10_000,
     run: cfg_select! {
         unix => { Ok(run) }
-        _ => { Err("file mappings are not written for this system yet") }
+        _ => { Err("file mappings are not implemented on this system yet") }
     },
     ..Workload::CURVE
 };

@@ -1,12 +1,12 @@
-//! The harness itself: what is measured when nothing is done.
+//! The harness itself: an empty operation.
 //!
-//! **Question.** How much of every number is the timer's?
+//! **Question.** How much of every number is the cost of the timer?
 //!
-//! **Method.** The clock is read, nothing happens, and the clock is read again: the end of one
-//! measurement is the beginning of the next, exactly as in every other curve. n only counts.
+//! **Method.** The clock is read, nothing is executed, and the clock is read again. The end of one
+//! measurement is the beginning of the next, exactly as in every other curve. n is only a count.
 //!
-//! **Expected answer.** Flat, a few nanoseconds where the processor's counter is read, tens where the
-//! system is asked. This row is printed beside the others and never subtracted from them.
+//! **Expected answer.** Flat: a few nanoseconds where the counter of the processor is read, tens where a
+//! system call or the vDSO is used. This row is printed beside the others and never subtracted from them.
 
 use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
 
@@ -16,7 +16,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     source: include_str!("noop.rs"),
     grows: "repetitions",
     variants: Variant::ONLY,
-    operations: &[Operation::up("noop", Expect::Constant, "nothing, between two readings of the clock")],
+    operations: &[Operation::up("noop", Expect::Constant, "nothing between two readings of the clock")],
     needs: Needs::NOTHING,
     linkage: Linkage::Dynamic,
     classic_n: 10_000,

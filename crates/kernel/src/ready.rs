@@ -1,18 +1,19 @@
-//! One ready descriptor among n that are watched.
+//! Cost of one ready descriptor among n that are watched.
 //!
-//! **Question.** What does an event interface cost when n descriptors are watched and one of them is ready,
-//! and what does it cost to watch one more, or one less?
+//! **Question.** What does an event interface cost when n descriptors are watched and one of them is
+//! ready? What does it cost to watch one more, or one less?
 //!
-//! **Method.** Flags that can be waited for (eventfd(2) on Linux, pipes elsewhere) are made, untimed, and
-//! added, each timed. After each, one chosen at random is raised, untimed, and one wait is timed, which must
-//! tell of that one and no other; then it is lowered. The wait has a time-out, so it does all that a server's
-//! wait does. At the end all are removed in random order, each timed. With select and poll, adding and
-//! removing are work of the program alone. What raising itself sets off, the callback of epoll or the wake-up
-//! of io_uring, falls into the untimed part and so counts for nobody.
+//! **Method.** Descriptors that can be made ready (eventfd(2) on Linux, pipes elsewhere) are opened,
+//! untimed, and added, each timed. After each, one of them is chosen at random and made ready, untimed.
+//! Then one wait is timed, which must report that descriptor and no other; then it is reset. The wait has
+//! a time-out, so it does all the work of a wait in a server. At the end all are removed in random order,
+//! each timed. With select and poll, adding and removing are done in the program alone. The work that
+//! happens when a descriptor becomes ready, such as the callback of epoll or the wake-up of io_uring, is
+//! in the untimed part for every interface.
 //!
-//! **Expected answer.** epoll(7) and io_uring(7) are flat. select(2) and poll(2) are linear in n: at every
-//! call the kernel asks all n, enters the queue of each that stands before the ready one, and leaves it
-//! again. select ends where descriptors reach `FD_SETSIZE`, 1 024 on most systems.
+//! **Expected answer.** epoll(7) and io_uring(7) are flat. select(2) and poll(2) are linear in n: at
+//! every call the kernel checks all n, and enters and leaves the wait queue of each that comes before the
+//! ready one. select ends where descriptors reach `FD_SETSIZE`, 1 024 on most systems.
 
 use workload::{Expect, Needs, Operation, Variant, Workload};
 
@@ -23,14 +24,14 @@ pub(crate) const WORKLOAD: Workload = Workload {
     variants: INTERFACES,
     rivals: true,
     operations: &[
-        Operation::up("add", Expect::Constant, "one more descriptor watched, for input"),
-        Operation::up("wait", Expect::Constant, "one wait that tells of the one that is ready"),
-        Operation::down("remove", Expect::Constant, "one descriptor watched no more, in random order"),
+        Operation::up("add", Expect::Constant, "one descriptor added, for input"),
+        Operation::up("wait", Expect::Constant, "one wait that reports the ready descriptor"),
+        Operation::down("remove", Expect::Constant, "one descriptor removed, in random order"),
     ],
     needs: NEEDS,
     run: cfg_select! {
         unix => { Ok(measured::run) }
-        _ => { Err("event interfaces are not written for this system yet") }
+        _ => { Err("event interfaces are not implemented on this system yet") }
     },
     ..Workload::CURVE
 };
@@ -70,7 +71,7 @@ mod measured {
             #[cfg(target_os = "linux")]
             _ => measure(trial, sys::event::Epoll::new()),
             #[cfg(not(target_os = "linux"))]
-            _ => measure::<Poll>(trial, Err(sys::Unsupported("epoll is of Linux").into())),
+            _ => measure::<Poll>(trial, Err(sys::Unsupported("epoll exists only on Linux").into())),
         }
     }
 
@@ -94,7 +95,7 @@ mod measured {
             wrong += usize::from(!matches!(events[..], [only] if only.token == chosen && only.readable));
             flags[chosen].lower()
         })?;
-        trial.check("every wait told of the one that was ready, and of no other", wrong == 0);
+        trial.check("every wait reported the ready descriptor and no other", wrong == 0);
         // One may have been added whose wait was refused.
         flags.truncate(trial.n());
         let flags = trial.shuffled(flags.into_iter().enumerate().collect());

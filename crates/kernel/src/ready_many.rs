@@ -1,17 +1,18 @@
-//! n ready descriptors among a fixed number that are watched.
+//! Cost of n ready descriptors among a fixed number that are watched.
 //!
-//! **Question.** What does one more ready descriptor add to a wait?
+//! **Question.** How much does one more ready descriptor add to a wait?
 //!
-//! **Method.** 1 000 descriptors as in `ready` are watched, or as many as n goes to where that is more; that
-//! is not timed. One after the other, in random order, they are raised and stay so; after each, it is timed
-//! how long it takes to be told of all that are raised, each once. Where changes are told and not states, all
-//! are raised anew before, untimed. Then they are lowered in another random order, and the same is timed
-//! before each. One call tells of all, for epoll is given room for as many events; io_uring on Linux hands
-//! out some twenty a call when the kernel still has to make them, so it takes several.
+//! **Method.** 1 000 descriptors as in `ready` are watched, or the largest n if that is more; this is not
+//! timed. One after the other, in random order, they are made ready and stay ready. After each, the time
+//! is measured until all ready descriptors are reported, each once. Edge-triggered interfaces, which
+//! report changes and not states, have all of them made ready again beforehand, untimed. Then they are
+//! reset in another random order, with the same measurement before each. One call reports all, because
+//! epoll gets room for that many events; io_uring on Linux returns about twenty per call while the kernel
+//! creates their completions, so it needs several calls.
 //!
-//! **Expected answer.** Linear for epoll and io_uring, from near zero: the slope is the price of an event.
-//! Flat and high for select(2) and poll(2), which look at every descriptor in any case. Where most are ready
-//! the lines cross, and poll is the cheaper one.
+//! **Expected answer.** Linear for epoll and io_uring, from near zero: the slope is the cost of an event.
+//! Flat and high for select(2) and poll(2), which check every descriptor in any case. Where most
+//! descriptors are ready, the lines cross and poll is cheaper.
 
 use workload::{Expect, Operation, Workload};
 
@@ -24,15 +25,19 @@ pub(crate) const WORKLOAD: Workload = Workload {
     variants: ready::INTERFACES,
     rivals: true,
     operations: &[
-        Operation::up("wait", Expect::Linear, "being told of all that are ready, after one more was raised"),
-        Operation::down("wait-fewer", Expect::Linear, "the same, before one is lowered"),
+        Operation::up(
+            "wait",
+            Expect::Linear,
+            "the report of all ready descriptors, after one more became ready",
+        ),
+        Operation::down("wait-fewer", Expect::Linear, "the same, before one is reset"),
     ],
     needs: ready::NEEDS,
     top: Some(WATCHED),
     classic_n: WATCHED,
     run: cfg_select! {
         unix => { Ok(measured::run) }
-        _ => { Err("event interfaces are not written for this system yet") }
+        _ => { Err("event interfaces are not implemented on this system yet") }
     },
     ..Workload::CURVE
 };
@@ -62,7 +67,7 @@ mod measured {
             #[cfg(target_os = "linux")]
             _ => measure(trial, sys::event::Epoll::telling(watched(trial))),
             #[cfg(not(target_os = "linux"))]
-            _ => measure::<Poll>(trial, Err(sys::Unsupported("epoll is of Linux").into())),
+            _ => measure::<Poll>(trial, Err(sys::Unsupported("epoll exists only on Linux").into())),
         }
     }
 
@@ -103,7 +108,7 @@ mod measured {
             waits.look(reached - lowered);
             flags[raised[lowered]].lower()
         })?;
-        trial.check("every wait told of all that were ready, each once", waits.wrong == 0);
+        trial.check("every wait reported all ready descriptors, each once", waits.wrong == 0);
         Ok(())
     }
 

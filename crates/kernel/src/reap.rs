@@ -1,13 +1,13 @@
-//! One process less while n live, in three orders.
+//! Cost of reaping a process while n live, in three orders.
 //!
-//! **Question.** Does it matter to the system which child is reaped?
+//! **Question.** Does it matter which child is reaped first?
 //!
-//! **Method.** Children are forked, untimed; then each is sent SIGTERM and waited for, by its number,
-//! timed: oldest first, newest first, or in random order. A parent's children are a list in many
-//! systems, and the order decides how far it is walked.
+//! **Method.** Children are forked, untimed. Then each is sent SIGTERM and reaped with waitpid(2) by its
+//! process ID, timed: oldest first, newest first, or in random order. Many systems keep the children of a
+//! process in a list, and the order determines how far that list is searched.
 //!
-//! **Expected answer.** Flat in every order where children are found by their number; a rise in one order
-//! and not in another is a list that is searched.
+//! **Expected answer.** Flat in every order where children are found by their process ID. Growth in one
+//! order and not in another is the search of a list.
 
 use workload::{Expect, Linkage, Operation, Trial, TrialError, Variant, Workload};
 
@@ -29,7 +29,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     classic_n: 3000,
     run: cfg_select! {
         unix => { Ok(run) }
-        _ => { Err("there is no fork here") }
+        _ => { Err("this system has no fork(2)") }
     },
     ..Workload::CURVE
 };

@@ -1,14 +1,14 @@
-//! One more socket while n are open.
+//! Cost of one more socket while n are open.
 //!
-//! **Question.** Does the next socket(2) cost more when thousands are open, and does close(2)?
+//! **Question.** Do socket(2) and close(2) cost more when thousands of sockets are open?
 //!
-//! **Method.** Stream sockets are opened and kept, each call timed; then closed in random order,
-//! each call timed. POSIX promises the lowest free descriptor, which a system may find by a
-//! search. The variants with a hole close and refill the lowest descriptor between any two calls,
-//! untimed, so that the search is really exercised and no shortcut to the end of the table helps.
+//! **Method.** Stream sockets are opened and kept, each call timed. Then they are closed in random order,
+//! each call timed. POSIX requires the lowest free descriptor, which a system may find by a search. The
+//! variants with a hole close the lowest descriptor and fill it again between any two calls, untimed.
+//! Every call then has to search for it, and a shortcut to the end of the table does not help.
 //!
-//! **Expected answer.** Flat, with steps where the descriptor table doubles. A rise with the hole alone
-//! is a linear search for the free descriptor.
+//! **Expected answer.** Flat, with steps where the descriptor table doubles. Growth in the variants with
+//! a hole only is a linear search for the free descriptor.
 
 use std::io;
 
@@ -30,7 +30,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     classic_n: 10_000,
     run: cfg_select! {
         unix => { Ok(run) }
-        _ => { Err("bare sockets are not written for this system yet") }
+        _ => { Err("bare sockets are not implemented on this system yet") }
     },
     ..Workload::CURVE
 };

@@ -1,12 +1,13 @@
-//! The way into the kernel and back.
+//! Cost of entering the kernel and returning.
 //!
 //! **Question.** What does a system call cost that does next to nothing?
 //!
-//! **Method.** getppid(2) by its number, past the C library, which could answer from memory. Where one
-//! call is too short for the clock, a batch of them is timed and divided. n only counts.
+//! **Method.** getppid(2) is called by its number, because the C library could return a cached value.
+//! Where one call is too short for the clock, a batch of calls is timed and divided by their number. n is
+//! only a count.
 //!
-//! **Expected answer.** Flat. The level shows the processor's mitigations, and whatever watches system
-//! calls: seccomp, audit, a sandbox.
+//! **Expected answer.** Flat. The level shows the mitigations of the processor, and everything that
+//! filters or traces system calls: seccomp, audit, a sandbox.
 
 use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
 
@@ -22,7 +23,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     classic_n: 10_000,
     run: cfg_select! {
         unix => { Ok(run) }
-        _ => { Err("there is no getppid here") }
+        _ => { Err("this system has no getppid(2)") }
     },
     ..Workload::CURVE
 };

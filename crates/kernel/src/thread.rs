@@ -1,10 +1,10 @@
-//! One more thread while n live.
+//! Cost of one more thread while n live.
 //!
-//! **Question.** How long from pthread_create(3) until the thread's first byte arrives, and does it grow
-//! with the number of threads? How long to let each go and join it?
+//! **Question.** How long does it take from pthread_create(3) until the first byte of the thread arrives,
+//! and does that grow with the number of threads? How long does it take to release and join each of them?
 //!
 //! **Method.** As `fork`, with threads of default attributes: each writes one byte into a pipe and then
-//! waits at a gate of its own. Then, oldest first, each gate is opened and its thread joined.
+//! waits on a lock of its own. Then, oldest first, each is released and joined.
 //!
 //! **Expected answer.** Flat, and a fraction of `fork`: no page tables are copied.
 
@@ -23,7 +23,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
             Expect::Constant,
             "pthread_create(3) until the thread's first byte has been read",
         ),
-        Operation::down("join", Expect::Constant, "one gate opened and pthread_join(3), oldest first"),
+        Operation::down("join", Expect::Constant, "release and pthread_join(3) of one thread, oldest first"),
     ],
     // A stack and its guard are two mappings.
     needs: Needs { processes: 1, threads: 1, mappings: 2, memory_bytes: 40 << 10, ..Needs::NOTHING },
@@ -39,6 +39,6 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let members = trial.timed("create", |number| crew.create(number))?;
     trial.check("all threads waited at once", crew.waiting() == trial.n());
     trial.timed_back("join", members.into_iter(), |member| member.join())?;
-    trial.check("every thread was let go", crew.waiting() == 0);
+    trial.check("every thread was released", crew.waiting() == 0);
     Ok(())
 }

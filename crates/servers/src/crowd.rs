@@ -1,24 +1,25 @@
-//! Idle connections by the hundred thousand: what each takes, and what the next one costs.
+//! Memory and latency with hundreds of thousands of idle connections.
 //!
-//! **Question.** What does a connection take of kernel and server that is open and does nothing, how long
-//! does one more take to be made, and how long an answer on one of them, when there are more than one process
-//! can hold?
+//! **Question.** How much memory of kernel and server does an idle connection use, how long does it take
+//! to open one more, and how long does a response on one of them take, when there are more connections
+//! than one process can hold?
 //!
-//! **Method.** A server that echoes what it is sent runs as several processes of the architecture `epoll`,
-//! which share one port; as many as keep each well below its limit of descriptors. The connections begin in
-//! several processes too: each holds up to 19 000, from addresses of its own in 127/8 where the server is on
-//! loopback, so that ports suffice. With n open, `user memory` is what the processes of the server have
-//! gained over none, for each connection; `kernel memory` is what the kernel of this machine has gained
-//! (objects, page tables, stacks), which is both ends of a connection where the server is here. `connect` is
-//! the median time of making 200 more, which are closed again. Then one request after the other is sent on up
-//! to 1 000 of the connections, each asked once, in random order: p50 and p99 are the times that 50 % and 99
-//! % of the answers do not exceed. At the end all are closed by a reset, and the sockets of the machine must
-//! be as many as before. 100 000 connections take some ten seconds, which `--window 5s` allows for; 1 000 000
-//! take two minutes and 8 GB: `-n 1000000 --window 10s --timeout 10m`.
+//! **Method.** An echo server of the architecture `epoll` runs as several processes that share one port,
+//! so many that each stays well below its descriptor limit. The connections are opened by several
+//! processes too. Each holds up to 19 000, from its own addresses in 127/8 if the server is on loopback,
+//! so that there are enough ports. With n connections open, `user memory` is the increase in memory of
+//! the server processes, for each connection. `kernel memory` is the increase in kernel memory of this
+//! machine (objects, page tables, stacks), which includes both ends of a connection if the server runs
+//! here. `connect` is the median time to open 200 more connections, which are closed again. Then requests
+//! are sent one after the other on up to 1 000 of the connections, once on each, in random order. p50 and
+//! p99 are the latencies that 50 % and 99 % of the responses do not exceed. At the end all connections
+//! are closed with a reset, and the number of sockets of the machine must be the same as before. 100 000
+//! connections take about ten seconds, which `--window 5s` allows for; 1 000 000 take two minutes and 8
+//! GB: `-n 1000000 --window 10s --timeout 10m`.
 //!
-//! **Expected answer.** All flat: a connection that is idle is looked at by nobody. Some kilobytes of kernel
-//! memory for both ends, far less than one of the server's own. Answers come a little slower from a crowd,
-//! for what is asked after a long time lies in no cache.
+//! **Expected answer.** All flat, because nothing processes an idle connection. A connection takes some
+//! kilobytes of kernel memory for both ends, and far less memory of the server. Responses become slightly
+//! slower with n, because a connection that has been idle for long is in no cache.
 
 use workload::{Expect, Needs, Operation, Sizes, Unit, Workload};
 
@@ -32,16 +33,16 @@ pub(crate) const WORKLOAD: Workload = Workload {
             "user memory",
             Unit::Bytes,
             Expect::Constant,
-            "the server's, for each connection",
+            "increase in memory of the server, per connection",
         ),
         Operation::reported(
             "kernel memory",
             Unit::Bytes,
             Expect::Constant,
-            "the machine's, for each connection",
+            "increase in kernel memory of the machine, per connection",
         ),
-        Operation::reported("connect", Unit::Seconds, Expect::Constant, "median time of making one more"),
-        Operation::reported("p50", Unit::Seconds, Expect::Constant, "median latency of a request alone"),
+        Operation::reported("connect", Unit::Seconds, Expect::Constant, "median time to open one more"),
+        Operation::reported("p50", Unit::Seconds, Expect::Constant, "median latency of a single request"),
         Operation::reported(
             "p99",
             Unit::Seconds,
@@ -54,7 +55,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     classic_n: 10_000,
     run: cfg_select! {
         unix => { Ok(measured::run) }
-        _ => { Err("servers and generators are not written for this system yet") }
+        _ => { Err("servers and load generators are not implemented on this system yet") }
     },
     ..Workload::LOAD
 };
@@ -146,10 +147,10 @@ mod measured {
         drop(holders);
         let is_left =
             server.await_closed(END_MAX).map_err(TrialError::at("to wait for the server to close"))?;
-        trial.check("the server has closed what its clients have closed", !is_left);
+        trial.check("the server closed every connection that its clients closed", !is_left);
         server.stop(trial)?;
         if let Some(before) = sockets_before {
-            trial.check("the sockets are given back", are_given_back(before, top as u64));
+            trial.check("all sockets are closed", are_given_back(before, top as u64));
         }
         Ok(())
     }

@@ -1,28 +1,31 @@
-//! A web server whose visitors become more than it can serve, and fewer again.
+//! A web server under overload, and its recovery.
 //!
-//! **Question.** What do small requests feel of the others, and of each other, as their number nears what the
-//! server can do and goes beyond it? And how long does it take the server to recover when they have gone?
+//! **Question.** How are small requests affected by other traffic, and by each other, as the load
+//! approaches the capacity of the server and exceeds it? How long does the server take to recover when
+//! the overload ends?
 //!
-//! **Method.** A server process serves two files, one of 590 bytes and one of 4 MiB. All the time two
-//! connections download the large one over and over, with pauses, and eight read it slowly, 16 KiB each 50
-//! ms. First a closed loop of 50 connections finds how many small requests a second the server answers beside
-//! these: its capacity, as one generator on one processor finds it that downloads and reads slowly too; what
-//! it spends on them is missing in the capacity. Then n percent of that are asked, at random times that are
-//! fixed beforehand (Poisson), whatever the server does; visitors keep a connection for ten requests, up to
-//! 1 000 have one at a time. Latency counts from when a request was meant to start: p50, p99 and p999 are the
-//! times that 50 %, 99 % and 99.9 % do not exceed, of all that were meant to start. Where more than the rest
-//! had no answer in two seconds after the end, that time is longer than any that was seen; then the longest
-//! one stands for it, and a remark says so. `completed` are right answers in a second. `recovery` is the time
-//! from the end of that load until p99 is back under twice what it was before at 50 % of capacity: the
-//! answers under way are waited for, for two seconds at most, then 50 % are asked again, piece by piece, and
-//! the first piece whose p99 is low enough ends it. Less than such a piece, 50 ms or a fifth of the window,
-//! it cannot be, even where nothing was overloaded. A remark says where the generator was the limit of what
-//! is called the capacity here.
+//! **Method.** A server process serves two files, of 590 bytes and of 4 MiB. During the whole trial two
+//! connections download the large file repeatedly, with pauses, and eight read it slowly, 16 KiB every 50
+//! ms. First a closed loop of 50 connections finds the number of small requests per second that the
+//! server completes in addition to that traffic. This is the capacity as found by one generator on one
+//! processor, which also does the downloads and the slow reads and has less time for requests because of
+//! them. Then n percent of the capacity are offered in an open loop, at random times that are fixed in
+//! advance (Poisson). Each simulated user sends ten requests on a connection; up to 1 000 connections are
+//! open at a time. Latency counts from the intended start of a request. p50, p99 and p999 are the
+//! latencies that 50 %, 99 % and 99.9 % of all intended requests do not exceed. If so many requests had
+//! no response within two seconds after the end that the percentile is longer than any latency that was
+//! observed, the longest one is used, with a remark. `completed` is the number of correct responses per
+//! second. `recovery` is the time from the end of that load until p99 is less than twice its value at 50
+//! % of capacity before. Responses in progress are waited for, for at most two seconds; then 50 % are
+//! offered again in short stages, and the first stage whose p99 is low enough ends the recovery. The
+//! smallest possible value is one stage, 50 ms or a fifth of the window, even if nothing was overloaded.
+//! A remark says if the capacity was that of the load generator.
 //!
-//! **Expected answer.** `completed` follows n up to 100 and stays there; a server that sinks below it spends
-//! its time on what it cannot finish. Latency is flat for long, grows near 100, as in every queue, and beyond
-//! that is as long as one cares to measure. Recovery is immediate. Where a member of a pool is needed for
-//! every slow reader, or threads by the hundred take turns, small requests feel it first.
+//! **Expected answer.** `completed` follows n up to 100 and stays there; a server that falls below it
+//! spends its time on requests that it cannot complete. Latency is flat at first, grows near 100, as in
+//! every queue, and beyond that depends only on the length of the measurement. Recovery is immediate.
+//! Where every slow reader occupies a member of a pool, or hundreds of threads share the processor, small
+//! requests are affected first.
 
 use workload::{Expect, Needs, Operation, Sizes, Unit, Variant, Workload};
 
@@ -39,7 +42,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     rivals: true,
     operations: &[
-        Operation::reported("completed", Unit::PerSecond, Expect::Linear, "right answers in a second"),
+        Operation::reported("completed", Unit::PerSecond, Expect::Linear, "correct responses per second"),
         Operation::reported("p50", Unit::Seconds, Expect::Constant, "median latency of a small request"),
         Operation::reported(
             "p99",
@@ -57,14 +60,14 @@ pub(crate) const WORKLOAD: Workload = Workload {
             "recovery",
             Unit::Seconds,
             Expect::Constant,
-            "from the end of the load to a low p99 again",
+            "time from the end of the overload until p99 is low again",
         ),
     ],
     top: Some(400),
     classic_n: 400,
     run: cfg_select! {
         unix => { Ok(measured::run) }
-        _ => { Err("servers and generators are not written for this system yet") }
+        _ => { Err("servers and load generators are not implemented on this system yet") }
     },
     needs: Needs { descriptors: 3, ..Needs::NOTHING },
     ..Workload::LOAD
@@ -128,7 +131,7 @@ mod measured {
             measure(trial, &mut server, small)
         });
         measured?;
-        trial.check("slow readers and downloads were served meanwhile", others.were_served());
+        trial.check("slow readers and downloads were served during the load", others.were_served());
         server.stop(trial)
     }
 
@@ -170,7 +173,7 @@ mod measured {
             }
             let wrong = |cause: &str| matches!(cause, "malformed" | "wrong content" | "unasked bytes");
             recorder
-                .check("no answer was wrong", !level.failures.iter().any(|failure| wrong(&failure.cause)));
+                .check("no response was wrong", !level.failures.iter().any(|failure| wrong(&failure.cause)));
 
             let recovered = recover(&mut visitors, &piece, calm_p99)?;
             match recovered.is_calm {

@@ -1,26 +1,27 @@
-//! Server architectures compared: a new connection for every answer, as fast as it goes.
+//! Server architectures compared, with a new connection for every response, in a closed loop.
 //!
-//! **Question.** How many answers a second does a server give, how long do they take, and what do they cost
-//! it, when it is built as a process for each connection, a thread for each, a pool, or one thread that waits
-//! for all? And how does that change with the number of simultaneous connections?
+//! **Question.** How many responses per second does a server send, how long do they take, and what do
+//! they cost the server, when it has a process for each connection, a thread for each, a pool, or one
+//! thread that waits for all? How does that change with the number of simultaneous connections?
 //!
-//! **Method.** A server process answers every connection with the line `450 too busy` and closes it: the
-//! least that a server can do, so that what is measured is the architecture. A client connects, reads the
-//! line and the close, and connects anew, on n connections at a time. Each level begins with one answer for
-//! every connection, for which the counts of client and server must agree to the last one; then the load goes
-//! on, and what comes in a window of time, four such rounds at least, is measured. Latency is from the
-//! beginning of connect(2) to the line; p50, p99 and p999 are the times that 50 %, 99 % and 99.9 % of the
-//! answers do not exceed, and of fewer than a thousand answers p999 is the slowest. `server cpu` is the
-//! processor time of all processes of the server for each answer it gave. The client is pinned to one
-//! processor, and all of the server, however many processes and threads it is, to another where there is one:
-//! what is compared is what each makes of the same processor.
+//! **Method.** A server process answers every connection with the line `450 too busy` and closes it. That
+//! is the least that a server can do, so that the architecture dominates the result. A client connects,
+//! reads the line and the close, and connects again, on n connections at a time. Each level begins with
+//! one response on every connection, after which the counters of client and server must agree exactly.
+//! Then the load continues, and a window of time is measured, which has at least four such rounds.
+//! Latency is from the start of connect(2) to the line. p50, p99 and p999 are the latencies that 50 %, 99
+//! % and 99.9 % of the responses do not exceed; with fewer than a thousand responses p999 is the slowest.
+//! `server cpu` is the processor time of all processes of the server for each response. The client is
+//! pinned to one processor, and the server with all its processes and threads to another if there is one:
+//! all architectures get the same processor.
 //!
-//! **Expected answer.** Rates that stay flat over n, at levels of their own: slowest where a program is
-//! executed for every connection, faster with fork, with threads, and fastest where nothing is created. In
+//! **Expected answer.** Rates are flat over n, at different levels: slowest where a program is executed
+//! for every connection, faster with fork, faster with threads, and fastest where nothing is created. In
 //! 2001 asynchronous servers were 12 times as fast as processes, and a third faster than threads at 1 000
-//! connections. Latency grows linearly with n, for the client always has n requests waiting. select(2) stops
-//! at `FD_SETSIZE`. On loopback the client's calls do most of the kernel's work for both ends, so the fast
-//! ones are limited by the client: their rates are marked, and `server cpu` is what tells them apart.
+//! connections. Latency grows linearly with n, because the client always has n requests waiting.
+//! select(2) stops at `FD_SETSIZE`. On loopback the calls of the client do most of the work of the kernel
+//! for both ends, so fast servers saturate the load generator: their rates are marked, and `server cpu`
+//! distinguishes them.
 
 use workload::{Expect, Needs, Operation, Unit, Workload, server};
 
@@ -31,30 +32,30 @@ pub(crate) const WORKLOAD: Workload = Workload {
     variants: server::ARCHITECTURES,
     rivals: true,
     operations: &[
-        Operation::reported("throughput", Unit::PerSecond, Expect::Constant, "right answers in a second"),
+        Operation::reported("throughput", Unit::PerSecond, Expect::Constant, "correct responses per second"),
         Operation::reported(
             "p50",
             Unit::Seconds,
             Expect::Linear,
-            "median latency, from connect(2) to the answer",
+            "median latency, from connect(2) to the response",
         ),
         Operation::reported(
             "p99",
             Unit::Seconds,
             Expect::Linear,
-            "latency that 99 % of answers do not exceed",
+            "latency that 99 % of responses do not exceed",
         ),
         Operation::reported(
             "p999",
             Unit::Seconds,
             Expect::Linear,
-            "latency that 99.9 % of answers do not exceed",
+            "latency that 99.9 % of responses do not exceed",
         ),
         Operation::reported(
             "server cpu",
             Unit::Seconds,
             Expect::Constant,
-            "the server's processor time for an answer",
+            "processor time of the server per response",
         ),
     ],
     // At each end; the memory is that of a process, which some architectures have for every connection.
@@ -63,7 +64,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     classic_n: 1000,
     run: cfg_select! {
         unix => { Ok(measured::run) }
-        _ => { Err("servers and generators are not written for this system yet") }
+        _ => { Err("servers and load generators are not implemented on this system yet") }
     },
     ..Workload::LOAD
 };

@@ -1,25 +1,25 @@
-//! The answer to one request while n connections are open and idle.
+//! Latency of one request while n connections are open and idle.
 //!
-//! **Question.** How long does a web server take to answer a request when n kept connections are open, and
-//! what does each of those take of its memory?
+//! **Question.** How long does a web server take to respond to a request when n persistent connections
+//! are open, and how much memory does each connection use?
 //!
-//! **Method.** A server process serves a file of 590 bytes; it closes no connection for being idle. A client
-//! opens n connections and keeps them. Then it asks on one of them, chosen at random, waits for the answer,
-//! checks it, and asks on another: 200 requests at least, and for as long as the window of time goes on.
-//! Nothing else is under way meanwhile, so that latency is what the way to one answer takes, and not a queue:
-//! p50 and p99 are the times that 50 % and 99 % of the answers do not exceed. `user memory` is what all
-//! processes of the server together have gained over none, for each connection, what they share counted once.
-//! `kernel memory` is what the kernel of this machine has gained: both ends of the connection where the
-//! server is here, and with it whatever an architecture has made for it, processes, threads and their stacks.
-//! It is told for the whole machine, so that it is blurred by whatever else goes on, most at small n:
-//! connections that a `race` has left in TIME_WAIT are given back within a minute, and make it too small.
-//! At the end the client resets what it has, so as to leave none.
+//! **Method.** A server process serves a file of 590 bytes and never closes an idle connection. A client
+//! opens n connections and keeps them. Then it sends a request on one of them, chosen at random, waits
+//! for the response, checks it, and continues on another one: at least 200 requests, and until the window
+//! of time ends. Nothing else is in progress, so the latency contains no queueing. p50 and p99 are the
+//! latencies that 50 % and 99 % of the responses do not exceed. `user memory` is the increase in memory
+//! of all processes of the server, for each connection, with shared memory counted once. `kernel memory`
+//! is the increase in kernel memory of this machine: both ends of the connection if the server runs here,
+//! and everything that an architecture creates for it, such as processes, threads and stacks. It is
+//! measured for the whole machine, so all other activity disturbs it, most of all at small n. For
+//! example, connections that `race` left in TIME_WAIT are freed within a minute and make the value too
+//! small. At the end the client resets its connections, so that none is left.
 //!
-//! **Expected answer.** Flat where the kernel keeps the set of connections (epoll, io_uring) and where every
-//! connection has a process or thread of its own; linear where the set is handed over with every wait (poll,
-//! and select, which stops at `FD_SETSIZE`). A pool serves as many connections as it has members, here 32,
-//! and the others wait: it stops at the first level. In memory a thread is dearer than a place in a table,
-//! and a process dearer than a thread.
+//! **Expected answer.** Flat where the kernel keeps the set of connections (epoll, io_uring) and where
+//! every connection has its own process or thread. Linear where the set is passed with every wait (poll,
+//! and select, which stops at `FD_SETSIZE`). A pool serves as many connections as it has members, here
+//! 32, and the others wait; therefore it stops at the first level. In memory a thread is more expensive
+//! than a table entry, and a process more expensive than a thread.
 
 use workload::{Expect, Needs, Operation, Sizes, Unit, Workload, levels, server};
 
@@ -31,7 +31,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     variants: server::ARCHITECTURES,
     rivals: true,
     operations: &[
-        Operation::reported("p50", Unit::Seconds, Expect::Constant, "median latency of a request alone"),
+        Operation::reported("p50", Unit::Seconds, Expect::Constant, "median latency of a single request"),
         Operation::reported(
             "p99",
             Unit::Seconds,
@@ -42,13 +42,13 @@ pub(crate) const WORKLOAD: Workload = Workload {
             "user memory",
             Unit::Bytes,
             Expect::Constant,
-            "the server's, for each connection",
+            "increase in memory of the server, per connection",
         ),
         Operation::reported(
             "kernel memory",
             Unit::Bytes,
             Expect::Constant,
-            "the machine's, for each connection",
+            "increase in kernel memory of the machine, per connection",
         ),
     ],
     // The memory is that of a process, which some architectures have for every connection.
@@ -64,7 +64,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     classic_n: 9000,
     run: cfg_select! {
         unix => { Ok(measured::run) }
-        _ => { Err("servers and generators are not written for this system yet") }
+        _ => { Err("servers and load generators are not implemented on this system yet") }
     },
     ..Workload::LOAD
 };

@@ -1,22 +1,22 @@
-//! A web server asked for one file, over and over.
+//! A web server that delivers one file, in a closed loop.
 //!
-//! **Question.** How many files a second does a web server deliver, small ones and large ones, to how many at
-//! once, and is every one of them right?
+//! **Question.** How many files per second does a web server deliver, small and large, to how many
+//! clients at once, and is every one of them correct?
 //!
 //! **Method.** A server process of the architecture `epoll` serves one file of the size that the variant
-//! names. On n connections at once a client asks for it, checks that length and checksum of the body are
-//! those of the first one it had, and asks again on the same connection. Each level begins with one request
-//! on every connection, for which the counts of client and server must agree to the last one; then the load
-//! goes on, and what comes in a window of time, four such rounds at least, is measured. Latency is from the
-//! sending of a request to the last byte of its answer; p50, p99 and p999 are the times that 50 %, 99 % and
-//! 99.9 % of the answers do not exceed, and of fewer than a thousand answers p999 is the slowest. `server
-//! cpu` is the server's processor time for each answer. Server and client are pinned to different processors
-//! where there are two.
+//! names. On n connections at once a client requests it, checks that length and checksum of the body
+//! equal those of the first response, and sends the next request on the same connection. Each level
+//! begins with one request on every connection, after which the counters of client and server must agree
+//! exactly. Then the load continues, and a window of time is measured, which has at least four such
+//! rounds. Latency is from sending a request to the last byte of its response. p50, p99 and p999 are the
+//! latencies that 50 %, 99 % and 99.9 % of the responses do not exceed; with fewer than a thousand
+//! responses p999 is the slowest. `server cpu` is the processor time of the server for each response.
+//! Server and client are pinned to different processors if there are two.
 //!
-//! **Expected answer.** Rates rise over the first few connections, until server or client is never idle, and
-//! stay flat from there on, while latency grows linearly with n. For 590 bytes, the size of the file in the
-//! comparison of 2003, the system calls are the cost; for a megabyte it is the copying, most of it in the
-//! client.
+//! **Expected answer.** Rates rise over the first few connections, until server or client is never idle,
+//! and stay flat from there on, while latency grows linearly with n. For 590 bytes, the file size in the
+//! comparison of 2003, the system calls dominate the cost. For a megabyte copying dominates, most of it
+//! in the client.
 
 use workload::{Expect, Needs, Operation, Unit, Variant, Workload};
 
@@ -29,25 +29,25 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "1m", summary: "a file of 1 MiB" },
     ],
     operations: &[
-        Operation::reported("throughput", Unit::PerSecond, Expect::Constant, "right answers in a second"),
-        Operation::reported("p50", Unit::Seconds, Expect::Linear, "median latency of an answer"),
+        Operation::reported("throughput", Unit::PerSecond, Expect::Constant, "correct responses per second"),
+        Operation::reported("p50", Unit::Seconds, Expect::Linear, "median latency of a response"),
         Operation::reported(
             "p99",
             Unit::Seconds,
             Expect::Linear,
-            "latency that 99 % of answers do not exceed",
+            "latency that 99 % of responses do not exceed",
         ),
         Operation::reported(
             "p999",
             Unit::Seconds,
             Expect::Linear,
-            "latency that 99.9 % of answers do not exceed",
+            "latency that 99.9 % of responses do not exceed",
         ),
         Operation::reported(
             "server cpu",
             Unit::Seconds,
             Expect::Constant,
-            "the server's processor time for an answer",
+            "processor time of the server per response",
         ),
     ],
     needs: Needs { descriptors: 1, ports: 1, memory_bytes: 1 << 20, ..Needs::NOTHING },
@@ -55,7 +55,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     classic_n: 500,
     run: cfg_select! {
         unix => { Ok(measured::run) }
-        _ => { Err("servers and generators are not written for this system yet") }
+        _ => { Err("servers and load generators are not implemented on this system yet") }
     },
     ..Workload::LOAD
 };
@@ -80,7 +80,10 @@ mod measured {
             recorder.doing("answer");
             let held = server.hold(&mut clients, &closed_loop(n as usize, window), recorder)?;
             let whole = held.level.completed * bytes as u64;
-            recorder.check("no fewer bytes came than the bodies have", held.level.received_bytes >= whole);
+            recorder.check(
+                "at least as many bytes were received as the bodies have",
+                held.level.received_bytes >= whole,
+            );
             recorder.value("throughput", held.level.completed_per_second);
             latencies(&held.level, recorder);
             recorder.value("server cpu", held.server_seconds);

@@ -211,7 +211,7 @@ impl Workload {
         top: None,
         linkage: Linkage::Dynamic,
         classic_n: 10_000,
-        run: Err("nobody has written it yet"),
+        run: Err("not implemented yet"),
     };
 
     /// What most loads share, for `..Workload::LOAD`: levels of n, which counts connections.

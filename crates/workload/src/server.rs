@@ -171,7 +171,7 @@ mod measured {
                     Agreement::Exact => (good..=level.started).contains(&taken.answers),
                     Agreement::Least => good <= taken.answers,
                 };
-                recorder.check("the server counted every answer that the client counted", agree);
+                recorder.check("the server counted every response that the client counted", agree);
             }
             if level.failed > 0 {
                 let all = good + level.failed;

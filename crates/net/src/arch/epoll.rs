@@ -18,6 +18,6 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     probe: || Ok(()),
     serve: cfg_select! {
         target_os = "linux" => { Ok(super::reactor::serve::<sys::event::Epoll>) }
-        _ => { Err("epoll is an interface of Linux") }
+        _ => { Err("epoll exists only on Linux") }
     },
 };

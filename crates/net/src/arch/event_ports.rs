@@ -13,5 +13,5 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     blocking: false,
     workers: true,
     probe: || Ok(()),
-    serve: Err("event ports are of illumos and Solaris, where servers are not measured yet"),
+    serve: Err("event ports exist only on illumos and Solaris, where servers are not implemented yet"),
 };

@@ -14,5 +14,5 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     blocking: false,
     workers: true,
     probe: || Ok(()),
-    serve: Err("completion ports are of Windows, where servers are not measured yet"),
+    serve: Err("completion ports exist only on Windows, where servers are not implemented yet"),
 };

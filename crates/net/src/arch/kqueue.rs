@@ -14,5 +14,5 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     blocking: false,
     workers: true,
     probe: || Ok(()),
-    serve: Err("kqueue is of the BSDs and macOS, where servers are not measured yet"),
+    serve: Err("kqueue exists only on the BSDs and macOS, where servers are not implemented yet"),
 };

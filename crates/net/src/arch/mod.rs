@@ -84,7 +84,7 @@ pub type Serve = fn(&Site) -> io::Result<()>;
 const fn on_unix(serve: Serve) -> Result<Serve, &'static str> {
     cfg_select! {
         unix => { Ok(serve) }
-        _ => { let _ = serve; Err("servers are not written for this system yet") }
+        _ => { let _ = serve; Err("servers are not implemented on this system yet") }
     }
 }
 

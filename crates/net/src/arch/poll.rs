@@ -17,6 +17,6 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     probe: || Ok(()),
     serve: cfg_select! {
         unix => { Ok(super::reactor::serve::<sys::event::Poll>) }
-        _ => { Err("poll(2) is an interface of Unix") }
+        _ => { Err("poll(2) exists only on Unix") }
     },
 };

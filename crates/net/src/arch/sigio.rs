@@ -19,6 +19,6 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     probe: || Ok(()),
     serve: cfg_select! {
         target_os = "linux" => { Ok(super::reactor::serve::<sys::event::SignalIo>) }
-        _ => { Err("signals that carry a descriptor are an interface of Linux") }
+        _ => { Err("signals that carry a descriptor exist only on Linux") }
     },
 };

@@ -18,6 +18,6 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     probe: || Ok(()),
     serve: cfg_select! {
         unix => { Ok(super::tasks::serve) }
-        _ => { Err("servers are not written for this system yet") }
+        _ => { Err("servers are not implemented on this system yet") }
     },
 };

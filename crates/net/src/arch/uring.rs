@@ -23,6 +23,6 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     },
     serve: cfg_select! {
         target_os = "linux" => { Ok(super::proactor::serve) }
-        _ => { Err("io_uring is an interface of Linux") }
+        _ => { Err("io_uring exists only on Linux") }
     },
 };
