@@ -11,19 +11,20 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("stats", &[]),
     ("selftest", &["stats"]),
     ("record", &[]),
-    ("net", &["sys"]),
+    ("host", &["sys"]),
+    ("net", &["host", "sys"]),
     ("workload", &["net", "sys"]),
     ("kernel", &["sys", "workload"]),
     ("servers", &["net", "sys", "workload"]),
-    ("osdyno-trial", &["kernel", "net", "record", "servers", "sys", "workload"]),
-    ("runner", &["kernel", "record", "servers", "stats", "sys", "workload"]),
+    ("osdyno-trial", &["host", "kernel", "net", "record", "servers", "sys", "workload"]),
+    ("runner", &["host", "kernel", "record", "servers", "stats", "sys", "workload"]),
     ("report", &["record", "stats"]),
     (
         "osdyno",
         &["net", "osdyno-trial", "record", "report", "runner", "selftest", "stats", "sys", "workload"],
     ),
     ("xtask", &[]),
-    ("fuzz", &["net", "record", "report"]),
+    ("fuzz", &["host", "net", "record", "report"]),
 ];
 
 pub(super) fn check(house: &House) -> Vec<Finding> {

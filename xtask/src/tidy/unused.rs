@@ -27,7 +27,8 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
 
 /// A program of the same package is outside: it can use what is public only.
 fn is_of_library(source: &Source) -> bool {
-    source.ships() && source.path != source.home().join("src/main.rs")
+    let is_program = source.path.starts_with(source.home().join("src/bin"));
+    source.ships() && !is_program && source.path != source.home().join("src/main.rs")
 }
 
 fn of_crate(house: &House, words: &[HashSet<&str>], home: &Path, files: &[&Source]) -> Count {

@@ -26,8 +26,8 @@ pub use fork::{PANICKED, bequeath, ended_child, fork, inherited, kill};
 pub use user::{become_user, is_root};
 
 pub use platform::{
-    Child, Family, adopt_orphans, die_with_parent, kill_descendants, kill_group, lead_group, parent,
-    reap_orphans,
+    Child, Family, adopt_orphans, await_end, die_with_parent, kill_descendants, kill_group, lead_group,
+    parent, reap_orphans,
 };
 
 /// What a program takes with all its processes.

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use rustix::process::{Pid, Signal, WaitOptions};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
 
 /// The number of the parent: one system call that does next to nothing.
 #[inline]
@@ -133,6 +133,21 @@ pub fn kill_group(leader: u32) {
     if let Some(leader) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
         // An error means that no process is left in it.
         let _ = rustix::process::kill_process_group(leader, Signal::KILL);
+    }
+}
+
+/// Waits for the end of a child and leaves it to be waited for: until then its number is nobody else's.
+///
+/// # Errors
+/// Those of waitid(2): it is no child, or somebody has waited for it meanwhile.
+pub fn await_end(child: u32) -> io::Result<()> {
+    let child = i32::try_from(child).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
+    loop {
+        match rustix::process::waitid(WaitId::Pid(child), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+            Ok(_) => return Ok(()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
 }
 

@@ -69,6 +69,14 @@ pub fn lead_group(_command: &mut Command) {}
 /// Nothing to do: job objects wait for the port.
 pub fn kill_group(_leader: u32) {}
 
+/// Unsupported.
+///
+/// # Errors
+/// Always.
+pub fn await_end(_child: u32) -> io::Result<()> {
+    Err(Unsupported("waiting for a process by its number waits for the port").into())
+}
+
 /// Nothing to do: job objects wait for the port.
 pub fn adopt_orphans() {}
 

@@ -1,0 +1,77 @@
+//! What can keep a role from starting or from replying.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::FrameError;
+use crate::stderr::with_stderr;
+
+/// What was attempted, on what, and what came of it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The system refused to start a program.
+    #[error("cannot start {command}: {source}")]
+    Start {
+        /// What was to be started.
+        command: String,
+        /// Why it was not.
+        source: io::Error,
+    },
+    /// A file that is to be sent cannot be read.
+    #[error("cannot read {} to send it: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A role did not reply.
+    #[error("{}", with_stderr(&format!("{role} {reason}"), stderr))]
+    NoReply {
+        /// The role, in words: "the supervisor of the trial".
+        role: String,
+        /// Why there is no reply.
+        reason: NoReply,
+        /// The end of what it wrote to standard error.
+        stderr: String,
+    },
+    /// The agent of a system refused a request.
+    #[error("the agent there cannot {attempted}: {reason}")]
+    Refused {
+        /// What it was to do.
+        attempted: String,
+        /// Why it did not.
+        reason: String,
+    },
+}
+
+/// Why there is no reply.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoReply {
+    /// The process has ended.
+    #[error("ended without a reply: {0}")]
+    Exited(String),
+    /// The time is over.
+    #[error("did not reply within {} s", .0.as_secs())]
+    Deadline(Duration),
+    /// Nobody wants the reply any more.
+    #[error("was interrupted")]
+    Interrupted,
+    /// Its output is no stream of frames.
+    #[error("replied with {0}")]
+    Frame(#[from] FrameError),
+    /// The frame holds no such reply.
+    #[error("sent an unexpected reply: {0}")]
+    Unexpected(String),
+}
+
+impl Error {
+    /// Why there is no reply, where that is the error.
+    pub fn no_reply(&self) -> Option<&NoReply> {
+        match self {
+            Error::NoReply { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
+}

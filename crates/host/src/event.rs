@@ -1,0 +1,33 @@
+//! What happens to a process.
+
+use std::process::ExitStatus;
+
+/// How a process ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// By itself and with status 0.
+    pub is_success: bool,
+    /// In words: `exit status 1`, `killed by SIGKILL`.
+    pub words: String,
+}
+
+impl Ending {
+    pub(crate) fn of(status: ExitStatus) -> Ending {
+        Ending { is_success: status.success(), words: sys::process::ending(status) }
+    }
+
+    pub(crate) fn failed(words: impl Into<String>) -> Ending {
+        Ending { is_success: false, words: words.into() }
+    }
+}
+
+/// What happens on the output of a process.
+#[derive(Debug)]
+pub(crate) enum Event {
+    Output(Vec<u8>),
+    /// It has ended. A process of our own is waited for here; of one in a session the agent says how it
+    /// ended.
+    Closed(Option<Ending>),
+    /// Nobody wants its replies any more.
+    Interrupted,
+}

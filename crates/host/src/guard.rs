@@ -1,0 +1,80 @@
+//! Guards the command of a system: starts it, and lets nothing outlive it that it started. A command that
+//! stands before a program may hang, leave processes behind, or hear nothing of the end of whoever wants it.
+
+use std::io;
+use std::process::{ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::Builder;
+use std::time::Duration;
+
+use crate::pipe;
+
+/// How long the command may take to end by itself once nobody wants it: the agent behind it ends its
+/// processes and removes its folder meanwhile. Shorter than the time in which a session waits for the guard.
+pub(crate) const GRACE: Duration = Duration::from_secs(4);
+
+/// What the guard waits for.
+enum News {
+    /// The command has ended.
+    Exited(io::Result<ExitStatus>),
+    /// Our standard input is closed: nobody wants the command any more.
+    Abandoned,
+}
+
+/// Runs the command to its end, or to that of standard input, which is handed on to it. All that it started
+/// is killed then.
+///
+/// # Errors
+/// How the command ended, unless it was well, as a text.
+pub fn guard(program: &str, arguments: &[&str]) -> Result<(), String> {
+    sys::process::adopt_orphans();
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::piped());
+    sys::process::lead_group(&mut command);
+    let mut child = command.spawn().map_err(|error| format!("cannot start {program}: {error}"))?;
+    let group = child.id();
+    let stdin = child.stdin.take();
+    let (sender, receiver) = channel();
+    let tell_end = sender.clone();
+    let listening = hand_on(stdin, sender).and_then(|()| {
+        Builder::new().spawn(move || {
+            let _ = tell_end.send(News::Exited(child.wait()));
+        })
+    });
+    let ended = match listening.map(|_| receiver.recv()) {
+        Ok(Ok(News::Exited(status))) => Some(status),
+        // Without its standard input the agent ends by itself, and the command with it.
+        Ok(Ok(News::Abandoned)) => match receiver.recv_timeout(GRACE) {
+            Ok(News::Exited(status)) => Some(status),
+            _ => None,
+        },
+        _ => None,
+    };
+    // Where orphans cannot be adopted, the group is what is left to go by.
+    sys::process::kill_group(group);
+    sys::process::kill_descendants();
+    match ended {
+        Some(Ok(status)) if status.success() => Ok(()),
+        Some(Ok(status)) => Err(format!("{program}: {}", sys::process::ending(status))),
+        Some(Err(error)) => Err(format!("cannot wait for {program}: {error}")),
+        None => Err(format!("{program} did not end by itself and was killed")),
+    }
+}
+
+/// Hands standard input on to the command, until it ends. A command that does not read delays nobody: the end
+/// of our input is noticed all the same.
+fn hand_on(to: Option<ChildStdin>, sender: Sender<News>) -> io::Result<()> {
+    let Some(to) = to else { return Ok(()) };
+    let to = pipe::writer(to)?;
+    let hand_on = move |bytes: &[u8]| {
+        // The command may have closed its input; what counts is how long we are wanted.
+        let _ = to.send(bytes.to_vec());
+        true
+    };
+    let reader = pipe::reader(io::stdin(), hand_on)?;
+    Builder::new().spawn(move || {
+        let _ = reader.join();
+        let _ = sender.send(News::Abandoned);
+    })?;
+    Ok(())
+}

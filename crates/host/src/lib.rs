@@ -1,0 +1,40 @@
+//! Starts a role somewhere, hands it its program, speaks with it, and leaves nothing behind.
+//!
+//! A *role* is what a process of ours is started for: to describe a system, to supervise a trial, to serve,
+//! to generate load. It takes requests on standard input and replies on standard output, in frames.
+//!
+//! - `frame` frames with length and checksum, and the parser of a stream of them;
+//! - `channel` the side of a role: typed requests and replies;
+//! - `process` the side that started it: a deadline for every reply, and the end of the process (`event`);
+//! - `stderr` the last words of standard error, which every error carries;
+//! - `session` a system behind a command: roles start there, and no folder need be shared with it (`stream`);
+//! - `bootstrap` what the command starts: a shell, which receives the first program;
+//! - `agent` that program, which starts the roles; `message` what it is told and tells;
+//! - `guard` ends all that a command started; `folder` removes what processes left in a folder.
+//!
+//! May import: sys. Must never: know a workload, a server or a record.
+
+mod agent;
+mod bootstrap;
+mod channel;
+mod error;
+mod event;
+mod folder;
+mod frame;
+mod guard;
+mod message;
+mod pipe;
+mod process;
+mod session;
+mod stderr;
+mod stream;
+
+pub use agent::agent;
+pub use channel::{FrameReader, FrameWriter, Incoming, Outgoing};
+pub use error::{Error, NoReply};
+pub use event::Ending;
+pub use folder::janitor;
+pub use frame::{FrameError, Frames, encode};
+pub use guard::guard;
+pub use process::{Deadline, Interrupter, Process};
+pub use session::{Host, HostSession};

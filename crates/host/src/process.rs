@@ -1,0 +1,353 @@
+//! The side that started a role: requests to it, replies from it with a deadline, and its end.
+
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::event::{Ending, Event};
+use crate::frame::{Frames, encode};
+use crate::stderr::StderrTail;
+use crate::stream::Stream;
+use crate::{Error, NoReply, pipe};
+
+/// How often the wish to stop is looked at.
+const ATTENTION: Duration = Duration::from_millis(50);
+
+/// A process that was killed ends within this time, or is held by the kernel and not waited for.
+const KILL_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long a process may take to end by itself without standard input, unless somebody says otherwise.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How long a reply is waited for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Deadline<'a> {
+    within: Option<Duration>,
+    interrupt: Option<&'a AtomicBool>,
+}
+
+impl<'a> Deadline<'a> {
+    /// So long from the moment of the question. A time beyond all calendars is none.
+    pub fn within(time: Duration) -> Deadline<'a> {
+        Deadline { within: Some(time), interrupt: None }
+    }
+
+    /// And no longer than until `interrupt` is set.
+    #[must_use]
+    pub fn or_when(self, interrupt: &'a AtomicBool) -> Deadline<'a> {
+        Deadline { interrupt: Some(interrupt), ..self }
+    }
+
+    /// With more time.
+    #[must_use]
+    pub(crate) fn longer_by(self, more: Duration) -> Deadline<'a> {
+        Deadline { within: self.within.map(|within| within.saturating_add(more)), ..self }
+    }
+
+    /// Waits for what comes, without waking up in between, unless there is a wish to look at.
+    pub(crate) fn wait<T>(self, receiver: &Receiver<T>) -> Result<T, NoReply> {
+        let begun = Instant::now();
+        loop {
+            let left = self.within.map_or(Duration::MAX, |within| within.saturating_sub(begun.elapsed()));
+            if self.interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Relaxed)) {
+                return Err(NoReply::Interrupted);
+            }
+            let slice = if self.interrupt.is_some() { left.min(ATTENTION) } else { left };
+            match receiver.recv_timeout(slice) {
+                Ok(event) => return Ok(event),
+                Err(RecvTimeoutError::Disconnected) => return Err(NoReply::Exited(String::new())),
+                Err(RecvTimeoutError::Timeout) if slice == left => {
+                    return Err(NoReply::Deadline(self.within.unwrap_or_default()));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// What is left of it.
+    fn since(self, begun: Instant) -> Deadline<'a> {
+        Deadline { within: self.within.map(|within| within.saturating_sub(begun.elapsed())), ..self }
+    }
+}
+
+/// A role at work. Dropped, it is ended: without standard input it is expected to end by itself, and after
+/// its time of grace it is killed, with every process of its group.
+#[derive(Debug)]
+pub struct Process {
+    role: String,
+    pub(crate) input: Input,
+    pub(crate) events: Receiver<Event>,
+    sender: Sender<Event>,
+    pub(crate) frames: Frames,
+    stderr: StderrTail,
+    origin: Origin,
+    grace: Duration,
+    ending: Option<Ending>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Input {
+    Pipe(Sender<Vec<u8>>),
+    Stream,
+    Closed,
+}
+
+#[derive(Debug)]
+enum Origin {
+    Child(Child),
+    Session(Stream),
+}
+
+/// Tells who waits for a reply of a process that nobody wants it any more.
+#[derive(Clone, Debug)]
+pub struct Interrupter(Sender<Event>);
+
+impl Interrupter {
+    /// Ends the waiting, now or when it begins.
+    pub fn interrupt(&self) {
+        // Where nobody waits any more, there is nothing to end.
+        let _ = self.0.send(Event::Interrupted);
+    }
+}
+
+impl Process {
+    /// Starts a program here, in a process group of its own. `role` names it in errors.
+    ///
+    /// # Errors
+    /// [`Error::Start`].
+    pub fn start(role: &str, mut command: Command) -> Result<Process, Error> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        sys::process::lead_group(&mut command);
+        let program = command.get_program().to_string_lossy().into_owned();
+        let failed = |source| Error::Start { command: program, source };
+        let mut child = match command.spawn() {
+            Ok(child) => child,
+            Err(source) => return Err(failed(source)),
+        };
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (sender, events) = channel();
+        // From here on its end is sure.
+        let mut process = Process {
+            role: role.to_owned(),
+            input: Input::Closed,
+            events,
+            sender,
+            frames: Frames::default(),
+            stderr: StderrTail::default(),
+            origin: Origin::Child(child),
+            grace: GRACE,
+            ending: None,
+        };
+        if let (Some(stdin), Some(stdout), Some(stderr)) = pipes {
+            let number = process.number();
+            let (output, end) = (process.sender.clone(), process.sender.clone());
+            let listening = StderrTail::of(stderr).and_then(|stderr| {
+                process.stderr = stderr;
+                process.input = Input::Pipe(pipe::writer(stdin)?);
+                let hand_on = move |bytes: &[u8]| output.send(Event::Output(bytes.to_vec())).is_ok();
+                let reader = pipe::reader(stdout, hand_on)?;
+                Builder::new().spawn(move || {
+                    pipe::await_end(number, vec![reader]);
+                    let _ = end.send(Event::Closed(None));
+                })
+            });
+            listening.map_err(failed)?;
+        }
+        Ok(process)
+    }
+
+    /// A process that the agent of a session has started.
+    pub(crate) fn of_session(
+        role: &str,
+        stream: Stream,
+        (sender, events): (Sender<Event>, Receiver<Event>),
+        stderr: StderrTail,
+    ) -> Process {
+        Process {
+            role: role.to_owned(),
+            input: Input::Stream,
+            events,
+            sender,
+            frames: Frames::default(),
+            stderr,
+            origin: Origin::Session(stream),
+            grace: GRACE,
+            ending: None,
+        }
+    }
+
+    /// How long it may take to end by itself once nobody wants it.
+    #[must_use]
+    pub fn with_grace(mut self, grace: Duration) -> Process {
+        self.grace = grace;
+        self
+    }
+
+    /// The number of the process, where it runs.
+    pub fn number(&self) -> u32 {
+        match &self.origin {
+            Origin::Child(child) => child.id(),
+            Origin::Session(stream) => stream.number,
+        }
+    }
+
+    /// With this, another thread can end the waiting for a reply.
+    pub fn interrupter(&self) -> Interrupter {
+        Interrupter(self.sender.clone())
+    }
+
+    /// Sends a request. A process that is gone is told by its missing reply.
+    ///
+    /// # Errors
+    /// [`Error::NoReply`] for a request that cannot be written as JSON.
+    pub fn send(&self, request: &impl Serialize) -> Result<(), Error> {
+        let payload = serde_json::to_vec(request);
+        let payload = payload.map_err(|error| self.no_reply(NoReply::Unexpected(error.to_string())))?;
+        self.send_raw(encode(&payload));
+        Ok(())
+    }
+
+    /// Sends bytes that are no frame.
+    pub(crate) fn send_raw(&self, bytes: Vec<u8>) {
+        match (&self.input, &self.origin) {
+            (Input::Pipe(pipe), _) => drop(pipe.send(bytes)),
+            (Input::Stream, Origin::Session(stream)) => stream.input(&bytes),
+            _ => {}
+        }
+    }
+
+    /// The next reply.
+    ///
+    /// # Errors
+    /// [`Error::NoReply`].
+    pub fn receive<T: DeserializeOwned>(&mut self, deadline: Deadline<'_>) -> Result<T, Error> {
+        let frame = self.receive_frame(deadline)?;
+        serde_json::from_slice(&frame).map_err(|error| self.no_reply(NoReply::Unexpected(error.to_string())))
+    }
+
+    /// The next reply where it is here within `time`; `None` where it is not.
+    ///
+    /// # Errors
+    /// [`Error::NoReply`] where none will come.
+    pub fn poll<T: DeserializeOwned>(&mut self, time: Duration) -> Result<Option<T>, Error> {
+        match self.receive(Deadline::within(time)) {
+            Ok(reply) => Ok(Some(reply)),
+            Err(Error::NoReply { reason: NoReply::Deadline(_), .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) fn receive_frame(&mut self, deadline: Deadline<'_>) -> Result<Vec<u8>, Error> {
+        let begun = Instant::now();
+        loop {
+            match self.frames.next_frame() {
+                Ok(Some(frame)) => return Ok(frame),
+                Ok(None) => {}
+                Err(error) => return Err(self.no_reply(error.into())),
+            }
+            if let Some(ending) = &self.ending {
+                return Err(self.no_reply(NoReply::Exited(ending.words.clone())));
+            }
+            match deadline.since(begun).wait(&self.events) {
+                Ok(Event::Output(bytes)) => self.frames.push(&bytes),
+                Ok(Event::Closed(ending)) => self.reap(ending),
+                Ok(Event::Interrupted) => return Err(self.no_reply(NoReply::Interrupted)),
+                Err(NoReply::Deadline(_)) => {
+                    return Err(self.no_reply(NoReply::Deadline(deadline.within.unwrap_or_default())));
+                }
+                Err(reason) => return Err(self.no_reply(reason)),
+            }
+        }
+    }
+
+    /// Closes its standard input, which says that nobody wants it any more.
+    pub fn close_input(&mut self) {
+        if let (Input::Stream, Origin::Session(stream)) = (&self.input, &self.origin) {
+            stream.close();
+        }
+        self.input = Input::Closed;
+    }
+
+    /// Closes its standard input and waits for its end; after so much time it is killed.
+    pub fn finish(&mut self, within: Duration) -> Ending {
+        self.close_input();
+        let deadline = Instant::now() + within;
+        while self.ending.is_none() {
+            match self.events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(Event::Closed(ending)) => self.reap(ending),
+                Ok(_) => {}
+                Err(_) => self.kill(),
+            }
+        }
+        self.ending.clone().unwrap_or_else(|| Ending::failed("it ended"))
+    }
+
+    /// Kills it with every process of its group.
+    pub fn kill(&mut self) {
+        if self.ending.is_some() {
+            return;
+        }
+        match &mut self.origin {
+            Origin::Child(_) => self.reap(None),
+            Origin::Session(stream) => {
+                stream.kill();
+                let deadline = Instant::now() + KILL_PATIENCE;
+                while self.ending.is_none() {
+                    match self.events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                        Ok(Event::Closed(ending)) => self.ending = ending,
+                        Ok(_) => {}
+                        Err(_) => self.ending = Some(Ending::failed("killed")),
+                    }
+                }
+            }
+        }
+    }
+
+    /// What it has written to standard error, its end; all of it when the process has ended.
+    pub fn stderr(&self) -> String {
+        if self.ending.is_some() { self.stderr.whole_text() } else { self.stderr.text() }
+    }
+
+    /// Takes the end of the process. Its group is killed before it is waited for, lest its number belong to
+    /// somebody else.
+    fn reap(&mut self, ending: Option<Ending>) {
+        let Origin::Child(child) = &mut self.origin else {
+            self.ending = Some(ending.unwrap_or_else(|| Ending::failed("it ended")));
+            return;
+        };
+        sys::process::kill_group(child.id());
+        // On systems without groups.
+        let _ = child.kill();
+        let deadline = Instant::now() + KILL_PATIENCE;
+        self.ending = Some(loop {
+            match child.try_wait() {
+                Ok(Some(status)) => break Ending::of(status),
+                Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(1)),
+                Ok(None) => break Ending::failed("it was killed and does not end"),
+                Err(error) => break Ending::failed(format!("it cannot be waited for: {error}")),
+            }
+        });
+    }
+
+    pub(crate) fn no_reply(&self, reason: NoReply) -> Error {
+        let banner = self.frames.banner();
+        let stderr = match (self.stderr(), banner.is_empty()) {
+            (stderr, true) => stderr,
+            // A command may well say on standard output why it refuses.
+            (stderr, false) if stderr.is_empty() => banner,
+            (stderr, false) => format!("{banner}; {stderr}"),
+        };
+        Error::NoReply { role: self.role.clone(), reason, stderr }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.finish(self.grace);
+    }
+}

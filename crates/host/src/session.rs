@@ -1,0 +1,303 @@
+//! A system behind a command, through which roles start there. No folder need be shared with it: programs and
+//! files are sent through the command, each once.
+//!
+//! The command is started once and stays: `ssh` logs in once, a virtual machine boots once. Behind it an
+//! agent starts a fresh process for every role, so a trial is a fresh process there as it is here.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::bootstrap::{self, READY};
+use crate::event::{Ending, Event};
+use crate::message::{self, Reply, Request};
+use crate::process::Input;
+use crate::stderr::StderrTail;
+use crate::stream::{Route, Stream, Wire, lock};
+use crate::{Deadline, Error, NoReply, Process, guard};
+
+/// Files are sent in pieces of this size, so that no frame is long.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// A line to another machine carries at least so much in a second; a deadline grows with what is sent.
+const LINE_BYTES_PER_SECOND: u64 = 100 << 10;
+
+/// How long the command may take to end once its input is closed: the guard's grace, and what it takes to
+/// kill.
+const GRACE: Duration = guard::GRACE.saturating_add(Duration::from_secs(2));
+
+const CHANGED: &str = "its program was changed on the way; the command must hand on all bytes as they are, \
+                       so it must not make a terminal (as ssh -t does)";
+
+/// Where roles are started.
+#[derive(Debug)]
+pub enum Host {
+    /// On this machine, directly.
+    Local,
+    /// Behind a command.
+    Remote(Box<HostSession>),
+}
+
+impl Host {
+    /// The place behind a command; without one it is here. `guard` is a program that calls
+    /// [`guard`](crate::guard) for `guard COMMAND…`, and `agent` one that calls [`agent`](crate::agent) for
+    /// `agent FOLDER`. The agent works in a folder of its own, in the first of `folders` that exists there
+    /// and allows execution; one that begins with `$` is a variable there.
+    ///
+    /// # Errors
+    /// When the command does not start, or the agent behind it does not begin.
+    pub fn open(
+        prefix: &[String],
+        guard: &Path,
+        agent: &Path,
+        folders: &[String],
+        deadline: Deadline<'_>,
+    ) -> Result<Host, Error> {
+        if prefix.is_empty() {
+            return Ok(Host::Local);
+        }
+        let session = HostSession::open(prefix, guard, agent, folders, deadline)?;
+        Ok(Host::Remote(Box::new(session)))
+    }
+
+    /// Starts a program, which is sent there first if need be. `role` names it in errors.
+    ///
+    /// # Errors
+    /// When it cannot be sent or started.
+    pub fn start(
+        &mut self,
+        role: &str,
+        program: &Path,
+        words: &[&str],
+        deadline: Deadline<'_>,
+    ) -> Result<Process, Error> {
+        match self {
+            Host::Local => {
+                let mut command = Command::new(program);
+                command.args(words);
+                Process::start(role, command)
+            }
+            Host::Remote(session) => session.start(role, program, words, deadline),
+        }
+    }
+}
+
+/// A command at work, with an agent behind it. Dropped, both end, with all that the agent started, and the
+/// agent's folder is removed.
+#[derive(Debug)]
+pub struct HostSession {
+    command: Process,
+    wire: Arc<Wire>,
+    replies: Receiver<Result<u32, String>>,
+    folder: String,
+    /// What was sent, and its name there.
+    sent: HashMap<PathBuf, String>,
+    streams: u32,
+}
+
+impl HostSession {
+    fn open(
+        prefix: &[String],
+        guard: &Path,
+        agent: &Path,
+        folders: &[String],
+        deadline: Deadline<'_>,
+    ) -> Result<HostSession, Error> {
+        let program = read(agent)?;
+        let mut words = Command::new(guard);
+        words.arg("guard").args(prefix).arg("sh");
+        let mut command = Process::start("the command of the system", words)?.with_grace(GRACE);
+        command.send_raw(bootstrap::script(folders, program.len()).into_bytes());
+        if command.receive_frame(deadline)? != READY {
+            return Err(command.no_reply(NoReply::Unexpected("not that of a shell that is ready".to_owned())));
+        }
+        let (bytes, crc32) = (program.len(), crc32fast::hash(&program));
+        command.send_raw(program);
+        let hello = command.receive_frame(deadline.longer_by(sending_time(bytes)))?;
+        let unexpected = match message::parse(&hello) {
+            Ok((Reply::Hello { crc32: arrived, folder }, _)) if arrived == crc32 => {
+                return HostSession::listen(command, folder);
+            }
+            Ok((Reply::Hello { .. }, _)) => CHANGED.to_owned(),
+            Ok((reply, _)) => format!("{reply:?}"),
+            Err(error) => error.to_string(),
+        };
+        Err(command.no_reply(NoReply::Unexpected(unexpected)))
+    }
+
+    /// Hands on what comes through the command, in a thread, until it ends.
+    fn listen(mut command: Process, folder: String) -> Result<HostSession, Error> {
+        let input = match std::mem::replace(&mut command.input, Input::Closed) {
+            Input::Pipe(pipe) => Some(pipe),
+            _ => None,
+        };
+        let wire = Arc::new(Wire { input: Mutex::new(input), routes: Mutex::default() });
+        let (replying, replies) = channel();
+        let (relay, relayed) = channel();
+        let mut incoming = Incoming {
+            events: std::mem::replace(&mut command.events, relayed),
+            frames: std::mem::take(&mut command.frames),
+        };
+        let listening = Arc::clone(&wire);
+        let thread = std::thread::Builder::new().spawn(move || {
+            let reason = incoming.hand_on(&listening, &replying);
+            for (_, route) in lock(&listening.routes).drain() {
+                route.stderr.close();
+                let _ = route.events.send(Event::Closed(Some(Ending::failed(reason.clone()))));
+            }
+            // Nobody can be told anything any more.
+            lock(&listening.input).take();
+            let _ = relay.send(Event::Closed(None));
+        });
+        match thread {
+            Ok(_) => Ok(HostSession { command, wire, replies, folder, sent: HashMap::new(), streams: 0 }),
+            Err(source) => Err(Error::Start { command: "a thread for the session".to_owned(), source }),
+        }
+    }
+
+    /// The agent's folder there.
+    pub fn folder(&self) -> &str {
+        &self.folder
+    }
+
+    /// What the command itself has written to standard error, its end.
+    pub fn stderr(&self) -> String {
+        self.command.stderr()
+    }
+
+    /// Whether it has come to an end: the command has ended or sent nonsense.
+    pub fn is_over(&self) -> bool {
+        lock(&self.wire.input).is_none()
+    }
+
+    /// Sends a file, unless it was sent before; where it is there.
+    ///
+    /// # Errors
+    /// When it cannot be read here or written there.
+    pub fn send_file(&mut self, file: &Path, deadline: Deadline<'_>) -> Result<String, Error> {
+        let name = match self.sent.get(file) {
+            Some(name) => name.clone(),
+            None => self.send_new_file(file, deadline)?,
+        };
+        Ok(format!("{}/{name}", self.folder))
+    }
+
+    fn send_new_file(&mut self, file: &Path, deadline: Deadline<'_>) -> Result<String, Error> {
+        let content = read(file)?;
+        let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
+        for piece in content.chunks(PIECE_BYTES) {
+            self.wire.send(&Request::Piece { name: name.clone() }, piece);
+        }
+        let (bytes, crc32) = (content.len() as u64, crc32fast::hash(&content));
+        let deadline = deadline.longer_by(sending_time(content.len()));
+        self.ask(&Request::Whole { name: name.clone(), bytes, crc32 }, &format!("take {name}"), deadline)?;
+        self.sent.insert(file.to_owned(), name.clone());
+        Ok(name)
+    }
+
+    fn start(
+        &mut self,
+        role: &str,
+        program: &Path,
+        words: &[&str],
+        deadline: Deadline<'_>,
+    ) -> Result<Process, Error> {
+        let program = self.send_file(program, deadline)?;
+        self.streams += 1;
+        let (stream, stderr) = (self.streams, StderrTail::default());
+        let (sender, events) = channel();
+        lock(&self.wire.routes).insert(stream, Route { events: sender.clone(), stderr: stderr.clone() });
+        let words = words.iter().map(|&word| word.to_owned()).collect();
+        let attempted = format!("start {program}");
+        let number = self.ask(&Request::Start { stream, program, words }, &attempted, deadline)?;
+        let stream = Stream { wire: Arc::clone(&self.wire), stream, number };
+        Ok(Process::of_session(role, stream, (sender, events), stderr))
+    }
+
+    /// Requests of the agent are made one after the other, so the next reply is the reply to this one.
+    fn ask(&mut self, request: &Request, attempted: &str, deadline: Deadline<'_>) -> Result<u32, Error> {
+        self.wire.send(request, &[]);
+        match deadline.wait(&self.replies) {
+            Ok(Ok(number)) => Ok(number),
+            Ok(Err(reason)) => Err(Error::Refused { attempted: attempted.to_owned(), reason }),
+            Err(reason) => {
+                // A late reply would be taken for that to the next request.
+                lock(&self.wire.input).take();
+                Err(self.command.no_reply(reason))
+            }
+        }
+    }
+}
+
+impl Drop for HostSession {
+    fn drop(&mut self) {
+        // The end of its input sends the agent home, and the command with it.
+        lock(&self.wire.input).take();
+    }
+}
+
+/// What comes through the command.
+struct Incoming {
+    events: Receiver<Event>,
+    frames: crate::Frames,
+}
+
+impl Incoming {
+    /// Hands on all that comes; why nothing more comes.
+    fn hand_on(&mut self, wire: &Wire, replies: &Sender<Result<u32, String>>) -> String {
+        loop {
+            let frame = match self.frames.next_frame() {
+                Ok(Some(frame)) => frame,
+                Ok(None) => match self.events.recv() {
+                    Ok(Event::Output(bytes)) => {
+                        self.frames.push(&bytes);
+                        continue;
+                    }
+                    Ok(Event::Interrupted) => continue,
+                    Ok(Event::Closed(_)) | Err(_) => return "the command of the system has ended".to_owned(),
+                },
+                Err(error) => return format!("the command of the system replied with {error}"),
+            };
+            match message::parse(&frame) {
+                Ok((reply, body)) => deliver(wire, replies, reply, body),
+                Err(error) => return format!("the command of the system sent an unexpected reply: {error}"),
+            }
+        }
+    }
+}
+
+fn deliver(wire: &Wire, replies: &Sender<Result<u32, String>>, reply: Reply, body: &[u8]) {
+    // Who has dropped a process or the session does not miss what comes of it.
+    match reply {
+        Reply::Done { process } => drop(replies.send(Ok(process))),
+        Reply::Refused { reason } => drop(replies.send(Err(reason))),
+        Reply::Output { stream } => {
+            if let Some(route) = lock(&wire.routes).get(&stream) {
+                let _ = route.events.send(Event::Output(body.to_vec()));
+            }
+        }
+        Reply::Stderr { stream } => {
+            if let Some(route) = lock(&wire.routes).get(&stream) {
+                route.stderr.push(body);
+            }
+        }
+        Reply::Exited { stream, is_success, words } => {
+            if let Some(route) = lock(&wire.routes).remove(&stream) {
+                route.stderr.close();
+                let _ = route.events.send(Event::Closed(Some(Ending { is_success, words })));
+            }
+        }
+        Reply::Hello { .. } => {}
+    }
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, Error> {
+    std::fs::read(file).map_err(|source| Error::Read { path: file.to_owned(), source })
+}
+
+fn sending_time(bytes: usize) -> Duration {
+    Duration::from_secs(bytes as u64 / LINE_BYTES_PER_SECOND)
+}

@@ -1,0 +1,88 @@
+//! The last words of standard error.
+
+use std::io::{self, Read};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::Builder;
+use std::time::Duration;
+
+use crate::frame::one_line;
+
+/// So much of what a process writes to standard error is kept, its end.
+const TAIL_BYTES_MAX: usize = 1000;
+
+/// How long the rest is waited for, once the process has ended: a process that it left may hold the other
+/// end.
+const REST: Duration = Duration::from_millis(500);
+
+/// The end of what a process writes to standard error, which is read as it comes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StderrTail {
+    shared: Arc<(Mutex<Tail>, Condvar)>,
+}
+
+#[derive(Debug, Default)]
+struct Tail {
+    bytes: Vec<u8>,
+    is_whole: bool,
+}
+
+impl StderrTail {
+    /// Reads the pipe to its end, in a thread.
+    pub(crate) fn of(mut pipe: impl Read + Send + 'static) -> io::Result<StderrTail> {
+        let tail = StderrTail::default();
+        let writing = tail.clone();
+        Builder::new().spawn(move || {
+            let mut chunk = [0_u8; TAIL_BYTES_MAX];
+            while let Ok(count @ 1..) = pipe.read(&mut chunk) {
+                writing.push(&chunk[..count]);
+            }
+            writing.close();
+        })?;
+        Ok(tail)
+    }
+
+    pub(crate) fn push(&self, bytes: &[u8]) {
+        let kept = &mut self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).bytes;
+        kept.extend_from_slice(bytes);
+        kept.drain(..kept.len().saturating_sub(TAIL_BYTES_MAX));
+    }
+
+    /// Nothing more will come.
+    pub(crate) fn close(&self) {
+        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).is_whole = true;
+        self.shared.1.notify_all();
+    }
+
+    /// What came so far, on one line.
+    pub(crate) fn text(&self) -> String {
+        one_line(&self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).bytes)
+    }
+
+    /// All of it, of a process that has ended.
+    pub(crate) fn whole_text(&self) -> String {
+        let tail = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.shared.1.wait_timeout_while(tail, REST, |tail| !tail.is_whole);
+        one_line(&waited.unwrap_or_else(PoisonError::into_inner).0.bytes)
+    }
+}
+
+/// A reason, with the last words of standard error where there are any.
+pub(crate) fn with_stderr(reason: &str, stderr: &str) -> String {
+    if stderr.is_empty() { reason.to_owned() } else { format!("{reason} ({stderr})") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_is_kept_on_one_line() {
+        let long = "x".repeat(5000) + "\n  it is forbidden \n\nreally\n";
+        let tail = StderrTail::of(io::Cursor::new(long)).expect("a thread");
+        let text = tail.whole_text();
+        assert!(text.ends_with("x; it is forbidden; really"), "{text}");
+        assert!(text.len() <= TAIL_BYTES_MAX + 10);
+        assert_eq!(with_stderr("it ended", &text), format!("it ended ({text})"));
+        assert_eq!(with_stderr("it ended", ""), "it ended");
+    }
+}

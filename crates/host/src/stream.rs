@@ -1,0 +1,61 @@
+//! The processes of a session: their requests go one way together, and their output is told apart.
+
+use std::collections::HashMap;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::event::Event;
+use crate::message::{self, Request};
+use crate::stderr::StderrTail;
+
+/// What all processes of a session share.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    /// Nothing once the session is closed.
+    pub(crate) input: Mutex<Option<Sender<Vec<u8>>>>,
+    pub(crate) routes: Mutex<HashMap<u32, Route>>,
+}
+
+/// Where the output of a process goes.
+#[derive(Debug)]
+pub(crate) struct Route {
+    pub(crate) events: Sender<Event>,
+    pub(crate) stderr: StderrTail,
+}
+
+/// One process of a session.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) wire: Arc<Wire>,
+    pub(crate) stream: u32,
+    /// The number of the process there.
+    pub(crate) number: u32,
+}
+
+impl Stream {
+    pub(crate) fn input(&self, bytes: &[u8]) {
+        self.wire.send(&Request::Input { stream: self.stream }, bytes);
+    }
+
+    pub(crate) fn close(&self) {
+        self.wire.send(&Request::Close { stream: self.stream }, &[]);
+    }
+
+    pub(crate) fn kill(&self) {
+        self.wire.send(&Request::Kill { stream: self.stream }, &[]);
+    }
+}
+
+impl Wire {
+    /// Where the session is over, its processes are told so by their events.
+    pub(crate) fn send(&self, request: &Request, body: &[u8]) {
+        if let Some(input) = lock(&self.input).as_ref() {
+            let _ = input.send(message::frame(request, body));
+        }
+    }
+}
+
+/// A thread that panicked has left nothing half done: each holds these locks for one step.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
