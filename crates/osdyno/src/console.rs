@@ -1,10 +1,10 @@
-//! Where the program speaks: results on standard output, everything else on standard error.
+//! Standard output for results, standard error for everything else.
 
 use std::io::{self, IsTerminal, Write};
 
 use report::Style;
 
-/// Columns where there is no terminal to ask: wide enough for every column of a table.
+/// Width of the output without a terminal: enough for every column of a table.
 const WIDTH_IN_A_PIPE: usize = 132;
 
 /// What the two outputs are.
@@ -14,7 +14,7 @@ pub(crate) struct Console {
     pub(crate) terminal: bool,
     /// How standard output is to be written to.
     pub(crate) style: Style,
-    /// Whether somebody watches standard error.
+    /// Whether standard error is a terminal.
     pub(crate) watched: bool,
 }
 
@@ -41,13 +41,13 @@ impl Console {
     }
 }
 
-/// Tells the user something beside the results. Where nobody listens any more, that is no reason to stop.
+/// Prints a line to standard error. A closed standard error is not a failure.
 pub(crate) fn tell(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Whether the locale leaves room for UTF-8: it names it, or says nothing of characters at all, as in most
-/// containers, whose terminals are somebody else's.
+/// Whether UTF-8 may be printed: the locale names it, or names no character set at all, as in most
+/// containers.
 fn speaks_unicode() -> bool {
     let set = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()

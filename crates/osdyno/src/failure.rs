@@ -1,4 +1,4 @@
-//! What ends the program early, and with which exit code.
+//! Failures that end the program, and their exit codes.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub(crate) const INTERRUPTED: u8 = 130;
 const FAILED: u8 = 1;
 const WRONG_USAGE: u8 = 2;
 
-/// What ends the program early. Each says what was attempted, on what, and what to do next.
+/// A failure that ends the program. Each message says what was attempted, on what, and what to do next.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(transparent)]
@@ -41,7 +41,7 @@ impl Failure {
         move |source| Failure::Write { path, source }
     }
 
-    /// Prints the failure and gives its exit code. A reader who has closed the pipe wants to hear no more.
+    /// Prints the failure and returns its exit code. A closed pipe is not reported.
     pub(crate) fn tell(self) -> ExitCode {
         if matches!(&self, Failure::Print(error) if error.kind() == io::ErrorKind::BrokenPipe) {
             return ExitCode::SUCCESS;

@@ -1,4 +1,4 @@
-//! Cuts a file into frames and decodes each by itself, so that damage costs one trial and not the rest.
+//! Splits a file into frames and decodes each separately, so that damage affects one trial only.
 
 use std::io::{self, Read};
 use std::ops::Range;

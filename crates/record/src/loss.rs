@@ -1,4 +1,4 @@
-//! What a reader had to drop, as data: a damaged file is read as far as it is whole.
+//! What a reader had to drop, as data. The intact parts of a damaged file are read.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a system's own noise can pass for: the smallest difference that a comparison on it can support.
+//! The noise floor of a system: the smallest difference that a comparison can resolve.
 
 use std::collections::BTreeMap;
 

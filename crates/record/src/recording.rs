@@ -1,4 +1,4 @@
-//! A run in memory, in the order in which one asks for it: by series, then by trial.
+//! A run in memory, ordered for readers: by series, then by trial.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::{fmt, mem};

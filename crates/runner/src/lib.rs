@@ -1,4 +1,4 @@
-//! From a wish to a record: plan, then systems × workloads × trials, each trial a process of its own.
+//! From run options to a record: a plan, then systems × workloads × trials, each trial a separate process.
 //!
 //! [`Plan::make`] decides what to measure and how far, [`run`] measures it and writes the record as it goes.
 //!

@@ -1,9 +1,9 @@
-//! The noise floor of this machine: measured against itself, kept for later runs, and found again by them.
+//! The noise floor of this machine: measured by a run against itself, stored, and read by later runs.
 //!
-//! A floor is kept in `osdyno/noise-floor/` below the user's folder for state: `$XDG_STATE_HOME` or
-//! `~/.local/state` (XDG Base Directory Specification), and where a system has no such folder, that for
-//! data. There is one file for each machine and command that a system was started through there. It holds
-//! what every A/A run found, series by series: the newest floor of a series is the one that counts.
+//! The floor is stored in `osdyno/noise-floor/` below the state folder of the user: `$XDG_STATE_HOME` or
+//! `~/.local/state` (XDG Base Directory Specification), or the data folder on systems without one. There is
+//! one file for each machine and each command of a system. It contains the results of every A/A run, series
+//! by series; the newest floor of a series is used.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! How long a trial may take, and how long a load is held in it.
+//! Time-outs of a trial, and the window of a load.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What to measure, how far and how often, decided before anything is measured.
+//! The plan of a run: workloads, range of n and number of trials, decided before anything is measured.
 
 use std::path::PathBuf;
 use std::time::Duration;

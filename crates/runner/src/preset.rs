@@ -1,4 +1,4 @@
-//! Presets: how far, how often, and for how long.
+//! Presets: range of n, number of trials, and time.
 
 use std::time::Duration;
 

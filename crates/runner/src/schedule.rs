@@ -1,4 +1,4 @@
-//! Who gets how many trials, and in which order.
+//! How many trials each workload gets, and in which order.
 
 use std::time::Duration;
 

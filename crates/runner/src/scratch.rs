@@ -1,4 +1,4 @@
-//! A folder of the run's own, gone when the run is gone, however it went.
+//! The scratch folder of a run, which is removed at the end even if osdyno is killed.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Which workloads a name means.
+//! Selects workloads by name, glob or group.
 
 use wildmatch::WildMatch;
 use workload::{Group, Variant, Workload};

@@ -1,4 +1,4 @@
-//! Where the server of a load runs, as the user names it, and whether it may be loaded.
+//! Parses `--server`: where the server of a load runs, and whether that address may be loaded.
 
 use std::net::{IpAddr, SocketAddr};
 

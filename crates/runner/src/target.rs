@@ -1,4 +1,4 @@
-//! The systems that a run measures, as the user names them.
+//! Parses `--system`: the systems that a run measures.
 
 use crate::Error;
 

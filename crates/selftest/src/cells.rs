@@ -1,6 +1,6 @@
-//! Which truths are measured under which noise, in which design, how often: the cells of the table.
+//! The cells of the table: combinations of a true curve, a noise, a design and a number of trials.
 //!
-//! Not all of everything: each group answers one question, under the noise that is hardest for it.
+//! Not every combination is included: each group answers one question, with the noise that is hardest for it.
 
 use crate::designs::{DENSE, Design, LOG8, LOG12, LOG20};
 use crate::noises::{self, Noise};

@@ -1,4 +1,4 @@
-//! Numbers at random, from a seed that a name gives.
+//! Random numbers from a seed that is derived from a name.
 
 use fastrand::Rng;
 

@@ -1,4 +1,4 @@
-//! What a simulated sweep measures: which n, and how often each.
+//! Designs of simulated sweeps: which n, and how many values at each.
 
 use stats::Sweep;
 

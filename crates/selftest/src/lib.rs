@@ -1,4 +1,4 @@
-//! How often verdicts are right and wrong: simulated sweeps of which the truth is known, judged by `stats`.
+//! Error rates of the verdicts: simulated sweeps whose true cost is known, judged by `stats`.
 //!
 //! May import: `stats` and a generator of random numbers. Must never: measure, read a clock or a file, or
 //! hold a rule of judgement of its own; it only counts.

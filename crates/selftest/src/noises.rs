@@ -1,4 +1,4 @@
-//! What disturbs a simulated sweep.
+//! Noises of simulated sweeps.
 //!
 //! Low and high noise mean that the contrast of a block median with the first blocks of its trial spreads
 //! over trials by 4 % and by 8 %: what a shared virtual machine with two processors showed.

@@ -1,9 +1,9 @@
-//! What was left of real runs of this project when all that their trials have in common was taken away.
+//! Residuals of real runs of this project, after subtracting what their trials have in common.
 //!
-//! `data/residuals.i16` is made by `examples/residuals.rs`; `data/README.md` says of which runs. A simulated
-//! trial takes a whole real one, begins at a random place, goes round at its end, and goes backwards every
-//! other time: what is random in a trial keeps its tails and how it holds on; what is bound to an n does not
-//! stay there, so a constant cost is constant.
+//! `examples/residuals.rs` makes `data/residuals.i16`; `data/README.md` lists the runs. A simulated trial
+//! takes a whole real trial, starts at a random place, wraps around at its end, and is reversed every second
+//! time. The noise keeps its tails and its autocorrelation, but is no longer bound to an n, so a constant
+//! cost stays constant.
 
 use fastrand::Rng;
 

@@ -1,4 +1,4 @@
-//! One replicate of a cell: make the sweeps, have them judged, hold the answer against the truth.
+//! One replicate of a cell: simulate the sweeps, judge them, compare the verdict with the truth.
 
 use fastrand::Rng;
 use stats::{Answer, Class, Contrast, Interval, PerClaim, Settings, Sweep, Verdict, compare, judge};

@@ -1,4 +1,4 @@
-//! What other rules say of the same measurements, each as it is used: all measurements together, as if
+//! Other rules for the same measurements, applied as they usually are: to all measurements together, as if
 //! those of one trial were independent.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};

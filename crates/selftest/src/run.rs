@@ -1,4 +1,4 @@
-//! Runs cells on all processors; what comes out depends on names and seed only.
+//! Runs cells on all processors. The result depends on names and seed only.
 
 use std::io::{self, Write};
 use std::num::NonZero;

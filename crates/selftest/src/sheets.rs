@@ -1,4 +1,4 @@
-//! The results as tables: the promises, which family is named, what is found, and what other rules say.
+//! The results as tables: promises, named families, detection rates, and the other rules.
 
 use stats::Class;
 

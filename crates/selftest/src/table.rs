@@ -1,8 +1,8 @@
-//! The promises, and what of them holds.
+//! The promised error rates, and which of them hold.
 //!
-//! A promise is missed when the rate over all its cells, or that of one cell, is beyond the target for
-//! certain; the interval of a cell allows for how many cells there are (Bonferroni). It is kept when the rate
-//! over all cells is within the target. Else it is open, and more replicates would tell.
+//! A promise is missed when the rate over all its cells, or the rate of one cell, is beyond the target for
+//! certain; the interval of a cell is corrected for the number of cells (Bonferroni). It is kept when the
+//! rate over all cells is within the target. Otherwise it is open, and more replicates would decide.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 use stats::Class;

@@ -1,4 +1,4 @@
-//! What the replicates of a cell came to.
+//! Counts the verdicts of the replicates of a cell.
 
 use stats::{Answer, Class};
 

@@ -1,4 +1,4 @@
-//! What is true of a simulated sweep: how its cost goes with n, and which answers are then right.
+//! True curves of simulated sweeps: cost as a function of n, and which verdicts are right.
 
 use stats::Class;
 
