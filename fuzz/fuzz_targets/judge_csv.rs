@@ -5,7 +5,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use report::import::{Import, Options, Program};
-use report::{Findings, MARGIN, json};
+use judge::{Findings, MARGIN};
+use report::json;
 
 /// Judging takes time that grows with the rows; what a row can do shows in few.
 const BYTES_MAX: usize = 1 << 14;

@@ -101,7 +101,7 @@ fn build(folder: &Path) -> std::path::PathBuf {
 
 fn verdict(folder: &Path, name: &str) -> stats::Verdict {
     let (recording, _) = record::read(folder.join(name)).expect("the run file");
-    let findings = report::Findings::of(&recording);
+    let findings = judge::Findings::of(&recording);
     let finding =
         findings.series.into_iter().find(|finding| finding.key.name == "create").expect("the series");
     finding.verdict.expect("a verdict")

@@ -21,6 +21,7 @@ mod noise_floor;
 #[cfg(feature = "file")]
 mod reader;
 mod recording;
+mod unit;
 #[cfg(feature = "file")]
 mod writer;
 
@@ -31,6 +32,7 @@ pub use line::{
 };
 pub use noise_floor::NoiseFloor;
 pub use recording::{Excluded, Exclusion, Recording, SUMS_MAX, SeriesKey};
+pub use unit::Unit;
 #[cfg(feature = "file")]
 pub use {
     error::{Error, Result},

@@ -4,11 +4,12 @@
 use std::io::{self, Write};
 use std::time::Instant;
 
+use judge::Findings;
 use record::{
     Direction, Expect, Line, Order, Outcome, Recording, Run, SCHEMA, Series, SeriesKind, System, Tool, Trial,
     Workload,
 };
-use report::{Findings, Style, html, table};
+use report::{Style, html, table};
 
 const WORKLOADS: usize = 20;
 const SERIES: usize = 3;

@@ -7,7 +7,8 @@ mod emulated;
 
 use std::io::{self, BufWriter};
 
-use report::{Findings, Style, html, table};
+use judge::Findings;
+use report::{Style, html, table};
 
 fn main() -> io::Result<()> {
     let wishes: Vec<String> = std::env::args().skip(1).collect();

@@ -7,11 +7,12 @@ mod emulated;
 use std::error::Error;
 use std::io::{self, BufReader, Write};
 
-use report::compare::Comparison;
+use judge::Findings;
+use judge::compare::Comparison;
+use record::Unit;
 use report::html::{Panel, picture};
 use report::import::{Import, Options};
-use report::words::Unit;
-use report::{Findings, Style, table};
+use report::{Style, table};
 
 const STYLE: Style = Style { width: 132, colour: false, unicode: true };
 
@@ -48,7 +49,8 @@ fn panel(word: &str) -> Result<Panel, String> {
 
 fn comparison() -> Result<String, Box<dyn Error>> {
     let run = emulated::compared::one_run_of_three(20_000);
-    let compared = Comparison::of(&[("emulated", &run)])?;
-    compared.write_table(&STYLE, &mut io::stderr())?;
-    Ok(compared.picture())
+    let compared =
+        Comparison::of(&[("emulated", &run)]).map_err(|refusal| report::compare::refusal(&refusal))?;
+    report::compare::write_table(&compared, &STYLE, &mut io::stderr())?;
+    Ok(report::compare::picture(&compared))
 }

@@ -4,18 +4,18 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use record::{Direction, Expect};
+use record::{Direction, Expect, Unit};
 use serde::{Serialize, Serializer};
 use stats::{
     Answer, Block, Class, Hysteresis, Interval, Line, Lines, Modes, Period, Repeated, Segment, Spikes, Step,
     Verdict,
 };
 
-use crate::findings::{Finding, Findings};
-use crate::generator::Limited;
-use crate::stops::{Cause, Stop};
-use crate::words::{GAP, Unit};
+use crate::words::GAP;
 use crate::{compare, rivals, sentences};
+use judge::Limited;
+use judge::{Cause, Stop};
+use judge::{Finding, Findings};
 
 /// Version of the document; it rises when a field changes its meaning or is lost.
 pub const SCHEMA: u32 = 2;
@@ -61,7 +61,7 @@ pub(crate) struct Document<'a> {
     systems: Vec<SystemEntry<'a>>,
     series: Vec<SeriesEntry<'a>>,
     rivals: Vec<serde_json::Value>,
-    notes: &'a [String],
+    notes: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -238,7 +238,7 @@ impl<'a> Document<'a> {
             systems: findings.systems.iter().map(system).collect(),
             series: findings.series.iter().map(SeriesEntry::of).collect(),
             rivals: rivals::entries(findings),
-            notes: &findings.notes,
+            notes: sentences::notes(findings),
         }
     }
 }

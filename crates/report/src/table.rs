@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 
-use crate::findings::{Finding, Findings};
-use crate::generator::Limited;
+use crate::quantity::Quantity;
 use crate::rivals::{self, words};
-use crate::stops::Cause;
 use crate::text::{Cell, Page, Row, Style, Tone};
 use crate::words::{count, factor_with_interval, things};
 use crate::{sentences, spark};
+use judge::Cause;
+use judge::generator::LimitedBy;
+use judge::{Finding, Findings, Remark};
 
 /// Columns from which the growth stands in a column of its own.
 const ROOM_FOR_GROWTH: usize = 96;
@@ -158,7 +159,7 @@ fn most_frequent(numbers: impl Iterator<Item = u64>) -> u64 {
 
 /// What stands below the table: what to do about limits, and what a reader should know of the numbers.
 fn notes(findings: &Findings) -> Vec<String> {
-    let mut notes = findings.notes.clone();
+    let mut notes = sentences::notes(findings);
     notes.extend(sentences::shortened(findings));
     for finding in &findings.series {
         for stop in &finding.stops {
@@ -183,10 +184,12 @@ fn remarks(findings: &Findings) -> Vec<String> {
     // Of a rival no verdict is shown that could be warned of, and where its generator alone was the limit is
     // said with its rivals.
     let of_variants = answered.iter().map(|finding| {
-        let limited = finding.limited.as_ref().map(Limited::words);
-        let said = |remark: &&String| limited.as_ref().is_some_and(|words| remark.starts_with(words));
-        let recorded = finding.remarks.iter().filter(|remark| !said(remark));
-        (sentences::variant_label(findings, finding), recorded.cloned().collect())
+        let is_said = |remark: &&Remark| {
+            matches!(remark, Remark::Generator(remark)
+                if remark.by == LimitedBy::Generator && finding.limited.as_ref() == Some(&remark.limited))
+        };
+        let recorded = finding.remarks.iter().filter(|remark| !is_said(remark)).map(sentences::remark);
+        (sentences::variant_label(findings, finding), recorded.collect())
     });
     let variants: HashSet<String> =
         answered.iter().map(|finding| sentences::variant_label(findings, finding)).collect();

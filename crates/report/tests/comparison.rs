@@ -3,13 +3,18 @@
 mod emulated;
 
 use emulated::compared::{one_run_of_three, pin_answers};
+use judge::compare::{Comparison, Refusal, Row};
 use report::Style;
-use report::compare::{Comparison, Refusal};
+use report::compare;
 
 fn shown(compared: &Comparison, width: usize) -> String {
     let mut out = Vec::new();
-    compared.write_table(&Style { width, ..Style::default() }, &mut out).expect("written");
+    compare::write_table(compared, &Style { width, ..Style::default() }, &mut out).expect("written");
     String::from_utf8(out).expect("text")
+}
+
+fn note(compared: &Comparison, row: &Row, other: usize) -> Option<String> {
+    row.notes[other - 1].as_ref().map(|note| compare::note(compared, other, note))
 }
 
 #[test]
@@ -26,14 +31,14 @@ fn two_kernels_and_three() {
     assert_eq!(three.judged(), (12, 14));
 
     let mut page = Vec::new();
-    two.write_html(&mut page).unwrap();
+    compare::write_html(&two, &mut page).unwrap();
     let page = String::from_utf8(page).unwrap();
     assert!(page.find("What differs") < page.find("Answers"), "differences stand first");
     // A strip for every ratio, and one for their mean.
     assert_eq!(page.matches("class=\"ratio\" viewBox=\"0 0 360 26\"").count(), two.judged().0 + 1);
 
     let mut document = Vec::new();
-    two.write_json(&mut document).unwrap();
+    compare::write_json(&two, &mut document).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
     assert_eq!(document["series"][3]["answers"][0]["answer"], "slower");
 }
@@ -47,7 +52,7 @@ fn other_versions_are_refused() {
     let record = |w: &[_]| emulated::recording(emulated::system("local", &[]), w, 10, 1);
     let refusal = Comparison::of(&[("a", &record(&one)), ("b", &record(&two))]).unwrap_err();
     assert_eq!(
-        refusal.to_string(),
+        compare::refusal(&refusal),
         "nothing can be compared: socket measures another thing in each: version 1 in a and version 2 in b"
     );
 }
@@ -100,13 +105,13 @@ fn one_run_of_three_systems() {
     assert!(answer.ratio.low > 1.15 && answer.ratio.high < 1.3, "{:?}", answer.ratio);
     assert_eq!((answer.n_high, answer.ends), (1_999, (5_999, 1_999)));
     assert_eq!(
-        fork.notes[0].as_deref(),
-        Some("stopped at 2\u{202f}000: EAGAIN in sandbox; compared to 1\u{202f}999")
+        note(&compared, &fork, 1),
+        Some("stopped at 2\u{202f}000: EAGAIN in sandbox; compared to 1\u{202f}999".into())
     );
 
     let mmap = row(&compared, "mmap");
     assert!(mmap.answers[1].is_none());
-    assert_eq!(mmap.notes[1].as_deref(), Some("unsupported: this system has no mmap in other"));
+    assert_eq!(note(&compared, &mmap, 2), Some("unsupported: this system has no mmap in other".into()));
     assert_eq!(compared.judged(), (11, 12));
 
     let socket = row(&compared, "socket");
@@ -116,7 +121,7 @@ fn one_run_of_three_systems() {
     assert!(socket.answers[0].as_ref().unwrap().floor > 0.019, "the noise floor is heeded");
 
     let mut document = Vec::new();
-    compared.write_json(&mut document).unwrap();
+    compare::write_json(&compared, &mut document).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
     assert_eq!(document["missing"][0]["subject"], "other");
     assert_eq!(document["noise_floors"][0]["share"], 0.02);

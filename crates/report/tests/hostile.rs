@@ -2,7 +2,8 @@
 
 mod emulated;
 
-use report::{Findings, Style, json, table};
+use judge::Findings;
+use report::{Style, json, table};
 
 const ESCAPE: &str = "\u{1b}[2Jbind\u{7}";
 

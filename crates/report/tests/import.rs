@@ -2,10 +2,12 @@
 
 use std::fmt::Write;
 
+use judge::Findings;
+use judge::MARGIN;
 use proptest::prelude::*;
 use record::Direction;
 use report::import::{Error, Import, Imported, NAMED_MAX, Options, Program, SERIES_MAX};
-use report::{Findings, MARGIN, Style, json, table};
+use report::{Style, json, table};
 
 fn import(options: Options, files: &[(&str, &[u8])]) -> Result<Imported, Error> {
     let mut import = Import::new(options);
@@ -202,7 +204,7 @@ fn files_of_2003_are_a_trial_each() {
 
 #[test]
 fn small_n_are_left_out_on_request_and_units_are_scaled() {
-    let options = Options { scale: 1e-6, unit: report::words::Unit::Seconds, from: 2, ..Options::default() };
+    let options = Options { scale: 1e-6, unit: record::Unit::Seconds, from: 2, ..Options::default() };
     let text = b"series,trial,n,value\na,1,1,100\na,1,2,2\na,1,3,4\n";
     let imported = import(options, &[("f", text)]).expect("a header");
     assert_eq!(all(&imported), ["a up 1: 2=0.000002 3=0.000004"]);

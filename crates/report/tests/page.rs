@@ -2,8 +2,9 @@
 
 mod emulated;
 
+use judge::Findings;
+use report::html;
 use report::html::{Panel, picture};
-use report::{Findings, html};
 
 fn page(recording: &record::Recording, findings: &Findings) -> String {
     let mut out = Vec::new();
@@ -132,8 +133,8 @@ fn a_picture_is_one_file() {
         drawn.iter().for_each(|drawn| stands_alone(drawn));
     }
     let run = emulated::compared::one_run_of_three(2_000);
-    let compared = report::compare::Comparison::of(&[("run", &run)]).expect("three systems");
-    stands_alone(&compared.picture());
+    let compared = judge::compare::Comparison::of(&[("run", &run)]).expect("three systems");
+    stands_alone(&report::compare::picture(&compared));
     assert_eq!(picture(&recording, &findings, findings.series.len(), &panels), None);
 }
 

@@ -4,11 +4,12 @@
 mod emulated;
 
 use emulated::load::{self, Architecture, Said};
+use judge::Findings;
+use judge::compare::Comparison;
+use judge::rivals::{Contest, Rival, Rivals};
+use record::Unit;
 use record::{Line, Outcome};
-use report::compare::Comparison;
-use report::rivals::{Contest, Rival, Rivals};
-use report::words::Unit;
-use report::{Findings, Style, html, json, table};
+use report::{Style, html, json, table};
 use stats::Answer;
 
 fn contest<'a>(rivals: &'a Rivals, name: &str) -> &'a Contest {
@@ -233,7 +234,7 @@ fn levels_are_judged_from_the_first() {
         assert_eq!(finding.tick_seconds, 0.0);
     }
     let throughput = &findings.series[0];
-    assert_eq!(throughput.what(), "throughput");
+    assert_eq!(report::sentences::what_of(throughput), "throughput");
 }
 
 /// Two kernels: the second answers a fifth more, in less time, and takes a quarter more memory.
@@ -247,7 +248,7 @@ fn of_a_rate_more_is_faster() {
     let new = load::race(&field, 10, 8);
     let compared = Comparison::of(&[("old", &old), ("new", &new)]).unwrap();
     let mut out = Vec::new();
-    compared.write_json(&mut out).unwrap();
+    report::compare::write_json(&compared, &mut out).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
     for series in document["series"].as_array().unwrap() {
         let label = series["label"].as_str().unwrap();
@@ -263,14 +264,14 @@ fn of_a_rate_more_is_faster() {
     // Memory has no part in the mean of times.
     assert_eq!(document["geometric_means"][0]["of"], 16);
     let mut text = Vec::new();
-    compared.write_table(&Style::default(), &mut text).unwrap();
+    report::compare::write_table(&compared, &Style::default(), &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains("16 faster · 4 more"), "{text}");
     assert!(text.contains("geometric mean of 16 series, each weighing the same: 1.2"), "{text}");
 
     let turned = Comparison::of(&[("new", &new), ("old", &old)]).unwrap();
     let mut text = Vec::new();
-    turned.write_table(&Style::default(), &mut text).unwrap();
+    report::compare::write_table(&turned, &Style::default(), &mut text).unwrap();
     assert!(String::from_utf8(text).unwrap().contains("16 slower · 4 less"));
 }
 
@@ -285,7 +286,8 @@ fn what_the_generator_limited_is_not_compared() {
         let compared = Comparison::of(&[("old", &old), ("new", &new)]).unwrap();
         let row = compared.rows.iter().find(|row| row.label == "race/uring throughput").unwrap();
         let answer = row.answers[0].as_ref().map(|answer| (answer.n_high, answer.ends));
-        (answer, row.notes[0].clone().unwrap_or_default().replace('\u{202f}', " "))
+        let note = row.notes[0].as_ref().map(|note| report::compare::note(&compared, 1, note));
+        (answer, note.unwrap_or_default().replace('\u{202f}', " "))
     };
     let (answer, note) = words(Said::Warning("limited by the generator at 1 000 connections"));
     assert_eq!(answer, Some((500, (1_000, 1_000))));

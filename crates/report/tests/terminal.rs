@@ -2,7 +2,8 @@
 
 mod emulated;
 
-use report::{Findings, Style, table};
+use judge::Findings;
+use report::{Style, table};
 
 fn shown(findings: &Findings, style: Style) -> String {
     let mut out = Vec::new();

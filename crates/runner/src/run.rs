@@ -472,7 +472,7 @@ impl Session<'_> {
             recording.ok_or_else(|| Error::Describe { name: self.plan.targets[0].name.clone(), reason })?;
         let mut floor_kept = None;
         if self.plan.aa
-            && let Some(floor) = noise_floor::measured(&recording)
+            && let Some(floor) = judge::noise_floor::measured(&recording)
         {
             self.keep(vec![Line::NoiseFloor(floor.clone())]);
             if !interrupted {
@@ -524,7 +524,7 @@ impl Lane {
             let tick_seconds = if operation.reported { 0.0 } else { self.tick_seconds / f64::from(batch) };
             let settings =
                 stats::Settings { margin: 0.10, alpha: 0.05, looks, tick_seconds, seed, whole: false };
-            let sweeps: Vec<stats::Sweep<'_>> = series.into_iter().map(sweep).collect();
+            let sweeps: Vec<stats::Sweep<'_>> = series.into_iter().map(judge::series::sweep).collect();
             stats::judge(&sweeps, &settings).is_some_and(|verdict| {
                 let vague = verdict.growth.high > verdict.growth.low * GROWTH_SPREAD;
                 vague || (verdict.class == stats::Class::Inconclusive && verdict.trials_needed.is_some())
@@ -535,13 +535,6 @@ impl Lane {
 
 fn is_trouble(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Failed { .. } | Outcome::Crashed { .. } | Outcome::TimedOut { .. })
-}
-
-pub(crate) fn sweep(series: &Series) -> stats::Sweep<'_> {
-    match series.sizes.as_slice() {
-        [] => stats::Sweep::even(series.n_first, series.n_step, &series.values),
-        sizes => stats::Sweep::listed(sizes, &series.values),
-    }
 }
 
 fn unsupported(order: &Order, reason: &str) -> Line {

@@ -290,7 +290,7 @@ impl Contrast {
 
     /// For each kind of claim the smallest error rate at which it can be made: two-sided, so that at that
     /// rate the interval just touches what the claim excludes. 1 where it cannot be made at all.
-    pub fn chances(&self) -> PerClaim {
+    pub(crate) fn chances(&self) -> PerClaim {
         let few = self.trials.0.min(self.trials.1) < FEWEST as usize;
         let chance = |distance: f64| {
             if few || distance.is_nan() || distance <= self.tick || self.ratio.freedom < 1.0 {

@@ -36,6 +36,7 @@ mod view;
 pub use compare::{Answer, Comparison, Contrast, Crossing, Design, PerClaim, compare};
 pub use finding::{Drift, Hysteresis, Limit, Line, Lines, Modes, Period, Repeated, Segment, Spikes, Step};
 pub use noise_floor::{FLOOR_PAIRS, NoiseFloor, SelfRatio, noise_floor};
+pub use range::steady_range;
 pub use rank::{Match, Rank, ranks};
 pub use suite::{answers, geometric_mean};
 pub use sweep::Sizes;

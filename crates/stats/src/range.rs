@@ -19,8 +19,14 @@ fn warm(start: u64, end: u64) -> u64 {
 /// Where the judged range of this trial ends, whose largest n is `high`. On the way down the largest n come
 /// first, and what was not looked at since it was made is out of the caches: on Linux 6.18 the first two
 /// thousand of 20,000 sockets cost up to 40 % more to close. A quarter of a sweep is left out at most.
-fn settled(trial: &Sweep<'_>, high: u64) -> u64 {
-    if trial.is_down() && high >= COLD[0].until { high - SETTLING.min(high / 4) } else { high }
+fn settled(is_down: bool, high: u64) -> u64 {
+    if is_down && high >= COLD[0].until { high - SETTLING.min(high / 4) } else { high }
+}
+
+/// The n of one of our own sweeps over 1 to `high` that are neither cold nor unsettled: the smallest and the
+/// largest.
+pub fn steady_range(high: u64, is_down: bool) -> (u64, u64) {
+    (warm(1, high), settled(is_down, high))
 }
 
 /// How many objects it takes on the way down until the caches have settled.
@@ -66,7 +72,7 @@ impl<'a> Common<'a> {
             .filter(|(_, trial)| trial.values.iter().any(|value| is_cost(*value)))
             .filter_map(|(place, trial)| {
                 let (low, high) = trial.span()?;
-                Some(Span { place, trial: *trial, low, high: settled(trial, high) })
+                Some(Span { place, trial: *trial, low, high: settled(trial.is_down(), high) })
             })
             .collect();
         let mut starts: Vec<u64> = spans.iter().map(|span| span.low).collect();

@@ -41,7 +41,7 @@ impl<'a> Sweep<'a> {
     }
 
     /// Whether n falls.
-    pub fn is_down(&self) -> bool {
+    pub(crate) fn is_down(&self) -> bool {
         match self.sizes {
             Sizes::Even { step, .. } => step < 0,
             Sizes::Listed([first, .., last]) => last < first,

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ::report::compare::Comparison;
+use judge::compare::Comparison;
 
 use super::{Done, Format, print_places, read, refuse_existing, refuse_input, write_file};
 use crate::console::Console;
@@ -39,16 +39,16 @@ pub(crate) fn compare(args: &Args, console: &Console) -> Done {
     let names = names(&args.runs);
     let named: Vec<_> = names.iter().map(String::as_str).zip(&recordings).collect();
     let comparison = Comparison::with_margin(&named, args.margin / 100.0)
-        .map_err(|refusal| Failure::Refused(refusal.to_string()))?;
+        .map_err(|refusal| Failure::Refused(::report::compare::refusal(&refusal)))?;
 
     let mut out = BufWriter::new(io::stdout().lock());
     match args.format {
-        Format::Text => comparison.write_table(&console.style, &mut out)?,
-        Format::Json => comparison.write_json(&mut out)?,
+        Format::Text => ::report::compare::write_table(&comparison, &console.style, &mut out)?,
+        Format::Json => ::report::compare::write_json(&comparison, &mut out)?,
     }
     out.flush()?;
     if let Some(page) = &args.out {
-        write_file(page, args.force, |out| comparison.write_html(out))?;
+        write_file(page, args.force, |out| ::report::compare::write_html(&comparison, out))?;
         print_places(&[("report", page)], args.format)?;
     }
     let (judged, all) = comparison.judged();

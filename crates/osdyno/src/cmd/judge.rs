@@ -5,11 +5,11 @@ use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ::report::Findings;
 use ::report::import::{BadLines, Error, Import, Options, Program};
-use ::report::words::Unit;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
+use judge::Findings;
+use record::Unit;
 
 use super::{Done, Format, print, print_places, refuse_existing, refuse_input, warn, write_file};
 use crate::console::Console;

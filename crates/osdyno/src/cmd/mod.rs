@@ -21,7 +21,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ::report::Findings;
+use ::judge::Findings;
 use clap::ValueEnum;
 use record::Recording;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::slice;
 
-use ::report::Findings;
+use judge::Findings;
 
 use super::{Done, Format, print, print_places, read, refuse_existing, refuse_input, write_file};
 use crate::console::Console;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
-use ::report::Findings;
-use ::report::compare::Comparison;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use judge::Findings;
+use judge::compare::Comparison;
 use record::{Outcome, Recording};
 use runner::{Event, Plan, Target, Wish};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -166,9 +166,9 @@ fn print_together(plan: &Plan, recording: &Recording, file: &str, console: &Cons
         match Comparison::of(&[(file, recording)]) {
             Ok(comparison) => {
                 writeln!(out)?;
-                comparison.write_table(&console.style, &mut out)?;
+                ::report::compare::write_table(&comparison, &console.style, &mut out)?;
             }
-            Err(refusal) => warn(&refusal.to_string()),
+            Err(refusal) => warn(&::report::compare::refusal(&refusal)),
         }
     }
     Ok(out.flush()?)
@@ -283,7 +283,7 @@ impl Screen {
             }
             Event::Trial { item, system, trial, of, done, left } => {
                 let left =
-                    left.map(|left| format!(" · {} left", ::report::words::duration(left.as_secs_f64())));
+                    left.map(|left| format!(" · {} left", ::report::quantity::duration(left.as_secs_f64())));
                 let name = self.name(item, system);
                 self.bar.set_position((done * BAR_STEPS as f64) as u64);
                 self.bar.set_message(format!("{name} · trial {trial} of {of}{}", left.unwrap_or_default()));

@@ -3,14 +3,19 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::{Comparison, Row, words};
+use record::Unit;
+
+use judge::compare::{Comparison, Row};
+
+use super::words;
 use crate::html::esc;
 use crate::html::page;
 use crate::html::plot::{Curve, curves};
 use crate::html::scale::{Axis, Kind};
+use crate::quantity::Quantity;
 use crate::sentences;
 use crate::text::Tone;
-use crate::words::{Unit, count, list, percent, ratio_with_interval};
+use crate::words::{count, list, percent, ratio_with_interval};
 
 /// Width and height of the strip that shows one ratio.
 pub(super) const STRIP: (f64, f64) = (360.0, 26.0);
@@ -25,7 +30,8 @@ const APART: f64 = 38.0;
 /// Systems beside the first that have a colour, dashes and a mark of their own.
 const STYLES: usize = 4;
 
-pub(super) fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+/// Writes a comparison.
+pub fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     page::open(&words::who(compared), out)?;
     head(compared, out)?;
     differences(compared, out)?;
@@ -116,7 +122,10 @@ fn ratios(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
                 true => format!("<a href=\"#c{i}\">{}</a>", esc(&row.label)),
                 false => esc(&row.label),
             };
-            let note = note.as_ref().map(|note| format!("<br><span class=\"remark\">{}</span>", esc(note)));
+            let note = note.as_ref().map(|note| {
+                let words = words::note(compared, other + 1, note);
+                format!("<br><span class=\"remark\">{}</span>", esc(&words))
+            });
             let (strip, said) = match answer {
                 Some(answer) => (strip(&axis, (answer, row.unit), other + 1), verdict(answer, row.unit)),
                 None => (String::new(), "<span class=\"word open\">no ratio</span>".into()),
@@ -300,7 +309,7 @@ fn refused(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "<section><h2>Not compared</h2><ul>")?;
     for refused in &compared.refused {
-        writeln!(out, "<li>Refused: {}</li>", esc(refused))?;
+        writeln!(out, "<li>Refused: {}</li>", esc(&words::refused(refused)))?;
     }
     writeln!(out, "</ul></section>")
 }

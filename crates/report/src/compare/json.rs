@@ -5,11 +5,15 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 use stats::{Design, Interval};
 
-use super::{Comparison, Row, words};
-use crate::json::{Estimate, answer_name, plain};
-use crate::words::Unit;
+use record::Unit;
 
-pub(super) fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+use judge::compare::{AnswerNote, Comparison, Mean, Row, Subject};
+
+use super::words;
+use crate::json::{Estimate, answer_name, plain};
+
+/// Writes a comparison.
+pub fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &document(compared))?;
     writeln!(out)
 }
@@ -37,14 +41,15 @@ fn document(compared: &Comparison) -> Value {
         "series": compared.rows.iter().map(|row| series(compared, row)).collect::<Vec<_>>(),
         "geometric_means": means(compared),
         "missing": missing(compared),
-        "refused": compared.refused,
+        "refused": compared.refused.iter().map(words::refused).collect::<Vec<_>>(),
     })
 }
 
 fn series(compared: &Comparison, row: &Row) -> Value {
-    let others = compared.subjects.iter().skip(1).zip(row.answers.iter().zip(&row.notes));
-    let answers = others.filter_map(|(subject, (answer, note))| {
-        answer.as_ref().map(|answer| self::answer(&subject.name, (answer, row.unit), note.as_deref()))
+    let answers = row.answers.iter().zip(&row.notes).enumerate().filter_map(|(i, (answer, note))| {
+        let note = note.as_ref().map(|note| words::note(compared, i + 1, note));
+        let name = &compared.subjects[i + 1].name;
+        answer.as_ref().map(|answer| self::answer(name, (answer, row.unit), note.as_deref()))
     });
     let ranks = compared.subjects.iter().zip(&row.ranks).filter_map(|(subject, rank)| {
         rank.map(|rank| {
@@ -93,7 +98,7 @@ fn answer(subject: &str, (answer, unit): (&stats::Comparison, Unit), note: Optio
 
 fn means(compared: &Comparison) -> Vec<Value> {
     let others = compared.subjects.iter().skip(1).zip(&compared.means);
-    let mean = |(subject, mean): (&super::Subject, &Option<super::Mean>)| {
+    let mean = |(subject, mean): (&Subject, &Option<Mean>)| {
         mean.map(|mean| json!({ "subject": subject.name, "ratio": estimate(mean.ratio), "of": mean.of }))
     };
     others.filter_map(mean).collect()
@@ -102,11 +107,11 @@ fn means(compared: &Comparison) -> Vec<Value> {
 /// What has no answer.
 fn missing(compared: &Comparison) -> Vec<Value> {
     let of_row = |row: &Row| -> Vec<Value> {
-        let others = compared.subjects.iter().skip(1).zip(row.answers.iter().zip(&row.notes));
-        let without = others.filter(|(_, (answer, _))| answer.is_none());
-        let entry = |(subject, (_, note)): (&super::Subject, (_, &Option<String>))| {
-            let reason = note.as_deref().map(plain);
-            json!({ "label": row.label, "subject": subject.name, "reason": reason })
+        let without =
+            row.answers.iter().zip(&row.notes).enumerate().filter(|(_, (answer, _))| answer.is_none());
+        let entry = |(i, (_, note)): (usize, (_, &Option<AnswerNote>))| {
+            let reason = note.as_ref().map(|note| plain(&words::note(compared, i + 1, note)));
+            json!({ "label": row.label, "subject": compared.subjects[i + 1].name, "reason": reason })
         };
         without.map(entry).collect()
     };

@@ -1,7 +1,9 @@
 //! The ratios of a comparison as a picture that stands alone: a strip for each, and the answer beside it.
 
 use super::html::{STRIP, axis_strip, key_of, ratio_axis, shown, strip, strip_of_mean};
-use super::{Comparison, words};
+use judge::compare::Comparison;
+
+use super::words;
 use crate::html::sheet::{BOLD, EDGE, SAYS, SOFT, Sheet, TITLE, Type};
 use crate::sentences::{capital, sentence};
 
@@ -14,7 +16,8 @@ const AXIS: f64 = 18.0;
 /// From a strip to the words beside it.
 const BASE: f64 = 2.0;
 
-pub(super) fn draw(compared: &Comparison) -> String {
+/// Every ratio with its interval, as an SVG file that loads nothing and has its own paper, light or dark.
+pub fn draw(compared: &Comparison) -> String {
     let mut sheet = Sheet::new(WIDTH);
     let title = words::who(compared);
     let summary = sentence(&words::summary(compared));
@@ -30,8 +33,8 @@ pub(super) fn draw(compared: &Comparison) -> String {
         for (other, (answer, note)) in row.answers.iter().zip(&row.notes).enumerate() {
             let strip = answer.as_ref().map(|answer| strip(&axis, (answer, row.unit), other + 1));
             let words = answer.as_ref().map_or("no ratio".into(), |a| words::answer(a, row.unit));
-            let note = note.as_deref().unwrap_or_default();
-            line(compared, (name, other + 1), strip.as_deref(), (&words, note), &mut sheet);
+            let note = note.as_ref().map(|note| words::note(compared, other + 1, note)).unwrap_or_default();
+            line(compared, (name, other + 1), strip.as_deref(), (&words, &note), &mut sheet);
             said.push(sentence(&format!("{}, {}: {words}", row.label, compared.subjects[other + 1].name)));
             name = "";
         }

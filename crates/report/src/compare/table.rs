@@ -2,15 +2,20 @@
 
 use std::io::{self, Write};
 
-use super::{Comparison, words};
+use record::Unit;
+
+use judge::compare::{AnswerNote, Comparison};
+
+use super::words;
 use crate::text::{Cell, Page, Row, Style, Tone};
-use crate::words::{Unit, percent};
+use crate::words::percent;
 
 /// Columns from which two series stand on a line.
 const ROOM_FOR_TWO: usize = 100;
 
 /// Writes what differs, then an answer for every series, then what may be said of all.
-pub(super) fn write(compared: &Comparison, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+/// Writes a comparison.
+pub fn write(compared: &Comparison, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::new(*style, out);
     page.paragraph(&words::who(compared), 2, Tone::Strong)?;
     page.paragraph(&format!("differs: {}", words::differs(compared)), 9, Tone::Plain)?;
@@ -33,7 +38,7 @@ pub(super) fn write(compared: &Comparison, style: &Style, out: &mut dyn Write) -
         page.paragraph("a mean hides what it is made of: --out FILE.html has the dot plot", 2, Tone::Faint)?;
     }
     for refused in &compared.refused {
-        page.paragraph(&format!("refused: {refused}"), 2, Tone::Open)?;
+        page.paragraph(&format!("refused: {}", words::refused(refused)), 2, Tone::Open)?;
     }
     let carries = format!(
         "margin {} · {} · {}",
@@ -68,10 +73,10 @@ fn two(compared: &Comparison, style: &Style) -> Vec<Row> {
         Row { cells, below: Vec::new() }
     };
     let noted = compared.rows.iter().filter_map(|row| {
-        let note = row.notes.first()?.as_ref()?;
+        let note = words::note(compared, 1, row.notes.first()?.as_ref()?);
         let mut cells = vec![Cell::new(&row.label)];
         cells.extend(row.answers.first()?.as_ref().map(|answer| cell(Some(answer), row.unit)));
-        Some(Row { cells, below: vec![(note.clone(), Tone::Open)] })
+        Some(Row { cells, below: vec![(note, Tone::Open)] })
     });
     (0..height).map(line).chain(noted).collect()
 }
@@ -82,12 +87,14 @@ fn several(compared: &Comparison) -> Vec<Row> {
     let mut rows =
         vec![Row { cells: [Cell::new("")].into_iter().chain(headings).collect(), below: Vec::new() }];
     for row in &compared.rows {
-        let mut notes: Vec<&String> = row.notes.iter().flatten().collect();
+        let note =
+            |(i, note): (usize, &Option<AnswerNote>)| Some(words::note(compared, i + 1, note.as_ref()?));
+        let mut notes: Vec<String> = row.notes.iter().enumerate().filter_map(note).collect();
         notes.dedup();
         let answers = row.answers.iter().map(|answer| cell(answer.as_ref(), row.unit));
         rows.push(Row {
             cells: [Cell::new(&row.label)].into_iter().chain(answers).collect(),
-            below: notes.into_iter().map(|note| (note.clone(), Tone::Open)).collect(),
+            below: notes.into_iter().map(|note| (note, Tone::Open)).collect(),
         });
     }
     rows
@@ -102,7 +109,7 @@ fn ranks(compared: &Comparison) -> Option<Vec<Row>> {
     let headings = compared.subjects.iter().map(|s| Cell::toned(&s.name, Tone::Faint));
     let places = format!("place of {}", compared.subjects.len());
     let heading = [Cell::toned(places, Tone::Faint)].into_iter().chain(headings).collect();
-    let row = |row: &super::Row| {
+    let row = |row: &judge::compare::Row| {
         let places =
             row.ranks.iter().map(|rank| Cell::new(super::html::place(*rank, compared.subjects.len())));
         Row { cells: [Cell::new(&row.label)].into_iter().chain(places).collect(), below: Vec::new() }

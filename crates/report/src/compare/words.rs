@@ -1,12 +1,17 @@
 //! The five answers in words.
 
+use record::Unit;
 use stats::{Answer, Comparison, Design, Interval, Rank};
 
-use super::{Comparison as Compared, Row};
+use crate::sentences;
 use crate::text::Tone;
 use crate::words::{
-    NO_BREAK, Unit, about, bound, count, factor_with_interval, list, percent, place_with_interval, rounded,
-    things,
+    NO_BREAK, about, bound, count, factor_with_interval, list, percent, place_with_interval, rounded, things,
+};
+use judge::Limited;
+use judge::compare::{
+    AnswerNote, Comparison as Compared, Mean, NoAnswer, Refusal, Refused, Row, Shortened, Subject,
+    WithoutNumber,
 };
 
 /// Ratios of two ranges of n that are further apart than this are not said as one.
@@ -164,7 +169,7 @@ pub(crate) fn who(compared: &Compared) -> String {
 pub(crate) fn differs(compared: &Compared) -> String {
     match compared.differences.as_slice() {
         [] => "nothing that was recorded of the systems".into(),
-        some => some.iter().map(crate::environment::Difference::words).collect::<Vec<_>>().join(", "),
+        some => some.iter().map(crate::environment::difference).collect::<Vec<_>>().join(", "),
     }
 }
 
@@ -219,7 +224,7 @@ pub(crate) fn noise_floor(compared: &Compared) -> String {
 pub(crate) fn means(compared: &Compared) -> Vec<String> {
     let several = compared.subjects.len() > 2;
     let others = compared.subjects.iter().skip(1).zip(&compared.means);
-    let said = |(subject, mean): (&super::Subject, &Option<super::Mean>)| {
+    let said = |(subject, mean): (&Subject, &Option<Mean>)| {
         let mean = mean.as_ref()?;
         let whose = if several { format!("{}: ", subject.name) } else { String::new() };
         Some(format!(
@@ -232,12 +237,12 @@ pub(crate) fn means(compared: &Compared) -> Vec<String> {
 }
 
 /// `6 series`
-pub(crate) fn of(mean: &super::Mean) -> String {
+pub(crate) fn of(mean: &Mean) -> String {
     things(mean.of, "series", "series")
 }
 
 /// The ratio of a mean, as that of a series; where it may be 1, or within the noise floor, without a word.
-pub(crate) fn mean_ratio(compared: &Compared, mean: &super::Mean) -> String {
+pub(crate) fn mean_ratio(compared: &Compared, mean: &Mean) -> String {
     let floors = compared.subjects.iter().filter_map(|s| Some(s.system.noise_floor.as_ref()?.share));
     let sure = 1.0 + floors.fold(0.0, f64::max);
     let Interval { low, high, .. } = mean.ratio;
@@ -294,4 +299,91 @@ pub(crate) fn summary(compared: &Compared) -> String {
         .map(|(n, word)| format!("{}{NO_BREAK}{}", count(n as u64), word.replace(' ', "\u{a0}")))
         .collect();
     said.join(" · ")
+}
+
+/// What stands beside an answer, of the second and the following against the first.
+pub fn note(compared: &Compared, other: usize, note: &AnswerNote) -> String {
+    let names = [&compared.subjects[0].name, &compared.subjects[other].name];
+    match note {
+        AnswerNote::Shortened(shortened) => self::shortened(names, shortened),
+        AnswerNote::NoAnswer(NoAnswer::WithoutNumber(some)) => {
+            some.iter().map(without_number).collect::<Vec<_>>().join("; ")
+        }
+        AnswerNote::NoAnswer(NoAnswer::Limited) => "limited by the generator".into(),
+        AnswerNote::NoAnswer(NoAnswer::NothingCommon) => {
+            format!("{} and {} have no n in common", names[0], names[1])
+        }
+    }
+}
+
+/// `unsupported: this system has no mmap in other`.
+fn without_number(without: &WithoutNumber) -> String {
+    let words = match &without.stop {
+        Some(stop) => sentences::stop(stop),
+        None if without.is_planned => "no number".to_string(),
+        None => "not measured".to_string(),
+    };
+    format!("{words} in {}", without.subject)
+}
+
+/// `stopped at 2 000: EAGAIN in 7.3; compared to 1 999`.
+fn shortened(names: [&String; 2], shortened: &Shortened) -> String {
+    let [of_first, of_other] =
+        shortened.stops.each_ref().map(|stops| stops.iter().map(sentences::stop).collect::<Vec<String>>());
+    let named = |words: &[String], name: &str| -> Vec<String> {
+        words.iter().map(|words| format!("{words} in {name}")).collect()
+    };
+    let mut said: Vec<String> = if of_first == of_other {
+        of_first.iter().map(|words| format!("{words} in both")).collect()
+    } else {
+        [named(&of_first, names[0]), named(&of_other, names[1])].concat()
+    };
+    said.extend(limited(names, &shortened.limited));
+    said.extend(
+        shortened.measured_to.as_ref().map(|(name, n)| format!("{name} was measured to {}", count(*n))),
+    );
+    said.extend(shortened.compared_to.map(|n| format!("compared to {}", count(n))));
+    said.join("; ")
+}
+
+/// What the generator limited in one of two or in both, and so was not compared.
+fn limited(names: [&String; 2], limited: &[Option<Limited>; 2]) -> Option<String> {
+    let places = limited.each_ref().map(|limited| limited.as_ref().map(sentences::places));
+    let said = match &places {
+        [Some(one), Some(two)] if one == two => format!("{one} in both"),
+        _ => {
+            let named = places
+                .iter()
+                .zip(names)
+                .filter_map(|(places, name)| places.as_ref().map(|places| format!("{places} in {name}")));
+            named.collect::<Vec<String>>().join(" and ")
+        }
+    };
+    (!said.is_empty()).then(|| format!("limited by the generator{said}, not compared there"))
+}
+
+/// `socket measures another thing in each: version 1 in 6.12 and version 2 in 7.3`.
+pub(crate) fn refused(refused: &Refused) -> String {
+    let versions = refused.versions.iter().map(|(name, version)| format!("version {version} in {name}"));
+    let versions = list(&versions.collect::<Vec<_>>());
+    format!("{} measures another thing in each: {versions}", refused.workload)
+}
+
+/// Why nothing could be compared at all, for an error.
+pub fn refusal(refusal: &Refusal) -> String {
+    let nothing = |why: Vec<String>| format!("nothing can be compared: {}", why.join("; "));
+    match refusal {
+        Refusal::Alone(name) => {
+            format!("a comparison needs two systems, of one run or of several; only {name:?} was given")
+        }
+        Refusal::Versions(all) => nothing(all.iter().map(refused).collect()),
+        Refusal::NoNumber(all) => nothing(all.iter().map(no_number).collect()),
+        Refusal::NothingCommon => nothing(vec!["the runs have no series in common".into()]),
+    }
+}
+
+/// `7.3 failed: …`.
+fn no_number(without: &WithoutNumber) -> String {
+    let words = without.stop.as_ref().map_or("no number".into(), sentences::stop);
+    format!("{} {words}", without.subject)
 }

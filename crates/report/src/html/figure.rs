@@ -12,10 +12,12 @@ use super::scale::Kind;
 use super::tail::Tail;
 use super::zoom::Points;
 use super::{Budget, esc, markdown, script_json};
-use crate::findings::{Finding, Findings, sweeps};
-use crate::rivals::Rivals;
+use crate::quantity::Quantity;
 use crate::sentences;
 use crate::words::{count, count_with_interval, factor_with_interval, number_with_interval, percent, things};
+use judge::rivals::Rivals;
+use judge::series::sweeps;
+use judge::{Finding, Findings};
 
 /// Writes a workload with all of its series on all systems.
 pub(super) fn workload(
@@ -69,7 +71,11 @@ fn figure(
     }
     found(findings, finding, out)?;
     if let Some(limited) = &finding.limited {
-        writeln!(out, "<p class=\"says open\">{}.</p>", esc(&sentences::capital(&limited.words())))?;
+        writeln!(
+            out,
+            "<p class=\"says open\">{}.</p>",
+            esc(&sentences::capital(&sentences::limited(limited)))
+        )?;
     }
     for stop in &finding.stops {
         let advice = sentences::advice(stop).map(|a| format!(" <span class=\"advice\">{}</span>", esc(a)));
@@ -92,11 +98,11 @@ fn figure(
     let above = linear.as_ref().map_or(0, |p| p.above);
     for (shows, plot) in [(Panel::Linear, linear), (Panel::Logarithmic, log)] {
         if let Some(plot) = plot {
-            panel(&shows.title(finding.what()), &plot.svg, out)?;
+            panel(&shows.title(sentences::what_of(finding)), &plot.svg, out)?;
         }
     }
     if let Some(svg) = change {
-        panel(&Panel::Change.title(finding.what()), &svg, out)?;
+        panel(&Panel::Change.title(sentences::what_of(finding)), &svg, out)?;
     }
     let range = finding.verdict.as_ref().filter(|_| !finding.levels).map(|v| (v.n_low, v.n_high));
     if let Some(tail) = Tail::of(&sweeps, range) {
@@ -114,9 +120,19 @@ fn figure(
     writeln!(out, "</div>")?;
     caption(finding, above, out)?;
     remarks(finding, out)?;
-    if let Some(points) =
-        Points::of(&sweeps, finding.verdict.as_ref(), (&finding.grows, finding.unit), budget.zoom)
-    {
+    zoomable(finding, &sweeps, budget.zoom, out)?;
+    writeln!(out, "</figure>")
+}
+
+/// The points of a series, for the script that zooms into them.
+fn zoomable(
+    finding: &Finding,
+    sweeps: &[Sweep<'_>],
+    bytes_max: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let of = (finding.grows.as_str(), finding.unit);
+    if let Some(points) = Points::of(sweeps, finding.verdict.as_ref(), of, bytes_max) {
         let note = if points.shown == points.of {
             format!("all {} points", count(points.of as u64))
         } else {
@@ -133,7 +149,7 @@ fn figure(
             script_json(&points)?
         )?;
     }
-    writeln!(out, "</figure>")
+    Ok(())
 }
 
 /// What the plots of a series show.
@@ -147,7 +163,7 @@ pub(super) fn subject<'a>(
     Subject {
         id: format!("p{i}"),
         label: &finding.label,
-        what: finding.what(),
+        what: sentences::what_of(finding),
         grows: &finding.grows,
         sweeps,
         verdict: finding.verdict.as_ref(),
@@ -231,7 +247,7 @@ fn legend(findings: &Findings, finding: &Finding) -> String {
 
 /// The figures beside the plots.
 fn numbers(finding: &Finding, v: &Verdict, wide: bool, out: &mut dyn Write) -> io::Result<()> {
-    let what = sentences::capital(finding.what());
+    let what = sentences::capital(sentences::what_of(finding));
     let mut rows: Vec<(String, String)> = vec![
         (format!("{what} at n = {}", count(v.n_low)), finding.unit.estimate_with_interval(v.cost_low)),
         (format!("{what} at n = {}", count(v.n_high)), finding.unit.estimate_with_interval(v.cost_high)),
@@ -309,5 +325,5 @@ fn remarks(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
 pub(super) fn tick(findings: &Findings) -> String {
     let timed = || findings.series.iter().filter(|finding| finding.tick_seconds > 0.0);
     let Some(first) = timed().next() else { return "not known".into() };
-    first.unit.cost(crate::findings::median(timed().map(|finding| finding.tick_seconds)))
+    first.unit.cost(judge::series::median(timed().map(|finding| finding.tick_seconds)))
 }

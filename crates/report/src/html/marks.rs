@@ -6,8 +6,8 @@ use stats::{Hysteresis, Verdict};
 use super::esc;
 use super::scale::Axis;
 use super::svg::{BOTTOM, LEFT, Svg, TOP, WIDTH};
-use crate::stops::{Cause, Stop};
 use crate::words::{change, count, place_with_interval};
+use judge::{Cause, Stop};
 
 /// Height of a lane, and width of a character, at the larger type of a narrow screen.
 const LANE: f64 = 18.0;

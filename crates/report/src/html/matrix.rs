@@ -7,8 +7,8 @@ use stats::Class;
 
 use super::esc;
 use super::page::tone;
-use crate::findings::{Finding, Findings};
 use crate::sentences;
+use judge::{Finding, Findings};
 
 /// Writes the matrix; nothing for one system.
 pub(crate) fn write(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {

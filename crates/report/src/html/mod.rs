@@ -19,8 +19,8 @@ use std::io::{self, Write};
 
 use record::Recording;
 
-use crate::findings::Findings;
 use crate::text::printable;
+use judge::Findings;
 
 pub use picture::{Panel, picture};
 

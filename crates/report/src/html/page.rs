@@ -7,10 +7,13 @@ use stats::Class;
 
 use super::esc;
 use super::plot::sparkline;
-use crate::findings::{Finding, Findings};
-use crate::rivals::{Rivals, words};
+use judge::rivals::Rivals;
+use judge::{Finding, Findings};
+
+use crate::quantity::{Quantity, duration};
+use crate::rivals::words;
 use crate::text::Tone;
-use crate::words::{count, duration, factor_with_interval, list, percent, things};
+use crate::words::{count, factor_with_interval, list, percent, things};
 use crate::{environment, sentences, spark};
 
 const STYLE: &str = include_str!("style.css");
@@ -89,8 +92,8 @@ pub(crate) fn head(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     if let Some(surprises) = sentences::surprises(findings) {
         writeln!(out, "<p>{}.</p>", esc(&sentences::capital(&surprises)))?;
     }
-    for note in &findings.notes {
-        writeln!(out, "<p class=\"remark\">{}</p>", esc(note))?;
+    for note in sentences::notes(findings) {
+        writeln!(out, "<p class=\"remark\">{}</p>", esc(&note))?;
     }
     writeln!(out, "</header>")
 }
@@ -261,7 +264,7 @@ pub(crate) fn environment(findings: &Findings, out: &mut dyn Write) -> io::Resul
     let keys: BTreeSet<&str> =
         findings.systems.iter().flat_map(|s| s.environment.keys()).map(String::as_str).collect();
     let mut keys: Vec<&str> = keys.into_iter().collect();
-    keys.sort_by_key(|key| (environment::importance(key), *key));
+    keys.sort_by_key(|key| (judge::environment::importance(key), *key));
     let idle = |key: &str| {
         let mut values = findings.systems.iter().filter_map(|s| s.environment.get(key));
         values.all(|value| value == "Not affected")

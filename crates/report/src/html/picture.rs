@@ -8,8 +8,9 @@ use super::scale::Kind;
 use super::sheet::{EDGE, SAYS, SOFT, Sheet, TITLE};
 use super::svg::{HEIGHT, LEFT, WIDTH};
 use super::tail::Tail;
-use crate::findings::{Findings, sweeps};
 use crate::sentences::{self, capital};
+use judge::Findings;
+use judge::series::sweeps;
 
 /// What the points of one plot may take, before base64 makes them a third larger.
 const CLOUD_BYTES: usize = 30_000;

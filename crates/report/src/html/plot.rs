@@ -2,13 +2,15 @@
 
 use stats::{Block, Interval, Line, Lines, Spikes, Step, Sweep, Verdict};
 
+use record::Unit;
+
 use super::marks::{self, Mark};
 use super::scale::{Axis, Kind, Tick, change_label, cost_label, factor_label};
 use super::svg::{BOTTOM, LEFT, RIGHT, Svg, TOP, within};
 use super::{cloud, esc};
 use crate::sentences::{capital, middle as middle_of};
-use crate::stops::Stop;
-use crate::words::{Unit, count, factor, things};
+use crate::words::{count, factor, things};
+use judge::Stop;
 
 /// A linear axis of cost reaches so far above the median of the costliest block, or to the value below
 /// which this share of all points lies; what is above is drawn at the edge and counted.

@@ -3,12 +3,17 @@
 
 use std::io::{self, Write};
 
+use record::Unit;
+
 use super::esc;
 use super::scale::{Axis, Kind, cost_label};
 use super::svg::{BOTTOM, LEFT, RIGHT, Svg, TOP, within};
-use crate::rivals::{Contest, Level, Ratio, Rival, Rivals, words};
+use judge::rivals::{Contest, Level, Ratio, Rival, Rivals};
+
+use crate::quantity::Quantity;
+use crate::rivals::words;
 use crate::sentences;
-use crate::words::{Unit, count, factor_with_interval, list, things};
+use crate::words::{count, factor_with_interval, list, things};
 
 /// Colours and dashes in the style sheet; more variants than their product look alike, but have their names.
 const COLOURS: usize = 6;

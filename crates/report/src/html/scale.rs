@@ -1,6 +1,9 @@
 //! Axes: where a value stands, and which values are written beside the axis.
 
-use crate::words::{Unit, count, fixed};
+use record::Unit;
+
+use crate::quantity::Quantity;
+use crate::words::{count, fixed};
 
 /// No axis has more marks.
 const TICKS_MAX: i64 = 100;

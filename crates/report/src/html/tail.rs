@@ -2,9 +2,12 @@
 
 use stats::{Modes, Sweep, Verdict};
 
+use record::Unit;
+
 use super::scale::{Axis, Kind, Tick, cost_label};
 use super::svg::{BOTTOM, LEFT, RIGHT, Svg, TOP, within};
-use crate::words::{Unit, count, fixed};
+use crate::quantity::Quantity;
+use crate::words::{count, fixed};
 
 /// Places of the curve.
 const KNOTS: usize = 160;

@@ -8,8 +8,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use stats::{Sweep, Verdict};
 
+use record::Unit;
+
 use crate::sentences::middle;
-use crate::words::Unit;
 
 /// Bytes that a point takes in the page: three, and a third more in base64.
 const BYTES_OF_POINT: usize = 4;

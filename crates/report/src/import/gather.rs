@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use record::{
     Clock, Direction, End, Expect, Line, Order, Outcome, Recording, Run, SCHEMA, Series, SeriesKind, System,
-    Tool, Trial, Workload,
+    Tool, Trial, Unit, Workload,
 };
 
-use crate::SEED;
-use crate::words::Unit;
+use judge::SEED;
 
 /// So many series are read; more are no plan of measurements but another kind of file.
 pub const SERIES_MAX: usize = 10_000;

@@ -12,13 +12,13 @@ mod lines;
 use std::fmt;
 use std::io::{self, BufRead};
 
-use record::Recording;
+use record::{Recording, Unit};
 
 pub use columns::Program;
 pub use gather::{SERIES_MAX, TRACKS_MAX};
 pub use lines::LINE_BYTES_MAX;
 
-use crate::words::{Unit, count};
+use crate::words::count;
 use gather::Gather;
 use lines::Lines;
 

@@ -2,9 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{Contest, Ratio, Rival, Rivals, words};
-use crate::findings::Findings;
+use judge::rivals::{Contest, Ratio, Rival, Rivals};
+
+use super::words;
+
 use crate::json::{Estimate, StopEntry, answer_name, limited, plain};
+use judge::Findings;
 
 /// One entry for each workload with rivals on each system.
 pub(crate) fn entries(findings: &Findings) -> Vec<Value> {
@@ -16,7 +19,7 @@ pub(crate) fn entries(findings: &Findings) -> Vec<Value> {
             "variants": rivals.variants,
             "ratios": rivals.ratios,
             "pairs": rivals.pairs,
-            "margin": super::MARGIN,
+            "margin": judge::rivals::MARGIN,
             "alpha": rivals.alpha,
             "series": rivals.contests.iter().map(|contest| series(rivals, contest)).collect::<Vec<_>>(),
             "notes": words::notes(rivals).iter().map(|note| plain(note)).collect::<Vec<_>>(),

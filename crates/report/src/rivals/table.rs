@@ -2,7 +2,10 @@
 
 use std::io;
 
-use super::{Contest, Rivals, words};
+use judge::rivals::{Contest, Rivals};
+
+use super::words;
+
 use crate::text::{Page, Tone};
 
 /// Writes every series: its answer first, then all variants at the largest level, then their means.

@@ -1,14 +1,17 @@
 //! Rivals in words: one line for a series at the largest level, one for the mean of all levels, and who is
 //! how far apart.
 
+use record::Unit;
 use stats::Interval;
 
-use super::{Contest, Ratio, Rival, Rivals};
+use judge::rivals::{Contest, Ratio, Rival, Rivals};
+
 use crate::compare::{inverted, place_of};
-use crate::generator::Limited;
+use crate::quantity::Quantity;
 use crate::sentences;
-use crate::stops::{Cause, Stop};
-use crate::words::{NO_BREAK, Unit, count, factor_with_interval, percent, ratio_with_interval, things};
+use crate::words::{NO_BREAK, count, factor_with_interval, percent, ratio_with_interval, things};
+use judge::Limited;
+use judge::{Cause, Stop};
 
 /// The ratio of a pair, as `12× inetd (11–13)`.
 fn so_many_times(ratio: Interval, whom: &str) -> String {
@@ -166,7 +169,11 @@ fn stopped(stop: &Stop) -> String {
 
 /// `limited by the generator at 1 000, not ranked there`.
 fn not_ranked(limited: &Limited) -> String {
-    format!("{}, not ranked{}", limited.words(), if limited.levels.is_empty() { "" } else { " there" })
+    format!(
+        "{}, not ranked{}",
+        sentences::limited(limited),
+        if limited.levels.is_empty() { "" } else { " there" }
+    )
 }
 
 /// How many were judged at once: `60 ratios of 30 pairs judged together, paired by rounds; false

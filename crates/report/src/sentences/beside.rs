@@ -1,18 +1,20 @@
 //! What is found in a series beside its word, each a sentence: places with what lies near them, lines, modes,
 //! spikes, the way down, drift. A hint says that something is near and never that it is the cause.
 
-use record::System;
+use record::{System, Unit};
 use stats::{
     Class, Drift, Hysteresis, Interval, Line, Lines, Modes, Period, Repeated, Spikes, Step, Verdict,
 };
 
 use super::verdict::{alternation, name, place, several};
-use crate::findings::{Finding, Findings};
-use crate::hints;
+use super::what_of;
+use crate::quantity::Quantity;
 use crate::words::{
-    GAP, Unit, bound, change, change_with_interval, count, factor, factor_with_interval, fixed, list,
-    percent, place_with_interval, things,
+    GAP, bound, change, change_with_interval, count, factor, factor_with_interval, fixed, list, percent,
+    place_with_interval, things,
 };
+use judge::hints::{Landmark, Mark};
+use judge::{Finding, Findings};
 
 /// Spikes that take this share of the time are worth a line of the table.
 const TIME_NOTABLE: f64 = 0.05;
@@ -40,7 +42,7 @@ pub fn beside(findings: &Findings, finding: &Finding) -> Vec<Beside> {
     all.extend(v.limit.map(|limit| {
         let near = near(limit.n);
         let text =
-            format!("the {} has no bound at n = {}{near}", finding.what(), place_with_interval(limit.n));
+            format!("the {} has no bound at n = {}{near}", what_of(finding), place_with_interval(limit.n));
         Beside { text, short: is_near("the limit", limit.n.value, &near) }
     }));
     all.extend(v.knee.map(|knee| {
@@ -55,7 +57,7 @@ pub fn beside(findings: &Findings, finding: &Finding) -> Vec<Beside> {
         all.extend(of_modes(v, finding.unit));
         all.extend(of_spikes(&v.spikes, finding.unit, &near));
     }
-    let has = if finding.what() == "cost" { "costs" } else { "has" };
+    let has = if what_of(finding) == "cost" { "costs" } else { "has" };
     all.extend(v.hysteresis.map(|hysteresis| of_hysteresis(hysteresis, has)));
     all.extend(v.drift.map(|drift| of_drift(drift, has)));
     all.extend(of_choice(v));
@@ -64,8 +66,42 @@ pub fn beside(findings: &Findings, finding: &Finding) -> Vec<Beside> {
 
 /// `, near half of the port range (14 116)`; nothing where nothing is near.
 fn hints(n: Interval, grows: &str, system: &System) -> String {
-    let near = hints::near((n.value, n.low, n.high), grows, system);
+    let near = judge::hints::near((n.value, n.low, n.high), grows, system);
+    let near: Vec<String> = near.iter().map(|near| format!("near {}", landmark(near))).collect();
     if near.is_empty() { String::new() } else { format!(", {}", list(&near)) }
+}
+
+/// `half of the port range (14 116)`.
+fn landmark(near: &Landmark) -> String {
+    let at = count(near.at.round() as u64);
+    match near.mark {
+        Mark::HalfOfPorts => format!("half of the port range ({at})"),
+        Mark::Ports => format!("the size of the port range ({at})"),
+        Mark::Fact(key) => format!("{} ({at})", fact(key)),
+        Mark::PowerOfTwo { power, doubles_table: false } => format!("2^{power} ({at})"),
+        Mark::PowerOfTwo { power, doubles_table: true } => {
+            format!("2^{power} ({at}), where Linux doubles the descriptor table")
+        }
+    }
+}
+
+/// A fact in words; one that has none by its key.
+fn fact(key: &'static str) -> &'static str {
+    match key {
+        "limit.descriptors.soft" => "the soft limit of descriptors",
+        "limit.descriptors.hard" => "the hard limit of descriptors",
+        "limit.processes.soft" => "the soft limit of processes",
+        "limit.processes.hard" => "the hard limit of processes",
+        "cgroup.pids_max" => "the control group's limit of processes",
+        "kernel.max_threads" => "kernel.threads-max",
+        "memory.page_bytes" => "one page",
+        "memory.huge_page_bytes" => "one huge page",
+        "cpu.cache.l1d_bytes" => "the size of the L1 cache",
+        "cpu.cache.l2_bytes" => "the size of the L2 cache",
+        "cpu.cache.l3_bytes" => "the size of the L3 cache",
+        "memory.total_bytes" => "the size of the machine's memory",
+        other => other,
+    }
 }
 
 /// `the step at 14 116: near half of the port range (14 116)`; nothing where nothing is near.

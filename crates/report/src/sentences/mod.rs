@@ -1,42 +1,29 @@
 //! Verdicts in words: the same sentence in a terminal, in a page and in a document.
 
 mod beside;
+mod remarks;
+mod stops;
 mod verdict;
 
-use record::Expect;
+use record::{Expect, Unit};
 use stats::Class;
 
-use crate::findings::{Finding, Findings};
-use crate::stops::{Cause, Stop};
+use crate::quantity::{Quantity, duration};
 use crate::text::Tone;
-use crate::words::{NO_BREAK, bound, count, duration, list, percent};
+use crate::words::{NO_BREAK, bound, count, list, percent};
+use judge::Cause;
+use judge::{Finding, Findings};
 
+pub use crate::words::{capital, sentence};
 pub use beside::{Beside, beside};
+pub use remarks::{notes, remark, remarks};
+pub(crate) use stops::places;
+pub use stops::{advice, limited, stop};
 pub(crate) use verdict::{at_most, middle};
 pub use verdict::{gross_jump, in_short, verdict, verdict_sentence, verdict_with_growth, warnings};
 
 /// More series than these are counted rather than named.
 const NAMED_MOST: usize = 4;
-
-/// How trials stopped short: `stopped at 1 024: EMFILE`. What to do about it is [`advice`].
-pub fn stop(stop: &Stop) -> String {
-    let at = match stop.n {
-        Some((low, high)) if low == high => format!(" at {}", count(low)),
-        Some((low, high)) => format!(" at {} to {}", count(low), count(high)),
-        None => String::new(),
-    };
-    let words = match &stop.cause {
-        Cause::Limit { error, .. } => format!("stopped{at}: {error}"),
-        Cause::Allowance => return format!("shortened{} to fit the time", at.replacen(" at", " to", 1)),
-        Cause::Unsupported { reason } => format!("unsupported: {reason}"),
-        Cause::Failed { reason } => format!("failed: {reason}"),
-        Cause::Crashed { reason } => format!("crashed{}: {reason}", at.replacen(" at", " at n =", 1)),
-        Cause::TimedOut => format!("timed out{at}"),
-        Cause::NotMeasured { out_of_time: true } => "not measured: the time was used up".into(),
-        Cause::NotMeasured { out_of_time: false } => "not measured".into(),
-    };
-    if stop.trials == stop.of { words } else { format!("{words} ({} of {} trials)", stop.trials, stop.of) }
-}
 
 /// Where the planner had to shorten sweeps: `n was shortened to what the time allows: bind/v4 to 15 400`.
 pub fn shortened(findings: &Findings) -> Option<String> {
@@ -48,21 +35,6 @@ pub fn shortened(findings: &Findings) -> Option<String> {
     let all: Vec<String> = findings.series.iter().filter_map(to).collect();
     let longer = "--preset full goes further";
     (!all.is_empty()).then(|| format!("n was shortened to what the time allows: {}; {longer}.", list(&all)))
-}
-
-/// What a limit means and how to raise it.
-pub fn advice(stop: &Stop) -> Option<&str> {
-    match &stop.cause {
-        Cause::Limit { advice, .. } if !advice.is_empty() => Some(advice),
-        _ => None,
-    }
-}
-
-/// What a reader of a series' numbers should know, each a sentence: what statistics warns of, then what the
-/// record says.
-pub fn remarks(finding: &Finding) -> Vec<String> {
-    let warned = finding.verdict.iter().flat_map(warnings);
-    warned.chain(finding.remarks.iter().cloned()).collect()
 }
 
 /// The tone of a finding.
@@ -78,9 +50,18 @@ pub fn tone(finding: &Finding) -> Tone {
 
 /// What the values of some series are, in a word: `cost`, `throughput`; `value` where they differ.
 pub fn what<'a>(series: impl Iterator<Item = &'a Finding>) -> &'a str {
-    let mut words = series.filter(|finding| finding.verdict.is_some()).map(Finding::what);
+    let mut words = series.filter(|finding| finding.verdict.is_some()).map(what_of);
     let first = words.next().unwrap_or("cost");
     if words.all(|word| word == first) { first } else { "value" }
+}
+
+/// What the values of a series are, in a word: the cost of an operation, or of a load what its series is
+/// called.
+pub fn what_of(finding: &Finding) -> &str {
+    match finding.unit {
+        Unit::Seconds | Unit::None if !finding.levels => finding.unit.noun(),
+        _ => &finding.key.name,
+    }
 }
 
 /// The growth a page predicts, in a word.
@@ -187,37 +168,5 @@ pub fn planning(findings: &Findings) -> String {
             "the planner looked after {} trials and each look has its share of the error rate{budget}",
             list(looks)
         ),
-    }
-}
-
-/// The same words as a sentence: a capital letter before, a full stop behind.
-pub fn sentence(words: &str) -> String {
-    let words = words.trim();
-    let stop = if words.is_empty() || words.ends_with(['.', '!', '?']) { "" } else { "." };
-    format!("{}{stop}", capital(words))
-}
-
-/// The same words with a capital letter.
-pub fn capital(words: &str) -> String {
-    let mut chars = words.chars();
-    match chars.next() {
-        Some(first) => first.to_uppercase().chain(chars).collect(),
-        None => String::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_crash_says_where() {
-        let crashed = |n| {
-            let cause = Cause::Crashed { reason: "killed by SIGKILL".into() };
-            stop(&Stop { cause, n, trials: 3, of: 3 })
-        };
-        assert_eq!(crashed(Some((5, 20))), "crashed at n = 5 to 20: killed by SIGKILL");
-        assert_eq!(crashed(Some((5, 5))), "crashed at n = 5: killed by SIGKILL");
-        assert_eq!(crashed(None), "crashed: killed by SIGKILL");
     }
 }

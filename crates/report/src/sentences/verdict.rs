@@ -2,9 +2,11 @@
 
 use stats::{Block, Class, Interval, Line, Lines, Segment, Step, Verdict, Warning};
 
-use super::capital;
+use record::Unit;
+
+use crate::quantity::Quantity;
 use crate::words::{
-    Unit, about, bound, change, count, factor, factor_with_interval, list, percent, place_with_interval,
+    about, bound, capital, change, count, factor, factor_with_interval, list, percent, place_with_interval,
     things,
 };
 

@@ -1,8 +1,8 @@
 //! Comparisons of emulated systems: one run of three, and answers set by hand, so that what is shown changes
 //! only when the showing changes.
 
+use judge::compare::Comparison;
 use record::{Line, NoiseFloor, Outcome, Recording};
-use report::compare::Comparison;
 use stats::{Answer, Crossing, Interval, Rank};
 
 use super::{Emulated, lines, mixed, normal, system};

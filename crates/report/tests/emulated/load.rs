@@ -197,7 +197,7 @@ fn trial_line(one: &Architecture, trial: u32) -> Trial {
 }
 
 /// Gives every ratio a value set by hand, so that what is shown changes only when the showing changes.
-pub(crate) fn pin(findings: &mut report::Findings) {
+pub(crate) fn pin(findings: &mut judge::Findings) {
     let around = |value: f64, share: f64| stats::Interval {
         value,
         low: value * (1.0 - share),

@@ -1,6 +1,6 @@
 //! Verdicts set by hand, so that what is shown here changes only when the showing changes.
 
-use report::Findings;
+use judge::Findings;
 use stats::{
     Class, Drift, Hysteresis, Interval, Limit, Line, Lines, Modes, Period, Repeated, Segment, Spikes, Step,
     Verdict, Warning,

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use ::report::words::{NO_BREAK, count, duration, percent, time};
+use ::report::quantity::{duration, time};
+use ::report::words::{NO_BREAK, count, percent};
 use net::load::search::Found;
 use net::load::{Distribution, Level, Load, Percentile, Progress, Settings, Verdict};
 

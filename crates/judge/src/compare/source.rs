@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use record::{Direction, Recording, Series, SeriesKey};
 use stats::Sweep;
 
-use super::Subject;
-use crate::findings::{Finding, Findings, sweep};
-use crate::sentences;
+use super::{Refused, Subject, WithoutNumber};
+use crate::findings::{Finding, Findings};
+use crate::series::sweep;
 use crate::stops::{Cause, Stop};
 
 /// A series without its system.
@@ -101,27 +101,26 @@ impl<'a> Source<'a> {
     }
 
     /// Why it has no numbers of a series; `None` if it has.
-    pub(super) fn why_not(&self, kind: &Kind) -> Option<String> {
+    pub(super) fn why_not(&self, kind: &Kind) -> Option<WithoutNumber> {
         if self.has_numbers(kind) {
             return None;
         }
         let stops = self.stops(kind);
         let stop = stops.iter().find(|stop| stop.cause != Cause::Allowance).or(stops.first());
-        let words = match stop {
-            Some(stop) => sentences::stop(stop),
-            None if self.finding(kind).is_some() => "no number".to_string(),
-            None => "not measured".to_string(),
-        };
-        Some(format!("{words} in {}", self.subject.name))
+        Some(WithoutNumber {
+            subject: self.subject.name.clone(),
+            stop: stop.map(|stop| (*stop).clone()),
+            is_planned: self.finding(kind).is_some(),
+        })
     }
 
-    /// Why it has no number of any series: `7.3 failed: …`; `None` if it has one, or nothing stopped it.
-    pub(super) fn without_number(&self) -> Option<String> {
+    /// Why it has no number of any series; `None` if it has one, or nothing stopped it.
+    pub(super) fn without_number(&self) -> Option<WithoutNumber> {
         if self.findings.iter().any(|finding| finding.verdict.is_some()) {
             return None;
         }
-        let mut stops = self.findings.iter().flat_map(|finding| &finding.stops);
-        stops.next().map(|stop| format!("{} {}", self.subject.name, sentences::stop(stop)))
+        let stop = self.findings.iter().flat_map(|finding| &finding.stops).next()?.clone();
+        Some(WithoutNumber { subject: self.subject.name.clone(), stop: Some(stop), is_planned: true })
     }
 
     fn version(&self, workload: &str) -> Option<u32> {
@@ -130,14 +129,14 @@ impl<'a> Source<'a> {
 }
 
 /// Every series of every system, with its name for a reader; names of series with numbers say most.
-pub(super) fn kinds(sources: &[Source<'_>], refused: &[String]) -> Vec<(Kind, String)> {
+pub(super) fn kinds(sources: &[Source<'_>], refused: &[Refused]) -> Vec<(Kind, String)> {
     let mut kinds: Vec<(Kind, String)> = Vec::new();
     for finding in sources.iter().flat_map(|source| &source.findings) {
         let kind = Kind::of(&finding.key);
         match kinds.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, label)) if finding.measurements > 0 => label.clone_from(&finding.label),
             Some(_) => {}
-            None if refused.contains(&kind.workload) => {}
+            None if refused.iter().any(|refused| refused.workload == kind.workload) => {}
             None => kinds.push((kind, finding.label.clone())),
         }
     }
@@ -168,23 +167,19 @@ pub(super) fn sources<'a>(recordings: &[(&str, &'a Recording)]) -> Vec<Source<'a
     sources
 }
 
-/// Workloads whose definitions differ: their names, and a sentence each.
-pub(super) fn refused(sources: &[Source<'_>]) -> Vec<(String, String)> {
-    let mut refused: Vec<(String, String)> = Vec::new();
+/// Workloads whose definitions differ.
+pub(super) fn refused(sources: &[Source<'_>]) -> Vec<Refused> {
+    let mut refused: Vec<Refused> = Vec::new();
     for workload in sources.iter().flat_map(|s| &s.recording.workloads) {
-        if refused.iter().any(|(name, _)| *name == workload.name) {
+        if refused.iter().any(|refused| refused.workload == workload.name) {
             continue;
         }
-        let versions: Vec<(&str, u32)> = sources
+        let versions: Vec<(String, u32)> = sources
             .iter()
-            .filter_map(|s| Some((s.subject.name.as_str(), s.version(&workload.name)?)))
+            .filter_map(|s| Some((s.subject.name.clone(), s.version(&workload.name)?)))
             .collect();
         if versions.windows(2).any(|pair| pair[0].1 != pair[1].1) {
-            let said: Vec<String> =
-                versions.iter().map(|(name, v)| format!("version {v} in {name}")).collect();
-            let sentence =
-                format!("{} measures another thing in each: {}", workload.name, crate::words::list(&said));
-            refused.push((workload.name.clone(), sentence));
+            refused.push(Refused { workload: workload.name.clone(), versions });
         }
     }
     refused

@@ -7,20 +7,16 @@
 use std::collections::BTreeMap;
 
 use record::{
-    Direction, Exclusion, Order, Recording, Series, SeriesKey, SeriesKind, System, Trial, Workload,
+    Direction, Exclusion, Order, Recording, Series, SeriesKey, SeriesKind, System, Trial, Unit, Workload,
 };
 
 use super::Level;
-use crate::findings::{is_of, is_of_levels, median};
 use crate::generator::{self, Limited};
+use crate::series::{is_of, is_of_levels, median};
 use crate::stops::{self, Stop};
-use crate::words::Unit;
 
 /// A load with more levels than these is taken as a curve.
 const LEVELS_MAX: usize = 512;
-/// What is cold at the start of a curve, or settles after its turn, is left out as in a verdict (`stats`).
-const COLD: [(u64, u64); 2] = [(1_000, 100), (20, 10)];
-const SETTLING: u64 = 2_000;
 
 /// One series in all variants that have values of it, or a reason for having none.
 pub(super) struct Field {
@@ -150,9 +146,8 @@ fn by_window(all: &[&Series]) -> BTreeMap<u64, Vec<(u32, f64)>> {
     for series in all {
         let ends = [0, series.values.len().saturating_sub(1)].map(|place| series.n(place));
         let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
-        let start = COLD.iter().find(|(until, _)| high >= *until).map_or(1, |(_, cold)| *cold);
-        let is_down = series.direction == Direction::Down && high >= COLD[0].0;
-        let end = if is_down { high - SETTLING.min(high / 4) } else { high };
+        // What is cold at the start of a curve, or settles after its turn, is left out as in a verdict.
+        let (start, end) = stats::steady_range(high, series.direction == Direction::Down);
         let decades = (0..19).map(|power| 10_u64.pow(power));
         let steps = decades.flat_map(|decade| [1, 2, 5].map(|step| decade.saturating_mul(step)));
         for level in steps.filter(|level| *level >= start && *level - 1 <= end) {

@@ -2,8 +2,6 @@
 
 use record::{SeriesKind, Trial};
 
-use crate::words::{count, list};
-
 /// Where the generator was the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limited {
@@ -16,29 +14,32 @@ pub struct Limited {
 }
 
 impl Limited {
-    /// `limited by the generator at 500 and 1 000 (3 of 10 trials)`.
-    pub fn words(&self) -> String {
-        self.said(WARNINGS[0])
-    }
-
-    fn said(&self, kind: &str) -> String {
-        let trials = match self.trials == self.of {
-            true => String::new(),
-            false => format!(" ({} of {} trials)", count(self.trials as u64), count(self.of as u64)),
-        };
-        format!("{kind}{}{trials}", self.places())
-    }
-
-    /// ` at 500 and 1 000`; nothing where all are meant.
-    pub(crate) fn places(&self) -> String {
-        let levels: Vec<String> = self.levels.iter().map(|n| count(*n)).collect();
-        if levels.is_empty() { String::new() } else { format!(" at {}", list(&levels)) }
-    }
-
     /// Whether a level is meant.
     pub fn at(&self, n: u64) -> bool {
         self.levels.is_empty() || self.levels.contains(&n)
     }
+}
+
+/// Who kept a generator from its schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitedBy {
+    /// The generator itself was at its end.
+    Generator,
+    /// Others had its processor.
+    Others,
+}
+
+/// What all trials say of their generator, for one cause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GeneratorRemark {
+    /// Who kept it from its schedule.
+    pub by: LimitedBy,
+    /// Where, and in how many trials.
+    pub limited: Limited,
+    /// What the trials measured of it, in their words; none where they did not say.
+    pub reason: Option<String>,
+    /// Whether trials measured different things, of which `reason` is the last.
+    pub is_one_of_several: bool,
 }
 
 /// How the claim begins that a generator proves.
@@ -62,26 +63,26 @@ pub(crate) fn is_warning(warning: &str) -> bool {
     WARNINGS.iter().any(|beginning| begins(warning, beginning))
 }
 
-/// What the warnings of all trials come to, in one sentence for each kind.
-pub(crate) fn remarks(trials: &[&Trial]) -> Vec<String> {
-    WARNINGS.iter().filter_map(|kind| remark(trials, kind)).collect()
+/// What the warnings of all trials come to, at most one remark for each cause.
+pub(crate) fn remarks(trials: &[&Trial]) -> Vec<GeneratorRemark> {
+    let causes = [(LimitedBy::Generator, WARNINGS[0]), (LimitedBy::Others, WARNINGS[1])];
+    causes.into_iter().filter_map(|cause| remark(trials, cause)).collect()
 }
 
-/// Those of one kind. Where their figures differ, those of one stand for all.
-fn remark(trials: &[&Trial], kind: &str) -> Option<String> {
-    let is_meant = |words: &str| begins(words, kind);
+fn remark(trials: &[&Trial], (by, beginning): (LimitedBy, &str)) -> Option<GeneratorRemark> {
+    let is_meant = |words: &str| begins(words, beginning);
     let warnings = || trials.iter().flat_map(|trial| &trial.warnings).filter(|warning| is_meant(warning));
     let levels: Vec<u64> = warnings().filter_map(|warning| places(warning)).flatten().collect();
     let mut reasons: Vec<&str> =
         warnings().map(|warning| warning.split_once(": ").unwrap_or_default().1).collect();
     reasons.dedup();
-    let reason = match reasons[..] {
-        [] => return None,
-        [""] => String::new(),
-        [all] => format!(": {all}"),
-        [.., last] => format!("; once {last}"),
-    };
-    Some(gathered(trials, &levels, is_meant)?.said(kind) + &reason)
+    let last = reasons.last()?;
+    Some(GeneratorRemark {
+        by,
+        limited: gathered(trials, &levels, is_meant)?,
+        reason: (reasons != [""]).then(|| (*last).to_string()),
+        is_one_of_several: reasons.len() > 1,
+    })
 }
 
 /// What the trials of one variant say, whose levels are these. One trial is enough: which trials a generator
@@ -155,19 +156,22 @@ mod tests {
     fn many_warnings_come_to_one_remark() {
         let said = |trials: &[&[&str]]| {
             let trials: Vec<Trial> = trials.iter().map(|warnings| trial(warnings)).collect();
-            remarks(&trials.iter().collect::<Vec<&Trial>>())
+            let said = remarks(&trials.iter().collect::<Vec<&Trial>>()).into_iter();
+            let parts = |one: GeneratorRemark| {
+                (one.by, one.limited.levels, one.limited.trials, one.reason, one.is_one_of_several)
+            };
+            said.map(parts).collect::<Vec<_>>()
         };
         let (two, five) =
             ("limited by the generator at 2: busy 90 %", "limited by the generator at 5: busy 99 %");
+        let busy = || Some("busy 99 %".to_string());
         assert!(said(&[&[], &["The limit is low."]]).is_empty());
-        let one = "limited by the generator at 5 (1 of 2 trials): busy 99 %";
-        assert_eq!(said(&[&[five], &[]]), [one]);
-        let all = "limited by the generator at 2 and 5; once busy 99 %";
-        assert_eq!(said(&[&[two], &[two, five]]), [all]);
-        let bare = "limited by the generator";
-        assert_eq!(said(&[&[bare]]), [bare]);
+        assert_eq!(said(&[&[five], &[]]), [(LimitedBy::Generator, vec![5], 1, busy(), false)]);
+        assert_eq!(said(&[&[two], &[two, five]]), [(LimitedBy::Generator, vec![2, 5], 2, busy(), true)]);
+        assert_eq!(said(&[&["limited by the generator"]]), [(LimitedBy::Generator, vec![], 1, None, false)]);
         let others = "disturbed at 2: others had the processor";
-        let each = ["limited by the generator at 5 (1 of 2 trials): busy 99 %", others];
+        let disturbed = (LimitedBy::Others, vec![2], 2, Some("others had the processor".to_string()), false);
+        let each = [(LimitedBy::Generator, vec![5], 1, busy(), false), disturbed];
         assert_eq!(said(&[&[five, others], &[others]]), each);
     }
 

@@ -3,13 +3,12 @@
 //! Who is the best is known from the same numbers: so the ratios to the best are judged among all pairs, or
 //! the luckiest of many equals would seem to differ from the unluckiest.
 
-use record::{Recording, System, Workload};
+use record::{Recording, System, Unit, Workload};
 use stats::{Comparison, Contrast, Design, Match, Rank, Settings, Sweep};
 
 use super::levels::{Entrant, Field};
 use super::{Contest, MARGIN, Ratio, Rival, Rivals};
 use crate::findings::{ALPHA, SEED, looks};
-use crate::words::Unit;
 
 /// More variants are not judged: each would meet each other.
 const RANKED_MOST: usize = 32;

@@ -1,18 +1,18 @@
-//! What a run found: every series judged once, every outcome counted. All that is shown, in a terminal, in
-//! a page or as JSON, is read from here.
+//! What a run found: every series judged once, every outcome counted. All that a report says of a run is read
+//! from here.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use record::{
-    Direction, End, Exclusion, Expect, Order, Recording, Run, Series, SeriesKey, System, Trial, Variant,
-    Workload,
+    Direction, End, Exclusion, Expect, Order, Recording, Run, Series, SeriesKey, SeriesKind, System, Trial,
+    Unit, Variant, Workload,
 };
 use stats::{Class, Settings, Sweep, Verdict};
 
-use crate::generator::{self, Limited};
+use crate::generator::{self, GeneratorRemark, Limited};
 use crate::rivals::{self, Rivals};
+use crate::series::{is_of, is_of_levels, measured, median, sweep};
 use crate::stops::{self, Stop};
-use crate::words::{Unit, things};
 
 /// Growth below this share is not worth a word, unless the reader decides otherwise.
 pub const MARGIN: f64 = 0.10;
@@ -40,8 +40,29 @@ pub struct Findings {
     pub series: Vec<Finding>,
     /// The variants of every workload whose variants are rivals.
     pub rivals: Vec<Rivals>,
-    /// What a reader of the whole run should know, each a sentence.
-    pub notes: Vec<String>,
+    /// What a reader of the whole run should know.
+    pub notes: Vec<Note>,
+}
+
+/// What a reader of a whole run should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// The record has no end: the run was killed.
+    CutOff,
+    /// The time of the run was used up.
+    OutOfTime,
+    /// It ended otherwise than complete.
+    EndedEarly {
+        /// Its word for that.
+        status: String,
+    },
+    /// What a system's check of its readiness found.
+    Readiness {
+        /// Name of the system.
+        system: String,
+        /// What was found, a sentence.
+        warning: String,
+    },
 }
 
 /// What was found of one series, or why nothing was.
@@ -61,8 +82,8 @@ pub struct Finding {
     pub verdict: Option<Verdict>,
     /// How its trials stopped short, when they did.
     pub stops: Vec<Stop>,
-    /// What the record says of its numbers, each a sentence. What statistics warns of is in the verdict.
-    pub remarks: Vec<String>,
+    /// What the record says of its numbers. What statistics warns of is in the verdict.
+    pub remarks: Vec<Remark>,
     /// How many measurements there are in the trials that count.
     pub measurements: usize,
     /// Trials that count.
@@ -78,15 +99,37 @@ pub struct Finding {
     pub limited: Option<Limited>,
 }
 
-impl Finding {
-    /// What its values are, in a word: the cost of an operation, or of a load what its series is called.
-    pub fn what(&self) -> &str {
-        match self.unit {
-            Unit::Seconds | Unit::None if !self.levels => self.unit.noun(),
-            _ => &self.key.name,
-        }
-    }
+/// What the record says of the numbers of a series.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Remark {
+    /// Trials that do not count.
+    NotCounted {
+        /// Why.
+        reason: Exclusion,
+        /// How many.
+        trials: usize,
+    },
+    /// A declared sum that was not made.
+    NotMade(Exclusion),
+    /// No value is finite and positive, of so many.
+    NothingToJudge {
+        /// How many values there are.
+        values: usize,
+    },
+    /// What trials remarked themselves.
+    OfTrials {
+        /// The remark, a sentence.
+        text: String,
+        /// How many trials made it.
+        trials: usize,
+        /// Of so many.
+        of: usize,
+    },
+    /// What trials say of the generator of their load.
+    Generator(GeneratorRemark),
+}
 
+impl Finding {
     /// Whether the verdict is the one that its page predicts; `None` where the data do not say.
     pub fn as_expected(&self) -> Option<bool> {
         let class = self.verdict.as_ref()?.class;
@@ -194,48 +237,8 @@ fn of_variant(
     if trials.is_empty() {
         stops.push(stops::not_measured(recording.end.as_ref()));
     }
-    let tick_seconds = median(trials.iter().filter_map(|t| t.clock.as_ref()).map(|c| c.tick_seconds));
-
-    let mut findings = Vec::new();
-    for kind in &workload.series {
-        let key = SeriesKey {
-            system: system.name.clone(),
-            workload: workload.name.clone(),
-            variant: variant.to_string(),
-            name: kind.name.clone(),
-            direction: kind.direction,
-        };
-        let measured = measured(recording, &key);
-        let sweeps: Vec<Sweep<'_>> = measured.iter().map(|series| sweep(series)).collect();
-        let (unit, levels) = (Unit::of(kind), is_of_levels(&measured));
-        // A batch divides the tick along with the time; of a level it is lost among many operations.
-        let batch = measured.iter().map(|series| series.batch).max().unwrap_or(1).max(1);
-        let timed = matches!(unit, Unit::Seconds | Unit::None) && !levels;
-        let tick_seconds = if timed { tick_seconds / f64::from(batch) } else { 0.0 };
-        let settings = Settings { tick_seconds, whole: settings.whole || levels, ..settings.clone() };
-        let verdict = stats::judge(&sweeps, &settings);
-        let both_ways = workload.series.iter().filter(|other| other.name == kind.name).count() > 1;
-        findings.push(Finding {
-            label: label(&key, both_ways),
-            summary: kind.summary.clone(),
-            grows: workload.grows.clone(),
-            expect: kind.expect,
-            remarks: remarks(recording, &key)
-                .into_iter()
-                .chain(unusable(&sweeps, verdict.as_ref()))
-                .collect(),
-            verdict,
-            stops: Vec::new(),
-            measurements: sweeps.iter().map(|s| s.values.len()).sum(),
-            trials: measured.iter().map(|series| series.trial).collect::<HashSet<_>>().len(),
-            tick_seconds,
-            unit,
-            limited: generator::limited(trials, measured.first().map_or(&[], |s| &s.sizes))
-                .filter(|_| levels),
-            levels,
-            key,
-        });
-    }
+    let of_kind = |kind| finding(recording, trials, (system, workload, variant), kind, settings);
+    let mut findings: Vec<Finding> = workload.series.iter().map(of_kind).collect();
     // What was never measured has nothing to say beyond why; one line is enough for that.
     if findings.iter().all(|f| f.measurements == 0) {
         findings.truncate(1);
@@ -251,47 +254,74 @@ fn of_variant(
     }
     if let Some(first) = findings.first_mut() {
         first.remarks.extend(remarks_of_trials(trials));
-        first.remarks.extend(generator::remarks(trials));
+        first.remarks.extend(generator::remarks(trials).into_iter().map(Remark::Generator));
     }
     findings
 }
 
-/// The measurements of one series, trial by trial.
-pub(crate) fn sweeps<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<Sweep<'a>> {
-    measured(recording, key).into_iter().map(sweep).collect()
-}
-
-/// The trials of one series that have values. Where both ways belong to it, those that have both stand first:
-/// [`stats::judge`] takes the first way up and the first way down for one trial.
-fn measured<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<&'a Series> {
-    let of = |key: &SeriesKey| recording.trials_of(key).iter().filter(|series| !series.values.is_empty());
-    if !recording.kind(key).is_some_and(|kind| kind.both_ways) {
-        return of(key).collect();
-    }
-    let other_way = match key.direction {
-        Direction::Up => Direction::Down,
-        Direction::Down => Direction::Up,
+/// The finding of one kind of series.
+fn finding(
+    recording: &Recording,
+    trials: &[&Trial],
+    (system, workload, variant): (&System, &Workload, &str),
+    kind: &SeriesKind,
+    settings: &Settings,
+) -> Finding {
+    let key = SeriesKey {
+        system: system.name.clone(),
+        workload: workload.name.clone(),
+        variant: variant.to_string(),
+        name: kind.name.clone(),
+        direction: kind.direction,
     };
-    let other_way = SeriesKey { direction: other_way, ..key.clone() };
-    let mut ways = BTreeMap::<u32, Vec<&Series>>::new();
-    for series in of(key).chain(of(&other_way)) {
-        ways.entry(series.trial).or_default().push(series);
+    let tick_seconds = median(trials.iter().filter_map(|t| t.clock.as_ref()).map(|c| c.tick_seconds));
+    let measured = measured(recording, &key);
+    let Judged { verdict, tick_seconds, levels } = judged(&measured, kind, tick_seconds, settings);
+    let both_ways = workload.series.iter().filter(|other| other.name == kind.name).count() > 1;
+    let values = measured.iter().map(|series| sweep(series).values.len()).sum();
+    let nothing = (verdict.is_none() && values > 0).then_some(Remark::NothingToJudge { values });
+    Finding {
+        label: label(&key, both_ways),
+        summary: kind.summary.clone(),
+        grows: workload.grows.clone(),
+        expect: kind.expect,
+        remarks: remarks(recording, &key).into_iter().chain(nothing).collect(),
+        verdict,
+        stops: Vec::new(),
+        measurements: values,
+        trials: measured.iter().map(|series| series.trial).collect::<HashSet<_>>().len(),
+        tick_seconds,
+        unit: Unit::of(kind),
+        limited: generator::limited(trials, measured.first().map_or(&[], |s| &s.sizes)).filter(|_| levels),
+        levels,
+        key,
     }
-    let (both, one): (Vec<_>, Vec<_>) = ways.into_values().partition(|ways| ways.len() > 1);
-    both.into_iter().chain(one).flatten().collect()
 }
 
-/// Whether the n of a series are levels: they are listed, and each is there once.
-pub(crate) fn is_of_levels(measured: &[&Series]) -> bool {
-    let once = |series: &&&Series| series.sizes.is_sorted_by(|a, b| a < b) && !series.sizes.is_empty();
-    !measured.is_empty() && measured.iter().all(|series| once(&series))
+/// What statistics says of one series.
+pub(crate) struct Judged {
+    pub(crate) verdict: Option<Verdict>,
+    /// Smallest step of the clock for one operation; 0 where it does not matter.
+    pub(crate) tick_seconds: f64,
+    /// Whether its n are levels.
+    pub(crate) levels: bool,
 }
 
-pub(crate) fn sweep(series: &Series) -> Sweep<'_> {
-    match series.sizes.as_slice() {
-        [] => Sweep::even(series.n_first, series.n_step, &series.values),
-        sizes => Sweep::listed(sizes, &series.values),
-    }
+/// Judges the trials of one kind of series, on a clock with this tick.
+pub(crate) fn judged(
+    measured: &[&Series],
+    kind: &SeriesKind,
+    tick_seconds: f64,
+    settings: &Settings,
+) -> Judged {
+    let levels = is_of_levels(measured);
+    // A batch divides the tick along with the time; of a level it is lost among many operations.
+    let batch = measured.iter().map(|series| series.batch).max().unwrap_or(1).max(1);
+    let timed = matches!(Unit::of(kind), Unit::Seconds | Unit::None) && !levels;
+    let tick_seconds = if timed { tick_seconds / f64::from(batch) } else { 0.0 };
+    let sweeps: Vec<Sweep<'_>> = measured.iter().map(|series| sweep(series)).collect();
+    let settings = Settings { tick_seconds, whole: settings.whole || levels, ..settings.clone() };
+    Judged { verdict: stats::judge(&sweeps, &settings), tick_seconds, levels }
 }
 
 /// `socket`, `socket/v6`, `socket close`, `socket/v6 close`.
@@ -312,81 +342,45 @@ fn label_of_workload(key: &SeriesKey) -> String {
 }
 
 /// What does not count, and why.
-fn remarks(recording: &Recording, key: &SeriesKey) -> Vec<String> {
-    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+fn remarks(recording: &Recording, key: &SeriesKey) -> Vec<Remark> {
+    let mut reasons: BTreeMap<String, (Exclusion, usize)> = BTreeMap::new();
     let mut never_made = None;
     for excluded in &recording.excluded {
         match &excluded.reason {
             _ if !is_of(&excluded.series, key) => {}
-            Exclusion::TooMany => never_made = Some(format!("Not made: {}.", excluded.reason)),
-            reason => *reasons.entry(reason.to_string()).or_default() += 1,
+            Exclusion::TooMany => never_made = Some(Remark::NotMade(Exclusion::TooMany)),
+            reason => reasons.entry(reason.to_string()).or_insert_with(|| (reason.clone(), 0)).1 += 1,
         }
     }
-    let said = |(reason, n)| format!("{} not counted: {reason}.", things(n, "trial is", "trials are"));
-    reasons.into_iter().map(said).chain(never_made).collect()
-}
-
-/// Why there is no verdict although there are values.
-fn unusable(sweeps: &[Sweep<'_>], verdict: Option<&Verdict>) -> Option<String> {
-    let values: usize = sweeps.iter().map(|sweep| sweep.values.len()).sum();
-    (verdict.is_none() && values > 0).then(|| {
-        format!(
-            "None of {} is finite and positive: there is nothing to judge.",
-            things(values, "value", "values")
-        )
-    })
-}
-
-pub(crate) fn is_of(series: &Series, key: &SeriesKey) -> bool {
-    series.name == key.name
-        && series.direction == key.direction
-        && series.workload == key.workload
-        && series.variant == key.variant
-        && series.system == key.system
+    let not_counted = |(reason, trials)| Remark::NotCounted { reason, trials };
+    reasons.into_values().map(not_counted).chain(never_made).collect()
 }
 
 /// What the trials themselves remarked, alike remarks once; not of the generator, of which there is one for
 /// each level of each trial, no two with the same figures.
-fn remarks_of_trials(trials: &[&Trial]) -> Vec<String> {
+fn remarks_of_trials(trials: &[&Trial]) -> Vec<Remark> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let warnings = trials.iter().flat_map(|trial| &trial.warnings);
     for warning in warnings.filter(|warning| !generator::is_warning(warning)) {
         *counts.entry(warning).or_default() += 1;
     }
     let of = trials.len();
-    let said = |(text, n): (&str, usize)| {
-        if n == of { text.to_string() } else { format!("{text} ({n} of {of} trials)") }
-    };
-    counts.into_iter().map(said).collect()
+    counts.into_iter().map(|(text, trials)| Remark::OfTrials { text: text.into(), trials, of }).collect()
 }
 
 /// What a reader of the whole run should know.
-fn notes(recording: &Recording) -> Vec<String> {
-    let mut notes = Vec::new();
-    match &recording.end {
-        None => notes.push("The run was cut off; all that it had finished is here.".to_string()),
-        Some(end) if end.status == "complete" => {}
-        Some(end) if end.status == "budget" => {
-            notes.push("All of the time was used; a longer one, --budget, would decide more.".into());
-        }
-        Some(end) => notes.push(format!("The run ended early ({}).", end.status)),
-    }
-    let several = recording.systems.len() > 1;
-    for system in &recording.systems {
-        for warning in &system.warnings {
-            notes.push(if several { format!("{}: {warning}", system.name) } else { warning.clone() });
-        }
-    }
-    notes
-}
-
-/// The middle of some numbers; 0 when there is none.
-pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.filter(|v| v.is_finite()).collect();
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => 0.0,
-        n if n % 2 == 1 => values[n / 2],
-        n => (values[n / 2 - 1] + values[n / 2]) / 2.0,
-    }
+fn notes(recording: &Recording) -> Vec<Note> {
+    let end = match &recording.end {
+        None => Some(Note::CutOff),
+        Some(end) if end.status == "complete" => None,
+        Some(end) if end.status == "budget" => Some(Note::OutOfTime),
+        Some(end) => Some(Note::EndedEarly { status: end.status.clone() }),
+    };
+    let warnings = recording
+        .systems
+        .iter()
+        .flat_map(|system| system.warnings.iter().map(move |warning| (system, warning)));
+    let readiness = warnings
+        .map(|(system, warning)| Note::Readiness { system: system.name.clone(), warning: warning.clone() });
+    end.into_iter().chain(readiness).collect()
 }

@@ -1,13 +1,12 @@
 //! Every series of every pair of systems weighed, and the error rate shared over all of them.
 
+use record::Unit;
 use stats::{Contrast, Design, Match, Settings};
 
 use super::source::{Costs, Kind, Source, kinds};
-use super::{Mean, Row};
+use super::{AnswerNote, Mean, NoAnswer, Refused, Row, Shortened};
 use crate::findings::{ALPHA, SEED, looks};
-use crate::sentences;
 use crate::stops::{Cause, Stop};
-use crate::words::{Unit, count};
 
 /// More systems than this are not ranked: each of them would meet each other.
 const RANKED_MOST: usize = 16;
@@ -29,7 +28,7 @@ struct Pair {
 }
 
 /// Weighs every series that `refused` does not name the workload of.
-pub(super) fn all(sources: &[Source<'_>], refused: &[String], margin: f64) -> Weighed {
+pub(super) fn all(sources: &[Source<'_>], refused: &[Refused], margin: f64) -> Weighed {
     let kinds = kinds(sources, refused);
     let suite: Vec<Vec<Pair>> = kinds.iter().map(|(kind, _)| pairs(sources, kind, margin)).collect();
     let with_first: Vec<Vec<&Pair>> =
@@ -116,8 +115,8 @@ fn row(
         by_subject[pair.second - 1] = Some(answer);
     }
     let note = |(other, answer): (&Source<'_>, &Option<stats::Comparison>)| match answer {
-        Some(answer) => stopped(&sources[0], other, kind, answer),
-        None => Some(why_not(&sources[0], other, kind)),
+        Some(answer) => shortened(&sources[0], other, kind, answer).map(AnswerNote::Shortened),
+        None => Some(AnswerNote::NoAnswer(why_not(&sources[0], other, kind))),
     };
     Row {
         label: label.to_string(),
@@ -131,71 +130,47 @@ fn row(
 }
 
 /// Why two systems could not be compared.
-fn why_not(first: &Source<'_>, other: &Source<'_>, kind: &Kind) -> String {
-    let reasons: Vec<String> = [first, other].iter().filter_map(|source| source.why_not(kind)).collect();
+fn why_not(first: &Source<'_>, other: &Source<'_>, kind: &Kind) -> NoAnswer {
+    let without = [first, other].iter().filter_map(|source| source.why_not(kind)).collect::<Vec<_>>();
     let limited = |source: &&Source<'_>| source.finding(kind).is_some_and(|f| f.limited.is_some());
-    match reasons.as_slice() {
-        [] if [first, other].iter().any(limited) => "limited by the generator".into(),
-        [] => format!("{} and {} have no n in common", first.subject.name, other.subject.name),
-        some => some.join("; "),
+    match without.is_empty() {
+        true if [first, other].iter().any(limited) => NoAnswer::Limited,
+        true => NoAnswer::NothingCommon,
+        false => NoAnswer::WithoutNumber(without),
     }
 }
 
-/// How one of two stopped short of the other: `stopped at 2 000: EAGAIN in 7.3; compared to 1 999`. What
-/// shortened neither range is said once a workload, with the series that it met.
-fn stopped(
+/// How one of two stopped short of the other. What shortened neither range is said once a workload, with the
+/// series that it met.
+fn shortened(
     first: &Source<'_>,
     other: &Source<'_>,
     kind: &Kind,
     answer: &stats::Comparison,
-) -> Option<String> {
+) -> Option<Shortened> {
     let (one, two) = answer.ends;
     let censored = one != two;
     let counts = |stop: &&Stop| {
         !matches!(stop.cause, Cause::Allowance | Cause::NotMeasured { .. } | Cause::Unsupported { .. })
     };
-    let words = |source: &Source<'_>| -> Vec<String> {
+    let stops = [first, other].map(|source| -> Vec<Stop> {
         let own = source.finding(kind).map(|finding| finding.stops.iter().collect::<Vec<&Stop>>());
         let stops = if censored { source.stops(kind) } else { own.unwrap_or_default() };
-        stops.into_iter().filter(counts).map(sentences::stop).collect()
-    };
-    let (of_first, of_other) = (words(first), words(other));
-    let named = |(words, source): (&Vec<String>, &Source<'_>)| {
-        let name = source.subject.name.clone();
-        words.iter().map(move |words| format!("{words} in {name}")).collect::<Vec<String>>()
-    };
-    let mut said = match (of_first.as_slice(), of_other.as_slice()) {
-        (one, two) if one == two => one.iter().map(|words| format!("{words} in both")).collect(),
-        _ => [named((&of_first, first)), named((&of_other, other))].concat(),
-    };
-    said.extend(limited(first, other, kind));
+        stops.into_iter().filter(counts).cloned().collect()
+    });
+    let limited = [first, other].map(|source| source.finding(kind)?.limited.clone());
+    let nothing = stops.iter().all(Vec::is_empty) && limited.iter().all(Option::is_none);
     let shorter = if one < two { first } else { other };
-    if said.is_empty() && (one.min(two) as f64) < SHORTER * one.max(two) as f64 {
-        said.push(format!("{} was measured to {}", shorter.subject.name, count(one.min(two))));
-    }
-    if said.is_empty() {
+    let is_shorter = nothing && (one.min(two) as f64) < SHORTER * one.max(two) as f64;
+    if nothing && !is_shorter {
         return None;
     }
-    if censored {
-        said.push(format!("compared to {}", count(answer.n_high)));
-    }
-    Some(said.join("; "))
-}
-
-/// What the generator limited in one of two or in both, and so was not compared.
-fn limited(first: &Source<'_>, other: &Source<'_>, kind: &Kind) -> Option<String> {
-    let places = |source: &Source<'_>| Some(source.finding(kind)?.limited.as_ref()?.places());
-    let named = |(places, source): (Option<String>, &Source<'_>)| {
-        places.map(|places| format!("{places} in {}", source.subject.name))
-    };
-    let said = match (places(first), places(other)) {
-        (Some(one), Some(two)) if one == two => format!("{one} in both"),
-        (one, two) => {
-            let each: Vec<String> = [(one, first), (two, other)].into_iter().filter_map(named).collect();
-            each.join(" and ")
-        }
-    };
-    (!said.is_empty()).then(|| format!("limited by the generator{said}, not compared there"))
+    Some(Shortened {
+        stops,
+        limited,
+        measured_to: is_shorter.then(|| (shorter.subject.name.clone(), one.min(two))),
+        compared_to: censored.then_some(answer.n_high),
+    })
 }
 
 /// The geometric mean over all series of one system against the first.

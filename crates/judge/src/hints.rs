@@ -6,8 +6,6 @@
 
 use record::System;
 
-use crate::words;
-
 /// How far a landmark may be from the place, as a share of it, when the interval does not reach it: objects
 /// that a process had before, such as its first descriptors, shift a place by a few.
 const NEAR: f64 = 0.03;
@@ -26,14 +24,35 @@ const POWER_MAX: u32 = 40;
 const HINTS_MAX: usize = 2;
 
 /// A number in the system that a place of n may be near to.
-struct Landmark {
-    at: f64,
-    what: String,
+#[derive(Clone, Debug, PartialEq)]
+pub struct Landmark {
+    /// Where it stands, in n.
+    pub at: f64,
+    /// What stands there.
+    pub mark: Mark,
 }
 
-/// At most two hints at what lies near a place, what says most first: `near half of the port range (14 116)`.
-/// `place` is n with the ends of its interval, and `grows` says what n counts, in the words of the workload.
-pub fn near(place: (f64, f64, f64), grows: &str, system: &System) -> Vec<String> {
+/// What stands at a landmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Half of the ports that the system may choose.
+    HalfOfPorts,
+    /// All ports that the system may choose.
+    Ports,
+    /// A fact of the system, by its key in the record.
+    Fact(&'static str),
+    /// A power of two, and whether the system doubles its descriptor table there.
+    PowerOfTwo {
+        /// Which power.
+        power: u32,
+        /// Whether a descriptor table is doubled there.
+        doubles_table: bool,
+    },
+}
+
+/// At most two landmarks near a place, what says most first. `place` is n with the ends of its interval, and
+/// `grows` says what n counts, in the words of the workload.
+pub fn near(place: (f64, f64, f64), grows: &str, system: &System) -> Vec<Landmark> {
     let (value, low, high) = place;
     let sound = value.is_finite() && low > 0.0 && low <= value && value <= high;
     if !sound || high / low > INTERVAL_WIDEST {
@@ -45,13 +64,15 @@ pub fn near(place: (f64, f64, f64), grows: &str, system: &System) -> Vec<String>
 
     let mut found: Vec<Landmark> = landmarks(grows, system).into_iter().filter(is_near).collect();
     if narrow {
-        let tables = if counts(grows, DESCRIPTORS) && is_linux(system) { TABLE_GROWTH } else { "" };
+        // alloc_fdtable in Linux' fs/file.c: a table of 64 descriptors at first, then of the next power of
+        // two; so a process that opens one more than 2^k finds its table copied.
+        let doubles_table = counts(grows, DESCRIPTORS) && is_linux(system);
         // A power of two says nothing beside a landmark that happens to be one.
-        let power = powers().filter(is_near).find(|power| found.iter().all(|mark| mark.at != power.at));
-        found.extend(power.map(|power| Landmark { what: power.what + tables, ..power }));
+        let power = powers(doubles_table).filter(is_near);
+        found.extend(power.into_iter().find(|power| found.iter().all(|mark| mark.at != power.at)));
     }
     found.truncate(HINTS_MAX);
-    found.iter().map(|mark| format!("near {}", mark.what)).collect()
+    found
 }
 
 /// Words of `grows` by which n counts a resource.
@@ -59,10 +80,6 @@ const PORTS: &[&str] = &["bound", "port", "connection"];
 const DESCRIPTORS: &[&str] = &["socket", "descriptor", "file", "pipe", "connection"];
 const PROCESSES: &[&str] = &["process", "thread", "children"];
 const MAPPINGS: &[&str] = &["mapping", "mapped"];
-
-/// `alloc_fdtable` in Linux' fs/file.c: a table of 64 descriptors at first, then of the next power of two; so
-/// a process that opens one more than 2^k finds its table copied.
-const TABLE_GROWTH: &str = ", where Linux doubles the descriptor table";
 
 fn counts(grows: &str, words: &[&str]) -> bool {
     let grows = grows.to_lowercase();
@@ -79,33 +96,26 @@ fn landmarks(grows: &str, system: &System) -> Vec<Landmark> {
     if counts(grows, PORTS)
         && let Some(ports) = ports(system)
     {
-        marks.push(Landmark::new(ports / 2.0, "half of the port range"));
-        marks.push(Landmark::new(ports, "the size of the port range"));
+        marks.push(Landmark { at: ports / 2.0, mark: Mark::HalfOfPorts });
+        marks.push(Landmark { at: ports, mark: Mark::Ports });
     }
-    let mut facts = |resource: &[&str], known: &[(&str, &str)]| {
+    let mut facts = |resource: &[&str], known: &[&'static str]| {
         if counts(grows, resource) {
-            marks.extend(known.iter().filter_map(|(key, what)| Landmark::of(system, key, what)));
+            marks.extend(known.iter().filter_map(|key| Landmark::of(system, key)));
         }
     };
-    facts(
-        DESCRIPTORS,
-        &[
-            ("limit.descriptors.soft", "the soft limit of descriptors"),
-            ("limit.descriptors.hard", "the hard limit of descriptors"),
-            ("fs.nr_open", "fs.nr_open"),
-        ],
-    );
+    facts(DESCRIPTORS, &["limit.descriptors.soft", "limit.descriptors.hard", "fs.nr_open"]);
     facts(
         PROCESSES,
         &[
-            ("limit.processes.soft", "the soft limit of processes"),
-            ("limit.processes.hard", "the hard limit of processes"),
-            ("cgroup.pids_max", "the control group's limit of processes"),
-            ("kernel.pid_max", "kernel.pid_max"),
-            ("kernel.max_threads", "kernel.threads-max"),
+            "limit.processes.soft",
+            "limit.processes.hard",
+            "cgroup.pids_max",
+            "kernel.pid_max",
+            "kernel.max_threads",
         ],
     );
-    facts(MAPPINGS, &[("vm.max_map_count", "vm.max_map_count")]);
+    facts(MAPPINGS, &["vm.max_map_count"]);
     marks.extend(memory(grows, system));
     marks
 }
@@ -133,21 +143,21 @@ fn memory(grows: &str, system: &System) -> Vec<Landmark> {
         _ => return Vec::new(),
     };
     let known = [
-        ("memory.page_bytes", "one page"),
-        ("memory.huge_page_bytes", "one huge page"),
-        ("cpu.cache.l1d_bytes", "the size of the L1 cache"),
-        ("cpu.cache.l2_bytes", "the size of the L2 cache"),
-        ("cpu.cache.l3_bytes", "the size of the L3 cache"),
-        ("memory.total_bytes", "the size of the machine's memory"),
+        "memory.page_bytes",
+        "memory.huge_page_bytes",
+        "cpu.cache.l1d_bytes",
+        "cpu.cache.l2_bytes",
+        "cpu.cache.l3_bytes",
+        "memory.total_bytes",
     ];
-    let mark = |(key, what)| Some(Landmark::new(number(system, key)? / bytes_per_n, what));
+    let mark = |key| Some(Landmark { at: number(system, key)? / bytes_per_n, mark: Mark::Fact(key) });
     known.into_iter().filter_map(mark).filter(|mark| mark.at > 1.0).collect()
 }
 
-fn powers() -> impl Iterator<Item = Landmark> {
-    (POWER_MIN..=POWER_MAX).map(|power| {
-        let at = 2_f64.powi(power as i32);
-        Landmark { at, what: format!("2^{power} ({})", words::count(at.round() as u64)) }
+fn powers(doubles_table: bool) -> impl Iterator<Item = Landmark> {
+    (POWER_MIN..=POWER_MAX).map(move |power| Landmark {
+        at: 2_f64.powi(power as i32),
+        mark: Mark::PowerOfTwo { power, doubles_table },
     })
 }
 
@@ -157,12 +167,8 @@ fn number(system: &System, key: &str) -> Option<f64> {
 }
 
 impl Landmark {
-    fn new(at: f64, what: &str) -> Landmark {
-        Landmark { at, what: format!("{what} ({})", words::count(at.round() as u64)) }
-    }
-
-    fn of(system: &System, key: &str, what: &str) -> Option<Landmark> {
-        number(system, key).map(|at| Landmark::new(at, what))
+    fn of(system: &System, key: &'static str) -> Option<Landmark> {
+        number(system, key).map(|at| Landmark { at, mark: Mark::Fact(key) })
     }
 }
 
@@ -194,22 +200,26 @@ mod tests {
         ])
     }
 
-    fn plain(hints: Vec<String>) -> Vec<String> {
-        hints.into_iter().map(|hint| hint.replace(words::GAP, " ")).collect()
+    fn marks(landmarks: Vec<Landmark>) -> Vec<(Mark, f64)> {
+        landmarks.into_iter().map(|near| (near.mark, near.at)).collect()
+    }
+
+    fn power(power: u32, doubles_table: bool) -> (Mark, f64) {
+        (Mark::PowerOfTwo { power, doubles_table }, 2_f64.powi(power as i32))
     }
 
     #[test]
     fn a_cliff_of_bind_is_near_half_of_the_port_range() {
-        let hints = plain(near((14_100.0, 13_900.0, 14_300.0), "bound sockets", &linux()));
-        assert_eq!(hints, ["near half of the port range (14 116)"]);
+        let hints = marks(near((14_100.0, 13_900.0, 14_300.0), "bound sockets", &linux()));
+        assert_eq!(hints, [(Mark::HalfOfPorts, 14_116.0)]);
     }
 
     #[test]
     fn a_changed_range_is_another_landmark() {
         let mut changed = linux();
         changed.environment.insert("net.ip_local_port_range".into(), "20000 29999".into());
-        let hints = plain(near((5000.0, 4900.0, 5100.0), "bound sockets", &changed));
-        assert_eq!(hints, ["near half of the port range (5 000)"]);
+        let hints = marks(near((5000.0, 4900.0, 5100.0), "bound sockets", &changed));
+        assert_eq!(hints, [(Mark::HalfOfPorts, 5_000.0)]);
         assert!(near((14_100.0, 13_900.0, 14_300.0), "bound sockets", &changed).is_empty());
     }
 
@@ -219,41 +229,41 @@ mod tests {
         for grows in ["mappings", "live processes", "repetitions", "open sockets"] {
             assert!(near(place, grows, &linux()).is_empty(), "{grows}");
         }
-        let limit = plain(near((19_990.0, 19_950.0, 20_010.0), "open sockets", &linux()));
-        assert_eq!(limit, ["near the soft limit of descriptors (20 000)"]);
+        let limit = marks(near((19_990.0, 19_950.0, 20_010.0), "open sockets", &linux()));
+        assert_eq!(limit, [(Mark::Fact("limit.descriptors.soft"), 20_000.0)]);
     }
 
     #[test]
     fn descriptor_tables_double_on_linux_and_elsewhere_a_power_is_a_power() {
         let place = (1021.0, 1010.0, 1030.0);
-        let hints = plain(near(place, "open sockets", &linux()));
-        assert_eq!(hints, ["near 2^10 (1 024), where Linux doubles the descriptor table"]);
-        let elsewhere = plain(near(place, "open sockets", &system(&[("kernel.name", "FreeBSD")])));
-        assert_eq!(elsewhere, ["near 2^10 (1 024)"]);
-        assert_eq!(plain(near(place, "mappings", &linux())), ["near 2^10 (1 024)"]);
+        let hints = marks(near(place, "open sockets", &linux()));
+        assert_eq!(hints, [power(10, true)]);
+        let elsewhere = marks(near(place, "open sockets", &system(&[("kernel.name", "FreeBSD")])));
+        assert_eq!(elsewhere, [power(10, false)]);
+        assert_eq!(marks(near(place, "mappings", &linux())), [power(10, false)]);
     }
 
     #[test]
     fn a_wide_place_points_at_no_power_and_a_very_wide_one_at_nothing() {
         assert!(near((1024.0, 800.0, 1300.0), "mappings", &linux()).is_empty());
-        let half = plain(near((14_000.0, 11_000.0, 17_000.0), "bound sockets", &linux()));
-        assert_eq!(half, ["near half of the port range (14 116)"]);
+        let half = marks(near((14_000.0, 11_000.0, 17_000.0), "bound sockets", &linux()));
+        assert_eq!(half, [(Mark::HalfOfPorts, 14_116.0)]);
         assert!(near((14_000.0, 3000.0, 17_000.0), "bound sockets", &linux()).is_empty());
     }
 
     #[test]
     fn caches_are_near_amounts_of_memory_only() {
-        let hints = plain(near((32.0, 31.0, 33.0), "MiB that the parent has written", &linux()));
-        assert_eq!(hints, ["near the size of the L3 cache (32)"]);
-        let pages = plain(near((512.0, 505.0, 520.0), "pages", &linux()));
-        assert_eq!(pages, ["near the size of the L2 cache (512)"]);
+        let hints = marks(near((32.0, 31.0, 33.0), "MiB that the parent has written", &linux()));
+        assert_eq!(hints, [(Mark::Fact("cpu.cache.l3_bytes"), 32.0)]);
+        let pages = marks(near((512.0, 505.0, 520.0), "pages", &linux()));
+        assert_eq!(pages, [(Mark::Fact("cpu.cache.l2_bytes"), 512.0)]);
         assert!(near((32.0, 31.0, 33.0), "live threads", &linux()).is_empty());
     }
 
     #[test]
     fn mappings_have_a_limit() {
-        let hints = plain(near((65_500.0, 65_000.0, 65_600.0), "mappings", &linux()));
-        assert_eq!(hints, ["near vm.max_map_count (65 530)", "near 2^16 (65 536)"]);
+        let hints = marks(near((65_500.0, 65_000.0, 65_600.0), "mappings", &linux()));
+        assert_eq!(hints, [(Mark::Fact("vm.max_map_count"), 65_530.0), power(16, false)]);
     }
 
     #[test]

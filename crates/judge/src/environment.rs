@@ -1,0 +1,83 @@
+//! What differs between systems, and which of their facts say most.
+
+use std::collections::BTreeSet;
+
+use record::System;
+
+/// The beginnings of keys, what says most first.
+const IMPORTANT: [&str; 22] = [
+    "kernel.release",
+    "kernel.name",
+    "os.",
+    "kernel.version",
+    "cpu.model",
+    "cpu.mitigations",
+    "machine.",
+    "clock.",
+    "kernel.command_line",
+    "kernel.preemption",
+    "cpu.governor",
+    "cpu.microcode",
+    "kernel.",
+    "cpu.",
+    "memory.",
+    "limit.",
+    "scratch.",
+    "cgroup.",
+    "security.",
+    "vm.",
+    "net.",
+    "fs.",
+];
+
+/// Facts that differ between any two runs and say nothing of the systems, by a part of their key.
+const VOLATILE: [&str; 8] =
+    ["boot_id", "uptime", "load", "free", "available", "temperature", "date", "hostname"];
+
+/// Where a fact stands among others.
+pub fn importance(key: &str) -> usize {
+    IMPORTANT.iter().position(|known| key.starts_with(known)).unwrap_or(IMPORTANT.len())
+}
+
+fn is_volatile(key: &str) -> bool {
+    key.split('.')
+        .any(|part| VOLATILE.iter().any(|word| part == *word || part.starts_with(&format!("{word}_"))))
+}
+
+/// A fact in which systems differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The key of the fact.
+    pub key: String,
+    /// What each system says; `None` where it could not be read.
+    pub values: Vec<Option<String>>,
+}
+
+/// What differs between systems, what says most first: the commands that they were started through, then
+/// facts. What always differs is left out; a system that told nothing of itself, for it could not be started,
+/// differs in nothing.
+pub fn differences(systems: &[&System]) -> Vec<Difference> {
+    let is_known: Vec<bool> = systems.iter().map(|s| !s.environment.is_empty()).collect();
+    let differ = |d: &Difference| {
+        let mut known = d.values.iter().zip(&is_known).filter(|(_, known)| **known).map(|(value, _)| value);
+        known.next().is_some_and(|first| known.any(|value| value != first))
+    };
+    let keys: BTreeSet<&String> = systems.iter().flat_map(|s| s.environment.keys()).collect();
+    let mut differences: Vec<Difference> = keys
+        .into_iter()
+        .filter(|key| !is_volatile(key))
+        .map(|key| Difference {
+            key: key.clone(),
+            values: systems.iter().map(|s| s.environment.get(key).cloned()).collect(),
+        })
+        .filter(differ)
+        .collect();
+    differences.sort_by(|a, b| (importance(&a.key), &a.key).cmp(&(importance(&b.key), &b.key)));
+    let command =
+        |s: &&System| Some(if s.prefix.is_empty() { "none".to_string() } else { s.prefix.join(" ") });
+    let command = Difference { key: "command".to_string(), values: systems.iter().map(command).collect() };
+    if differ(&command) {
+        differences.insert(0, command);
+    }
+    differences
+}

@@ -1,0 +1,68 @@
+//! The noise floor that a run of two systems shows which are one and the same.
+
+use record::{NoiseFloor, Recording, Series, SeriesKey};
+
+use crate::series::sweep;
+
+/// Trials that tell whether an operation is long enough for its clock. No shape is fitted to so few of them,
+/// so they are judged at once.
+const TRIALS_TIMED: usize = 3;
+
+/// The floor that a run of two systems found which are one and the same; `None` when no series has pairs
+/// enough and is long enough for its clock. Its `run` is empty, for it stands in that run.
+pub fn measured(recording: &Recording) -> Option<NoiseFloor> {
+    let [a, b] = recording.systems.as_slice() else { return None };
+    let both = |(key, first): (&SeriesKey, &[Series])| {
+        let second = recording.trials_of(&SeriesKey { system: b.name.clone(), ..key.clone() });
+        let tick_seconds = tick(recording, key, first);
+        if is_below_resolution(first, tick_seconds) {
+            return None;
+        }
+        Some((key.clone(), self_ratio(first, second, tick_seconds, recording.run.seed)?))
+    };
+    let of_first = recording.series().filter(|(key, _)| key.system == a.name);
+    let (keys, ratios): (Vec<_>, Vec<_>) = of_first.filter_map(both).unzip();
+    let found = stats::noise_floor(&ratios, recording.run.seed)?;
+    let judged = || keys.iter().zip(&ratios).zip(&found.series).filter(|(_, share)| share.is_some());
+    Some(NoiseFloor {
+        share: found.share,
+        false_alarm_rate: found.false_alarm_rate,
+        trials: judged().map(|((_, ratio), _)| ratio.pairs.len() as u32).min().unwrap_or(0),
+        measured_at: recording.run.started_at.clone(),
+        run: String::new(),
+        series: judged().filter_map(|((key, _), share)| Some((NoiseFloor::name(key), (*share)?))).collect(),
+    })
+}
+
+/// One series of both sides, trial by trial: equal numbers are a pair.
+fn self_ratio(first: &[Series], second: &[Series], tick_seconds: f64, seed: u64) -> Option<stats::SelfRatio> {
+    let settings = stats::Settings { margin: 0.0, alpha: 0.05, looks: 1, tick_seconds, seed, whole: false };
+    let partner = |one: &&Series| second.iter().find(|other| other.trial == one.trial);
+    let (first, second): (Vec<&Series>, Vec<&Series>) =
+        first.iter().filter_map(|one| Some((one, partner(&one)?))).unzip();
+    let design = stats::Design::Paired;
+    let contrast = stats::Contrast::of(&sweeps(&first), &sweeps(&second), design, 0.0, &settings)?;
+    let ratio = contrast.at(&stats::PerClaim::all(settings.alpha)).ratio;
+    Some(stats::SelfRatio { ratio, pairs: contrast.pairs().to_vec() })
+}
+
+/// Whether an operation is too short for its clock: what repeats exactly there is the clock, not the system.
+fn is_below_resolution(trials: &[Series], tick_seconds: f64) -> bool {
+    let trials: Vec<&Series> = trials.iter().take(TRIALS_TIMED).collect();
+    let settings = stats::Settings { tick_seconds, ..stats::Settings::default() };
+    stats::judge(&sweeps(&trials), &settings)
+        .is_some_and(|verdict| verdict.warnings.contains(&stats::Warning::BelowResolution))
+}
+
+fn sweeps<'a>(series: &[&'a Series]) -> Vec<stats::Sweep<'a>> {
+    series.iter().copied().map(sweep).collect()
+}
+
+/// The tick of the clock of a series, per operation.
+fn tick(recording: &Recording, key: &SeriesKey, trials: &[Series]) -> f64 {
+    let is_its =
+        |trial: &&record::Trial| trial.order.system == key.system && trial.order.workload == key.workload;
+    let clock = recording.trials.iter().filter(is_its).find_map(|trial| trial.clock.as_ref());
+    let batch = trials.first().map_or(1, |series| series.batch.max(1));
+    clock.map_or(0.0, |clock| clock.tick_seconds / f64::from(batch))
+}

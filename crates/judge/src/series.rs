@@ -1,0 +1,65 @@
+//! The measurements of a series as statistics takes them.
+
+use std::collections::BTreeMap;
+
+use record::{Direction, Recording, Series, SeriesKey};
+use stats::Sweep;
+
+/// The measurements of one series, trial by trial.
+pub fn sweeps<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<Sweep<'a>> {
+    measured(recording, key).into_iter().map(sweep).collect()
+}
+
+/// The trials of one series that have values. Where both ways belong to it, those that have both stand first:
+/// [`stats::judge`] takes the first way up and the first way down for one trial.
+pub(crate) fn measured<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<&'a Series> {
+    let of = |key: &SeriesKey| recording.trials_of(key).iter().filter(|series| !series.values.is_empty());
+    if !recording.kind(key).is_some_and(|kind| kind.both_ways) {
+        return of(key).collect();
+    }
+    let other_way = match key.direction {
+        Direction::Up => Direction::Down,
+        Direction::Down => Direction::Up,
+    };
+    let other_way = SeriesKey { direction: other_way, ..key.clone() };
+    let mut ways = BTreeMap::<u32, Vec<&Series>>::new();
+    for series in of(key).chain(of(&other_way)) {
+        ways.entry(series.trial).or_default().push(series);
+    }
+    let (both, one): (Vec<_>, Vec<_>) = ways.into_values().partition(|ways| ways.len() > 1);
+    both.into_iter().chain(one).flatten().collect()
+}
+
+/// Whether the n of a series are levels: they are listed, and each is there once.
+pub(crate) fn is_of_levels(measured: &[&Series]) -> bool {
+    let once = |series: &&&Series| series.sizes.is_sorted_by(|a, b| a < b) && !series.sizes.is_empty();
+    !measured.is_empty() && measured.iter().all(|series| once(&series))
+}
+
+/// The measurements of one trial.
+pub fn sweep(series: &Series) -> Sweep<'_> {
+    match series.sizes.as_slice() {
+        [] => Sweep::even(series.n_first, series.n_step, &series.values),
+        sizes => Sweep::listed(sizes, &series.values),
+    }
+}
+
+/// Whether a series is one of those that `key` names.
+pub(crate) fn is_of(series: &Series, key: &SeriesKey) -> bool {
+    series.name == key.name
+        && series.direction == key.direction
+        && series.workload == key.workload
+        && series.variant == key.variant
+        && series.system == key.system
+}
+
+/// The middle of some numbers; 0 when there is none.
+pub fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.filter(|v| v.is_finite()).collect();
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => values[n / 2],
+        n => (values[n / 2 - 1] + values[n / 2]) / 2.0,
+    }
+}
