@@ -1,4 +1,4 @@
-//! How a cost that changes for certain goes: its steps, the shape between them, and the words for both.
+//! The shape of a cost that changes for certain: its steps, the shapes between them, and the class.
 
 use crate::block::Grid;
 use crate::centre::{Student, exp, mean};

@@ -1,8 +1,8 @@
 //! Ranges of n that count as one value per trial: the median of the range.
 //!
-//! Medians, because a mean follows single spikes. Blocks are log-spaced, about thirteen a decade, and
-//! narrow once more towards the largest n: a wide last block would dilute growth that shows only at
-//! the end, and a line of +10 % would pass for +8 %.
+//! Medians, because a mean follows single spikes. Blocks are log-spaced, about thirteen per decade, and
+//! become narrow again towards the largest n: a wide last block would dilute growth that shows only at the
+//! end, and a line of +10 % would look like +8 %.
 
 use crate::centre::{Centre, Student, mean};
 use crate::flat::FEWEST;

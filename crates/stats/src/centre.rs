@@ -1,9 +1,9 @@
-//! The centre of one value per trial, with its standard error: what the intervals of this crate rest on.
+//! The centre of one value per trial, with its standard error: the basis of the intervals of this crate.
 //!
-//! A 10 % trimmed mean with the winsorised variance (Tukey & McLaughlin, Sankhyā A 25, 1963; Yuen,
-//! Biometrika 61, 1974). On a shared machine a trial in twenty meets a noisy neighbour; a mean loses
-//! its precision to that trial, a median wastes a third of the others. Below ten trials nothing is
-//! trimmed and this is the mean with Student's t.
+//! A 10 % trimmed mean with the winsorised variance (Tukey & McLaughlin, Sankhyā A 25, 1963; Yuen, Biometrika
+//! 61, 1974). On a shared machine one trial in twenty is disturbed by other guests. A mean loses its
+//! precision to that trial, and a median wastes a third of the others. Below ten trials nothing is trimmed,
+//! and this is the mean with Student's t.
 
 use crate::Interval;
 use statrs::distribution::{ContinuousCDF, StudentsT};

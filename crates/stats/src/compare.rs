@@ -1,4 +1,4 @@
-//! What may be said of the same series on two systems.
+//! Compares the same series on two systems.
 
 use crate::block::{Grid, Rows, column, measure, present_mean};
 use crate::centre::{Centre, Student, exp, pulls, tails};

@@ -1,8 +1,8 @@
-//! How much less sure neighbours in time make a mean.
+//! The effect of autocorrelation between trials on the error of a mean.
 //!
-//! A machine drifts for minutes (temperature, neighbours, page cache), so trials that follow each other
-//! resemble each other. Contrasts inside a trial do not suffer; levels do, and a comparison that takes
-//! them for independent finds differences between a system and itself.
+//! A machine drifts for minutes (temperature, other guests, page cache), so consecutive trials are
+//! correlated. Contrasts inside a trial are not affected. Levels are, and a comparison that treats them as
+//! independent finds differences between a system and itself.
 
 use crate::centre::{mean, pulls};
 

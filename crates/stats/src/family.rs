@@ -1,4 +1,4 @@
-//! How sure each of many statements must be for all of them to hold together.
+//! Simultaneous inference: the critical value at which many statements hold together.
 
 use crate::centre::tails;
 

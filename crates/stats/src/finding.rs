@@ -1,4 +1,4 @@
-//! What is found in a series beside its word: steps, lines, modes, spikes, the difference of the two ways.
+//! Findings beside the verdict: steps, lines, modes, spikes, the difference between the two ways.
 
 use crate::{Class, Interval};
 

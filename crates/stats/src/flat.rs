@@ -1,8 +1,8 @@
 //! The claim that a cost does not depend on n.
 //!
-//! An equivalence claim: flat is what has been shown to stay within a bound, never what has not been
-//! shown to grow. Each trial is compared with its own reference, so its level cancels, and the trials
-//! give the error. All blocks hold together at the given error rate.
+//! It is an equivalence claim: a flat cost has been shown to stay within a bound. Each trial is compared with
+//! its own reference, so its level cancels, and the variation between trials gives the error. All blocks hold
+//! together at the given error rate.
 
 use crate::block::{FEW, WIDEST, WIDEST_OF_FEW, column, present_mean};
 use crate::centre::{Centre, Student, pulls};

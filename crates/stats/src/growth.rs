@@ -1,6 +1,6 @@
-//! How much a cost grows, in units a reader thinks in.
+//! Figures of growth: factor, marginal cost, doubling size, slope.
 //!
-//! Each figure is computed for every trial and centred over the trials; its interval holds by itself.
+//! Each figure is computed for every trial and centred over the trials; each interval holds separately.
 
 use crate::Interval;
 use crate::block::column;

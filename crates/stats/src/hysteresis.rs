@@ -1,10 +1,11 @@
-//! The way down against the way up at the same n, and the change with time that looks alike.
+//! Hysteresis: the difference between the way down and the way up at the same n, and the drift that looks
+//! alike.
 //!
-//! A trial that goes up and then down meets each n twice. What differs between the two is hysteresis:
-//! the past of the system, and not only n, sets its cost. Or it is drift: the machine changed meanwhile.
-//! Drift that is steady in time makes a difference in proportion to the time between the two visits:
-//! none where the sweep turns, the most at the smallest n. Of a difference of just that form nobody can
-//! tell more; it counts as drift.
+//! A trial that goes up and then down visits each n twice. A difference between the two visits is hysteresis
+//! if the cost depends on the past of the system and not only on n. It is drift if the machine changed in the
+//! meantime. Steady drift makes a difference proportional to the time between the two visits: none where the
+//! sweep turns, the most at the smallest n. A difference of exactly that form counts as drift, because the
+//! data cannot show more.
 
 use crate::Interval;
 use crate::block::column;

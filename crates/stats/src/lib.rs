@@ -1,7 +1,7 @@
 //! Pure mathematics: numbers in, values with intervals and warnings out.
 //!
 //! May import: quantiles (statrs) and a seeded generator (fastrand). Must never: do I/O, read a clock,
-//! know what a workload or a file is, or speak in finished sentences; words belong to `report`.
+//! know what a workload or a file is, or produce sentences; words belong to `report`.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,8 @@
-//! Two lines on which measurements lie, each a + b·n: operations that alternate between a cheap and a dear
-//! way, or trials that keep to one of the two.
+//! Two lines on which measurements lie, each a + b·n: operations that alternate between a cheap and an
+//! expensive path, or trials that keep to one of the two.
 //!
-//! Where the lines are is looked for at the largest n, in windows so narrow that no curve can pass for two
-//! modes; only what is found there is fitted as two lines.
+//! The lines are searched for at the largest n, in windows so narrow that a curve cannot look like two modes.
+//! Only what is found there is fitted as two lines.
 
 use crate::Sweep;
 use crate::centre::mean;

@@ -1,9 +1,9 @@
-//! Two values around which measurements at one size gather: operations that take one of two ways, or
-//! trials that keep to one of two.
+//! Two modes of the measurements at one size: operations that take one of two paths, or trials that keep to
+//! one of two.
 //!
-//! A mixture of two normal distributions of the logarithm, accepted only where a valley lies between two
-//! peaks. Skewed and heavy-tailed costs have one peak; levels that differ from trial to trial are taken
-//! out first, and a normal spread of levels is not two modes.
+//! A mixture of two normal distributions of the logarithm is accepted only if there is a valley between two
+//! peaks. Skewed and heavy-tailed costs have one peak. Levels that differ between trials are subtracted
+//! first, and a normal spread of levels is not two modes.
 
 use crate::Sweep;
 use crate::centre::mean;

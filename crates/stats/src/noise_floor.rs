@@ -1,4 +1,4 @@
-//! The noise floor: what a system measured against itself can pass for.
+//! The noise floor: the ratio that a system shows when it is measured against itself.
 
 use fastrand::Rng;
 

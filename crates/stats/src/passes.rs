@@ -1,4 +1,4 @@
-//! Trials that go up and down: both ways at once, and the one against the other.
+//! Trials that go up and down: both ways judged together, and compared with each other.
 
 use crate::block::log_medians;
 use crate::centre::Centre;

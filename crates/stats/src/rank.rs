@@ -1,5 +1,5 @@
-//! Which place a system may have among several: an interval of ranks, since a bare rank hides that two
-//! systems cannot be told apart.
+//! Ranks of several systems as intervals, because a single rank hides that two systems cannot be
+//! distinguished.
 
 use crate::compare::Contrast;
 use crate::suite::levels;

@@ -1,4 +1,4 @@
-//! Sweeps of which the truth is known, for the tests of what single measurements show.
+//! Simulated sweeps with a known true curve, for tests.
 
 use crate::Sweep;
 use fastrand::Rng;

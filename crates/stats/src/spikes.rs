@@ -1,7 +1,7 @@
-//! Single measurements far above their neighbours: how many, how bad, and what they are regular in.
+//! Spikes, single measurements far above their neighbours: how many, how high, and how regular.
 //!
-//! A measurement is compared with the median at its n in its own trial and with its neighbours in time,
-//! so that neither a jump of the cost nor a dearer stretch counts as a row of spikes.
+//! A measurement is compared with the median at its n in its own trial and with its neighbours in time, so
+//! that neither a jump of the cost nor a more expensive stretch counts as a series of spikes.
 
 use crate::Sweep;
 use crate::finding::{Period, Repeated, Spikes};

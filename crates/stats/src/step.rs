@@ -1,7 +1,7 @@
-//! Jumps between neighbouring n: where exactly, how high, and whether they are there at all.
+//! Steps, jumps between neighbouring n: whether there is one, where exactly, and how high.
 //!
-//! A shape with steps describes any bend better than one without, so a step must pass gates that look at
-//! the trials one by one, close to its place, before it is told.
+//! A shape with steps fits any bend better than one without. Therefore a step must pass gates, which look at
+//! the trials one by one, close to its place, before it is reported.
 
 use crate::block::{column, log_medians, pieces};
 use crate::centre::{Centre, Student, exp, mean, tails};

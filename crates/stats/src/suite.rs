@@ -1,4 +1,4 @@
-//! Many comparisons at once: what each may claim for the whole to be trusted, and the mean of their ratios.
+//! Multiple comparisons: the error rate of each claim, and the mean of the ratios.
 
 use crate::Interval;
 use crate::centre::{Centre, Student, exp, mean};

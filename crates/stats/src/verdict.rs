@@ -1,4 +1,4 @@
-//! What may be said of one series.
+//! Judges one series.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! A series seen through blocks of n: the figures that every verdict carries, whatever its word.
+//! A series in blocks of n: the figures that every verdict carries, whatever its class.
 
 use crate::block::{Grid, column, log_medians, present_mean};
 use crate::centre::{Centre, Student, exp};

@@ -1,8 +1,7 @@
-//! The control groups that rule this process: how many processes, how much memory, how much processor
-//! time they leave it (cgroups(7)).
+//! The control groups of this process: their limits of processes, memory and processor time (cgroups(7)).
 //!
-//! Version 1 mounts every controller by itself, version 2 has one tree for all of them, and a machine may
-//! use both at once. A group's limit binds all groups below it, so the tightest of the whole way up counts.
+//! Version 1 mounts every controller separately, version 2 has one tree for all of them, and a machine may
+//! use both at once. The limit of a group applies to all groups below it, so the lowest on the path counts.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The system's own words for its errors: `EMFILE` tells a kernel developer more than a sentence does.
+//! Symbolic names of errno: `EMFILE` tells a kernel developer more than a sentence does.
 
 use std::io;
 

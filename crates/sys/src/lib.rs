@@ -1,6 +1,6 @@
-//! The platform: everything osdyno asks of an operating system, behind one name each.
+//! The platform: every facility of an operating system that osdyno uses, under one name each.
 //!
-//! A room is a folder: `mod.rs` is its face, and beside it stands one file per system or family of
+//! Each subject is a folder: `mod.rs` is its interface, and beside it is one file per system or family of
 //! systems. What a system lacks is [`Unsupported`] with a reason, never a zero and never absent.
 //!
 //! May import: rustix, libc, io-uring. Must never: know a workload, keep a statistic, print. This is the

@@ -1,6 +1,6 @@
-//! What Linux says in the small files of /proc and /sys (proc(5), sysfs(5)).
+//! Reads the small files of /proc and /sys (proc(5), sysfs(5)).
 //!
-//! A file that is missing, forbidden or empty is `None`: kernels differ in what they have, and a fact that
+//! A file that is missing, forbidden or empty is `None`. Kernels differ in their files, and a fact that
 //! cannot be read is left out, never guessed.
 
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! sysctl(3) by name: what the BSDs and macOS say about themselves.
+//! sysctl(3) by name, on the BSDs and macOS.
 //!
-//! OpenBSD asks by number only and illumos not at all; there every name is absent.
+//! OpenBSD has numbers instead of names, and illumos has no sysctl; there every name is absent.
 
 use std::ffi::CStr;
 

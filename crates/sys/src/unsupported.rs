@@ -1,4 +1,4 @@
-//! The word for a facility that a system does not have: a value with a reason, never a zero.
+//! A facility that a system does not have: a value with a reason, never a zero.
 
 use std::fmt;
 use std::io;

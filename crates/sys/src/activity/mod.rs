@@ -1,7 +1,7 @@
-//! What the system did meanwhile: counters read before and after a trial.
+//! Counters of the system, read before and after a trial.
 //!
-//! A difference that should be zero and is not (steal, swapping, throttling, dropped connections) is why a
-//! trial is an outlier. All values are in base units; what a system does not count is absent.
+//! An increase that should be zero (steal, swapping, throttling, dropped connections) explains why a trial is
+//! an outlier. All values are in base units; what a system does not count is absent.
 
 use std::collections::BTreeMap;
 

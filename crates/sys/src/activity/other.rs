@@ -1,4 +1,4 @@
-//! Systems whose own counters are not read yet: beside getrusage(2) there is the load.
+//! Systems whose own counters are not read yet: getrusage(2) and the load average only.
 
 use super::Snapshot;
 

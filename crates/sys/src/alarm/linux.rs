@@ -1,4 +1,4 @@
-//! Linux: timerfd_create(2), which knows nothing of the slack of other timers.
+//! Linux: timerfd_create(2), to which timer slack does not apply.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -1,4 +1,4 @@
-//! The time of day, as cheaply as the system has it.
+//! The time of day, from the cheapest clock of the system.
 
 /// Seconds since 1970, in UTC, some milliseconds late at most; for whoever needs a second and counts the
 /// cost.

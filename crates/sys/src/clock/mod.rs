@@ -1,5 +1,5 @@
-//! The clock that times operations: the processor's time stamp counter where it can be trusted, the
-//! system's monotonic clock elsewhere. Its tick and its own cost are measured, never assumed.
+//! The clock that times operations: the time stamp counter of the processor where it is reliable, otherwise
+//! the monotonic clock of the system. Its tick and its own cost are measured, never assumed.
 
 mod calendar;
 #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! Architectures whose cycle counter we do not read: the system's clock serves.
+//! Processors whose cycle counter is not read: the clock of the system is used.
 
 pub(super) const NAME: &str = "none";
 

@@ -1,4 +1,4 @@
-//! FreeBSD and DragonFly: threads can be bound as on Linux; the topology is told in XML and not read here.
+//! FreeBSD and DragonFly: threads can be bound as on Linux. The topology is XML, which is not parsed here.
 
 use super::Topology;
 pub(super) use super::affinity::{allowed, pin};

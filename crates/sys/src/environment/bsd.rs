@@ -1,4 +1,4 @@
-//! The BSDs, macOS and illumos: facts from sysctl(3), where it can be asked by name.
+//! The BSDs, macOS and illumos: facts from sysctl(3), where names can be looked up.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What an x86 processor says about itself, whatever system runs on it: the instruction CPUID.
+//! What an x86 processor reports about itself, on any system: the instruction CPUID.
 
 use std::arch::x86_64::__cpuid;
 

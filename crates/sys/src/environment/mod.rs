@@ -1,8 +1,8 @@
 //! What this machine is: kernel, processor, memory, clock, limits and settings, as facts by dotted key.
 //!
-//! The facts stand in every record, so that two runs can be told apart by what differs between them.
-//! Reading them changes nothing and needs no privilege. A fact that cannot be read is absent. Names of
-//! machines, people and folders are never read.
+//! Every record contains the facts, so that a comparison can list what differs between two runs. Reading them
+//! changes nothing and needs no privilege. A fact that cannot be read is absent. Names of machines, people
+//! and folders are never read.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Systems without sysctl(3) or /proc: what std and the processor say is all there is.
+//! Systems without sysctl(3) or /proc: only what std and the processor report.
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
-//! A table whose index is a descriptor's number: the system hands out the lowest that is free, so it stays
-//! dense.
+//! A table indexed by descriptor. It stays dense, because the system always allocates the lowest free one.
 
 use std::io;
 use std::os::fd::RawFd;

@@ -1,4 +1,4 @@
-//! epoll(7): the kernel keeps the set, and tells only of those that are ready.
+//! epoll(7): the kernel keeps the set, and reports only those that are ready.
 
 use std::io;
 use std::mem::MaybeUninit;

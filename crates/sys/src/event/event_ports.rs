@@ -1,4 +1,4 @@
-//! Event ports of illumos and Solaris: not written yet, and says so.
+//! Event ports of illumos and Solaris: unsupported, because they are not implemented yet.
 
 use std::io;
 use std::os::fd::BorrowedFd;

@@ -1,4 +1,4 @@
-//! The cheapest thing that can become ready: eventfd(2) on Linux, one descriptor; elsewhere a pipe, two.
+//! The cheapest descriptor that can become ready: eventfd(2) on Linux; elsewhere a pipe, which needs two.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -1,4 +1,4 @@
-//! kqueue(2) of the BSDs and macOS, level-triggered. It compiles for them; nobody has run it yet.
+//! kqueue(2) of the BSDs and macOS, level-triggered. It is type-checked for them and has not been run yet.
 
 use std::io;
 use std::mem::MaybeUninit;

@@ -1,4 +1,4 @@
-//! Event interfaces: who of many descriptors is ready. One file per interface, all behind [`Poller`].
+//! Event interfaces: which of many descriptors are ready. One file per interface, all behind [`Poller`].
 
 mod by_descriptor;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! poll(2): an array with one entry for every descriptor, handed over at every call.
+//! poll(2): an array with one entry for every descriptor, passed with every call.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};

@@ -1,5 +1,5 @@
-//! select(2): two sets of bits in, the same sets out, with the bits of those that are ready. Every call
-//! carries all descriptors below the highest, there and back, and a set ends at `FD_SETSIZE`.
+//! select(2): two sets of bits in, and the same sets out with the bits of the ready descriptors. Every call
+//! copies the bits of all descriptors up to the highest in both directions; a set ends at `FD_SETSIZE`.
 
 use std::fmt;
 use std::io;

@@ -1,11 +1,11 @@
 //! Queued real-time signals, the event interface of Linux 2.4: every change of a descriptor sends one signal
 //! that carries its number, and sigtimedwait(2) takes one after the other. See fcntl(2), `F_SETSIG`.
 //!
-//! What makes it hard to use, and what is done about it here: a signal tells of a change, not of a state, so
-//! whatever is added or changed is asked for its state once, by poll(2). The queue is bounded by
-//! `RLIMIT_SIGPENDING`; what does not fit becomes one SIGIO, after which all are asked. Signals outlive their
-//! descriptor, so `remove` empties the queue, lest they be taken for those of the next descriptor with that
-//! number. eventfd(2) sends none.
+//! Its difficulties, and how they are handled here: a signal reports a change, not a state, so the state of a
+//! descriptor that is added or changed is read once with poll(2). The queue is bounded by
+//! `RLIMIT_SIGPENDING`; on overflow the kernel sends one SIGIO, after which all descriptors are checked.
+//! Signals outlive their descriptor, so `remove` empties the queue; otherwise they could be attributed to the
+//! next descriptor with that number. eventfd(2) sends no signals.
 
 use std::cell::Cell;
 use std::io;

@@ -1,5 +1,5 @@
-//! io_uring as an event interface: a poll that stays in the kernel, one for each descriptor, and a completion
-//! for every change. The set is changed by the same queue, at one io_uring_enter(2) a change.
+//! io_uring as an event interface: one multishot poll for each descriptor, and a completion for every change.
+//! The set is changed through the same queue, with one io_uring_enter(2) per change.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};

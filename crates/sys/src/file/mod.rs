@@ -1,5 +1,4 @@
-//! Files: what std has is used as it is; this room holds the one bare call that is timed, and the folder that
-//! is served and never left.
+//! Files: the timed open(2), and access to files below the folder of a server. Everything else is from std.
 
 #[cfg(unix)]
 #[path = "unix.rs"]

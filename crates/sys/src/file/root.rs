@@ -1,8 +1,8 @@
 //! Files below a folder, and never one outside it.
 //!
-//! Linux decides while it walks the path: openat2(2) with `RESOLVE_BENEATH`. Links may be followed as long as
-//! they stay below. Elsewhere, and where a sandbox lacks the call, each part of the path is opened in turn
-//! and links are refused.
+//! Linux checks that during path resolution: openat2(2) with `RESOLVE_BENEATH`. Links are followed as long as
+//! they stay below the folder. Elsewhere, and where a sandbox forbids the call, each part of the path is
+//! opened in turn and links are refused.
 
 use std::fs::{File, Metadata};
 use std::io;

@@ -1,4 +1,4 @@
-//! Files below a folder wait for the port to Windows, and say so.
+//! Files below a folder on Windows: unsupported, because they are not implemented yet.
 
 use std::fs::{File, Metadata};
 use std::io;

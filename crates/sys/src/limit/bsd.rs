@@ -1,5 +1,5 @@
-//! The BSDs, macOS and illumos: the limits of the process and, where sysctl(3) can be asked by name, those
-//! of the system.
+//! The BSDs, macOS and illumos: the limits of the process and, where sysctl(3) has names, those of the
+//! system.
 
 use super::{Bound, DESCRIPTORS_RESERVED, Kind, Resource, get};
 

@@ -1,7 +1,7 @@
-//! What stops a pile from growing: the limits of the process, of its group and of the whole system.
+//! Limits that end a sweep: those of the process, of its control group and of the system.
 //!
-//! Every limit that can end a sweep has a name, so that the answer to "why does n stop here" is the limit
-//! and what to do about it, not an errno.
+//! Each limit has a name and advice, so that a report says which limit ended the sweep and what to do about
+//! it, instead of an errno alone.
 
 use std::fmt;
 

@@ -1,5 +1,4 @@
-//! Systems whose processes have no limits of the POSIX kind, Windows first among them: handles and
-//! processes are bounded by memory alone.
+//! Systems without POSIX resource limits, such as Windows: handles and processes are bounded by memory only.
 
 use super::{Bound, Kind, Limit, Raise, Resource};
 use crate::Unsupported;

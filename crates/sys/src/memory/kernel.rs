@@ -1,4 +1,4 @@
-//! What the kernel of Linux has taken for itself: /proc/meminfo (proc_meminfo(5)).
+//! Memory that the Linux kernel uses itself: /proc/meminfo (proc_meminfo(5)).
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! Memory: pages, file mappings, arrays whose pages are there before they are timed, and the region in
-//! which a trial's measurements outlive the trial.
+//! Memory: pages, file mappings, arrays whose pages are touched before timing, and the shared region in which
+//! the measurements outlive a crash of the trial.
 
 #[cfg(unix)]
 #[path = "unix.rs"]

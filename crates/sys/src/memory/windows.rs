@@ -1,4 +1,4 @@
-//! Memory on Windows: file mappings wait for the port, and say so.
+//! Memory on Windows: file mappings are unsupported, because they are not implemented yet.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! What a program takes with all its processes: proc_pid_stat(5), schedstat, smaps_rollup, getrusage(2).
+//! Processor time and memory of a tree of processes: proc_pid_stat(5), schedstat, smaps_rollup, getrusage(2).
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Workers of a server: processes that do a piece of the same program's work, by fork(2).
+//! Worker processes of a server, by fork(2).
 
 use std::fs::File;
 use std::io;

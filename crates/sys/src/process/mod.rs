@@ -1,4 +1,5 @@
-//! Processes: the families that a workload forks, and what keeps every process of a trial within reach.
+//! Processes: the children that a workload forks, and what guarantees that every process of a trial can be
+//! killed.
 
 #[cfg(unix)]
 #[path = "unix.rs"]

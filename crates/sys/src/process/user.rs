@@ -1,4 +1,4 @@
-//! Becoming somebody with less power: setgroups(2), setgid(2), setuid(2).
+//! Dropping privileges: setgroups(2), setgid(2), setuid(2).
 
 use std::ffi::CString;
 use std::io;

@@ -1,4 +1,4 @@
-//! Processes on Windows: there is no fork, and groups of processes wait for the port.
+//! Processes on Windows: there is no fork, and process groups are not implemented yet.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! io_uring: operations are queued, the kernel does them, and what is done comes back in completions.
+//! io_uring: operations are submitted to a queue, and the kernel reports each with a completion.
 //!
 //! A [`Ring`] belongs to one thread. The loop around it is
 //!

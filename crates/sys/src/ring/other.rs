@@ -1,4 +1,4 @@
-//! Systems without io_uring: no ring can be made.
+//! Systems without io_uring.
 
 use std::convert::Infallible;
 use std::io;

@@ -1,4 +1,4 @@
-//! Signals as flags: what a server is told from outside.
+//! Signals as flags, for programs that stop gracefully.
 
 #[cfg(unix)]
 #[path = "unix.rs"]

@@ -1,4 +1,4 @@
-//! Where there are no signals.
+//! Systems without signals.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! Signals by sigaction(2). Handlers only set flags; calls that wait come back with `EINTR`, for a server
-//! that is told to stop must not go on waiting.
+//! Signals by sigaction(2). Handlers only set flags. Blocking calls return `EINTR`, so that a server which is
+//! told to stop does not continue to wait.
 
 use std::io;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! Stream sockets, bare: one call to the system each.
+//! Bare stream sockets: one system call per function.
 
 #[cfg(unix)]
 #[path = "unix.rs"]

@@ -1,4 +1,4 @@
-//! Stream sockets on Windows: Winsock without std's own options waits for the port, and says so.
+//! Stream sockets on Windows: unsupported, because bare Winsock sockets are not implemented yet.
 
 use std::io;
 

@@ -1,6 +1,6 @@
 //! TCP as servers and load generators use it: listeners, connections, and one system call per name.
 //!
-//! `socket` next door has bare sockets for the curves of 2003; this room has what carries bytes.
+//! The module `socket` has bare sockets for the curves; this module has connections that transfer data.
 
 #[cfg(unix)]
 #[path = "unix.rs"]

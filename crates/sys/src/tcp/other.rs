@@ -1,4 +1,4 @@
-//! TCP where sockets are no descriptors: not written yet, and says so.
+//! TCP where sockets are not descriptors: unsupported, because it is not implemented yet.
 
 use std::fs::File;
 use std::io::{self, IoSlice};

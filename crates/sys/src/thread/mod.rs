@@ -1,4 +1,4 @@
-//! Threads that say so with one byte and then wait until they are let go, one by one.
+//! Threads that write one byte when they start, and then wait until they are released one by one.
 
 #[cfg(unix)]
 #[path = "unix.rs"]

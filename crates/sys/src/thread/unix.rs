@@ -1,4 +1,4 @@
-//! Threads by pthread_create(3): std's threads allocate, which must not be timed.
+//! Threads by pthread_create(3), because threads of std allocate, which must not be timed.
 
 use std::cell::Cell;
 use std::ffi::c_void;

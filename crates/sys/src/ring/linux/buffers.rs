@@ -1,4 +1,4 @@
-//! The buffers that the kernel puts input in, and the small ring through which it is given them.
+//! Provided buffers: where the kernel puts input, and the ring that passes the buffers to it.
 
 use std::io;
 use std::ptr::{self, NonNull};

@@ -1,4 +1,4 @@
-//! What the `io-uring` crate leaves to us: which kernels will do, and calls by the ring's registered number.
+//! What the `io-uring` crate lacks: a check of the kernel, and calls through a registered ring descriptor.
 
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
