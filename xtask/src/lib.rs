@@ -8,6 +8,7 @@ mod command;
 pub mod docs;
 mod packages;
 pub mod pictures;
+pub mod release;
 mod rust_src;
 pub mod test;
 pub mod tidy;

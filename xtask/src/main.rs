@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{bench, check_systems, docs, pictures, test, tidy, truths};
+use xtask::{bench, check_systems, docs, pictures, release, test, tidy, truths};
 
 const HELP: &str = "\
 cargo xtask test                     everything below and all tests: what CI runs
@@ -10,6 +10,7 @@ cargo xtask tidy                     the rules of the house that the compiler do
 cargo xtask docs                     the manual of the code, and the commands in the documents
 cargo xtask check-systems [CRATE]…   type-check for the systems that are not at hand
 cargo xtask bench                    osdyno's own figures against bare C, alternately
+cargo xtask release [--verify]       what is installed without Rust, in target/dist; --verify builds it twice
 cargo xtask truths                   what is known of real kernels, measured here, against the verdicts
 cargo xtask pictures                 the pictures in docs/pictures, drawn by osdyno of simulated sweeps
 ";
@@ -23,6 +24,8 @@ fn main() -> ExitCode {
         ["docs"] => docs::run(),
         ["bench"] => bench::run(),
         ["pictures"] => pictures::run(),
+        ["release"] => release::run(false),
+        ["release", "--verify"] => release::run(true),
         ["truths"] => truths::run(),
         ["check-systems", ref crates @ ..] => check_systems::run(crates),
         [] | ["help" | "--help" | "-h"] => {

@@ -63,6 +63,9 @@ enum Verb {
     LoadWorker,
     /// Print a completion script for a shell
     Completions(cmd::completions::Args),
+    /// Write the manual pages into a folder; `cargo xtask release` executes it
+    #[command(hide = true)]
+    Man(cmd::man::Args),
 }
 
 const EXIT_CODES: &str = "\
@@ -90,6 +93,7 @@ fn main() -> ExitCode {
         Verb::Load(args) => cmd::load::load(&args, &console),
         Verb::LoadWorker => cmd::load::worker(),
         Verb::Completions(args) => cmd::completions::completions(&args),
+        Verb::Man(args) => cmd::man::man(&args),
     };
     done.unwrap_or_else(|failure| failure.tell())
 }

@@ -233,6 +233,19 @@ fn completions_know_the_verbs() {
 }
 
 #[test]
+fn each_verb_has_a_manual_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    run_well(folder.path(), &["man", "."]);
+    let page = fs::read_to_string(folder.path().join("osdyno-run.1")).expect("the page of run");
+    assert!(page.contains("Measure this system") && page.contains("preset"), "{page}");
+    assert!(folder.path().join("osdyno.1").exists());
+    assert!(!folder.path().join("osdyno-man.1").exists(), "what help hides has no page");
+    let output = run(folder.path(), &["man", "absent"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).starts_with("error: cannot write absent"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn a_budget_is_kept() {
     let folder = tempfile::tempdir().expect("a folder");
     let begun = std::time::Instant::now();

@@ -11,6 +11,7 @@ pub(crate) mod load;
 #[cfg(not(unix))]
 #[path = "load/elsewhere.rs"]
 pub(crate) mod load;
+pub(crate) mod man;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod selftest;

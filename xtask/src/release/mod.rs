@@ -1,0 +1,121 @@
+//! `cargo xtask release [--verify]`: what a user installs who has no Rust, in `target/dist`.
+//!
+//! One program that needs nothing of the system it runs on, with its manual pages and completions, as a `.tar.gz`
+//! and as a package for Debian; then a test of it in a folder with nothing else. `--verify` builds everything a
+//! second time, from a copy of the checkout in another folder, and compares byte by byte.
+//!
+//! The program is linked with glibc and not with musl: it carries a statically linked program of glibc anyway, which
+//! is one side of a comparison, and musl's allocator would slow the load generator down.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::command::{cargo, program, read, show};
+use crate::{Failure, workspace};
+
+mod bare_root;
+mod package;
+
+/// Makes and tests the packages.
+///
+/// # Errors
+/// When something cannot be built, does not work alone, or differs when built again.
+pub fn run(verify: bool) -> Result<(), Failure> {
+    let root = workspace::root();
+    let date = date(&root)?;
+    let target = workspace::target().join("release-static");
+    let packages = make(&root, &target, &workspace::target().join("dist"), &date)?;
+    bare_root::check(&packages.binary)?;
+    if verify {
+        reproduce(&root, &date, &packages)?;
+    }
+    for file in &packages.files {
+        println!("{}  {}", hash(file)?, file.display());
+    }
+    Ok(())
+}
+
+/// What was made.
+struct Packages {
+    binary: PathBuf,
+    files: Vec<PathBuf>,
+}
+
+fn make(checkout: &Path, target: &Path, dist: &Path, date: &str) -> Result<Packages, Failure> {
+    let binary = build(checkout, target, date)?;
+    if dist.exists() {
+        fs::remove_dir_all(dist)?;
+    }
+    fs::create_dir_all(dist)?;
+    let files = package::all(checkout, &binary, dist, date)?;
+    Ok(Packages { binary, files })
+}
+
+/// The program, linked statically, without symbols, and without a trace of where it was built.
+fn build(checkout: &Path, target: &Path, date: &str) -> Result<PathBuf, Failure> {
+    let triple = host()?;
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
+    let home = home.ok_or("neither CARGO_HOME nor a home folder is known; set CARGO_HOME")?;
+    let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
+    let flags =
+        ["-Ctarget-feature=+crt-static".to_owned(), remap(checkout, "/osdyno"), remap(&home, "/cargo")];
+    let mut command = cargo();
+    command
+        .current_dir(checkout)
+        .args(["build", "--release", "--locked", "--package", "osdyno", "--target", &triple, "--target-dir"])
+        .arg(target)
+        // Lines for backtraces are of use where the source is.
+        .args(["--config", "profile.release.strip='symbols'", "--config", "profile.release.debug=false"])
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
+        .env("CFLAGS", format!("-ffile-prefix-map={}=/cargo", home.display()))
+        .env("SOURCE_DATE_EPOCH", date)
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_TARGET_DIR");
+    show(&mut command)?;
+    Ok(target.join(triple).join("release/osdyno"))
+}
+
+/// The seconds of the last commit, which every file of a package has as its date.
+fn date(root: &Path) -> Result<String, Failure> {
+    if let Ok(given) = std::env::var("SOURCE_DATE_EPOCH") {
+        return Ok(given);
+    }
+    let date = read(program("git").current_dir(root).args(["log", "-1", "--format=%ct"]));
+    let date = date.map_err(|error| format!("no date for the packages: {error}; set SOURCE_DATE_EPOCH"))?;
+    Ok(date.trim().to_owned())
+}
+
+fn host() -> Result<String, Failure> {
+    let version = read(program(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())).arg("-vV"))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.ok_or("rustc does not tell its host")?.to_owned())
+}
+
+/// Builds a copy of the checkout elsewhere and compares what comes of it.
+fn reproduce(root: &Path, date: &str, first: &Packages) -> Result<(), Failure> {
+    let elsewhere = tempfile::tempdir()?;
+    let copy = elsewhere.path().join("a/checkout/elsewhere");
+    fs::create_dir_all(&copy)?;
+    let files = read(program("git").current_dir(root).args(["ls-files", "-co", "--exclude-standard"]))?;
+    for file in files.lines().filter(|file| root.join(file).is_file()) {
+        let to = copy.join(file);
+        fs::create_dir_all(to.parent().unwrap_or(&copy))?;
+        fs::copy(root.join(file), to)?;
+    }
+    let second = make(&copy, &copy.join("target"), &elsewhere.path().join("dist"), date)?;
+    for (one, other) in first.files.iter().zip(&second.files) {
+        if hash(one)? != hash(other)? {
+            // Kept, so that somebody can look at the difference.
+            let kept = elsewhere.keep();
+            return Err(format!("{} differs from what {} gave", one.display(), kept.display()).into());
+        }
+    }
+    println!("built again in {}: the same {} files, byte by byte", copy.display(), first.files.len());
+    Ok(())
+}
+
+fn hash(file: &Path) -> Result<String, Failure> {
+    let printed = read(program("sha256sum").arg(file))?;
+    Ok(printed.split_whitespace().next().unwrap_or_default().to_owned())
+}
