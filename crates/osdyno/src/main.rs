@@ -13,7 +13,7 @@ mod failure;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::console::Console;
 
@@ -92,8 +92,8 @@ fn main() -> ExitCode {
         Verb::Session(args) => cmd::serve::session(&args),
         Verb::Load(args) => cmd::load::load(&args, &console),
         Verb::LoadWorker => cmd::load::worker(),
-        Verb::Completions(args) => cmd::completions::completions(&args),
-        Verb::Man(args) => cmd::man::man(&args),
+        Verb::Completions(args) => cmd::completions::completions(&args, Cli::command()),
+        Verb::Man(args) => cmd::man::man(&args, Cli::command()),
     };
     done.unwrap_or_else(|failure| failure.tell())
 }

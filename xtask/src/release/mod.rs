@@ -1,11 +1,11 @@
 //! `cargo xtask release [--verify]`: what a user installs who has no Rust, in `target/dist`.
 //!
-//! One program that needs nothing of the system it runs on, with its manual pages and completions, as a `.tar.gz`
-//! and as a package for Debian; then a test of it in a folder with nothing else. `--verify` builds everything a
-//! second time, from a copy of the checkout in another folder, and compares byte by byte.
+//! One program that needs nothing of the system it runs on, with its manual pages and completions, as a
+//! `.tar.gz` and as a package for Debian; then a test of it in a folder with nothing else. `--verify` builds
+//! everything a second time, from a copy of the checkout in another folder, and compares byte by byte.
 //!
-//! The program is linked with glibc and not with musl: it carries a statically linked program of glibc anyway, which
-//! is one side of a comparison, and musl's allocator would slow the load generator down.
+//! The program is linked with glibc and not with musl: it carries a statically linked program of glibc
+//! anyway, which is one side of a comparison, and musl's allocator would slow the load generator down.
 
 use std::fs;
 use std::path::{Path, PathBuf};

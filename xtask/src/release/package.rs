@@ -1,8 +1,8 @@
 //! The files of a release, for every Linux and for Debian.
 //!
-//! They are put together by tar, gzip and dpkg-deb, which define what the formats are and which know how to leave out
-//! what differs from one machine to the next: the date is that of the last commit, the owner is root, files are in
-//! order.
+//! They are put together by tar, gzip and dpkg-deb, which define what the formats are and which know how to
+//! leave out what differs from one machine to the next: the date is that of the last commit, the owner is
+//! root, files are in order.
 
 use std::fs;
 use std::path::{Path, PathBuf};

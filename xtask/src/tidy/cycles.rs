@@ -120,7 +120,7 @@ impl<'ast> Visit<'ast> for Names<'_> {
 
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
         let is_own = matches!(item.vis, syn::Visibility::Inherited);
-        if is_own && !is_test(&item.attrs) {
+        if is_own && item.leading_colon.is_none() && !is_test(&item.attrs) {
             for (name, path) in leaves(&item.tree) {
                 if name.is_some() {
                     self.take(&path);
@@ -131,7 +131,10 @@ impl<'ast> Visit<'ast> for Names<'_> {
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let words: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-        self.take(&words);
+        // `::report` is another crate, whatever modules there are.
+        if path.leading_colon.is_none() {
+            self.take(&words);
+        }
         syn::visit::visit_path(self, path);
     }
 
@@ -199,7 +202,7 @@ mod tests {
     fn tests_other_crates_and_files_of_other_systems_do_not_count() {
         let found = circles(&[
             ("crates/a/src/lib.rs", "mod b; #[path = \"x.rs\"] mod s; #[path = \"y.rs\"] mod s; mod z;"),
-            ("crates/a/src/b.rs", "#[cfg(test)] mod tests { use crate::z::Z; } pub struct B; use sys::z;"),
+            ("crates/a/src/b.rs", "#[cfg(test)] mod tests { use crate::z::Z; } pub struct B; use ::z::Z;"),
             ("crates/a/src/x.rs", "pub struct S; use crate::b::B;"),
             ("crates/a/src/y.rs", "pub struct S; fn f(s: S, b: super::b::B) {}"),
             ("crates/a/src/z.rs", "use crate::s::S; use crate::b::B; pub struct Z;"),

@@ -77,6 +77,7 @@ impl<'a> Crate<'a> {
             }
             match item {
                 syn::Item::Mod(child) => self.add_child(house, file, child, &at, folders),
+                syn::Item::Use(import) if import.leading_colon.is_some() => {}
                 syn::Item::Use(import) => self.add_import(&import.tree, &at),
                 _ => {
                     if let (Some(name), Some(module)) = (name(item), self.modules.get_mut(&at)) {

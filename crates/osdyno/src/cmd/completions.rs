@@ -3,11 +3,9 @@
 use std::io;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
 use super::Done;
-use crate::Cli;
 
 /// Print a completion script for a shell
 #[derive(clap::Args)]
@@ -16,9 +14,9 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-pub(crate) fn completions(args: &Args) -> Done {
+pub(crate) fn completions(args: &Args, mut command: clap::Command) -> Done {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "osdyno", &mut script);
+    clap_complete::generate(args.shell, &mut command, "osdyno", &mut script);
     io::Write::write_all(&mut io::stdout().lock(), &script)?;
     Ok(ExitCode::SUCCESS)
 }

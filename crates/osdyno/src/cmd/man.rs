@@ -3,10 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
-
 use super::Done;
-use crate::Cli;
 use crate::failure::Failure;
 
 /// Write the manual pages into a folder
@@ -16,7 +13,7 @@ pub(crate) struct Args {
     folder: PathBuf,
 }
 
-pub(crate) fn man(args: &Args) -> Done {
-    clap_mangen::generate_to(Cli::command(), &args.folder).map_err(Failure::writing(&args.folder))?;
+pub(crate) fn man(args: &Args, command: clap::Command) -> Done {
+    clap_mangen::generate_to(command, &args.folder).map_err(Failure::writing(&args.folder))?;
     Ok(ExitCode::SUCCESS)
 }
