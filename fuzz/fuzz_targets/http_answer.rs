@@ -6,8 +6,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use net::client::http::{Http, Settings};
-use net::client::{Answer, Client, Wrong};
+use net::client::http::HttpClientSettings;
+use net::client::{Answer, Client, ClientSettings, Wrong};
 
 const ASKED: usize = 20;
 const FIRST: [&[u8]; 4] = [
@@ -30,7 +30,8 @@ type Told = (Vec<(Answer, Option<Wrong>)>, Option<Wrong>);
 
 /// Every answer in the stream, and how it ended.
 fn told(stream: &[u8], cut: usize, head: bool) -> Told {
-    let mut client = Http::new(&Settings { head, ..Settings::default() }).expect("sound settings");
+    let mut client =
+        HttpClientSettings { head, ..HttpClientSettings::default() }.open().expect("sound settings");
     let mut session = client.session();
     for _ in 0..ASKED {
         client.request(&mut session);

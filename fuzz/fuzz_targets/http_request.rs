@@ -8,7 +8,8 @@ use std::sync::{Arc, OnceLock};
 
 use libfuzzer_sys::fuzz_target;
 use net::output::Output;
-use net::service::{self, Flow, Machine, Settings};
+use net::service::http::HttpSettings;
+use net::service::{Flow, Machine, ServiceSettings};
 
 fuzz_target!(|data: &[u8]| {
     let Some((&count, rest)) = data.split_first() else { return };
@@ -63,7 +64,7 @@ fn machine() -> &'static Arc<dyn Machine> {
         for (name, content) in [("a", "0123456789"), ("a.gz", "zipped"), ("d/index.html", "<p>")] {
             std::fs::write(folder.join(name), content).expect("a file");
         }
-        let settings = Settings { root: Some(folder), listing: true, head_bytes: 256, log: true };
-        (service::find("http").expect("the service").open)(&settings).expect("the folder")
+        let settings = HttpSettings { root: folder, listing: true, head_bytes: 256 };
+        settings.open(true).expect("the folder")
     })
 }

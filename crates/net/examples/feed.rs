@@ -7,7 +7,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use net::output::Output;
-use net::service::{self, Settings};
+use net::service::ServiceSettings;
+use net::service::http::HttpSettings;
 
 const REQUESTS: u32 = 100_000;
 
@@ -25,8 +26,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for bytes in [590, 20_000, 200_000] {
         std::fs::write(folder.path().join(format!("{bytes}.html")), vec![b'x'; bytes])?;
     }
-    let settings = Settings { root: Some(folder.path().to_owned()), ..Settings::default() };
-    let machine = (service::find("http")?.open)(&settings)?;
+    let settings = HttpSettings { root: folder.path().to_owned(), ..HttpSettings::default() };
+    let machine = settings.open(false)?;
     for (client, fields) in [("wrk", ""), ("browser", BROWSER)] {
         for bytes in [590, 20_000, 200_000] {
             let request = format!("GET /{bytes}.html HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n{fields}\r\n");

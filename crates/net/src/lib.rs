@@ -13,6 +13,7 @@ pub mod client;
 mod error;
 #[cfg(unix)]
 pub mod load;
+pub mod options;
 pub mod output;
 mod page;
 pub mod server;

@@ -1,9 +1,9 @@
 //! The client's side of each protocol: what is understood, however it is cut, and what is refused.
 
-use net::client::busy::Busy;
-use net::client::echo::{self, Echo};
-use net::client::http::{self, Http};
-use net::client::{Answer, Client, Wrong};
+use net::client::busy::BusyClient;
+use net::client::echo::{EchoClient, EchoClientSettings};
+use net::client::http::{HttpClient, HttpClientSettings};
+use net::client::{Answer, Client, ClientSettings, Wrong};
 use proptest::prelude::*;
 
 /// What came of a stream of answers: each answer's end, and what ended the stream.
@@ -46,8 +46,12 @@ fn tell<C: Client>(client: &mut C, stream: &[u8], cuts: &[usize], asked: usize) 
     }
 }
 
-fn client(head: bool) -> Http {
-    Http::new(&http::Settings { head, ..http::Settings::default() }).expect("sound settings")
+fn client(head: bool) -> HttpClient {
+    HttpClientSettings { head, ..HttpClientSettings::default() }.open().expect("sound settings")
+}
+
+fn echo(bytes: usize) -> EchoClient {
+    EchoClientSettings { bytes }.open().expect("sound settings")
 }
 
 fn http(stream: &str) -> Told {
@@ -131,19 +135,18 @@ fn what_cannot_be_understood_is_malformed() {
 
 #[test]
 fn requests_hold_no_second_request() {
-    let refused = |settings| Http::new(&settings).is_err();
-    let base = http::Settings::default;
-    assert!(refused(http::Settings { paths: vec!["/a b".to_owned()], ..base() }));
-    assert!(refused(http::Settings { paths: vec!["a".to_owned()], ..base() }));
-    assert!(refused(http::Settings { host: "a\r\nX: y".to_owned(), ..base() }));
-    assert!(refused(http::Settings { fields: vec!["A: b\r\n\r\nGET /".to_owned()], ..base() }));
-    assert!(refused(http::Settings { paths: vec![], ..base() }));
+    let refused = |settings: HttpClientSettings| settings.open().is_err();
+    let base = HttpClientSettings::default;
+    assert!(refused(HttpClientSettings { paths: vec!["/a b".to_owned()], ..base() }));
+    assert!(refused(HttpClientSettings { paths: vec!["a".to_owned()], ..base() }));
+    assert!(refused(HttpClientSettings { host: "a\r\nX: y".to_owned(), ..base() }));
+    assert!(refused(HttpClientSettings { fields: vec!["A: b\r\n\r\nGET /".to_owned()], ..base() }));
 }
 
 #[test]
 fn paths_take_turns_and_each_has_its_own_body() {
     let paths = ["/a", "/b", "/c"].map(str::to_owned).to_vec();
-    let mut client = Http::new(&http::Settings { paths, ..http::Settings::default() }).unwrap();
+    let mut client = HttpClientSettings { paths, ..HttpClientSettings::default() }.open().unwrap();
     let mut sessions = [client.session(), client.session()];
     for round in 0..4 {
         for (number, session) in sessions.iter_mut().enumerate() {
@@ -158,7 +161,7 @@ fn paths_take_turns_and_each_has_its_own_body() {
 
 #[test]
 fn busy_is_parsed_not_just_read() {
-    let busy = |stream: &str| tell(&mut Busy, stream.as_bytes(), &[3], 1);
+    let busy = |stream: &str| tell(&mut BusyClient, stream.as_bytes(), &[3], 1);
     assert_eq!(busy("450 too busy\r\n").0, [LAST]);
     assert_eq!(busy("450 \n").0, [LAST]);
     assert_eq!(busy("220 welcome\r\n").0, [(Answer::Last, Some(Wrong::Status(220)))]);
@@ -170,7 +173,7 @@ fn busy_is_parsed_not_just_read() {
 
 #[test]
 fn an_echo_of_another_request_is_none() {
-    let mut client = Echo::new(echo::Settings { bytes: 100 });
+    let mut client = echo(100);
     let mut session = client.session();
     let first = client.request(&mut session).to_vec();
     assert_eq!(client.feed(&mut session, &first).unwrap().answer, Answer::Whole);
@@ -247,8 +250,8 @@ proptest! {
             let whole = tell(&mut client(false), stream, &[usize::MAX], 100);
             prop_assert_eq!(whole, tell(&mut client(false), stream, &cuts, 100));
             tell(&mut client(true), stream, &cuts, 2);
-            tell(&mut Busy, stream, &cuts, 1);
-            tell(&mut Echo::new(echo::Settings { bytes: 10 }), stream, &cuts, 3);
+            tell(&mut BusyClient, stream, &cuts, 1);
+            tell(&mut echo(10), stream, &cuts, 3);
         }
     }
 }

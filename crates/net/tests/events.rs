@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use net::arch::{ALL, Architecture};
 use net::output::Output;
-use net::service::{self, Flow, Machine, Session, Settings, Stage};
+use net::service::{self, Flow, Machine, Session, Stage};
 use net::site::{COUNTS, Count, Limits, Site, Stop, Tally};
 use sys::tcp::{Connection, Listener, Listening, Waiting};
 
@@ -77,7 +77,7 @@ impl Server {
     }
 
     fn of(architecture: &'static Architecture, service: &str) -> Server {
-        let machine = (service::find(service).unwrap().open)(&Settings::default()).unwrap();
+        let machine = service::find(service).unwrap().open(&serde_json::json!({}), false).unwrap();
         Server::start(architecture, machine, Limits::default())
     }
 

@@ -432,7 +432,7 @@ fn what_makes_no_sense_is_said_and_nothing_is_served() {
         (&["--arch", "epol"][..], 2, "no architecture is called \"epol\"; there are"),
         (&["--arch", "thread", "--workers", "2"], 2, "several workers make no sense"),
         (&["--workers", "0"], 2, "between 1 and"),
-        (&["--service", "echo", "somewhere"], 2, "serves no folder"),
+        (&["--service", "echo", "somewhere"], 2, "DIR belongs to --service http, not to echo"),
         (&["nowhere"], 1, "nowhere"),
         (&["--arch", "iocp"], 1, "unsupported here"),
         (&["--user", "nobody-of-that-name"], 1, "cannot become"),

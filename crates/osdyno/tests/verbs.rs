@@ -199,7 +199,7 @@ fn every_workload_is_listed_and_explained() {
     let listed = run_well(folder.path(), &["list"]);
     let json = run_well(folder.path(), &["list", "--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    let offered = net::arch::ALL.len() + net::service::ALL.len();
+    let offered = net::arch::ALL.len() + net::service::ALL.len() + net::client::ALL.len();
     assert_eq!(json.as_array().expect("an array").len(), runner::workloads().count() + offered);
     for architecture in net::arch::ALL {
         let page = run_well(folder.path(), &["explain", &format!("arch/{}", architecture.name)]);

@@ -72,8 +72,10 @@ mod measured {
     use std::net::{IpAddr, Ipv4Addr, SocketAddr};
     use std::time::{Duration, Instant};
 
-    use net::load::{Generator, Settings, Sources, Times};
-    use net::server::Plan;
+    use net::client::echo::EchoClientSettings;
+    use net::load::{Generator, LoadSettings, Sources, Times};
+    use net::server::ServerPlan;
+    use net::service::echo::EchoSettings;
     use sys::limit::{self, Resource};
     use sys::process;
     use workload::server::{Memory, ServerUnderTest, grow, io_error};
@@ -109,14 +111,14 @@ mod measured {
         let sockets_before = sys::tcp::in_use().ok();
         // The kernel spreads connections over the workers by chance, so that one has more than another.
         let workers = trial.n().div_ceil((room * 2 / 3).max(1)).max(1);
-        let plan =
-            Plan { architecture: "epoll".to_owned(), service: "echo".to_owned(), workers, ..Plan::default() };
+        let plan = ServerPlan { workers, ..ServerPlan::new("epoll", &EchoSettings {}) };
         let mut server = ServerUnderTest::start(trial, plan)?;
-        let settings = Settings { reset: true, ..Settings::echo(server.address(), ECHO_BYTES) };
+        let echo = EchoClientSettings { bytes: ECHO_BYTES };
+        let settings = LoadSettings { reset: true, ..LoadSettings::new(server.address(), &echo) };
         // Before there is any connection: a process has all descriptors that were open when it was forked.
         let mut holders = Holders::start(&settings, room, trial.n().saturating_sub(OWN))?;
         let mut own = server.generator(settings.clone())?;
-        let mut more = Generator::new(Settings { connect_rate: MORE_PER_SECOND, ..settings })
+        let mut more = Generator::new(LoadSettings { connect_rate: MORE_PER_SECOND, ..settings })
             .map_err(io_error)
             .map_err(TrialError::at("to start a generator"))?;
         let none = Memory::of(&mut server).map_err(TrialError::at("to ask the server for its memory"))?;
@@ -194,10 +196,10 @@ mod measured {
 
     impl Holders {
         /// As many as so many connections need.
-        fn start(settings: &Settings, room: usize, connections: usize) -> Result<Holders, TrialError> {
+        fn start(settings: &LoadSettings, room: usize, connections: usize) -> Result<Holders, TrialError> {
             let holder = |number| {
                 let sources = sources(settings.target, number);
-                Holder::start(Settings { sources, ..settings.clone() })
+                Holder::start(LoadSettings { sources, ..settings.clone() })
             };
             let all: io::Result<Vec<Holder>> = (0..connections.div_ceil(room)).map(holder).collect();
             Ok(Holders { room, all: all.map_err(TrialError::at("to fork processes that hold connections"))? })
@@ -235,7 +237,7 @@ mod measured {
     }
 
     impl Holder {
-        fn start(settings: Settings) -> io::Result<Holder> {
+        fn start(settings: LoadSettings) -> io::Result<Holder> {
             let (its_orders, orders) = io::pipe()?;
             let (answers, its_answers) = io::pipe()?;
             let process = process::fork(|| u8::from(live(settings, its_orders, its_answers).is_err()))?;
@@ -277,7 +279,7 @@ mod measured {
     }
 
     /// The life of a holder: it reads how many connections to have, and answers how many it has.
-    fn live(settings: Settings, orders: PipeReader, mut answers: PipeWriter) -> io::Result<()> {
+    fn live(settings: LoadSettings, orders: PipeReader, mut answers: PipeWriter) -> io::Result<()> {
         let mut clients = Generator::new(settings).map_err(io_error)?;
         for line in BufReader::new(orders).lines() {
             let wanted = line?.parse().map_err(io::Error::other)?;

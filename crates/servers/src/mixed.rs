@@ -89,8 +89,10 @@ mod measured {
     use std::thread::{self, Scope};
     use std::time::{Duration, Instant};
 
-    use net::load::{Generator, Level, Load, Schedule, Settings, Verdict, closed_loop, open_loop, unwatched};
-    use net::server::Plan;
+    use net::load::{
+        Generator, Level, Load, LoadSettings, Schedule, Verdict, closed_loop, open_loop, unwatched,
+    };
+    use net::server::ServerPlan;
     use net::site::Count;
     use workload::server::{
         ServerUnderTest, io_error, kept_up, latencies, percentile, web, web_client, web_file,
@@ -122,7 +124,7 @@ mod measured {
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         let (small, large) = (web_file(trial, SMALL_BYTES)?, web_file(trial, LARGE_BYTES)?);
-        let plan = Plan { pool: POOL, ..web(trial, trial.variant()) };
+        let plan = ServerPlan { pool: POOL, ..web(trial, trial.variant()) };
         let mut server = ServerUnderTest::start(trial, plan)?;
         let others = Others::default();
         let measured = thread::scope(|scope| {
@@ -137,7 +139,7 @@ mod measured {
 
     fn measure(trial: &mut Trial<'_>, server: &mut ServerUnderTest, path: String) -> Result<(), TrialError> {
         let at = |error: net::Error| TrialError::at("to find the capacity")(io_error(error));
-        let mut visitors = server.generator(Settings {
+        let mut visitors = server.generator(LoadSettings {
             requests_per_connection: Some(REQUESTS_PER_CONNECTION),
             connections_max: CONNECTIONS_MAX,
             // Thousands of ports in TIME_WAIT would be there for the next level.
@@ -239,7 +241,7 @@ mod measured {
         fn begin<'s>(&'s self, scope: &'s Scope<'s, '_>, to: SocketAddr, path: &str) -> io::Result<()> {
             let request = format!("GET {path} HTTP/1.1\r\nHost: {to}\r\n\r\n");
             thread::Builder::new().spawn_scoped(scope, move || self.read_slowly(to, &request))?;
-            let settings = Settings { think: DOWNLOAD_PAUSE, ..web_client(to, path.to_owned()) };
+            let settings = LoadSettings { think: DOWNLOAD_PAUSE, ..web_client(to, path.to_owned()) };
             thread::Builder::new().spawn_scoped(scope, move || self.download(settings))?;
             Ok(())
         }
@@ -252,7 +254,7 @@ mod measured {
             [&self.slow_bytes, &self.downloads].iter().all(|count| count.load(Ordering::Relaxed) > 0)
         }
 
-        fn download(&self, settings: Settings) {
+        fn download(&self, settings: LoadSettings) {
             let Ok(mut clients) = Generator::new(settings) else { return };
             while !self.is_over() {
                 let forever = closed_loop(DOWNLOADS, Duration::from_secs(60));

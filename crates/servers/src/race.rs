@@ -71,16 +71,17 @@ pub(crate) const WORKLOAD: Workload = Workload {
 
 #[cfg(unix)]
 mod measured {
-    use net::load::{Settings, closed_loop};
-    use net::server::Plan;
+    use net::client::busy::BusyClientSettings;
+    use net::load::{LoadSettings, closed_loop};
+    use net::server::ServerPlan;
+    use net::service::busy::BusySettings;
     use workload::server::{ServerUnderTest, latencies};
     use workload::{Trial, TrialError};
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-        let plan =
-            Plan { architecture: trial.variant().to_owned(), service: "busy".to_owned(), ..Plan::default() };
+        let plan = ServerPlan::new(trial.variant(), &BusySettings {});
         let mut server = ServerUnderTest::start(trial, plan)?;
-        let mut clients = server.generator(Settings::busy(server.address()))?;
+        let mut clients = server.generator(LoadSettings::new(server.address(), &BusyClientSettings {}))?;
         let window = trial.window();
         trial.at_levels(|n, recorder| {
             recorder.doing("answer");

@@ -80,7 +80,7 @@ mod measured {
     use std::io;
     use std::time::{Duration, Instant};
 
-    use net::load::{Generator, Settings, Times};
+    use net::load::{Generator, LoadSettings, Times};
     use workload::server::{Memory, ServerUnderTest, grow, io_error, web, web_client, web_file};
     use workload::{Trial, TrialError};
 
@@ -94,7 +94,7 @@ mod measured {
         let mut server = ServerUnderTest::start(trial, web(trial, trial.variant()))?;
         // Thousands of connections in TIME_WAIT would be given back by the kernel while the next trial counts
         // what it has taken.
-        let settings = Settings { reset: true, ..web_client(server.address(), path) };
+        let settings = LoadSettings { reset: true, ..web_client(server.address(), path) };
         let mut clients = server.generator(settings)?;
         let none = Memory::of(&mut server).map_err(TrialError::at("to ask the server for its memory"))?;
         let mut random = fastrand::Rng::with_seed(trial.seed());

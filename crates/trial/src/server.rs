@@ -3,13 +3,13 @@
 
 use std::io;
 
-use net::server::Plan;
+use net::server::ServerPlan;
 
 use crate::Done;
 
 /// Serves as planned until standard input ends, and answers its lines with the counters.
 pub(crate) fn serve(plan: &str) -> Done {
-    let mut plan: Plan =
+    let mut plan: ServerPlan =
         serde_json::from_str(plan).map_err(|error| format!("cannot read the plan: {error}"))?;
     let program = std::env::current_exe()?;
     plan.session_command = vec![program.to_string_lossy().into_owned(), "session".to_owned()];

@@ -5,15 +5,15 @@ use std::io::Read;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use net::server::{Plan, Remote};
+use net::server::{Remote, ServerPlan};
 use net::site::Count;
 
 fn command() -> Vec<String> {
     vec![env!("CARGO_BIN_EXE_osdyno-trial").to_owned(), "serve".to_owned()]
 }
 
-fn plan(architecture: &str) -> Plan {
-    Plan { architecture: architecture.to_owned(), pool: 4, ..Plan::default() }
+fn plan(architecture: &str) -> ServerPlan {
+    ServerPlan { architecture: architecture.to_owned(), pool: 4, ..ServerPlan::default() }
 }
 
 fn ask(remote: &Remote) {

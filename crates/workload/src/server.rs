@@ -43,11 +43,12 @@ mod measured {
     use std::net::{IpAddr, Ipv4Addr, SocketAddr};
     use std::time::{Duration, Instant};
 
-    use net::client::{Ask, http};
-    use net::load::{Failure, Generator, Level, Load, Settings, Times, Verdict, unwatched};
-    use net::server::{Plan, Remote, Report};
+    use net::client::http::HttpClientSettings;
+    use net::load::{Failure, Generator, Level, Load, LoadSettings, Times, Verdict, unwatched};
+    use net::server::{Remote, Report, ServerPlan};
+    use net::service::http::HttpSettings;
     use net::site::{Count, Limits};
-    use net::{Error, arch, service};
+    use net::{Error, arch};
 
     use crate::{LevelRecorder, Trial, TrialError};
 
@@ -91,7 +92,7 @@ mod measured {
     impl ServerUnderTest {
         /// Starts a server as planned: here, on the processor that the trial has for it, or where the user
         /// wants it.
-        pub fn start(trial: &Trial<'_>, plan: Plan) -> Result<ServerUnderTest, TrialError> {
+        pub fn start(trial: &Trial<'_>, plan: ServerPlan) -> Result<ServerUnderTest, TrialError> {
             let name = plan.architecture.clone();
             let attempted = || format!("to serve with {name}");
             let place = place(trial).map_err(TrialError::at(attempted()))?;
@@ -100,7 +101,7 @@ mod measured {
                 return Err(TrialError::at(attempted())(io::Error::new(io::ErrorKind::Unsupported, reason)));
             }
             let limits = Limits { idle: IDLE, grace: GRACE, ..plan.limits };
-            let plan = Plan { address: place.address, cpu: trial.server_cpu(), limits, ..plan };
+            let plan = ServerPlan { address: place.address, cpu: trial.server_cpu(), limits, ..plan };
             let server = place.command.map(|command| Remote::start(&command, &plan).map_err(io_error));
             let server = server.transpose().map_err(TrialError::at(attempted()))?;
             let address = server.as_ref().map_or(place.address, Remote::address);
@@ -113,8 +114,9 @@ mod measured {
         }
 
         /// A generator for it.
-        pub fn generator(&self, settings: Settings) -> Result<Generator, TrialError> {
-            let settings = Settings { timeout: ANSWER_MAX, seed: self.seed, connect_rate: 1e6, ..settings };
+        pub fn generator(&self, settings: LoadSettings) -> Result<Generator, TrialError> {
+            let settings =
+                LoadSettings { timeout: ANSWER_MAX, seed: self.seed, connect_rate: 1e6, ..settings };
             Generator::new(settings).map_err(io_error).map_err(TrialError::at("to start a generator"))
         }
 
@@ -300,23 +302,19 @@ mod measured {
     }
 
     /// A web server for the trial's folder.
-    pub fn web(trial: &Trial<'_>, architecture: &str) -> Plan {
-        Plan {
-            architecture: architecture.to_owned(),
-            service: "http".to_owned(),
-            settings: service::Settings {
-                root: Some(trial.scratch().to_owned()),
-                ..service::Settings::default()
-            },
-            ..Plan::default()
-        }
+    pub fn web(trial: &Trial<'_>, architecture: &str) -> ServerPlan {
+        let settings = HttpSettings { root: trial.scratch().to_owned(), ..HttpSettings::default() };
+        ServerPlan::new(architecture, &settings)
     }
 
     /// Asks a web server for one file.
-    pub fn web_client(address: SocketAddr, path: String) -> Settings {
-        let ask =
-            http::Settings { host: address.to_string(), paths: vec![path], ..http::Settings::default() };
-        Settings::new(address, Ask::Http(ask))
+    pub fn web_client(address: SocketAddr, path: String) -> LoadSettings {
+        let client = HttpClientSettings {
+            host: address.to_string(),
+            paths: vec![path],
+            ..HttpClientSettings::default()
+        };
+        LoadSettings::new(address, &client)
     }
 
     /// What a server and the kernel have taken; `None` where nobody tells.

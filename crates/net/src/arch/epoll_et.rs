@@ -7,7 +7,7 @@
 //!
 //! Expected: as `epoll`, and no faster for small requests.
 
-use super::Architecture;
+use super::definition::Architecture;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "epoll-et",

@@ -17,8 +17,8 @@ use std::time::Instant;
 
 use sys::tcp::Connection;
 
-use super::Architecture;
 use super::blocking::{self, LOOK, Live, Terms};
+use super::definition::Architecture;
 use crate::site::{Count, Site};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
@@ -27,7 +27,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     blocking: true,
     workers: false,
     probe: || Ok(()),
-    serve: super::on_unix(serve),
+    serve: super::definition::on_unix(serve),
 };
 
 fn serve(site: &Site) -> io::Result<()> {

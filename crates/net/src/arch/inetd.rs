@@ -19,7 +19,7 @@
 use std::io;
 use std::process::{Command, Stdio};
 
-use super::Architecture;
+use super::definition::Architecture;
 use super::fork::process_for_each;
 use crate::site::Site;
 
@@ -29,7 +29,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     blocking: true,
     workers: false,
     probe: || Ok(()),
-    serve: super::on_unix(serve),
+    serve: super::definition::on_unix(serve),
 };
 
 fn serve(site: &Site) -> io::Result<()> {

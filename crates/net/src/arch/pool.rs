@@ -15,8 +15,8 @@
 use std::io;
 use std::thread::Builder;
 
-use super::Architecture;
 use super::blocking::{self, LOOK, Registry, STACK_BYTES, Terms};
+use super::definition::Architecture;
 use crate::site::Site;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
@@ -25,7 +25,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     blocking: true,
     workers: false,
     probe: || Ok(()),
-    serve: super::on_unix(serve),
+    serve: super::definition::on_unix(serve),
 };
 
 fn serve(site: &Site) -> io::Result<()> {

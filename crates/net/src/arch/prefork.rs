@@ -15,9 +15,9 @@
 
 use std::io;
 
-use super::Architecture;
 use super::blocking::{self, Live, Terms};
 use super::crew::Crew;
+use super::definition::Architecture;
 use crate::site::{Count, Site};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
@@ -26,7 +26,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     blocking: true,
     workers: false,
     probe: || Ok(()),
-    serve: super::on_unix(serve),
+    serve: super::definition::on_unix(serve),
 };
 
 fn serve(site: &Site) -> io::Result<()> {

@@ -16,8 +16,8 @@
 use std::io;
 use std::thread::Builder;
 
-use super::Architecture;
 use super::blocking::{self, Registry, STACK_BYTES, Terms};
+use super::definition::Architecture;
 use crate::site::{Count, Site};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
@@ -26,7 +26,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     blocking: true,
     workers: false,
     probe: || Ok(()),
-    serve: super::on_unix(serve),
+    serve: super::definition::on_unix(serve),
 };
 
 fn serve(site: &Site) -> io::Result<()> {

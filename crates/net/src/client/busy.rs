@@ -3,11 +3,35 @@
 //! The line is a reply of SMTP (RFC 5321, section 4.2): three digits, a space, a text. It is parsed, for a
 //! server under load may say something else, and that is not what was asked for.
 
-use super::{Answer, Client, Fed, Wrong};
+use serde::{Deserialize, Serialize};
+
+use super::definition::{Answer, Client, ClientSettings, Fed, Wrong};
+use crate::Error;
+
+/// There is nothing to choose.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BusyClientSettings {}
+
+impl ClientSettings for BusyClientSettings {
+    const NAME: &'static str = "busy";
+    const SOURCE: &'static str = include_str!("busy.rs");
+    const SERVICE: &'static str = "busy";
+
+    type Client = BusyClient;
+
+    fn open(&self) -> Result<BusyClient, Error> {
+        Ok(BusyClient)
+    }
+
+    fn server_closes(&self) -> bool {
+        true
+    }
+}
 
 /// The client.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Busy;
+pub struct BusyClient;
 
 /// What has come of the line.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,7 +49,7 @@ const LINE_MAX: u16 = 512;
 /// "Mailbox unavailable": what a busy server says.
 const EXPECTED: u16 = 450;
 
-impl Client for Busy {
+impl Client for BusyClient {
     type Session = Session;
 
     const SERVER_BEGINS: bool = true;

@@ -4,18 +4,54 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Client, Fed, Wrong};
+use super::definition::{Answer, Client, ClientSettings, Fed, Wrong};
+use crate::Error;
+use crate::options::{OptionForm, OptionSpec};
 
 /// What is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settings {
-    /// Bytes of a request, at least 1.
+#[serde(default, deny_unknown_fields)]
+pub struct EchoClientSettings {
+    /// Bytes of a request, from 1 to 65536.
     pub bytes: usize,
 }
 
-/// The client.
+impl Default for EchoClientSettings {
+    fn default() -> EchoClientSettings {
+        EchoClientSettings { bytes: 64 }
+    }
+}
+
+/// As much as both ends' buffers hold at the least, so that neither can wait for the other to read first.
+const BYTES_MAX: usize = 64 << 10;
+
+impl ClientSettings for EchoClientSettings {
+    const NAME: &'static str = "echo";
+    const SOURCE: &'static str = include_str!("echo.rs");
+    const SERVICE: &'static str = "echo";
+    const OPTIONS: &'static [OptionSpec] = &[OptionSpec {
+        name: "bytes",
+        short: None,
+        field: "bytes",
+        form: OptionForm::Number("N"),
+        help: "Size of an echo request, in bytes",
+    }];
+
+    type Client = EchoClient;
+
+    fn open(&self) -> Result<EchoClient, Error> {
+        if !(1..=BYTES_MAX).contains(&self.bytes) {
+            return Err(Error::Settings(format!("an echo has from 1 to {BYTES_MAX} bytes")));
+        }
+        let mut random = fastrand::Rng::with_seed(862);
+        let text = (0..self.bytes + WINDOWS).map(|_| random.u8(..)).collect();
+        Ok(EchoClient { text, bytes: self.bytes })
+    }
+}
+
+/// The client. Its bytes are always the same ones.
 #[derive(Clone, Debug)]
-pub struct Echo {
+pub struct EchoClient {
     /// Requests are windows into these bytes, each a byte further than the one before.
     text: Box<[u8]>,
     bytes: usize,
@@ -33,22 +69,14 @@ pub struct Session {
 /// So many different requests there are.
 const WINDOWS: usize = 251;
 
-impl Echo {
-    /// A client whose bytes are always the same ones.
-    pub fn new(settings: Settings) -> Echo {
-        let bytes = settings.bytes.max(1);
-        let mut random = fastrand::Rng::with_seed(862);
-        let text = (0..bytes + WINDOWS).map(|_| random.u8(..)).collect();
-        Echo { text, bytes }
-    }
-
+impl EchoClient {
     fn window(&self, number: u32) -> &[u8] {
         let start = number as usize % WINDOWS;
         &self.text[start..start + self.bytes]
     }
 }
 
-impl Client for Echo {
+impl Client for EchoClient {
     type Session = Session;
 
     fn session(&mut self) -> Session {

@@ -6,16 +6,17 @@
 use memchr::memchr;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Client, Fed, Wrong};
+use super::definition::{Answer, Client, ClientSettings, Endpoint, Fed, Wrong};
 use crate::Error;
+use crate::options::{OptionForm, OptionSpec};
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Settings {
+#[serde(default, deny_unknown_fields)]
+pub struct HttpClientSettings {
     /// The value of `Host`.
     pub host: String,
-    /// Asked for in turn; each connection begins with another.
+    /// Asked for in turn; each connection begins with another. None is `/`.
     pub paths: Vec<String>,
     /// Ask for heads alone.
     pub head: bool,
@@ -25,16 +26,78 @@ pub struct Settings {
     pub fields: Vec<String>,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        let paths = vec!["/".to_owned()];
-        Settings { host: "localhost".to_owned(), paths, head: false, close: false, fields: Vec::new() }
+impl Default for HttpClientSettings {
+    fn default() -> HttpClientSettings {
+        HttpClientSettings {
+            host: "localhost".to_owned(),
+            paths: Vec::new(),
+            head: false,
+            close: false,
+            fields: Vec::new(),
+        }
+    }
+}
+
+impl ClientSettings for HttpClientSettings {
+    const NAME: &'static str = "http";
+    const SOURCE: &'static str = include_str!("http.rs");
+    const SERVICE: &'static str = "http";
+    const OPTIONS: &'static [OptionSpec] = &[
+        OptionSpec {
+            name: "path",
+            short: None,
+            field: "paths",
+            form: OptionForm::Texts("PATH"),
+            help: "Another path to request, in turn with the first",
+        },
+        OptionSpec {
+            name: "header",
+            short: Some('H'),
+            field: "fields",
+            form: OptionForm::Texts("FIELD"),
+            help: "Header field of the requests, as 'Name: value'",
+        },
+        OptionSpec {
+            name: "head",
+            short: Some('I'),
+            field: "head",
+            form: OptionForm::Switch,
+            help: "Send HEAD requests",
+        },
+    ];
+
+    type Client = HttpClient;
+
+    fn open(&self) -> Result<HttpClient, Error> {
+        let root = ["/".to_owned()];
+        let paths = if self.paths.is_empty() { &root[..] } else { &self.paths };
+        let targets = paths.iter().map(|path| target(self, path)).collect::<Result<Vec<_>, _>>()?;
+        let known = (Vec::new(), Head::default());
+        Ok(HttpClient { targets, head_only: self.head, close: self.close, sessions: 0, known })
+    }
+
+    fn aim(&mut self, target: &Endpoint) -> Result<(), Error> {
+        let Some(path) = &target.path else {
+            let text = format!("--client http needs a URL, such as http://{}/", target.host);
+            return Err(Error::Settings(text));
+        };
+        self.host.clone_from(&target.host);
+        self.paths.insert(0, path.clone());
+        Ok(())
+    }
+
+    fn server_closes(&self) -> bool {
+        self.close
+    }
+
+    fn request_close(&mut self) {
+        self.close = true;
     }
 }
 
 /// The client.
 #[derive(Clone, Debug)]
-pub struct Http {
+pub struct HttpClient {
     targets: Vec<Target>,
     head_only: bool,
     close: bool,
@@ -99,21 +162,7 @@ enum Stage {
 /// A head, a chunk's extension or a trailer longer than this is none.
 const HEAD_MAX: usize = 64 << 10;
 
-impl Http {
-    /// A client for these files.
-    ///
-    /// # Errors
-    /// [`Error::Settings`] for a path or field that no request can hold.
-    pub fn new(settings: &Settings) -> Result<Http, Error> {
-        let targets =
-            settings.paths.iter().map(|path| target(settings, path)).collect::<Result<Vec<_>, _>>()?;
-        if targets.is_empty() {
-            return Err(Error::Settings("there is no path to ask for".to_owned()));
-        }
-        let known = (Vec::new(), Head::default());
-        Ok(Http { targets, head_only: settings.head, close: settings.close, sessions: 0, known })
-    }
-
+impl HttpClient {
     /// Reads a head, which is the whole of `head`.
     fn read_head(&mut self, session: &mut Session, head: &[u8]) -> Result<Option<Fed>, Wrong> {
         if self.known.0 != head {
@@ -165,7 +214,7 @@ impl Http {
     }
 }
 
-impl Client for Http {
+impl Client for HttpClient {
     type Session = Session;
 
     fn session(&mut self) -> Session {
@@ -237,7 +286,7 @@ impl Client for Http {
     }
 }
 
-impl Http {
+impl HttpClient {
     /// Takes what belongs to the head: how many bytes, and the answer if there is no body.
     #[inline]
     fn feed_head(&mut self, session: &mut Session, input: &[u8]) -> Result<(usize, Option<Fed>), Wrong> {
@@ -400,7 +449,7 @@ fn parse_length(value: &[u8]) -> Result<u64, Wrong> {
     Ok(value.iter().fold(0, |number, byte| number * 10 + u64::from(byte - b'0')))
 }
 
-fn target(settings: &Settings, path: &str) -> Result<Target, Error> {
+fn target(settings: &HttpClientSettings, path: &str) -> Result<Target, Error> {
     let refuse =
         |what: &str, text: &str| Err(Error::Settings(format!("{text:?} cannot stand in a request: {what}")));
     if !path.starts_with('/') || path.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Generator, Level, Load, Measured, Progress, Settings, Watched};
+use super::{Generator, Level, Load, LoadSettings, Measured, Progress, Watched};
 use crate::Error;
 
 /// What a worker is told.
@@ -19,7 +19,7 @@ use crate::Error;
 #[serde(rename_all = "snake_case")]
 enum Order {
     /// First of all.
-    Settings(Box<Settings>),
+    Settings(Box<LoadSettings>),
     /// Open connections for this load.
     Prepare(Load),
     /// Offer it.
@@ -114,9 +114,13 @@ impl Crew {
     ///
     /// # Errors
     /// [`Error::System`] where one cannot be started.
-    pub fn start(command: impl Fn() -> Command, settings: &Settings, workers: usize) -> Result<Crew, Error> {
+    pub fn start(
+        command: impl Fn() -> Command,
+        settings: &LoadSettings,
+        workers: usize,
+    ) -> Result<Crew, Error> {
         let (sender, heard) = channel();
-        let Settings { connect_rate, idle, .. } = *settings;
+        let LoadSettings { connect_rate, idle, .. } = *settings;
         let mut crew = Crew { members: Vec::new(), heard, connect_rate, idle };
         for worker in 0..workers {
             let mut command = command();

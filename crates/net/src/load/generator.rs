@@ -4,18 +4,20 @@ use std::time::Duration;
 
 use super::engine::Engine;
 use super::{
-    Grown, Level, Load, Measured, Plan, Schedule, Settings, Watched, closed_loop, open_loop, unwatched,
+    Grown, Level, Load, LoadSettings, Measured, Schedule, Watched, closed_loop, open_loop, unwatched,
 };
 use crate::Error;
-use crate::client::{Ask, Client, busy, echo, http};
+use crate::client::{Client, ClientChoice, ClientSettings, ClientVisitor};
 
 /// Connections to one server, and what they are used for. Dropped, it closes them all.
 ///
 /// ```no_run
 /// use std::time::Duration;
-/// use net::load::{Generator, Settings};
+/// use net::client::http::HttpClientSettings;
+/// use net::load::{Generator, LoadSettings};
 /// # fn main() -> Result<(), net::Error> {
-/// let mut generator = Generator::new(Settings::http(([127, 0, 0, 1], 8080).into()))?;
+/// let server = ([127, 0, 0, 1], 8080).into();
+/// let mut generator = Generator::new(LoadSettings::new(server, &HttpClientSettings::default()))?;
 /// for connections in [1, 10, 100] {
 ///     generator.grow_to(connections)?;
 ///     let level = generator.closed_loop(Duration::from_secs(3))?;
@@ -26,7 +28,7 @@ use crate::client::{Ask, Client, busy, echo, http};
 /// ```
 pub struct Generator {
     engine: Box<dyn Drive>,
-    settings: Settings,
+    settings: LoadSettings,
     places: usize,
 }
 
@@ -56,33 +58,41 @@ impl<C: Client> Drive for Engine<C> {
     }
 }
 
+/// Compiles an engine for a client, whichever it is.
+struct OpenEngine<'a>(&'a LoadSettings);
+
+impl ClientVisitor for OpenEngine<'_> {
+    type Output = Box<dyn Drive>;
+
+    fn visit<S: ClientSettings>(self, mut client: S) -> Result<Box<dyn Drive>, Error> {
+        let mut settings = self.0.clone();
+        if settings.new_connections {
+            client.request_close();
+            // Where the server closes, it is to do so first.
+            settings.new_connections = !client.server_closes();
+        }
+        settings.client = ClientChoice::new(&client);
+        Ok(Box::new(Engine::new(client.open()?, settings)?))
+    }
+}
+
 impl Generator {
     /// One without connections yet.
     ///
     /// # Errors
     /// [`Error::Settings`] for settings that make no sense, [`Error::System`] where no event interface opens.
-    pub fn new(settings: Settings) -> Result<Generator, Error> {
-        let engine: Box<dyn Drive> = match &settings.ask {
-            Ask::Busy => Box::new(Engine::new(busy::Busy, settings.clone())?),
-            Ask::Echo(ask) => Box::new(Engine::new(echo::Echo::new(*ask), settings.clone())?),
-            Ask::Http(ask) => {
-                let ask = http::Settings { close: ask.close || settings.new_connections, ..ask.clone() };
-                // The server is asked to close, so that it does so first.
-                let settings =
-                    Settings { new_connections: false, ask: Ask::Http(ask.clone()), ..settings.clone() };
-                Box::new(Engine::new(http::Http::new(&ask)?, settings)?)
-            }
-        };
+    pub fn new(settings: LoadSettings) -> Result<Generator, Error> {
+        let engine = settings.client.visit(OpenEngine(&settings))?;
         Ok(Generator { engine, settings, places: 0 })
     }
 
     /// Whom it asks, and how.
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &LoadSettings {
         &self.settings
     }
 
-    /// Has so many connections: opens those that are missing, at [`Settings::connect_rate`], or closes some.
-    /// Those that outlive no request are places only.
+    /// Has so many connections: opens those that are missing, at [`LoadSettings::connect_rate`], or closes
+    /// some. Those that outlive no request are places only.
     ///
     /// # Errors
     /// [`Error::System`] where waiting for events fails. A connection that cannot be made is no error, but
@@ -139,26 +149,4 @@ impl Generator {
     pub fn ask_once(&mut self, number: usize) -> Result<Duration, Error> {
         self.engine.ask_once(number)
     }
-}
-
-/// Offers all loads of a plan, on the calling thread.
-///
-/// # Errors
-/// As [`Generator::measure`].
-pub fn drive(plan: &Plan, watched: &mut Watched<'_>) -> Result<Vec<Level>, Error> {
-    let mut generator = Generator::new(plan.settings.clone())?;
-    let mut levels = Vec::new();
-    for load in &plan.loads {
-        let mut stopped = false;
-        let mut watched = |progress: &super::Progress| {
-            let goes_on = watched(progress);
-            stopped |= !goes_on;
-            goes_on
-        };
-        levels.push(generator.offer(load, &mut watched)?);
-        if stopped {
-            break;
-        }
-    }
-    Ok(levels)
 }

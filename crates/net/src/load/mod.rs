@@ -26,11 +26,11 @@ mod watch;
 use std::time::Duration;
 
 pub use failure::{Failure, Stage};
-pub use generator::{Generator, drive};
+pub use generator::Generator;
 pub use histogram::{LONGEST_NS, Times};
 pub use level::{Distribution, Level, PERCENTS, Percentile, Verdict};
 pub use measured::{Measured, Slice};
-pub use plan::{Load, Plan, Settings};
+pub use plan::{Load, LoadSettings};
 pub use schedule::{Schedule, Starts};
 pub use source::{FROM_ONE_ADDRESS, Sources};
 pub use watch::Watch;

@@ -1,4 +1,4 @@
-//! What a generator is to do: whom it asks and how, and the loads it offers one after the other.
+//! What a generator is to do: which server it asks and how, and the loads that it offers.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,16 +8,17 @@ use serde::{Deserialize, Serialize};
 use super::schedule::Schedule;
 use super::source::Sources;
 use crate::Error;
-use crate::client::{Ask, echo, http};
+use crate::client::{ClientChoice, ClientSettings};
 
 /// Whom a generator asks, and how. It holds for all loads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Settings {
+pub struct LoadSettings {
     /// The server.
     pub target: SocketAddr,
     /// The client, and what it asks for.
-    pub ask: Ask,
-    /// A new connection for every request. With [`Ask::closes`] the server closes, else the client.
+    pub client: ClientChoice,
+    /// A new connection for every request. Where the client can request a close, the server closes, else the
+    /// client.
     pub new_connections: bool,
     /// After so many requests the client closes and begins another connection.
     pub requests_per_connection: Option<u32>,
@@ -48,12 +49,17 @@ pub struct Settings {
     pub workers: usize,
 }
 
-impl Settings {
+impl LoadSettings {
     /// What most want: connections that are kept, ten seconds of patience.
-    pub fn new(target: SocketAddr, ask: Ask) -> Settings {
-        Settings {
+    pub fn new(target: SocketAddr, client: &impl ClientSettings) -> LoadSettings {
+        LoadSettings::choosing(target, ClientChoice::new(client))
+    }
+
+    /// The same, of a client that was chosen by its name.
+    pub fn choosing(target: SocketAddr, client: ClientChoice) -> LoadSettings {
+        LoadSettings {
             target,
-            ask,
+            client,
             new_connections: false,
             requests_per_connection: None,
             reset: false,
@@ -70,29 +76,11 @@ impl Settings {
         }
     }
 
-    /// A web server's `/`.
-    pub fn http(target: SocketAddr) -> Settings {
-        Settings::new(
-            target,
-            Ask::Http(http::Settings { host: target.to_string(), ..http::Settings::default() }),
-        )
-    }
-
-    /// An echo of so many bytes.
-    pub fn echo(target: SocketAddr, bytes: usize) -> Settings {
-        Settings::new(target, Ask::Echo(echo::Settings { bytes }))
-    }
-
-    /// A server that says it is busy.
-    pub fn busy(target: SocketAddr) -> Settings {
-        Settings::new(target, Ask::Busy)
-    }
-
     /// The part of one of several generators that ask together.
     #[must_use]
-    pub fn share(&self, worker: usize, workers: usize) -> Settings {
+    pub fn share(&self, worker: usize, workers: usize) -> LoadSettings {
         let part = |whole: usize| whole / workers + usize::from(worker < whole % workers);
-        Settings {
+        LoadSettings {
             worker,
             workers,
             idle: part(self.idle),
@@ -104,7 +92,12 @@ impl Settings {
 
     /// Whether no connection outlives its request.
     pub fn one_request_each(&self) -> bool {
-        self.new_connections || self.ask.closes()
+        self.new_connections || self.server_closes()
+    }
+
+    /// Whether the server closes each connection, and so keeps its port in TIME_WAIT.
+    pub fn server_closes(&self) -> bool {
+        self.client.server_closes(self.new_connections)
     }
 
     pub(super) fn check(&self) -> Result<(), Error> {
@@ -119,20 +112,12 @@ impl Settings {
         if self.pipeline > 1 && self.one_request_each() {
             return refuse("several requests cannot be sent together on connections for one request each");
         }
-        if let Ask::Echo(settings) = &self.ask
-            && !(1..=ECHO_BYTES_MAX).contains(&settings.bytes)
-        {
-            return refuse("an echo has from 1 to 65536 bytes");
-        }
         if self.sources.0.iter().any(|source| source.is_ipv4() != self.target.is_ipv4()) {
             return refuse("source addresses are of the target's family, IPv4 or IPv6");
         }
         Ok(())
     }
 }
-
-/// As much as both ends' buffers hold at the least, so that neither can wait for the other to read first.
-const ECHO_BYTES_MAX: usize = 64 << 10;
 
 /// One level of load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -207,15 +192,6 @@ impl Load {
         }
         Ok(())
     }
-}
-
-/// Loads one after the other, on connections that stay open from one to the next.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Plan {
-    /// Whom, and how.
-    pub settings: Settings,
-    /// The levels.
-    pub loads: Vec<Load>,
 }
 
 /// Times in records are numbers of seconds.

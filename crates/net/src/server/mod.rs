@@ -23,19 +23,19 @@ pub use session::session;
 
 use crate::Error;
 use crate::arch::{self, Architecture, crew::Crew};
-use crate::service::{self, Machine, Settings};
+use crate::service::{self, Machine, Service, ServiceSettings};
 use crate::site::{Limits, Site, Stop, TICK, Tally};
 
 /// What a server is to be.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Plan {
+pub struct ServerPlan {
     /// Name of the architecture.
     pub architecture: String,
     /// Name of the service.
     pub service: String,
-    /// What the service is asked to be.
-    pub settings: Settings,
+    /// Settings of the service, which it alone can read. Fields that are missing have its defaults.
+    pub settings: serde_json::Value,
     /// Where to listen; port 0 lets the system choose.
     pub address: SocketAddr,
     /// Processes that share the port; one is this process itself.
@@ -55,12 +55,12 @@ pub struct Plan {
     pub session_command: Vec<String>,
 }
 
-impl Default for Plan {
-    fn default() -> Plan {
-        Plan {
+impl Default for ServerPlan {
+    fn default() -> ServerPlan {
+        ServerPlan {
             architecture: "thread".to_owned(),
             service: "busy".to_owned(),
-            settings: Settings::default(),
+            settings: serde_json::json!({}),
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             workers: 1,
             pool: 32,
@@ -73,10 +73,23 @@ impl Default for Plan {
     }
 }
 
+impl ServerPlan {
+    /// A server of this architecture for the service of these settings.
+    pub fn new<S: ServiceSettings>(architecture: &str, settings: &S) -> ServerPlan {
+        ServerPlan {
+            architecture: architecture.to_owned(),
+            service: S::NAME.to_owned(),
+            settings: crate::options::to_value(settings),
+            ..ServerPlan::default()
+        }
+    }
+}
+
 /// A server that listens and is ready to serve.
 pub struct Server {
-    plan: Plan,
+    plan: ServerPlan,
     architecture: &'static Architecture,
+    service: &'static Service,
     serve: fn(&Site) -> io::Result<()>,
     machine: Arc<dyn Machine>,
     listeners: Vec<Listener>,
@@ -92,7 +105,7 @@ impl Server {
     ///
     /// # Errors
     /// What is unknown, unsupported, or makes no sense together; what the system refuses.
-    pub fn set_up(mut plan: Plan) -> Result<Server, Error> {
+    pub fn set_up(plan: ServerPlan) -> Result<Server, Error> {
         let architecture = arch::find(&plan.architecture)?;
         let unsupported = |reason: String| Error::Unsupported { name: architecture.name.to_owned(), reason };
         let serve = architecture.serve.map_err(|reason| unsupported(reason.to_owned()))?;
@@ -103,7 +116,6 @@ impl Server {
         check(&plan, architecture)?;
         // Where it runs is the system's choice when it cannot be ours.
         let _ = plan.cpu.map(sys::cpu::pin);
-        plan.settings.log |= plan.log.is_some();
         sys::signal::watch().map_err(Error::at("watch signals"))?;
         // A server needs a descriptor for every connection; no privilege is needed, and a refusal is no
         // reason not to serve.
@@ -116,12 +128,12 @@ impl Server {
         if let Some(user) = &plan.user {
             sys::process::become_user(user).map_err(Error::at(format!("become {user:?}")))?;
         }
-        let machine = (service.open)(&plan.settings)?;
+        let machine = service.open(&plan.settings, plan.log.is_some())?;
         // The processes of a pool have rows of their own, behind that of the worker they belong to.
         let rows = plan.workers.max(1 + plan.pool);
         let tally = Tally::new(rows).map_err(Error::at("make room for counters"))?;
         let stop = Stop::default();
-        Ok(Server { plan, architecture, serve, machine, listeners, address, tally, stop, log })
+        Ok(Server { plan, architecture, service, serve, machine, listeners, address, tally, stop, log })
     }
 
     /// Where it listens.
@@ -129,9 +141,12 @@ impl Server {
         self.address
     }
 
-    /// The architecture.
-    pub fn architecture(&self) -> &'static Architecture {
-        self.architecture
+    /// What is served where, in a few words.
+    ///
+    /// # Errors
+    /// None, for the settings have been read before.
+    pub fn describe(&self) -> Result<String, Error> {
+        self.service.describe(&self.plan.settings, self.address)
     }
 
     /// What it counts, for whoever wants to look while it runs.
@@ -231,7 +246,7 @@ const WATCHER_STACK: usize = 256 << 10;
 /// More processes or threads than this are a slip of the finger.
 const MOST: usize = 4096;
 
-fn check(plan: &Plan, architecture: &Architecture) -> Result<(), Error> {
+fn check(plan: &ServerPlan, architecture: &Architecture) -> Result<(), Error> {
     let settings = |text: String| Err(Error::Settings(text));
     if plan.workers == 0 || plan.workers > MOST || plan.pool == 0 || plan.pool > MOST {
         return settings(format!("workers and pool must be between 1 and {MOST}"));
@@ -251,7 +266,7 @@ fn check(plan: &Plan, architecture: &Architecture) -> Result<(), Error> {
 }
 
 /// A listener for each worker.
-fn listen(plan: &Plan, architecture: &Architecture) -> io::Result<Vec<Listener>> {
+fn listen(plan: &ServerPlan, architecture: &Architecture) -> io::Result<Vec<Listener>> {
     let blocking = architecture.blocking;
     let alone = Listener::bind(plan.address, Listening { blocking, ..Listening::default() })?;
     let listeners = if plan.workers == 1 {

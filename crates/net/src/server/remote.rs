@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Plan, Server};
+use super::{Server, ServerPlan};
 use crate::Error;
 use crate::site::{COUNTS, Count, Tally};
 
@@ -80,7 +80,7 @@ impl Remote {
     ///
     /// # Errors
     /// When the command cannot be started, or the server does not begin.
-    pub fn start(command: &[String], plan: &Plan) -> Result<Remote, Error> {
+    pub fn start(command: &[String], plan: &ServerPlan) -> Result<Remote, Error> {
         let Some((program, words)) = command.split_first() else {
             return Err(Error::Settings("there is no command to start a server with".to_owned()));
         };
@@ -178,7 +178,7 @@ fn unexpected(line: &str) -> Error {
 /// # Errors
 /// When it cannot be set up or go on; `output` has been told.
 pub fn serve_for(
-    plan: Plan,
+    plan: ServerPlan,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
 ) -> Result<(), Error> {
@@ -193,7 +193,7 @@ pub fn serve_for(
 }
 
 fn serve_until_end(
-    plan: Plan,
+    plan: ServerPlan,
     input: impl Read + Send + 'static,
     output: &Arc<Mutex<impl Write + Send + 'static>>,
 ) -> Result<Tally, Error> {

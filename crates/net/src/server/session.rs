@@ -6,17 +6,17 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use sys::tcp::Connection;
 
-use super::Plan;
+use super::ServerPlan;
 use crate::Error;
 use crate::arch::blocking::{self, Live, Terms};
-use crate::service::{self, Settings};
+use crate::service;
 use crate::site::{Limits, Stop, Tally};
 
 /// What the program must know; one word of its command.
 #[derive(Serialize, Deserialize)]
 struct Order {
     service: String,
-    settings: Settings,
+    settings: serde_json::Value,
     limits: Limits,
     /// The descriptor of the counters, and the number of workers they are for.
     tally: (i32, usize),
@@ -30,7 +30,7 @@ struct Order {
 ///
 /// # Errors
 /// Those of fcntl(2).
-pub(super) fn order(plan: &Plan, tally: &Tally, log: Option<&File>) -> io::Result<String> {
+pub(super) fn order(plan: &ServerPlan, tally: &Tally, log: Option<&File>) -> io::Result<String> {
     let order = Order {
         service: plan.service.clone(),
         settings: plan.settings.clone(),
@@ -60,7 +60,7 @@ pub fn session(order: &str) -> Result<(), Error> {
     let tally = Tally::inherit(descriptor, workers).map_err(Error::at("count with the server"))?;
     let log = order.log.map(sys::process::inherited).transpose();
     let log = log.map_err(Error::at("use the server's access log"))?;
-    let machine = (service::find(&order.service)?.open)(&order.settings)?;
+    let machine = service::find(&order.service)?.open(&order.settings, order.log.is_some())?;
     let connection = Connection::on_standard_input().map_err(Error::at("use the connection"))?;
     let stop = Stop::default();
     let terms =

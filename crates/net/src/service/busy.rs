@@ -7,11 +7,25 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::{Flow, Machine, Service, Session, Stage};
+use serde::{Deserialize, Serialize};
+
+use super::definition::{Flow, Machine, ServiceSettings, Session, Stage};
+use crate::Error;
 use crate::output::Output;
 
-pub(super) const SERVICE: Service =
-    Service { name: "busy", source: include_str!("busy.rs"), open: |_| Ok(Arc::new(Busy)) };
+/// There is nothing to choose.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BusySettings {}
+
+impl ServiceSettings for BusySettings {
+    const NAME: &'static str = "busy";
+    const SOURCE: &'static str = include_str!("busy.rs");
+
+    fn open(&self, _access_log: bool) -> Result<Arc<dyn Machine>, Error> {
+        Ok(Arc::new(Busy))
+    }
+}
 
 /// What is said; a reply of SMTP (RFC 5321, section 4.2).
 const ANSWER: &[u8] = b"450 too busy\r\n";

@@ -5,11 +5,25 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::{Flow, Machine, Service, Session, Stage};
+use serde::{Deserialize, Serialize};
+
+use super::definition::{Flow, Machine, ServiceSettings, Session, Stage};
+use crate::Error;
 use crate::output::Output;
 
-pub(super) const SERVICE: Service =
-    Service { name: "echo", source: include_str!("echo.rs"), open: |_| Ok(Arc::new(Echo)) };
+/// There is nothing to choose.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EchoSettings {}
+
+impl ServiceSettings for EchoSettings {
+    const NAME: &'static str = "echo";
+    const SOURCE: &'static str = include_str!("echo.rs");
+
+    fn open(&self, _access_log: bool) -> Result<Arc<dyn Machine>, Error> {
+        Ok(Arc::new(Echo))
+    }
+}
 
 struct Echo;
 

@@ -1,5 +1,5 @@
-//! `osdyno explain`: the page of a workload, an architecture or a service, the same text that opens its
-//! source file.
+//! `osdyno explain`: the page of a workload, an architecture, a service or a client, the same text that opens
+//! its source file.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -10,11 +10,11 @@ use super::Done;
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Print the page of a workload (question, method, expected answer), a server architecture or a service
+/// Print the page of a workload, a server architecture, a service or a client
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Name of the workload, architecture or service; arch/NAME or service/NAME where a workload has that
-    /// name
+    /// Name of the workload, architecture, service or client; arch/NAME, service/NAME or client/NAME where
+    /// another has that name
     #[arg(value_name = "NAME")]
     name: String,
 }
@@ -66,15 +66,17 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The page of what `serve` has to offer under that name.
+/// The page of what `serve` or `load` has to offer under that name.
 fn offered(name: &str) -> Option<String> {
     let (kind, name) = name.split_once('/').unwrap_or(("", name));
     let architecture = || net::arch::find(name).ok().map(net::arch::Architecture::page);
     let service = || net::service::find(name).ok().map(net::service::Service::page);
+    let client = || net::client::find(name).ok().map(net::client::ClientKind::page);
     match kind {
         "arch" => architecture(),
         "service" => service(),
-        "" => architecture().or_else(service),
+        "client" => client(),
+        "" => architecture().or_else(service).or_else(client),
         _ => None,
     }
 }

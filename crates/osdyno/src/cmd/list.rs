@@ -1,4 +1,4 @@
-//! `osdyno list`: one line for each workload, by group, and for each architecture and service of `serve`.
+//! `osdyno list`: one line for each workload, by group, and for each architecture, service and client.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use workload::Workload;
 use super::{Done, Format};
 use crate::console::Console;
 
-/// List all workloads, server architectures and services
+/// List all workloads, server architectures, services and clients
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Output format
@@ -39,7 +39,7 @@ pub(crate) fn list(args: &Args, console: &Console) -> Done {
                 "name": offer.name,
                 "group": offer.group,
                 "summary": offer.summary,
-                "unsupported": offer.obstacle,
+                "unsupported": offer.unavailable,
             })
         });
         writeln!(out, "{:#}", all.chain(offered).collect::<serde_json::Value>())?;
@@ -55,26 +55,27 @@ pub(crate) fn list(args: &Args, console: &Console) -> Done {
     for (group, heading) in OFFERS {
         writeln!(out, "\n{}", console.bold(heading))?;
         for offer in offers().filter(|offer| offer.group == group) {
-            let said = offer.obstacle.map(|reason| format!("unsupported: {reason}"));
+            let said = offer.unavailable.map(|reason| format!("unsupported: {reason}"));
             writeln!(out, "{:<13}{}", offer.name, said.unwrap_or(offer.summary))?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The groups of what `serve` has to offer, and how each is chosen.
-const OFFERS: [(&str, &str); 2] = [
+/// The groups of what `serve` and `load` offer, and how each is chosen.
+const OFFERS: [(&str, &str); 3] = [
     ("architectures", "Server architectures: osdyno serve --arch NAME, osdyno explain arch/NAME"),
     ("services", "Services: osdyno serve --service NAME, osdyno explain service/NAME"),
+    ("clients", "Load clients: osdyno load --client NAME, osdyno explain client/NAME"),
 ];
 
-/// An architecture or a service.
+/// An architecture, a service or a client.
 struct Offer {
     group: &'static str,
     name: &'static str,
     summary: String,
     /// Why this system cannot have it.
-    obstacle: Option<String>,
+    unavailable: Option<String>,
 }
 
 fn offers() -> impl Iterator<Item = Offer> {
@@ -82,15 +83,21 @@ fn offers() -> impl Iterator<Item = Offer> {
         group: "architectures",
         name: architecture.name,
         summary: architecture.summary(),
-        obstacle: architecture.obstacle(),
+        unavailable: architecture.obstacle(),
     });
     let services = net::service::ALL.iter().map(|service| Offer {
         group: "services",
         name: service.name,
         summary: service.summary(),
-        obstacle: None,
+        unavailable: None,
     });
-    architectures.chain(services)
+    let clients = net::client::ALL.iter().map(|client| Offer {
+        group: "clients",
+        name: client.name,
+        summary: client.summary(),
+        unavailable: None,
+    });
+    architectures.chain(services).chain(clients)
 }
 
 fn line(workload: &Workload, console: &Console, out: &mut dyn Write) -> io::Result<()> {

@@ -12,13 +12,16 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use net::client::{Ask, echo, http};
+use net::client;
 use net::load::crew::{self, Crew};
 use net::load::search::{self, Found, Goal};
-use net::load::{FROM_ONE_ADDRESS, Generator, Level, Load, Progress, Schedule, Settings, Sources, Verdict};
+use net::load::{
+    FROM_ONE_ADDRESS, Generator, Level, Load, LoadSettings, Progress, Schedule, Sources, Verdict,
+};
 use serde::Serialize;
 
 use self::target::Target;
+use super::declared::{Chosen, Clients};
 use super::{Done, refuse_existing, warn, write_file};
 use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
@@ -106,21 +109,8 @@ pub(crate) struct Args {
     /// Find the highest rate that meets a goal, such as 'p99<=5ms'
     #[arg(long, value_name = "GOAL", conflicts_with_all = ["rate", "levels", "requests"])]
     find_rate: Option<String>,
-    /// Protocol of the client
-    #[arg(long, value_enum, default_value = "http")]
-    client: Kind,
-    /// Size of an echo request, in bytes
-    #[arg(long, value_name = "N", default_value_t = 64)]
-    bytes: usize,
-    /// Another path to request, in turn with the first
-    #[arg(long = "path", value_name = "PATH")]
-    paths: Vec<String>,
-    /// Header field of the requests, as 'Name: value'
-    #[arg(short = 'H', long = "header", value_name = "FIELD")]
-    fields: Vec<String>,
-    /// Send HEAD requests
-    #[arg(short = 'I', long)]
-    head: bool,
+    #[command(flatten)]
+    client: Chosen<Clients>,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: LoadFormat,
@@ -143,16 +133,6 @@ enum Spread {
     Uniform,
     /// Independent requests, as from many users
     Poisson,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Kind {
-    /// GET; checks that each path returns the same body every time
-    Http,
-    /// Connect, read `450 …`, read the close
-    Busy,
-    /// Send bytes, receive the same bytes
-    Echo,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -180,7 +160,7 @@ fn parse_rate(text: &str) -> Result<f64, String> {
 #[derive(Serialize)]
 struct Outcome<'a> {
     target: &'a str,
-    settings: &'a Settings,
+    settings: &'a LoadSettings,
     levels: &'a [Level],
     #[serde(skip_serializing_if = "Option::is_none")]
     found: Option<&'a Found>,
@@ -247,25 +227,15 @@ fn failure(error: net::Error) -> Failure {
     }
 }
 
-fn settings(args: &Args, target: &Target) -> Result<Settings, Failure> {
-    let ask = match args.client {
-        Kind::Http => {
-            let first = target.path.clone().ok_or_else(|| {
-                Failure::Usage(format!("--client http needs a URL, such as http://{}/", target.host))
-            })?;
-            let paths = [first].into_iter().chain(args.paths.iter().cloned()).collect();
-            let (host, fields) = (target.host.clone(), args.fields.clone());
-            Ask::Http(http::Settings { host, paths, head: args.head, close: false, fields })
-        }
-        Kind::Busy => Ask::Busy,
-        Kind::Echo => Ask::Echo(echo::Settings { bytes: args.bytes }),
-    };
+fn settings(args: &Args, target: &Target) -> Result<LoadSettings, Failure> {
+    let client = client::find(&args.client.name).map_err(failure)?;
+    let client = client.choose(args.client.fields.clone(), &target.endpoint).map_err(failure)?;
     let largest = args.levels.iter().copied().max().unwrap_or(args.connections);
     let sources = match &args.source {
         Some(text) => Sources::parse(text).map_err(failure)?,
         None => Sources::for_loopback(target.address.ip(), largest + args.idle),
     };
-    Ok(Settings {
+    Ok(LoadSettings {
         new_connections: args.new_connections,
         requests_per_connection: args.per_connection,
         reset: args.reset,
@@ -277,7 +247,7 @@ fn settings(args: &Args, target: &Target) -> Result<Settings, Failure> {
         connections_max: args.connections_max.max(args.connections),
         think: args.think,
         seed: args.seed,
-        ..Settings::new(target.address, ask)
+        ..LoadSettings::choosing(target.address, client)
     })
 }
 
@@ -305,7 +275,7 @@ fn loads(args: &Args) -> Vec<Load> {
 }
 
 /// Reports what would stop a load before it begins.
-fn check_resources(settings: &Settings, loads: &[Load], workers: usize) -> Result<(), Failure> {
+fn check_resources(settings: &LoadSettings, loads: &[Load], workers: usize) -> Result<(), Failure> {
     let cores = sys::cpu::count();
     if workers == 0 || workers > cores {
         return Err(Failure::Usage(format!("-w {workers}: this machine supports 1 to {cores} workers")));
@@ -338,8 +308,7 @@ fn check_resources(settings: &Settings, loads: &[Load], workers: usize) -> Resul
     }
     // The side that closes first keeps the port in TIME_WAIT, for 60 s on Linux.
     let closes_first = (settings.new_connections || settings.requests_per_connection.is_some())
-        && !matches!(settings.ask, Ask::Http(_) if settings.new_connections)
-        && !settings.ask.closes()
+        && !settings.server_closes()
         && !settings.reset;
     if let (true, Ok(ports)) = (closes_first, sys::limit::ceiling(sys::limit::Resource::LocalPorts)) {
         let rate = ports.usable as f64 * places as f64 / TIME_WAIT_SECONDS;
@@ -362,7 +331,7 @@ enum Source {
 }
 
 impl Source {
-    fn start(settings: &Settings, workers: usize) -> Result<Source, Failure> {
+    fn start(settings: &LoadSettings, workers: usize) -> Result<Source, Failure> {
         if workers == 1 {
             return Ok(Source::Here(Box::new(Generator::new(settings.clone()).map_err(failure)?)));
         }
@@ -392,7 +361,12 @@ impl Source {
     }
 }
 
-fn print(args: &Args, settings: &Settings, levels: &[Level], found: Option<&Found>) -> Result<(), Failure> {
+fn print(
+    args: &Args,
+    settings: &LoadSettings,
+    levels: &[Level],
+    found: Option<&Found>,
+) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     match args.format {
         LoadFormat::Text => match (found, levels) {

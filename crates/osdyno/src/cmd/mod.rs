@@ -2,6 +2,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod completions;
+mod declared;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod judge;

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use net::server::{Plan, Report, Server};
-use net::service::Settings;
+use net::server::{Report, Server, ServerPlan};
 use net::site::{COUNTS, Limits, Tally};
 use serde_json::json;
 
+use super::declared::{Chosen, Services};
 use super::{Done, Format, warn};
 use crate::console::tell;
 use crate::failure::Failure;
@@ -21,15 +21,11 @@ use crate::failure::Failure;
 SIGUSR1 prints the counters. SIGTERM or Ctrl-C stops the server gracefully: idle connections are closed, \
 and responses in progress are sent first.")]
 pub(crate) struct Args {
-    /// Folder to serve; files outside it are never served [default: the current folder]
-    #[arg(value_name = "DIR")]
-    root: Option<PathBuf>,
     /// Server architecture; `osdyno list` shows all
     #[arg(long, value_name = "NAME", default_value = "epoll")]
     arch: String,
-    /// Service: http, or one that exists for measuring
-    #[arg(long, value_name = "NAME", default_value = "http", value_parser = service_names())]
-    service: String,
+    #[command(flatten)]
+    service: Chosen<Services>,
     /// Address to listen on; port 0 selects a free port
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
@@ -37,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     workers: usize,
     /// Number of processes of prefork, or of threads of pool
-    #[arg(long, value_name = "N", default_value_t = Plan::default().pool)]
+    #[arg(long, value_name = "N", default_value_t = ServerPlan::default().pool)]
     pool: usize,
     /// Connections per worker; further connections are closed immediately
     #[arg(long, value_name = "N")]
@@ -51,18 +47,12 @@ pub(crate) struct Args {
     /// Drop a response that makes no progress for this long
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = humantime::parse_duration)]
     send_timeout: Duration,
-    /// Largest request header, in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = Settings::default().head_bytes)]
-    max_header: usize,
     /// After a signal to stop, allow responses in progress this long
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
     grace: Duration,
     /// Append a line for every request to this file; - is standard output
     #[arg(long, value_name = "FILE")]
     access_log: Option<PathBuf>,
-    /// Serve a listing of folders that have no index
-    #[arg(long)]
-    listing: bool,
     /// Switch to this user after the port is bound
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
@@ -79,7 +69,7 @@ pub(crate) fn serve(args: Args) -> Done {
     }
     let server = Server::set_up(plan.clone())?;
     let (address, began) = (server.address(), Instant::now());
-    tell(&format!("{} — stop with Ctrl-C", greeting(&plan, address)));
+    tell(&format!("{} — stop with Ctrl-C", greeting(&plan, &server.describe()?)));
     let tally = server.run(|tally| tell(&block(tally, began)))?;
     match format {
         Format::Text => tell(&block(&tally, began)),
@@ -100,36 +90,17 @@ pub(crate) fn session(args: &SessionArgs) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-fn service_names() -> impl clap::builder::TypedValueParser<Value = String> {
-    use clap::builder::TypedValueParser;
-    let names: Vec<&str> = net::service::ALL.iter().map(|service| service.name).collect();
-    clap::builder::PossibleValuesParser::new(names).map(|name| name.to_owned())
-}
-
-fn plan(args: Args) -> Result<Plan, Failure> {
-    let is_http = args.service == "http";
-    if !is_http && (args.root.is_some() || args.listing) {
-        let text = format!(
-            "{} does not serve a folder; leave out DIR and --listing, or use --service http",
-            args.service
-        );
-        return Err(Failure::Usage(text));
-    }
+fn plan(args: Args) -> Result<ServerPlan, Failure> {
     if args.format == Format::Json && args.access_log.as_ref().is_some_and(|log| log.as_os_str() == "-") {
         let text = "standard output cannot hold both the access log and the counters; give the log a file";
         return Err(Failure::Usage(text.to_owned()));
     }
     let program = std::env::current_exe().map_err(Failure::Print)?;
     let defaults = Limits::default();
-    Ok(Plan {
+    Ok(ServerPlan {
         architecture: args.arch,
-        service: args.service,
-        settings: Settings {
-            root: is_http.then(|| args.root.unwrap_or_else(|| PathBuf::from("."))),
-            listing: args.listing,
-            head_bytes: args.max_header,
-            ..Settings::default()
-        },
+        service: args.service.name,
+        settings: args.service.fields.into(),
         address: args.listen,
         workers: args.workers,
         pool: args.pool,
@@ -151,13 +122,9 @@ fn plan(args: Args) -> Result<Plan, Failure> {
 pub(crate) const SESSION: &str = "inetd-session";
 
 /// One line: what is served, and where.
-fn greeting(plan: &Plan, address: SocketAddr) -> String {
-    let what = match &plan.settings.root {
-        Some(root) => format!("{} at http://{address}/", root.display()),
-        None => format!("{} at {address}", plan.service),
-    };
+fn greeting(plan: &ServerPlan, what: &str) -> String {
     let workers = if plan.workers == 1 { "1 worker".to_owned() } else { format!("{} workers", plan.workers) };
-    format!("serving {} with {}, {workers}", report::printable(&what), plan.architecture)
+    format!("serving {} with {}, {workers}", report::printable(what), plan.architecture)
 }
 
 /// The counters, one per line, right-aligned.
@@ -170,7 +137,7 @@ fn block(tally: &Tally, began: Instant) -> String {
     format!("after {}{}", humantime::format_duration(after), lines.collect::<String>())
 }
 
-fn print_json(plan: &Plan, address: SocketAddr, tally: &Tally, began: Instant) -> Result<(), Failure> {
+fn print_json(plan: &ServerPlan, address: SocketAddr, tally: &Tally, began: Instant) -> Result<(), Failure> {
     let counted = json!({
         "address": address.to_string(),
         "architecture": plan.architecture,

@@ -11,6 +11,7 @@
 mod offer;
 mod places;
 mod request;
+mod slot;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -20,12 +21,12 @@ use std::time::Duration;
 
 use sys::alarm::Alarm;
 use sys::event::{Event, Interest, Poller};
-use sys::tcp::Connection;
 
+use self::slot::{Counts, Mode, Slot, State};
 use super::failure::{Cause, Failures, Stage};
 use super::histogram::Times;
 use super::measured::Slices;
-use super::plan::Settings;
+use super::plan::LoadSettings;
 use super::schedule::Starts;
 use super::timer::Timer;
 use crate::Error;
@@ -36,87 +37,11 @@ type Set = sys::event::Epoll;
 #[cfg(all(unix, not(target_os = "linux")))]
 type Set = sys::event::Poll;
 
-/// One place for a connection.
-struct Slot<S> {
-    socket: Option<Connection>,
-    state: State,
-    session: S,
-    /// When the request was meant to start.
-    intended_ns: u64,
-    /// When it was sent, or its connection begun.
-    sent_ns: u64,
-    /// Since when the place has been free.
-    free_ns: u64,
-    /// Answers that have still to come.
-    awaited: u32,
-    /// Answers that have come on this connection.
-    served: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Closed,
-    /// With a request to be sent once the connection is there, or without.
-    Connecting {
-        request: bool,
-    },
-    Sending,
-    Waiting,
-    Reading,
-    /// The answer is there, the server is to close.
-    Closing,
-    Free,
-}
-
-impl State {
-    fn stage(self) -> Stage {
-        match self {
-            State::Connecting { .. } => Stage::Connect,
-            State::Sending => Stage::Send,
-            State::Waiting => Stage::FirstByte,
-            State::Reading => Stage::Body,
-            State::Closing => Stage::Close,
-            State::Closed | State::Free => Stage::Idle,
-        }
-    }
-
-    fn is_resting(self) -> bool {
-        matches!(self, State::Closed | State::Free)
-    }
-}
-
-/// What comes after an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
-    /// Nothing, and every failure is told: no load is offered.
-    Alone,
-    /// Nothing: the load is over.
-    Rest,
-    /// The next request.
-    Closed,
-    /// Whatever the schedule says.
-    Open,
-}
-
-/// What is counted while a load is measured.
-#[derive(Default)]
-struct Counts {
-    started: u64,
-    completed: u64,
-    failed: u64,
-    late: u64,
-    unanswered: u64,
-    connected: u64,
-    sent_bytes: u64,
-    received_bytes: u64,
-    sends_blocked: u64,
-    waits: u64,
-    events: u64,
-}
-
 pub(super) struct Engine<C: Client> {
     client: C,
-    settings: Settings,
+    settings: LoadSettings,
+    /// Whether no connection outlives its request.
+    one_request_each: bool,
     timer: Timer,
     set: Set,
     events: Vec<Event>,
@@ -190,8 +115,9 @@ const ALARM: usize = u32::MAX as usize - 1;
 const NEVER: u64 = u64::MAX;
 
 impl<C: Client> Engine<C> {
-    pub(super) fn new(client: C, settings: Settings) -> Result<Engine<C>, Error> {
+    pub(super) fn new(client: C, settings: LoadSettings) -> Result<Engine<C>, Error> {
         settings.check()?;
+        let one_request_each = settings.one_request_each();
         let mut set = Set::new().map_err(Error::at("open an event interface"))?;
         let alarm = Alarm::new().ok();
         if let Some(alarm) = &alarm {
@@ -200,6 +126,7 @@ impl<C: Client> Engine<C> {
         Ok(Engine {
             client,
             settings,
+            one_request_each,
             timer: Timer::start(),
             set,
             events: Vec::with_capacity(1024),

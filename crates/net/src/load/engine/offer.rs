@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
-use super::{Counts, DRAIN_NS, EDGE_NS, Engine, Mode, NEVER, PROGRESS_NS, SCAN, SPREAD_NS, STARTS_MAX};
+use super::slot::{Counts, Mode};
+use super::{DRAIN_NS, EDGE_NS, Engine, NEVER, PROGRESS_NS, SCAN, SPREAD_NS, STARTS_MAX};
 use crate::Error;
 use crate::client::Client;
 use crate::load::failure::{Cause, Failure};
 use crate::load::measured::Measured;
-use crate::load::plan::{Load, Settings};
+use crate::load::plan::{Load, LoadSettings};
 use crate::load::schedule::Starts;
 use crate::load::watch::{Before, Watch};
 use crate::load::{Progress, Watched};
@@ -121,7 +122,7 @@ impl<C: Client> Engine<C> {
                 }
             }
             Some(rate) => {
-                let Settings { seed, worker, workers, .. } = self.settings;
+                let LoadSettings { seed, worker, workers, .. } = self.settings;
                 self.mode = Mode::Open;
                 self.starts = Some(Starts::new(load.schedule, rate, seed, worker, workers).peekable());
                 self.free.extend(places);

@@ -5,7 +5,8 @@ use std::os::fd::AsFd;
 use sys::event::{Interest, Poller};
 use sys::tcp::{Connection, Waiting};
 
-use super::{CONNECTING_MAX, EDGE_NS, Engine, Mode, NEVER, Slot, State};
+use super::slot::{Mode, Slot, State};
+use super::{CONNECTING_MAX, EDGE_NS, Engine, NEVER};
 use crate::Error;
 use crate::client::Client;
 use crate::load::Grown;
@@ -36,7 +37,7 @@ impl<C: Client> Engine<C> {
             self.slots.pop();
             self.resting -= 1;
         }
-        if self.settings.one_request_each() {
+        if self.one_request_each {
             while self.slots.len() < wanted {
                 self.add_place();
             }

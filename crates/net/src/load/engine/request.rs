@@ -6,7 +6,8 @@ use std::os::fd::AsFd;
 use sys::event::{Interest, Poller};
 use sys::tcp::{Connection, Waiting};
 
-use super::{Engine, Mode, State};
+use super::Engine;
+use super::slot::{Mode, State};
 use crate::client::Client;
 
 impl<C: Client> Engine<C> {
@@ -88,7 +89,7 @@ impl<C: Client> Engine<C> {
             self.connect.record(now.saturating_sub(slot.sent_ns));
             self.counts.connected += 1;
         }
-        if !self.settings.one_request_each()
+        if !self.one_request_each
             && let Some(socket) = &slot.socket
         {
             // A request in two pieces would wait for the acknowledgement of the first.

@@ -24,27 +24,76 @@ mod request;
 mod target;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use self::answer::{Answered, Staying};
 use self::date::Now;
 use self::files::Files;
 use self::log::Said;
 use self::request::{End, Method, Refusal, Request};
-use super::{Flow, Machine, Service, Session, Settings, Stage};
+use super::definition::{Flow, Machine, ServiceSettings, Session, Stage};
 use crate::Error;
+use crate::options::{OptionForm, OptionSpec};
 use crate::output::Output;
 
-pub(super) const SERVICE: Service = Service { name: "http", source: include_str!("mod.rs"), open };
+/// What is served, and within which limits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HttpSettings {
+    /// The folder that is served; nothing outside it ever is.
+    pub root: PathBuf,
+    /// Whether folders without an index are listed.
+    pub listing: bool,
+    /// The largest head of a request.
+    pub head_bytes: usize,
+}
 
-fn open(settings: &Settings) -> Result<Arc<dyn Machine>, Error> {
-    let Some(folder) = &settings.root else {
-        return Err(Error::Settings("http serves the files of a folder: name one".to_owned()));
-    };
-    let root = sys::file::Root::new(folder)
-        .map_err(Error::at(format!("open the folder {} to serve it", folder.display())))?;
-    let files = Files::new(root, settings.listing);
-    Ok(Arc::new(Http { site: Arc::new(Site { files, head_bytes: settings.head_bytes, log: settings.log }) }))
+impl Default for HttpSettings {
+    fn default() -> HttpSettings {
+        HttpSettings { root: PathBuf::from("."), listing: false, head_bytes: 16 << 10 }
+    }
+}
+
+impl ServiceSettings for HttpSettings {
+    const NAME: &'static str = "http";
+    const SOURCE: &'static str = include_str!("mod.rs");
+    const OPTIONS: &'static [OptionSpec] = &[
+        OptionSpec {
+            name: "root",
+            short: None,
+            field: "root",
+            form: OptionForm::Path("DIR"),
+            help: "Folder to serve; files outside it are never served",
+        },
+        OptionSpec {
+            name: "listing",
+            short: None,
+            field: "listing",
+            form: OptionForm::Switch,
+            help: "Serve a listing of folders that have no index",
+        },
+        OptionSpec {
+            name: "max-header",
+            short: None,
+            field: "head_bytes",
+            form: OptionForm::Number("BYTES"),
+            help: "Largest request header, in bytes",
+        },
+    ];
+
+    fn open(&self, access_log: bool) -> Result<Arc<dyn Machine>, Error> {
+        let root = sys::file::Root::new(&self.root)
+            .map_err(Error::at(format!("open the folder {} to serve it", self.root.display())))?;
+        let files = Files::new(root, self.listing);
+        Ok(Arc::new(Http { site: Arc::new(Site { files, head_bytes: self.head_bytes, log: access_log }) }))
+    }
+
+    fn describe(&self, address: SocketAddr) -> String {
+        format!("{} at http://{address}/", self.root.display())
+    }
 }
 
 struct Http {

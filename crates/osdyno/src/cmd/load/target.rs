@@ -2,16 +2,16 @@
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
+use net::client::Endpoint;
+
 use crate::failure::Failure;
 
 /// A server, and what it is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) address: SocketAddr,
-    /// As it was written, with the port where that is none of the scheme's own.
-    pub(super) host: String,
-    /// `None` where an address was given, and no URL.
-    pub(super) path: Option<String>,
+    /// The rest of what was written, for the client.
+    pub(super) endpoint: Endpoint,
 }
 
 impl Target {
@@ -53,7 +53,7 @@ impl Target {
                 address.ip()
             )));
         }
-        Ok(Target { address, host: place.to_owned(), path })
+        Ok(Target { address, endpoint: Endpoint { host: place.to_owned(), path } })
     }
 }
 
@@ -75,7 +75,7 @@ mod tests {
 
     fn parse(text: &str) -> Option<(String, String, Option<String>)> {
         let target = Target::parse(text, false).ok()?;
-        Some((target.address.to_string(), target.host, target.path))
+        Some((target.address.to_string(), target.endpoint.host, target.endpoint.path))
     }
 
     #[test]

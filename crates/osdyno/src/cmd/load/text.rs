@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use ::report::quantity::{duration, time};
 use ::report::words::{NO_BREAK, count, percent};
 use net::load::search::Found;
-use net::load::{Distribution, Level, Load, Percentile, Progress, Settings, Verdict};
+use net::load::{Distribution, Level, Load, LoadSettings, Percentile, Progress, Verdict};
 
 /// One level in full.
-pub(super) fn write_level(level: &Level, settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_level(level: &Level, settings: &LoadSettings, out: &mut dyn Write) -> io::Result<()> {
     let line = |out: &mut dyn Write, name: &str, text: String| writeln!(out, "  {name:<12} {text}");
     if level.latency.count > 0 {
         writeln!(out, "{}", headline(level))?;
@@ -207,7 +207,7 @@ fn size(bytes: f64) -> String {
 }
 
 /// The result of a search.
-pub(super) fn write_found(found: &Found, settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_found(found: &Found, settings: &LoadSettings, out: &mut dyn Write) -> io::Result<()> {
     let goal = format!("p{} ≤ {}", found.goal.percent, time(found.goal.seconds));
     match found.rate {
         Some(rate) => {

@@ -1,0 +1,83 @@
+//! The places of a loop: what each holds, where it stands, and what is counted over all of them.
+
+use sys::tcp::Connection;
+
+use crate::load::failure::Stage;
+
+/// One place for a connection.
+pub(super) struct Slot<S> {
+    pub(super) socket: Option<Connection>,
+    pub(super) state: State,
+    pub(super) session: S,
+    /// When the request was meant to start.
+    pub(super) intended_ns: u64,
+    /// When it was sent, or its connection begun.
+    pub(super) sent_ns: u64,
+    /// Since when the place has been free.
+    pub(super) free_ns: u64,
+    /// Answers that have still to come.
+    pub(super) awaited: u32,
+    /// Answers that have come on this connection.
+    pub(super) served: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Closed,
+    /// With a request to be sent once the connection is there, or without.
+    Connecting {
+        request: bool,
+    },
+    Sending,
+    Waiting,
+    Reading,
+    /// The answer is there, the server is to close.
+    Closing,
+    Free,
+}
+
+impl State {
+    pub(super) fn stage(self) -> Stage {
+        match self {
+            State::Connecting { .. } => Stage::Connect,
+            State::Sending => Stage::Send,
+            State::Waiting => Stage::FirstByte,
+            State::Reading => Stage::Body,
+            State::Closing => Stage::Close,
+            State::Closed | State::Free => Stage::Idle,
+        }
+    }
+
+    pub(super) fn is_resting(self) -> bool {
+        matches!(self, State::Closed | State::Free)
+    }
+}
+
+/// What comes after an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Nothing, and every failure is told: no load is offered.
+    Alone,
+    /// Nothing: the load is over.
+    Rest,
+    /// The next request.
+    Closed,
+    /// Whatever the schedule says.
+    Open,
+}
+
+/// What is counted while a load is measured.
+#[derive(Default)]
+pub(super) struct Counts {
+    pub(super) started: u64,
+    pub(super) completed: u64,
+    pub(super) failed: u64,
+    pub(super) late: u64,
+    pub(super) unanswered: u64,
+    pub(super) connected: u64,
+    pub(super) sent_bytes: u64,
+    pub(super) received_bytes: u64,
+    pub(super) sends_blocked: u64,
+    pub(super) waits: u64,
+    pub(super) events: u64,
+}

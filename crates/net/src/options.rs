@@ -1,0 +1,56 @@
+//! Options that a client or a service declares for its settings, and that a command line offers.
+//!
+//! The declaration is data: a command line is built from it, and what a user writes there becomes fields of
+//! the settings, which their owner then reads. So no list of options exists elsewhere.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::Error;
+
+/// One option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptionSpec {
+    /// Its long name on the command line, without dashes.
+    pub name: &'static str,
+    /// Its short name.
+    pub short: Option<char>,
+    /// The field of the settings that it sets.
+    pub field: &'static str,
+    /// What is written behind its name.
+    pub form: OptionForm,
+    /// One line for `--help`.
+    pub help: &'static str,
+}
+
+/// What is written behind the name of an option. The text is what `--help` shows in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptionForm {
+    /// Nothing: the option sets its field to true.
+    Switch,
+    /// A whole number.
+    Number(&'static str),
+    /// A text; the option may be repeated, and each adds an element to its field.
+    Texts(&'static str),
+    /// A path, which is written without the option's name.
+    Path(&'static str),
+}
+
+/// Fields of settings, as a command line gives them.
+pub type Fields = Map<String, Value>;
+
+/// Settings as data, to be handed on without knowing them.
+pub(crate) fn to_value(settings: &impl Serialize) -> Value {
+    // Settings are structs of plain fields, of which none can fail; `from_value` would refuse `null`.
+    serde_json::to_value(settings).unwrap_or_default()
+}
+
+/// Reads settings that were handed on. A field that is missing has its default.
+///
+/// # Errors
+/// [`Error::Settings`] names the owner of the settings and the field.
+pub(crate) fn from_value<S: DeserializeOwned>(owner: &str, settings: &Value) -> Result<S, Error> {
+    serde_json::from_value(settings.clone())
+        .map_err(|error| Error::Settings(format!("settings of {owner}: {error}")))
+}

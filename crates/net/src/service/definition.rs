@@ -1,0 +1,152 @@
+//! What a service is: the sessions of its protocol, its settings, and what it declares for lists and command
+//! lines.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::Error;
+use crate::options::{OptionSpec, from_value, to_value};
+use crate::output::Output;
+
+/// Settings of a service, and what the service declares with them.
+pub trait ServiceSettings: Default + Serialize + DeserializeOwned {
+    /// Name on the command line.
+    const NAME: &'static str;
+    /// The text of its own file; its leading `//!` lines are the page.
+    const SOURCE: &'static str;
+    /// Its options on the command line.
+    const OPTIONS: &'static [OptionSpec] = &[];
+
+    /// Makes the service ready. `access_log` says whether sessions write lines into [`Output::log`].
+    ///
+    /// # Errors
+    /// [`Error::Settings`] says which settings make no sense, [`Error::System`] what the system refuses.
+    fn open(&self, access_log: bool) -> Result<Arc<dyn Machine>, Error>;
+
+    /// What is served at the address, in a few words.
+    fn describe(&self, address: SocketAddr) -> String {
+        format!("{} at {address}", Self::NAME)
+    }
+}
+
+/// A service that is ready, or why it cannot be.
+type Opened = Result<Arc<dyn Machine>, Error>;
+
+/// A protocol that can be served, as it is listed and chosen.
+#[derive(Debug)]
+pub struct Service {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// The text of its own file.
+    pub source: &'static str,
+    /// Its options on the command line.
+    pub options: &'static [OptionSpec],
+    /// Its settings where nothing was chosen.
+    pub defaults: fn() -> Value,
+    open: fn(&Value, bool) -> Opened,
+    describe: fn(&Value, SocketAddr) -> Result<String, Error>,
+}
+
+impl Service {
+    pub(super) const fn of<S: ServiceSettings>() -> Service {
+        Service {
+            name: S::NAME,
+            source: S::SOURCE,
+            options: S::OPTIONS,
+            defaults: || to_value(&S::default()),
+            open: |settings, access_log| from_value::<S>(S::NAME, settings)?.open(access_log),
+            describe: |settings, address| Ok(from_value::<S>(S::NAME, settings)?.describe(address)),
+        }
+    }
+
+    /// The text that opens its file: what it says and what it is for.
+    pub fn page(&self) -> String {
+        crate::page::page(self.source)
+    }
+
+    /// The page's first sentence.
+    pub fn summary(&self) -> String {
+        crate::page::summary(self.source)
+    }
+
+    /// Makes it ready, with settings that were handed on. See [`ServiceSettings::open`].
+    ///
+    /// # Errors
+    /// Those of [`ServiceSettings::open`], and [`Error::Settings`] for settings of another service.
+    pub fn open(&self, settings: &Value, access_log: bool) -> Result<Arc<dyn Machine>, Error> {
+        (self.open)(settings, access_log)
+    }
+
+    /// What is served at the address, in a few words.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] for settings of another service.
+    pub fn describe(&self, settings: &Value, address: SocketAddr) -> Result<String, Error> {
+        (self.describe)(settings, address)
+    }
+}
+
+/// A service that is ready; all sessions share it, over all threads.
+pub trait Machine: Send + Sync {
+    /// A session for a new connection. Who is at the other end is known only where somebody asked for it.
+    fn session(&self, peer: Option<SocketAddr>) -> Box<dyn Session>;
+
+    /// Whether sessions want to know who is at the other end, which costs a system call.
+    fn wants_peer(&self) -> bool {
+        false
+    }
+}
+
+/// The server's side of one connection.
+///
+/// A session that is idle holds no buffers: thousands of them may be open.
+pub trait Session: Send {
+    /// What is said before the client has said anything.
+    fn begin(&mut self, output: &mut Output) -> Flow {
+        let _ = output;
+        Flow::More
+    }
+
+    /// Takes input, of any length, cut anywhere, and gives what is to be answered. All of the input is taken.
+    fn feed(&mut self, input: &[u8], output: &mut Output) -> Flow;
+
+    /// The other end has finished sending; it may still receive.
+    fn end(&mut self, output: &mut Output) -> Flow {
+        let _ = output;
+        Flow::Close
+    }
+
+    /// The client took too long in the middle of a request.
+    fn too_slow(&mut self, output: &mut Output) -> Flow {
+        let _ = output;
+        Flow::Close
+    }
+
+    /// Where the session stands; decides which time limit holds.
+    fn stage(&self) -> Stage;
+}
+
+/// What the connection is to do once the output has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Wait for more input.
+    More,
+    /// Close: all input was taken.
+    Close,
+    /// Finish sending, then take and drop input for a while before closing. A close with input unread resets
+    /// the connection and may take the answer with it (RFC 9112, section 9.6).
+    Linger,
+}
+
+/// Where a session stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Between requests: it may stay open and idle for long.
+    Idle,
+    /// In the middle of a request: the rest must come soon.
+    Request,
+}

@@ -1,0 +1,7 @@
+//! The generator against servers that do what each test needs, and know what they have done.
+
+mod clients;
+mod connections;
+mod failures;
+mod loops;
+mod server;

@@ -1,0 +1,114 @@
+//! A server of one thread for each connection, which does what a test needs and knows what it has done.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use net::client::busy::BusyClientSettings;
+use net::client::echo::EchoClientSettings;
+use net::client::http::HttpClientSettings;
+use net::load::{Generator, Level, Load, LoadSettings, Stage, unwatched};
+
+pub(crate) const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+/// What a server of one thread for each connection has seen.
+#[derive(Clone)]
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) connections: Arc<AtomicU64>,
+    pub(crate) requests: Arc<AtomicU64>,
+    pub(crate) gone: Arc<AtomicBool>,
+    pub(crate) sources: Arc<std::sync::Mutex<std::collections::BTreeSet<std::net::IpAddr>>>,
+}
+
+/// Serves with what `answer` makes of the number of a request; `None` closes.
+pub(crate) fn serve(answer: impl Fn(u64) -> Option<Vec<u8>> + Send + Sync + 'static) -> Server {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let server = Server {
+        address: listener.local_addr().expect("an address"),
+        connections: Arc::default(),
+        requests: Arc::default(),
+        gone: Arc::default(),
+        sources: Arc::default(),
+    };
+    let (own, answer) = (server.clone(), Arc::new(answer));
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            if own.gone.load(Ordering::SeqCst) {
+                return;
+            }
+            let (own, answer) = (own.clone(), Arc::clone(&answer));
+            std::thread::spawn(move || own.session(stream.expect("a connection"), &*answer));
+        }
+    });
+    server
+}
+
+impl Server {
+    fn session(&self, mut stream: TcpStream, answer: &dyn Fn(u64) -> Option<Vec<u8>>) {
+        stream.set_nodelay(true).expect("an option");
+        self.connections.fetch_add(1, Ordering::SeqCst);
+        self.sources.lock().expect("a lock").insert(stream.peer_addr().expect("a peer").ip());
+        let mut input = Vec::new();
+        let mut piece = [0; 4096];
+        loop {
+            while let Some(end) = input.windows(4).position(|window| window == b"\r\n\r\n") {
+                input.drain(..end + 4);
+                let number = self.requests.fetch_add(1, Ordering::SeqCst);
+                let Some(bytes) = answer(number) else { return };
+                if stream.write_all(&bytes).is_err() {
+                    return;
+                }
+            }
+            match stream.read(&mut piece) {
+                Ok(0) | Err(_) => return,
+                Ok(read) => input.extend_from_slice(&piece[..read]),
+            }
+            if self.gone.load(Ordering::SeqCst) {
+                return;
+            }
+        }
+    }
+
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn connections(&self) -> u64 {
+        self.connections.load(Ordering::SeqCst)
+    }
+}
+
+pub(crate) fn ok(_: u64) -> Option<Vec<u8>> {
+    Some(OK.to_vec())
+}
+
+pub(crate) fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+pub(crate) fn http(server: SocketAddr) -> LoadSettings {
+    LoadSettings::new(server, &HttpClientSettings::default())
+}
+
+pub(crate) fn busy(server: SocketAddr) -> LoadSettings {
+    LoadSettings::new(server, &BusyClientSettings {})
+}
+
+pub(crate) fn echo(server: SocketAddr, bytes: usize) -> LoadSettings {
+    LoadSettings::new(server, &EchoClientSettings { bytes })
+}
+
+pub(crate) fn offer(settings: LoadSettings, load: &Load) -> Level {
+    Generator::new(settings).and_then(|mut one| one.offer(load, &mut unwatched)).expect("a level")
+}
+
+pub(crate) fn p(level: &Level, percent: f64) -> f64 {
+    level.latency.quantile(percent / 100.0)
+}
+
+pub(crate) fn failure(level: &Level, stage: Stage, cause: &str) -> u64 {
+    level.failures.iter().filter(|one| one.stage == stage && one.cause == cause).map(|one| one.count).sum()
+}
