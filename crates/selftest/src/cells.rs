@@ -4,6 +4,7 @@
 
 use crate::designs::{DENSE, Design, LOG8, LOG12, LOG20};
 use crate::noises::{self, Noise};
+use crate::suites::{self, SharedNoise};
 use crate::truths::{Shape, Term, Truth};
 
 /// One truth under one noise in one design with so many trials.
@@ -30,6 +31,13 @@ pub enum Asked {
     Comparison(f64),
     /// The same of trials that were made in pairs, back to back, and share the level of their pair.
     Pairs(f64),
+    /// The geometric mean over ten series of two systems that are one.
+    Mean {
+        /// Whether trials were made in pairs; else each system has a run of its own.
+        in_pairs: bool,
+        /// What moves all series together.
+        shared: SharedNoise,
+    },
 }
 
 impl Cell {
@@ -40,6 +48,10 @@ impl Cell {
             Asked::Verdict => format!("{}/{}/{}/{trials}", truth.name, noise.name, design.name),
             Asked::Comparison(ratio) => format!("compare-{ratio:.2}/{}/{}/{trials}", noise.name, design.name),
             Asked::Pairs(ratio) => format!("pairs-{ratio:.2}/{}/{}/{trials}", noise.name, design.name),
+            Asked::Mean { in_pairs, shared } => {
+                let how = if *in_pairs { "pairs" } else { "runs" };
+                format!("mean-of-{how}-{}-1.00/{}/{}/{trials}", shared.name, noise.name, design.name)
+            }
         }
     }
 }
@@ -56,7 +68,8 @@ const PLACES: [f64; 3] = [0.3, 0.6, 0.9];
 /// All cells, each once.
 pub fn all() -> Vec<Cell> {
     let mut cells = Vec::new();
-    let groups = [constant, margin, families, power, steps, other_shapes, disturbed, gross, comparisons];
+    let groups =
+        [constant, margin, families, power, steps, other_shapes, disturbed, gross, comparisons, means];
     for cell in groups.iter().flat_map(|group| group()) {
         if !cells.contains(&cell) {
             cells.push(cell);
@@ -216,4 +229,17 @@ fn comparisons() -> Vec<Cell> {
         cells.extend(asked(&other, Asked::Pairs(ratio)));
     }
     cells
+}
+
+/// Does the mean over many series tell a system from itself, where something moves all of them?
+fn means() -> Vec<Cell> {
+    let machine = cross(&[Shape::Constant], &[noises::OFFSETS], &[LOG8], &[10, 40]);
+    let asked = |in_pairs: bool, shared: SharedNoise| -> Vec<Cell> {
+        let asked = Asked::Mean { in_pairs, shared };
+        machine.iter().map(|cell| Cell { asked, ..cell.clone() }).collect()
+    };
+    suites::ALL
+        .into_iter()
+        .flat_map(|shared| [true, false].map(|pairs| asked(pairs, shared)).concat())
+        .collect()
 }

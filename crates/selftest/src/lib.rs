@@ -6,8 +6,11 @@
 #![forbid(unsafe_code)]
 
 mod chance;
+mod promises;
+mod rate;
 
 pub mod cells;
+pub mod counts;
 pub mod designs;
 pub mod noises;
 pub mod real;
@@ -15,7 +18,7 @@ pub mod replicate;
 pub mod rivals;
 pub mod run;
 pub mod sheets;
+pub mod suites;
 pub mod table;
-pub mod tally;
 pub mod text;
 pub mod truths;

@@ -1,11 +1,15 @@
 //! One replicate of a cell: simulate the sweeps, judge them, compare the verdict with the truth.
 
 use fastrand::Rng;
-use stats::{Answer, Class, Contrast, Interval, PerClaim, Settings, Sweep, Verdict, compare, judge};
+use stats::{
+    Answer, Class, Contrast, Design, Interval, PerClaim, Settings, Sweep, Verdict, compare, geometric_mean,
+    judge,
+};
 
 use crate::cells::{Asked, Cell};
 use crate::chance;
 use crate::rivals::{self, Rivals};
+use crate::suites::SERIES;
 use crate::truths::{MARGIN, Shape, Term};
 
 /// What the cheapest operation costs.
@@ -89,12 +93,22 @@ impl<'a> Setup<'a> {
         Setup { cell, name: cell.name(), sizes, costs, upper }
     }
 
-    /// Makes the sweeps of this replicate, of one system or of two.
+    /// Makes the sweeps of this replicate, of one system or of two; of a suite those of one series after the
+    /// other, each of the first system and then of the second.
     pub(crate) fn systems(&self, seed: u64, replicate: u64) -> (Vec<Vec<Vec<f64>>>, Settings) {
         let mut rng = chance::of(seed, &self.name, replicate);
+        let settings = |rng: &mut Rng, margin: f64| {
+            let tick_seconds = BASE_SECONDS / self.cell.noise.ticks;
+            Settings { margin, alpha: 0.05, looks: 1, tick_seconds, seed: rng.u64(..), whole: false }
+        };
         let ratios: &[f64] = match &self.cell.asked {
             Asked::Verdict => &[1.0],
             Asked::Comparison(ratio) | Asked::Pairs(ratio) => &[1.0, *ratio],
+            Asked::Mean { in_pairs, shared } => {
+                let sides = shared.levels(&mut rng, self.cell.trials, *in_pairs);
+                let systems = self.suite(&mut rng, &sides, *in_pairs);
+                return (systems, settings(&mut rng, COMPARISON_MARGIN));
+            }
         };
         let pairs = matches!(self.cell.asked, Asked::Pairs(_));
         let mut systems = vec![Vec::new(); ratios.len()];
@@ -106,8 +120,23 @@ impl<'a> Setup<'a> {
             }
         }
         let margin = if ratios.len() == 1 { MARGIN } else { COMPARISON_MARGIN };
-        let tick_seconds = BASE_SECONDS / self.cell.noise.ticks;
-        (systems, Settings { margin, alpha: 0.05, looks: 1, tick_seconds, seed: rng.u64(..), whole: false })
+        (systems, settings(&mut rng, margin))
+    }
+
+    /// Trials of each series and side, whose levels are those of `sides` and of the series' own.
+    fn suite(&self, rng: &mut Rng, sides: &[Vec<f64>; 2], in_pairs: bool) -> Vec<Vec<Vec<f64>>> {
+        let mut systems = Vec::new();
+        for _ in 0..SERIES {
+            let own: Vec<f64> = sides[0].iter().map(|_| self.cell.noise.level(rng)).collect();
+            for side in sides {
+                let trial = |(level, own): (&f64, &f64)| {
+                    let own = if in_pairs { *own } else { self.cell.noise.level(rng) };
+                    self.trial(rng, level + own)
+                };
+                systems.push(side.iter().zip(&own).map(trial).collect());
+            }
+        }
+        systems
     }
 
     /// The n of the values of a trial.
@@ -153,7 +182,7 @@ impl<'a> Setup<'a> {
         match (&self.cell.asked, &sweeps[..]) {
             (Asked::Comparison(ratio) | Asked::Pairs(ratio), [first, second]) => {
                 let comparison = match self.cell.asked {
-                    Asked::Pairs(_) => Contrast::of(first, second, stats::Design::Paired, 0.0, &settings)
+                    Asked::Pairs(_) => Contrast::of(first, second, Design::Paired, 0.0, &settings)
                         .map(|contrast| contrast.at(&PerClaim::all(settings.alpha))),
                     _ => compare(first, second, 1, &settings),
                 };
@@ -166,6 +195,7 @@ impl<'a> Setup<'a> {
                     ..Outcome::of(answer)
                 }
             }
+            (Asked::Mean { in_pairs, .. }, _) => mean(&sweeps, *in_pairs, &settings),
             (_, [trials, ..]) => match judge(trials, &settings) {
                 Some(verdict) => {
                     let rivals = rivals::of_one(&self.sizes, &systems[0]);
@@ -294,6 +324,27 @@ impl Outcome {
             covered: [None; 7],
             rivals: None,
         }
+    }
+}
+
+/// The mean of the ratios of a suite, whose true ratios are 1.
+fn mean(sweeps: &[Vec<Sweep<'_>>], in_pairs: bool, settings: &Settings) -> Outcome {
+    let design = if in_pairs { Design::Paired } else { Design::Independent };
+    let contrast = |sides: &[Vec<Sweep<'_>>]| Contrast::of(&sides[0], &sides[1], design, 0.0, settings);
+    let contrasts: Vec<Contrast> = sweeps.chunks_exact(2).filter_map(contrast).collect();
+    let contrasts: Vec<&Contrast> = contrasts.iter().collect();
+    let Some(ratio) = geometric_mean(&contrasts, settings.alpha, settings.seed) else {
+        return Outcome::of(None);
+    };
+    let answer = match ratio {
+        Interval { low, .. } if low > 1.0 => Answer::Slower,
+        Interval { high, .. } if high < 1.0 => Answer::Faster,
+        _ => Answer::Unresolved,
+    };
+    let covered = ratio.high.is_finite().then(|| holds(ratio, 1.0));
+    Outcome {
+        covered: [None, None, None, None, None, covered, None],
+        ..Outcome::answered(Answered::Answer(answer))
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::cells::Cell;
+use crate::counts::CellCounts;
 use crate::replicate::Setup;
-use crate::tally::Tally;
 
 /// How often each cell is repeated, and from which seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Plan {
 const BATCH: u64 = 20;
 
 /// Runs all replicates of all cells; `done` hears of each that is finished.
-pub fn run(cells: &[Cell], plan: Plan, done: &(dyn Fn(u64) + Sync)) -> Vec<Tally> {
+pub fn run(cells: &[Cell], plan: Plan, done: &(dyn Fn(u64) + Sync)) -> Vec<CellCounts> {
     let batches: Vec<(usize, u64)> = (0..cells.len())
         .flat_map(|cell| (0..plan.replicates).step_by(BATCH as usize).map(move |first| (cell, first)))
         .collect();
@@ -34,14 +34,14 @@ pub fn run(cells: &[Cell], plan: Plan, done: &(dyn Fn(u64) + Sync)) -> Vec<Tally
             let Some((cell, first)) = batches.get(place) else { return finished };
             let last = (first + BATCH).min(plan.replicates);
             let setup = Setup::of(&cells[*cell]);
-            let mut tally = Tally::of(&cells[*cell]);
+            let mut tally = CellCounts::of(&cells[*cell]);
             (*first..last).for_each(|replicate| tally.count(&setup.outcome(plan.seed, replicate)));
             finished.push((place, tally));
             done(last - first);
         }
     };
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    let mut finished: Vec<(usize, Tally)> = thread::scope(|scope| {
+    let mut finished: Vec<(usize, CellCounts)> = thread::scope(|scope| {
         let others: Vec<_> = (1..processors).map(|_| scope.spawn(work)).collect();
         let mut finished = work();
         for other in others {
@@ -53,7 +53,7 @@ pub fn run(cells: &[Cell], plan: Plan, done: &(dyn Fn(u64) + Sync)) -> Vec<Tally
         finished
     });
     finished.sort_unstable_by_key(|(place, _)| *place);
-    let mut tallies: Vec<Tally> = cells.iter().map(Tally::of).collect();
+    let mut tallies: Vec<CellCounts> = cells.iter().map(CellCounts::of).collect();
     for (place, tally) in finished {
         tallies[batches[place].0].add(&tally);
     }

@@ -3,10 +3,10 @@
 use stats::Class;
 
 use crate::cells::{Asked, GROWTHS, LADDER};
+use crate::counts::{CLASSES, CellCounts};
 use crate::designs::LOG20;
 use crate::noises::{self, Noise};
 use crate::table::{Rate, Row, Standing, Target, table};
-use crate::tally::{CLASSES, Tally};
 use crate::truths::{Shape, Term};
 
 /// A table.
@@ -21,7 +21,7 @@ pub struct Sheet {
 }
 
 /// All tables that have a row.
-pub fn sheets(tallies: &[Tally]) -> Vec<Sheet> {
+pub fn sheets(tallies: &[CellCounts]) -> Vec<Sheet> {
     let all = [promises, power, families, others_on_constants, others_on_growth, others_on_systems];
     all.iter().map(|sheet| sheet(tallies)).filter(|sheet| !sheet.rows.is_empty()).collect()
 }
@@ -49,7 +49,7 @@ fn sheet(title: &'static str, head: &[&str], rows: Vec<Vec<String>>) -> Sheet {
     Sheet { title, head: head.iter().map(|name| (*name).to_owned()).collect(), rows }
 }
 
-fn promises(tallies: &[Tally]) -> Sheet {
+fn promises(tallies: &[CellCounts]) -> Sheet {
     let row = |row: &Row| {
         vec![
             row.claim.to_owned(),
@@ -65,7 +65,7 @@ fn promises(tallies: &[Tally]) -> Sheet {
     sheet("Targets", &head, table(tallies).iter().map(row).collect())
 }
 
-fn power(tallies: &[Tally]) -> Sheet {
+fn power(tallies: &[CellCounts]) -> Sheet {
     let shapes = std::iter::once(Shape::Constant)
         .chain(GROWTHS.map(|growth| Shape::Grows(Term::Line, growth)))
         .chain([1.05, 1.10, 1.20, 1.30, 1.60].map(|ratio| Shape::Step(ratio, 0.6)));
@@ -89,9 +89,9 @@ fn power(tallies: &[Tally]) -> Sheet {
     )
 }
 
-fn families(tallies: &[Tally]) -> Sheet {
-    let ten = |tally: &&Tally| tally.is_verdict() && tally.cell.trials == 10;
-    let row = |tally: &Tally| {
+fn families(tallies: &[CellCounts]) -> Sheet {
+    let ten = |tally: &&CellCounts| tally.is_verdict() && tally.cell.trials == 10;
+    let row = |tally: &CellCounts| {
         let mut words: Vec<(usize, &str)> =
             tally.classes.iter().zip(CLASSES).map(|(count, class)| (*count, word(class))).collect();
         words.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
@@ -106,19 +106,19 @@ fn families(tallies: &[Tally]) -> Sheet {
             said.join(", "),
         ]
     };
-    let known = |tally: &&Tally| [noises::LOW, noises::HIGH].contains(&tally.cell.noise);
+    let known = |tally: &&CellCounts| [noises::LOW, noises::HIGH].contains(&tally.cell.noise);
     let rows = tallies.iter().filter(ten).filter(known).map(row).collect();
     sheet("What is said, 10 trials", &["truth", "right", "wrong family", "words"], rows)
 }
 
 const OTHERS: [&str; 3] = ["google/benchmark: not O(1)", "log-log slope: not 0", "t-test of the ends"];
 
-fn others(tally: &Tally) -> [String; 3] {
+fn others(tally: &CellCounts) -> [String; 3] {
     let rivals = tally.rivals;
     [rivals.complexity_grows, rivals.slope_differs, rivals.t_test_differs].map(|count| share(tally, count))
 }
 
-fn others_on_constants(tallies: &[Tally]) -> Sheet {
+fn others_on_constants(tallies: &[CellCounts]) -> Sheet {
     let row = |noise: Noise| {
         let tally = find(tallies, Shape::Constant, noise, 10)?;
         let mut fields = vec![noise.name.to_owned(), share(tally, tally.found())];
@@ -131,7 +131,7 @@ fn others_on_constants(tallies: &[Tally]) -> Sheet {
     sheet("A constant cost is said to change, 10 trials", &head, rows)
 }
 
-fn others_on_growth(tallies: &[Tally]) -> Sheet {
+fn others_on_growth(tallies: &[CellCounts]) -> Sheet {
     let shapes = Term::ALL.into_iter().flat_map(|term| [1.5, 2.0, 5.0, 50.0].map(|g| Shape::Grows(term, g)));
     let row = |shape: Shape| {
         let tally = find(tallies, shape, noises::LOW, 10)?;
@@ -146,12 +146,12 @@ fn others_on_growth(tallies: &[Tally]) -> Sheet {
     sheet("The right family is named, low noise, 10 trials", &head, shapes.filter_map(row).collect())
 }
 
-fn others_on_systems(tallies: &[Tally]) -> Sheet {
-    let compared = |tally: &&Tally| match tally.cell.asked {
+fn others_on_systems(tallies: &[CellCounts]) -> Sheet {
+    let compared = |tally: &&CellCounts| match tally.cell.asked {
         Asked::Comparison(_) | Asked::Pairs(_) => true,
-        Asked::Verdict => false,
+        Asked::Verdict | Asked::Mean { .. } => false,
     };
-    let row = |tally: &Tally| {
+    let row = |tally: &CellCounts| {
         let different = share(tally, tally.different());
         vec![tally.cell.name(), different, share(tally, tally.rivals.t_test_differs)]
     };
@@ -159,7 +159,7 @@ fn others_on_systems(tallies: &[Tally]) -> Sheet {
     sheet("Two systems are said to differ", &head, tallies.iter().filter(compared).map(row).collect())
 }
 
-fn find(tallies: &[Tally], shape: Shape, noise: Noise, trials: usize) -> Option<&Tally> {
+fn find(tallies: &[CellCounts], shape: Shape, noise: Noise, trials: usize) -> Option<&CellCounts> {
     tallies.iter().find(|tally| {
         let cell = &tally.cell;
         let same = cell.truth.shape == shape && cell.noise == noise && cell.trials == trials;
@@ -167,7 +167,7 @@ fn find(tallies: &[Tally], shape: Shape, noise: Noise, trials: usize) -> Option<
     })
 }
 
-fn share(tally: &Tally, count: usize) -> String {
+fn share(tally: &CellCounts, count: usize) -> String {
     percent(Rate { count, of: tally.replicates }.value())
 }
 

@@ -4,34 +4,9 @@
 //! certain; the interval of a cell is corrected for the number of cells (Bonferroni). It is kept when the
 //! rate over all cells is within the target. Otherwise it is open, and more replicates would decide.
 
-use statrs::distribution::{ContinuousCDF, Normal};
-use stats::Class;
-
-use crate::cells::Asked;
-use crate::noises;
-use crate::replicate::Figure;
-use crate::tally::Tally;
-use crate::truths::{MARGIN, Shape, Term};
-
-/// What a rate must be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Target {
-    /// So much or less.
-    AtMost(f64),
-    /// So much or more.
-    AtLeast(f64),
-    /// Between the two.
-    Within(f64, f64),
-}
-
-/// So many of so many.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rate {
-    /// How many.
-    pub count: usize,
-    /// Of how many.
-    pub of: usize,
-}
+use crate::counts::CellCounts;
+use crate::promises::{ERROR, PROMISES, Promise};
+pub use crate::rate::{Rate, Target};
 
 /// One promise and what of it holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,166 +42,14 @@ pub enum Standing {
     Missed,
 }
 
-struct Promise {
-    claim: &'static str,
-    target: Target,
-    /// What is counted of a cell; `None` where the promise does not speak of it.
-    count: fn(&Tally) -> Option<Rate>,
-}
-
-const ERROR: f64 = 0.05;
-const COVERAGE: Target = Target::Within(0.93, 0.97);
-/// As few as can show anything at all.
-const FEW: usize = 3;
-/// Two or three trials may name an effect of this factor.
-const GROSS: f64 = 2.0;
-/// Effects of twice the margin and more are to be found.
-const TWICE: f64 = 2.0 * MARGIN - 1e-9;
-
-const PROMISES: &[Promise] = &[
-    Promise {
-        claim: "called flat, where growth is exactly the margin",
-        target: Target::AtMost(ERROR),
-        count: |tally| {
-            let exact = match tally.cell.truth.shape {
-                Shape::Margin(_) => true,
-                Shape::Step(ratio, _) => (ratio - 1.0 - MARGIN).abs() < 1e-9,
-                _ => false,
-            };
-            (exact && many(tally)).then(|| tally.rate(flat(tally)))
-        },
-    },
-    Promise {
-        claim: "called flat, a line of exactly the margin, 40 trials",
-        target: Target::AtMost(ERROR),
-        count: |tally| {
-            let asked = tally.cell.truth.shape == Shape::Margin(Term::Line) && tally.cell.trials == 40;
-            asked.then(|| tally.rate(flat(tally)))
-        },
-    },
-    Promise {
-        claim: "called flat, a line of 12 %, 40 trials",
-        target: Target::AtMost(ERROR),
-        count: |tally| {
-            let asked = tally.cell.truth.shape == Shape::Grows(Term::Line, 1.12);
-            asked.then(|| tally.rate(flat(tally)))
-        },
-    },
-    Promise {
-        claim: "called flat within less than the true change",
-        target: Target::AtMost(ERROR),
-        count: |tally| {
-            let change = change(tally);
-            let near = change > 0.0 && change <= TWICE && tally.cell.truth.has_one_cost();
-            (near && many(tally)).then(|| tally.rate(tally.flat_within_less))
-        },
-    },
-    Promise {
-        claim: "wrong family, noise independent or AR(1) to 0.6",
-        target: Target::AtMost(0.01),
-        count: |tally| {
-            let noises = [noises::LOW, noises::HIGH, noises::AR3, noises::AR6, noises::AR6_HIGH];
-            (tally.is_verdict() && noises.contains(&tally.cell.noise)).then(|| tally.rate(tally.wrong()))
-        },
-    },
-    Promise {
-        claim: "wrong family, any noise",
-        target: Target::AtMost(ERROR),
-        count: |tally| tally.is_verdict().then(|| tally.rate(tally.wrong())),
-    },
-    Promise {
-        claim: "false steps a curve",
-        target: Target::AtMost(0.05),
-        count: |tally| {
-            let none = tally.is_verdict() && tally.cell.truth.steps(tally.cell.design.range()).is_empty();
-            none.then(|| tally.rate(tally.steps))
-        },
-    },
-    Promise {
-        claim: "false two lines",
-        target: Target::AtMost(0.02),
-        count: |tally| {
-            let one = tally.is_verdict() && !matches!(tally.cell.truth.shape, Shape::TwoLines(..));
-            one.then(|| tally.rate(tally.lines))
-        },
-    },
-    Promise { claim: "growth covered", target: COVERAGE, count: |tally| covered(tally, Figure::Growth) },
-    Promise {
-        claim: "marginal cost covered, lines",
-        target: COVERAGE,
-        count: |tally| covered(tally, Figure::MarginalCost),
-    },
-    Promise {
-        claim: "doubling size covered, lines",
-        target: COVERAGE,
-        count: |tally| covered(tally, Figure::DoublingSize),
-    },
-    Promise {
-        claim: "place of a step covered",
-        target: Target::AtLeast(0.93),
-        count: |tally| covered(tally, Figure::StepPlace),
-    },
-    Promise {
-        claim: "height of a step covered",
-        target: COVERAGE,
-        count: |tally| covered(tally, Figure::StepHeight),
-    },
-    Promise {
-        claim: "all blocks covered together",
-        target: Target::AtLeast(0.93),
-        count: |tally| covered(tally, Figure::Blocks),
-    },
-    Promise {
-        claim: "twice the margin found, 10 trials, low noise",
-        target: Target::AtLeast(0.90),
-        count: |tally| {
-            let twice = match tally.cell.truth.shape {
-                Shape::Grows(_, growth) => growth < 1.0 + 1.5 * TWICE && growth > 1.0 + TWICE,
-                Shape::Step(ratio, _) => (ratio - 1.2).abs() < 1e-9 || (ratio - 0.8).abs() < 1e-9,
-                Shape::Falls(to) => (to - 0.8).abs() < 1e-9,
-                _ => false,
-            };
-            (twice && ten_calm(tally)).then(|| tally.rate(tally.found()))
-        },
-    },
-    Promise {
-        claim: "step found within one block, 10 trials, low noise",
-        target: Target::AtLeast(0.90),
-        count: |tally| {
-            let large =
-                matches!(tally.cell.truth.shape, Shape::Step(ratio, _) if (ratio - 1.0).abs() > TWICE);
-            (large && ten_calm(tally)).then(|| tally.rate(tally.steps_in_place))
-        },
-    },
-    Promise {
-        claim: "a system differs from itself",
-        target: Target::AtMost(ERROR),
-        count: |tally| (tally.cell.asked == Asked::Comparison(1.0)).then(|| tally.rate(tally.different())),
-    },
-    Promise {
-        claim: "a system differs from itself, in pairs",
-        target: Target::AtMost(ERROR),
-        count: |tally| (tally.cell.asked == Asked::Pairs(1.0)).then(|| tally.rate(tally.different())),
-    },
-    Promise {
-        claim: "three trials say what is not gross",
-        target: Target::AtMost(0.0),
-        count: |tally| {
-            let small = tally.cell.truth.has_one_cost() && change(tally) < GROSS - 1.0;
-            let asked = tally.is_verdict() && tally.cell.trials <= FEW && small;
-            asked.then(|| tally.rate(tally.said(|class| class != Class::Inconclusive)))
-        },
-    },
-];
-
 /// The promises that `tallies` speak of.
-pub fn table(tallies: &[Tally]) -> Vec<Row> {
+pub fn table(tallies: &[CellCounts]) -> Vec<Row> {
     PROMISES.iter().filter_map(|promise| promise.row(tallies)).collect()
 }
 
 impl Promise {
-    fn row(&self, tallies: &[Tally]) -> Option<Row> {
-        let rates: Vec<(&Tally, Rate)> = tallies
+    fn row(&self, tallies: &[CellCounts]) -> Option<Row> {
+        let rates: Vec<(&CellCounts, Rate)> = tallies
             .iter()
             .filter_map(|tally| Some((tally, (self.count)(tally)?)))
             .filter(|(_, rate)| rate.of > 0)
@@ -239,7 +62,7 @@ impl Promise {
             of: sum.of + rate.of,
         });
         let together = |rate: &Rate| rate.interval(ERROR / rates.len() as f64);
-        let beyond = |(_, rate): &(&Tally, Rate)| !self.target.touches(together(rate));
+        let beyond = |(_, rate): &(&CellCounts, Rate)| !self.target.touches(together(rate));
         Some(Row {
             claim: self.claim,
             target: self.target,
@@ -260,96 +83,14 @@ impl Promise {
     }
 }
 
-impl Target {
-    /// How far a rate is on the wrong side; 0 or less where it is not.
-    fn excess(self, rate: f64) -> f64 {
-        match self {
-            Target::AtMost(most) => rate - most,
-            Target::AtLeast(least) => least - rate,
-            Target::Within(least, most) => (least - rate).max(rate - most),
-        }
-    }
-
-    /// Whether an interval holds a rate that would do.
-    fn touches(self, (low, high): (f64, f64)) -> bool {
-        match self {
-            Target::AtMost(most) => low <= most,
-            Target::AtLeast(least) => high >= least,
-            Target::Within(least, most) => low <= most && high >= least,
-        }
-    }
-}
-
-impl Rate {
-    /// As a share.
-    pub fn value(self) -> f64 {
-        self.count as f64 / self.of.max(1) as f64
-    }
-
-    /// Its interval with this error rate (Wilson, JASA 22, 1927). Where things can happen more than once it
-    /// is cut at one a replicate.
-    pub fn interval(self, alpha: f64) -> (f64, f64) {
-        let z = Normal::standard().inverse_cdf(1.0 - alpha / 2.0);
-        let (share, of) = (self.value().min(1.0), self.of.max(1) as f64);
-        let middle = share + z * z / (2.0 * of);
-        let reach = z * (share * (1.0 - share) / of + z * z / (4.0 * of * of)).sqrt();
-        let scale = 1.0 + z * z / of;
-        // At 0 and 1 the ends are exact, and rounding must not move them.
-        let low = if self.count == 0 { 0.0 } else { (middle - reach) / scale };
-        let high = if share >= 1.0 { 1.0 } else { (middle + reach) / scale };
-        (low, high)
-    }
-}
-
-impl Tally {
-    fn rate(&self, count: usize) -> Rate {
-        Rate { count, of: self.replicates }
-    }
-}
-
-fn flat(tally: &Tally) -> usize {
-    tally.said(|class| class == Class::Flat)
-}
-
-fn many(tally: &Tally) -> bool {
-    tally.is_verdict() && tally.cell.trials > FEW
-}
-
-fn ten_calm(tally: &Tally) -> bool {
-    tally.is_verdict() && tally.cell.trials == 10 && tally.cell.noise == noises::LOW
-}
-
-/// The largest true change against the smallest n, as a share.
-fn change(tally: &Tally) -> f64 {
-    let (design, truth) = (tally.cell.design, &tally.cell.truth);
-    let range = design.range();
-    let sizes = design.sizes();
-    sizes.iter().map(|n| truth.cost(*n as f64, range).ln().abs()).fold(0.0, f64::max).exp_m1()
-}
-
-/// Intervals are held to their promise where ten trials or more carry them, and where the truth has them: on
-/// constants and lines of moderate growth, and at large steps.
-fn covered(tally: &Tally, figure: Figure) -> Option<Rate> {
-    let fit = match tally.cell.truth.shape {
-        Shape::Constant => true,
-        Shape::Grows(Term::Line, growth) => (1.4..=2.1).contains(&growth),
-        Shape::Step(ratio, _) => (ratio - 1.0).abs() > TWICE,
-        _ => false,
-    };
-    let (count, of) = tally.coverage(figure);
-    // Ticks are wider than noise there, and bounds are no finer than a tick.
-    let fine = tally.cell.noise.ticks >= noises::FINE;
-    (fit && fine && tally.is_verdict() && tally.cell.trials >= 10).then_some(Rate { count, of })
-}
-
 #[cfg(test)]
 mod tests {
-    use stats::Answer;
+    use stats::{Answer, Class};
 
     use super::*;
     use crate::cells::{Cell, all};
+    use crate::counts::CLASSES;
     use crate::replicate::{Answered, Outcome};
-    use crate::tally::CLASSES;
 
     const REPLICATES: usize = 300;
 
@@ -358,8 +99,8 @@ mod tests {
     }
 
     /// What a judge comes to that answers so in the first `count` replicates, and `otherwise` in the rest.
-    fn tally(name: &str, count: usize, answer: Answered, otherwise: Answered) -> Tally {
-        let mut tally = Tally::of(&named(name));
+    fn tally(name: &str, count: usize, answer: Answered, otherwise: Answered) -> CellCounts {
+        let mut tally = CellCounts::of(&named(name));
         for replicate in 0..REPLICATES {
             let answer = if replicate < count { answer } else { otherwise };
             tally.count(&Outcome::answered(answer));
@@ -367,17 +108,17 @@ mod tests {
         tally
     }
 
-    fn class(name: &str, count: usize, word: Class) -> Tally {
+    fn class(name: &str, count: usize, word: Class) -> CellCounts {
         tally(name, count, Answered::Class(word), Answered::Class(Class::Inconclusive))
     }
 
-    fn row(tally: &Tally, claim: &str) -> Row {
+    fn row(tally: &CellCounts, claim: &str) -> Row {
         let rows = table(std::slice::from_ref(tally));
         rows.into_iter().find(|row| row.claim.starts_with(claim)).expect("a row of this claim")
     }
 
     /// Whether the claim holds; what is open must not be asked here.
-    fn kept(tally: &Tally, claim: &str) -> bool {
+    fn kept(tally: &CellCounts, claim: &str) -> bool {
         let standing = row(tally, claim).standing;
         assert_ne!(standing, Standing::Open, "{claim}");
         standing == Standing::Kept
@@ -399,7 +140,7 @@ mod tests {
     #[test]
     fn a_judge_that_names_a_family_too_many_is_caught() {
         let name = "constant/low/log20/10";
-        for wrong in CLASSES.into_iter().filter(|class| crate::tally::is_definite(*class)) {
+        for wrong in CLASSES.into_iter().filter(|class| crate::counts::is_definite(*class)) {
             assert!(kept(&class(name, 1, wrong), "wrong family, noise"), "{wrong:?}");
             assert!(!kept(&class(name, 20, wrong), "wrong family, noise"), "{wrong:?}");
             assert!(!kept(&class(name, 40, wrong), "wrong family, any"), "{wrong:?}");
@@ -414,7 +155,7 @@ mod tests {
 
     #[test]
     fn one_bad_cell_among_many_good_ones_is_caught() {
-        let mut tallies: Vec<Tally> = ["low", "high", "ar3", "ar6", "offsets", "t3", "gamma", "pareto"]
+        let mut tallies: Vec<CellCounts> = ["low", "high", "ar3", "ar6", "offsets", "t3", "gamma", "pareto"]
             .map(|noise| class(&format!("constant/{noise}/log20/10"), 0, Class::Flat))
             .to_vec();
         assert!(
@@ -454,7 +195,7 @@ mod tests {
     fn steps_that_are_not_found_are_caught() {
         let plain = Outcome::answered(Answered::Class(Class::Stepped));
         let with = |count: usize| {
-            let mut tally = Tally::of(&named("step+30-0.6/low/log20/10"));
+            let mut tally = CellCounts::of(&named("step+30-0.6/low/log20/10"));
             for replicate in 0..REPLICATES {
                 tally.count(&Outcome { steps_in_place: Some(replicate < count), ..plain.clone() });
             }
@@ -467,7 +208,7 @@ mod tests {
     #[test]
     fn intervals_that_are_too_narrow_or_too_wide_are_caught() {
         let with = |held: usize| {
-            let mut tally = Tally::of(&named("line-2.00/low/dense/40"));
+            let mut tally = CellCounts::of(&named("line-2.00/low/dense/40"));
             for replicate in 0..REPLICATES {
                 let covered = [Some(replicate < held); 7];
                 tally.count(&Outcome { covered, ..Outcome::answered(Answered::Class(Class::LinearLike)) });
@@ -517,10 +258,10 @@ mod tests {
 
     #[test]
     fn every_promise_is_put_to_the_test() {
-        let tallies: Vec<Tally> = all()
+        let tallies: Vec<CellCounts> = all()
             .iter()
             .map(|cell| {
-                let mut tally = Tally::of(cell);
+                let mut tally = CellCounts::of(cell);
                 let covered = [Some(true); 7];
                 tally.count(&Outcome { covered, ..Outcome::answered(Answered::Class(Class::Flat)) });
                 tally

@@ -2,15 +2,15 @@
 
 use std::io::{self, Write};
 
+use crate::counts::{CLASSES, CellCounts};
 use crate::replicate::Figure;
 use crate::sheets::Sheet;
-use crate::tally::{CLASSES, Tally};
 
 /// One line a cell: shares of the words in percent, and what goes with them.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn cells(tallies: &[Tally], out: &mut impl Write) -> io::Result<()> {
+pub fn cells(tallies: &[CellCounts], out: &mut impl Write) -> io::Result<()> {
     let width = tallies.iter().map(|tally| tally.cell.name().len()).max().unwrap_or(0).max(4);
     writeln!(
         out,

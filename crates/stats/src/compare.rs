@@ -145,9 +145,9 @@ pub struct Contrast {
     /// A row per trial, of the first and then of the second, or per pair: how far it moves each of
     /// `by_block`.
     pulls: Vec<Vec<f64>>,
-    /// What each trial does to `ratio`: of each side, or of the pairs.
-    pub(crate) sides: Vec<Side>,
-    pairs: Vec<f64>,
+    /// The pairs, where trials were made in pairs.
+    pub(crate) pairs: Option<Pairs>,
+    freedom: f64,
     tick: f64,
     margin: f64,
     floor: f64,
@@ -155,25 +155,25 @@ pub struct Contrast {
     seed: u64,
 }
 
-/// The trials of one side, or the pairs.
+/// The pairs of trials of one series.
 #[derive(Clone, Debug)]
-pub(crate) struct Side {
-    /// Which trial each is, in the order given.
-    pub(crate) places: Vec<usize>,
-    /// How far each pulls the logarithm of the ratio, times their number.
-    pub(crate) pulls: Vec<f64>,
-    /// Degrees of freedom of the trimmed mean.
-    pub(crate) freedom: f64,
+pub(crate) struct Pairs {
+    /// In which round each was made, rising.
+    pub(crate) rounds: Vec<usize>,
+    /// The logarithm of the ratio of each.
+    ratios: Vec<f64>,
+    /// Influence of each on the logarithm of the ratio, times their number.
+    pub(crate) influences: Vec<f64>,
 }
 
-impl Side {
+impl Pairs {
     /// A trimmed mean follows the winsorised deviations over the share of the values that it keeps (Huber,
     /// Robust Statistics, 1981, §3.3).
-    fn of(values: &[f64], places: &[usize]) -> Side {
-        let freedom = Centre::of(values).map_or(0.0, |centre| centre.freedom);
-        let count = values.iter().filter(|value| value.is_finite()).count() as f64;
-        let pulls = pulls(values).into_iter().map(|pull| pull * count / (freedom + 1.0)).collect();
-        Side { places: places.to_vec(), pulls, freedom }
+    fn of(ratios: Vec<f64>, rounds: &[usize]) -> Pairs {
+        let freedom = Centre::of(&ratios).map_or(0.0, |centre| centre.freedom);
+        let count = ratios.iter().filter(|ratio| ratio.is_finite()).count() as f64;
+        let influences = pulls(&ratios).into_iter().map(|pull| pull * count / (freedom + 1.0)).collect();
+        Pairs { rounds: rounds.to_vec(), ratios, influences }
     }
 }
 
@@ -212,8 +212,8 @@ impl Contrast {
             ratio: UNKNOWN,
             by_block: Vec::new(),
             pulls: Vec::new(),
-            sides: Vec::new(),
-            pairs: Vec::new(),
+            pairs: None,
+            freedom: 0.0,
             // Medians sit on ticks of the clock: no ratio is finer than one.
             tick: (settings.tick_seconds / cheapest).ln_1p().max(0.0),
             margin: settings.log_margin().max(floor),
@@ -223,29 +223,24 @@ impl Contrast {
             ranges,
         };
         match design {
-            Design::Independent => contrast.independent(&rows, &levels, &places),
+            Design::Independent => contrast.independent(&rows, &levels),
             Design::Paired => contrast.paired(&rows, &places[0]),
         }
     }
 
-    fn independent(
-        self,
-        rows: &[Rows; 2],
-        levels: &[Vec<f64>; 2],
-        places: &[Vec<usize>; 2],
-    ) -> Option<Contrast> {
+    fn independent(self, rows: &[Rows; 2], levels: &[Vec<f64>; 2]) -> Option<Contrast> {
         let drift =
             Drift { inflation: levels.each_ref().map(|levels| inflation(levels)), wander: wander(levels) };
         let columns = |place: usize| rows.each_ref().map(|rows| column(rows, place));
         let blocks = 0..self.ranges.len();
         let pulls_by_block: Vec<Vec<f64>> =
             blocks.clone().map(|place| joint_pulls(&columns(place))).collect();
-        let side = |(levels, places): (&Vec<f64>, &Vec<usize>)| Side::of(levels, places);
+        let freedom = |levels: &Vec<f64>| Centre::of(levels).map_or(0.0, |centre| centre.freedom);
         Some(Contrast {
             ratio: difference(levels, drift)?,
             by_block: blocks.map(|place| difference(&columns(place), drift).unwrap_or(UNKNOWN)).collect(),
             pulls: transposed(&pulls_by_block, self.trials.0 + self.trials.1),
-            sides: levels.iter().zip(places).map(side).collect(),
+            freedom: levels.iter().map(freedom).fold(f64::INFINITY, f64::min),
             ..self
         })
     }
@@ -255,27 +250,33 @@ impl Contrast {
             first.iter().zip(second).map(|(first, second)| second - first).collect()
         };
         let rows: Rows = rows[0].iter().zip(&rows[1]).map(difference).collect();
-        let pairs: Vec<f64> = rows.iter().map(|row| present_mean(row)).collect();
-        let widening = inflation_of_pairs(&pairs).sqrt();
+        let ratios: Vec<f64> = rows.iter().map(|row| present_mean(row)).collect();
+        let widening = inflation_of_pairs(&ratios).sqrt();
         let widened = |values: &[f64]| {
             Centre::of(values).map(|centre| Centre { error: centre.error * widening, ..centre })
         };
         let blocks = 0..self.ranges.len();
         let pulls_by_block: Vec<Vec<f64>> =
             blocks.clone().map(|place| pulls(&column(&rows, place))).collect();
+        let ratio = widened(&ratios)?;
         Some(Contrast {
-            ratio: widened(&pairs)?,
+            ratio,
             by_block: blocks.map(|place| widened(&column(&rows, place)).unwrap_or(UNKNOWN)).collect(),
-            pulls: transposed(&pulls_by_block, pairs.len()),
-            sides: vec![Side::of(&pairs, places)],
-            pairs,
+            pulls: transposed(&pulls_by_block, ratios.len()),
+            freedom: ratio.freedom,
+            pairs: Some(Pairs::of(ratios, places)),
             ..self
         })
     }
 
     /// The logarithm of the ratio of each pair, in the order of time; none unless paired.
     pub fn pairs(&self) -> &[f64] {
-        &self.pairs
+        self.pairs.as_ref().map_or(&[], |pairs| &pairs.ratios)
+    }
+
+    /// Degrees of freedom of the side that has fewer, or of the pairs.
+    pub(crate) fn freedom(&self) -> f64 {
+        self.freedom
     }
 
     /// Logarithm of the estimated ratio.

@@ -14,6 +14,7 @@ mod drift;
 mod family;
 mod finding;
 mod flat;
+mod geometric_mean;
 mod growth;
 mod hysteresis;
 mod lines;
@@ -35,10 +36,11 @@ mod view;
 
 pub use compare::{Answer, Comparison, Contrast, Crossing, Design, PerClaim, compare};
 pub use finding::{Drift, Hysteresis, Limit, Line, Lines, Modes, Period, Repeated, Segment, Spikes, Step};
+pub use geometric_mean::geometric_mean;
 pub use noise_floor::{FLOOR_PAIRS, NoiseFloor, SelfRatio, noise_floor};
 pub use range::steady_range;
 pub use rank::{Match, Rank, ranks};
-pub use suite::{answers, geometric_mean};
+pub use suite::answers;
 pub use sweep::Sizes;
 pub use verdict::{Block, Class, Settings, Verdict, Warning, judge};
 

@@ -1,13 +1,6 @@
-//! Multiple comparisons: the error rate of each claim, and the mean of the ratios.
+//! Multiple comparisons: the error rate of each claim.
 
-use crate::Interval;
-use crate::centre::{Centre, Student, exp, mean};
-use crate::compare::{Comparison, Contrast, PerClaim, Side};
-use crate::drift::{inflation, inflation_of_pairs, wander};
-use crate::flat::FEWEST;
-
-/// Resampled suites; the 95 % quantile of so many errs by 3 % of itself.
-const DRAWS: usize = 2_000;
+use crate::compare::{Comparison, Contrast, PerClaim};
 
 /// Answers to all comparisons of a suite: a family per series, a contrast per pair of systems.
 ///
@@ -70,86 +63,6 @@ fn step_down(chances: &[f64], alpha: f64) -> Vec<f64> {
         levels[place] = level;
     }
     levels
-}
-
-/// The geometric mean of the ratios of several series, which all weigh the same, with its interval at error
-/// rate `alpha`. `None` without contrasts, or where one has fewer than four trials a side.
-///
-/// The interval speaks of these series, not of others that might have been chosen. Whole rounds of trials
-/// are drawn with replacement, the same for all series, since what disturbs a round disturbs all of them; of
-/// each draw the winsorised trials of every series are averaged, then the series (a hierarchical bootstrap;
-/// Davison & Hinkley, Bootstrap Methods and their Application, 1997, §3.8). The 1 − `alpha` quantile of the
-/// deviations is widened for few trials as Student's t is, by √(n/(n − 1))·t/z (Hesterberg, American
-/// Statistician 69, 2015), and for drift from round to round as the ratios themselves are.
-pub fn geometric_mean(contrasts: &[&Contrast], alpha: f64, seed: u64) -> Option<Interval> {
-    let freedom = contrasts.iter().flat_map(|contrast| &contrast.sides).map(|side| side.freedom);
-    let freedom = freedom.reduce(f64::min)?;
-    if freedom + 1.0 < f64::from(FEWEST) {
-        return None;
-    }
-    let value = mean(&contrasts.iter().map(|contrast| contrast.value()).collect::<Vec<f64>>());
-    let sides: Vec<Vec<&Side>> = (0..2).map(|side| of_series(contrasts, side)).collect();
-    let rounds: Vec<usize> = sides.iter().map(|side| count_of_rounds(side)).collect();
-
-    let mut random = fastrand::Rng::with_seed(seed);
-    let mut deviation = || -> f64 {
-        let of_side = |(side, rounds): (&Vec<&Side>, &usize)| {
-            let mut drawn = vec![0_u32; *rounds];
-            (0..*rounds).for_each(|_| drawn[random.usize(..*rounds)] += 1);
-            side.iter().map(|trials| weighted(trials, &drawn)).sum::<f64>()
-        };
-        sides.iter().zip(&rounds).map(of_side).sum::<f64>() / contrasts.len() as f64
-    };
-    let mut deviations: Vec<f64> = (0..DRAWS).map(|_| deviation().abs()).collect();
-    let place = (((1.0 - alpha) * DRAWS as f64) as usize).min(DRAWS - 1);
-    let quantile = *deviations.select_nth_unstable_by(place, f64::total_cmp).1;
-
-    let student = Student::of(alpha);
-    let critical = |freedom: f64| Centre { value: 0.0, error: 1.0, freedom }.reach(&student);
-    let few = ((freedom + 1.0) / freedom).sqrt() * critical(freedom) / critical(NORMAL);
-    let (widening, wander) = drift(contrasts.len(), &sides, &rounds);
-    let half = (quantile * few * widening.sqrt()).hypot(critical(freedom) * wander.sqrt());
-    Some(exp(Interval { value, low: value - half, high: value + half }))
-}
-
-/// So many degrees of freedom are a normal distribution.
-const NORMAL: f64 = 1e6;
-
-/// One side of all series.
-fn of_series<'a>(contrasts: &[&'a Contrast], side: usize) -> Vec<&'a Side> {
-    contrasts.iter().filter_map(|contrast| contrast.sides.get(side)).collect()
-}
-
-fn count_of_rounds(side: &[&Side]) -> usize {
-    side.iter().flat_map(|trials| &trials.places).map(|place| place + 1).max().unwrap_or(0)
-}
-
-/// The mean pull of the trials drawn; 0 where none was.
-fn weighted(side: &Side, drawn: &[u32]) -> f64 {
-    let (sum, weight) =
-        side.places.iter().zip(&side.pulls).fold((0.0, 0.0), |(sum, weight), (place, pull)| {
-            let times = f64::from(drawn[*place]);
-            (sum + times * pull, weight + times)
-        });
-    if weight > 0.0 { sum / weight } else { 0.0 }
-}
-
-/// What drift from round to round does to the squared error, and what slower drift adds to it.
-fn drift(series: usize, sides: &[Vec<&Side>], rounds: &[usize]) -> (f64, f64) {
-    let levels = |(side, rounds): (&Vec<&Side>, &usize)| -> Vec<f64> {
-        let mut sums = vec![0.0; *rounds];
-        let trials = side.iter().flat_map(|side| side.places.iter().zip(&side.pulls));
-        trials.for_each(|(place, pull)| sums[*place] += pull / series as f64);
-        sums
-    };
-    let levels: Vec<Vec<f64>> = sides.iter().zip(rounds).map(levels).collect();
-    match levels.as_slice() {
-        [pairs, none] if none.is_empty() => (inflation_of_pairs(pairs), 0.0),
-        [first, second] => {
-            (inflation(first).max(inflation(second)), wander(&[first.clone(), second.clone()]))
-        }
-        _ => (1.0, 0.0),
-    }
 }
 
 #[cfg(test)]

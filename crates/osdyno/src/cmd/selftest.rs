@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 use ::selftest::cells::{Cell, all};
+use ::selftest::counts::{CLASSES, CellCounts};
 use ::selftest::run::{Plan, dump, run};
 use ::selftest::sheets::{sheets, standing, word};
 use ::selftest::table::{Rate, Row, Standing, Target, table};
-use ::selftest::tally::{CLASSES, Tally};
 use ::selftest::text;
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -140,7 +140,7 @@ fn bar(replicates: u64, console: &Console) -> ProgressBar {
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-fn extent(tallies: &[Tally], plan: Plan) -> String {
+fn extent(tallies: &[CellCounts], plan: Plan) -> String {
     format!("{} cells, {} replicates each, seed {}", tallies.len(), plan.replicates, plan.seed)
 }
 
@@ -154,7 +154,7 @@ fn today() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string().chars().take(10).collect()
 }
 
-fn document(tallies: &[Tally], rows: &[Row], plan: Plan) -> Value {
+fn document(tallies: &[CellCounts], rows: &[Row], plan: Plan) -> Value {
     let rate = |rate: Rate, (low, high): (f64, f64)| {
         let Rate { count, of } = rate;
         json!({ "count": count, "of": of, "rate": rate.value(), "low": low, "high": high })
@@ -176,7 +176,7 @@ fn document(tallies: &[Tally], rows: &[Row], plan: Plan) -> Value {
             "standing": standing(row.standing),
         })
     };
-    let cell = |tally: &Tally| {
+    let cell = |tally: &CellCounts| {
         let words = tally.classes.iter().zip(CLASSES).filter(|(count, _)| **count > 0);
         let words: serde_json::Map<String, Value> =
             words.map(|(count, class)| (word(class).to_owned(), json!(count))).collect();

@@ -6,7 +6,8 @@ use stats::{Answer, Comparison, Design, Interval, Rank};
 use crate::sentences;
 use crate::text::Tone;
 use crate::words::{
-    NO_BREAK, about, bound, count, factor_with_interval, list, percent, place_with_interval, rounded, things,
+    NO_BREAK, about, bound, count, factor, factor_with_interval, list, percent, place_with_interval, rounded,
+    things,
 };
 use judge::Limited;
 use judge::compare::{
@@ -241,11 +242,15 @@ pub(crate) fn of(mean: &Mean) -> String {
     things(mean.of, "series", "series")
 }
 
-/// The ratio of a mean, as that of a series; where it may be 1, or within the noise floor, without a word.
+/// The ratio of a mean, as that of a series; where it may be 1, or within the noise floor, without a word. Of
+/// trials that are no pairs it is an estimate and no claim.
 pub(crate) fn mean_ratio(compared: &Compared, mean: &Mean) -> String {
     let floors = compared.subjects.iter().filter_map(|s| Some(s.system.noise_floor.as_ref()?.share));
     let sure = 1.0 + floors.fold(0.0, f64::max);
     let Interval { low, high, .. } = mean.ratio;
+    if !high.is_finite() {
+        return format!("{}, no claim: only pairs of trials give it an interval", factor(mean.ratio.value));
+    }
     if low > sure || high < 1.0 / sure {
         times(mean.ratio, Unit::Seconds)
     } else {

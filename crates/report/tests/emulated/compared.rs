@@ -99,7 +99,11 @@ pub(crate) fn pin_answers(compared: &mut Comparison) {
         }
     }
     for (j, mean) in compared.means.iter_mut().flatten().enumerate() {
-        (mean.ratio, mean.of) = (around([1.02, 0.81][j % 2], 0.03), 6);
+        let value = [1.02, 0.81][j % 2];
+        // Without pairs it has no interval.
+        let ratio = around(value, 0.03);
+        mean.ratio = if mean.ratio.high.is_finite() { ratio } else { Interval { value, ..mean.ratio } };
+        mean.of = 6;
     }
     let place = |best, worst| Some(Rank { best, worst, of: 3 });
     for ranks in compared.rows.iter_mut().map(|row| &mut row.ranks).filter(|ranks| !ranks.is_empty()) {

@@ -9,7 +9,7 @@ use crate::truths::{Shape, Term};
 
 /// Counts over the replicates of one cell.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tally {
+pub struct CellCounts {
     /// What was simulated.
     pub cell: Cell,
     /// How often.
@@ -31,12 +31,12 @@ pub struct Tally {
     /// How often each interval held the truth, of how many; in the order of [`Figure`].
     pub covered: [(usize, usize); 7],
     /// What the rules of others say.
-    pub rivals: RivalTally,
+    pub rivals: RivalCounts,
 }
 
 /// Counts of what the rules of others say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RivalTally {
+pub struct RivalCounts {
     /// google/benchmark: not O(1).
     pub complexity_grows: usize,
     /// google/benchmark: the true complexity, where it has one.
@@ -74,10 +74,10 @@ pub fn is_definite(class: Class) -> bool {
     !matches!(class, Flat | SmallGrowth | Composite | Ambiguous | Uneven | Inconclusive)
 }
 
-impl Tally {
+impl CellCounts {
     /// Nothing counted yet.
-    pub fn of(cell: &Cell) -> Tally {
-        Tally {
+    pub fn of(cell: &Cell) -> CellCounts {
+        CellCounts {
             cell: cell.clone(),
             replicates: 0,
             classes: [0; CLASSES.len()],
@@ -88,7 +88,7 @@ impl Tally {
             lines: 0,
             steps_in_place: 0,
             covered: [(0, 0); 7],
-            rivals: RivalTally::default(),
+            rivals: RivalCounts::default(),
         }
     }
 
@@ -128,7 +128,7 @@ impl Tally {
     }
 
     /// Adds what was counted of the same cell elsewhere.
-    pub(crate) fn add(&mut self, other: &Tally) {
+    pub(crate) fn add(&mut self, other: &CellCounts) {
         let sum = |ours: &mut [usize], theirs: &[usize]| {
             ours.iter_mut().zip(theirs).for_each(|(ours, theirs)| *ours += theirs);
         };

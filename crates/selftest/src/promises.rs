@@ -1,0 +1,222 @@
+//! What is promised of verdicts and comparisons: error rates, coverage of intervals, and power.
+
+use stats::Class;
+
+use crate::cells::Asked;
+use crate::counts::CellCounts;
+use crate::noises;
+use crate::rate::{Rate, Target};
+use crate::replicate::Figure;
+use crate::truths::{MARGIN, Shape, Term};
+
+/// One promise.
+pub(crate) struct Promise {
+    /// What is counted.
+    pub(crate) claim: &'static str,
+    /// What the rate has to be.
+    pub(crate) target: Target,
+    /// What is counted of a cell; `None` where the promise does not speak of it.
+    pub(crate) count: fn(&CellCounts) -> Option<Rate>,
+}
+
+/// Error rate of whatever is promised at all.
+pub(crate) const ERROR: f64 = 0.05;
+const COVERAGE: Target = Target::Within(0.93, 0.97);
+/// As few as can show anything at all.
+const FEW: usize = 3;
+/// Two or three trials may name an effect of this factor.
+const GROSS: f64 = 2.0;
+/// Effects of twice the margin and more are to be found.
+const TWICE: f64 = 2.0 * MARGIN - 1e-9;
+
+/// All promises, in the order of the table.
+pub(crate) const PROMISES: &[Promise] = &[
+    Promise {
+        claim: "called flat, where growth is exactly the margin",
+        target: Target::AtMost(ERROR),
+        count: |tally| {
+            let exact = match tally.cell.truth.shape {
+                Shape::Margin(_) => true,
+                Shape::Step(ratio, _) => (ratio - 1.0 - MARGIN).abs() < 1e-9,
+                _ => false,
+            };
+            (exact && many(tally)).then(|| tally.rate(flat(tally)))
+        },
+    },
+    Promise {
+        claim: "called flat, a line of exactly the margin, 40 trials",
+        target: Target::AtMost(ERROR),
+        count: |tally| {
+            let asked = tally.cell.truth.shape == Shape::Margin(Term::Line) && tally.cell.trials == 40;
+            asked.then(|| tally.rate(flat(tally)))
+        },
+    },
+    Promise {
+        claim: "called flat, a line of 12 %, 40 trials",
+        target: Target::AtMost(ERROR),
+        count: |tally| {
+            let asked = tally.cell.truth.shape == Shape::Grows(Term::Line, 1.12);
+            asked.then(|| tally.rate(flat(tally)))
+        },
+    },
+    Promise {
+        claim: "called flat within less than the true change",
+        target: Target::AtMost(ERROR),
+        count: |tally| {
+            let change = change(tally);
+            let near = change > 0.0 && change <= TWICE && tally.cell.truth.has_one_cost();
+            (near && many(tally)).then(|| tally.rate(tally.flat_within_less))
+        },
+    },
+    Promise {
+        claim: "wrong family, noise independent or AR(1) to 0.6",
+        target: Target::AtMost(0.01),
+        count: |tally| {
+            let noises = [noises::LOW, noises::HIGH, noises::AR3, noises::AR6, noises::AR6_HIGH];
+            (tally.is_verdict() && noises.contains(&tally.cell.noise)).then(|| tally.rate(tally.wrong()))
+        },
+    },
+    Promise {
+        claim: "wrong family, any noise",
+        target: Target::AtMost(ERROR),
+        count: |tally| tally.is_verdict().then(|| tally.rate(tally.wrong())),
+    },
+    Promise {
+        claim: "false steps a curve",
+        target: Target::AtMost(0.05),
+        count: |tally| {
+            let none = tally.is_verdict() && tally.cell.truth.steps(tally.cell.design.range()).is_empty();
+            none.then(|| tally.rate(tally.steps))
+        },
+    },
+    Promise {
+        claim: "false two lines",
+        target: Target::AtMost(0.02),
+        count: |tally| {
+            let one = tally.is_verdict() && !matches!(tally.cell.truth.shape, Shape::TwoLines(..));
+            one.then(|| tally.rate(tally.lines))
+        },
+    },
+    Promise { claim: "growth covered", target: COVERAGE, count: |tally| covered(tally, Figure::Growth) },
+    Promise {
+        claim: "marginal cost covered, lines",
+        target: COVERAGE,
+        count: |tally| covered(tally, Figure::MarginalCost),
+    },
+    Promise {
+        claim: "doubling size covered, lines",
+        target: COVERAGE,
+        count: |tally| covered(tally, Figure::DoublingSize),
+    },
+    Promise {
+        claim: "place of a step covered",
+        target: Target::AtLeast(0.93),
+        count: |tally| covered(tally, Figure::StepPlace),
+    },
+    Promise {
+        claim: "height of a step covered",
+        target: COVERAGE,
+        count: |tally| covered(tally, Figure::StepHeight),
+    },
+    Promise {
+        claim: "all blocks covered together",
+        target: Target::AtLeast(0.93),
+        count: |tally| covered(tally, Figure::Blocks),
+    },
+    Promise {
+        claim: "twice the margin found, 10 trials, low noise",
+        target: Target::AtLeast(0.90),
+        count: |tally| {
+            let twice = match tally.cell.truth.shape {
+                Shape::Grows(_, growth) => growth < 1.0 + 1.5 * TWICE && growth > 1.0 + TWICE,
+                Shape::Step(ratio, _) => (ratio - 1.2).abs() < 1e-9 || (ratio - 0.8).abs() < 1e-9,
+                Shape::Falls(to) => (to - 0.8).abs() < 1e-9,
+                _ => false,
+            };
+            (twice && ten_calm(tally)).then(|| tally.rate(tally.found()))
+        },
+    },
+    Promise {
+        claim: "step found within one block, 10 trials, low noise",
+        target: Target::AtLeast(0.90),
+        count: |tally| {
+            let large =
+                matches!(tally.cell.truth.shape, Shape::Step(ratio, _) if (ratio - 1.0).abs() > TWICE);
+            (large && ten_calm(tally)).then(|| tally.rate(tally.steps_in_place))
+        },
+    },
+    Promise {
+        claim: "a system differs from itself",
+        target: Target::AtMost(ERROR),
+        count: |tally| (tally.cell.asked == Asked::Comparison(1.0)).then(|| tally.rate(tally.different())),
+    },
+    Promise {
+        claim: "a system differs from itself, in pairs",
+        target: Target::AtMost(ERROR),
+        count: |tally| (tally.cell.asked == Asked::Pairs(1.0)).then(|| tally.rate(tally.different())),
+    },
+    Promise {
+        claim: "the mean over runs of one system differs from 1, noise shared by all series",
+        target: Target::AtMost(ERROR),
+        count: |tally| mean_of(tally, false).then(|| tally.rate(tally.different())),
+    },
+    Promise {
+        claim: "the mean over pairs of one system differs from 1, noise shared by all series",
+        target: Target::AtMost(ERROR),
+        count: |tally| mean_of(tally, true).then(|| tally.rate(tally.different())),
+    },
+    Promise {
+        claim: "three trials say what is not gross",
+        target: Target::AtMost(0.0),
+        count: |tally| {
+            let small = tally.cell.truth.has_one_cost() && change(tally) < GROSS - 1.0;
+            let asked = tally.is_verdict() && tally.cell.trials <= FEW && small;
+            asked.then(|| tally.rate(tally.said(|class| class != Class::Inconclusive)))
+        },
+    },
+];
+
+impl CellCounts {
+    fn rate(&self, count: usize) -> Rate {
+        Rate { count, of: self.replicates }
+    }
+}
+
+fn flat(tally: &CellCounts) -> usize {
+    tally.said(|class| class == Class::Flat)
+}
+
+fn many(tally: &CellCounts) -> bool {
+    tally.is_verdict() && tally.cell.trials > FEW
+}
+
+fn mean_of(tally: &CellCounts, pairs: bool) -> bool {
+    matches!(tally.cell.asked, Asked::Mean { in_pairs, .. } if in_pairs == pairs)
+}
+
+fn ten_calm(tally: &CellCounts) -> bool {
+    tally.is_verdict() && tally.cell.trials == 10 && tally.cell.noise == noises::LOW
+}
+
+/// The largest true change against the smallest n, as a share.
+fn change(tally: &CellCounts) -> f64 {
+    let (design, truth) = (tally.cell.design, &tally.cell.truth);
+    let range = design.range();
+    let sizes = design.sizes();
+    sizes.iter().map(|n| truth.cost(*n as f64, range).ln().abs()).fold(0.0, f64::max).exp_m1()
+}
+
+/// Intervals are held to their promise where ten trials or more carry them, and where the truth has them: on
+/// constants and lines of moderate growth, and at large steps.
+fn covered(tally: &CellCounts, figure: Figure) -> Option<Rate> {
+    let fit = match tally.cell.truth.shape {
+        Shape::Constant => true,
+        Shape::Grows(Term::Line, growth) => (1.4..=2.1).contains(&growth),
+        Shape::Step(ratio, _) => (ratio - 1.0).abs() > TWICE,
+        _ => false,
+    };
+    let (count, of) = tally.coverage(figure);
+    // Ticks are wider than noise there, and bounds are no finer than a tick.
+    let fine = tally.cell.noise.ticks >= noises::FINE;
+    (fit && fine && tally.is_verdict() && tally.cell.trials >= 10).then_some(Rate { count, of })
+}
