@@ -1,4 +1,4 @@
-//! What a system's comparison with itself showed, in a terminal: false alarms and the noise floor.
+//! The result of comparing a system with itself, in a terminal: false alarms and the noise floor.
 
 use std::io::{self, Write};
 
@@ -10,13 +10,13 @@ use crate::words::bound;
 /// Columns that a series and its floor take, as a rule.
 const COLUMNS_PER_SERIES: usize = 36;
 
-/// Writes the floor of every series, the noisiest first, then what may be said of all.
+/// Writes the floor of every series, the noisiest first, then that of all.
 pub fn write(recording: &Recording, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::new(*style, out);
     page.gap()?;
     let Some(floor) = recording.systems.iter().find_map(|system| system.noise_floor.as_ref()) else {
-        let why = "no noise floor, and nothing kept: no series has ten pairs of trials that differ and an \
-                   operation of ten ticks of the clock";
+        let why = "no noise floor was stored: that needs a series with ten pairs of trials that differ, and \
+                   an operation of at least ten ticks of the clock";
         return page.paragraph(why, 2, Tone::Open);
     };
     page.columns(&rows(floor, style), usize::MAX)?;
@@ -42,12 +42,12 @@ fn rows(floor: &NoiseFloor, style: &Style) -> Vec<Row> {
 fn alarms(floor: &NoiseFloor) -> String {
     let judged = floor.series.len();
     let alarms = (floor.false_alarm_rate * judged as f64).round();
-    format!("false alarms: {alarms} of {judged} series seem to differ at 5 %, though nothing does")
+    format!("false alarms: {alarms} of {judged} series are called different at 5 %, although none is")
 }
 
 fn claim(floor: &NoiseFloor) -> String {
     format!(
-        "noise floor {}: no smaller difference can be told on this machine ({} pairs of trials)",
+        "noise floor {}: this machine cannot resolve smaller differences ({} pairs of trials)",
         bound(floor.share),
         floor.trials
     )

@@ -173,7 +173,7 @@ fn notes(findings: &Findings) -> Vec<String> {
     notes
 }
 
-/// The remarks on all series, alike ones once: `socket, bind: Only 5 trials; ten are wanted.`
+/// The remarks on all series, alike ones once: `socket, bind: Only 5 trials; ten are recommended.`
 fn remarks(findings: &Findings) -> Vec<String> {
     let (answered, alone): (Vec<&Finding>, Vec<&Finding>) =
         findings.series.iter().partition(|finding| is_answered(findings, finding));

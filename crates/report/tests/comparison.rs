@@ -53,7 +53,7 @@ fn other_versions_are_refused() {
     let refusal = Comparison::of(&[("a", &record(&one)), ("b", &record(&two))]).unwrap_err();
     assert_eq!(
         compare::refusal(&refusal),
-        "nothing can be compared: socket measures another thing in each: version 1 in a and version 2 in b"
+        "nothing can be compared: socket has different versions: version 1 in a and version 2 in b"
     );
 }
 

@@ -136,7 +136,7 @@ fn what_the_generator_limited_is_never_ranked() {
     assert_eq!(throughput.best().unwrap().variant, "epoll");
     assert!(throughput.rivals.iter().filter_map(|rival| rival.rank).all(|rank| rank.of == 3));
     let text = shown(&findings, 132);
-    assert!(text.contains("uring limited by the generator (3 of 10 trials), not ranked"), "{text}");
+    assert!(text.contains("uring: load generator saturated (3 of 10 trials), not ranked"), "{text}");
     // What was counted at the server does not depend on who asked.
     let (asked, counted) = text.split_once("kernel memory").unwrap();
     assert!(!asked.contains("uring ×"), "{text}");
@@ -291,9 +291,9 @@ fn what_the_generator_limited_is_not_compared() {
     };
     let (answer, note) = words(Said::Warning("limited by the generator at 1 000 connections"));
     assert_eq!(answer, Some((500, (1_000, 1_000))));
-    assert_eq!(note, "limited by the generator at 1 000 in new, not compared there");
+    assert_eq!(note, "load generator saturated at 1 000 in new, not compared there");
     let (answer, note) = words(Said::Warning("limited by the generator"));
-    assert_eq!((answer, note.as_str()), (None, "limited by the generator"));
+    assert_eq!((answer, note.as_str()), (None, "load generator saturated"));
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn that_nothing_is_certain_is_said_once() {
     let field: Vec<Architecture> =
         ["one", "two"].map(|name| Architecture { name, stops: None, ..free()[2] }).to_vec();
     let text = shown(&Findings::of(&load::race(&field, 3, 7)), 100);
-    assert_eq!(text.matches("no difference is certain; the first may be after ").count(), 1, "{text}");
+    assert_eq!(text.matches("no difference is certain; one may be after ").count(), 1, "{text}");
     assert!(text.contains(" more trial"), "{text}");
 }
 

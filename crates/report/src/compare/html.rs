@@ -81,10 +81,7 @@ fn differences(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "</tr></tbody></table></div>")?;
     if compared.differences.is_empty() {
-        writeln!(
-            out,
-            "<p>Nothing that was recorded of the systems differs: this is a comparison of like with like.</p>"
-        )?;
+        writeln!(out, "<p>No recorded fact differs between the systems.</p>")?;
     }
     writeln!(out, "</section>")
 }
@@ -137,7 +134,7 @@ fn ratios(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     for (other, mean) in compared.means.iter().enumerate() {
         let Some(mean) = mean else { continue };
         let said = format!(
-            "{}<br><span class=\"remark\">{}, each weighing the same</span>",
+            "{}<br><span class=\"remark\">{}, equal weights</span>",
             esc(&words::mean_ratio(compared, mean)),
             words::of(mean)
         );
@@ -153,9 +150,9 @@ pub(super) fn shown(compared: &Comparison) -> String {
     let rates = compared.rows.iter().any(|row| row.unit.more_is_better());
     let memory = compared.rows.iter().any(|row| row.unit == Unit::Bytes);
     format!(
-        "Time that one operation takes{}{}, as a ratio to {first}. Left of 1 is faster{}. The grey band is \
-         ±{}, or the noise floor of a series where that is wider: differences inside it do not matter.",
-        if rates { ", or of a rate the time for each" } else { "" },
+        "Time per operation{}{}, divided by that of {first}. Left of 1 is faster{}. The grey band is ±{}, or \
+         the noise floor of a series if that is wider: differences inside it do not matter.",
+        if rates { ", also for rates" } else { "" },
         if memory { ", or memory" } else { "" },
         if memory { ", or less" } else { "" },
         percent(compared.margin)
@@ -281,8 +278,8 @@ fn ranks(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(
         out,
-        "<section><h2>Places</h2><p>Of {}, fastest first. Where two systems cannot be told apart, both may \
-         have either place.</p><div class=\"scroll\"><table class=\"facts\"><thead><tr><th></th>",
+        "<section><h2>Ranks</h2><p>Of {} systems, the fastest first. Systems that cannot be distinguished \
+         share an interval of ranks.</p><div class=\"scroll\"><table class=\"facts\"><thead><tr><th></th>",
         compared.subjects.len()
     )?;
     for (i, subject) in compared.subjects.iter().enumerate() {

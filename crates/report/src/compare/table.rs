@@ -35,7 +35,7 @@ pub fn write(compared: &Comparison, style: &Style, out: &mut dyn Write) -> io::R
         page.paragraph(mean, 2, Tone::Plain)?;
     }
     if !means.is_empty() {
-        page.paragraph("a mean hides what it is made of: --out FILE.html has the dot plot", 2, Tone::Faint)?;
+        page.paragraph("--out FILE.html plots the ratios behind this mean", 2, Tone::Faint)?;
     }
     for refused in &compared.refused {
         page.paragraph(&format!("refused: {}", words::refused(refused)), 2, Tone::Open)?;

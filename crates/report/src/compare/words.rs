@@ -249,7 +249,7 @@ pub(crate) fn mean_ratio(compared: &Compared, mean: &Mean) -> String {
     let sure = 1.0 + floors.fold(0.0, f64::max);
     let Interval { low, high, .. } = mean.ratio;
     if !high.is_finite() {
-        return format!("{}, no claim: only pairs of trials give it an interval", factor(mean.ratio.value));
+        return format!("{}, no claim without paired trials", factor(mean.ratio.value));
     }
     if low > sure || high < 1.0 / sure {
         times(mean.ratio, Unit::Seconds)
@@ -298,7 +298,7 @@ pub(crate) fn summary(compared: &Compared) -> String {
         (both(Answer::Unresolved), "unresolved"),
     ];
     let none = compared.judged();
-    let counts = counts.into_iter().chain([(none.1 - none.0, "without an answer")]);
+    let counts = counts.into_iter().chain([(none.1 - none.0, "without a result")]);
     let said: Vec<String> = counts
         .filter(|(n, _)| *n > 0)
         .map(|(n, word)| format!("{}{NO_BREAK}{}", count(n as u64), word.replace(' ', "\u{a0}")))
@@ -314,7 +314,7 @@ pub fn note(compared: &Compared, other: usize, note: &AnswerNote) -> String {
         AnswerNote::NoAnswer(NoAnswer::WithoutNumber(some)) => {
             some.iter().map(without_number).collect::<Vec<_>>().join("; ")
         }
-        AnswerNote::NoAnswer(NoAnswer::Limited) => "limited by the generator".into(),
+        AnswerNote::NoAnswer(NoAnswer::Limited) => "load generator saturated".into(),
         AnswerNote::NoAnswer(NoAnswer::NothingCommon) => {
             format!("{} and {} have no n in common", names[0], names[1])
         }
@@ -351,7 +351,7 @@ fn shortened(names: [&String; 2], shortened: &Shortened) -> String {
     said.join("; ")
 }
 
-/// What the generator limited in one of two or in both, and so was not compared.
+/// Levels at which the load generator was saturated in one of two or in both, which are not compared.
 fn limited(names: [&String; 2], limited: &[Option<Limited>; 2]) -> Option<String> {
     let places = limited.each_ref().map(|limited| limited.as_ref().map(sentences::places));
     let said = match &places {
@@ -364,14 +364,14 @@ fn limited(names: [&String; 2], limited: &[Option<Limited>; 2]) -> Option<String
             named.collect::<Vec<String>>().join(" and ")
         }
     };
-    (!said.is_empty()).then(|| format!("limited by the generator{said}, not compared there"))
+    (!said.is_empty()).then(|| format!("load generator saturated{said}, not compared there"))
 }
 
-/// `socket measures another thing in each: version 1 in 6.12 and version 2 in 7.3`.
+/// `socket has different versions: version 1 in 6.12 and version 2 in 7.3`.
 pub(crate) fn refused(refused: &Refused) -> String {
     let versions = refused.versions.iter().map(|(name, version)| format!("version {version} in {name}"));
     let versions = list(&versions.collect::<Vec<_>>());
-    format!("{} measures another thing in each: {versions}", refused.workload)
+    format!("{} has different versions: {versions}", refused.workload)
 }
 
 /// Why nothing could be compared at all, for an error.

@@ -23,16 +23,16 @@ const SCRIPT: &str = include_str!("zoom.js");
 const UPLOT: &str = include_str!("../../assets/uPlot-1.6.32.iife.min.js");
 const UPLOT_STYLE: &str = include_str!("../../assets/uPlot-1.6.32.min.css");
 const UPLOT_LICENSE: &str = include_str!("../../assets/uPlot-LICENSE");
-/// What a page says of loads and of rivals, where it has any.
+/// The explanations of loads and of rivals, for pages that have any.
 const LOAD: &str =
-    "<p>Of a load, every point is what one trial measured at one level. All levels are judged.</p>\n";
-const RIVALS: &str = "<dt>epoll 12× inetd (11–13)</dt><dd>The value of one is so many times that of the \
-    other, with an interval that heeds how many ratios were judged together. The mean is the geometric mean \
-    of the ratios at all levels that both reached.</dd>\n\
-    <dt>2nd–3rd</dt><dd>The places that a variant may have: after those that are surely better, before those \
-    that are surely worse, each pair compared at the largest level that both reached.</dd>\n\
-    <dt>limited by the generator</dt><dd>Whoever made the load was at its end, not who served it: shown, and \
-    never ranked.</dd>\n";
+    "<p>For a load, every point is the measurement of one trial at one level. All levels are judged.</p>\n";
+const RIVALS: &str = "<dt>epoll 12× inetd (11–13)</dt><dd>The value of the first divided by that of the \
+    second, with an interval that is corrected for the number of ratios. The mean is the geometric mean of \
+    the ratios at all levels that both reached.</dd>\n\
+    <dt>2nd–3rd</dt><dd>The possible ranks of a variant: after those that are certainly better, before those \
+    that are certainly worse. Each pair is compared at the largest level that both reached.</dd>\n\
+    <dt>load generator saturated</dt><dd>The load generator, not the server, limited the value: it is shown \
+    and never ranked.</dd>\n";
 /// Places of a curve in the table of verdicts.
 const SPARK_COLUMNS: usize = 40;
 
@@ -110,7 +110,7 @@ pub(crate) fn when(started_at: &str) -> String {
 fn in_one_sentence(findings: &Findings) -> String {
     let judged = findings.series.iter().filter(|f| f.verdict.is_some()).count();
     if judged == 0 {
-        return "Nothing could be judged.".into();
+        return "There is nothing to judge.".into();
     }
     let said = |class, one: &str, many: &str| {
         let n = findings.of_class(class);

@@ -41,8 +41,8 @@ pub(super) fn write(i: usize, rivals: &Rivals, out: &mut dyn Write) -> io::Resul
     }
     writeln!(
         out,
-        "<p class=\"remark\">{} Who stopped, at a crossed end, is compared at the last level that it \
-         reached. A dotted line with hollow points is what the generator limited, which is not ranked.</p>",
+        "<p class=\"remark\">{} A variant that stopped, at a crossed end, is compared at the last level \
+         that it reached. A dotted line with hollow points: load generator saturated, not ranked.</p>",
         esc(&sentences::sentence(&words::judged(rivals)))
     )
 }
@@ -139,7 +139,7 @@ fn line(contest: &Contest, rival: &Rival, (x, y): (&Axis, &Axis), svg: &mut Svg)
     }
     for level in &rival.levels {
         let (cx, cy) = at(level);
-        let limited = if level.limited { ", limited by the generator" } else { "" };
+        let limited = if level.limited { ", load generator saturated" } else { "" };
         svg.put(format_args!(
             "<circle class=\"{}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"{}\"><title>{}</title></circle>",
             if level.limited { "hollow" } else { "knot" },
@@ -270,7 +270,7 @@ fn cell(contest: &Contest, rival: &Rival) -> String {
     let above = match &rival.last {
         _ if is_best => contest.n.and_then(|n| rival.at(n)).map(|value| contest.unit.cost(value)),
         Some(last) => Some(ratio(contest, last)),
-        None if rival.is_limited() => Some("limited by the generator".into()),
+        None if rival.is_limited() => Some("load generator saturated".into()),
         None if rival.levels.is_empty() => Some("no number".into()),
         None => Some("no level in common".into()),
     };

@@ -67,7 +67,7 @@ pub(crate) fn heading(rivals: &Rivals, contest: &Contest) -> String {
 }
 
 /// What is said once where no two of some series surely differ:
-/// `no difference is certain; the first may be after 4 more trials`.
+/// `no difference is certain; one may be after 4 more trials`.
 pub(crate) fn untold<'a>(contests: impl Iterator<Item = &'a Contest>) -> String {
     let ratios = contests.flat_map(|contest| &contest.rivals).flat_map(|rival| [&rival.last, &rival.mean]);
     let more = ratios.flatten().filter_map(|ratio| {
@@ -76,7 +76,7 @@ pub(crate) fn untold<'a>(contests: impl Iterator<Item = &'a Contest>) -> String 
     });
     let more = more.min().map(|more| {
         let trials = things(more, "more trial", "more trials");
-        format!("; the first may be after {trials}")
+        format!("; one may be after {trials}")
     });
     format!("no difference is certain{}", more.unwrap_or_default())
 }
@@ -142,13 +142,13 @@ fn joined(items: impl Iterator<Item = String>) -> String {
     items.join(&format!("{NO_BREAK}· "))
 }
 
-/// What is no rank: where a variant stopped, what the generator limited. Each is said once for all series.
+/// Where a variant stopped, and where the load generator was saturated. Each is reported once for all series.
 pub(crate) fn notes(rivals: &Rivals) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for rival in rivals.contests.iter().flat_map(|contest| &contest.rivals) {
         let stops = rival.stops.iter().filter(|stop| stop.cause != Cause::Allowance);
         let stops = stops.map(|stop| format!("{} {}", name(&rival.variant), stopped(stop)));
-        let limited = rival.limited.as_ref().map(|l| format!("{} {}", name(&rival.variant), not_ranked(l)));
+        let limited = rival.limited.as_ref().map(|l| format!("{}: {}", name(&rival.variant), not_ranked(l)));
         for note in stops.chain(limited) {
             if !notes.contains(&note) {
                 notes.push(note);
@@ -167,7 +167,7 @@ fn stopped(stop: &Stop) -> String {
     sentences::stop(stop)
 }
 
-/// `limited by the generator at 1 000, not ranked there`.
+/// `load generator saturated at 1 000, not ranked there`.
 fn not_ranked(limited: &Limited) -> String {
     format!(
         "{}, not ranked{}",
@@ -200,7 +200,7 @@ pub(crate) fn elsewhere(verdicts: usize) -> Option<String> {
         1 => "the series".to_string(),
         n => format!("each of {} series", count(n as u64)),
     };
-    Some(format!("the verdict on {which} by itself is in the page and in --format json"))
+    Some(format!("the page and --format json have the verdict on {which}"))
 }
 
 /// What is better in a series.

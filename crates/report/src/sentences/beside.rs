@@ -1,5 +1,5 @@
-//! What is found in a series beside its word, each a sentence: places with what lies near them, lines, modes,
-//! spikes, the way down, drift. A hint says that something is near and never that it is the cause.
+//! Findings beside the verdict, each a sentence: places with what lies near them, lines, modes, spikes, the
+//! way down, drift. A hint says that something is near, never that it is the cause.
 
 use record::{System, Unit};
 use stats::{
@@ -42,7 +42,7 @@ pub fn beside(findings: &Findings, finding: &Finding) -> Vec<Beside> {
     all.extend(v.limit.map(|limit| {
         let near = near(limit.n);
         let text =
-            format!("the {} has no bound at n = {}{near}", what_of(finding), place_with_interval(limit.n));
+            format!("the {} is unbounded at n = {}{near}", what_of(finding), place_with_interval(limit.n));
         Beside { text, short: is_near("the limit", limit.n.value, &near) }
     }));
     all.extend(v.knee.map(|knee| {
@@ -114,7 +114,7 @@ fn of_step(step: &Step, v: &Verdict, near: &impl Fn(Interval) -> String) -> Besi
     let at = Interval { value: step.n as f64, low: step.n_low as f64, high: step.n_high as f64 };
     let near = near(at);
     let text = format!(
-        "step at n = {}: {}, the same way in {} of the trials{near}",
+        "step at n = {}: {}, in the same direction in {} of the trials{near}",
         place(step),
         change_with_interval(step.ratio),
         percent(step.agreement)

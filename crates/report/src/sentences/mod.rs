@@ -64,7 +64,7 @@ pub fn what_of(finding: &Finding) -> &str {
     }
 }
 
-/// The growth a page predicts, in a word.
+/// The growth that a page predicts, in a word.
 pub fn expectation(expect: Expect) -> &'static str {
     match expect {
         Expect::Constant => "constant",
@@ -158,14 +158,14 @@ pub fn confidence(alpha: f64) -> String {
     format!("{} confidence", percent(1.0 - alpha))
 }
 
-/// How the trials were planned: `fixed number of trials`, `looked after 10, 20 and 40 trials`.
+/// How the number of trials was decided: `fixed in advance`, `interim analyses after 10, 20 and 40 trials`.
 pub fn planning(findings: &Findings) -> String {
     let looks: Vec<String> = findings.run.looks.iter().map(|n| count(u64::from(*n))).collect();
     let budget = findings.run.budget_seconds.map(|s| format!(", within {}", duration(s))).unwrap_or_default();
     match looks.as_slice() {
-        [] | [_] => format!("the number of trials was fixed beforehand{budget}"),
+        [] | [_] => format!("fixed in advance{budget}"),
         looks => format!(
-            "the planner looked after {} trials and each look has its share of the error rate{budget}",
+            "interim analyses after {} trials, each with its share of the error rate{budget}",
             list(looks)
         ),
     }

@@ -1,4 +1,4 @@
-//! What a reader of numbers should know of them, each a sentence.
+//! Remarks about series and runs, each a sentence.
 
 use judge::{Finding, Findings, Note, Remark};
 
@@ -19,9 +19,9 @@ pub fn remark(remark: &Remark) -> String {
         Remark::NotCounted { reason, trials } => {
             format!("{} not counted: {reason}.", things(*trials, "trial is", "trials are"))
         }
-        Remark::NotMade(reason) => format!("Not made: {reason}."),
+        Remark::NotMade(reason) => format!("Not computed: {reason}."),
         Remark::NothingToJudge { values } => format!(
-            "None of {} is finite and positive: there is nothing to judge.",
+            "None of {} is finite and positive; there is nothing to judge.",
             things(*values, "value", "values")
         ),
         Remark::OfTrials { text, trials, of } if trials == of => text.clone(),
@@ -34,8 +34,8 @@ pub fn remark(remark: &Remark) -> String {
 pub fn notes(findings: &Findings) -> Vec<String> {
     let several = findings.systems.len() > 1;
     let said = |note: &Note| match note {
-        Note::CutOff => "The run was cut off; all that it had finished is here.".to_string(),
-        Note::OutOfTime => "All of the time was used; a longer one, --budget, would decide more.".to_string(),
+        Note::CutOff => "The run was cut off; all trials that it finished are here.".to_string(),
+        Note::OutOfTime => "The time was used up; a larger --budget would decide more.".to_string(),
         Note::EndedEarly { status } => format!("The run ended early ({status})."),
         Note::Readiness { system, warning } if several => format!("{system}: {warning}"),
         Note::Readiness { warning, .. } => warning.clone(),

@@ -33,14 +33,14 @@ pub fn advice(stop: &Stop) -> Option<&str> {
     }
 }
 
-/// `limited by the generator at 500 and 1 000 (3 of 10 trials)`.
+/// `load generator saturated at 500 and 1 000 (3 of 10 trials)`.
 pub fn limited(limited: &Limited) -> String {
     by(LimitedBy::Generator, limited)
 }
 
 fn by(by: LimitedBy, limited: &Limited) -> String {
     let cause = match by {
-        LimitedBy::Generator => "limited by the generator",
+        LimitedBy::Generator => "load generator saturated",
         LimitedBy::Others => "disturbed",
     };
     let trials = match limited.trials == limited.of {
@@ -56,7 +56,7 @@ pub(crate) fn places(limited: &Limited) -> String {
     if levels.is_empty() { String::new() } else { format!(" at {}", list(&levels)) }
 }
 
-/// `limited by the generator at 5 (1 of 2 trials): busy 99 %`. Where trials measured different things, those
+/// `load generator saturated at 5 (1 of 2 trials): busy 99 %`. Where trials measured different things, those
 /// of one stand for all.
 pub(crate) fn of_generator(remark: &GeneratorRemark) -> String {
     let reason = match &remark.reason {
@@ -81,13 +81,13 @@ mod tests {
     fn a_generator_says_where_and_why() {
         assert_eq!(
             remark(&[5], Some("busy 99 %"), false),
-            "limited by the generator at 5 (1 of 2 trials): busy 99 %"
+            "load generator saturated at 5 (1 of 2 trials): busy 99 %"
         );
         assert_eq!(
             remark(&[2, 5], Some("busy 99 %"), true),
-            "limited by the generator at 2 and 5 (1 of 2 trials); once busy 99 %"
+            "load generator saturated at 2 and 5 (1 of 2 trials); once busy 99 %"
         );
-        assert_eq!(remark(&[], None, false), "limited by the generator (1 of 2 trials)");
+        assert_eq!(remark(&[], None, false), "load generator saturated (1 of 2 trials)");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One verdict in words. Nothing here knows of a run, so that whoever judges may speak.
+//! One verdict in words. It does not depend on a run, so any caller can print it.
 
 use stats::{Block, Class, Interval, Line, Lines, Segment, Step, Verdict, Warning};
 
@@ -304,17 +304,17 @@ pub fn warnings(verdict: &Verdict) -> Vec<String> {
 fn warning(warning: &Warning) -> String {
     match warning {
         Warning::FewTrials { trials } => {
-            format!("Only {}; ten are wanted.", things(*trials, "trial", "trials"))
+            format!("Only {}; ten are recommended.", things(*trials, "trial", "trials"))
         }
         Warning::NarrowRange => "n spans less than two decades; slow growth would not show.".into(),
         Warning::BelowResolution => {
-            "The cost is below ten ticks of the clock: too short for this clock to judge.".into()
+            "The cost is below ten ticks of the clock, too short to be judged.".into()
         }
         Warning::LeftOut { values } => {
             format!("{} not finite and positive, left out.", things(*values, "value was", "values were"))
         }
         Warning::TrialsApart { trials } => {
-            format!("{} another way than the others.", things(*trials, "trial goes", "trials go"))
+            format!("{} differently from the others.", things(*trials, "trial behaves", "trials behave"))
         }
         Warning::UnequalRange { trials_left_out: 0 } => {
             "Trials ended at different n; the common range was judged.".into()
