@@ -1,10 +1,10 @@
-//! What may be said of a record: findings, rankings, comparisons, and whether more trials would help.
+//! What a record supports: findings, rankings, comparisons, and whether more trials would help.
 //!
 //! - [`Findings`] judges every series of a recording once.
 //! - [`rivals`] ranks the variants of a workload.
-//! - [`compare`] sets systems side by side.
-//! - [`noise_floor`] is what a system shows against itself.
-//! - [`hints`] knows what may lie near a place of n.
+//! - [`compare`] compares systems.
+//! - [`noise_floor`] computes the noise floor of a system that was measured against itself.
+//! - [`hints`] finds numbers of the system near a place of n.
 //!
 //! May import: record, stats. Must never: measure, know a workload, look at this machine, or speak in
 //! sentences; words belong to `report`.

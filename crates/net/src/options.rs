@@ -1,7 +1,7 @@
-//! Options that a client or a service declares for its settings, and that a command line offers.
+//! Command-line options that a client or a service declares for its settings.
 //!
-//! The declaration is data: a command line is built from it, and what a user writes there becomes fields of
-//! the settings, which their owner then reads. So no list of options exists elsewhere.
+//! The declaration is data: the command line is built from it, and the values given there become fields of
+//! the settings. No list of options exists elsewhere.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -1,4 +1,4 @@
-//! What an architecture is, and what it declares.
+//! The definition of an architecture, and its declaration.
 
 use std::io;
 

@@ -1,7 +1,7 @@
-//! Reads `450 too busy` and the close behind it.
+//! Reads the line `450 too busy` and the close that follows it.
 //!
-//! The line is a reply of SMTP (RFC 5321, section 4.2): three digits, a space, a text. It is parsed, for a
-//! server under load may say something else, and that is not what was asked for.
+//! The line is a reply of SMTP (RFC 5321, section 4.2): three digits, a space, a text. It is parsed, because
+//! a server under load may send something else, and that counts as a failure.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
-//! What a client is: the protocol machine, its settings, and what it declares for lists and command lines.
+//! The definition of a client: its state machine, its settings, and its declaration for lists and command
+//! lines.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

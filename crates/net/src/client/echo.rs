@@ -1,6 +1,6 @@
-//! Sends bytes and has them back (RFC 862).
+//! Sends bytes and receives the same bytes (RFC 862).
 //!
-//! Every request differs from the one before, so that an answer to an earlier one does not pass for its own.
+//! Every request differs from the one before, so that a response to an earlier request is detected.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
-//! Asks a web server for files, and checks every answer (RFC 9110, RFC 9112).
+//! Requests files from a web server, and checks every response (RFC 9110, RFC 9112).
 //!
-//! The first good answer to each path says how long its body is and what its CRC-32 is; every later one must
-//! be the same. Answers may come with a length, in chunks, or end with the connection.
+//! The first good response for each path defines the length and the CRC-32 of its body; every later one must
+//! be equal. A response may have a length, may be chunked, or may end with the connection.
 
 use memchr::memchr;
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,8 @@
-//! Protocols, the client's side: machines that say what to send and check what comes back, and never touch a
-//! socket.
+//! Clients of protocols: state machines that produce requests and check responses, without a socket.
 //!
-//! A new client is a new file here, its `mod` line and its line in [`clients!`]. The file declares what the
-//! client is called, which service it speaks to and which options it has; `load`, `list`, `explain` and the
-//! conformance table know it from there.
+//! A new client is a new file here, its `mod` line and its line in [`clients!`]. The file declares the name
+//! of the client, its service and its options; `load`, `list`, `explain` and the conformance table use that
+//! declaration.
 
 pub mod busy;
 mod definition;

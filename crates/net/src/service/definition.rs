@@ -1,5 +1,4 @@
-//! What a service is: the sessions of its protocol, its settings, and what it declares for lists and command
-//! lines.
+//! The definition of a service: its sessions, its settings, and its declaration for lists and command lines.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

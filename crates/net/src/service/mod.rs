@@ -1,8 +1,8 @@
-//! Protocols, the server's side: machines that take bytes and give bytes, and never touch a socket.
+//! Services: the server's side of protocols, state machines that take bytes and give bytes, without a socket.
 //!
-//! A new service is a new file here, its `mod` line and its line in [`ALL`]. The file declares its own
-//! settings; `serve`, `list`, `explain` and the conformance table know it from there, and every architecture
-//! serves it unchanged.
+//! A new service is a new file here, its `mod` line and its line in [`ALL`]. The file declares its settings;
+//! `serve`, `list`, `explain` and the conformance table use that declaration, and every architecture serves
+//! it unchanged.
 
 pub mod busy;
 mod definition;
