@@ -2,7 +2,7 @@
 //! is known.
 //!
 //! Every number in them is simulated from a fixed seed, so they repeat byte by byte until a verdict or a plot
-//! changes. What the tool says of each is printed, for whoever writes the words beside it.
+//! changes. The verdict on each is printed, for the author of the caption.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -5,7 +5,7 @@ use record::{SeriesKind, Trial};
 /// Where the generator was the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limited {
-    /// The levels; empty where nobody said which, and so all are meant.
+    /// The levels; empty where none is named, which means all.
     pub levels: Vec<u64>,
     /// In how many trials.
     pub trials: usize,
@@ -44,11 +44,11 @@ pub struct GeneratorRemark {
 
 /// How the claim begins that a generator proves.
 const CLAIM: &str = "the generator kept up";
-/// How a trial's warning begins where it did not: through its own fault, or for others who had its processor.
+/// The beginnings of a trial's warning: the generator was saturated, or others had its processor.
 const WARNINGS: [&str; 2] = ["limited by the generator", "disturbed"];
 
 /// Whether a series was counted at the server. What an answer takes of its processor, or a connection of
-/// memory, does not depend on how fast anybody asks.
+/// memory, does not depend on the rate of requests.
 pub(crate) fn is_of_server(kind: &SeriesKind) -> bool {
     kind.unit == "B" || kind.name.starts_with("server ")
 }
@@ -86,7 +86,7 @@ fn remark(trials: &[&Trial], (by, beginning): (LimitedBy, &str)) -> Option<Gener
 }
 
 /// What the trials of one variant say, whose levels are these. One trial is enough: which trials a generator
-/// limits is not chance, and to leave these out would flatter who is slow.
+/// limits is not random, and leaving these out would favour the slow one.
 pub(crate) fn limited(trials: &[&Trial], levels: &[u64]) -> Option<Limited> {
     gathered(trials, levels, |_| true)
 }

@@ -121,7 +121,7 @@ fn landmarks(grows: &str, system: &System) -> Vec<Landmark> {
 }
 
 /// The number of ports that the system may choose. Reserved ports are too few to move it by more than a hint
-/// tolerates, or they were set with care by somebody who knows.
+/// tolerates, or they were set deliberately.
 fn ports(system: &System) -> Option<f64> {
     let mut ends =
         system.environment.get("net.ip_local_port_range")?.split_whitespace().map(str::parse::<u32>);

@@ -9,7 +9,7 @@ use crate::series::sweep;
 const TRIALS_TIMED: usize = 3;
 
 /// The floor that a run of two systems found which are one and the same; `None` when no series has pairs
-/// enough and is long enough for its clock. Its `run` is empty, for it stands in that run.
+/// enough and is long enough for its clock. Its `run` is empty, because it is in the file of that run.
 pub fn measured(recording: &Recording) -> Option<NoiseFloor> {
     let [a, b] = recording.systems.as_slice() else { return None };
     let both = |(key, first): (&SeriesKey, &[Series])| {

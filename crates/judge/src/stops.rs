@@ -22,7 +22,7 @@ pub enum Cause {
     Limit {
         /// The operation that was refused.
         operation: String,
-        /// The system's word for it.
+        /// The symbolic name of the error.
         error: String,
         /// What that means and how to raise it.
         advice: String,

@@ -3,7 +3,7 @@
 use judge::Difference;
 use record::System;
 
-/// Whether a reader wants to see a fact without asking for it.
+/// Whether a fact is shown without being requested.
 pub(crate) fn says_much(key: &str) -> bool {
     const FIRST: [&str; 16] = [
         "kernel.release",

@@ -139,7 +139,7 @@ pub(crate) fn keep(floor: &NoiseFloor, system: &System, seed: u64, run: &Path) -
     let run = std::path::absolute(run).unwrap_or_else(|_| run.to_owned()).to_string_lossy().into_owned();
     let floor = NoiseFloor { run, ..floor.clone() };
     let found = Measured { tool: env!("CARGO_PKG_VERSION").to_owned(), seed, floor };
-    // What cannot be read was told when the run began, and is replaced.
+    // A file that cannot be read was reported when the run began, and is replaced.
     let known = read(&path).ok().filter(|known| known.machine == machine);
     let kept = Kept { machine, floors: add(known.map(|known| known.floors).unwrap_or_default(), found) };
     let write = || -> io::Result<()> {

@@ -10,7 +10,7 @@ use crate::ceiling::{self, Ceiling};
 use crate::preset::{Preset, Reach, Trials};
 use crate::{Error, Target, select, server};
 
-/// What the user asked for.
+/// The options of the user.
 #[derive(Clone, Debug, Default)]
 pub struct Wish {
     /// Names, globs and groups; none means the group that measures the kernel.
@@ -117,7 +117,7 @@ impl Plan {
     /// Makes a plan for this machine.
     ///
     /// # Errors
-    /// [`Error::UnknownWorkload`], [`Error::UnknownPreset`], and systems or trials that cannot be as asked.
+    /// [`Error::UnknownWorkload`], [`Error::UnknownPreset`], and systems or trials that are impossible.
     pub fn make(wish: &Wish) -> Result<Plan, Error> {
         let targets = targets(wish)?;
         let least = if wish.aa { stats::FLOOR_PAIRS } else { 0 };
@@ -168,7 +168,7 @@ impl Plan {
         })
     }
 
-    /// Whether servers are started by the trials; else somebody has started one already, where he liked.
+    /// Whether the trials start servers; otherwise one already runs at the given address.
     pub(crate) fn starts_servers(&self) -> bool {
         self.server.as_ref().is_none_or(|server| !server.prefix.is_empty())
     }
@@ -223,7 +223,7 @@ struct Short {
 /// One sentence per limit, with all the curves that it stops.
 fn told(short: &[Short]) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
-    // What does not fit at all is told as a result of its own.
+    // A workload that does not fit at all is reported as a result.
     for (place, first) in short.iter().enumerate().filter(|(_, short)| short.ceiling.n > 0) {
         let alike = |other: &&Short| other.ceiling == first.ceiling && other.wanted == first.wanted;
         if short[..place].iter().any(|earlier| alike(&earlier)) {

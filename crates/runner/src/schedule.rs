@@ -7,7 +7,7 @@ const TRIALS_MIN: u32 = 3;
 
 /// How many trials each of the items gets, when each wants `wanted` more than the `done` it has, one costs
 /// `costs` seconds, and `remaining` is all the time there is. Cheap items get all they want; what is left
-/// is shared out in equal times among the dear ones, of which none gets fewer than `least`.
+/// is divided in equal times among the expensive ones, of which none gets fewer than `least`.
 pub(crate) fn share(costs: &[f64], done: &[u32], wanted: u32, least: u32, remaining: Duration) -> Vec<u32> {
     let missing = |index: usize| wanted.saturating_sub(done[index]);
     let demand = |index: usize| costs[index] * f64::from(missing(index));

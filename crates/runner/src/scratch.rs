@@ -52,7 +52,7 @@ fn main_program(programs: &Programs) -> Result<&Path, Error> {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // The end of its standard input sends the janitor to work; it tells its own troubles.
+        // End of file on its standard input starts the janitor, which reports its own errors.
         drop(self.janitor.stdin.take());
         let _ = self.janitor.wait();
         // Somebody may have killed the janitor.

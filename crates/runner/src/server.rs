@@ -6,7 +6,7 @@ use record::Server;
 
 use crate::Error;
 
-/// Reads `ADDRESS`, where somebody has started the server, or `ADDRESS=COMMAND`, which starts programs there.
+/// Parses `ADDRESS`, where a server already runs, or `ADDRESS=COMMAND`, which starts programs there.
 /// The address is a number, with a port or without: a name may mean another machine tomorrow. The command is
 /// split into words as POSIX shells do.
 ///
@@ -25,7 +25,7 @@ pub fn parse_server(text: &str) -> Result<Server, Error> {
     Ok(Server { address: address.to_owned(), prefix })
 }
 
-/// Refuses an address beyond this machine and private networks: a load there meets people who were not asked.
+/// Refuses an address beyond this machine and private networks, because a load there affects other people.
 pub(crate) fn refuse_public(server: &Server) -> Result<(), Error> {
     match ip(&server.address) {
         Some(ip) if is_near(ip) => Ok(()),

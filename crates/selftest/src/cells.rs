@@ -10,7 +10,7 @@ use crate::truths::{Shape, Term, Truth};
 /// One truth under one noise in one design with so many trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// What is asked of the sweeps.
+    /// The question that the sweeps answer.
     pub asked: Asked,
     /// What is true.
     pub truth: Truth,
@@ -22,7 +22,7 @@ pub struct Cell {
     pub trials: usize,
 }
 
-/// What is asked of simulated sweeps.
+/// The questions that simulated sweeps answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Asked {
     /// The verdict of one series.

@@ -186,7 +186,7 @@ impl CellCounts {
         self.covered[figure as usize]
     }
 
-    /// Whether a verdict was asked for.
+    /// Whether a verdict was wanted.
     pub fn is_verdict(&self) -> bool {
         self.cell.asked == Asked::Verdict
     }

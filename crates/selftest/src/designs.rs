@@ -20,7 +20,7 @@ enum Spacing {
 
 /// Every tenth n to 10,000: as long as real sweeps, and ten times as fast to make.
 pub const DENSE: Design = Design { name: "dense", spacing: Spacing::Every { count: 1_000 } };
-/// The fewest sizes that are asked for: eight a decade over two decades, ten values of each.
+/// The smallest recommended plan: eight sizes per decade over two decades, ten values of each.
 pub const LOG8: Design =
     Design { name: "log8", spacing: Spacing::Log { per_decade: 8, decades: 2, each: 10 } };
 /// Twelve sizes a decade over four decades, five values of each.

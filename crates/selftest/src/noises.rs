@@ -30,7 +30,8 @@ pub enum Kind {
     /// Stretches of n of a thirteenth of a decade move together, neighbours correlated by the first number:
     /// AR(1); the contrast spreads by the second.
     Stretches(f64, f64),
-    /// As `Independent`, normal; in one trial of ten a neighbour makes half of the sweep half as dear again.
+    /// As `Independent`, normal; in one trial of ten another guest makes half of the sweep 1.5 times as
+    /// expensive.
     Neighbour(f64),
     /// An autoregression in time, single operations, spikes, neighbours: a whole machine.
     Machine(Machine),

@@ -15,7 +15,7 @@ pub(crate) struct Promise {
     pub(crate) claim: &'static str,
     /// What the rate has to be.
     pub(crate) target: Target,
-    /// What is counted of a cell; `None` where the promise does not speak of it.
+    /// What is counted in a cell; `None` where the promise does not apply to it.
     pub(crate) count: fn(&CellCounts) -> Option<Rate>,
 }
 

@@ -21,7 +21,7 @@ pub struct Plan {
 /// Replicates that one thread makes in a row.
 const BATCH: u64 = 20;
 
-/// Runs all replicates of all cells; `done` hears of each that is finished.
+/// Runs all replicates of all cells; `done` is called for each that is finished.
 pub fn run(cells: &[Cell], plan: Plan, done: &(dyn Fn(u64) + Sync)) -> Vec<CellCounts> {
     let batches: Vec<(usize, u64)> = (0..cells.len())
         .flat_map(|cell| (0..plan.replicates).step_by(BATCH as usize).map(move |first| (cell, first)))

@@ -42,7 +42,7 @@ pub enum Standing {
     Missed,
 }
 
-/// The promises that `tallies` speak of.
+/// The promises to which `tallies` contribute.
 pub fn table(tallies: &[CellCounts]) -> Vec<Row> {
     PROMISES.iter().filter_map(|promise| promise.row(tallies)).collect()
 }
@@ -117,7 +117,7 @@ mod tests {
         rows.into_iter().find(|row| row.claim.starts_with(claim)).expect("a row of this claim")
     }
 
-    /// Whether the claim holds; what is open must not be asked here.
+    /// Whether the claim holds; it must not be open.
     fn kept(tally: &CellCounts, claim: &str) -> bool {
         let standing = row(tally, claim).standing;
         assert_ne!(standing, Standing::Open, "{claim}");

@@ -56,7 +56,7 @@ pub(super) fn check(binary: &Path) -> Result<(), Failure> {
 
 type Enter = fn(&Path) -> Command;
 
-/// As root, and as anybody where the kernel lets them.
+/// As root, or as any user where the kernel allows it.
 const ENTER: [Enter; 2] = [
     |root| {
         let mut command = program("chroot");

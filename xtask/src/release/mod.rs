@@ -1,4 +1,4 @@
-//! `cargo xtask release [--verify]`: what a user installs who has no Rust, in `target/dist`.
+//! `cargo xtask release [--verify]`: packages for users without Rust, in `target/dist`.
 //!
 //! One program that needs nothing of the system it runs on, with its manual pages and completions, as a
 //! `.tar.gz` and as a package for Debian; then a test of it in a folder with nothing else. `--verify` builds
@@ -106,7 +106,7 @@ fn reproduce(root: &Path, date: &str, first: &Packages) -> Result<(), Failure> {
     let second = make(&copy, &copy.join("target"), &elsewhere.path().join("dist"), date)?;
     for (one, other) in first.files.iter().zip(&second.files) {
         if hash(one)? != hash(other)? {
-            // Kept, so that somebody can look at the difference.
+            // Kept, so that the difference can be examined.
             let kept = elsewhere.keep();
             return Err(format!("{} differs from what {} gave", one.display(), kept.display()).into());
         }

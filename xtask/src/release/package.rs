@@ -13,7 +13,7 @@ use crate::command::{exists, program, read, show};
 /// Documents that a user needs with the program.
 const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
-/// A shell, and where Debian wants its completions.
+/// A shell, and the folder of its completions in Debian.
 const SHELLS: [(&str, &str); 3] = [
     ("bash", "usr/share/bash-completion/completions/osdyno"),
     ("zsh", "usr/share/zsh/vendor-completions/_osdyno"),
@@ -132,7 +132,7 @@ fn compress(file: &Path) -> Result<(), Failure> {
     show(program("gzip").args(["-9", "--no-name"]).arg(file))
 }
 
-/// Modes that do not depend on who builds: what can be started by its owner can be by all.
+/// Modes that do not depend on the user who builds: what its owner can execute everybody can.
 fn set_modes(folder: &Path) -> Result<(), Failure> {
     show(program("chmod").args(["-R", "u=rwX,go=rX"]).arg(folder))
 }

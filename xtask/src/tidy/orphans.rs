@@ -1,6 +1,6 @@
 //! No file is left out: every `.rs` file is a crate's root or is named by a `mod` line that leads to one.
 //!
-//! The compiler does not miss a file that nobody names, and so neither would its tests.
+//! The compiler ignores a file that no `mod` line names, and with it the tests of that file.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

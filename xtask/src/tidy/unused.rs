@@ -1,4 +1,4 @@
-//! What is public is used by somebody outside: another crate, a test, a bench, a fuzz target.
+//! Every public item is used outside its crate: in another crate, a test, a bench, a fuzz target.
 //!
 //! An item counts as used where its name stands anywhere in their code, and a type also where a public
 //! signature of its own crate names it. So a common name hides an unused item, and what is found is unused

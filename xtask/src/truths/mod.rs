@@ -18,7 +18,7 @@ use laboratory::{Format, Laboratory, Need};
 
 struct Truth {
     name: &'static str,
-    /// One sentence, and who says so.
+    /// One sentence, and its source.
     known: &'static str,
     needs: Need,
     measure: fn(&Laboratory) -> Result<Found, Failure>,

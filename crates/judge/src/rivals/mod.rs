@@ -27,7 +27,7 @@ pub struct Rivals {
     pub variants: Vec<String>,
     /// One for each series that two of them measured, in the order of the workload.
     pub contests: Vec<Contest>,
-    /// How many ratios were judged together: all pairs, for who is the best is known from the same numbers.
+    /// How many ratios were judged together: all pairs, because the best is selected by the same numbers.
     pub ratios: usize,
     /// Of how many pairs; the places come from these.
     pub pairs: usize,
@@ -145,7 +145,7 @@ impl Contest {
         self.n.and(self.rivals.first())
     }
 
-    /// Whether any two surely differ.
+    /// Whether any two differ for certain.
     pub fn is_told(&self) -> bool {
         let ratios = self.rivals.iter().flat_map(|rival| [&rival.last, &rival.mean]).flatten();
         let placed = |rank: Rank| (rank.best, rank.worst) != (1, rank.of);

@@ -13,7 +13,7 @@ use crate::findings::{ALPHA, SEED, looks};
 /// More variants are not judged: each would meet each other.
 const RANKED_MOST: usize = 32;
 
-/// One series: who is the best, and how far the others are.
+/// One series: the best, and the ratios of the others to it.
 struct Weighed {
     field: Field,
     /// The place of the best among the entrants, and where it is the best.
@@ -174,7 +174,7 @@ fn mean(entrant: &Entrant, levels: &[u64], trial: u32) -> Option<[f64; 1]> {
 fn ranks(weighed: &[Weighed], variants: usize) -> Vec<Vec<Option<Rank>>> {
     fn matches(one: &Weighed) -> Vec<Match<'_>> {
         let more = Unit::of(&one.field.kind).more_is_better();
-        // stats ranks who takes less first.
+        // stats ranks the smaller value first.
         let of = |pair: &Pair| if more { (pair.second, pair.first) } else { (pair.first, pair.second) };
         let pairs = one.last.iter().map(|pair| (of(pair), &pair.contrast));
         pairs.map(|((first, second), contrast)| Match { first, second, contrast }).collect()

@@ -40,7 +40,7 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
     writeln!(out, "{}\n", workload.page())?;
     writeln!(out, "n counts {}{}.\n\n{}", workload.grows, levels(workload.sizes), bold("Measured"))?;
     for operation in workload.operations {
-        // At levels n always rises; there it matters more what is told.
+        // At levels n always rises; the unit is more useful there.
         let way = match operation.direction {
             _ if operation.reported => operation.unit.symbol(),
             workload::Direction::Up => "n rising",

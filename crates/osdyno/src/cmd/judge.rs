@@ -83,7 +83,7 @@ enum FileUnit {
 }
 
 impl FileUnit {
-    /// The unit that is told, and the factor that makes it out of a value.
+    /// The unit of the output, and the factor that converts a value to it.
     fn told(self) -> (Unit, f64) {
         match self {
             FileUnit::S => (Unit::Seconds, 1.0),

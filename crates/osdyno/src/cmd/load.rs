@@ -397,7 +397,7 @@ fn exit_code(levels: &[Level], found: Option<&Found>) -> ExitCode {
     }
 }
 
-/// One line that moves, where somebody watches.
+/// The progress display: one line, only on a terminal.
 struct Screen {
     bar: ProgressBar,
     last: RefCell<(f64, u64)>,

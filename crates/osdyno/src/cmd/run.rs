@@ -241,7 +241,7 @@ fn is_complete(plan: &Plan, recording: &record::Recording) -> bool {
         && recording.trials.iter().all(went_well)
 }
 
-/// What a user sees while it measures: one line that moves, where somebody watches.
+/// The progress display: one line, only on a terminal.
 struct Screen {
     bar: ProgressBar,
     names_systems: bool,

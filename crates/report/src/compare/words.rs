@@ -74,7 +74,7 @@ fn span(ratio: Interval) -> String {
     words.split_once(' ').map_or(String::new(), |(_, interval)| interval.to_string())
 }
 
-/// Where the difference is one of some n only, and elsewhere there is none to speak of: `faster from
+/// A difference at some n only, with none that matters elsewhere: `faster from
 /// 14 300, up to 1 170× (1 150–1 200)`. One ratio for all n would hide that.
 fn part(comparison: &Comparison, unit: Unit) -> Option<String> {
     let margin = comparison.margin;

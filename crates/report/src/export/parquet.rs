@@ -31,7 +31,7 @@ const SCHEMA: &str = "
 const ROWS: usize = 120_000;
 
 pub(super) fn write(recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
-    // The library asks for a target that it may send to another thread, and ours need not be one: each
+    // The library requires a target that can be sent to another thread, and ours need not be one: each
     // row group is made in memory and handed on.
     let mut file = begin().map_err(Error::other)?;
     let mut columns = Columns::default();

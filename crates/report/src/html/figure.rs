@@ -42,7 +42,7 @@ pub(super) fn workload(
         }
         super::rivals::write(*i, rivals, out)?;
     }
-    // Of rivals each by itself is for who asks: they are many, and their figure has them all.
+    // The single figures of rivals are folded: they are many, and the common figure has them all.
     if !rivals.is_empty() {
         let figures = things(series.len(), "series by itself", "series, each by itself");
         writeln!(out, "<details><summary>{figures}</summary>")?;

@@ -29,7 +29,7 @@ pub(crate) struct Mark {
     pub(crate) n: (f64, f64, f64),
     /// What stands above it.
     pub(crate) label: String,
-    /// What is said to somebody who points at it.
+    /// The tooltip.
     pub(crate) title: String,
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn write(findings: &Findings, out: &mut dyn Write) -> io::Result<()> 
     writeln!(out, "</tbody></table></div>")
 }
 
-/// Whether two systems are asked the same.
+/// Whether two systems have the same series.
 fn is_same_series(one: &SeriesKey, two: &SeriesKey) -> bool {
     *one == SeriesKey { system: one.system.clone(), ..two.clone() }
 }

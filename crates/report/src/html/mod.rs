@@ -53,7 +53,7 @@ pub fn write(recording: &Recording, findings: &Findings, out: &mut dyn Write) ->
     for workload in &findings.workloads {
         figure::workload(recording, findings, workload, budget, out)?;
     }
-    // Of numbers that were measured elsewhere nobody knows where, nor how.
+    // Where and how imported numbers were measured is unknown.
     if !findings.run.started_at.is_empty() {
         page::environment(findings, out)?;
         page::repeat(findings, out)?;

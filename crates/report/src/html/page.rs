@@ -183,7 +183,7 @@ pub(crate) fn verdicts(findings: &Findings, out: &mut dyn Write) -> io::Result<(
     writeln!(out, "<p class=\"remark\">{}</p></section>", esc(&sentences::summary(findings)))
 }
 
-/// Rivals: who is how far from whom, and the verdict of each on demand.
+/// Rivals: their ratios, and the verdict of each on demand.
 fn field(rivals: &Rivals, series: &[(usize, &Finding)], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<h3>{}</h3><ul class=\"found\">", esc(&rivals.workload))?;
     for contest in rivals.contests.iter().filter(|contest| contest.n.is_some()) {

@@ -79,7 +79,7 @@ impl Subject<'_> {
         self.verdict.map_or(&[], |v| &v.blocks)
     }
 
-    /// What stands between two steps is joined; a line across a step would be a slope that nobody measured.
+    /// Points between two steps are joined; a line across a step would show a slope that was not measured.
     fn between_steps<'a, T>(&self, all: &'a [T], n: impl Fn(&T) -> f64) -> Vec<&'a [T]> {
         let steps: &[Step] = self.verdict.map_or(&[], |v| &v.steps);
         let after = |item: &T| steps.iter().filter(|step| n(item) >= step.n as f64).count();

@@ -26,7 +26,7 @@ const NAME_MAX: usize = 11;
 /// Where an axis spans this factor it is logarithmic.
 const LOGARITHMIC_FROM: f64 = 5.0;
 
-/// Writes the figures of one workload on one system; `i` tells their ids apart.
+/// Writes the figures of one workload on one system; `i` makes their ids unique.
 pub(super) fn write(i: usize, rivals: &Rivals, out: &mut dyn Write) -> io::Result<()> {
     for unit in [Unit::PerSecond, Unit::Seconds, Unit::None, Unit::Bytes] {
         let contests: Vec<(usize, &Contest)> =
@@ -47,7 +47,7 @@ pub(super) fn write(i: usize, rivals: &Rivals, out: &mut dyn Write) -> io::Resul
     )
 }
 
-/// The series of one unit: who is how far apart, a plot for each, and the table of ratios.
+/// The series of one unit: the ratios in words, a plot for each, and the table of ratios.
 fn figure(id: &str, rivals: &Rivals, contests: &[(usize, &Contest)], out: &mut dyn Write) -> io::Result<()> {
     let names: Vec<String> = contests.iter().map(|(_, contest)| contest.name.clone()).collect();
     let unit = contests.first().map_or(Unit::None, |(_, contest)| contest.unit);

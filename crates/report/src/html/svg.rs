@@ -64,7 +64,7 @@ impl Svg {
     /// Grid, marks, labels and what n counts.
     pub(crate) fn axes(&mut self, x: &Axis, y: &Axis, grows: &str, label: impl Fn(&Tick) -> String) {
         self.upright(y, label);
-        // Of imported numbers nobody knows what n counts.
+        // What n counts is unknown for imported numbers.
         let of = if grows == "n" { "n".into() } else { format!("n = {grows}") };
         self.level(&x.ticks(ROOM_ACROSS), |tick| count_label(tick.value), &of);
     }

@@ -197,7 +197,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Hands over everything, now that the number of lines tells where the way down began.
+    /// Passes on everything, now that the number of lines shows where the way down began.
     fn give(self, lines: u64, trial: u32, options: &Options, gather: &mut Gather) -> io::Result<()> {
         for column in self.columns.iter().filter(|column| !column.values.is_empty()) {
             let tick = TICK * options.scale;

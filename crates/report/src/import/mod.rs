@@ -34,7 +34,7 @@ pub struct Options {
     pub unit: Unit,
     /// Smaller n are left out.
     pub from: u64,
-    /// The program that printed files without a header; told by the name of the file if `None`.
+    /// The program that printed files without a header; recognised by the name of the file if `None`.
     pub program: Option<Program>,
 }
 

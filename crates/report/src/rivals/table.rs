@@ -1,4 +1,4 @@
-//! Rivals in a terminal: each series with who is the best and how far the others are from it.
+//! Rivals in a terminal: each series with the best and the ratios of the others.
 
 use std::io;
 

@@ -27,7 +27,7 @@ pub(crate) fn name(variant: &str) -> &str {
     if variant.is_empty() { "plain" } else { variant }
 }
 
-/// `at 1 000 connections`; the level alone where nobody said what n counts.
+/// `at 1 000 connections`; the level alone where it is unknown what n counts.
 pub(crate) fn at(n: u64, grows: &str) -> String {
     if grows == "n" || grows.is_empty() {
         format!("at n = {}", count(n))
@@ -66,7 +66,7 @@ pub(crate) fn heading(rivals: &Rivals, contest: &Contest) -> String {
     }
 }
 
-/// What is said once where no two of some series surely differ:
+/// The words for a series in which no two differ for certain:
 /// `no difference is certain; one may be after 4 more trials`.
 pub(crate) fn untold<'a>(contests: impl Iterator<Item = &'a Contest>) -> String {
     let ratios = contests.flat_map(|contest| &contest.rivals).flat_map(|rival| [&rival.last, &rival.mean]);
@@ -104,7 +104,7 @@ fn beside(contest: &Contest, ratio: &Ratio) -> String {
     format!(" {}{}", far(contest, ratio), earlier.unwrap_or_default())
 }
 
-/// `×0.93 (0.90–0.97)`; where nothing is told, that there is no interval is no news.
+/// `×0.93 (0.90–0.97)`; a missing interval is mentioned only where others have one.
 fn far(contest: &Contest, ratio: &Ratio) -> String {
     let words = factor_with_interval(ratio.ratio);
     if contest.is_told() { words } else { words.trim_end_matches(" (no interval)").to_string() }

@@ -10,7 +10,7 @@ use crate::words::{
     things,
 };
 
-/// A growth from here on is told by its largest jump rather than by a cost per object, where no step is
+/// A growth from here on is described by its largest jump instead of a cost per object, where no step is
 /// shown.
 const GROSS: f64 = 10.0;
 /// A bound from fewer trials says nothing: no word but inconclusive needs fewer ([`stats::judge`]).

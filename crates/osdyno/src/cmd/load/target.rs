@@ -6,7 +6,7 @@ use net::client::Endpoint;
 
 use crate::failure::Failure;
 
-/// A server, and what it is asked for.
+/// A server, and the path to request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) address: SocketAddr,
