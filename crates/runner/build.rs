@@ -1,5 +1,8 @@
-//! Builds the measured program twice, linked dynamically and statically, so that `cargo run` alone gives
-//! one whole osdyno: both are carried inside it, and every trial starts one of them.
+//! Builds the measured programs, so that `cargo run` alone gives one whole osdyno: all of them are carried
+//! inside it, and every trial starts one of them.
+//!
+//! The program of the group `kernel` is compiled once and linked twice, dynamically and statically: two forms
+//! of the same machine code. This build script is the linker of that build (`build/link.rs`).
 
 use std::env;
 use std::ffi::OsString;
@@ -7,72 +10,97 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+#[path = "build/link.rs"]
+mod link;
+
 const PROFILE: &str = "trial";
-const PROGRAM: &str = "osdyno-trial";
+const PACKAGE: &str = "osdyno-trial";
+const KERNEL: &str = "osdyno-trial";
+const SERVERS: &str = "osdyno-trial-servers";
+
+/// What the programs are made of.
+const SOURCES: [&str; 9] = [
+    "crates/trial",
+    "crates/kernel",
+    "crates/net",
+    "crates/record",
+    "crates/servers",
+    "crates/sys",
+    "crates/workload",
+    "Cargo.lock",
+    "Cargo.toml",
+];
+
+/// A program, or why there is none.
+type Built = Result<PathBuf, String>;
 
 fn main() {
+    if env::var_os(link::STATIC_TOO).is_some() {
+        link::link_and_exit();
+    }
     let target = variable("TARGET");
     let out = PathBuf::from(variable("OUT_DIR"));
     let workspace = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../..");
-    for changed in [
-        "crates/trial",
-        "crates/kernel",
-        "crates/net",
-        "crates/record",
-        "crates/servers",
-        "crates/sys",
-        "crates/workload",
-        "Cargo.lock",
-        "Cargo.toml",
-    ] {
-        println!("cargo::rerun-if-changed={}", workspace.join(changed).display());
+    for source in SOURCES {
+        println!("cargo::rerun-if-changed={}", workspace.join(source).display());
     }
     println!("cargo::rustc-env=OSDYNO_BUILD={}", description(&target));
 
     // A program for another system cannot be linked here without that system's libraries; such a build
     // is a type check, and says so when it is asked to measure.
-    let native = target == variable("HOST");
-    // Symbols are bound at their first use, as C compilers link by default; Rust binds all at the start.
-    let dynamic = native.then(|| build(&workspace, &out, &target, "dynamic", "-Crelro-level=partial"));
-    keep(
-        &out,
-        "dynamic",
-        dynamic.unwrap_or_else(|| Err(format!("this osdyno was cross-built for {target}"))),
-    );
-    let linkable = native && variable("CARGO_CFG_TARGET_OS") == "linux";
-    let alone = linkable.then(|| build(&workspace, &out, &target, "static", "-Ctarget-feature=+crt-static"));
-    let reason = "programs are not linked statically on this system";
-    keep(&out, "static", alone.unwrap_or_else(|| Err(reason.to_owned())));
+    let is_native = target == variable("HOST");
+    let cross_built = || Err(format!("this osdyno was cross-built for {target}"));
+    let build = |program: &str| match is_native {
+        true => build(&workspace, &out, &target, program),
+        false => cross_built(),
+    };
+    let kernel = build(KERNEL);
+    let statically = match &kernel {
+        Ok(program) => link::static_beside(program),
+        Err(_) => cross_built(),
+    };
+    keep(&out, "kernel", kernel);
+    keep(&out, "kernel-static", statically);
+    keep(&out, "servers", build(SERVERS));
 }
 
-/// Builds the program with these flags and returns where it is.
-fn build(workspace: &Path, out: &Path, target: &str, name: &str, flags: &str) -> Result<PathBuf, String> {
-    // One folder for all profiles of the outer build: the program is the same in each.
-    let shared = out.ancestors().nth(4).unwrap_or(out).join("trial-programs").join(name);
+/// Builds a program and returns where it is.
+fn build(workspace: &Path, out: &Path, target: &str, program: &str) -> Built {
+    // One folder for all profiles of the outer build: the programs are the same in each.
+    let shared = out.ancestors().nth(4).unwrap_or(out).join("trial-programs");
     let mut cargo = Command::new(variable("CARGO"));
-    cargo.current_dir(workspace).args([
+    cargo.current_dir(workspace);
+    cargo.args([
         "build",
         "--quiet",
         "--locked",
         "--profile",
         PROFILE,
         "--package",
-        PROGRAM,
+        PACKAGE,
+        "--bin",
+        program,
     ]);
+    cargo.arg("--no-default-features");
+    if program == SERVERS {
+        cargo.args(["--features", "servers"]);
+    }
     cargo.args(["--target", target, "--target-dir"]).arg(&shared);
+    // Symbols are bound at their first use, as C compilers link by default; Rust binds all at the start.
     // With --target given, flags reach the program only and not what builds it.
-    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags).env_remove("RUSTFLAGS");
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", "-Crelro-level=partial").env_remove("RUSTFLAGS");
     // A linter that watches the outer build has no business in this one.
     cargo.env_remove("RUSTC_WORKSPACE_WRAPPER").env_remove("RUSTC_WRAPPER").env_remove("CARGO_TARGET_DIR");
+    link::link_statically_too(&mut cargo, target, &shared, KERNEL);
     let output = cargo.output().map_err(|error| format!("cannot start cargo: {error}"))?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
-    Ok(shared.join(target).join(PROFILE).join(format!("{PROGRAM}{}", env::consts::EXE_SUFFIX)))
+    Ok(shared.join(target).join(PROFILE).join(format!("{program}{}", env::consts::EXE_SUFFIX)))
 }
 
 /// Leaves the program, or the reason why there is none, where the source includes it.
-fn keep(out: &Path, name: &str, built: Result<PathBuf, String>) {
+fn keep(out: &Path, name: &str, built: Built) {
     let (program, missing) = match built.and_then(|path| fs::read(path).map_err(|error| error.to_string())) {
         Ok(program) => (program, String::new()),
         Err(reason) => {

@@ -21,7 +21,7 @@ use crate::fork::family;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "fork-memory",
-    version: 2,
+    version: 3,
     source: include_str!("fork_memory.rs"),
     grows: "MiB that the parent has written",
     variants: Variant::ONLY,

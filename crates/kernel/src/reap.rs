@@ -15,7 +15,7 @@ use crate::fork;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "reap",
-    version: 2,
+    version: 3,
     source: include_str!("reap.rs"),
     grows: "live processes",
     variants: &[

@@ -1,57 +1,76 @@
-//! The measured program, which osdyno carries inside itself in two forms of linkage.
+//! The measured programs, which osdyno carries inside itself: one for the group `kernel`, in two forms of
+//! linkage, and one for all other workloads.
 
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use workload::Linkage;
+use workload::{Linkage, Workload};
 
 use crate::Error;
 
-/// The measured program, ready to be started.
+/// The measured programs, ready to be started.
 #[derive(Debug)]
 pub(crate) struct Programs {
-    dynamic: PathBuf,
-    alone: Result<PathBuf, &'static str>,
+    kernel: PathBuf,
+    kernel_static: Result<PathBuf, &'static str>,
+    servers: Result<PathBuf, &'static str>,
 }
 
 struct Carried {
+    name: &'static str,
     bytes: &'static [u8],
     missing: &'static str,
 }
 
-const DYNAMIC: Carried = Carried {
-    bytes: include_bytes!(concat!(env!("OUT_DIR"), "/dynamic")),
-    missing: include_str!(concat!(env!("OUT_DIR"), "/dynamic.missing")),
+const KERNEL: Carried = Carried {
+    name: "osdyno-trial",
+    bytes: include_bytes!(concat!(env!("OUT_DIR"), "/kernel")),
+    missing: include_str!(concat!(env!("OUT_DIR"), "/kernel.missing")),
 };
-const STATIC: Carried = Carried {
-    bytes: include_bytes!(concat!(env!("OUT_DIR"), "/static")),
-    missing: include_str!(concat!(env!("OUT_DIR"), "/static.missing")),
+const KERNEL_STATIC: Carried = Carried {
+    name: "osdyno-trial-static",
+    bytes: include_bytes!(concat!(env!("OUT_DIR"), "/kernel-static")),
+    missing: include_str!(concat!(env!("OUT_DIR"), "/kernel-static.missing")),
+};
+const SERVERS: Carried = Carried {
+    name: "osdyno-trial-servers",
+    bytes: include_bytes!(concat!(env!("OUT_DIR"), "/servers")),
+    missing: include_str!(concat!(env!("OUT_DIR"), "/servers.missing")),
 };
 
 impl Programs {
     /// Writes the programs into the folder.
     pub(crate) fn unpack(folder: &Path) -> Result<Programs, Error> {
-        let dynamic =
-            unpack(&DYNAMIC, folder, "osdyno-trial")?.map_err(|reason| Error::NoProgram { reason })?;
-        let alone = unpack(&STATIC, folder, "osdyno-trial-static")?;
-        Ok(Programs { dynamic, alone })
+        Ok(Programs {
+            kernel: unpack(&KERNEL, folder)?.map_err(|reason| Error::NoProgram { reason })?,
+            kernel_static: unpack(&KERNEL_STATIC, folder)?,
+            servers: unpack(&SERVERS, folder)?,
+        })
     }
 
-    /// The program in that form, or why there is none.
-    pub(crate) fn linked(&self, linkage: Linkage) -> Result<&Path, &'static str> {
-        match linkage {
-            Linkage::Dynamic => Ok(&self.dynamic),
-            Linkage::Static => self.alone.as_deref().map_err(|&reason| reason),
+    /// The program that describes systems and guards commands.
+    pub(crate) fn main(&self) -> &Path {
+        &self.kernel
+    }
+
+    /// The program that measures the workload, or why there is none.
+    pub(crate) fn of(&self, workload: &Workload) -> Result<&Path, &'static str> {
+        let is_of_kernel = kernel::GROUP.find(workload.name).is_some();
+        match workload.linkage {
+            Linkage::Static if is_of_kernel => self.kernel_static.as_deref().map_err(|&reason| reason),
+            Linkage::Static => Err("only programs of the group kernel are linked statically"),
+            Linkage::Dynamic if is_of_kernel => Ok(&self.kernel),
+            Linkage::Dynamic => self.servers.as_deref().map_err(|&reason| reason),
         }
     }
 }
 
-fn unpack(carried: &Carried, folder: &Path, name: &str) -> Result<Result<PathBuf, &'static str>, Error> {
+fn unpack(carried: &Carried, folder: &Path) -> Result<Result<PathBuf, &'static str>, Error> {
     if carried.bytes.is_empty() {
         return Ok(Err(carried.missing));
     }
-    let path = folder.join(name);
+    let path = folder.join(carried.name);
     let written = File::create(&path).and_then(|mut file| {
         file.write_all(carried.bytes)?;
         make_executable(&path)

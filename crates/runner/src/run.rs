@@ -108,7 +108,7 @@ fn describe(
     scratch: &Scratch,
     interrupt: &AtomicBool,
 ) -> Result<(Vec<System>, Vec<Option<String>>), Error> {
-    let program = scratch.program()?;
+    let program = scratch.programs.main();
     let (mut systems, mut obstacles) = (Vec::new(), Vec::new());
     let mut first_error = None;
     for target in &plan.targets {
@@ -408,11 +408,11 @@ impl Session<'_> {
         if let Some(obstacle) = &item.obstacle {
             return Ok(Some(vec![unsupported(order, obstacle)]));
         }
-        let program = match self.scratch.programs.linked(item.workload.linkage) {
+        let program = match self.scratch.programs.of(item.workload) {
             Ok(program) => program,
             Err(reason) => return Ok(Some(vec![unsupported(order, reason)])),
         };
-        let (target, guard) = (&self.plan.targets[system], self.scratch.program()?);
+        let (target, guard) = (&self.plan.targets[system], self.scratch.programs.main());
         Launcher { target, guard, interrupt: self.interrupt }.trial(program, order)
     }
 

@@ -4,8 +4,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use workload::Linkage;
-
 use crate::Error;
 use crate::programs::Programs;
 
@@ -27,7 +25,7 @@ impl Scratch {
         }
         let folder = tempfile::Builder::new().prefix("osdyno-").tempdir_in(parent).map_err(failed)?;
         let programs = Programs::unpack(folder.path())?;
-        let program = main_program(&programs)?;
+        let program = programs.main();
         let mut command = Command::new(program);
         command.arg("janitor").arg(folder.path()).stdin(Stdio::piped()).stdout(Stdio::null());
         sys::process::lead_group(&mut command);
@@ -39,15 +37,6 @@ impl Scratch {
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
-
-    /// The program that describes systems and guards commands.
-    pub(crate) fn program(&self) -> Result<&Path, Error> {
-        main_program(&self.programs)
-    }
-}
-
-fn main_program(programs: &Programs) -> Result<&Path, Error> {
-    programs.linked(Linkage::Dynamic).map_err(|reason| Error::NoProgram { reason })
 }
 
 impl Drop for Scratch {

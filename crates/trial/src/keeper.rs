@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use record::{Line, Order, Outcome, Series, Trial};
 use sys::clock::Clock;
 use sys::memory::Shared;
-use workload::{Direction, Sizes, Slots, Workload};
+use workload::{Direction, Group, Sizes, Slots, Workload};
 
 use crate::measurer::Account;
-use crate::{Done, groups};
+use crate::{Done, find};
 
 /// Values are rounded to a tenth of a nanosecond: finer than any clock here, and short on disk.
 const VALUES_PER_SECOND: f64 = 1e10;
@@ -27,14 +27,14 @@ enum News {
 
 /// Reads an order from standard input, keeps the trial, and writes its lines on standard output. Standard
 /// input stays open for as long as somebody wants the trial.
-pub(crate) fn keep() -> Done {
+pub(crate) fn keep(groups: &[Group]) -> Done {
     let begun = Instant::now();
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     let order: Order =
         serde_json::from_str(&line).map_err(|error| format!("cannot read the order: {error}"))?;
 
-    let workload = match groups::find(&order.workload) {
+    let workload = match find(groups, &order.workload) {
         Some(workload) if workload.version == order.version => workload,
         Some(workload) => {
             let reason = format!("this program measures version {} of {}", workload.version, workload.name);

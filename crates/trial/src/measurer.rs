@@ -7,9 +7,9 @@ use std::time::Duration;
 use record::{Check, Clock, Order, Outcome};
 use serde::{Deserialize, Serialize};
 use sys::clock;
-use workload::{EarlyEnd, Server, Slots, Trial, Workload};
+use workload::{EarlyEnd, Group, Server, Slots, Trial, Workload};
 
-use crate::{Done, groups};
+use crate::{Done, find};
 
 /// What the measurer tells its keeper when it comes to its own end.
 #[derive(Debug, Serialize, Deserialize)]
@@ -23,10 +23,10 @@ pub(crate) struct Account {
 
 /// Measures what `order`, in JSON, asks for, into the shared region that was inherited as descriptor
 /// `region`.
-pub(crate) fn measure(order: &str, region: &str) -> Done {
+pub(crate) fn measure(groups: &[Group], order: &str, region: &str) -> Done {
     sys::process::die_with_parent();
     let order: Order = serde_json::from_str(order)?;
-    let workload = groups::find(&order.workload).ok_or("the keeper let an unknown workload pass")?;
+    let workload = find(groups, &order.workload).ok_or("the keeper let an unknown workload pass")?;
     let region = sys::memory::Shared::open(region.parse()?, Slots::needed(workload, order.n))?;
     let account = account(workload, &order, Slots::new(workload, region.slots()));
     serde_json::to_writer(std::io::stdout().lock(), &account)?;

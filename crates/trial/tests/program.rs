@@ -26,7 +26,11 @@ fn keep(workload: &Workload, variant: &str, n: u64) -> (Trial, Vec<Series>) {
         timeout_seconds: 30.0,
         scratch: scratch.path().to_str().expect("a name in UTF-8").to_owned(),
     };
-    let mut child = Command::new(env!("CARGO_BIN_EXE_osdyno-trial"))
+    let program = match workload.server {
+        true => env!("CARGO_BIN_EXE_osdyno-trial-servers"),
+        false => env!("CARGO_BIN_EXE_osdyno-trial"),
+    };
+    let mut child = Command::new(program)
         .arg("keep")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -9,7 +9,7 @@ use net::server::{Remote, ServerPlan};
 use net::site::Count;
 
 fn command() -> Vec<String> {
-    vec![env!("CARGO_BIN_EXE_osdyno-trial").to_owned(), "serve".to_owned()]
+    vec![env!("CARGO_BIN_EXE_osdyno-trial-servers").to_owned(), "serve".to_owned()]
 }
 
 fn plan(architecture: &str) -> ServerPlan {

@@ -1,14 +1,22 @@
-//! A server that a workload loads, in a process of its own; and one connection of one that executes a program
-//! for each.
+//! The program that measures the loads. A load starts it again as the server under test, and a server that
+//! executes a program for every connection starts it once more for each.
 
 use std::io;
+use std::process::ExitCode;
 
 use net::server::ServerPlan;
+use trial::Done;
 
-use crate::Done;
+fn main() -> ExitCode {
+    trial::run(&[servers::GROUP], |arguments| match *arguments {
+        ["serve", plan] => Some(serve(plan)),
+        ["session", order] => Some(session(order)),
+        _ => None,
+    })
+}
 
 /// Serves as planned until standard input ends, and answers its lines with the counters.
-pub(crate) fn serve(plan: &str) -> Done {
+fn serve(plan: &str) -> Done {
     let mut plan: ServerPlan =
         serde_json::from_str(plan).map_err(|error| format!("cannot read the plan: {error}"))?;
     let program = std::env::current_exe()?;
@@ -17,6 +25,6 @@ pub(crate) fn serve(plan: &str) -> Done {
 }
 
 /// Serves the connection that is standard input and output.
-pub(crate) fn session(order: &str) -> Done {
+fn session(order: &str) -> Done {
     Ok(net::server::session(order)?)
 }

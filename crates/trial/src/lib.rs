@@ -1,0 +1,63 @@
+//! The measured programs: small ones of their own, so that what is measured carries no command line, no
+//! report and no judgement, and so that the same code can be linked dynamically and statically.
+//!
+//! Each measures some groups of workloads (`src/bin/`). `kernel` has one to itself: fork(2) copies the
+//! process that calls it, so servers, clients and an asynchronous runtime in the same program would be part
+//! of what `fork` measures.
+//!
+//! The runner starts a program as supervisor, here or behind any command prefix. The supervisor starts the
+//! worker, which measures into memory that both share, waits for its end, and then writes the lines of the
+//! record to standard output. So no measurement is lost in a crash, and nothing is written while measuring.
+//!
+//! May import: record (without files), sys, workload; a program also its groups, and net where it serves.
+//! Must never: judge, plan, or write anywhere but on standard output and in its scratch folder.
+
+mod describe;
+mod guard;
+mod janitor;
+mod keeper;
+mod measurer;
+
+use std::error::Error;
+use std::io::Write;
+use std::process::ExitCode;
+
+use workload::{Group, Workload};
+
+/// What became of the part that a process was to play.
+pub type Done = Result<(), Box<dyn Error>>;
+
+/// A further part that a program can play, by its arguments; `None` for what it does not know.
+pub type Role = fn(&[&str]) -> Option<Done>;
+
+/// Plays the part that the arguments of the process ask for: in a trial of one of these groups, or the
+/// further one of this program.
+pub fn run(groups: &[Group], further: Role) -> ExitCode {
+    let arguments: Vec<String> =
+        std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments[..] {
+        ["keep"] => keeper::keep(groups),
+        ["measure", order, region] => measurer::measure(groups, order, region),
+        ["describe", scratch] => describe::describe(scratch),
+        ["guard", program, ref arguments @ ..] => guard::guard(program, arguments),
+        ["janitor", folder] => janitor::wait_and_remove(folder),
+        _ => further(&arguments).unwrap_or_else(|| Err(USAGE.into())),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nobody may be listening any more.
+            let _ = writeln!(std::io::stderr(), "osdyno-trial: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+const USAGE: &str =
+    "osdyno-trial is started by osdyno: keep | describe FOLDER | guard COMMAND | janitor FOLDER";
+
+/// The workload of that name in these groups.
+fn find(groups: &[Group], name: &str) -> Option<&'static Workload> {
+    groups.iter().find_map(|group| group.find(name))
+}
