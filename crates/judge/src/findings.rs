@@ -161,32 +161,14 @@ impl Findings {
     }
 
     fn judge(recording: &Recording, margin: f64, whole: bool) -> Findings {
-        let run = &recording.run;
-        let settings =
-            Settings { margin, alpha: ALPHA, looks: looks(run), tick_seconds: 0.0, seed: SEED, whole };
-        let mut trials: HashMap<[&str; 3], Vec<&Trial>> = HashMap::new();
-        for trial in &recording.trials {
-            let Order { system, workload, variant, .. } = &trial.order;
-            trials.entry([system, workload, variant]).or_default().push(trial);
-        }
-        let mut series = Vec::new();
-        for system in &recording.systems {
-            for workload in &recording.workloads {
-                for variant in variants(workload) {
-                    let key: [&str; 3] = [&system.name, &workload.name, variant];
-                    let trials = trials.get(&key).map_or(&[][..], Vec::as_slice);
-                    series.extend(of_variant(recording, trials, (system, workload, variant), &settings));
-                }
-            }
-        }
         Findings {
-            run: run.clone(),
+            run: recording.run.clone(),
             end: recording.end.clone(),
             systems: recording.systems.clone(),
             workloads: recording.workloads.clone(),
             margin,
             alpha: ALPHA,
-            series,
+            series: series(recording, margin, whole, &|_, _| true),
             rivals: rivals::of(recording),
             notes: notes(recording),
         }
@@ -211,6 +193,34 @@ impl Findings {
     pub fn measurements(&self) -> usize {
         self.series.iter().map(|s| s.measurements).sum()
     }
+}
+
+/// Every series, in the order of systems, workloads, variants and the workload's own series, of the systems
+/// and variants that are wanted.
+pub(crate) fn series(
+    recording: &Recording,
+    margin: f64,
+    whole: bool,
+    is_wanted: &dyn Fn(&str, &str) -> bool,
+) -> Vec<Finding> {
+    let looks = looks(&recording.run);
+    let settings = Settings { margin, alpha: ALPHA, looks, tick_seconds: 0.0, seed: SEED, whole };
+    let mut trials: HashMap<[&str; 3], Vec<&Trial>> = HashMap::new();
+    for trial in &recording.trials {
+        let Order { system, workload, variant, .. } = &trial.order;
+        trials.entry([system, workload, variant]).or_default().push(trial);
+    }
+    let mut series = Vec::new();
+    for system in &recording.systems {
+        for workload in &recording.workloads {
+            for variant in variants(workload).into_iter().filter(|variant| is_wanted(&system.name, variant)) {
+                let key: [&str; 3] = [&system.name, &workload.name, variant];
+                let trials = trials.get(&key).map_or(&[][..], Vec::as_slice);
+                series.extend(of_variant(recording, trials, (system, workload, variant), &settings));
+            }
+        }
+    }
+    series
 }
 
 /// How often the runner looked at the data; once when the number of trials was fixed beforehand.

@@ -2,6 +2,8 @@
 
 use record::{NoiseFloor, Recording, Series, SeriesKey};
 
+pub use stats::FLOOR_PAIRS;
+
 use crate::series::sweep;
 
 /// Trials that tell whether an operation is long enough for its clock. No shape is fitted to so few of them,

@@ -32,6 +32,19 @@ pub enum Line {
     End(End),
 }
 
+impl Line {
+    /// Name of the workload that the line is about; `None` where it is about the whole run.
+    #[must_use]
+    pub fn workload(&self) -> Option<&str> {
+        match self {
+            Line::Workload(workload) => Some(&workload.name),
+            Line::Trial(trial) => Some(&trial.order.workload),
+            Line::Series(series) => Some(&series.workload),
+            Line::Run(_) | Line::System(_) | Line::NoiseFloor(_) | Line::End(_) => None,
+        }
+    }
+}
+
 /// All that one invocation recorded has this line at its head.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {

@@ -2,7 +2,7 @@
 //!
 //! [`Plan::make`] decides what to measure and how far, [`run`] measures it and writes the record as it goes.
 //!
-//! May import: kernel, record, servers, stats, sys, workload. Must never: draw, print, or judge
+//! May import: judge, kernel, record, servers, sys, workload. Must never: draw, print, or judge
 //! beyond "are more trials needed".
 
 mod ceiling;

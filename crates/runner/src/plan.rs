@@ -120,7 +120,7 @@ impl Plan {
     /// [`Error::UnknownWorkload`], [`Error::UnknownPreset`], and systems or trials that are impossible.
     pub fn make(wish: &Wish) -> Result<Plan, Error> {
         let targets = targets(wish)?;
-        let least = if wish.aa { stats::FLOOR_PAIRS } else { 0 };
+        let least = if wish.aa { judge::noise_floor::FLOOR_PAIRS } else { 0 };
         if let Some(trials) = wish.trials.filter(|&trials| trials < least) {
             return Err(Error::FewTrials { trials, least });
         }

@@ -1,10 +1,11 @@
 //! Measures a plan and writes the record as it goes.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use record::{End, Line, Order, Outcome, Recording, Run, Series, SeriesKind, System, Tool, Writer};
+use record::{End, Line, Order, Outcome, Recording, Run, SeriesKind, System, Tool, Writer};
 use workload::{Direction, Expect, Workload};
 
 use crate::launch::Launcher;
@@ -196,8 +197,6 @@ struct Lane {
     troubles: u32,
     /// More trials would tell nothing new: the item cannot be measured here.
     hopeless: bool,
-    series: Vec<Series>,
-    tick_seconds: f64,
 }
 
 impl Progress {
@@ -223,9 +222,6 @@ impl Progress {
         self.lanes.iter().all(|lane| lane.hopeless)
     }
 }
-
-/// A series whose growth is known less precisely than this, high over low, deserves more trials.
-const GROWTH_SPREAD: f64 = 1.2;
 
 /// Trials in a row that crash or hang before an item is given up: the first may be bad luck.
 const TROUBLES_MAX: u32 = 3;
@@ -268,8 +264,9 @@ impl Session<'_> {
         let mut looked_at = all;
         let mut open: Vec<usize> = Vec::new();
         while !self.is_over() {
-            let is_open = |&index: &usize| self.is_undecided(index, looks.len() as u32);
-            open.extend(looked_at.into_iter().filter(is_open));
+            open.extend(self.undecided(&looked_at));
+            open.sort_unstable();
+            open.dedup();
             let steps = open.iter().filter_map(|&index| self.step(index, looks)).collect();
             let steps = schedule::next(steps, self.remaining());
             if steps.is_empty() {
@@ -381,18 +378,14 @@ impl Session<'_> {
         let lane = &mut self.progress[index].lanes[system];
         let mut reach = None;
         for line in &mut lines {
-            match line {
-                Line::Trial(trial) => {
-                    trial.started_seconds = started_seconds;
-                    reach = lane.learn(trial).or(reach);
-                    // What keeps a whole system from being measured is told at the beginning.
-                    if is_trouble(&trial.outcome) && self.obstacles[system].is_none() {
-                        let (system, outcome) = (&target.name, &trial.outcome);
-                        tell(Event::Trouble { item, system, trial: number, outcome });
-                    }
+            if let Line::Trial(trial) = line {
+                trial.started_seconds = started_seconds;
+                reach = lane.learn(trial).or(reach);
+                // What keeps a whole system from being measured is told at the beginning.
+                if is_trouble(&trial.outcome) && self.obstacles[system].is_none() {
+                    let (system, outcome) = (&target.name, &trial.outcome);
+                    tell(Event::Trouble { item, system, trial: number, outcome });
                 }
-                Line::Series(series) => lane.series.push(series.clone()),
-                _ => {}
             }
         }
         let n = &mut self.progress[index].n;
@@ -427,11 +420,30 @@ impl Session<'_> {
         self.lines.extend(lines);
     }
 
-    /// Whether more trials could make a verdict of this item definite, or its growth precise, on any system.
-    fn is_undecided(&self, index: usize, looks: u32) -> bool {
-        let workload = self.plan.items[index].workload;
-        let lanes = self.progress[index].lanes.iter().filter(|lane| !lane.hopeless);
-        lanes.into_iter().any(|lane| lane.is_undecided(workload, looks, self.plan.seed))
+    /// The items of which more trials may decide more, after these were measured.
+    fn undecided(&self, measured: &[usize]) -> Vec<usize> {
+        let workloads: BTreeSet<&str> =
+            measured.iter().map(|&index| self.plan.items[index].workload.name).collect();
+        workloads.into_iter().flat_map(|workload| self.undecided_of(workload, measured)).collect()
+    }
+
+    /// The same of one workload.
+    fn undecided_of(&self, workload: &str, measured: &[usize]) -> Vec<usize> {
+        let is_of = |&index: &usize| self.plan.items[index].workload.name == workload;
+        let mut changed = Vec::new();
+        for &index in measured.iter().filter(|index| is_of(index)) {
+            let variant = self.plan.items[index].variant.name;
+            let lanes = self.plan.targets.iter().zip(&self.progress[index].lanes);
+            let open = lanes.filter(|(_, lane)| !lane.hopeless);
+            changed.extend(open.map(|(target, _)| judge::MeasuredVariant { system: &target.name, variant }));
+        }
+        let lines = self.lines.iter().filter(|line| line.workload().is_none_or(|name| name == workload));
+        let Some(recording) = Recording::new(lines.cloned()) else { return Vec::new() };
+        let variants = judge::undecided(&recording, &changed, !self.plan.aa);
+        let is_open = |&index: &usize| {
+            variants.contains(self.plan.items[index].variant.name) && !self.progress[index].is_hopeless()
+        };
+        (0..self.plan.items.len()).filter(is_of).filter(is_open).collect()
     }
 
     /// Time that is left of the budget.
@@ -495,9 +507,6 @@ impl Session<'_> {
 impl Lane {
     /// Takes from a trial what the next ones need; gives the n that fits, where it has found one.
     fn learn(&mut self, trial: &record::Trial) -> Option<u64> {
-        if let Some(clock) = &trial.clock {
-            self.tick_seconds = clock.tick_seconds;
-        }
         match trial.outcome {
             // All trials of an item go equally far, so that they can be laid over each other.
             Outcome::Allowance { n } => {
@@ -512,24 +521,6 @@ impl Lane {
             Outcome::Complete | Outcome::Limit { .. } => (self.fitted, self.troubles) = (true, 0),
         }
         None
-    }
-
-    /// Whether more trials could make a verdict definite, or the growth of a series precise.
-    fn is_undecided(&self, workload: &Workload, looks: u32, seed: u64) -> bool {
-        workload.measured().any(|operation| {
-            let series: Vec<&Series> =
-                self.series.iter().filter(|series| series.name == operation.name).collect();
-            let batch = series.first().map_or(1, |series| series.batch);
-            // What is told was counted over a window; the step of the clock is nothing to it.
-            let tick_seconds = if operation.reported { 0.0 } else { self.tick_seconds / f64::from(batch) };
-            let settings =
-                stats::Settings { margin: 0.10, alpha: 0.05, looks, tick_seconds, seed, whole: false };
-            let sweeps: Vec<stats::Sweep<'_>> = series.into_iter().map(judge::series::sweep).collect();
-            stats::judge(&sweeps, &settings).is_some_and(|verdict| {
-                let vague = verdict.growth.high > verdict.growth.low * GROWTH_SPREAD;
-                vague || (verdict.class == stats::Class::Inconclusive && verdict.trials_needed.is_some())
-            })
-        })
     }
 }
 

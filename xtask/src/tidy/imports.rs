@@ -18,7 +18,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("kernel", &["sys", "workload"]),
     ("servers", &["net", "sys", "workload"]),
     ("osdyno-trial", &["host", "kernel", "net", "record", "servers", "sys", "workload"]),
-    ("runner", &["host", "judge", "kernel", "record", "servers", "stats", "sys", "workload"]),
+    ("runner", &["host", "judge", "kernel", "record", "servers", "sys", "workload"]),
     ("report", &["judge", "record", "stats"]),
     (
         "osdyno",

@@ -7,8 +7,9 @@ mod weigh;
 use record::{Recording, Run, System, Unit};
 use stats::{Interval, Rank, Verdict};
 
+use self::source::Source;
 use crate::environment::{self, Difference};
-use crate::findings::ALPHA;
+use crate::findings::{ALPHA, Finding};
 use crate::generator::Limited;
 use crate::stops::Stop;
 
@@ -51,6 +52,8 @@ pub struct Subject {
 pub struct Row {
     /// Its name for a reader.
     pub label: String,
+    /// Name of the variant; may be empty.
+    pub variant: String,
     /// What n counts.
     pub grows: String,
     /// What its values are in. Ratios are of costs: of a rate, of the time that one takes.
@@ -149,7 +152,15 @@ impl Comparison {
 
     /// Compares with another idea of what matters.
     pub fn with_margin(recordings: &[(&str, &Recording)], margin: f64) -> Result<Comparison, Refusal> {
-        let sources = source::sources(recordings);
+        Comparison::between(source::sources(recordings), margin)
+    }
+
+    /// Compares the systems of one recording of which so much was found.
+    pub(crate) fn of_findings(recording: &Recording, findings: Vec<Finding>) -> Result<Comparison, Refusal> {
+        Comparison::between(source::of_findings(&[("", recording, findings)]), MARGIN)
+    }
+
+    fn between(sources: Vec<Source<'_>>, margin: f64) -> Result<Comparison, Refusal> {
         let Some(first) = sources.first() else { return Err(Refusal::NothingCommon) };
         if sources.len() == 1 {
             return Err(Refusal::Alone(first.subject.name.clone()));
@@ -157,8 +168,7 @@ impl Comparison {
         let refused = source::refused(&sources);
         let weighed = weigh::all(&sources, &refused, margin);
         if weighed.rows.iter().all(|row| row.answers.iter().all(Option::is_none)) {
-            let without: Vec<WithoutNumber> =
-                sources.iter().filter_map(source::Source::without_number).collect();
+            let without: Vec<WithoutNumber> = sources.iter().filter_map(Source::without_number).collect();
             return Err(match (refused.is_empty(), without.is_empty()) {
                 (true, true) => Refusal::NothingCommon,
                 (true, false) => Refusal::NoNumber(without),

@@ -6,7 +6,7 @@ use record::{Direction, Recording, Series, SeriesKey};
 use stats::Sweep;
 
 use super::{Refused, Subject, WithoutNumber};
-use crate::findings::{Finding, Findings};
+use crate::findings::{Finding, MARGIN, series};
 use crate::series::sweep;
 use crate::stops::{Cause, Stop};
 
@@ -14,7 +14,7 @@ use crate::stops::{Cause, Stop};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Kind {
     pub(super) workload: String,
-    variant: String,
+    pub(super) variant: String,
     name: String,
     direction: Direction,
 }
@@ -145,9 +145,15 @@ pub(super) fn kinds(sources: &[Source<'_>], refused: &[Refused]) -> Vec<(Kind, S
 
 /// Every system of every recording, judged.
 pub(super) fn sources<'a>(recordings: &[(&str, &'a Recording)]) -> Vec<Source<'a>> {
+    let judged = |recording| series(recording, MARGIN, false, &|_, _| true);
+    let recordings = recordings.iter().map(|(name, recording)| (*name, *recording, judged(*recording)));
+    of_findings(&recordings.collect::<Vec<_>>())
+}
+
+/// Every system of every recording with what was found of it.
+pub(super) fn of_findings<'a>(recordings: &[(&str, &'a Recording, Vec<Finding>)]) -> Vec<Source<'a>> {
     let mut sources = Vec::new();
-    for (name, recording) in recordings {
-        let findings = Findings::of(recording);
+    for (name, recording, findings) in recordings {
         let mut trials: Vec<u32> = recording.trials.iter().map(|trial| trial.order.trial).collect();
         trials.sort_unstable();
         trials.dedup();
@@ -160,7 +166,7 @@ pub(super) fn sources<'a>(recordings: &[(&str, &'a Recording)]) -> Vec<Source<'a
                 _ => format!("{name} {}", system.name),
             };
             let subject = Subject { name, system: system.clone(), run: recording.run.clone() };
-            let findings = findings.series.iter().filter(|f| f.key.system == system.name).cloned().collect();
+            let findings = findings.iter().filter(|f| f.key.system == system.name).cloned().collect();
             sources.push(Source { subject, recording, findings, trials: trials.clone() });
         }
     }

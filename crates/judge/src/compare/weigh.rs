@@ -120,6 +120,7 @@ fn row(
     };
     Row {
         label: label.to_string(),
+        variant: kind.variant.clone(),
         unit: findings().flatten().next().map(|f| f.unit).unwrap_or_default(),
         grows: findings().flatten().next().map(|f| f.grows.clone()).unwrap_or_default(),
         verdicts: findings().map(|f| f.and_then(|f| f.verdict.clone())).collect(),

@@ -1,0 +1,99 @@
+//! A run goes on by the rule of its report: verdicts, rivals and systems have a say, and nothing else.
+#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
+
+use std::collections::BTreeSet;
+
+use judge::{Findings, MeasuredVariant, undecided};
+use record::{Line, Recording};
+use serde_json::{Value, json};
+use stats::{Answer, Class};
+
+const LEVELS: [u64; 6] = [1, 2, 5, 10, 20, 50];
+
+/// A load on some systems in two variants; `cost` is that of a system and a variant, and `noise` moves a trial.
+fn load(systems: &[&str], rivals: bool, trials: u32, noise: f64, cost: fn(&str, &str) -> f64) -> Recording {
+    let mut lines = vec![json!({
+        "type": "run", "schema": 1, "tool": {"name": "osdyno", "version": "0", "build": ""},
+        "started_at": "2026-11-22T00:00:00Z", "command": [], "preset": "", "seed": 1, "budget_seconds": null,
+        "looks": [10, 20, 40], "pinned": true, "paired": systems.len() > 1,
+    })];
+    for system in systems {
+        lines.push(json!({"type": "system", "name": system, "prefix": [], "environment": {}}));
+    }
+    lines.push(json!({
+        "type": "workload", "name": "race", "version": 1, "summary": "", "page": "", "grows": "connections",
+        "variants": [{"name": "a", "summary": ""}, {"name": "b", "summary": ""}], "rivals": rivals,
+        "series": [{"name": "p50", "direction": "up", "expect": "any", "summary": "", "unit": "s"}],
+    }));
+    let mut random = fastrand::Rng::with_seed(5);
+    for trial in 1..=trials {
+        for system in systems {
+            for variant in ["a", "b"] {
+                let key = json!({"system": system, "workload": "race", "variant": variant, "trial": trial});
+                let level = 1.0 + noise * (random.f64() - 0.5);
+                let values: Vec<f64> = LEVELS
+                    .iter()
+                    .map(|_| cost(system, variant) * level * (1.0 + 0.002 * random.f64()))
+                    .collect();
+                lines.push(with(&key, &json!({
+                    "type": "trial", "version": 1, "n": 50, "cpu": null, "seed": 1, "timeout_seconds": 9.0,
+                    "scratch": "", "started_seconds": f64::from(trial), "elapsed_seconds": 1.0,
+                    "clock": null, "allowance_seconds": null, "outcome": {"ended": "complete"},
+                })));
+                lines.push(with(
+                    &key,
+                    &json!({
+                        "type": "series", "name": "p50", "direction": "up", "n_first": 1, "n_step": 0,
+                        "sizes": LEVELS, "batch": 1, "values": values,
+                    }),
+                ));
+            }
+        }
+    }
+    let line = |value: &Value| serde_json::from_value::<Line>(value.clone()).unwrap();
+    Recording::new(lines.iter().map(line)).unwrap()
+}
+
+fn with(key: &Value, rest: &Value) -> Value {
+    let both = [key, rest].into_iter().flat_map(|object| object.as_object().unwrap().clone());
+    Value::Object(both.collect())
+}
+
+fn open(recording: &Recording, compares: bool) -> BTreeSet<String> {
+    let systems = || recording.systems.iter().map(|system| system.name.as_str());
+    let all: Vec<MeasuredVariant<'_>> =
+        systems().flat_map(|system| ["a", "b"].map(|variant| MeasuredVariant { system, variant })).collect();
+    undecided(recording, &all, compares)
+}
+
+fn names(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|name| (*name).to_string()).collect()
+}
+
+/// Both are flat for certain, and which of them is faster is not.
+#[test]
+fn rivals_that_are_not_told_apart_go_on() {
+    let close = |_: &str, variant: &str| if variant == "a" { 1e-3 } else { 1.05e-3 };
+    let flat = load(&["local"], false, 10, 0.1, close);
+    let findings = Findings::of(&flat);
+    assert!(findings.series.iter().all(|f| f.verdict.as_ref().unwrap().class == Class::Flat));
+    assert_eq!(open(&flat, true), names(&[]), "each verdict is definite, and nobody compares them");
+    let rivals = load(&["local"], true, 10, 0.1, close);
+    let last = Findings::of(&rivals).rivals[0].contests[0].rivals[1].last.unwrap();
+    assert_eq!(last.answer, Answer::Unresolved);
+    assert_eq!(open(&rivals, true), names(&["a", "b"]), "the best too: the other is set against it");
+    let far = load(&["local"], true, 10, 0.1, |_, variant| if variant == "a" { 1e-3 } else { 2e-3 });
+    assert_eq!(open(&far, true), names(&[]));
+}
+
+/// Two systems, of which one is as fast as the other in `a`, and perhaps slower in `b`.
+#[test]
+fn systems_that_are_not_told_apart_go_on() {
+    let cost = |system: &str, variant: &str| if (system, variant) == ("new", "b") { 1.03e-3 } else { 1e-3 };
+    let two = load(&["old", "new"], false, 10, 0.05, cost);
+    assert_eq!(open(&two, true), names(&["b"]));
+    assert_eq!(open(&two, false), names(&[]), "one system against itself has no answer to wait for");
+    let only_a =
+        [MeasuredVariant { system: "old", variant: "a" }, MeasuredVariant { system: "new", variant: "a" }];
+    assert_eq!(undecided(&two, &only_a, true), names(&[]), "what did not change is not judged again");
+}
