@@ -1,6 +1,7 @@
-//! What can keep a server or a generator from starting.
+//! What can go wrong with a server or a generator, one variant for each meaning.
 
 use std::io;
+use std::net::SocketAddr;
 
 /// What was attempted, on what, and what came of it.
 #[derive(Debug, thiserror::Error)]
@@ -23,9 +24,57 @@ pub enum Error {
         /// Why.
         reason: String,
     },
-    /// What was asked for makes no sense together.
+    /// Settings make no sense, by themselves or together. The message says which, and what they may be.
     #[error("{0}")]
     Settings(String),
+    /// There is no connection of that number.
+    #[error("connection {number} does not exist: the generator has {connections}")]
+    NoConnection {
+        /// The number.
+        number: usize,
+        /// Connections that there are.
+        connections: usize,
+    },
+    /// A single request failed.
+    #[error("a request to {target} failed ({stage}: {cause})")]
+    Request {
+        /// The server.
+        target: SocketAddr,
+        /// How far the request came.
+        stage: &'static str,
+        /// What happened.
+        cause: String,
+    },
+    /// No generator has measured anything.
+    #[error("no load generator returned a measurement")]
+    NothingMeasured,
+    /// The user has ended the load.
+    #[error("stopped")]
+    Stopped,
+    /// A process with a role, a server or a load generator, reports that it failed.
+    #[error("{role}: {reason}")]
+    Failed {
+        /// "load worker 2".
+        role: String,
+        /// What it reports.
+        reason: String,
+    },
+    /// A process with a role has ended, or has not replied in time.
+    #[error("{role} {what}; its standard error may say why")]
+    Gone {
+        /// "load worker 2".
+        role: String,
+        /// "has ended", "does not reply".
+        what: &'static str,
+    },
+    /// Two of our processes do not understand each other: they may be of different versions.
+    #[error("{role} sent a message that cannot be read: {message}")]
+    Protocol {
+        /// The sender.
+        role: String,
+        /// The message, or what is wrong with it.
+        message: String,
+    },
     /// The system refused.
     #[error("cannot {attempted}: {error}")]
     System {

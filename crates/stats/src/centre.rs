@@ -104,7 +104,7 @@ impl Student {
 
     /// By bisection of the logarithm, to eight digits; infinite below one degree of freedom. The inverse
     /// in statrs 0.19 is wrong, or panics, at some error rates below 10⁻⁷.
-    fn critical(&self, freedom: f64) -> f64 {
+    pub(crate) fn critical(&self, freedom: f64) -> f64 {
         if freedom.is_nan() || freedom < 1.0 {
             return f64::INFINITY;
         }

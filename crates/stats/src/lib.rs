@@ -9,6 +9,7 @@ mod bend;
 mod block;
 mod centre;
 mod choice;
+mod cluster;
 mod compare;
 mod drift;
 mod family;
@@ -34,6 +35,7 @@ mod sweep;
 mod verdict;
 mod view;
 
+pub use cluster::{Cluster, mean_reach, share_reach};
 pub use compare::{Answer, Comparison, Contrast, Crossing, Design, PerClaim, compare};
 pub use finding::{Drift, Hysteresis, Limit, Line, Lines, Modes, Period, Repeated, Segment, Spikes, Step};
 pub use geometric_mean::geometric_mean;

@@ -9,6 +9,7 @@
 #![allow(unsafe_code)]
 
 pub mod activity;
+pub mod address;
 #[cfg(unix)]
 pub mod alarm;
 #[cfg(target_os = "linux")]

@@ -13,7 +13,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("record", &[]),
     ("judge", &["record", "stats"]),
     ("host", &["sys"]),
-    ("net", &["host", "sys"]),
+    ("net", &["host", "stats", "sys"]),
     ("workload", &["net", "sys"]),
     ("kernel", &["sys", "workload"]),
     ("servers", &["net", "sys", "workload"]),

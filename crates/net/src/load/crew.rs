@@ -46,7 +46,7 @@ pub fn work(orders: impl BufRead, mut answers: impl Write) -> Result<(), Error> 
     for line in orders.lines() {
         let line = line.map_err(Error::at("read an order"))?;
         let order =
-            serde_json::from_str(&line).map_err(|error| Error::Settings(format!("no order: {error}")))?;
+            serde_json::from_str(&line).map_err(|error| unreadable("the coordinator".to_owned(), &error))?;
         let answer = obey(order, &mut generator, &mut next, &mut answers);
         match answer {
             Ok(Some(answer)) => say(&mut answers, &answer)?,
@@ -63,7 +63,10 @@ fn obey(
     next: &mut Option<Load>,
     answers: &mut impl Write,
 ) -> Result<Option<Answer>, Error> {
-    let missing = || Error::Settings("an order came before the settings".to_owned());
+    let missing = || Error::Protocol {
+        role: "the coordinator".to_owned(),
+        message: "an order that must not come yet".to_owned(),
+    };
     match order {
         Order::Settings(settings) => {
             *generator = Some(Generator::new(*settings)?);
@@ -85,8 +88,13 @@ fn obey(
     }
 }
 
+fn unreadable(role: String, error: &serde_json::Error) -> Error {
+    Error::Protocol { role, message: error.to_string() }
+}
+
 fn say(answers: &mut impl Write, answer: &Answer) -> Result<(), Error> {
-    let line = serde_json::to_string(answer).map_err(|error| Error::Settings(error.to_string()))?;
+    let line =
+        serde_json::to_string(answer).map_err(|error| Error::at("answer the coordinator")(error.into()))?;
     writeln!(answers, "{line}").and_then(|()| answers.flush()).map_err(Error::at("answer the coordinator"))
 }
 
@@ -141,7 +149,7 @@ impl Crew {
     /// Offers a load with all workers together.
     ///
     /// # Errors
-    /// [`Error::Settings`] where a worker refuses, or is gone.
+    /// [`Error::Failed`] where a worker refuses, [`Error::Gone`] where it has ended or does not reply.
     pub fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Level, Error> {
         let workers = self.members.len();
         for worker in 0..workers {
@@ -179,22 +187,22 @@ impl Crew {
     }
 
     fn order(&mut self, worker: usize, order: &Order) -> Result<(), Error> {
-        let line = serde_json::to_string(order).map_err(|error| Error::Settings(error.to_string()))?;
+        let line =
+            serde_json::to_string(order).map_err(|error| Error::at("order a load worker")(error.into()))?;
         let Some(orders) = &mut self.members[worker].orders else { return Ok(()) };
         writeln!(orders, "{line}").and_then(|()| orders.flush()).map_err(Error::at("order a load worker"))
     }
 
     fn hear(&self, patience: Duration) -> Result<(usize, Answer), Error> {
-        let gone = |worker: usize| Error::Settings(format!("load worker {worker} has ended"));
+        let gone = |role: String, what| Error::Gone { role, what };
+        let name = |worker: usize| format!("load worker {worker}");
         match self.heard.recv_timeout(patience) {
-            Ok((worker, Some(line))) => {
-                serde_json::from_str(&line).map(|answer| (worker, answer)).map_err(|error| {
-                    Error::Settings(format!("load worker {worker} said something strange: {error}"))
-                })
-            }
-            Ok((worker, None)) => Err(gone(worker)),
-            Err(RecvTimeoutError::Timeout) => Err(Error::Settings("the load workers say nothing".to_owned())),
-            Err(RecvTimeoutError::Disconnected) => Err(gone(0)),
+            Ok((worker, Some(line))) => serde_json::from_str(&line)
+                .map(|answer| (worker, answer))
+                .map_err(|error| unreadable(name(worker), &error)),
+            Ok((worker, None)) => Err(gone(name(worker), "has ended")),
+            Err(RecvTimeoutError::Timeout) => Err(gone("every load worker".to_owned(), "does not reply")),
+            Err(RecvTimeoutError::Disconnected) => Err(gone("every load worker".to_owned(), "has ended")),
         }
     }
 
@@ -227,7 +235,7 @@ fn listen(worker: usize, answers: impl BufRead, sender: &Sender<(usize, Option<S
 
 fn refuse(worker: usize, answer: Answer) -> Result<(), Error> {
     match answer {
-        Answer::Failed(reason) => Err(Error::Settings(format!("load worker {worker}: {reason}"))),
+        Answer::Failed(reason) => Err(Error::Failed { role: format!("load worker {worker}"), reason }),
         // What is left of a load that was stopped.
         _ => Ok(()),
     }

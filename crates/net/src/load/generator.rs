@@ -145,7 +145,7 @@ impl Generator {
     /// One request on the connection of that number, while all others are silent.
     ///
     /// # Errors
-    /// [`Error::Settings`] where there is no such connection, or says how the request failed.
+    /// [`Error::NoConnection`], or [`Error::Request`] says how the request failed.
     pub fn ask_once(&mut self, number: usize) -> Result<Duration, Error> {
         self.engine.ask_once(number)
     }

@@ -1,5 +1,7 @@
 //! Times in a histogram of three significant digits, from a nanosecond to ten minutes.
 
+use std::io;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
@@ -27,7 +29,7 @@ impl Times {
     pub fn new() -> Result<Times, Error> {
         Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS)
             .map(Times)
-            .map_err(|error| Error::Settings(format!("a histogram of ten minutes: {error}")))
+            .map_err(|error| Error::at("make a histogram of ten minutes")(io::Error::other(error)))
     }
 
     /// Counts a time.

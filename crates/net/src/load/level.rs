@@ -1,12 +1,9 @@
 //! What is to be said of one load: rates, latencies with the intervals they deserve, and who set the limit.
 //!
-//! The interval of a percentile is found as in the sampling of clusters: the slices of time are the clusters,
-//! for latencies of one moment are alike, and counting them one by one would claim far too much. The share of
-//! answers below the percentile has a variance from slice to slice; never less than that of independent
-//! answers is taken. The share plus and minus Student's t times its error, read off the histogram, are the
-//! ends (R. S. Woodruff, "Confidence intervals for medians and other position measures", JASA 47, 1952).
+//! The slices of time are the clusters of `stats::share_reach`.
 
 use serde::{Deserialize, Serialize};
+use stats::{Cluster, mean_reach, share_reach};
 
 use super::failure::{Failure, merged};
 use super::histogram::Times;
@@ -182,8 +179,9 @@ fn percentiles(times: &Times, slices: &[Slice], unanswered: u64) -> Vec<Percenti
                 high: None,
             };
         };
-        let counts = below.iter().map(|(count, below)| (*count, below[index] as f64));
-        let (low, high) = match error_of_share(share, all, counts) {
+        let clusters =
+            below.iter().map(|(count, below)| Cluster { count: *count, inside: below[index] as f64 });
+        let (low, high) = match share_reach(share, all, clusters) {
             // A share of 0 or less is that of the smallest.
             Some(error) => (at((share - error).max(0.0)), at(share + error)),
             None => (None, None),
@@ -193,41 +191,11 @@ fn percentiles(times: &Times, slices: &[Slice], unanswered: u64) -> Vec<Percenti
     PERCENTS.iter().enumerate().map(percentile).collect()
 }
 
-/// Half the width of the interval of a share, from slices of so many answers of which so many lie below.
-fn error_of_share(share: f64, all: f64, slices: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
-    let slices: Vec<(f64, f64)> = slices.filter(|(count, _)| *count > 0.0).collect();
-    let clusters = slices.len() as f64;
-    if clusters < 2.0 {
-        return None;
-    }
-    let answered: f64 = slices.iter().map(|(count, _)| count).sum();
-    let inside: f64 = slices.iter().map(|(_, below)| below).sum::<f64>() / answered;
-    let squares: f64 = slices.iter().map(|(count, below)| (below - inside * count).powi(2)).sum();
-    let between = clusters / (clusters - 1.0) * squares / answered.powi(2);
-    let independent = share * (1.0 - share) / all;
-    Some(student(clusters - 1.0) * between.max(independent).sqrt())
-}
-
-/// The 97.5 % quantile of Student's t, to a hundredth from 3 degrees of freedom on (G. W. Hill's expansion).
-fn student(degrees: f64) -> f64 {
-    match degrees as u64 {
-        0 | 1 => 12.71,
-        2 => 4.30,
-        _ => {
-            let z: f64 = 1.959_964;
-            let (z3, z5) = (z.powi(3), z.powi(5));
-            z + (z3 + z) / (4.0 * degrees)
-                + (5.0 * z5 + 16.0 * z3 + 3.0 * z) / (96.0 * degrees.powi(2))
-                + (3.0 * z.powi(7) + 19.0 * z5 + 17.0 * z3 - 15.0 * z) / (384.0 * degrees.powi(3))
-        }
-    }
-}
-
 impl Level {
     /// Joins what several generators measured of one load that they offered together.
     ///
     /// # Errors
-    /// [`Error::Settings`] where no generator measured anything.
+    /// [`Error::NothingMeasured`] where no generator measured anything.
     pub fn of(load: &Load, measured: Vec<Measured>) -> Result<Level, Error> {
         let workers = measured.len();
         let sum = |field: fn(&Measured) -> u64| measured.iter().map(field).sum::<u64>();
@@ -253,8 +221,7 @@ impl Level {
         measured.iter().for_each(|one| watch.add(&one.watch));
         let failures = merged(measured.iter().map(|one| one.failures.clone()));
         let slices = join_slices(measured);
-        let latency = join(slices.iter().map(|slice| &slice.latency))
-            .ok_or_else(|| Error::Settings("no generator has measured anything".to_owned()))?;
+        let latency = join(slices.iter().map(|slice| &slice.latency)).ok_or(Error::NothingMeasured)?;
         let per_second = |count: u64| count as f64 / elapsed_seconds.max(1e-9);
         let some = |times: Option<Times>| times.filter(|times| times.count() > 0).map(Distribution::of);
         let latency = Distribution::with_slices(latency, &slices, unanswered);
@@ -326,13 +293,7 @@ fn rate_interval(slices: &[Slice], rate: f64) -> Option<(f64, f64)> {
     let longest = slices.iter().map(|slice| slice.seconds).fold(0.0, f64::max);
     let whole = slices.iter().filter(|slice| slice.seconds > 0.99 * longest);
     let rates: Vec<f64> = whole.map(|slice| slice.completed as f64 / slice.seconds).collect();
-    let count = rates.len() as f64;
-    if count < 3.0 {
-        return None;
-    }
-    let mean = rates.iter().sum::<f64>() / count;
-    let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    let half = student(count - 1.0) * (variance / count).sqrt();
+    let half = mean_reach(&rates)?;
     Some(((rate - half).max(0.0), rate + half))
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::schedule::Schedule;
 use super::source::Sources;
 use crate::Error;
-use crate::client::{ClientChoice, ClientSettings};
+use crate::client::{ClientChoice, ClientSettings, ClientVisitor};
 
 /// Whom a generator asks, and how. It holds for all loads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -100,7 +100,12 @@ impl LoadSettings {
         self.client.server_closes(self.new_connections)
     }
 
-    pub(super) fn check(&self) -> Result<(), Error> {
+    /// Whether they make sense together.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] says which do not; [`Error::Unknown`] of a client.
+    pub fn check(&self) -> Result<(), Error> {
+        self.client.visit(CheckClient)?;
         let refuse = |text: &str| Err(Error::Settings(text.to_owned()));
         if self.pipeline == 0
             || self.timeout.is_zero()
@@ -116,6 +121,17 @@ impl LoadSettings {
             return refuse("source addresses are of the target's family, IPv4 or IPv6");
         }
         Ok(())
+    }
+}
+
+/// Whether the settings of a client make sense, whichever it is.
+struct CheckClient;
+
+impl ClientVisitor for CheckClient {
+    type Output = ();
+
+    fn visit<S: ClientSettings>(self, settings: S) -> Result<(), Error> {
+        settings.open().map(drop)
     }
 }
 
@@ -179,8 +195,17 @@ impl Load {
         (self.duration.as_nanos() as f64).min(of_requests) as u64
     }
 
-    pub(super) fn check(&self) -> Result<(), Error> {
+    /// Whether it makes sense with these settings.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] says what does not.
+    pub fn check(&self, settings: &LoadSettings) -> Result<(), Error> {
         let refuse = |text: &str| Err(Error::Settings(text.to_owned()));
+        if self.rate.is_some() && settings.pipeline > 1 {
+            return refuse(
+                "an open loop sends every request at its own time, so it cannot send several together",
+            );
+        }
         if self.connections == 0 && self.rate.is_none() {
             return refuse("a closed loop needs at least one connection");
         }

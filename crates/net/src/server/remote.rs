@@ -153,7 +153,7 @@ impl Remote {
             Error::at("hear of the server")(io::Error::other("it has ended, or said nothing in time"))
         })?;
         match line.strip_prefix("error ") {
-            Some(text) => Err(Error::Settings(text.to_owned())),
+            Some(text) => Err(Error::Failed { role: "the server".to_owned(), reason: text.to_owned() }),
             None => Ok(line),
         }
     }
@@ -170,7 +170,7 @@ impl Drop for Remote {
 }
 
 fn unexpected(line: &str) -> Error {
-    Error::Settings(format!("a server was to say where it listens, and said {line:?}"))
+    Error::Protocol { role: "the server".to_owned(), message: format!("{line:?}") }
 }
 
 /// The other side of [`Remote`]: a server as planned, until the input ends or a signal says so.

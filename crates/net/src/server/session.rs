@@ -48,7 +48,10 @@ pub(super) fn order(plan: &ServerPlan, tally: &Tally, log: Option<&File>) -> io:
 /// # Errors
 /// When the word, the descriptors or the service are not what they were meant to be.
 pub fn session(order: &str) -> Result<(), Error> {
-    let unreadable = |error| Error::Settings(format!("this is no order for a session: {error}"));
+    let unreadable = |error: serde_json::Error| Error::Protocol {
+        role: "the server of this session".to_owned(),
+        message: error.to_string(),
+    };
     let order: Order = serde_json::from_str(order).map_err(unreadable)?;
     sys::process::die_with_parent();
     if sys::process::parent().unsigned_abs() != order.parent {

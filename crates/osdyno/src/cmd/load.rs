@@ -171,8 +171,10 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
     let settings = settings(args, &target)?;
     let goal =
         args.find_rate.as_deref().map(|goal| Goal::parse(goal, |text| humantime::parse_duration(text).ok()));
-    let goal = goal.transpose().map_err(failure)?;
+    let goal = goal.transpose()?;
     let loads = loads(args);
+    settings.check()?;
+    loads.iter().try_for_each(|load| load.check(&settings))?;
     if let Some(path) = &args.hdr {
         refuse_existing(path, false)?;
     }
@@ -188,12 +190,12 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
             let offer = |load: &Load| source.offer(load, &screen);
             match search::highest(goal, &loads[0], offer) {
                 Err(_) if sys::signal::stop_ordered() => return Ok(ExitCode::from(INTERRUPTED)),
-                searched => found = Some(searched.map_err(failure)?),
+                searched => found = Some(searched?),
             }
         }
         None => {
             for load in &loads {
-                levels.push(source.offer(load, &screen).map_err(failure)?);
+                levels.push(source.offer(load, &screen)?);
                 if sys::signal::stop_ordered() {
                     break;
                 }
@@ -216,23 +218,16 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
 /// A process that helps: orders on standard input, counts on standard output.
 pub(crate) fn worker() -> Done {
     sys::signal::watch().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
-    crew::work(io::stdin().lock(), io::stdout().lock()).map_err(failure)?;
+    crew::work(io::stdin().lock(), io::stdout().lock())?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn failure(error: net::Error) -> Failure {
-    match error {
-        net::Error::Settings(text) => Failure::Usage(text),
-        error => Failure::Refused(error.to_string()),
-    }
-}
-
 fn settings(args: &Args, target: &Target) -> Result<LoadSettings, Failure> {
-    let client = client::find(&args.client.name).map_err(failure)?;
-    let client = client.choose(args.client.fields.clone(), &target.endpoint).map_err(failure)?;
+    let client = client::find(&args.client.name)?;
+    let client = client.choose(args.client.fields.clone(), &target.endpoint)?;
     let largest = args.levels.iter().copied().max().unwrap_or(args.connections);
     let sources = match &args.source {
-        Some(text) => Sources::parse(text).map_err(failure)?,
+        Some(text) => Sources::parse(text)?,
         None => Sources::for_loopback(target.address.ip(), largest + args.idle),
     };
     Ok(LoadSettings {
@@ -333,7 +328,7 @@ enum Source {
 impl Source {
     fn start(settings: &LoadSettings, workers: usize) -> Result<Source, Failure> {
         if workers == 1 {
-            return Ok(Source::Here(Box::new(Generator::new(settings.clone()).map_err(failure)?)));
+            return Ok(Source::Here(Box::new(Generator::new(settings.clone())?)));
         }
         let program = std::env::current_exe().map_err(|error| {
             Failure::Refused(format!("cannot find this program to start workers: {error}"))
@@ -343,7 +338,7 @@ impl Source {
             command.arg(WORKER);
             command
         };
-        Ok(Source::Crew(Crew::start(command, settings, workers).map_err(failure)?))
+        Ok(Source::Crew(Crew::start(command, settings, workers)?))
     }
 
     fn offer(&mut self, load: &Load, screen: &Screen) -> Result<Level, net::Error> {
@@ -352,7 +347,7 @@ impl Source {
             !sys::signal::stop_ordered()
         };
         if sys::signal::stop_ordered() {
-            return Err(net::Error::Settings("stopped".to_owned()));
+            return Err(net::Error::Stopped);
         }
         match self {
             Source::Here(generator) => generator.offer(load, &mut watched),

@@ -20,11 +20,7 @@ impl<C: Client> Engine<C> {
         load: &Load,
         watched: &mut Watched<'_>,
     ) -> Result<Measured, Error> {
-        load.check()?;
-        if load.rate.is_some() && self.settings.pipeline > 1 {
-            let text = "an open loop sends every request at its own time, so it cannot send several together";
-            return Err(Error::Settings(text.to_owned()));
-        }
+        load.check(&self.settings)?;
         // What could not be opened now is tried again, and counted, by the load.
         self.grow_to(load.connections)?;
         let length_ns = load.expected_ns() / 40;
@@ -297,9 +293,8 @@ impl<C: Client> Engine<C> {
     /// One request on the connection of that number, and how long its answer took.
     pub(in crate::load) fn ask_once(&mut self, number: usize) -> Result<Duration, Error> {
         let place = self.silent + number;
-        let refuse = |text: String| Err(Error::Settings(text));
         if place >= self.slots.len() {
-            return refuse(format!("there is no connection {number}, of {}", self.slots.len() - self.silent));
+            return Err(Error::NoConnection { number, connections: self.slots.len() - self.silent });
         }
         self.mode = Mode::Alone;
         self.starts = None;
@@ -315,9 +310,11 @@ impl<C: Client> Engine<C> {
         }
         match self.failures.take().as_slice() {
             [] => Ok(Duration::from_nanos(self.slots[place].free_ns.saturating_sub(begin_ns))),
-            [Failure { stage, cause, .. }, ..] => {
-                refuse(format!("a request to {} failed ({}: {cause})", self.settings.target, stage.name()))
-            }
+            [Failure { stage, cause, .. }, ..] => Err(Error::Request {
+                target: self.settings.target,
+                stage: stage.name(),
+                cause: cause.clone(),
+            }),
         }
     }
 }

