@@ -19,8 +19,10 @@ mod ratchet;
 mod retired;
 mod safety;
 mod size;
+mod units;
 mod unused;
 mod unwraps;
+mod uses;
 mod workloads;
 
 pub use house::Finding;
@@ -38,6 +40,7 @@ const RULES: &[Rule] = &[
     ("a public type name has one meaning", concepts::check),
     ("Markdown fits 120 columns", columns::check),
     ("retired names and words stay retired", retired::check),
+    ("a unit is one file and its place in one list", units::check),
     ("what is public is used outside", unused::check),
     ("every file opens with its page", pages::check),
     ("lines are short and clean, and nothing is left to do", lines::check),
