@@ -132,7 +132,7 @@ mod measured {
                 Connection::prepare(to, from, Waiting::Blocking)
             };
             let Some(ports) = &mut self.ports else { return prepare(0) };
-            // A port that somebody else has is passed over.
+            // A port in use by another program is skipped.
             let free = ports.map(prepare).find(|prepared| match prepared {
                 Err(error) => error.kind() != io::ErrorKind::AddrInUse,
                 Ok(_) => true,

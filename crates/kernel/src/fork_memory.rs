@@ -64,7 +64,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     trial.timed_back("unmap", grown, |(memory, _)| memory.unmap())
 }
 
-/// What the MiB of that number is filled with: neighbours by less than 251 can be told from each other.
+/// The byte that fills the MiB of that number: numbers that differ by less than 251 have different bytes.
 fn content(number: usize) -> u8 {
     (number % 251) as u8 + 1
 }

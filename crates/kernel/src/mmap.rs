@@ -72,7 +72,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     trial.timed_back("unmap", mappings, |(mapping, _)| mapping.unmap())
 }
 
-/// The first byte of every other page: pages apart by less than 251 can be told from each other.
+/// The first byte of every other page: pages that differ by less than 251 have different bytes.
 fn content(page: usize) -> u8 {
     (page % 251) as u8 + 1
 }

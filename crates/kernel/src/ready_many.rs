@@ -115,7 +115,7 @@ mod measured {
     struct Waits {
         events: Vec<Event>,
         more: Vec<Event>,
-        /// The last wait that told of each descriptor.
+        /// The last wait that reported each descriptor.
         told: Vec<u64>,
         waits: u64,
         wrong: u64,
@@ -127,7 +127,7 @@ mod measured {
             Waits { events, more, told: vec![0; watched], waits: 0, wrong: 0 }
         }
 
-        /// Waits until all that are ready have been told.
+        /// Waits until all ready descriptors have been reported.
         #[inline]
         fn wait<P: Poller>(&mut self, poller: &mut P, ready: usize) -> io::Result<()> {
             poller.wait(&mut self.events, Some(PATIENCE))?;
@@ -141,7 +141,7 @@ mod measured {
             Ok(())
         }
 
-        /// Sees whether `ready` were told, and none twice.
+        /// Checks that `ready` were reported, and none twice.
         fn look(&mut self, ready: usize) {
             self.waits += 1;
             let mut distinct = 0;

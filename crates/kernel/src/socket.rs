@@ -82,7 +82,7 @@ pub(crate) struct Hole {
 }
 
 impl Hole {
-    /// The hole that the variant's name asks for, or none.
+    /// The hole that the name of the variant requires, or none.
     pub(crate) fn of(variant: &str) -> Result<Hole, TrialError> {
         let family = family(variant);
         let plug = match variant.ends_with("-hole") {

@@ -91,7 +91,7 @@ mod measured {
     const FIRST_SOURCE: u32 = u32::from_be_bytes([127, 1, 0, 1]);
     /// Descriptors of a process beside its connections.
     const SPARE: usize = 64;
-    /// Connections of this process itself, which are those that are asked.
+    /// Connections of this process itself, on which requests are sent.
     const OWN: usize = 1000;
     /// Connections that are made and closed again.
     const MORE: usize = 200;
@@ -105,7 +105,7 @@ mod measured {
     const LOOK: Duration = Duration::from_millis(20);
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-        // Where nobody tells how many there may be, few.
+        // Few where the limit is unknown.
         let descriptors = limit::ceiling(Resource::Descriptors).map_or(1000, |bound| bound.usable as usize);
         let room = HELD_MAX.min(descriptors.saturating_sub(SPARE)).max(1);
         let sockets_before = sys::tcp::in_use().ok();

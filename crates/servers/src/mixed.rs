@@ -117,7 +117,7 @@ mod measured {
     /// Recovery is looked for in pieces of this length, or of a fifth of the window.
     const PIECE_MIN: Duration = Duration::from_millis(50);
     const RECOVERY_MAX: Duration = Duration::from_secs(5);
-    /// The share of the capacity that is asked before and after.
+    /// The share of the capacity that is offered before and after.
     const CALM: f64 = 0.5;
     /// A server has recovered when p99 is below this many times what it was.
     const RECOVERED: f64 = 2.0;
@@ -220,7 +220,7 @@ mod measured {
         Some(beyond.percent).filter(|&percent| percent <= 99.9)
     }
 
-    /// Who else asks the server.
+    /// The other traffic of the server.
     #[derive(Default)]
     struct Others {
         over: AtomicBool,
@@ -265,7 +265,8 @@ mod measured {
             }
         }
 
-        /// Each reader asks anew when it has read all; one whose connection breaks comes back.
+        /// Each reader sends a new request when it has read everything; after a broken connection it
+        /// reconnects.
         fn read_slowly(&self, to: SocketAddr, request: &str) {
             let mut readers: Vec<Option<Reader>> = (0..SLOW_READERS).map(|_| None).collect();
             while !self.is_over() {

@@ -233,7 +233,7 @@ fn is_late(fit: &Fit) -> bool {
     before - first < LATE * (last - first)
 }
 
-/// What cannot be told apart there.
+/// Shapes that cannot be distinguished there.
 const LATE_SHAPES: [Class; 4] =
     [Class::LinearLike, Class::Superlinear, Class::ApproachingLimit, Class::Stepped];
 
@@ -369,7 +369,7 @@ fn ends<'a>(view: &View, best: &Fit, close: impl Iterator<Item = &'a Fit>, sign:
     Some(exp(Interval { value, low, high }))
 }
 
-/// No more than a factor of twenty is told of what lies beyond the middles.
+/// At most a factor of twenty is extrapolated beyond the middles.
 const FARTHEST: f64 = 3.0;
 
 /// The shape at the middle of each block, at the level of a typical trial.

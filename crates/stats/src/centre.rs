@@ -92,7 +92,7 @@ pub(crate) fn exp(logs: Interval) -> Interval {
 /// Two-sided critical values of Student's t at one error rate.
 pub(crate) struct Student {
     level: f64,
-    /// The last answer by degrees of freedom: most blocks of a series ask for the same.
+    /// The last value by degrees of freedom: most blocks of a series need the same.
     last: Cell<(f64, f64)>,
 }
 

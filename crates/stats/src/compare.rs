@@ -61,7 +61,7 @@ pub struct Comparison {
     pub ratio: Interval,
     /// Error rate of `ratio`, and of the `blocks` together.
     pub level: f64,
-    /// The margin that the answer is about, as a share: the one asked for, or the noise floor if larger.
+    /// The margin of the answer, as a share: the given one, or the noise floor if larger.
     pub margin: f64,
     /// The noise floor, as a share; 0 where none is known. No smaller difference is claimed.
     pub floor: f64,
@@ -326,7 +326,8 @@ impl Contrast {
     /// claim that is made, or that was tried, so that answer and interval do not contradict each other.
     pub fn at(&self, levels: &PerClaim) -> Comparison {
         let chances = self.chances();
-        // What matters to nobody must be surer to be told: of equal systems fewer than one in twenty differ.
+        // A small difference must be more certain to be reported: of equal systems fewer than one in twenty
+        // differ.
         let both = levels.within.min(levels.differs / 2.0);
         let (answer, level) = if self.ratio.value.abs() > self.margin {
             let answer = match chances.beyond <= levels.beyond {

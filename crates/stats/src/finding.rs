@@ -61,7 +61,7 @@ pub struct Line {
 pub struct Lines {
     /// The cheaper one at the largest n.
     pub lower: Line,
-    /// The dearer one at the largest n.
+    /// The more expensive one at the largest n.
     pub upper: Line,
     /// Chance that neighbouring measurements of a trial lie on the same line, on a scale where 0.5 is what
     /// independent choices give and 1 that a trial keeps to its line.
@@ -79,9 +79,9 @@ pub struct Modes {
     pub n_high: u64,
     /// Cost of the cheaper mode.
     pub lower: f64,
-    /// Cost of the dearer mode.
+    /// Cost of the more expensive mode.
     pub upper: f64,
-    /// Share of the measurements in the dearer mode.
+    /// Share of the measurements in the more expensive mode.
     pub upper_share: f64,
     /// Distance of the modes against their spread: Ashman's D.
     pub separation: f64,

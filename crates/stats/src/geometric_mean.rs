@@ -22,7 +22,7 @@ const NORMAL: f64 = 1e6;
 /// alone excluded 1 in 50 % where runs differed by 2 % (SD) and in 84 % where they differed by 10 %; widened
 /// by a noise floor measured on the same machine, still in 41 %.
 ///
-/// The interval speaks of these series, not of others that might have been chosen. Whole rounds of trials
+/// The interval is about these series, not about others that might have been chosen. Whole rounds of trials
 /// are drawn with replacement, the same for all series, since what disturbs a round disturbs all of them; of
 /// each draw the winsorised pairs of every series are averaged, then the series (a hierarchical bootstrap;
 /// Davison & Hinkley, Bootstrap Methods and their Application, 1997, §3.8). The 1 − `alpha` quantile of the

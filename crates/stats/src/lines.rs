@@ -240,7 +240,7 @@ impl Fit {
     }
 
     /// Every value to a line or to none. Where the lines are close a value is drawn by its chances, so that
-    /// neither line keeps only the cheap or only the dear ones.
+    /// neither line keeps only the cheap or only the expensive ones.
     fn divide(&self, trials: &[Sweep<'_>], ranges: &[(u64, u64)], half: f64) -> Found {
         let mut random = fastrand::Rng::with_seed(trials.len() as u64);
         let (mut lower, mut upper) = (Vec::new(), Vec::new());

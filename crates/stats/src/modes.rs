@@ -26,7 +26,7 @@ const LEAST_TRIALS: usize = 3;
 const LEAST_SHARE_OF_TRIALS: f64 = 0.15;
 /// What lies as far above all others as a spike, and is rarer than this, is spikes.
 const SPIKES: f64 = 0.1;
-/// Ashman's D of two modes that can be told apart.
+/// Ashman's D of two modes that can be distinguished.
 const SEPARATION: f64 = 2.5;
 /// Difference of Schwarz's criterion that is strong evidence (Kass & Raftery, JASA 90, 1995).
 pub(crate) const EVIDENCE: f64 = 10.0;
@@ -233,7 +233,7 @@ fn places(trials: &[Sweep<'_>], (low, high): (u64, u64), most: usize) -> Vec<(us
     found
 }
 
-/// The step of a clock that nobody named: the least distance of values of which most occur more than once.
+/// The step of an unknown clock: the smallest distance between values if most values occur more than once.
 fn grain(values: &mut [f64]) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     let gaps = values.windows(2).map(|pair| pair[1] - pair[0]);
@@ -336,7 +336,7 @@ impl Pair {
         let beyond = sorted.partition_point(|value| *value <= outside.limit);
         let mut sorted = if outside.begins(sorted, beyond) { &sorted[..beyond] } else { sorted };
         let mut split = valley(sorted)?;
-        // Spikes may also lie above dear operations.
+        // Spikes may also lie above expensive operations.
         if outside.begins(sorted, split) {
             sorted = &sorted[..split];
             split = valley(sorted)?;
@@ -506,7 +506,7 @@ pub(crate) struct Groups {
 impl Groups {
     /// The best split of one value per trial in two normal groups of one spread, when it is strong evidence
     /// against a single group: Schwarz's criterion with the likelihood of the classification (Biernacki,
-    /// Celeux & Govaert, IEEE PAMI 22, 2000), which, unlike that of the mixture, asks for a gap.
+    /// Celeux & Govaert, IEEE PAMI 22, 2000), which, unlike that of the mixture, requires a gap.
     pub(crate) fn of(values: &[f64], needed: f64) -> Option<Groups> {
         let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
         sorted.sort_unstable_by(f64::total_cmp);

@@ -5,8 +5,8 @@ use fastrand::Rng;
 use crate::Interval;
 use crate::centre::Centre;
 
-/// Pairs of trials from which a floor is told, and to which it applies: those of the first look. More trials
-/// make the intervals of a comparison narrower, but what differs from day to day was not seen in one
+/// Pairs of trials from which a floor is computed, and to which it applies: those of the first look. More
+/// trials make the intervals of a comparison narrower, but what differs from day to day was not seen in one
 /// afternoon; so the floor does not fall with them.
 pub const FLOOR_PAIRS: u32 = 10;
 
@@ -19,7 +19,7 @@ const DRAWS: usize = 2000;
 /// One series of a system measured against itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SelfRatio {
-    /// The ratio that a comparison at 5 % tells, as if there were no other series.
+    /// The ratio of a comparison at 5 %, as if there were no other series.
     pub ratio: Interval,
     /// The logarithm of the ratio of each pair of trials.
     pub pairs: Vec<f64>,
@@ -42,7 +42,7 @@ pub struct NoiseFloor {
 ///
 /// The floor is the 95 % quantile of |log ratio|, the ratio being that of ten pairs of trials. A run has few
 /// blocks of ten pairs, so ratios are drawn from its pairs: ten of them with replacement, each turned round
-/// or not by chance, because nothing tells one side from the other (a randomisation distribution; Fisher, The
+/// or not at random, because the two sides are exchangeable (a randomisation distribution; Fisher, The
 /// Design of Experiments, 1935, §21). The floor of a series is the quantile of its own ratios, or the ratio
 /// that was seen, where that is larger; the floor over all is the quantile of all drawn ratios, or of all
 /// that were seen.

@@ -63,7 +63,7 @@ impl<'a> Common<'a> {
     /// Trials end where they meet a limit or crash, so they reach different n. The range ends at the n
     /// that gains most: trials that reach it × decades up to it. One early crash among forty trials
     /// is left out; where forty trials stop at 900…1,000 all are judged to 900. It starts where the
-    /// middle trial does, after the cold start unless the `whole` range is asked for.
+    /// middle trial does, after the cold start unless the `whole` range is wanted.
     pub(crate) fn of(trials: &[Sweep<'a>], whole: bool) -> Option<Common<'a>> {
         let no_cost = trials.iter().flat_map(|trial| trial.values).filter(|value| !is_cost(**value)).count();
         let spans: Vec<Span<'a>> = trials

@@ -229,7 +229,7 @@ fn upper(logs: &mut [f64]) -> f64 {
     DEVIATION * (quartile - middle)
 }
 
-/// What the dearer of both sides costs against the usual, in the middle of its next values.
+/// The cost of the more expensive side, relative to the usual, in the middle of its next values.
 fn around(values: &[f64], fit: &[f64], place: usize) -> f64 {
     let side = |places: Range<usize>| {
         let mut ratios = [0.0; NEIGHBOURS];

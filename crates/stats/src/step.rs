@@ -7,7 +7,7 @@ use crate::block::{column, log_medians, pieces};
 use crate::centre::{Centre, Student, exp, mean, tails};
 use crate::{Step, Sweep};
 
-/// Jumps below this are not told, however certain.
+/// Jumps below this are not reported, however certain.
 pub(crate) const LEAST: f64 = 0.05;
 /// Nor jumps of fewer ticks of the clock.
 const TICKS: f64 = 3.0;

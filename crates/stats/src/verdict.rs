@@ -97,9 +97,9 @@ pub struct Verdict {
     /// Share of resampled runs in which the shape of `class` describes the data best; 1 where no shape was
     /// chosen.
     pub share: f64,
-    /// Smallest n that the verdict speaks of.
+    /// Smallest n of the judged range.
     pub n_low: u64,
-    /// Largest n that the verdict speaks of.
+    /// Largest n of the judged range.
     pub n_high: u64,
     /// Trials that carry it.
     pub trials: usize,
@@ -313,7 +313,7 @@ fn two_lines(common: &Common<'_>, view: &View, settings: &Settings) -> Option<Li
     let (lower, upper) = (line(lower, &found.lower)?, line(upper, &found.upper)?);
     let margin = settings.log_margin();
     let way = (view.ranges[view.ranges.len() - 1].1 - view.ranges[0].0) as f64;
-    // All of a line tells more of it than its two ends, where it has few values.
+    // With few values the whole line is more informative than its two ends.
     let rise = |line: &Line| {
         let rise = |seconds: f64| 1.0 + seconds * way / line.cost_low.value;
         let Interval { value, low, high } = line.marginal_cost;
@@ -345,7 +345,7 @@ fn is_set_by_n(found: &lines::Found) -> bool {
     agree - by_chance > (asked - by_chance) / 2.0
 }
 
-/// Whether a step describes these trials best; asked where they are too few to be judged.
+/// Whether a step describes these trials best; used where they are too few to be judged.
 fn jumps(trials: &[Sweep<'_>], settings: &Settings) -> bool {
     if trials.len() >= FEWEST as usize {
         return false;

@@ -18,7 +18,7 @@ pub struct Workload {
     pub grows: &'static str,
     /// The n at which something is measured.
     pub sizes: Sizes,
-    /// A server takes part: beside the trial, or where the user wants it.
+    /// A server takes part: beside the trial, or at the address of `--server`.
     pub server: bool,
     /// The ways to run it; at least one.
     pub variants: &'static [Variant],
@@ -240,7 +240,7 @@ impl Workload {
         self.operations.iter().find(|operation| operation.name == name)
     }
 
-    /// The operations that are measured, timed or told, rather than summed, in the order of their columns.
+    /// The operations that are timed or reported, not summed, in the order of their columns.
     pub fn measured(&self) -> impl Iterator<Item = &'static Operation> + use<> {
         self.operations.iter().filter(|operation| operation.sum_of.is_empty())
     }

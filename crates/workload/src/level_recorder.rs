@@ -26,9 +26,9 @@ impl LevelRecorder<'_> {
         self.n
     }
 
-    /// The value of a told operation at this level, in its unit: it is kept from here on, whatever becomes of
-    /// the trial. What is not finite, such as a percentile of nothing, is left out. A name that the workload
-    /// does not declare as told stops the trial.
+    /// The value of a reported operation at this level, in its unit: it is kept from here on, whatever
+    /// becomes of the trial. What is not finite, such as a percentile of nothing, is left out. A name that
+    /// the workload does not declare as reported ends the trial.
     pub fn value(&mut self, name: &'static str, value: f64) {
         match self.workload.measured().position(|operation| operation.name == name && operation.reported) {
             Some(index) => self.slots.report(index, self.row, value),

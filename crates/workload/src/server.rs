@@ -54,17 +54,18 @@ mod measured {
 
     /// A server that closes what has been idle would close what is counted.
     const IDLE: Duration = Duration::from_secs(24 * 3600);
-    /// At the end nobody waits for an answer.
+    /// At the end responses are not waited for.
     const GRACE: Duration = Duration::from_secs(2);
     /// An answer that takes longer will not come; more than a fair share of what any load here needs.
     const ANSWER_MAX: Duration = Duration::from_secs(5);
-    /// Every connection is asked once before anything is measured, in so much time at most.
+    /// Time limit for the first request on every connection, before anything is measured.
     const ROUND_MAX: Duration = Duration::from_secs(8);
     /// A load is held for so many times what that took, at least.
     const ROUNDS_MIN: u32 = 4;
     /// Of a load, so many failures in a hundred are the end of what the server can do.
     const FAILURES_MAX: f64 = 0.01;
-    /// An answer is counted after it was sent: so often the server is asked for the last ones.
+    /// A response is counted after it was sent: how often the counters are read until they include the last
+    /// one.
     const ASKED_AGAIN: u32 = 50;
     const ASKED_EVERY: Duration = Duration::from_millis(10);
     /// A server that accepts nothing for so long will accept no more.
@@ -75,7 +76,7 @@ mod measured {
 
     /// A server, ready to be loaded. Dropped, it is ended.
     pub struct ServerUnderTest {
-        /// `None`: somebody else has started it, and nothing is known of it but its answers.
+        /// `None`: the server was started elsewhere, and only its responses are known.
         server: Option<Remote>,
         address: SocketAddr,
         seed: u64,
@@ -85,7 +86,7 @@ mod measured {
     pub struct Held {
         /// What the generator says.
         pub level: Level,
-        /// Processor time of the server for each answer; `NAN` where nobody tells.
+        /// Processor time of the server for each response; `NAN` where it is unknown.
         pub server_seconds: f64,
     }
 
@@ -120,14 +121,14 @@ mod measured {
             Generator::new(settings).map_err(io_error).map_err(TrialError::at("to start a generator"))
         }
 
-        /// What the server has counted and takes; `None` where somebody else has started it.
+        /// The counters and the resources of the server; `None` where it was started elsewhere.
         pub fn report(&mut self) -> io::Result<Option<Report>> {
             self.server.as_mut().map(Remote::report).transpose().map_err(io_error)
         }
 
-        /// Has every connection ask once, which fills all that is made at the first answer, and proves that
-        /// client and server count alike. Then holds the load, for as long as it says and four such rounds at
-        /// least, and measures it.
+        /// Sends one request on every connection, which initialises what the first response needs, and proves
+        /// that client and server count alike. Then holds the load, for as long as it says and four such
+        /// rounds at least, and measures it.
         pub fn hold(
             &mut self,
             generator: &mut Generator,
@@ -258,7 +259,7 @@ mod measured {
     /// What a server did during a load.
     struct Taken {
         answers: u64,
-        /// Times that a connection was not taken for want of anything.
+        /// How often a connection was refused for lack of a resource.
         exhausted: u64,
         cpu_seconds: f64,
     }
@@ -317,7 +318,7 @@ mod measured {
         LoadSettings::new(address, &client)
     }
 
-    /// What a server and the kernel have taken; `None` where nobody tells.
+    /// Resources of the server and the kernel; `None` where they are unknown.
     pub struct Memory {
         user_bytes: Option<u64>,
         kernel_bytes: Option<u64>,
@@ -335,7 +336,7 @@ mod measured {
 
         /// Tells `user memory` and `kernel memory`, for each of the n that were added since. Where the server
         /// has given back more, it took nothing. The kernel's is that of the whole machine: where others gave
-        /// back what would be missing in the sum, nothing is told of it, and a remark says why.
+        /// back what would be missing in the sum, it is not reported, and a remark says why.
         pub fn report_each(&self, before: &Memory, recorder: &mut LevelRecorder<'_>) {
             let n = recorder.n() as f64;
             let user = self.user_bytes.zip(before.user_bytes);
@@ -347,7 +348,7 @@ mod measured {
             }
         }
 
-        /// Bytes that the kernel has gained for n connections; `None` where nobody tells.
+        /// Increase in kernel memory for n connections, in bytes; `None` where it is unknown.
         fn kernel_gained(&self, before: &Memory, n: u64) -> Result<Option<f64>, &'static str> {
             let expired = before.resting.zip(self.resting).map_or(0, |(then, now)| then.saturating_sub(now));
             if expired > n / RESTING_SHARE {
@@ -408,7 +409,7 @@ mod measured {
         each.collect::<Vec<_>>().join(", ")
     }
 
-    /// Says so where the generator was the limit, or others who had its processor.
+    /// Warns where the generator was saturated, or where others had its processor.
     pub fn kept_up(level: &Level, recorder: &mut LevelRecorder<'_>) {
         let limit = match &level.verdict {
             Verdict::Generator(reason) => format!("limited by the generator at {}: {reason}", recorder.n()),

@@ -44,8 +44,8 @@ impl<'a> Slots<'a> {
         measured.map_while(|ticks_and_one| ticks_and_one.checked_sub(1))
     }
 
-    /// The values of the told operation of that index, each with the place of its level; levels at which
-    /// none was told are left out.
+    /// The values of the reported operation of that index, each with the place of its level; levels at which
+    /// none was reported are left out.
     pub fn reported(&self, index: usize) -> impl Iterator<Item = (usize, f64)> + use<'a> {
         let slots = self.column(index).iter().enumerate();
         slots.filter_map(|(row, slot)| {
@@ -54,8 +54,8 @@ impl<'a> Slots<'a> {
         })
     }
 
-    /// Stores a value that was told at the level of that place. What is no number cannot be stored: the one
-    /// pattern of bits that would become the mark of nothing is one of NaN.
+    /// Stores a value that was reported at the level of that place. What is no number cannot be stored: the
+    /// one pattern of bits that would become the mark of nothing is one of NaN.
     pub(crate) fn report(&self, index: usize, row: usize, value: f64) {
         if value.is_finite()
             && let Some(slot) = self.column(index).get(row)
@@ -64,7 +64,7 @@ impl<'a> Slots<'a> {
         }
     }
 
-    /// Takes back all that was told at the level of that place.
+    /// Removes all values that were reported at the level of that place.
     pub(crate) fn clear(&self, row: usize) {
         let columns = self.numbers.get(1..).unwrap_or_default().chunks_exact(self.rows.max(1));
         columns.filter_map(|column| column.get(row)).for_each(|slot| slot.store(0, Ordering::Relaxed));

@@ -27,7 +27,7 @@ const BATCH_PROBES: u32 = 1000;
 const WARM_UP_N: u64 = 8;
 
 /// How long an operation is done and undone right before it is timed. What it gains was not measured alone:
-/// it was meant for the first 300 mappings, a fifth dearer on Linux 6.18, and they still are.
+/// it was meant for the first 300 mappings, a fifth more expensive on Linux 6.18, which they still are.
 const WARM_UP: Duration = Duration::from_millis(2);
 
 /// How long a load is held in the discarded pass.
@@ -78,7 +78,7 @@ pub struct Trial<'a> {
 pub struct Server {
     /// The address it listens on, as the client sees it: `10.0.0.2`, or `10.0.0.2:8080`.
     pub address: String,
-    /// The words that stand before a program to start it there. None: somebody has started it already.
+    /// The command that starts a program there. None: it already runs.
     pub prefix: Vec<String>,
 }
 
@@ -284,7 +284,7 @@ impl<'a> Trial<'a> {
     /// of the caches. Leaves one object behind to be used again, not thousands.
     pub fn warm(&mut self, mut do_and_undo: impl FnMut() -> io::Result<()>) {
         let begun = Instant::now();
-        // What goes wrong here goes wrong again where it is told.
+        // An error here occurs again where it is reported.
         while begun.elapsed() < WARM_UP && do_and_undo().is_ok() {}
     }
 
@@ -367,12 +367,12 @@ impl<'a> Trial<'a> {
     }
 
     /// Measures a load: calls the closure at each level, rising, which makes the load, holds it for
-    /// [`Trial::window`], and tells what it found. An error means that the system refused the load: what was
-    /// told at this level does not count, what was told below stands. Ends early when the allowance is used
-    /// up.
+    /// [`Trial::window`], and reports what it found. An error means that the system refused the load: what
+    /// was reported at this level does not count, what was reported below is valid. Ends early when the
+    /// allowance is used up.
     ///
     /// # Errors
-    /// [`TrialError`] when something was told that the workload does not declare.
+    /// [`TrialError`] when a value was reported that the workload does not declare.
     pub fn at_levels(
         &mut self,
         mut measure: impl FnMut(u64, &mut LevelRecorder<'_>) -> io::Result<()>,
