@@ -222,6 +222,10 @@ impl Workload {
         ..Workload::CURVE
     };
 
+    /// What most jobs share, for `..Workload::JOB`: one level, which is how much work there is.
+    pub const JOB: Workload =
+        Workload { sizes: Sizes::Levels(levels::top_only), classic_n: 1, ..Workload::CURVE };
+
     /// The page: question, method and expected answer, in Markdown.
     pub fn page(&self) -> String {
         let lines = self.source.lines().map_while(|line| line.strip_prefix("//!"));
@@ -262,6 +266,11 @@ impl Operation {
         summary: &'static str,
     ) -> Operation {
         Operation { name, unit, reported: true, direction: Direction::Up, expect, summary, sum_of: &[] }
+    }
+
+    /// A phase of a job, timed at each level. See [`Trial::job`].
+    pub const fn phase(name: &'static str, expect: Expect, summary: &'static str) -> Operation {
+        Operation::reported(name, Unit::Seconds, expect, summary)
     }
 
     /// An operation timed while n falls.

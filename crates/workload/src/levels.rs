@@ -1,4 +1,4 @@
-//! The levels of n at which a load is measured, where every n would take too long.
+//! The levels of n at which a load or a job is measured, where every n would take too long.
 
 /// 1, 2, 5, 10, 20, 50 and so on below `top`, and `top` itself last. Even spaces on a logarithmic scale, at
 /// numbers that people know. Empty for 0.
@@ -9,9 +9,20 @@ pub fn one_two_five(top: u64) -> Vec<u64> {
     below.chain((top > 0).then_some(top)).collect()
 }
 
+/// `top` alone: of a job, all of its work. Empty for 0.
+pub(crate) fn top_only(top: u64) -> Vec<u64> {
+    (top > 0).then_some(top).into_iter().collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::one_two_five;
+    use super::{one_two_five, top_only};
+
+    #[test]
+    fn a_job_has_one_level() {
+        assert!(top_only(0).is_empty());
+        assert_eq!(top_only(7), [7]);
+    }
 
     #[test]
     fn levels_rise_to_the_top_and_end_there() {

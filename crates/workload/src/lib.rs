@@ -6,17 +6,23 @@
 //! May import: sys, and net where there is a server. Must never: print, write a record, keep a statistic, or
 //! know which workloads there are.
 
+mod curve;
 mod definition;
-mod level_recorder;
+mod job;
 pub mod levels;
+mod load;
+mod outcome;
 #[cfg(feature = "server")]
 pub mod server;
 mod slots;
 mod trial;
 
+pub use curve::Lap;
 pub use definition::{
     Direction, Expect, Experiment, Group, Linkage, Needs, Operation, Sizes, Unit, Variant, Workload,
 };
-pub use level_recorder::LevelRecorder;
+pub use job::JobRecorder;
+pub use load::LevelRecorder;
+pub use outcome::{Check, EarlyEnd, TrialError};
 pub use slots::Slots;
-pub use trial::{Check, EarlyEnd, Lap, Server, Trial, TrialError, warm_up_n, window};
+pub use trial::{Server, Trial, warm_up_n, window};

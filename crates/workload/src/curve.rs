@@ -1,0 +1,205 @@
+//! The driver of a curve: operations timed at every n while objects pile up, and while they are taken away.
+//!
+//! Back-to-back operations share clock readings: the end of one is the beginning of the next, so that
+//! the harness adds one reading per measurement. `noop` shows what that costs.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sys::clock::Clock;
+
+use crate::outcome::{EarlyEnd, TrialError};
+use crate::trial::UNDECLARED;
+use crate::{Operation, Trial};
+
+/// A batch takes at least this many ticks of the clock, which bounds the quantisation error of a value
+/// by one percent.
+const TICKS_MIN: f64 = 100.0;
+
+/// How many calls decide the size of a batch.
+const BATCH_PROBES: u32 = 1000;
+
+impl<'a> Trial<'a> {
+    /// Makes one object for every n, untimed. A limit shortens the trial.
+    ///
+    /// # Errors
+    /// [`TrialError`] when not a single object could be made.
+    pub fn untimed<T>(
+        &mut self,
+        what: &'static str,
+        mut make: impl FnMut(usize) -> io::Result<T>,
+    ) -> Result<Vec<T>, TrialError> {
+        self.up(what, &[], |n, _| make(n))
+    }
+
+    /// Times one operation at every rising n. The way up ends early at a limit or when the allowance is
+    /// used up; what was reached is kept.
+    ///
+    /// # Errors
+    /// [`TrialError`] when the workload does not declare the operation.
+    #[inline]
+    pub fn timed<T>(
+        &mut self,
+        name: &'static str,
+        mut operation: impl FnMut(usize) -> io::Result<T>,
+    ) -> Result<Vec<T>, TrialError> {
+        self.timed_steps(&[name], |n, lap| {
+            let object = operation(n)?;
+            lap.mark();
+            Ok(object)
+        })
+    }
+
+    /// Times several operations, one after the other, at every rising n: the closure calls
+    /// [`Lap::mark`] after each.
+    ///
+    /// # Errors
+    /// [`TrialError`] when the workload does not declare one of the operations.
+    #[inline]
+    pub fn timed_steps<T>(
+        &mut self,
+        names: &[&'static str],
+        step: impl FnMut(usize, &mut Lap<'_>) -> io::Result<T>,
+    ) -> Result<Vec<T>, TrialError> {
+        self.up(names[0], names, step)
+    }
+
+    #[inline]
+    fn up<T>(
+        &mut self,
+        what: &'static str,
+        names: &[&'static str],
+        mut step: impl FnMut(usize, &mut Lap<'_>) -> io::Result<T>,
+    ) -> Result<Vec<T>, TrialError> {
+        let columns = self.columns(names)?;
+        let mut kept = sys::memory::touched_vec(self.n);
+        let mut lap = Lap { clock: self.clock, columns: &columns, row: 0, column: 0, last: self.clock.now() };
+        let deadline_ticks = lap.last.saturating_add(self.allowance_ticks);
+        for n in 0..self.n {
+            (lap.row, lap.column) = (n, 0);
+            match step(n, &mut lap) {
+                Ok(object) => kept.push(object),
+                Err(error) => {
+                    let operation = names.get(lap.column).copied().unwrap_or(what);
+                    self.ended = Some(EarlyEnd::Refused { n: n as u64, operation, error });
+                    break;
+                }
+            }
+            if lap.last > deadline_ticks {
+                self.ended = Some(EarlyEnd::Allowance { n: n as u64 + 1 });
+                break;
+            }
+            if names.is_empty() {
+                lap.skip();
+            }
+        }
+        self.n = kept.len();
+        self.slots.set_top(self.n as u64);
+        Ok(kept)
+    }
+
+    /// Times one operation for each of the objects, in their order, while n falls to zero.
+    ///
+    /// # Errors
+    /// [`TrialError`] at the first operation that fails: on the way down there is no limit to hit.
+    #[inline]
+    pub fn timed_back<T>(
+        &mut self,
+        name: &'static str,
+        objects: impl ExactSizeIterator<Item = T>,
+        mut operation: impl FnMut(T) -> io::Result<()>,
+    ) -> Result<(), TrialError> {
+        self.timed_steps_back(&[name], objects, |object, lap| {
+            operation(object)?;
+            lap.mark();
+            Ok(())
+        })
+    }
+
+    /// Times several operations for each of the objects, in their order, while n falls to zero.
+    ///
+    /// # Errors
+    /// As [`Trial::timed_back`].
+    #[inline]
+    pub fn timed_steps_back<T>(
+        &mut self,
+        names: &[&'static str],
+        objects: impl ExactSizeIterator<Item = T>,
+        mut step: impl FnMut(T, &mut Lap<'_>) -> io::Result<()>,
+    ) -> Result<(), TrialError> {
+        let columns = self.columns(names)?;
+        let live = objects.len();
+        let mut lap = Lap { clock: self.clock, columns: &columns, row: 0, column: 0, last: self.clock.now() };
+        for (row, object) in objects.enumerate() {
+            (lap.row, lap.column) = (row, 0);
+            if let Err(error) = step(object, &mut lap) {
+                let name = names.get(lap.column).copied().unwrap_or(names[0]);
+                return Err(TrialError { attempted: format!("{name} with {} left", live - row), error });
+            }
+        }
+        Ok(())
+    }
+
+    /// Times an operation that leaves nothing behind, n times; in batches where one call is too short
+    /// for the clock.
+    ///
+    /// # Errors
+    /// [`TrialError`] when the workload does not declare the operation.
+    #[inline]
+    pub fn repeated(&mut self, name: &'static str, mut operation: impl FnMut()) -> Result<(), TrialError> {
+        let begun = self.clock.now();
+        for _ in 0..BATCH_PROBES {
+            operation();
+        }
+        let each = (self.clock.now() - begun) as f64 / f64::from(BATCH_PROBES);
+        self.batch =
+            (TICKS_MIN * self.tick_ticks / each.max(f64::MIN_POSITIVE)).ceil().clamp(1.0, 1e6) as u32;
+        let batch = self.batch;
+        self.timed(name, |_| {
+            for _ in 0..batch {
+                operation();
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    fn columns(&self, names: &[&'static str]) -> Result<Vec<&'a [AtomicU64]>, TrialError> {
+        names.iter().map(|name| self.column(name)).collect()
+    }
+
+    fn column(&self, name: &'static str) -> Result<&'a [AtomicU64], TrialError> {
+        let is_it = |operation: &'static Operation| operation.name == name && !operation.reported;
+        let index = self.workload.measured().position(is_it).ok_or_else(|| self.fault(name, UNDECLARED))?;
+        Ok(self.slots.column(index))
+    }
+}
+
+/// The stopwatch within one step.
+#[derive(Debug)]
+pub struct Lap<'a> {
+    clock: &'a Clock,
+    columns: &'a [&'a [AtomicU64]],
+    row: usize,
+    column: usize,
+    last: u64,
+}
+
+impl Lap<'_> {
+    /// Ends the present operation and begins the next.
+    #[inline(always)]
+    pub fn mark(&mut self) {
+        let now = self.clock.now();
+        if let Some(slot) = self.columns.get(self.column).and_then(|column| column.get(self.row)) {
+            slot.store((now - self.last) + 1, Ordering::Relaxed);
+        }
+        self.column += 1;
+        self.last = now;
+    }
+
+    /// Leaves out what was done since the last mark.
+    #[inline(always)]
+    pub fn skip(&mut self) {
+        self.last = self.clock.now();
+    }
+}

@@ -1,0 +1,115 @@
+//! The driver of a load: held at one level of n after the other, reporting what it finds at each.
+
+use std::io;
+
+use crate::outcome::{Check, EarlyEnd, TrialError};
+use crate::trial::UNDECLARED;
+use crate::{Slots, Trial, Workload};
+
+impl Trial<'_> {
+    /// Measures a load: calls the closure at each level, rising. The closure makes the load, holds it for
+    /// [`Trial::window`], and reports what it found. An error means that the system refused the load: what
+    /// was reported at this level does not count, what was reported below it stands. Ends early when the
+    /// allowance is used up.
+    ///
+    /// # Errors
+    /// [`TrialError`] when something was reported that the workload does not declare.
+    pub fn at_levels(
+        &mut self,
+        mut measure: impl FnMut(u64, &mut LevelRecorder<'_>) -> io::Result<()>,
+    ) -> Result<(), TrialError> {
+        self.each_level(|recorder| measure(recorder.n, recorder))
+    }
+
+    /// What loads and jobs have in common.
+    pub(crate) fn each_level(
+        &mut self,
+        mut measure: impl FnMut(&mut LevelRecorder<'_>) -> io::Result<()>,
+    ) -> Result<(), TrialError> {
+        let deadline_ticks = self.clock.now().saturating_add(self.allowance_ticks);
+        let levels = self.levels();
+        self.n = 0;
+        for (row, &level) in levels.iter().enumerate() {
+            self.slots.set_top(level);
+            let mut recorder = LevelRecorder {
+                workload: self.workload,
+                slots: self.slots,
+                n: level,
+                row,
+                doing: self.workload.name,
+                fault: None,
+                checks: &mut self.checks,
+                warnings: &mut self.warnings,
+            };
+            let measured = measure(&mut recorder);
+            if let Some((name, why)) = recorder.fault {
+                return Err(self.fault(name, why));
+            }
+            if let Err(error) = measured {
+                let operation = recorder.doing;
+                self.slots.clear(row);
+                self.ended = Some(EarlyEnd::Refused { n: level, operation, error });
+                break;
+            }
+            self.n = level as usize;
+            if self.clock.now() > deadline_ticks && row + 1 < levels.len() {
+                self.ended = Some(EarlyEnd::Allowance { n: level });
+                break;
+            }
+        }
+        self.slots.set_top(self.n as u64);
+        Ok(())
+    }
+}
+
+/// Takes what a load reports at one level.
+#[derive(Debug)]
+pub struct LevelRecorder<'a> {
+    pub(crate) workload: &'static Workload,
+    pub(crate) slots: Slots<'a>,
+    /// The level.
+    pub(crate) n: u64,
+    /// Place of the level.
+    pub(crate) row: usize,
+    /// What is refused, should the closure end in an error.
+    pub(crate) doing: &'static str,
+    /// An operation that was not reported as the workload declares it, and why.
+    pub(crate) fault: Option<(&'static str, &'static str)>,
+    pub(crate) checks: &'a mut Vec<Check>,
+    pub(crate) warnings: &'a mut Vec<String>,
+}
+
+impl LevelRecorder<'_> {
+    /// The level.
+    pub fn n(&self) -> u64 {
+        self.n
+    }
+
+    /// The value of a reported operation at this level, in its unit: it is kept from here on, whatever
+    /// becomes of the trial. What is not finite, such as a percentile of nothing, is left out. A name that
+    /// the workload does not declare as reported stops the trial.
+    pub fn value(&mut self, name: &'static str, value: f64) {
+        match self.workload.measured().position(|operation| operation.name == name && operation.reported) {
+            Some(index) => self.slots.report(index, self.row, value),
+            None => self.fault = Some((name, UNDECLARED)),
+        }
+    }
+
+    /// Says what is attempted from here on: the record names it where the system refuses it.
+    pub fn doing(&mut self, what: &'static str) {
+        self.doing = what;
+    }
+
+    /// States something that must hold for the numbers to be numbers. The same claim of several levels is
+    /// one, which holds where it held at all of them.
+    pub fn check(&mut self, claim: &'static str, held: bool) {
+        Check::note(self.checks, claim, held);
+    }
+
+    /// A remark that a reader of the numbers should see, a whole sentence. The same one is said once.
+    pub fn warn(&mut self, sentence: String) {
+        if !self.warnings.contains(&sentence) {
+            self.warnings.push(sentence);
+        }
+    }
+}

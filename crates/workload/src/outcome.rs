@@ -1,0 +1,65 @@
+//! How a trial can go: refused, ended early, and what was proved in it.
+
+use std::fmt;
+use std::io;
+
+/// Why the way up ended before n was reached; what was measured until then stands.
+#[derive(Debug)]
+pub enum EarlyEnd {
+    /// The system refused an operation.
+    Refused {
+        /// Live objects when it happened.
+        n: u64,
+        /// The operation.
+        operation: &'static str,
+        /// The system's answer.
+        error: io::Error,
+    },
+    /// The time allowed for the way up was used up.
+    Allowance {
+        /// Live objects when it happened.
+        n: u64,
+    },
+}
+
+/// A trial that cannot go on and whose measurements must not be trusted.
+#[derive(Debug)]
+pub struct TrialError {
+    /// What was attempted.
+    pub attempted: String,
+    /// What came of it.
+    pub error: io::Error,
+}
+
+/// Something that was proved, or not.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The claim: "every port is distinct".
+    pub claim: &'static str,
+    /// Whether it held.
+    pub held: bool,
+}
+
+impl Check {
+    /// Adds a claim, or what became of one that was stated before: it holds where it always held.
+    pub(crate) fn note(checks: &mut Vec<Check>, claim: &'static str, held: bool) {
+        match checks.iter_mut().find(|check| check.claim == claim) {
+            Some(check) => check.held &= held,
+            None => checks.push(Check { claim, held }),
+        }
+    }
+}
+
+impl TrialError {
+    /// For `map_err`: says what was attempted.
+    pub fn at(attempted: impl Into<String>) -> impl FnOnce(io::Error) -> TrialError {
+        let attempted = attempted.into();
+        move |error| TrialError { attempted, error }
+    }
+}
+
+impl fmt::Display for TrialError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.attempted, self.error)
+    }
+}
