@@ -16,7 +16,7 @@ pub fn parse_server(text: &str) -> Result<Server, Error> {
     let refused = |reason| Error::Server { text: text.to_owned(), reason };
     let (address, command) = text.split_once('=').unwrap_or((text, ""));
     if ip(address).is_none() {
-        return Err(refused("it is neither an IP address nor one with a port"));
+        return Err(refused("it is neither an IP address nor IP:PORT"));
     }
     let prefix = shlex::split(command).ok_or_else(|| refused("a quotation mark is not closed"))?;
     if prefix.first().is_some_and(String::is_empty) {

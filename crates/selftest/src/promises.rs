@@ -82,7 +82,7 @@ pub(crate) const PROMISES: &[Promise] = &[
         count: |tally| tally.is_verdict().then(|| tally.rate(tally.wrong())),
     },
     Promise {
-        claim: "false steps a curve",
+        claim: "false steps per curve",
         target: Target::AtMost(0.05),
         count: |tally| {
             let none = tally.is_verdict() && tally.cell.truth.steps(tally.cell.design.range()).is_empty();
@@ -146,27 +146,27 @@ pub(crate) const PROMISES: &[Promise] = &[
         },
     },
     Promise {
-        claim: "a system differs from itself",
+        claim: "a system called different from itself",
         target: Target::AtMost(ERROR),
         count: |tally| (tally.cell.asked == Asked::Comparison(1.0)).then(|| tally.rate(tally.different())),
     },
     Promise {
-        claim: "a system differs from itself, in pairs",
+        claim: "a system called different from itself, in pairs",
         target: Target::AtMost(ERROR),
         count: |tally| (tally.cell.asked == Asked::Pairs(1.0)).then(|| tally.rate(tally.different())),
     },
     Promise {
-        claim: "the mean over runs of one system differs from 1, noise shared by all series",
+        claim: "mean over runs of one system called different from 1, noise shared by all series",
         target: Target::AtMost(ERROR),
         count: |tally| mean_of(tally, false).then(|| tally.rate(tally.different())),
     },
     Promise {
-        claim: "the mean over pairs of one system differs from 1, noise shared by all series",
+        claim: "mean over pairs of one system called different from 1, noise shared by all series",
         target: Target::AtMost(ERROR),
         count: |tally| mean_of(tally, true).then(|| tally.rate(tally.different())),
     },
     Promise {
-        claim: "three trials say what is not gross",
+        claim: "verdict on less than a gross change, 2 or 3 trials",
         target: Target::AtMost(0.0),
         count: |tally| {
             let small = tally.cell.truth.has_one_cost() && change(tally) < GROSS - 1.0;

@@ -83,7 +83,7 @@ fn power(tallies: &[CellCounts]) -> Sheet {
     head.extend(trials.iter().map(String::as_str));
     head.extend(OTHERS);
     sheet(
-        "A change is found (below 10 % flat is right too), low noise; other rules at 10 trials",
+        "Detected changes, low noise (below 10 % flat is correct too); other rules at 10 trials",
         &head,
         shapes.filter_map(row).collect(),
     )
@@ -108,7 +108,7 @@ fn families(tallies: &[CellCounts]) -> Sheet {
     };
     let known = |tally: &&CellCounts| [noises::LOW, noises::HIGH].contains(&tally.cell.noise);
     let rows = tallies.iter().filter(ten).filter(known).map(row).collect();
-    sheet("What is said, 10 trials", &["truth", "right", "wrong family", "words"], rows)
+    sheet("Verdicts, 10 trials", &["truth", "right", "wrong family", "words"], rows)
 }
 
 const OTHERS: [&str; 3] = ["google/benchmark: not O(1)", "log-log slope: not 0", "t-test of the ends"];
@@ -128,7 +128,7 @@ fn others_on_constants(tallies: &[CellCounts]) -> Sheet {
     let mut head = vec!["noise", "osdyno"];
     head.extend(OTHERS);
     let rows = noises::ALL.into_iter().filter_map(row).collect();
-    sheet("A constant cost is said to change, 10 trials", &head, rows)
+    sheet("False alarms on a constant cost, 10 trials", &head, rows)
 }
 
 fn others_on_growth(tallies: &[CellCounts]) -> Sheet {
@@ -136,14 +136,14 @@ fn others_on_growth(tallies: &[CellCounts]) -> Sheet {
     let row = |shape: Shape| {
         let tally = find(tallies, shape, noises::LOW, 10)?;
         let google = match shape {
-            Shape::Grows(Term::Root, _) => "has no such word".to_owned(),
+            Shape::Grows(Term::Root, _) => "no such class".to_owned(),
             _ => share(tally, tally.rivals.complexity_right),
         };
         let truth = tally.cell.truth.name.clone();
         Some(vec![truth, share(tally, tally.right()), share(tally, tally.wrong()), google])
     };
     let head = ["truth", "osdyno: right", "osdyno: wrong", "google/benchmark: right"];
-    sheet("The right family is named, low noise, 10 trials", &head, shapes.filter_map(row).collect())
+    sheet("Correct family named, low noise, 10 trials", &head, shapes.filter_map(row).collect())
 }
 
 fn others_on_systems(tallies: &[CellCounts]) -> Sheet {
@@ -156,7 +156,7 @@ fn others_on_systems(tallies: &[CellCounts]) -> Sheet {
         vec![tally.cell.name(), different, share(tally, tally.rivals.t_test_differs)]
     };
     let head = ["systems", "osdyno", "t-test of all measurements"];
-    sheet("Two systems are said to differ", &head, tallies.iter().filter(compared).map(row).collect())
+    sheet("Two systems called different", &head, tallies.iter().filter(compared).map(row).collect())
 }
 
 fn find(tallies: &[CellCounts], shape: Shape, noise: Noise, trials: usize) -> Option<&CellCounts> {
