@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use super::Snapshot;
+use super::snapshot::Snapshot;
 use crate::cgroup;
 use crate::pseudo_file::{counter, field_bytes, number, text};
 

@@ -1,6 +1,6 @@
 //! Systems whose own counters are not read yet: getrusage(2) and the load average only.
 
-use super::Snapshot;
+use super::snapshot::Snapshot;
 
 #[cfg(unix)]
 pub(super) fn read(snapshot: &mut Snapshot) {

@@ -1,6 +1,6 @@
 //! What this process and its children used: getrusage(2).
 
-use super::Snapshot;
+use super::snapshot::Snapshot;
 
 pub(super) fn read(snapshot: &mut Snapshot) {
     let own = usage(libc::RUSAGE_SELF);

@@ -1,7 +1,7 @@
 //! FreeBSD and DragonFly: threads can be bound as on Linux. The topology is XML, which is not parsed here.
 
-use super::Topology;
 pub(super) use super::affinity::{allowed, pin};
+use super::topology::Topology;
 use crate::Unsupported;
 
 pub(super) fn topology() -> Result<Topology, Unsupported> {

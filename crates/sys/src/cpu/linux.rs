@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 pub(super) use super::affinity::{allowed, pin};
-use super::{Cache, CacheKind, Cpu, Topology};
+use super::topology::{Cache, CacheKind, Cpu, Topology};
 use crate::Unsupported;
 use crate::pseudo_file::{cpu_list, number, text};
 

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use super::Topology;
+use super::topology::Topology;
 use crate::Unsupported;
 
 const NO_AFFINITY: Unsupported = Unsupported("threads cannot be bound to processors on this system");

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::__cpuid;
 
-use super::Collector;
+use super::collector::Collector;
 
 pub(super) fn read(facts: &mut Collector) {
     facts.add("cpu.model", brand());

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Collector;
+use super::collector::Collector;
 use super::mount::{self, chosen};
 use crate::cgroup;
 use crate::pseudo_file::{field, field_bytes, text};

@@ -4,7 +4,6 @@
 //! changes nothing and needs no privilege. A fact that cannot be read is absent. Names of machines, people
 //! and folders are never read.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 #[cfg(target_arch = "x86_64")]
@@ -28,11 +27,12 @@ mod other;
 #[cfg(not(unix))]
 use other as system;
 
+mod collector;
+
+pub use collector::Facts;
 pub use readiness::warnings;
 
-/// Facts by dotted key, such as `kernel.release`. Sizes are bytes and end in `_bytes`; a setting of the
-/// kernel keeps the kernel's own unit and spelling.
-pub type Facts = BTreeMap<String, String>;
+use collector::Collector;
 
 /// Reads all facts; with a folder, also those of the file system it is on (`scratch.file_system`, …).
 /// Takes a few milliseconds. See proc(5), sysfs(5), uname(2), getrlimit(2).
@@ -50,22 +50,6 @@ pub fn facts(scratch: Option<&Path>) -> Facts {
     limits(&mut facts);
     system::read(&mut facts, scratch);
     facts.0
-}
-
-#[derive(Default)]
-struct Collector(Facts);
-
-impl Collector {
-    /// Adds a fact if it is one. A later reader knows better than an earlier one.
-    fn add(&mut self, key: &str, value: Option<impl ToString>) {
-        if let Some(value) = value {
-            // Tables come with tabs between their columns; a fact is one line.
-            let words = value.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
-            if !words.is_empty() {
-                self.0.insert(key.to_owned(), words);
-            }
-        }
-    }
 }
 
 /// uname(2), less the machine's own name.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Collector;
+use super::collector::Collector;
 use crate::pseudo_file::text;
 
 pub(super) fn read(facts: &mut Collector, folder: &Path) {

@@ -2,6 +2,6 @@
 
 use std::path::Path;
 
-use super::Collector;
+use super::collector::Collector;
 
 pub(super) fn read(_: &mut Collector, _scratch: Option<&Path>) {}

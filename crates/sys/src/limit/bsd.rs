@@ -1,7 +1,8 @@
 //! The BSDs, macOS and illumos: the limits of the process and, where sysctl(3) has names, those of the
 //! system.
 
-use super::{Bound, DESCRIPTORS_RESERVED, Kind, Resource, get};
+use super::definition::{Bound, DESCRIPTORS_RESERVED, Kind, Resource};
+use super::unix::get;
 
 /// Processes left over, so that somebody can still log in and stop us.
 const PROCESSES_SPARED: u64 = 64;

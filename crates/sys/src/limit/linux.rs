@@ -1,7 +1,8 @@
 //! Linux: the limits of the process, its control groups, and the sysctls of the kernel
 //! (proc(5), cgroups(7), capabilities(7)).
 
-use super::{Bound, DESCRIPTORS_RESERVED, Kind, Resource, get};
+use super::definition::{Bound, DESCRIPTORS_RESERVED, Kind, Resource};
+use super::unix::get;
 use crate::cgroup;
 use crate::pseudo_file::{field, field_bytes, number, text};
 

@@ -3,9 +3,11 @@
 //! Each limit has a name and advice, so that a report says which limit ended the sweep and what to do about
 //! it, instead of an errno alone.
 
-use std::fmt;
-
 use crate::Unsupported;
+
+mod definition;
+
+pub use definition::{Bound, Kind, Limit, Raise, Resource};
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -29,49 +31,12 @@ use other as bound;
 #[cfg(not(unix))]
 use other as process;
 
-/// A limit of the process, getrlimit(2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// Open descriptors, `RLIMIT_NOFILE`.
-    Descriptors,
-    /// Processes of this user; on Linux its threads count too. `RLIMIT_NPROC`.
-    Processes,
-    /// Bytes of the main thread's stack, `RLIMIT_STACK`.
-    Stack,
-    /// Bytes of address space, `RLIMIT_AS`.
-    AddressSpace,
-    /// Bytes of memory locked against paging, `RLIMIT_MEMLOCK`.
-    LockedMemory,
-}
-
-/// Both values of one limit; `None` is "unlimited".
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limit {
-    /// What is enforced now.
-    pub soft: Option<u64>,
-    /// How far the process itself may raise it.
-    pub hard: Option<u64>,
-}
-
 /// Reads one limit of this process. See getrlimit(2).
 ///
 /// # Errors
 /// [`Unsupported`] where the system has no such limit.
 pub fn get(kind: Kind) -> Result<Limit, Unsupported> {
     process::get(kind)
-}
-
-/// What became of raising one limit.
-#[derive(Debug)]
-pub struct Raise {
-    /// The limit.
-    pub kind: Kind,
-    /// Both values before.
-    pub before: Limit,
-    /// Both values after.
-    pub after: Limit,
-    /// What kept the soft value below the hard one; `None` when they are now equal.
-    pub stopped_by: Option<std::io::Error>,
 }
 
 /// Raises the soft limits of descriptors and processes to their hard limits, as far as the system lets it.
@@ -82,62 +47,6 @@ pub struct Raise {
 /// [`Unsupported`] where processes have no such limits. A refusal is no error but part of the answer.
 pub fn raise_soft_to_hard() -> Result<Vec<Raise>, Unsupported> {
     process::raise_soft_to_hard()
-}
-
-/// What piles up during a sweep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Resource {
-    /// Descriptors of one process.
-    Descriptors,
-    /// Processes alive at once.
-    Processes,
-    /// Threads of one process.
-    Threads,
-    /// Memory mappings of one process.
-    Mappings,
-    /// Bytes of memory.
-    MemoryBytes,
-    /// Local ports that the system hands out by itself, for one local address and one peer.
-    LocalPorts,
-}
-
-impl Resource {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Descriptors,
-        Self::Processes,
-        Self::Threads,
-        Self::Mappings,
-        Self::MemoryBytes,
-        Self::LocalPorts,
-    ];
-}
-
-impl fmt::Display for Resource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Descriptors => "descriptors",
-            Self::Processes => "processes",
-            Self::Threads => "threads",
-            Self::Mappings => "mappings",
-            Self::MemoryBytes => "bytes of memory",
-            Self::LocalPorts => "local ports",
-        })
-    }
-}
-
-/// One limit as it bounds one resource.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bound {
-    /// How many a sweep may use: the limit less what is in use now, less a reserve for the program itself
-    /// and for the machine around it.
-    pub usable: u64,
-    /// The limit's name as its manual page spells it: `RLIMIT_NOFILE`, `vm.max_map_count`.
-    pub limit: String,
-    /// The limit's value.
-    pub value: u64,
-    /// How to raise it, as the end of a sentence: ``raise it with `ulimit -n 65536` ``.
-    pub advice: String,
 }
 
 /// All the limits that bound a resource, the tightest first. Read anew at every call, since what is in use
@@ -168,10 +77,6 @@ pub fn bounds(resource: Resource) -> Result<Vec<Bound>, Unsupported> {
 pub fn ceiling(resource: Resource) -> Result<Bound, Unsupported> {
     Ok(bounds(resource)?.swap_remove(0))
 }
-
-/// Descriptors that a trial needs for itself: the standard three, its clocks, its files, and some to spare.
-#[cfg(unix)]
-const DESCRIPTORS_RESERVED: u64 = 32;
 
 #[cfg(test)]
 mod tests {

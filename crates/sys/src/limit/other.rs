@@ -1,6 +1,6 @@
 //! Systems without POSIX resource limits, such as Windows: handles and processes are bounded by memory only.
 
-use super::{Bound, Kind, Limit, Raise, Resource};
+use super::definition::{Bound, Kind, Limit, Raise, Resource};
 use crate::Unsupported;
 
 pub(super) fn get(_: Kind) -> Result<Limit, Unsupported> {

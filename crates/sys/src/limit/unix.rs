@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::process::{Resource as Rlimit, getrlimit, setrlimit};
 
-use super::{Kind, Limit, Raise};
+use super::definition::{Kind, Limit, Raise};
 use crate::Unsupported;
 
 fn rlimit(kind: Kind) -> Result<Rlimit, Unsupported> {

@@ -1,0 +1,100 @@
+//! The limits of a process, what piles up during a sweep, and how the one bounds the other, as values.
+
+use std::fmt;
+
+/// A limit of the process, getrlimit(2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Open descriptors, `RLIMIT_NOFILE`.
+    Descriptors,
+    /// Processes of this user; on Linux its threads count too. `RLIMIT_NPROC`.
+    Processes,
+    /// Bytes of the main thread's stack, `RLIMIT_STACK`.
+    Stack,
+    /// Bytes of address space, `RLIMIT_AS`.
+    AddressSpace,
+    /// Bytes of memory locked against paging, `RLIMIT_MEMLOCK`.
+    LockedMemory,
+}
+
+/// Both values of one limit; `None` is "unlimited".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// What is enforced now.
+    pub soft: Option<u64>,
+    /// How far the process itself may raise it.
+    pub hard: Option<u64>,
+}
+
+/// What became of raising one limit.
+#[derive(Debug)]
+pub struct Raise {
+    /// The limit.
+    pub kind: Kind,
+    /// Both values before.
+    pub before: Limit,
+    /// Both values after.
+    pub after: Limit,
+    /// What kept the soft value below the hard one; `None` when they are now equal.
+    pub stopped_by: Option<std::io::Error>,
+}
+
+/// What piles up during a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Resource {
+    /// Descriptors of one process.
+    Descriptors,
+    /// Processes alive at once.
+    Processes,
+    /// Threads of one process.
+    Threads,
+    /// Memory mappings of one process.
+    Mappings,
+    /// Bytes of memory.
+    MemoryBytes,
+    /// Local ports that the system hands out by itself, for one local address and one peer.
+    LocalPorts,
+}
+
+impl Resource {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Descriptors,
+        Self::Processes,
+        Self::Threads,
+        Self::Mappings,
+        Self::MemoryBytes,
+        Self::LocalPorts,
+    ];
+}
+
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Descriptors => "descriptors",
+            Self::Processes => "processes",
+            Self::Threads => "threads",
+            Self::Mappings => "mappings",
+            Self::MemoryBytes => "bytes of memory",
+            Self::LocalPorts => "local ports",
+        })
+    }
+}
+
+/// One limit as it bounds one resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// How many a sweep may use: the limit less what is in use now, less a reserve for the program itself
+    /// and for the machine around it.
+    pub usable: u64,
+    /// The limit's name as its manual page spells it: `RLIMIT_NOFILE`, `vm.max_map_count`.
+    pub limit: String,
+    /// The limit's value.
+    pub value: u64,
+    /// How to raise it, as the end of a sentence: ``raise it with `ulimit -n 65536` ``.
+    pub advice: String,
+}
+
+/// Descriptors that a trial needs for itself: the standard three, its clocks, its files, and some to spare.
+#[cfg(unix)]
+pub(super) const DESCRIPTORS_RESERVED: u64 = 32;
