@@ -94,9 +94,12 @@ mod tests {
     #[test]
     fn a_facade_makes_no_circle_and_a_parent_with_items_of_its_own_does() {
         let child = ("crates/a/src/b.rs", "use super::{c, D}; fn f(d: D) { c::g() } pub struct B;");
-        let sibling = ("crates/a/src/c.rs", "pub fn g() {} pub struct D;");
-        let facade = ("crates/a/src/lib.rs", "mod b; mod c; pub use b::B; pub use c::D;");
-        assert_eq!(circles(&[facade, child, sibling]), [""; 0]);
+        let sibling = ("crates/a/src/c.rs", "pub fn g() {} pub struct D; use super::e::E;");
+        let facade =
+            ("crates/a/src/lib.rs", "mod b; mod c; mod e; pub use b::B; pub use c::D; fn e() { e::f() }");
+        let same_name =
+            ("crates/a/src/e.rs", "pub struct E; pub fn f() {} impl E { fn g(&self) { self.h() } }");
+        assert_eq!(circles(&[facade, child, sibling, same_name]), [""; 0]);
         let parent = ("crates/a/src/lib.rs", "mod b; mod c; pub struct D; fn h(b: b::B) {}");
         assert_eq!(circles(&[parent, child, sibling]).len(), 1);
     }

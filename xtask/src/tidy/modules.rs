@@ -150,7 +150,12 @@ impl<'a> Crate<'a> {
     /// The files that a path, used in a module, leads to: those of the definition it names. Nothing if it
     /// leads out of the crate, and nothing for a module, of which nothing is used yet.
     pub(super) fn resolve(&self, path: &[String], at: &ModulePath) -> Vec<usize> {
-        let is_word = path.first().is_some_and(|word| ["crate", "self", "super"].contains(&word.as_str()));
+        let is_relative = |word: &String| ["crate", "self", "super"].contains(&word.as_str());
+        let is_word = path.first().is_some_and(is_relative);
+        // The value `self`, and a visibility.
+        if path.iter().all(is_relative) {
+            return Vec::new();
+        }
         let Some(absolute) = self.absolute(path, at) else { return Vec::new() };
         if is_word || path.first().is_some_and(|first| self.has(at, first, HOPS_MAX)) {
             self.follow(&absolute, HOPS_MAX).unwrap_or_default()
@@ -173,7 +178,9 @@ impl<'a> Crate<'a> {
         let mut at: ModulePath = Vec::new();
         for (index, name) in path.iter().enumerate() {
             let module = self.modules.get(&at)?;
-            if module.items.contains(name) {
+            // A function may have the name of a module; a path goes on in the module.
+            let goes_on = index + 1 < path.len() && module.children.contains(name);
+            if module.items.contains(name) && !goes_on {
                 return Some(module.files.clone());
             }
             if module.children.contains(name) {
