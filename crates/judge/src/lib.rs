@@ -1,8 +1,7 @@
 //! What a record supports: findings, rankings, comparisons, and whether more trials would help.
 //!
 //! - [`Findings`] judges every series of a recording once.
-//! - [`rivals`] ranks the variants of a workload.
-//! - [`compare`] compares systems.
+//! - [`compare`] compares the variants of a workload, or systems.
 //! - [`noise_floor`] computes the noise floor of a system that was measured against itself.
 //! - [`undecided`] says whether more trials would decide more.
 //! - [`hints`] finds numbers of the system near a place of n.
@@ -14,17 +13,18 @@
 
 pub mod compare;
 pub mod environment;
+mod finding;
 mod findings;
 pub mod generator;
 pub mod hints;
 pub mod noise_floor;
-pub mod rivals;
 pub mod series;
 mod stops;
 mod undecided;
 
 pub use environment::Difference;
-pub use findings::{ALPHA, Finding, Findings, MARGIN, Note, Remark, SEED};
+pub use finding::{ALPHA, Finding, MARGIN, Remark, SEED};
+pub use findings::{Findings, Note};
 pub use generator::Limited;
 pub use stops::{Cause, Stop};
 pub use undecided::{MeasuredVariant, undecided};

@@ -6,11 +6,10 @@
 use std::collections::BTreeSet;
 
 use record::Recording;
-use stats::{Answer, Class, Verdict};
+use stats::{Class, Verdict};
 
-use crate::compare::Comparison;
-use crate::findings::{Finding, MARGIN, series};
-use crate::rivals::{self, Ratio};
+use crate::compare::{self, Ranking, RankingEntry};
+use crate::finding::{Finding, MARGIN, findings};
 
 /// Growth that is known less precisely than this, high over low, deserves more trials.
 const GROWTH_SPREAD: f64 = 1.2;
@@ -33,7 +32,7 @@ pub fn undecided(
     compares: bool,
 ) -> BTreeSet<String> {
     let is_measured = |system: &str, variant: &str| measured.contains(&MeasuredVariant { system, variant });
-    let findings = series(recording, MARGIN, false, &is_measured);
+    let findings = findings(recording, MARGIN, false, &is_measured);
     let mut open: BTreeSet<String> = findings.iter().filter_map(of_verdict).collect();
     open.extend(of_rivals(recording));
     if compares && recording.systems.len() > 1 {
@@ -53,26 +52,19 @@ fn of_verdict(finding: &Finding) -> Option<String> {
 
 /// The rivals whose distance from the best is unresolved, and the best, which they are set against.
 fn of_rivals(recording: &Recording) -> BTreeSet<String> {
-    let is_open = |ratio: &Ratio| ratio.answer == Answer::Unresolved && ratio.trials_needed.is_some();
+    let rankings = compare::of_variants(recording).into_iter().flat_map(|rivals| rivals.rankings);
     let mut open = BTreeSet::new();
-    for contest in rivals::of(recording).iter().flat_map(|rivals| &rivals.contests) {
-        let undecided =
-            |rival: &&rivals::Rival| [&rival.last, &rival.mean].into_iter().flatten().any(is_open);
-        let names = contest.rivals.iter().filter(undecided).map(|rival| rival.variant.clone());
-        let before = open.len();
-        open.extend(names);
-        if open.len() > before {
-            open.extend(contest.best().map(|best| best.variant.clone()));
-        }
+    for ranking in rankings.filter(|ranking| ranking.standings.iter().any(RankingEntry::is_open)) {
+        open.extend(ranking.best().map(|best| best.name.clone()));
+        let undecided = ranking.standings.into_iter().filter(RankingEntry::is_open);
+        open.extend(undecided.map(|standing| standing.name));
     }
     open
 }
 
 /// The variants of which a comparison of the systems is unresolved.
 fn of_systems(recording: &Recording, findings: Vec<Finding>) -> BTreeSet<String> {
-    let Ok(comparison) = Comparison::of_findings(recording, findings) else { return BTreeSet::new() };
-    let is_open =
-        |answer: &stats::Comparison| answer.answer == Answer::Unresolved && answer.trials_needed.is_some();
-    let open = comparison.rows.into_iter().filter(|row| row.answers.iter().flatten().any(is_open));
-    open.map(|row| row.variant).collect()
+    let Ok(comparison) = compare::of_findings(recording, findings) else { return BTreeSet::new() };
+    let is_open = |ranking: &Ranking| ranking.standings.iter().any(RankingEntry::is_open);
+    comparison.rankings.into_iter().filter(is_open).map(|ranking| ranking.variant).collect()
 }

@@ -79,7 +79,7 @@ fn rivals_that_are_not_told_apart_go_on() {
     assert!(findings.series.iter().all(|f| f.verdict.as_ref().unwrap().class == Class::Flat));
     assert_eq!(open(&flat, true), names(&[]), "each verdict is definite, and nobody compares them");
     let rivals = load(&["local"], true, 10, 0.1, close);
-    let last = Findings::of(&rivals).rivals[0].contests[0].rivals[1].last.unwrap();
+    let last = Findings::of(&rivals).rivals[0].rankings[0].standings[1].last.clone().unwrap().comparison;
     assert_eq!(last.answer, Answer::Unresolved);
     assert_eq!(open(&rivals, true), names(&["a", "b"]), "the best too: the other is set against it");
     let far = load(&["local"], true, 10, 0.1, |_, variant| if variant == "a" { 1e-3 } else { 2e-3 });

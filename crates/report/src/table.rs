@@ -32,11 +32,13 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Res
             }
             page.paragraph(system, 0, Tone::Strong)?;
         }
-        // Rivals stand beneath their own series, and these have a heading of their own.
+        // Comparison stand beneath their own series, and these have a heading of their own.
         let of = |finding: &Finding| {
             findings.rivals.iter().find(|rivals| rivals.is_of(&finding.key.system, &finding.key.workload))
         };
-        let same = |a: &&Finding, b: &&Finding| of(a).map(|r| &r.workload) == of(b).map(|r| &r.workload);
+        let same = |a: &&Finding, b: &&Finding| {
+            of(a).map(|rivals| &rivals.workload) == of(b).map(|rivals| &rivals.workload)
+        };
         for (i, series) in series.chunk_by(same).enumerate() {
             if i > 0 {
                 page.gap()?;
@@ -73,7 +75,7 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Res
 
 /// Whether its rivals stand in place of its verdict.
 fn is_answered(findings: &Findings, finding: &Finding) -> bool {
-    findings.rivals.iter().any(|rivals| rivals.answer(&finding.key))
+    findings.rivals.iter().any(|rivals| rivals.answers(&finding.key))
 }
 
 fn rows(findings: &Findings, series: &[&Finding], style: &Style) -> Vec<Row> {

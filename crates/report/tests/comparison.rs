@@ -3,7 +3,7 @@
 mod emulated;
 
 use emulated::compared::{one_run_of_three, pin_answers};
-use judge::compare::{Comparison, Refusal, Row};
+use judge::compare::{Comparison, Ranking, Refusal};
 use report::Style;
 use report::compare;
 
@@ -13,15 +13,15 @@ fn shown(compared: &Comparison, width: usize) -> String {
     String::from_utf8(out).expect("text")
 }
 
-fn note(compared: &Comparison, row: &Row, other: usize) -> Option<String> {
-    row.notes[other - 1].as_ref().map(|note| compare::note(compared, other, note))
+fn note(compared: &Comparison, row: &Ranking, other: usize) -> Option<String> {
+    row.standings[other].note.as_ref().map(|note| compare::note(compared, other, note))
 }
 
 #[test]
 fn two_kernels_and_three() {
     let [old, new, other] = emulated::three_kernels(20_000);
     let mut two = Comparison::of(&[("6.12.osdyno", &old), ("7.3.osdyno", &new)]).unwrap();
-    assert_eq!(two.rows[3].answers[0].as_ref().unwrap().answer, stats::Answer::Slower);
+    assert_eq!(two.rankings[3].standings[1].answer().unwrap().answer, stats::Answer::Slower);
     pin_answers(&mut two);
     insta::assert_snapshot!("two", shown(&two, 120));
     let mut three =
@@ -72,7 +72,7 @@ fn only_what_is_said_by_range_of_n_pays_for_looks() {
         let [mut old, mut new, _] = emulated::three_kernels(2_000);
         (old.run.looks, new.run.looks) = (looks[0].to_vec(), looks[1].to_vec());
         let mut compared = Comparison::of(&[("old", &old), ("new", &new)]).unwrap();
-        compared.rows.swap_remove(0).answers.swap_remove(0).unwrap()
+        compared.rankings.swap_remove(0).standings.swap_remove(1).overall.unwrap().comparison
     };
     let width = |i: &stats::Interval| (i.high / i.low).ln();
     let fixed = compared([&[], &[]]);
@@ -93,14 +93,14 @@ fn only_what_is_said_by_range_of_n_pays_for_looks() {
 fn one_run_of_three_systems() {
     let run = one_run_of_three(6_000);
     let mut compared = Comparison::of(&[("sandboxes.osdyno", &run)]).unwrap();
-    let names: Vec<&str> = compared.subjects.iter().map(|s| s.name.as_str()).collect();
+    let names: Vec<&str> = compared.contenders.iter().map(|s| s.name.as_str()).collect();
     assert_eq!(names, ["plain", "sandbox", "other"]);
     let row = |compared: &Comparison, label: &str| {
-        compared.rows.iter().find(|row| row.label == label).cloned().expect("a row")
+        compared.rankings.iter().find(|row| row.label == label).cloned().expect("a row")
     };
 
     let fork = row(&compared, "fork");
-    let answer = fork.answers[0].as_ref().unwrap();
+    let answer = fork.standings[1].answer().unwrap();
     assert_eq!((answer.design, answer.answer), (stats::Design::Paired, stats::Answer::Slower));
     assert!(answer.ratio.low > 1.15 && answer.ratio.high < 1.3, "{:?}", answer.ratio);
     assert_eq!((answer.n_high, answer.ends), (1_999, (5_999, 1_999)));
@@ -110,15 +110,15 @@ fn one_run_of_three_systems() {
     );
 
     let mmap = row(&compared, "mmap");
-    assert!(mmap.answers[1].is_none());
+    assert!(mmap.standings[2].answer().is_none());
     assert_eq!(note(&compared, &mmap, 2), Some("unsupported: this system has no mmap in other".into()));
     assert_eq!(compared.judged(), (11, 12));
 
     let socket = row(&compared, "socket");
-    let crossing = socket.answers[1].as_ref().unwrap().crossings.as_slice();
+    let crossing = socket.standings[2].answer().unwrap().crossings.as_slice();
     assert!(matches!(crossing, [one] if one.faster_below && one.n_low < 2_067.0 && one.n_high > 2_067.0));
-    assert_eq!(fork.ranks[1].map(|rank| (rank.best, rank.worst, rank.of)), Some((3, 3, 3)));
-    assert!(socket.answers[0].as_ref().unwrap().floor > 0.019, "the noise floor is heeded");
+    assert_eq!(fork.standings[1].rank.map(|rank| (rank.best, rank.worst, rank.of)), Some((3, 3, 3)));
+    assert!(socket.standings[1].answer().unwrap().floor > 0.019, "the noise floor is heeded");
 
     let mut document = Vec::new();
     compare::write_json(&compared, &mut document).unwrap();

@@ -1,23 +1,22 @@
-//! Rivals: what is computed, what is never ranked, and how all of it is shown.
+//! Comparison: what is computed, what is never ranked, and how all of it is shown.
 #![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 mod emulated;
 
 use emulated::load::{self, Architecture, Said};
 use judge::Findings;
-use judge::compare::Comparison;
-use judge::rivals::{Contest, Rival, Rivals};
+use judge::compare::{Comparison, Ranking, RankingEntry};
 use record::Unit;
 use record::{Line, Outcome};
 use report::{Style, html, json, table};
 use stats::Answer;
 
-fn contest<'a>(rivals: &'a Rivals, name: &str) -> &'a Contest {
-    rivals.contests.iter().find(|contest| contest.name == name).unwrap()
+fn contest<'a>(rivals: &'a Comparison, name: &str) -> &'a Ranking {
+    rivals.rankings.iter().find(|contest| contest.name == name).unwrap()
 }
 
-fn rival<'a>(contest: &'a Contest, variant: &str) -> &'a Rival {
-    contest.rivals.iter().find(|rival| rival.variant == variant).unwrap()
+fn rival<'a>(contest: &'a Ranking, variant: &str) -> &'a RankingEntry {
+    contest.standings.iter().find(|rival| rival.name == variant).unwrap()
 }
 
 fn of(field: &[Architecture]) -> Findings {
@@ -54,28 +53,30 @@ fn the_distance_from_the_best_is_found_again() {
     assert_eq!((rivals.ratios, rivals.pairs), (5 * 2 * 6, 5 * 6));
 
     let throughput = contest(rivals, "throughput");
-    let order: Vec<&str> = throughput.rivals.iter().map(|rival| rival.variant.as_str()).collect();
+    let order: Vec<&str> = throughput.standings.iter().map(|rival| rival.name.as_str()).collect();
     assert_eq!(order, ["uring", "epoll", "select", "inetd"]);
     assert_eq!((throughput.unit, throughput.n), (Unit::PerSecond, Some(1_000)));
     let inetd = rival(throughput, "inetd");
-    let (last, mean) = (inetd.last.unwrap(), inetd.mean.unwrap());
+    let (last, mean) = (inetd.last.clone().unwrap(), inetd.overall.clone().unwrap());
     // Without noise: what the architectures were made to do.
     let truth = |n: f64| 9_500.0 / (1.0 + n / 4_000.0) / (118_000.0 / (1.0 + n / 90_000.0));
     let holds = |ratio: stats::Interval, truth: f64| ratio.low < truth && truth < ratio.high;
-    assert!(holds(last.ratio, truth(1_000.0)), "{last:?}");
+    assert!(holds(last.of_values(throughput.unit), truth(1_000.0)), "{last:?}");
     let logs = load::LEVELS.iter().map(|n| truth(*n as f64).ln()).sum::<f64>() / load::LEVELS.len() as f64;
-    assert!(holds(mean.ratio, logs.exp()), "{mean:?}");
-    assert_eq!((mean.n, mean.levels, last.levels), ((1, 1_000), 10, 1));
+    assert!(holds(mean.of_values(throughput.unit), logs.exp()), "{mean:?}");
+    let over = (mean.comparison.n_low, mean.comparison.n_high);
+    assert_eq!((over, mean.levels, last.levels), ((1, 1_000), 10, 1));
+    let last = last.comparison;
     assert!(last.ratio.high / last.ratio.low < 1.2 && last.level < 0.05, "{last:?}");
-    assert_eq!(last.cost_answer(throughput.unit), Answer::Slower);
+    assert_eq!(last.answer, Answer::Slower);
     assert_eq!(inetd.rank.map(|rank| (rank.best, rank.worst, rank.of)), Some((4, 4, 4)));
 
     // Of a time less is better, so the order is the same and the ratios are above 1.
     let p99 = contest(rivals, "p99");
-    assert_eq!(p99.best().unwrap().variant, "uring");
-    assert!(rival(p99, "inetd").last.unwrap().ratio.low > 10.0);
-    assert_eq!(rival(p99, "inetd").last.unwrap().cost_answer(p99.unit), Answer::Slower);
-    assert_eq!(contest(rivals, "kernel memory").rivals.last().unwrap().variant, "inetd");
+    assert_eq!(p99.best().unwrap().name, "uring");
+    assert!(rival(p99, "inetd").last.clone().unwrap().comparison.ratio.low > 10.0);
+    assert_eq!(rival(p99, "inetd").last.clone().unwrap().comparison.answer, Answer::Slower);
+    assert_eq!(contest(rivals, "kernel memory").standings.last().unwrap().name, "inetd");
 }
 
 /// Twelve in four trials each: rounds are pairs, so that what is gross can be told.
@@ -94,9 +95,9 @@ fn rounds_are_pairs() {
     };
     let answer = |findings: &Findings| {
         let inetd = rival(contest(&findings.rivals[0], "throughput"), "inetd").clone();
-        (inetd.last.unwrap().answer == Answer::Faster, inetd.rank.unwrap().best)
+        (inetd.last.clone().unwrap().comparison.answer == Answer::Slower, inetd.rank.unwrap().best)
     };
-    // As a value, inetd's is the smaller; it is surely behind all others.
+    // It is behind all others for certain.
     assert_eq!(answer(&race(0.0)), (true, 12));
     // Measured after all others it may have met another machine, and four trials cannot exclude that.
     assert_eq!(answer(&race(1_000.0)), (false, 1));
@@ -108,8 +109,9 @@ fn a_limit_is_a_result() {
     let findings = of(&free());
     let select = rival(contest(&findings.rivals[0], "throughput"), "select");
     assert_eq!(select.levels.len(), 9);
-    assert_eq!(select.last.unwrap().n, (500, 500));
-    assert_eq!(select.mean.unwrap().levels, 9);
+    let last = select.last.clone().unwrap().comparison;
+    assert_eq!((last.n_low, last.n_high), (500, 500));
+    assert_eq!(select.overall.clone().unwrap().levels, 9);
     assert!(matches!(&select.stops[..], [stop] if stop.n == Some((1_000, 1_000)) && stop.trials == 10));
     assert!(shown(&findings, 132).contains("select stopped at 1 000: FD_SETSIZE"));
 }
@@ -120,9 +122,12 @@ fn what_the_generator_limited_is_never_ranked() {
     let findings = of(&load::four());
     let throughput = contest(&findings.rivals[0], "throughput");
     let uring = rival(throughput, "uring");
-    assert_eq!(throughput.best().unwrap().variant, "epoll", "uring was faster than the generator could see");
+    assert_eq!(throughput.best().unwrap().name, "epoll", "uring was faster than the generator could see");
     assert_eq!(uring.limited.as_ref().map(|l| (l.levels.clone(), l.trials)), Some((vec![1_000], 3)));
-    assert_eq!((uring.last.unwrap().n.1, uring.mean.unwrap().levels), (500, 9));
+    assert_eq!(
+        (uring.last.clone().unwrap().comparison.n_high, uring.overall.clone().unwrap().levels),
+        (500, 9)
+    );
     assert!(uring.levels.last().unwrap().limited && uring.at(1_000).is_none() && uring.at(500).is_some());
 
     // A check that did not hold and names no level: nothing of it is ranked, and all of it is shown.
@@ -131,10 +136,10 @@ fn what_the_generator_limited_is_never_ranked() {
     let findings = of(&field);
     let throughput = contest(&findings.rivals[0], "throughput");
     let uring = rival(throughput, "uring");
-    assert!(uring.is_limited() && uring.last.is_none() && uring.mean.is_none() && uring.rank.is_none());
+    assert!(uring.is_limited() && uring.last.is_none() && uring.overall.is_none() && uring.rank.is_none());
     assert_eq!(uring.levels.len(), 10);
-    assert_eq!(throughput.best().unwrap().variant, "epoll");
-    assert!(throughput.rivals.iter().filter_map(|rival| rival.rank).all(|rank| rank.of == 3));
+    assert_eq!(throughput.best().unwrap().name, "epoll");
+    assert!(throughput.standings.iter().filter_map(|rival| rival.rank).all(|rank| rank.of == 3));
     let text = shown(&findings, 132);
     assert!(text.contains("uring: load generator saturated (3 of 10 trials), not ranked"), "{text}");
     // What was counted at the server does not depend on who asked.
@@ -157,8 +162,8 @@ fn who_cannot_run_here_has_a_reason() {
     let recording = record::Recording::new(lines).unwrap();
     let findings = Findings::of(&recording);
     let throughput = contest(&findings.rivals[0], "throughput");
-    let last = throughput.rivals.last().unwrap();
-    assert!(last.variant == "uring" && last.levels.is_empty() && last.rank.is_none());
+    let last = throughput.standings.last().unwrap();
+    assert!(last.name == "uring" && last.levels.is_empty() && last.rank.is_none());
     assert_eq!(findings.rivals[0].pairs, 5 * 3);
     assert!(shown(&findings, 132).contains("uring unsupported: this kernel has no io_uring"));
     assert!(
@@ -194,9 +199,12 @@ fn curves_have_rivals_too() {
     let select = rival(wait, "select");
     assert_eq!(select.levels.last().unwrap().n, 1_000);
     // 0.6 µs and 11 ns for each of 950, against 1.2 µs.
-    let last = select.last.unwrap();
+    let last = select.last.clone().unwrap().comparison;
     let truth = (0.6e-6 + 11e-9 * 950.0) / 1.2e-6;
-    assert!(last.n == (1_000, 1_000) && last.ratio.low < truth && truth < last.ratio.high, "{last:?}");
+    assert!(
+        (last.n_low, last.n_high) == (1_000, 1_000) && last.ratio.low < truth && truth < last.ratio.high,
+        "{last:?}"
+    );
     // Its growth is an answer too, and stands before.
     let text = shown(&findings, 132);
     let (rows, after) = text.split_once("\n\n").unwrap();
@@ -213,7 +221,7 @@ fn equals_are_not_told_apart() {
         .collect();
     let told = |seed: &u64| {
         let findings = Findings::of(&load::race(&field, 10, *seed));
-        let mut all = findings.rivals[0].contests.iter().flat_map(|contest| &contest.rivals);
+        let mut all = findings.rivals[0].rankings.iter().flat_map(|contest| &contest.standings);
         all.any(|rival| rival.rank.is_none_or(|rank| (rank.best, rank.worst) != (1, 12)))
     };
     assert!((1..=5).filter(told).count() <= 1);
@@ -221,7 +229,7 @@ fn equals_are_not_told_apart() {
         ["one", "two"].map(|name| Architecture { name, stops: None, ..free()[2] }).to_vec();
     let findings = of(&twins);
     let throughput = contest(&findings.rivals[0], "throughput");
-    assert!(throughput.rivals.iter().all(|rival| rival.rank.is_some_and(|r| (r.best, r.worst) == (1, 2))));
+    assert!(throughput.standings.iter().all(|rival| rival.rank.is_some_and(|r| (r.best, r.worst) == (1, 2))));
     assert_eq!(document(&findings)["rivals"][0]["series"][0]["words"], serde_json::Value::Null);
 }
 
@@ -286,9 +294,9 @@ fn what_the_generator_limited_is_not_compared() {
         field[3].generator = Some(said);
         let new = load::race(&field, 10, 8);
         let compared = Comparison::of(&[("old", &old), ("new", &new)]).unwrap();
-        let row = compared.rows.iter().find(|row| row.label == "race/uring throughput").unwrap();
-        let answer = row.answers[0].as_ref().map(|answer| (answer.n_high, answer.ends));
-        let note = row.notes[0].as_ref().map(|note| report::compare::note(&compared, 1, note));
+        let row = compared.rankings.iter().find(|row| row.label == "race/uring throughput").unwrap();
+        let answer = row.standings[1].answer().map(|answer| (answer.n_high, answer.ends));
+        let note = row.standings[1].note.as_ref().map(|note| report::compare::note(&compared, 1, note));
         (answer, note.unwrap_or_default().replace('\u{202f}', " "))
     };
     let (answer, note) = words(Said::Warning("limited by the generator at 1 000 connections"));
@@ -407,7 +415,7 @@ fn hostile_names_are_text() {
     }
     let recording = record::Recording::new(lines).unwrap();
     let findings = Findings::of(&recording);
-    assert_eq!(findings.rivals[0].contests.len(), 5);
+    assert_eq!(findings.rivals[0].rankings.len(), 5);
     let page = page(&recording, &findings);
     assert!(!page.contains("<script>alert") && !page.contains('\u{1b}'));
     assert!(!shown(&findings, 100).contains('\u{1b}'));

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use record::Unit;
 
-use judge::compare::{Comparison, Row};
+use judge::compare::{Comparison, Ranking, RankingEntry};
 
 use super::words;
 use crate::html::esc;
@@ -44,7 +44,7 @@ pub fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn head(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    let tool = compared.subjects.first().map(|s| format!("{} {}", s.run.tool.name, s.run.tool.version));
+    let tool = compared.contenders.first().map(|s| format!("{} {}", s.run.tool.name, s.run.tool.version));
     let carries = [words::judged(compared), words::design(compared), words::noise_floor(compared)];
     writeln!(
         out,
@@ -64,7 +64,7 @@ fn differences(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         "<section><h2>What differs</h2><div class=\"scroll\">\
          <table class=\"facts differs\"><thead><tr><th></th>"
     )?;
-    for (i, subject) in compared.subjects.iter().enumerate() {
+    for (i, subject) in compared.contenders.iter().enumerate() {
         write!(out, "<th scope=\"col\">{} {}</th>", key_of(i), esc(&subject.name))?;
     }
     writeln!(out, "</tr></thead><tbody>")?;
@@ -76,7 +76,7 @@ fn differences(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "</tr>")?;
     }
     write!(out, "<tr><th scope=\"row\">measured</th>")?;
-    for subject in &compared.subjects {
+    for subject in &compared.contenders {
         write!(out, "<td>{}</td>", esc(&page::when(&subject.run.started_at)))?;
     }
     writeln!(out, "</tr></tbody></table></div>")?;
@@ -103,7 +103,7 @@ fn style_of(subject: usize) -> usize {
 /// Every ratio with its interval, and the answer in words; then their geometric mean.
 fn ratios(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let axis = ratio_axis(compared);
-    let several = compared.subjects.len() > 2;
+    let several = compared.contenders.len() > 2;
     writeln!(
         out,
         "<section><h2>Answers</h2><p>{}</p>\
@@ -113,9 +113,10 @@ fn ratios(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         if several { "<th scope=\"col\">System</th>" } else { "" },
         axis_strip(&axis)
     )?;
-    for (i, row) in compared.rows.iter().enumerate() {
-        for (other, (answer, note)) in row.answers.iter().zip(&row.notes).enumerate() {
-            let name = match row.verdicts.iter().any(Option::is_some) {
+    for (i, row) in compared.rankings.iter().enumerate() {
+        for (other, standing) in row.others().enumerate() {
+            let (answer, note) = (standing.answer(), &standing.note);
+            let name = match row.standings.iter().any(|standing| standing.verdict.is_some()) {
                 true => format!("<a href=\"#c{i}\">{}</a>", esc(&row.label)),
                 false => esc(&row.label),
             };
@@ -146,9 +147,9 @@ fn ratios(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
 
 /// What the strips show.
 pub(super) fn shown(compared: &Comparison) -> String {
-    let first = compared.subjects.first().map_or("", |s| s.name.as_str());
-    let rates = compared.rows.iter().any(|row| row.unit.more_is_better());
-    let memory = compared.rows.iter().any(|row| row.unit == Unit::Bytes);
+    let first = compared.contenders.first().map_or("", |s| s.name.as_str());
+    let rates = compared.rankings.iter().any(|row| row.unit.more_is_better());
+    let memory = compared.rankings.iter().any(|row| row.unit == Unit::Bytes);
     format!(
         "Time per operation{}{}, divided by that of {first}. Left of 1 is faster{}. The grey band is ±{}, or \
          the noise floor of a series if that is wider: differences inside it do not matter.",
@@ -175,7 +176,7 @@ fn table_row(
 }
 
 fn system(compared: &Comparison, subject: usize) -> String {
-    format!("{}\u{a0}{}", key_of(subject), esc(&compared.subjects[subject].name))
+    format!("{}\u{a0}{}", key_of(subject), esc(&compared.contenders[subject].name))
 }
 
 fn verdict(answer: &stats::Comparison, unit: Unit) -> String {
@@ -190,7 +191,8 @@ fn verdict(answer: &stats::Comparison, unit: Unit) -> String {
 
 /// An axis that has room for all ratios but a few far ones, alike to both sides.
 pub(super) fn ratio_axis(compared: &Comparison) -> Axis {
-    let answers = compared.rows.iter().flat_map(|row| row.answers.iter().flatten()).map(|a| a.ratio);
+    let answers =
+        compared.rankings.iter().flat_map(Ranking::others).filter_map(RankingEntry::answer).map(|a| a.ratio);
     let ratios = answers.chain(compared.means.iter().flatten().map(|mean| mean.ratio));
     let mut reaches: Vec<f64> =
         ratios.map(|ratio| ratio.high.max(1.0 / ratio.low)).filter(|reach| reach.is_finite()).collect();
@@ -272,7 +274,8 @@ fn framed(axis: &Axis, subject: usize, said: &str, behind: &str, mark: &str) -> 
 
 /// The places that each of three or more systems may have in each series.
 fn ranks(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    let ranked: Vec<&Row> = compared.rows.iter().filter(|r| r.ranks.iter().any(Option::is_some)).collect();
+    let is_ranked = |row: &&Ranking| row.standings.iter().any(|standing| standing.rank.is_some());
+    let ranked: Vec<&Ranking> = compared.rankings.iter().filter(is_ranked).collect();
     if ranked.is_empty() {
         return Ok(());
     }
@@ -280,15 +283,17 @@ fn ranks(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         out,
         "<section><h2>Ranks</h2><p>Of {} systems, the fastest first. Systems that cannot be distinguished \
          share an interval of ranks.</p><div class=\"scroll\"><table class=\"facts\"><thead><tr><th></th>",
-        compared.subjects.len()
+        compared.contenders.len()
     )?;
-    for (i, subject) in compared.subjects.iter().enumerate() {
+    for (i, subject) in compared.contenders.iter().enumerate() {
         write!(out, "<th scope=\"col\">{} {}</th>", key_of(i), esc(&subject.name))?;
     }
     writeln!(out, "</tr></thead><tbody>")?;
     for row in ranked {
-        let places =
-            row.ranks.iter().map(|rank| format!("<td>{}</td>", place(*rank, compared.subjects.len())));
+        let places = row
+            .standings
+            .iter()
+            .map(|standing| format!("<td>{}</td>", place(standing.rank, compared.contenders.len())));
         let places: String = places.collect();
         writeln!(out, "<tr><th scope=\"row\">{}</th>{places}</tr>", esc(&row.label))?;
     }
@@ -314,7 +319,7 @@ fn refused(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
 /// The medians of all systems over n, a plot for each series.
 fn medians(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<section><h2>Curves</h2><p class=\"legend\">")?;
-    for (i, subject) in compared.subjects.iter().enumerate() {
+    for (i, subject) in compared.contenders.iter().enumerate() {
         write!(out, "<span>{} {}</span>", key_of(i), esc(&subject.name))?;
     }
     writeln!(
@@ -322,22 +327,29 @@ fn medians(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         "</p><p class=\"remark\">Medians over n, logarithmic axes, each on its own scale.</p>\
          <div class=\"grid2\">"
     )?;
-    let drawn = compared.rows.iter().enumerate().filter(|(_, row)| row.verdicts.iter().any(Option::is_some));
+    let drawn = compared
+        .rankings
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| row.standings.iter().any(|standing| standing.verdict.is_some()));
     for (i, row) in drawn {
         curve(compared, i, row, out)?;
     }
     writeln!(out, "</div></section>")
 }
 
-fn curve(compared: &Comparison, i: usize, row: &Row, out: &mut dyn Write) -> io::Result<()> {
-    let verdicts: Vec<(usize, &stats::Verdict)> =
-        row.verdicts.iter().enumerate().filter_map(|(j, v)| Some((j, v.as_ref()?))).collect();
+fn curve(compared: &Comparison, i: usize, row: &Ranking, out: &mut dyn Write) -> io::Result<()> {
+    let verdicts: Vec<(usize, &stats::Verdict)> = row
+        .standings
+        .iter()
+        .filter_map(|standing| Some((standing.place, standing.verdict.as_ref()?)))
+        .collect();
     let said: Vec<String> = verdicts
         .iter()
         .map(|(j, v)| {
             format!(
                 "{}: {} to {} from n = {} to {}, {}",
-                compared.subjects[*j].name,
+                compared.contenders[*j].name,
                 row.unit.estimate(v.cost_low),
                 row.unit.estimate(v.cost_high),
                 count(v.n_low),
@@ -367,7 +379,7 @@ fn how_to_read(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         .replace("{answers}", &count(compared.judged().0 as u64));
     writeln!(out, "{text}")?;
     writeln!(out, "<section><h2>How to repeat it</h2>")?;
-    for subject in &compared.subjects {
+    for subject in &compared.contenders {
         writeln!(
             out,
             "<p>{}, seed {}</p><pre><code>{}</code></pre>",

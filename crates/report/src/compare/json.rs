@@ -7,7 +7,7 @@ use stats::{Design, Interval};
 
 use record::Unit;
 
-use judge::compare::{AnswerNote, Comparison, Mean, Row, Subject};
+use judge::compare::{Comparison, Contender, Mean, Ranking};
 
 use super::words;
 use crate::json::{Estimate, answer_name, plain};
@@ -29,8 +29,8 @@ fn document(compared: &Comparison) -> Value {
         "margin": compared.margin,
         "alpha": compared.alpha,
         "correction": "false discovery rate: Benjamini-Hochberg over series, Holm over the systems of one",
-        "subjects": compared.subjects.iter().map(|s| &s.name).collect::<Vec<_>>(),
-        "noise_floors": compared.subjects.iter().map(|s| s.system.noise_floor.as_ref().map(|floor| json!({
+        "subjects": compared.contenders.iter().map(|s| &s.name).collect::<Vec<_>>(),
+        "noise_floors": compared.contenders.iter().map(|s| s.system.noise_floor.as_ref().map(|floor| json!({
             "share": floor.share, "measured_at": floor.measured_at,
         }))).collect::<Vec<_>>(),
         "differences": compared.differences.iter().map(|d| json!({
@@ -38,25 +38,22 @@ fn document(compared: &Comparison) -> Value {
         })).collect::<Vec<_>>(),
         "judged": judged,
         "of": of,
-        "series": compared.rows.iter().map(|row| series(compared, row)).collect::<Vec<_>>(),
+        "series": compared.rankings.iter().map(|row| series(compared, row)).collect::<Vec<_>>(),
         "geometric_means": means(compared),
         "missing": missing(compared),
         "refused": compared.refused.iter().map(words::refused).collect::<Vec<_>>(),
     })
 }
 
-fn series(compared: &Comparison, row: &Row) -> Value {
-    let answers = row.answers.iter().zip(&row.notes).enumerate().filter_map(|(i, (answer, note))| {
-        let note = note.as_ref().map(|note| words::note(compared, i + 1, note));
-        let name = &compared.subjects[i + 1].name;
-        answer.as_ref().map(|answer| self::answer(name, (answer, row.unit), note.as_deref()))
+fn series(compared: &Comparison, row: &Ranking) -> Value {
+    let answers = row.others().filter_map(|standing| {
+        let note = standing.note.as_ref().map(|note| words::note(compared, standing.place, note));
+        let answer = standing.answer()?;
+        Some(self::answer(&standing.name, (answer, row.unit), note.as_deref()))
     });
-    let ranks = compared.subjects.iter().zip(&row.ranks).filter_map(|(subject, rank)| {
-        rank.map(|rank| {
-            json!({
-                "subject": subject.name, "best": rank.best, "worst": rank.worst, "of": rank.of,
-            })
-        })
+    let ranks = row.standings.iter().filter_map(|standing| {
+        let rank = standing.rank?;
+        Some(json!({ "subject": standing.name, "best": rank.best, "worst": rank.worst, "of": rank.of }))
     });
     json!({
         "label": row.label,
@@ -97,8 +94,8 @@ fn answer(subject: &str, (answer, unit): (&stats::Comparison, Unit), note: Optio
 }
 
 fn means(compared: &Comparison) -> Vec<Value> {
-    let others = compared.subjects.iter().skip(1).zip(&compared.means);
-    let mean = |(subject, mean): (&Subject, &Option<Mean>)| {
+    let others = compared.contenders.iter().skip(1).zip(&compared.means);
+    let mean = |(subject, mean): (&Contender, &Option<Mean>)| {
         mean.map(|mean| json!({ "subject": subject.name, "ratio": estimate(mean.ratio), "of": mean.of }))
     };
     others.filter_map(mean).collect()
@@ -106,14 +103,13 @@ fn means(compared: &Comparison) -> Vec<Value> {
 
 /// What has no answer.
 fn missing(compared: &Comparison) -> Vec<Value> {
-    let of_row = |row: &Row| -> Vec<Value> {
-        let without =
-            row.answers.iter().zip(&row.notes).enumerate().filter(|(_, (answer, _))| answer.is_none());
-        let entry = |(i, (_, note)): (usize, (_, &Option<AnswerNote>))| {
-            let reason = note.as_ref().map(|note| plain(&words::note(compared, i + 1, note)));
-            json!({ "label": row.label, "subject": compared.subjects[i + 1].name, "reason": reason })
-        };
-        without.map(entry).collect()
+    let of_row = |row: &Ranking| -> Vec<Value> {
+        let without = row.others().filter(|standing| standing.overall.is_none()).map(|standing| {
+            let reason =
+                standing.note.as_ref().map(|note| plain(&words::note(compared, standing.place, note)));
+            json!({ "label": row.label, "subject": standing.name, "reason": reason })
+        });
+        without.collect()
     };
-    compared.rows.iter().flat_map(of_row).collect()
+    compared.rankings.iter().flat_map(of_row).collect()
 }

@@ -27,15 +27,16 @@ pub fn draw(compared: &Comparison) -> String {
     let axis = ratio_axis(compared);
     head(&axis_strip(&axis), &mut sheet);
     let mut said = vec![summary];
-    for row in &compared.rows {
+    for row in &compared.rankings {
         let mut name = row.label.as_str();
         rule(&mut sheet);
-        for (other, (answer, note)) in row.answers.iter().zip(&row.notes).enumerate() {
+        for (other, standing) in row.others().enumerate() {
+            let (answer, note) = (standing.answer(), &standing.note);
             let strip = answer.as_ref().map(|answer| strip(&axis, (answer, row.unit), other + 1));
             let words = answer.as_ref().map_or("no ratio".into(), |a| words::answer(a, row.unit));
             let note = note.as_ref().map(|note| words::note(compared, other + 1, note)).unwrap_or_default();
             line(compared, (name, other + 1), strip.as_deref(), (&words, &note), &mut sheet);
-            said.push(sentence(&format!("{}, {}: {words}", row.label, compared.subjects[other + 1].name)));
+            said.push(sentence(&format!("{}, {}: {words}", row.label, compared.contenders[other + 1].name)));
             name = "";
         }
     }
@@ -82,7 +83,7 @@ fn line(
         let x = COLUMNS[column] + if column == 1 { 36.0 } else { 0.0 };
         sheet.words((x, top + BASE, right - x), of, words)
     };
-    let mut end = at(0, BOLD, series, sheet).max(at(1, SAYS, &compared.subjects[system].name, sheet));
+    let mut end = at(0, BOLD, series, sheet).max(at(1, SAYS, &compared.contenders[system].name, sheet));
     sheet.place(&key_of(system), (COLUMNS[1], top + 9.0), (28.0, 8.0));
     if let Some(strip) = strip {
         sheet.place(strip, (COLUMNS[2], top), STRIP);

@@ -11,8 +11,8 @@ use crate::words::{
 };
 use judge::Limited;
 use judge::compare::{
-    AnswerNote, Comparison as Compared, Mean, NoAnswer, Refusal, Refused, Row, Shortened, Subject,
-    WithoutNumber,
+    AnswerNote, Comparison as Compared, Contender, Mean, NoAnswer, Ranking, RankingEntry, Refusal, Refused,
+    Shortened, WithoutNumber,
 };
 
 /// Ratios of two ranges of n that are further apart than this are not said as one.
@@ -159,7 +159,7 @@ pub(crate) fn tone(comparison: &Comparison) -> Tone {
 
 /// `7.3 against 6.12`
 pub(crate) fn who(compared: &Compared) -> String {
-    let names: Vec<String> = compared.subjects.iter().map(|s| s.name.clone()).collect();
+    let names: Vec<String> = compared.contenders.iter().map(|s| s.name.clone()).collect();
     match names.as_slice() {
         [first, others @ ..] => format!("{} against {first}", list(others)),
         [] => String::new(),
@@ -177,7 +177,7 @@ pub(crate) fn differs(compared: &Compared) -> String {
 /// `judged 41 of 44 series; false discoveries held at 5 %`
 pub(crate) fn judged(compared: &Compared) -> String {
     let (given, of) = compared.judged();
-    let what = if compared.subjects.len() > 2 { "pairs of series" } else { "series" };
+    let what = if compared.contenders.len() > 2 { "pairs of series" } else { "series" };
     format!(
         "judged {} of {} {what}; false discoveries held at {}",
         count(given as u64),
@@ -188,7 +188,7 @@ pub(crate) fn judged(compared: &Compared) -> String {
 
 /// `paired, trial by trial` or how else trials were set against each other.
 pub(crate) fn design(compared: &Compared) -> String {
-    let answers = || compared.rows.iter().flat_map(|row| row.answers.iter().flatten());
+    let answers = || compared.rankings.iter().flat_map(Ranking::others).filter_map(RankingEntry::answer);
     let (all, pairs) = (answers().count(), answers().filter(|a| a.design == Design::Paired).count());
     match pairs {
         0 => "unpaired: the systems were measured one after the other".into(),
@@ -204,14 +204,14 @@ pub(crate) fn noise_floor(compared: &Compared) -> String {
         format!("{}, measured {day}", bound(floor.share))
     };
     let floors: Vec<Option<String>> =
-        compared.subjects.iter().map(|s| s.system.noise_floor.as_ref().map(said)).collect();
+        compared.contenders.iter().map(|s| s.system.noise_floor.as_ref().map(said)).collect();
     match floors.as_slice() {
         all if all.iter().all(Option::is_none) => "noise floor not measured: osdyno run --aa".into(),
         [Some(one), others @ ..] if others.iter().all(|other| other.as_ref() == Some(one)) => {
             format!("noise floor of this machine {one}")
         }
         some => {
-            let each = compared.subjects.iter().zip(some).map(|(subject, floor)| match floor {
+            let each = compared.contenders.iter().zip(some).map(|(subject, floor)| match floor {
                 Some(floor) => format!("{} {floor}", subject.name),
                 None => format!("{} not measured", subject.name),
             });
@@ -223,9 +223,9 @@ pub(crate) fn noise_floor(compared: &Compared) -> String {
 /// `geometric mean of 6 series, each weighing the same: 1.02× slower (1.00–1.04)`; of several systems each by
 /// its name.
 pub(crate) fn means(compared: &Compared) -> Vec<String> {
-    let several = compared.subjects.len() > 2;
-    let others = compared.subjects.iter().skip(1).zip(&compared.means);
-    let said = |(subject, mean): (&Subject, &Option<Mean>)| {
+    let several = compared.contenders.len() > 2;
+    let others = compared.contenders.iter().skip(1).zip(&compared.means);
+    let said = |(subject, mean): (&Contender, &Option<Mean>)| {
         let mean = mean.as_ref()?;
         let whose = if several { format!("{}: ", subject.name) } else { String::new() };
         Some(format!(
@@ -245,7 +245,7 @@ pub(crate) fn of(mean: &Mean) -> String {
 /// The ratio of a mean, as that of a series; where it may be 1, or within the noise floor, without a word. Of
 /// trials that are no pairs it is an estimate and no claim.
 pub(crate) fn mean_ratio(compared: &Compared, mean: &Mean) -> String {
-    let floors = compared.subjects.iter().filter_map(|s| Some(s.system.noise_floor.as_ref()?.share));
+    let floors = compared.contenders.iter().filter_map(|s| Some(s.system.noise_floor.as_ref()?.share));
     let sure = 1.0 + floors.fold(0.0, f64::max);
     let Interval { low, high, .. } = mean.ratio;
     if !high.is_finite() {
@@ -278,14 +278,14 @@ fn ordinal(n: usize) -> String {
 
 /// The count of every answer: `1 slower · 3 equivalent`.
 pub(crate) fn summary(compared: &Compared) -> String {
-    let (memory, time): (Vec<&Row>, Vec<&Row>) =
-        compared.rows.iter().partition(|row| row.unit == Unit::Bytes);
-    fn given<'a>(rows: &'a [&Row]) -> impl Iterator<Item = &'a Comparison> {
-        rows.iter().flat_map(|row| row.answers.iter().flatten())
+    let (memory, time): (Vec<&Ranking>, Vec<&Ranking>) =
+        compared.rankings.iter().partition(|row| row.unit == Unit::Bytes);
+    fn given<'a>(rows: &'a [&Ranking]) -> impl Iterator<Item = &'a Comparison> {
+        rows.iter().flat_map(|row| row.others()).filter_map(RankingEntry::answer)
     }
     let all = || given(&time).chain(given(&memory));
     let of =
-        |rows: &[&Row], wanted: Answer| given(rows).filter(|a| !depends(a) && a.answer == wanted).count();
+        |rows: &[&Ranking], wanted: Answer| given(rows).filter(|a| !depends(a) && a.answer == wanted).count();
     let both = |wanted| of(&time, wanted) + of(&memory, wanted);
     let counts = [
         (all().filter(|a| depends(a)).count(), "depending on n"),
@@ -308,7 +308,7 @@ pub(crate) fn summary(compared: &Compared) -> String {
 
 /// What stands beside an answer, of the second and the following against the first.
 pub fn note(compared: &Compared, other: usize, note: &AnswerNote) -> String {
-    let names = [&compared.subjects[0].name, &compared.subjects[other].name];
+    let names = [&compared.contenders[0].name, &compared.contenders[other].name];
     match note {
         AnswerNote::Shortened(shortened) => self::shortened(names, shortened),
         AnswerNote::NoAnswer(NoAnswer::WithoutNumber(some)) => {

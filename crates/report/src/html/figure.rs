@@ -15,7 +15,7 @@ use super::{Budget, esc, markdown, script_json};
 use crate::quantity::Quantity;
 use crate::sentences;
 use crate::words::{count, count_with_interval, factor_with_interval, number_with_interval, percent, things};
-use judge::rivals::Rivals;
+use judge::compare::Comparison;
 use judge::series::sweeps;
 use judge::{Finding, Findings};
 
@@ -34,11 +34,19 @@ pub(super) fn workload(
     }
     writeln!(out, "<section class=\"workload\"><h2>{}</h2>", esc(&workload.name))?;
     writeln!(out, "<div class=\"prose\">{}</div>", markdown::render(&workload.page))?;
-    let rivals: Vec<(usize, &Rivals)> =
-        findings.rivals.iter().enumerate().filter(|(_, rivals)| rivals.workload == workload.name).collect();
+    let rivals: Vec<(usize, &Comparison)> = findings
+        .rivals
+        .iter()
+        .enumerate()
+        .filter(|(_, rivals)| rivals.workload.as_ref() == Some(&workload.name))
+        .collect();
     for (i, rivals) in &rivals {
         if findings.systems.len() > 1 {
-            writeln!(out, "<h3>On {}</h3>", esc(&rivals.system))?;
+            writeln!(
+                out,
+                "<h3>On {}</h3>",
+                esc(rivals.contenders.first().map_or("", |contender| &contender.system.name))
+            )?;
         }
         super::rivals::write(*i, rivals, out)?;
     }

@@ -7,7 +7,7 @@ use stats::Class;
 
 use super::esc;
 use super::plot::sparkline;
-use judge::rivals::Rivals;
+use judge::compare::Comparison;
 use judge::{Finding, Findings};
 
 use crate::quantity::{Quantity, duration};
@@ -183,15 +183,19 @@ pub(crate) fn verdicts(findings: &Findings, out: &mut dyn Write) -> io::Result<(
     writeln!(out, "<p class=\"remark\">{}</p></section>", esc(&sentences::summary(findings)))
 }
 
-/// Rivals: their ratios, and the verdict of each on demand.
-fn field(rivals: &Rivals, series: &[(usize, &Finding)], out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "<h3>{}</h3><ul class=\"found\">", esc(&rivals.workload))?;
-    for contest in rivals.contests.iter().filter(|contest| contest.n.is_some()) {
-        let words = words::sentence(rivals, contest).unwrap_or_else(|| "no difference is certain".into());
-        writeln!(out, "<li>{}: {}</li>", esc(&contest.name), esc(&words))?;
+/// Comparison: their ratios, and the verdict of each on demand.
+fn field(rivals: &Comparison, series: &[(usize, &Finding)], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<h3>{}</h3><ul class=\"found\">", esc(rivals.workload.as_deref().unwrap_or_default()))?;
+    for ranking in rivals.rankings.iter().filter(|ranking| ranking.n.is_some()) {
+        let words = words::sentence(ranking).unwrap_or_else(|| "no difference is certain".into());
+        writeln!(out, "<li>{}: {}</li>", esc(&ranking.name), esc(&words))?;
     }
     let verdicts = things(series.len(), "verdict", "verdicts");
-    writeln!(out, "</ul><details><summary>{verdicts} of {}</summary>", esc(&rivals.workload))?;
+    writeln!(
+        out,
+        "</ul><details><summary>{verdicts} of {}</summary>",
+        esc(rivals.workload.as_deref().unwrap_or_default())
+    )?;
     table(series, out)?;
     writeln!(out, "</details>")
 }

@@ -8,7 +8,7 @@ use record::Unit;
 use super::esc;
 use super::scale::{Axis, Kind, cost_label};
 use super::svg::{BOTTOM, LEFT, RIGHT, Svg, TOP, within};
-use judge::rivals::{Contest, Level, Ratio, Rival, Rivals};
+use judge::compare::{Comparison, Level, Ranking, RankingEntry, Ratio};
 
 use crate::quantity::Quantity;
 use crate::rivals::words;
@@ -27,12 +27,12 @@ const NAME_MAX: usize = 11;
 const LOGARITHMIC_FROM: f64 = 5.0;
 
 /// Writes the figures of one workload on one system; `i` makes their ids unique.
-pub(super) fn write(i: usize, rivals: &Rivals, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(i: usize, rivals: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     for unit in [Unit::PerSecond, Unit::Seconds, Unit::None, Unit::Bytes] {
-        let contests: Vec<(usize, &Contest)> =
-            rivals.contests.iter().enumerate().filter(|(_, contest)| contest.unit == unit).collect();
-        if !contests.is_empty() {
-            figure(&format!("r{i}"), rivals, &contests, out)?;
+        let rankings: Vec<(usize, &Ranking)> =
+            rivals.rankings.iter().enumerate().filter(|(_, ranking)| ranking.unit == unit).collect();
+        if !rankings.is_empty() {
+            figure(&format!("r{i}"), &rankings, out)?;
         }
     }
     for note in words::notes(rivals) {
@@ -48,9 +48,9 @@ pub(super) fn write(i: usize, rivals: &Rivals, out: &mut dyn Write) -> io::Resul
 }
 
 /// The series of one unit: the ratios in words, a plot for each, and the table of ratios.
-fn figure(id: &str, rivals: &Rivals, contests: &[(usize, &Contest)], out: &mut dyn Write) -> io::Result<()> {
-    let names: Vec<String> = contests.iter().map(|(_, contest)| contest.name.clone()).collect();
-    let unit = contests.first().map_or(Unit::None, |(_, contest)| contest.unit);
+fn figure(id: &str, rankings: &[(usize, &Ranking)], out: &mut dyn Write) -> io::Result<()> {
+    let names: Vec<String> = rankings.iter().map(|(_, ranking)| ranking.name.clone()).collect();
+    let unit = rankings.first().map_or(Unit::None, |(_, ranking)| ranking.unit);
     let title = sentences::capital(&list(&names));
     writeln!(
         out,
@@ -58,36 +58,36 @@ fn figure(id: &str, rivals: &Rivals, contests: &[(usize, &Contest)], out: &mut d
         esc(&title),
         words::better(unit)
     )?;
-    for (_, contest) in contests {
-        if let Some(sentence) = words::sentence(rivals, contest) {
-            let name = if contests.len() > 1 { format!("{}: ", contest.name) } else { String::new() };
+    for (_, ranking) in rankings {
+        if let Some(sentence) = words::sentence(ranking) {
+            let name = if rankings.len() > 1 { format!("{}: ", ranking.name) } else { String::new() };
             writeln!(out, "<p class=\"says\">{}.</p>", esc(&format!("{name}{sentence}")))?;
         }
     }
     writeln!(out, "<div class=\"grid2\">")?;
-    for (place, contest) in contests {
-        let svg = plot(&format!("{id}-{place}"), rivals, contest);
+    for (place, ranking) in rankings {
+        let svg = plot(&format!("{id}-{place}"), ranking);
         // One by itself has the name of the figure.
-        let title = match contests.len() {
+        let title = match rankings.len() {
             1 => String::new(),
-            _ => format!("<p class=\"panel\">{}</p>", esc(&sentences::capital(&contest.name))),
+            _ => format!("<p class=\"panel\">{}</p>", esc(&sentences::capital(&ranking.name))),
         };
         writeln!(out, "<div>{title}{svg}</div>")?;
     }
     // A single plot has its table beside it.
-    if contests.len() > 1 {
+    if rankings.len() > 1 {
         writeln!(out, "</div>")?;
     }
-    table(rivals, contests, out)?;
-    if contests.len() == 1 {
+    table(rankings, out)?;
+    if rankings.len() == 1 {
         writeln!(out, "</div>")?;
     }
     writeln!(out, "</figure>")
 }
 
 /// All variants of a series over n, with their names at the ends of their lines.
-fn plot(id: &str, rivals: &Rivals, contest: &Contest) -> String {
-    let levels = || contest.rivals.iter().flat_map(|rival| &rival.levels);
+fn plot(id: &str, ranking: &Ranking) -> String {
+    let levels = || ranking.standings.iter().flat_map(|standing| &standing.levels);
     let fold = |of: fn(&Level) -> f64| {
         levels().map(of).fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)))
     };
@@ -103,41 +103,42 @@ fn plot(id: &str, rivals: &Rivals, contest: &Contest) -> String {
         Kind::Log => Axis::new(Kind::Log, y.0 * 0.85, y.1 * 1.15, BOTTOM, TOP),
         Kind::Linear => Axis::new(Kind::Linear, 0.0, y.1 * 1.08, BOTTOM, TOP),
     };
-    let up = up.of(contest.unit);
+    let up = up.of(ranking.unit);
     let mut svg = Svg::open_to(id, 0.0, END);
     svg.describe(
-        &format!("{} of every variant over {}", sentences::capital(&contest.name), rivals.grows),
-        &format!("{}: {}", words::heading(rivals, contest), words::field(contest)),
+        &format!("{} of every variant over {}", sentences::capital(&ranking.name), ranking.grows),
+        &format!("{}: {}", words::heading(ranking), words::field(ranking)),
     );
-    svg.axes(&across, &up, &rivals.grows, |tick| cost_label(tick.value, contest.unit, &up));
-    let drawn: Vec<&Rival> = contest.rivals.iter().filter(|rival| !rival.levels.is_empty()).collect();
+    svg.axes(&across, &up, &ranking.grows, |tick| cost_label(tick.value, ranking.unit, &up));
+    let drawn: Vec<&RankingEntry> =
+        ranking.standings.iter().filter(|standing| !standing.levels.is_empty()).collect();
     // The best is drawn last, over the others.
-    drawn.iter().rev().for_each(|rival| line(contest, rival, (&across, &up), &mut svg));
+    drawn.iter().rev().for_each(|standing| line(ranking, standing, (&across, &up), &mut svg));
     names(&drawn, (&across, &up), &mut svg);
     svg.close()
 }
 
 /// The classes of a variant in the style sheet.
 fn style(place: usize) -> String {
-    format!("rival c{} d{}", place % COLOURS, place / COLOURS % DASHES)
+    format!("standing c{} d{}", place % COLOURS, place / COLOURS % DASHES)
 }
 
 /// One variant: its line, dotted where the generator was the limit, its levels, and a cross where it stopped.
-fn line(contest: &Contest, rival: &Rival, (x, y): (&Axis, &Axis), svg: &mut Svg) {
+fn line(ranking: &Ranking, standing: &RankingEntry, (x, y): (&Axis, &Axis), svg: &mut Svg) {
     let at = |level: &Level| (x.place(level.n as f64), within(y, level.value));
-    let style = style(rival.place);
+    let style = style(standing.place);
     svg.put(format_args!("<g class=\"{style}\">"));
-    for pair in rival.levels.windows(2) {
+    for pair in standing.levels.windows(2) {
         // Neighbours of one kind are joined at once, below.
         if pair[0].limited || pair[1].limited {
             let ((a, b), (c, d)) = (at(&pair[0]), at(&pair[1]));
             svg.put(format_args!("<path class=\"limited\" d=\"M{a:.1} {b:.1}L{c:.1} {d:.1}\"/>"));
         }
     }
-    for run in rival.levels.chunk_by(|a, b| a.limited == b.limited).filter(|run| !run[0].limited) {
+    for run in standing.levels.chunk_by(|a, b| a.limited == b.limited).filter(|run| !run[0].limited) {
         svg.line("median", &run.iter().map(at).collect::<Vec<_>>());
     }
-    for level in &rival.levels {
+    for level in &standing.levels {
         let (cx, cy) = at(level);
         let limited = if level.limited { ", load generator saturated" } else { "" };
         svg.put(format_args!(
@@ -146,42 +147,44 @@ fn line(contest: &Contest, rival: &Rival, (x, y): (&Axis, &Axis), svg: &mut Svg)
             if level.limited { 3.4 } else { 2.2 },
             esc(&format!(
                 "{}: {} at {}{limited}",
-                words::name(&rival.variant),
-                contest.unit.cost(level.value),
+                words::name(&standing.name),
+                ranking.unit.cost(level.value),
                 count(level.n)
             ))
         ));
     }
-    if let Some(last) = rival.levels.last().filter(|_| words::ends_early(rival)) {
+    if let Some(last) = standing.levels.last().filter(|_| words::ends_early(standing)) {
         let (cx, cy) = at(last);
-        let said = rival.stops.iter().map(sentences::stop).collect::<Vec<_>>();
+        let said = standing.stops.iter().map(sentences::stop).collect::<Vec<_>>();
         svg.put(format_args!(
             "<path class=\"end\" d=\"M{:.1} {:.1}l9 9m0 -9l-9 9\"><title>{}</title></path>",
             cx - 4.5,
             cy - 4.5,
-            esc(&format!("{} {}", words::name(&rival.variant), said.join("; ")))
+            esc(&format!("{} {}", words::name(&standing.name), said.join("; ")))
         ));
     }
     svg.put(format_args!("</g>"));
 }
 
 /// The names behind the plot, each beside the end of its line or joined with it by a hair.
-fn names(drawn: &[&Rival], (x, y): (&Axis, &Axis), svg: &mut Svg) {
-    let mut ends: Vec<(&Rival, f64, f64)> = drawn
+fn names(drawn: &[&RankingEntry], (x, y): (&Axis, &Axis), svg: &mut Svg) {
+    let mut ends: Vec<(&RankingEntry, f64, f64)> = drawn
         .iter()
-        .filter_map(|rival| rival.levels.last().map(|l| (*rival, x.place(l.n as f64), within(y, l.value))))
+        .filter_map(|standing| {
+            standing.levels.last().map(|l| (*standing, x.place(l.n as f64), within(y, l.value)))
+        })
         .collect();
     ends.sort_by(|a, b| a.2.total_cmp(&b.2));
     let wanted: Vec<f64> = ends.iter().map(|end| end.2).collect();
-    for ((rival, from, line), to) in ends.iter().zip(apart(&wanted)) {
-        let name: String = match words::name(&rival.variant) {
+    for ((standing, from, line), to) in ends.iter().zip(apart(&wanted)) {
+        let name: String = match words::name(&standing.name) {
             long if long.chars().count() > NAME_MAX => long.chars().take(NAME_MAX - 1).chain(['…']).collect(),
             name => name.to_string(),
         };
         svg.put(format_args!(
             "<g class=\"{}\"><path class=\"hair\" d=\"M{:.1} {line:.1}L{:.1} {line:.1}L{:.1} {to:.1}\"/>\
              <text x=\"{:.1}\" y=\"{:.1}\">{}</text></g>",
-            style(rival.place),
+            style(standing.place),
             from + 5.0,
             (END + 3.0).max(from + 5.0),
             END + 13.0,
@@ -221,30 +224,30 @@ fn apart(wanted: &[f64]) -> Vec<f64> {
 }
 
 /// How far each variant is from the best in each series.
-fn table(rivals: &Rivals, contests: &[(usize, &Contest)], out: &mut dyn Write) -> io::Result<()> {
-    let Some((_, first)) = contests.first() else { return Ok(()) };
+fn table(rankings: &[(usize, &Ranking)], out: &mut dyn Write) -> io::Result<()> {
+    let Some((_, first)) = rankings.first() else { return Ok(()) };
     writeln!(
         out,
         "<div class=\"scroll\"><table class=\"facts field\"><thead><tr><th></th>{}</tr></thead><tbody>",
-        contests
+        rankings
             .iter()
-            .map(|(_, contest)| format!(
+            .map(|(_, ranking)| format!(
                 "<th scope=\"col\">{}{}</th>",
-                esc(&words::heading(rivals, contest)),
-                below(contest)
+                esc(&words::heading(ranking)),
+                below(ranking)
             ))
             .collect::<String>()
     )?;
-    for rival in &first.rivals {
-        let cells = contests.iter().map(|(_, contest)| {
-            let of = contest.rivals.iter().find(|other| other.place == rival.place);
-            format!("<td>{}</td>", of.map(|rival| cell(contest, rival)).unwrap_or_default())
+    for standing in &first.standings {
+        let cells = rankings.iter().map(|(_, ranking)| {
+            let of = ranking.standings.iter().find(|other| other.place == standing.place);
+            format!("<td>{}</td>", of.map(|standing| cell(ranking, standing)).unwrap_or_default())
         });
         writeln!(
             out,
             "<tr><th scope=\"row\">{}{}</th>{}</tr>",
-            swatch(rival.place),
-            esc(words::name(&rival.variant)),
+            swatch(standing.place),
+            esc(words::name(&standing.name)),
             cells.collect::<String>()
         )?;
     }
@@ -252,33 +255,37 @@ fn table(rivals: &Rivals, contests: &[(usize, &Contest)], out: &mut dyn Write) -
 }
 
 /// What the second line of a cell is.
-fn below(contest: &Contest) -> String {
+fn below(ranking: &Ranking) -> String {
     let levels =
-        words::levels(contest).map(|n| format!("<br>mean of {} · place", things(n, "level", "levels")));
+        words::levels(ranking).map(|n| format!("<br>mean of {} · place", things(n, "level", "levels")));
     levels.unwrap_or_default()
 }
 
 /// `×0.93 (0.90–0.97)`, and below it the mean of all levels and the place.
-fn cell(contest: &Contest, rival: &Rival) -> String {
-    if rival.levels.is_empty()
-        && let Some(stop) = rival.stops.first()
+fn cell(ranking: &Ranking, standing: &RankingEntry) -> String {
+    if standing.levels.is_empty()
+        && let Some(stop) = standing.stops.first()
     {
         return format!("<span class=\"stop\">{}</span>", esc(&sentences::stop(stop)));
     }
     let mut below: Vec<String> = Vec::new();
-    let is_best = contest.best().is_some_and(|best| best.place == rival.place);
-    let above = match &rival.last {
-        _ if is_best => contest.n.and_then(|n| rival.at(n)).map(|value| contest.unit.cost(value)),
-        Some(last) => Some(ratio(contest, last)),
-        None if rival.is_limited() => Some("load generator saturated".into()),
-        None if rival.levels.is_empty() => Some("no number".into()),
+    let is_best = ranking.best().is_some_and(|best| best.place == standing.place);
+    let above = match &standing.last {
+        _ if is_best => ranking.n.and_then(|n| standing.at(n)).map(|value| ranking.unit.cost(value)),
+        Some(last) => Some(ratio(ranking, last)),
+        None if standing.is_limited() => Some("load generator saturated".into()),
+        None if standing.levels.is_empty() => Some("no number".into()),
         None => Some("no level in common".into()),
     };
-    if let Some(mean) = &rival.mean {
-        let fewer = (words::levels(contest) != Some(mean.levels)).then(|| format!(" of {}", mean.levels));
-        below.push(format!("mean {}{}", factor_with_interval(mean.ratio), fewer.unwrap_or_default()));
+    if let Some(mean) = &standing.overall {
+        let fewer = (words::levels(ranking) != Some(mean.levels)).then(|| format!(" of {}", mean.levels));
+        below.push(format!(
+            "mean {}{}",
+            factor_with_interval(mean.of_values(ranking.unit)),
+            fewer.unwrap_or_default()
+        ));
     }
-    below.extend(rival.rank.map(|rank| crate::compare::place_of(rank, rank.of)));
+    below.extend(standing.rank.map(|rank| crate::compare::place_of(rank, rank.of)));
     format!(
         "{}<br><span class=\"remark\">{}</span>",
         esc(&above.unwrap_or_else(|| "—".into())),
@@ -286,9 +293,13 @@ fn cell(contest: &Contest, rival: &Rival) -> String {
     )
 }
 
-fn ratio(contest: &Contest, last: &Ratio) -> String {
-    let words = factor_with_interval(last.ratio);
-    if contest.n == Some(last.n.1) { words } else { format!("{words} at {}", count(last.n.1)) }
+fn ratio(ranking: &Ranking, last: &Ratio) -> String {
+    let words = factor_with_interval(last.of_values(ranking.unit));
+    if ranking.n == Some(last.comparison.n_high) {
+        words
+    } else {
+        format!("{words} at {}", count(last.comparison.n_high))
+    }
 }
 
 /// The colour and the dashes of a variant.

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use judge::rivals::{Contest, Ratio, Rival, Rivals};
+use judge::compare::{Comparison, Ranking, RankingEntry, Ratio};
+use stats::Design;
 
 use super::words;
 
@@ -11,59 +12,60 @@ use judge::Findings;
 
 /// One entry for each workload with rivals on each system.
 pub(crate) fn entries(findings: &Findings) -> Vec<Value> {
-    let entry = |rivals: &Rivals| {
+    let entry = |rivals: &Comparison| {
         json!({
             "workload": rivals.workload,
-            "system": rivals.system,
-            "grows": rivals.grows,
-            "variants": rivals.variants,
+            "system": rivals.contenders.first().map(|contender| &contender.system.name),
+            "grows": rivals.rankings.first().map(|ranking| &ranking.grows),
+            "variants": rivals.contenders.iter().map(|contender| &contender.name).collect::<Vec<_>>(),
             "ratios": rivals.ratios,
             "pairs": rivals.pairs,
-            "margin": judge::rivals::MARGIN,
+            "margin": rivals.margin,
             "alpha": rivals.alpha,
-            "series": rivals.contests.iter().map(|contest| series(rivals, contest)).collect::<Vec<_>>(),
+            "series": rivals.rankings.iter().map(series).collect::<Vec<_>>(),
             "notes": words::notes(rivals).iter().map(|note| plain(note)).collect::<Vec<_>>(),
         })
     };
     findings.rivals.iter().map(entry).collect()
 }
 
-fn series(rivals: &Rivals, contest: &Contest) -> Value {
+fn series(ranking: &Ranking) -> Value {
     json!({
-        "name": contest.name,
-        "direction": contest.direction,
-        "unit": Some(contest.unit.name()).filter(|name| !name.is_empty()),
-        "better": if contest.unit.more_is_better() { "more" } else { "less" },
-        "n": contest.n,
-        "best": contest.best().map(|best| &best.variant),
-        "words": words::sentence(rivals, contest).map(|words| plain(&words)),
-        "variants": contest.rivals.iter().map(|rival| variant(contest, rival)).collect::<Vec<_>>(),
+        "name": ranking.name,
+        "direction": ranking.direction,
+        "unit": Some(ranking.unit.name()).filter(|name| !name.is_empty()),
+        "better": if ranking.unit.more_is_better() { "more" } else { "less" },
+        "n": ranking.n,
+        "best": ranking.best().map(|best| &best.name),
+        "words": words::sentence(ranking).map(|words| plain(&words)),
+        "variants": ranking.standings.iter().map(|standing| variant(ranking, standing)).collect::<Vec<_>>(),
     })
 }
 
-fn variant(contest: &Contest, rival: &Rival) -> Value {
+fn variant(ranking: &Ranking, standing: &RankingEntry) -> Value {
     let ratio = |ratio: &Ratio| {
+        let answer = &ratio.comparison;
         json!({
-            "n_low": ratio.n.0,
-            "n_high": ratio.n.1,
+            "n_low": answer.n_low,
+            "n_high": answer.n_high,
             "levels": ratio.levels,
-            "ratio": Estimate::from(ratio.ratio),
-            "level": ratio.level,
-            "answer": answer_name(ratio.cost_answer(contest.unit), contest.unit),
-            "trials": [ratio.trials.0, ratio.trials.1],
-            "paired": ratio.paired,
-            "trials_needed": ratio.trials_needed,
+            "ratio": Estimate::from(ratio.of_values(ranking.unit)),
+            "level": answer.level,
+            "answer": answer_name(answer.answer, ranking.unit),
+            "trials": [answer.trials.0, answer.trials.1],
+            "paired": answer.design == Design::Paired,
+            "trials_needed": answer.trials_needed,
         })
     };
     json!({
-        "variant": rival.variant,
-        "rank": rival.rank.map(|rank| json!({ "best": rank.best, "worst": rank.worst, "of": rank.of })),
-        "last": rival.last.as_ref().map(ratio),
-        "mean": rival.mean.as_ref().map(ratio),
-        "limited_by_generator": rival.limited.as_ref().map(limited),
-        "levels": rival.levels.iter().map(|level| json!({
+        "variant": standing.name,
+        "rank": standing.rank.map(|rank| json!({ "best": rank.best, "worst": rank.worst, "of": rank.of })),
+        "last": standing.last.as_ref().map(ratio),
+        "mean": standing.overall.as_ref().map(ratio),
+        "limited_by_generator": standing.limited.as_ref().map(limited),
+        "levels": standing.levels.iter().map(|level| json!({
             "n": level.n, "value": level.value, "trials": level.trials, "limited": level.limited,
         })).collect::<Vec<_>>(),
-        "stops": rival.stops.iter().map(StopEntry::of).collect::<Vec<_>>(),
+        "stops": standing.stops.iter().map(StopEntry::of).collect::<Vec<_>>(),
     })
 }

@@ -1,10 +1,10 @@
-//! Rivals in words: one line for a series at the largest level, one for the mean of all levels, and who is
-//! how far apart.
+//! Contenders that are set against the best, in words: one line for a series at the largest level, one for
+//! the mean of all levels, and the largest distance.
 
 use record::Unit;
-use stats::Interval;
+use stats::{Design, Interval};
 
-use judge::rivals::{Contest, Ratio, Rival, Rivals};
+use judge::compare::{Comparison, Ranking, RankingEntry, Ratio};
 
 use crate::compare::{inverted, place_of};
 use crate::quantity::Quantity;
@@ -38,39 +38,41 @@ pub(crate) fn at(n: u64, grows: &str) -> String {
 
 /// The two ends of a field in a sentence: `uring 12× inetd (11–13) at 1 000 connections, 8.2×
 /// (7.9–8.6) in the mean of 10 levels`. The larger value stands first. `None` where no difference is certain.
-pub(crate) fn sentence(rivals: &Rivals, contest: &Contest) -> Option<String> {
-    let best = contest.best()?;
-    let last = |rival: &&Rival| rival.last.as_ref().is_some_and(Ratio::is_sure);
-    let other = contest.rivals.iter().rfind(last)?;
+pub(crate) fn sentence(ranking: &Ranking) -> Option<String> {
+    let best = ranking.best()?;
+    let last = |standing: &&RankingEntry| standing.last.as_ref().is_some_and(Ratio::is_sure);
+    let other = ranking.standings.iter().rfind(last)?;
     let ratio = other.last.as_ref()?;
-    let (larger, smaller, turned) = if ratio.ratio.value < 1.0 {
+    let values = |ratio: &Ratio| ratio.of_values(ranking.unit);
+    let (larger, smaller, turned) = if values(ratio).value < 1.0 {
         (best, other, inverted as fn(Interval) -> Interval)
     } else {
         (other, best, std::convert::identity as fn(Interval) -> Interval)
     };
-    let far = so_many_times(turned(ratio.ratio), name(&smaller.variant));
-    let at = at(ratio.n.1, &rivals.grows);
-    let mean = other.mean.as_ref().map(|mean| {
-        let words = ratio_with_interval(turned(mean.ratio));
+    let far = so_many_times(turned(values(ratio)), name(&smaller.name));
+    let at = at(ratio.comparison.n_high, &ranking.grows);
+    let mean = other.overall.as_ref().map(|mean| {
+        let words = ratio_with_interval(turned(values(mean)));
         let levels = things(mean.levels, "level", "levels");
         format!(", {} in the mean of {levels}", words.replacen(' ', "× ", 1))
     });
-    Some(format!("{} {far} {at}{}", name(&larger.variant), mean.unwrap_or_default()))
+    Some(format!("{} {far} {at}{}", name(&larger.name), mean.unwrap_or_default()))
 }
 
 /// What a line of a series is about: `throughput at 1 000 connections`.
-pub(crate) fn heading(rivals: &Rivals, contest: &Contest) -> String {
-    match contest.n {
-        Some(n) => format!("{} {}", contest.name, at(n, &rivals.grows)),
-        None => contest.name.clone(),
+pub(crate) fn heading(ranking: &Ranking) -> String {
+    match ranking.n {
+        Some(n) => format!("{} {}", ranking.name, at(n, &ranking.grows)),
+        None => ranking.name.clone(),
     }
 }
 
 /// The words for a series in which no two differ for certain:
 /// `no difference is certain; one may be after 4 more trials`.
-pub(crate) fn untold<'a>(contests: impl Iterator<Item = &'a Contest>) -> String {
-    let ratios = contests.flat_map(|contest| &contest.rivals).flat_map(|rival| [&rival.last, &rival.mean]);
-    let more = ratios.flatten().filter_map(|ratio| {
+pub(crate) fn untold<'a>(rankings: impl Iterator<Item = &'a Ranking>) -> String {
+    let ratios = rankings.flat_map(|ranking| &ranking.standings).flat_map(RankingEntry::ratios);
+    let more = ratios.filter_map(|ratio| {
+        let ratio = &ratio.comparison;
         let needed = ratio.trials_needed? as usize;
         Some(needed.saturating_sub(ratio.trials.0.max(ratio.trials.1)).max(1))
     });
@@ -83,57 +85,61 @@ pub(crate) fn untold<'a>(contests: impl Iterator<Item = &'a Contest>) -> String 
 
 /// Every variant at the largest level, the best with its value, the others with their ratio:
 /// `uring 118 000 /s · epoll ×0.93 (0.90–0.97), 2nd–3rd · select ×0.71 (0.68–0.74) at 500`.
-pub(crate) fn field(contest: &Contest) -> String {
-    let best = contest.best().into_iter().filter_map(|best| value(contest, best));
-    let others = contest.rivals.iter().filter_map(|rival| {
-        let ratio = rival.last.as_ref()?;
-        Some(format!("{}{}{}", name(&rival.variant), beside(contest, ratio), place(contest, rival)))
+pub(crate) fn field(ranking: &Ranking) -> String {
+    let best = ranking.best().into_iter().filter_map(|best| value(ranking, best));
+    let others = ranking.standings.iter().filter_map(|standing| {
+        let ratio = standing.last.as_ref()?;
+        Some(format!("{}{}{}", name(&standing.name), beside(ranking, ratio), place(ranking, standing)))
     });
     joined(best.chain(others))
 }
 
 /// The best: `uring 118 000 /s`.
-fn value(contest: &Contest, best: &Rival) -> Option<String> {
-    let value = contest.unit.cost(best.at(contest.n?)?);
-    Some(format!("{} {value}{}", name(&best.variant), place(contest, best)))
+fn value(ranking: &Ranking, best: &RankingEntry) -> Option<String> {
+    let value = ranking.unit.cost(best.at(ranking.n?)?);
+    Some(format!("{} {value}{}", name(&best.name), place(ranking, best)))
 }
 
 /// ` ×0.93 (0.90–0.97)`, and where it stopped earlier than the best ` at 500`.
-fn beside(contest: &Contest, ratio: &Ratio) -> String {
-    let earlier = (contest.n != Some(ratio.n.1)).then(|| format!(" at {}", count(ratio.n.1)));
-    format!(" {}{}", far(contest, ratio), earlier.unwrap_or_default())
+fn beside(ranking: &Ranking, ratio: &Ratio) -> String {
+    let earlier = (ranking.n != Some(ratio.comparison.n_high))
+        .then(|| format!(" at {}", count(ratio.comparison.n_high)));
+    format!(" {}{}", far(ranking, ratio), earlier.unwrap_or_default())
 }
 
 /// `×0.93 (0.90–0.97)`; a missing interval is mentioned only where others have one.
-fn far(contest: &Contest, ratio: &Ratio) -> String {
-    let words = factor_with_interval(ratio.ratio);
-    if contest.is_told() { words } else { words.trim_end_matches(" (no interval)").to_string() }
+fn far(ranking: &Ranking, ratio: &Ratio) -> String {
+    let words = factor_with_interval(ratio.of_values(ranking.unit));
+    if ranking.is_told() { words } else { words.trim_end_matches(" (no interval)").to_string() }
 }
 
 /// `, 2nd–3rd`, where the place is not certain and yet not any.
-fn place(contest: &Contest, rival: &Rival) -> String {
-    let rank = rival.rank.filter(|rank| rank.best != rank.worst && contest.is_told());
+fn place(ranking: &Ranking, standing: &RankingEntry) -> String {
+    let rank = standing.rank.filter(|rank| rank.best != rank.worst && ranking.is_told());
     rank.map(|rank| format!(", {}", place_of(rank, rank.of))).unwrap_or_default()
 }
 
 /// The mean of every variant over the levels that it has in common with the best; `None` where there is one
 /// level only.
-pub(crate) fn means(contest: &Contest) -> Option<(String, String)> {
-    let all: Vec<(&Rival, &Ratio)> =
-        contest.rivals.iter().filter_map(|rival| Some((rival, rival.mean.as_ref()?))).collect();
-    let most = levels(contest)?;
-    let said = all.iter().map(|(rival, mean)| {
+pub(crate) fn means(ranking: &Ranking) -> Option<(String, String)> {
+    let all: Vec<(&RankingEntry, &Ratio)> = ranking
+        .standings
+        .iter()
+        .filter_map(|standing| Some((standing, standing.overall.as_ref()?)))
+        .collect();
+    let most = levels(ranking)?;
+    let said = all.iter().map(|(standing, mean)| {
         let fewer = (mean.levels < most).then(|| format!(" over {}", count(mean.levels as u64)));
-        format!("{} {}{}", name(&rival.variant), far(contest, mean), fewer.unwrap_or_default())
+        format!("{} {}{}", name(&standing.name), far(ranking, mean), fewer.unwrap_or_default())
     });
-    let best = contest.best().map(|best| format!("{} ×1", name(&best.variant)));
+    let best = ranking.best().map(|best| format!("{} ×1", name(&best.name)));
     let over = format!("mean of {}", things(most, "level", "levels"));
     Some((over, joined(best.into_iter().chain(said))))
 }
 
 /// How many levels most means are of.
-pub(crate) fn levels(contest: &Contest) -> Option<usize> {
-    contest.rivals.iter().filter_map(|rival| Some(rival.mean.as_ref()?.levels)).max()
+pub(crate) fn levels(ranking: &Ranking) -> Option<usize> {
+    ranking.standings.iter().filter_map(|standing| Some(standing.overall.as_ref()?.levels)).max()
 }
 
 /// Items of which none is broken, with dots between.
@@ -143,12 +149,13 @@ fn joined(items: impl Iterator<Item = String>) -> String {
 }
 
 /// Where a variant stopped, and where the load generator was saturated. Each is reported once for all series.
-pub(crate) fn notes(rivals: &Rivals) -> Vec<String> {
+pub(crate) fn notes(rivals: &Comparison) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
-    for rival in rivals.contests.iter().flat_map(|contest| &contest.rivals) {
-        let stops = rival.stops.iter().filter(|stop| stop.cause != Cause::Allowance);
-        let stops = stops.map(|stop| format!("{} {}", name(&rival.variant), stopped(stop)));
-        let limited = rival.limited.as_ref().map(|l| format!("{}: {}", name(&rival.variant), not_ranked(l)));
+    for standing in rivals.rankings.iter().flat_map(|ranking| &ranking.standings) {
+        let stops = standing.stops.iter().filter(|stop| stop.cause != Cause::Allowance);
+        let stops = stops.map(|stop| format!("{} {}", name(&standing.name), stopped(stop)));
+        let limited =
+            standing.limited.as_ref().map(|l| format!("{}: {}", name(&standing.name), not_ranked(l)));
         for note in stops.chain(limited) {
             if !notes.contains(&note) {
                 notes.push(note);
@@ -159,8 +166,8 @@ pub(crate) fn notes(rivals: &Rivals) -> Vec<String> {
 }
 
 /// Whether its line ends where the variant did, and not because time was up.
-pub(crate) fn ends_early(rival: &Rival) -> bool {
-    rival.stops.iter().any(|stop| stop.cause != Cause::Allowance && stop.n.is_some())
+pub(crate) fn ends_early(standing: &RankingEntry) -> bool {
+    standing.stops.iter().any(|stop| stop.cause != Cause::Allowance && stop.n.is_some())
 }
 
 fn stopped(stop: &Stop) -> String {
@@ -178,9 +185,15 @@ fn not_ranked(limited: &Limited) -> String {
 
 /// How many were judged at once: `60 ratios of 30 pairs judged together, paired by rounds; false
 /// discoveries held at 5 %`.
-pub(crate) fn judged(rivals: &Rivals) -> String {
-    let ratios = || rivals.contests.iter().flat_map(|contest| &contest.rivals).filter_map(|rival| rival.last);
-    let paired = match ratios().filter(|ratio| ratio.paired).count() {
+pub(crate) fn judged(rivals: &Comparison) -> String {
+    let ratios = || {
+        rivals
+            .rankings
+            .iter()
+            .flat_map(|ranking| &ranking.standings)
+            .filter_map(|standing| standing.last.as_ref())
+    };
+    let paired = match ratios().filter(|ratio| ratio.comparison.design == Design::Paired).count() {
         0 => ", unpaired",
         some if some == ratios().count() => ", paired by rounds",
         _ => ", some of them paired by rounds",

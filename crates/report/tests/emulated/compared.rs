@@ -77,8 +77,10 @@ pub(crate) fn pin_answers(compared: &mut Comparison) {
         (Answer::Unresolved, around(0.98, 0.05), None),
         (Answer::Unresolved, around(1.02, 0.06), Some(34)),
     ];
-    for (i, row) in compared.rows.iter_mut().enumerate() {
-        for (j, answer) in row.answers.iter_mut().flatten().enumerate() {
+    for (i, row) in compared.rankings.iter_mut().enumerate() {
+        let answers = row.standings.iter_mut().filter_map(|standing| standing.overall.as_mut());
+        for (j, ratio) in answers.enumerate() {
+            let answer = &mut ratio.comparison;
             let (kind, ratio, needed) = kinds[(i + 5 * j) % kinds.len()];
             (answer.answer, answer.ratio, answer.trials_needed) = (kind, ratio, needed);
             (answer.n_low, answer.n_high, answer.trials) = (10, 19_999, (20, 20));
@@ -106,9 +108,9 @@ pub(crate) fn pin_answers(compared: &mut Comparison) {
         mean.of = 6;
     }
     let place = |best, worst| Some(Rank { best, worst, of: 3 });
-    for ranks in compared.rows.iter_mut().map(|row| &mut row.ranks).filter(|ranks| !ranks.is_empty()) {
-        for (rank, pinned) in ranks.iter_mut().zip([place(2, 3), place(2, 3), place(1, 1)]) {
-            *rank = rank.and(pinned);
+    for row in &mut compared.rankings {
+        for (standing, pinned) in row.standings.iter_mut().zip([place(2, 3), place(2, 3), place(1, 1)]) {
+            standing.rank = standing.rank.and(pinned);
         }
     }
 }

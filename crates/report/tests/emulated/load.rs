@@ -203,18 +203,24 @@ pub(crate) fn pin(findings: &mut judge::Findings) {
         low: value * (1.0 - share),
         high: value * (1.0 + share),
     };
-    for contest in findings.rivals.iter_mut().flat_map(|rivals| &mut rivals.contests) {
+    for contest in findings.rivals.iter_mut().flat_map(|rivals| &mut rivals.rankings) {
         let rate = contest.unit.more_is_better();
-        for rival in &mut contest.rivals {
-            let value = match rival.variant.as_str() {
+        // Of a rate what is pinned is the ratio of values, and what is stored that of costs.
+        let cost = |stats::Interval { value, low, high }: stats::Interval| match rate {
+            true => stats::Interval { value: 1.0 / value, low: 1.0 / high, high: 1.0 / low },
+            false => stats::Interval { value, low, high },
+        };
+        for rival in &mut contest.standings {
+            let value = match rival.name.as_str() {
                 "inetd" => 0.083,
                 "select" => 0.71,
                 _ => 0.93,
             };
             let value = if rate { value } else { 1.0 / value };
-            rival.last.iter_mut().for_each(|last| last.ratio = around(value, 0.04));
-            rival.mean.iter_mut().for_each(|mean| mean.ratio = around(value.sqrt(), 0.02));
-            let pinned = match rival.variant.as_str() {
+            rival.last.iter_mut().for_each(|last| last.comparison.ratio = cost(around(value, 0.04)));
+            let mean = cost(around(value.sqrt(), 0.02));
+            rival.overall.iter_mut().for_each(|overall| overall.comparison.ratio = mean);
+            let pinned = match rival.name.as_str() {
                 "inetd" => (4, 4),
                 "uring" => (1, 2),
                 "epoll" => (1, 3),

@@ -6,73 +6,19 @@
 
 use std::collections::BTreeMap;
 
-use record::{
-    Direction, Exclusion, Order, Recording, Series, SeriesKey, SeriesKind, System, Trial, Unit, Workload,
-};
+use record::{Direction, Exclusion, Order, Recording, Series, SeriesKey, System, Trial, Unit, Workload};
 
-use super::Level;
-use crate::generator::{self, Limited};
+use super::result::Level;
+use super::sample::Sample;
+use crate::generator;
 use crate::series::{is_of, is_of_levels, median};
-use crate::stops::{self, Stop};
+use crate::stops;
 
 /// A load with more levels than these is taken as a curve.
 const LEVELS_MAX: usize = 512;
 
-/// One series in all variants that have values of it, or a reason for having none.
-pub(super) struct Field {
-    pub(super) kind: SeriesKind,
-    pub(super) entrants: Vec<Entrant>,
-}
-
-/// What one variant has of a series.
-pub(super) struct Entrant {
-    pub(super) key: SeriesKey,
-    /// Its place among the variants of the workload.
-    pub(super) place: usize,
-    /// By level, what each trial measured: its number and its value, the numbers rising.
-    pub(super) values: BTreeMap<u64, Vec<(u32, f64)>>,
-    pub(super) levels: Vec<Level>,
-    /// Whether these are the levels of a load, and not places of a curve.
-    pub(super) is_load: bool,
-    pub(super) limited: Option<Limited>,
-    pub(super) stops: Vec<Stop>,
-    /// When each trial that counts began, by its number.
-    pub(super) started: BTreeMap<u32, f64>,
-    /// Smallest step of the clock where single operations were timed; 0 of a load.
-    pub(super) tick_seconds: f64,
-}
-
-impl Entrant {
-    /// The levels at which it may be ranked, rising: half of its trials were there, and not the generator but
-    /// the variant was measured.
-    pub(super) fn reached(&self) -> impl DoubleEndedIterator<Item = u64> {
-        let trials = self.values.values().map(Vec::len).max().unwrap_or(0);
-        let reached = move |level: &&Level| !level.limited && 2 * level.trials >= trials;
-        self.levels.iter().filter(reached).map(|level| level.n)
-    }
-}
-
-/// All series of a workload.
-pub(super) fn of(recording: &Recording, system: &System, workload: &Workload) -> Vec<Field> {
-    let trials: Vec<Vec<&Trial>> =
-        workload.variants.iter().map(|variant| trials(recording, system, workload, &variant.name)).collect();
-    let field = |kind: &SeriesKind| {
-        let entrant = |(place, trials): (usize, &Vec<&Trial>)| {
-            let key = SeriesKey {
-                system: system.name.clone(),
-                workload: workload.name.clone(),
-                variant: workload.variants[place].name.clone(),
-                name: kind.name.clone(),
-                direction: kind.direction,
-            };
-            entrant(recording, trials, key, place)
-        };
-        Field { kind: kind.clone(), entrants: trials.iter().enumerate().map(entrant).collect() }
-    };
-    workload.series.iter().map(field).collect()
-}
-
-fn trials<'a>(
+/// The trials of one variant.
+pub(super) fn trials<'a>(
     recording: &'a Recording,
     system: &System,
     workload: &Workload,
@@ -85,8 +31,13 @@ fn trials<'a>(
     recording.trials.iter().filter(is_of).collect()
 }
 
-/// What a variant has of a series.
-fn entrant(recording: &Recording, trials: &[&Trial], key: SeriesKey, place: usize) -> Entrant {
+/// What a variant has of a series, level by level.
+pub(super) fn sample<'a>(
+    recording: &'a Recording,
+    system: &'a System,
+    trials: &[&Trial],
+    key: SeriesKey,
+) -> Sample<'a> {
     let has_values = |series: &&Series| !series.values.is_empty();
     let counted: Vec<&Series> = recording.trials_of(&key).iter().filter(has_values).collect();
     // A trial whose generator did not keep up does not count, and yet it is shown.
@@ -120,11 +71,27 @@ fn entrant(recording: &Recording, trials: &[&Trial], key: SeriesKey, place: usiz
     let started = trials.iter().map(|trial| (trial.order.trial, trial.started_seconds));
     let counts = |number: &u32| counted.iter().any(|series| series.trial == *number);
     let started = started.filter(|(number, _)| counts(number)).collect();
-    Entrant { key, place, values, levels, is_load, limited, stops, started, tick_seconds }
+    Sample {
+        name: key.variant.clone(),
+        recording,
+        system,
+        unit: recording.kind(&key).map(Unit::of).unwrap_or_default(),
+        key,
+        is_planned: true,
+        values,
+        levels,
+        is_load,
+        verdict: None,
+        limited,
+        own_stops: stops.clone(),
+        stops,
+        started,
+        tick_seconds,
+    }
 }
 
 /// By level the finite positive value of each trial.
-fn by_level(all: &[&Series]) -> BTreeMap<u64, Vec<(u32, f64)>> {
+pub(super) fn by_level(all: &[&Series]) -> BTreeMap<u64, Vec<(u32, f64)>> {
     let mut levels: BTreeMap<u64, Vec<(u32, f64)>> = BTreeMap::new();
     for series in all {
         for (n, value) in series.points() {

@@ -1,0 +1,67 @@
+//! What shortened the comparison of two, or why there is none.
+
+use super::result::{AnswerNote, NoAnswer, Shortened, WithoutNumber};
+use super::sample::Sample;
+use crate::generator::Limited;
+use crate::stops::{Cause, Stop};
+
+/// A shorter range than this share of the other's is worth a word even where nothing stopped it.
+const SHORTER: f64 = 0.98;
+
+/// What stands beside the answer of `other` against `first`, or in its place.
+pub(super) fn note(
+    first: &Sample<'_>,
+    other: &Sample<'_>,
+    answer: Option<&stats::Comparison>,
+) -> Option<AnswerNote> {
+    match answer {
+        Some(answer) => shortened(first, other, answer).map(AnswerNote::Shortened),
+        None => Some(AnswerNote::NoAnswer(why_not(first, other))),
+    }
+}
+
+/// Why two have no answer.
+fn why_not(first: &Sample<'_>, other: &Sample<'_>) -> NoAnswer {
+    let without: Vec<WithoutNumber> = [first, other].into_iter().filter_map(without_number).collect();
+    match without.is_empty() {
+        true if [first, other].iter().any(|sample| sample.limited.is_some()) => NoAnswer::Limited,
+        true => NoAnswer::NothingCommon,
+        false => NoAnswer::WithoutNumber(without),
+    }
+}
+
+/// Why it has no number of the series; `None` if it has.
+fn without_number(sample: &Sample<'_>) -> Option<WithoutNumber> {
+    if sample.verdict.is_some() || !sample.levels.is_empty() {
+        return None;
+    }
+    let stop = sample.stops.iter().find(|stop| stop.cause != Cause::Allowance).or(sample.stops.first());
+    Some(WithoutNumber { subject: sample.name.clone(), stop: stop.cloned(), is_planned: sample.is_planned })
+}
+
+/// How one of two stopped short of the other. What shortened neither range is said once a workload, with the
+/// series that it met.
+fn shortened(first: &Sample<'_>, other: &Sample<'_>, answer: &stats::Comparison) -> Option<Shortened> {
+    let (one, two) = answer.ends;
+    let censored = one != two;
+    let counts = |stop: &&Stop| {
+        !matches!(stop.cause, Cause::Allowance | Cause::NotMeasured { .. } | Cause::Unsupported { .. })
+    };
+    let stops = [first, other].map(|sample| -> Vec<Stop> {
+        let stops = if censored { &sample.stops } else { &sample.own_stops };
+        stops.iter().filter(counts).cloned().collect()
+    });
+    let limited: [Option<Limited>; 2] = [first, other].map(|sample| sample.limited.clone());
+    let nothing = stops.iter().all(Vec::is_empty) && limited.iter().all(Option::is_none);
+    let shorter = if one < two { first } else { other };
+    let is_shorter = nothing && (one.min(two) as f64) < SHORTER * one.max(two) as f64;
+    if nothing && !is_shorter {
+        return None;
+    }
+    Some(Shortened {
+        stops,
+        limited,
+        measured_to: is_shorter.then(|| (shorter.name.clone(), one.min(two))),
+        compared_to: censored.then_some(answer.n_high),
+    })
+}

@@ -1,0 +1,93 @@
+//! Two contenders set against each other in one series.
+
+use stats::{Contrast, Design, Settings, Sweep};
+
+use super::sample::{Costs, Sample};
+use crate::finding::{ALPHA, SEED, looks};
+
+/// Over which n two are compared.
+#[derive(Clone, Copy)]
+pub(super) enum Over<'l> {
+    /// Over every n that both reached.
+    EveryN,
+    /// At these levels, a trial counting as the geometric mean of its costs there.
+    Levels(&'l [u64]),
+}
+
+/// The second against the first; `None` where they have nothing in common.
+pub(super) fn contrast(
+    first: &Sample<'_>,
+    second: &Sample<'_>,
+    over: Over<'_>,
+    margin: f64,
+) -> Option<Contrast> {
+    if first.unit != second.unit {
+        return None;
+    }
+    let is_every_n = matches!(over, Over::EveryN);
+    if is_every_n && (first.verdict.is_none() || second.verdict.is_none()) {
+        return None;
+    }
+    let settings = Settings {
+        margin,
+        alpha: ALPHA,
+        // When a run ended was decided by changes within its trials: their levels had no say in it, but how
+        // the ratio goes with n had.
+        looks: looks(&first.recording.run).max(looks(&second.recording.run)),
+        tick_seconds: first.tick_seconds.max(second.tick_seconds),
+        seed: SEED,
+        whole: !is_every_n || first.is_load || second.is_load,
+    };
+    let floor = first.floor().max(second.floor());
+    let (design, numbers) = pairing(first, second);
+    let one = costs(first, &numbers[0], over);
+    let two = costs(second, &numbers[1], over);
+    let [one, two] = [&one, &two].map(|costs| costs.iter().map(Costs::sweep).collect::<Vec<Sweep<'_>>>());
+    Contrast::of(&one, &two, design, floor, &settings)
+}
+
+fn costs<'a>(sample: &Sample<'a>, trials: &[u32], over: Over<'_>) -> Vec<Costs<'a>> {
+    let of_trial = |trial: &u32| match over {
+        Over::EveryN => sample.every_n(*trial),
+        Over::Levels(levels) => sample.at_levels(levels, *trial),
+    };
+    trials.iter().map(of_trial).collect()
+}
+
+/// How the trials of two belong together, and the numbers of those that count: a trial is known by its place
+/// among them.
+fn pairing(first: &Sample<'_>, second: &Sample<'_>) -> (Design, [Vec<u32>; 2]) {
+    let all = |sample: &Sample<'_>| -> Vec<u32> {
+        let mut numbers: Vec<u32> = sample.recording.trials.iter().map(|trial| trial.order.trial).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    };
+    if !std::ptr::eq(first.recording, second.recording) {
+        return (Design::Independent, [all(first), all(second)]);
+    }
+    // Trials of several systems with one number were made back to back.
+    if first.key.system != second.key.system && first.recording.run.paired {
+        return (Design::Paired, [all(first), all(second)]);
+    }
+    match rounds(first, second) {
+        Some(numbers) => (Design::Paired, [numbers.clone(), numbers]),
+        None => (Design::Independent, [all(first), all(second)]),
+    }
+}
+
+/// The numbers of the trials of two variants, where they were run in rounds: no trial of the next round began
+/// before all of this one had. What drifts for longer than a round meets both, and so they are pairs.
+fn rounds(one: &Sample<'_>, two: &Sample<'_>) -> Option<Vec<u32>> {
+    if one.key.system != two.key.system {
+        return None;
+    }
+    let both: Vec<u32> =
+        one.started.keys().filter(|number| two.started.contains_key(number)).copied().collect();
+    let of = |number: &u32| Some((*one.started.get(number)?, *two.started.get(number)?));
+    let times: Vec<(f64, f64)> = both.iter().filter_map(of).collect();
+    let follows = |pair: &[(f64, f64)]| pair[0].0.max(pair[0].1) < pair[1].0.min(pair[1].1);
+    let most = one.started.len().max(two.started.len());
+    // Where one has many more trials than the other, pairs would leave out most of what is known.
+    (2 * both.len() > most && times.len() > 1 && times.windows(2).all(follows)).then_some(both)
+}

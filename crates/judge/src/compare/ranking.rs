@@ -1,0 +1,253 @@
+//! Every contender set against each other, and the error rate shared over all of it.
+//!
+//! The best is known from the same numbers: so the ratios to the best are judged among all pairs, or the
+//! luckiest of many equals would seem to differ from the unluckiest.
+
+use record::{Direction, Unit};
+use stats::{Contrast, Match, Rank};
+
+use super::notes::note;
+use super::pairs::{Over, contrast};
+use super::result::{Mean, Ranking, RankingEntry, Ratio, Reference};
+use super::sample::Sample;
+use crate::finding::{ALPHA, SEED};
+
+/// More contenders are not ranked: each would meet each other.
+const RANKED_MOST: usize = 32;
+
+/// One series of all contenders.
+pub(super) struct Field<'a> {
+    pub(super) label: String,
+    pub(super) variant: String,
+    pub(super) name: String,
+    pub(super) direction: Direction,
+    pub(super) grows: String,
+    pub(super) samples: Vec<Sample<'a>>,
+}
+
+/// What comes of comparing.
+pub(super) struct Compared {
+    pub(super) rankings: Vec<Ranking>,
+    pub(super) means: Vec<Option<Mean>>,
+    /// How many ratios were judged together, and of how many pairs.
+    pub(super) ratios: usize,
+    pub(super) pairs: usize,
+}
+
+/// One series: its pairs, before an error rate is chosen.
+struct Contrasted<'a> {
+    field: Field<'a>,
+    /// The place of the reference among the contenders, and where it is the best.
+    reference: Option<usize>,
+    n: Option<u64>,
+    last: Vec<Pair>,
+    overall: Vec<Pair>,
+}
+
+/// The second of two contenders against the first, which is the reference where one is.
+struct Pair {
+    first: usize,
+    second: usize,
+    /// The levels that it is over; none where every n counts.
+    levels: Vec<u64>,
+    contrast: Contrast,
+    answer: Option<stats::Comparison>,
+}
+
+/// Compares contenders, of which every field has a sample of each.
+pub(super) fn compare(fields: Vec<Field<'_>>, reference: Reference, margin: f64) -> Compared {
+    let contenders = fields.iter().map(|field| field.samples.len()).max().unwrap_or(0);
+    let mut all: Vec<Contrasted<'_>> = fields
+        .into_iter()
+        .map(|field| match reference {
+            Reference::First => against_first(field, margin),
+            Reference::Best => against_best(field, margin),
+        })
+        .collect();
+    let ratios = answer(&mut all, reference);
+    let ranks = ranks(&all, reference, contenders);
+    let pairs = match reference {
+        Reference::First => ratios,
+        Reference::Best => all.iter().map(|one| one.last.len()).sum(),
+    };
+    let means = match reference {
+        Reference::First => (1..contenders).map(|second| mean(&all, second)).collect(),
+        Reference::Best => Vec::new(),
+    };
+    let rankings = all.iter().zip(&ranks).map(|(one, ranks)| ranking(one, ranks)).collect();
+    Compared { rankings, means, ratios, pairs }
+}
+
+/// The first with each other over every n, and each of three or more with each.
+fn against_first(field: Field<'_>, margin: f64) -> Contrasted<'_> {
+    let samples = &field.samples;
+    let firsts = if (3..=RANKED_MOST).contains(&samples.len()) { samples.len() } else { 1 };
+    let places = (0..firsts).flat_map(|first| (first + 1..samples.len()).map(move |second| (first, second)));
+    let pair = |(first, second): (usize, usize)| {
+        let contrast = contrast(&samples[first], &samples[second], Over::EveryN, margin)?;
+        Some(Pair { first, second, levels: Vec::new(), contrast, answer: None })
+    };
+    let overall = places.filter_map(pair).collect();
+    Contrasted { reference: Some(0), n: None, last: Vec::new(), overall, field }
+}
+
+/// Each with each, at the largest level that both reached and over all of these.
+fn against_best(field: Field<'_>, margin: f64) -> Contrasted<'_> {
+    let samples = &field.samples;
+    let judged = if samples.len() <= RANKED_MOST { samples.len() } else { 0 };
+    let best = best(samples).filter(|_| judged > 0);
+    let (mut last, mut overall) = (Vec::new(), Vec::new());
+    for (one, two) in (0..judged).flat_map(|one| (one + 1..judged).map(move |two| (one, two))) {
+        let (first, second) = if best.is_some_and(|(best, _)| best == two) { (two, one) } else { (one, two) };
+        let common = common(&samples[first], &samples[second]);
+        let pair = |levels: &[u64]| {
+            levels.last()?;
+            let contrast = contrast(&samples[first], &samples[second], Over::Levels(levels), margin)?;
+            Some(Pair { first, second, levels: levels.to_vec(), contrast, answer: None })
+        };
+        last.extend(common.last().and_then(|n| pair(&[*n])));
+        overall.extend(Some(&common).filter(|common| common.len() > 1).and_then(|common| pair(common)));
+    }
+    Contrasted { reference: best.map(|(best, _)| best), n: best.map(|(_, n)| n), last, overall, field }
+}
+
+/// The levels at which both may be ranked.
+fn common(one: &Sample<'_>, two: &Sample<'_>) -> Vec<u64> {
+    let of_two: Vec<u64> = two.reached().collect();
+    one.reached().filter(|n| of_two.contains(n)).collect()
+}
+
+/// The one that has the best median at the largest level that two reached.
+fn best(samples: &[Sample<'_>]) -> Option<(usize, u64)> {
+    let mut levels: Vec<u64> = samples.iter().flat_map(Sample::reached).collect();
+    levels.sort_unstable();
+    let n = levels.windows(2).rev().find(|pair| pair[0] == pair[1])?[0];
+    let there = samples.iter().enumerate().filter(|(_, sample)| sample.reached().any(|m| m == n));
+    let cost = |sample: &Sample<'_>| {
+        let value = sample.levels.iter().find(|level| level.n == n).map_or(f64::NAN, |level| level.value);
+        if sample.unit.more_is_better() { -value } else { value }
+    };
+    let best = there.min_by(|a, b| cost(a.1).total_cmp(&cost(b.1)))?;
+    Some((best.0, n))
+}
+
+/// Answers the ratios to the reference, all of them together; says how many these are. The largest level and
+/// the mean of all are families of their own.
+fn answer(all: &mut [Contrasted<'_>], reference: Reference) -> usize {
+    let is_asked = |pair: &Pair| reference == Reference::Best || pair.first == 0;
+    let mut suite: Vec<Vec<&Contrast>> = Vec::new();
+    for one in &*all {
+        if reference == Reference::Best {
+            suite.push(one.last.iter().map(|pair| &pair.contrast).collect());
+        }
+        let asked = one.overall.iter().filter(|pair| is_asked(pair));
+        suite.push(asked.map(|pair| &pair.contrast).collect());
+    }
+    let ratios = suite.iter().map(Vec::len).sum();
+    let mut answers = stats::answers(&suite, ALPHA).into_iter();
+    let mut give = |pairs: &mut Vec<Pair>| {
+        let asked = pairs.iter_mut().filter(|pair| is_asked(pair));
+        let answers = answers.next().unwrap_or_default();
+        asked.zip(answers).for_each(|(pair, answer)| pair.answer = Some(answer));
+    };
+    for one in all {
+        if reference == Reference::Best {
+            give(&mut one.last);
+        }
+        give(&mut one.overall);
+    }
+    ratios
+}
+
+/// For every series the places of every contender; of two that were given in an order the answer says it.
+fn ranks(all: &[Contrasted<'_>], reference: Reference, contenders: usize) -> Vec<Vec<Option<Rank>>> {
+    let fewest = if reference == Reference::First { 3 } else { 2 };
+    if !(fewest..=RANKED_MOST).contains(&contenders) {
+        return vec![vec![None; contenders]; all.len()];
+    }
+    fn one(pair: &Pair) -> Match<'_> {
+        Match { first: pair.first, second: pair.second, contrast: &pair.contrast }
+    }
+    let matches: Vec<Vec<Match<'_>>> = all
+        .iter()
+        .map(|of| match reference {
+            Reference::First => of.overall.iter().map(one).collect(),
+            Reference::Best => of.last.iter().map(one).collect(),
+        })
+        .collect();
+    stats::ranks(&matches, contenders, ALPHA)
+}
+
+/// The geometric mean over all series of one contender against the first. What a system takes of memory is
+/// not averaged with its time.
+fn mean(all: &[Contrasted<'_>], second: usize) -> Option<Mean> {
+    let is_time = |one: &&Contrasted<'_>| {
+        one.field.samples.iter().filter(|sample| sample.is_planned).all(|sample| sample.unit != Unit::Bytes)
+    };
+    let pairs = all.iter().filter(is_time).flat_map(|one| &one.overall);
+    let contrasts: Vec<&Contrast> =
+        pairs.filter(|pair| (pair.first, pair.second) == (0, second)).map(|pair| &pair.contrast).collect();
+    if contrasts.len() < 2 {
+        return None;
+    }
+    let ratio = stats::geometric_mean(&contrasts, ALPHA, SEED)?;
+    Some(Mean { ratio, of: contrasts.len() })
+}
+
+fn ranking(one: &Contrasted<'_>, ranks: &[Option<Rank>]) -> Ranking {
+    let Contrasted { field, reference, n, .. } = one;
+    let standing = |(place, sample)| standing(one, (place, sample), ranks.get(place).copied().flatten());
+    let mut standings: Vec<RankingEntry> = field.samples.iter().enumerate().map(standing).collect();
+    if n.is_some() || reference.is_none() {
+        let order = |standing: &RankingEntry| match &standing.last {
+            _ if Some(standing.place) == *reference => (0, 0.0),
+            Some(last) => (1, last.comparison.ratio.value),
+            None => (if standing.levels.is_empty() { 3 } else { 2 }, 0.0),
+        };
+        standings.sort_by(|a, b| {
+            let (a, b) = (order(a), order(b));
+            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+        });
+    }
+    let known = field.samples.iter().find(|sample| sample.is_planned).or(field.samples.first());
+    Ranking {
+        label: field.label.clone(),
+        variant: field.variant.clone(),
+        name: field.name.clone(),
+        direction: field.direction,
+        grows: field.grows.clone(),
+        unit: known.map(|sample| sample.unit).unwrap_or_default(),
+        levels: field.samples.iter().all(|sample| sample.is_load || sample.levels.is_empty()),
+        n: *n,
+        standings,
+    }
+}
+
+fn standing(one: &Contrasted<'_>, (place, sample): (usize, &Sample<'_>), rank: Option<Rank>) -> RankingEntry {
+    let ratio = |pairs: &[Pair]| {
+        let is_it = |pair: &&Pair| Some(pair.first) == one.reference && pair.second == place;
+        let pair = pairs.iter().find(is_it)?;
+        let mut comparison = pair.answer.clone()?;
+        // The trial stands at the last of its levels, and speaks of all.
+        comparison.n_low = pair.levels.first().copied().unwrap_or(comparison.n_low);
+        Some(Ratio { comparison, levels: pair.levels.len() })
+    };
+    let (last, overall) = (ratio(&one.last), ratio(&one.overall));
+    let others = one.reference.filter(|reference| *reference != place);
+    let note = others.and_then(|reference| {
+        let answer = overall.as_ref().or(last.as_ref()).map(|ratio| &ratio.comparison);
+        note(&one.field.samples[reference], sample, answer)
+    });
+    RankingEntry {
+        name: sample.name.clone(),
+        place,
+        levels: sample.levels.clone(),
+        verdict: sample.verdict.clone(),
+        last,
+        overall,
+        rank,
+        limited: sample.limited.clone(),
+        stops: sample.stops.clone(),
+        note,
+    }
+}

@@ -1,0 +1,282 @@
+//! What a comparison found: one result for variants and for systems.
+
+use record::{Direction, Run, SeriesKey, System, Unit};
+use stats::{Answer, Interval, Rank, Verdict};
+
+use crate::environment::Difference;
+use crate::generator::Limited;
+use crate::stops::Stop;
+
+/// A difference below this share is not worth a word.
+pub const MARGIN: f64 = 0.03;
+
+/// What the others are set against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reference {
+    /// The contender that was given first, over every n that both reached.
+    First,
+    /// The best, at the largest level that both reached and over all of these.
+    Best,
+}
+
+/// Contenders set against a reference, series by series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// What the others are set against.
+    pub reference: Reference,
+    /// The workload whose variants are compared; `None` where systems are.
+    pub workload: Option<String>,
+    /// What is compared, in the order given; a contender has its colour by its place here.
+    pub contenders: Vec<Contender>,
+    /// Facts in which the systems differ, what says most first; none between variants.
+    pub differences: Vec<Difference>,
+    /// Every series: of systems each that one of them was to measure, of variants each that two measured.
+    pub rankings: Vec<Ranking>,
+    /// Geometric mean of the ratios of each contender but the first; `None` where fewer than two series have
+    /// one, or trials enough. Empty where the reference is the best.
+    pub means: Vec<Option<Mean>>,
+    /// Workloads that must not be compared.
+    pub refused: Vec<Refused>,
+    /// How many ratios were judged together.
+    pub ratios: usize,
+    /// Of how many pairs; the places come from these.
+    pub pairs: usize,
+    /// A difference below this share is not worth a word.
+    pub margin: f64,
+    /// Share of false ones to expect among the claims of each kind, and error rate of each geometric mean.
+    pub alpha: f64,
+}
+
+/// One of those that are compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contender {
+    /// Its name for a reader: of a variant that, of a system with its run where there are several.
+    pub name: String,
+    /// The system it was measured on.
+    pub system: System,
+    /// The run it is from.
+    pub run: Run,
+}
+
+/// One series of all contenders.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranking {
+    /// Its name for a reader, beside those of the other rankings.
+    pub label: String,
+    /// Name of the variant that systems are compared in; empty where variants are compared.
+    pub variant: String,
+    /// Name of the series: `throughput`, `p99`.
+    pub name: String,
+    /// Whether n rises or falls.
+    pub direction: Direction,
+    /// What n counts.
+    pub grows: String,
+    /// What its values are in. Ratios are of costs: of a rate, of the time that one takes.
+    pub unit: Unit,
+    /// Whether it is measured at levels, as a load is; a curve has a value for each n.
+    pub levels: bool,
+    /// Where the best is the best: the largest level that two of them reached. `None` where there is none,
+    /// and where the reference is the first.
+    pub n: Option<u64>,
+    /// Every contender: in the order given, or the best first, then the others by their distance from it,
+    /// then those without a ratio.
+    pub standings: Vec<RankingEntry>,
+}
+
+/// One contender in one series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankingEntry {
+    /// Name of the contender.
+    pub name: String,
+    /// Its place among the contenders.
+    pub place: usize,
+    /// What it reached, level by level, n rising; none of a curve whose every n is compared.
+    pub levels: Vec<Level>,
+    /// What may be said of it by itself, where systems are compared.
+    pub verdict: Option<Verdict>,
+    /// Its cost over that of the best at the largest level that both reached; `None` for the reference, and
+    /// where there is none.
+    pub last: Option<Ratio>,
+    /// The same over all n, or levels, that both reached.
+    pub overall: Option<Ratio>,
+    /// The places that it may have; `None` where it is not ranked.
+    pub rank: Option<Rank>,
+    /// Where the generator was the limit.
+    pub limited: Option<Limited>,
+    /// How its trials stopped short.
+    pub stops: Vec<Stop>,
+    /// What shortened its comparison with the reference, or why there is none.
+    pub note: Option<AnswerNote>,
+}
+
+/// What trials measured at one level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// The level.
+    pub n: u64,
+    /// Median over trials.
+    pub value: f64,
+    /// How many trials.
+    pub trials: usize,
+    /// Whether the generator was the limit: then it says nothing of the contender but that it reached this.
+    pub limited: bool,
+}
+
+/// The cost of one over that of the reference.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ratio {
+    /// The ratio with its interval, its answer and its range of n.
+    pub comparison: stats::Comparison,
+    /// Over how many levels; 0 where every n counts.
+    pub levels: usize,
+}
+
+/// The geometric mean of ratios that all weigh the same.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mean {
+    /// The mean with its interval.
+    pub ratio: Interval,
+    /// Of so many series.
+    pub of: usize,
+}
+
+/// A workload whose versions differ, and so must not be compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Name of the workload.
+    pub workload: String,
+    /// The version that each system measured, by the name of its subject.
+    pub versions: Vec<(String, u32)>,
+}
+
+/// What stands beside an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnswerNote {
+    /// How one of the two stopped short, or what else shortened the comparison.
+    Shortened(Shortened),
+    /// Why there is no answer.
+    NoAnswer(NoAnswer),
+}
+
+/// What shortened a comparison of two.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shortened {
+    /// How the trials of the first and of the other stopped short.
+    pub stops: [Vec<Stop>; 2],
+    /// Where the generator was the limit, of the first and of the other.
+    pub limited: [Option<Limited>; 2],
+    /// The subject that nothing stopped and that was yet measured to this n only.
+    pub measured_to: Option<(String, u64)>,
+    /// Where the comparison ends, when one of the two went on.
+    pub compared_to: Option<u64>,
+}
+
+/// Why two have no answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NoAnswer {
+    /// These have no number.
+    WithoutNumber(Vec<WithoutNumber>),
+    /// The generator was the limit of one of them everywhere.
+    Limited,
+    /// They have no n in common.
+    NothingCommon,
+}
+
+/// One that has no number of a series, or of any.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WithoutNumber {
+    /// Name of the subject.
+    pub subject: String,
+    /// How its trials stopped short; `None` where nothing did.
+    pub stop: Option<Stop>,
+    /// Whether it was to be measured at all.
+    pub is_planned: bool,
+}
+
+impl Comparison {
+    /// Whether it is that of the variants of a workload on a system.
+    pub fn is_of(&self, system: &str, workload: &str) -> bool {
+        let on = self.contenders.first().is_some_and(|contender| contender.system.name == system);
+        on && self.workload.as_deref() == Some(workload)
+    }
+
+    /// Whether a series of a load is answered here: then how far each variant is from the best says more than
+    /// the growth of each by itself.
+    pub fn answers(&self, key: &SeriesKey) -> bool {
+        let is_of = |ranking: &&Ranking| ranking.name == key.name && ranking.direction == key.direction;
+        let answers = |ranking: &Ranking| ranking.levels && ranking.n.is_some();
+        self.is_of(&key.system, &key.workload) && self.rankings.iter().find(is_of).is_some_and(answers)
+    }
+
+    /// Answers that were given, and answers that were wanted.
+    pub fn judged(&self) -> (usize, usize) {
+        let answers = || self.rankings.iter().flat_map(Ranking::others);
+        (answers().filter(|standing| standing.overall.is_some()).count(), answers().count())
+    }
+}
+
+impl Ranking {
+    /// The best at [`Ranking::n`].
+    pub fn best(&self) -> Option<&RankingEntry> {
+        self.n.and(self.standings.first())
+    }
+
+    /// Those that are set against the one that stands first.
+    pub fn others(&self) -> impl Iterator<Item = &RankingEntry> {
+        self.standings.iter().skip(1)
+    }
+
+    /// Whether any two differ for certain.
+    pub fn is_told(&self) -> bool {
+        let placed = |rank: Rank| (rank.best, rank.worst) != (1, rank.of);
+        self.standings.iter().flat_map(RankingEntry::ratios).any(Ratio::is_sure)
+            || self.standings.iter().filter_map(|standing| standing.rank).any(placed)
+    }
+}
+
+impl RankingEntry {
+    /// Its ratios to the reference.
+    pub fn ratios(&self) -> impl Iterator<Item = &Ratio> {
+        [&self.last, &self.overall].into_iter().flatten()
+    }
+
+    /// Its answer over all n.
+    pub fn answer(&self) -> Option<&stats::Comparison> {
+        self.overall.as_ref().map(|ratio| &ratio.comparison)
+    }
+
+    /// What it reached at a level that says something of it.
+    pub fn at(&self, n: u64) -> Option<f64> {
+        self.levels.iter().find(|level| level.n == n && !level.limited).map(|level| level.value)
+    }
+
+    /// Whether nothing of it can be ranked because of the generator.
+    pub fn is_limited(&self) -> bool {
+        !self.levels.is_empty() && self.levels.iter().all(|level| level.limited)
+    }
+
+    /// Whether more trials may resolve its ratio to the reference.
+    pub(crate) fn is_open(&self) -> bool {
+        let is_open = |answer: &stats::Comparison| {
+            answer.answer == Answer::Unresolved && answer.trials_needed.is_some()
+        };
+        self.ratios().any(|ratio| is_open(&ratio.comparison))
+    }
+}
+
+impl Ratio {
+    /// Whether a difference may be said.
+    pub fn is_sure(&self) -> bool {
+        matches!(self.comparison.answer, Answer::Faster | Answer::Slower | Answer::DifferentButSmall)
+    }
+
+    /// The ratio of the values: of a rate, of which more is better, the other way round than of its costs.
+    pub fn of_values(&self, unit: Unit) -> Interval {
+        let ratio = self.comparison.ratio;
+        if unit.more_is_better() {
+            Interval { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low }
+        } else {
+            ratio
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What one contender has of one series, before it is set against others.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use record::{Recording, Series, SeriesKey, System, Unit};
+use stats::{Sweep, Verdict};
+
+use super::result::Level;
+use crate::generator::Limited;
+use crate::series::sweep;
+use crate::stops::Stop;
+
+/// What one contender has of one series.
+pub(super) struct Sample<'a> {
+    /// Name of the contender.
+    pub(super) name: String,
+    pub(super) recording: &'a Recording,
+    pub(super) system: &'a System,
+    pub(super) key: SeriesKey,
+    pub(super) unit: Unit,
+    /// Whether it was to be measured at all.
+    pub(super) is_planned: bool,
+    /// By level, what each trial measured: its number and its value, the numbers rising.
+    pub(super) values: BTreeMap<u64, Vec<(u32, f64)>>,
+    pub(super) levels: Vec<Level>,
+    /// Whether these are the levels of a load, and not places of a curve.
+    pub(super) is_load: bool,
+    pub(super) verdict: Option<Verdict>,
+    pub(super) limited: Option<Limited>,
+    /// How its trials stopped short: at all, and in this series.
+    pub(super) stops: Vec<Stop>,
+    pub(super) own_stops: Vec<Stop>,
+    /// When each trial that counts began, by its number.
+    pub(super) started: BTreeMap<u32, f64>,
+    /// Smallest step of the clock where single operations were timed; 0 of a load.
+    pub(super) tick_seconds: f64,
+}
+
+/// The measurements of one trial as costs, of which less is better: a rate is the time that one takes.
+#[derive(Clone, Default)]
+pub(super) struct Costs<'a> {
+    series: Option<&'a Series>,
+    /// The level that they stand for, where they are one number.
+    level: Option<[u64; 1]>,
+    values: Cow<'a, [f64]>,
+}
+
+impl Costs<'_> {
+    /// As statistics takes them; nothing stands for a trial that is missing.
+    pub(super) fn sweep(&self) -> Sweep<'_> {
+        match (&self.level, self.series) {
+            (Some(level), _) => Sweep::listed(level, &self.values),
+            (None, Some(series)) => Sweep { values: &self.values, ..sweep(series) },
+            (None, None) => Sweep::even(0, 1, &[]),
+        }
+    }
+}
+
+impl<'a> Sample<'a> {
+    /// The levels at which it may be ranked, rising: half of its trials were there, and not the generator but
+    /// the contender was measured.
+    pub(super) fn reached(&self) -> impl DoubleEndedIterator<Item = u64> {
+        let trials = self.values.values().map(Vec::len).max().unwrap_or(0);
+        let reached = move |level: &&Level| !level.limited && 2 * level.trials >= trials;
+        self.levels.iter().filter(reached).map(|level| level.n)
+    }
+
+    /// The noise floor of its series, as a share; 0 where none is known.
+    pub(super) fn floor(&self) -> f64 {
+        self.system.noise_floor.as_ref().map_or(0.0, |floor| floor.of(&self.key))
+    }
+
+    /// All measurements of a trial. What the generator limited says nothing of the contender: it is no cost.
+    pub(super) fn every_n(&self, trial: u32) -> Costs<'a> {
+        let trials = self.recording.trials_of(&self.key);
+        let place = trials.binary_search_by_key(&trial, |series| series.trial);
+        let Some(series) = place.ok().map(|place| &trials[place]) else { return Costs::default() };
+        let is_rate = self.unit.more_is_better();
+        let limited = |n: u64| self.limited.as_ref().is_some_and(|limited| limited.at(n));
+        let cost = |(n, value): (u64, f64)| match is_rate {
+            _ if limited(n) => f64::NAN,
+            true => value.recip(),
+            false => value,
+        };
+        let values = match self.limited.is_some() || is_rate {
+            true => series.points().map(cost).collect(),
+            false => Cow::Borrowed(series.values.as_slice()),
+        };
+        Costs { series: Some(series), level: None, values }
+    }
+
+    /// A trial as the geometric mean of its costs at some levels; nothing where it lacks one.
+    pub(super) fn at_levels(&self, levels: &[u64], trial: u32) -> Costs<'a> {
+        let at = |n: &u64| {
+            let of_level = self.values.get(n)?;
+            let place = of_level.binary_search_by_key(&trial, |(number, _)| *number).ok()?;
+            Some(of_level[place].1.ln())
+        };
+        let logs: Option<Vec<f64>> = levels.iter().map(at).collect();
+        let (Some(logs), Some(last)) = (logs, levels.last()) else { return Costs::default() };
+        let mean = logs.iter().sum::<f64>() / levels.len() as f64;
+        let cost = if self.unit.more_is_better() { -mean } else { mean }.exp();
+        Costs { series: None, level: Some([*last]), values: Cow::Owned(vec![cost]) }
+    }
+}

@@ -1,0 +1,234 @@
+//! Systems, of one run or of several, set against the first of them.
+
+use record::{Direction, Recording, SeriesKey, System};
+
+use super::levels::by_level;
+use super::ranking::{Compared, Field, compare};
+use super::result::{Comparison, Contender, Level, MARGIN, Reference, Refused, WithoutNumber};
+use super::sample::Sample;
+use crate::environment;
+use crate::finding::{ALPHA, Finding, MARGIN as GROWTH_MARGIN, findings};
+use crate::generator::is_of_server;
+use crate::series::median;
+use crate::stops::Stop;
+
+/// Why nothing could be compared at all.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refusal {
+    /// There is only one system.
+    Alone(String),
+    /// Every workload that they have in common has another version.
+    Versions(Vec<Refused>),
+    /// These have no number at all.
+    NoNumber(Vec<WithoutNumber>),
+    /// They have no series in common.
+    NothingCommon,
+}
+
+impl Comparison {
+    /// Compares every system of the recordings with the first system of the first. A recording of one system
+    /// is called by the name given, and one of several by that and the names in it.
+    pub fn of(recordings: &[(&str, &Recording)]) -> Result<Comparison, Refusal> {
+        Comparison::with_margin(recordings, MARGIN)
+    }
+
+    /// Compares with another idea of what matters.
+    pub fn with_margin(recordings: &[(&str, &Recording)], margin: f64) -> Result<Comparison, Refusal> {
+        let judged = |recording| findings(recording, GROWTH_MARGIN, false, &|_, _| true);
+        let judged: Vec<(&str, &Recording, Vec<Finding>)> =
+            recordings.iter().map(|(name, recording)| (*name, *recording, judged(recording))).collect();
+        between(&sources(&judged), margin)
+    }
+}
+
+/// Compares the systems of one recording of which so much was found.
+pub(crate) fn of_findings(recording: &Recording, findings: Vec<Finding>) -> Result<Comparison, Refusal> {
+    between(&sources(&[("", recording, findings)]), MARGIN)
+}
+
+fn between(sources: &[Source<'_>], margin: f64) -> Result<Comparison, Refusal> {
+    let Some(first) = sources.first() else { return Err(Refusal::NothingCommon) };
+    if sources.len() == 1 {
+        return Err(Refusal::Alone(first.contender.name.clone()));
+    }
+    let refused = refused(sources);
+    let fields = fields(sources, &refused);
+    let Compared { rankings, means, ratios, pairs } = compare(fields, Reference::First, margin);
+    let has_answer = |ranking: &super::Ranking| ranking.others().any(|standing| standing.overall.is_some());
+    if !rankings.iter().any(has_answer) {
+        let without: Vec<WithoutNumber> = sources.iter().filter_map(Source::without_number).collect();
+        return Err(match (refused.is_empty(), without.is_empty()) {
+            (true, true) => Refusal::NothingCommon,
+            (true, false) => Refusal::NoNumber(without),
+            (false, _) => Refusal::Versions(refused),
+        });
+    }
+    let systems: Vec<&System> = sources.iter().map(|source| &source.contender.system).collect();
+    Ok(Comparison {
+        reference: Reference::First,
+        workload: None,
+        differences: environment::differences(&systems),
+        contenders: sources.iter().map(|source| source.contender.clone()).collect(),
+        rankings,
+        means,
+        refused,
+        ratios,
+        pairs,
+        margin,
+        alpha: ALPHA,
+    })
+}
+
+/// A series without its system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Kind {
+    workload: String,
+    variant: String,
+    name: String,
+    direction: Direction,
+}
+
+impl Kind {
+    fn of(key: &SeriesKey) -> Kind {
+        Kind {
+            workload: key.workload.clone(),
+            variant: key.variant.clone(),
+            name: key.name.clone(),
+            direction: key.direction,
+        }
+    }
+}
+
+/// A system with its numbers.
+struct Source<'a> {
+    contender: Contender,
+    system: &'a System,
+    recording: &'a Recording,
+    findings: Vec<Finding>,
+}
+
+impl<'a> Source<'a> {
+    fn finding(&self, kind: &Kind) -> Option<&Finding> {
+        self.findings.iter().find(|finding| Kind::of(&finding.key) == *kind)
+    }
+
+    /// How trials of a series stopped short: a stop is told of one series of its workload, and meets all.
+    fn stops(&self, kind: &Kind) -> Vec<Stop> {
+        let same =
+            |finding: &&Finding| finding.key.workload == kind.workload && finding.key.variant == kind.variant;
+        self.findings.iter().filter(same).flat_map(|finding| finding.stops.clone()).collect()
+    }
+
+    /// What it has of a series.
+    fn sample(&self, kind: &Kind) -> Sample<'a> {
+        let finding = self.finding(kind);
+        let key = SeriesKey {
+            system: self.system.name.clone(),
+            workload: kind.workload.clone(),
+            variant: kind.variant.clone(),
+            name: kind.name.clone(),
+            direction: kind.direction,
+        };
+        let is_load = finding.is_some_and(|finding| finding.levels);
+        let is_of_server = self.recording.kind(&key).is_some_and(is_of_server);
+        let limited = finding.and_then(|finding| finding.limited.clone()).filter(|_| !is_of_server);
+        let measured: Vec<_> = self.recording.trials_of(&key).iter().filter(|_| is_load).collect();
+        let values = by_level(&measured);
+        let level = |(n, values): (&u64, &Vec<(u32, f64)>)| Level {
+            n: *n,
+            value: median(values.iter().map(|(_, value)| *value)),
+            trials: values.len(),
+            limited: limited.as_ref().is_some_and(|limited| limited.at(*n)),
+        };
+        Sample {
+            name: self.contender.name.clone(),
+            recording: self.recording,
+            system: self.system,
+            key,
+            unit: finding.map(|finding| finding.unit).unwrap_or_default(),
+            is_planned: finding.is_some(),
+            levels: values.iter().map(level).collect(),
+            values,
+            is_load,
+            verdict: finding.and_then(|finding| finding.verdict.clone()),
+            limited,
+            stops: self.stops(kind),
+            own_stops: finding.map(|finding| finding.stops.clone()).unwrap_or_default(),
+            started: std::collections::BTreeMap::new(),
+            tick_seconds: finding.map_or(0.0, |finding| finding.tick_seconds),
+        }
+    }
+
+    /// Why it has no number of any series; `None` if it has one, or nothing stopped it.
+    fn without_number(&self) -> Option<WithoutNumber> {
+        if self.findings.iter().any(|finding| finding.verdict.is_some()) {
+            return None;
+        }
+        let stop = self.findings.iter().flat_map(|finding| &finding.stops).next()?.clone();
+        Some(WithoutNumber { subject: self.contender.name.clone(), stop: Some(stop), is_planned: true })
+    }
+
+    fn version(&self, workload: &str) -> Option<u32> {
+        self.recording.workload(workload).map(|workload| workload.version)
+    }
+}
+
+/// Every system of every recording with what was found of it.
+fn sources<'a>(recordings: &[(&str, &'a Recording, Vec<Finding>)]) -> Vec<Source<'a>> {
+    let mut sources = Vec::new();
+    for (name, recording, findings) in recordings {
+        // A file is known by its name, not by what kind of file it is.
+        let name = name.strip_suffix(".osdyno").unwrap_or(name);
+        for system in &recording.systems {
+            let name = match (recording.systems.len(), recordings.len()) {
+                (1, _) => name.to_string(),
+                (_, 1) => system.name.clone(),
+                _ => format!("{name} {}", system.name),
+            };
+            let contender = Contender { name, system: system.clone(), run: recording.run.clone() };
+            let findings = findings.iter().filter(|f| f.key.system == system.name).cloned().collect();
+            sources.push(Source { contender, system, recording, findings });
+        }
+    }
+    sources
+}
+
+/// Every series of every system, with its name for a reader; names of series with numbers say most.
+fn fields<'a>(sources: &[Source<'a>], refused: &[Refused]) -> Vec<Field<'a>> {
+    let mut kinds: Vec<(Kind, &str, &str)> = Vec::new();
+    for finding in sources.iter().flat_map(|source| &source.findings) {
+        let kind = Kind::of(&finding.key);
+        match kinds.iter_mut().find(|(known, ..)| *known == kind) {
+            Some((_, label, _)) if finding.measurements > 0 => *label = &finding.label,
+            Some(_) => {}
+            None if refused.iter().any(|refused| refused.workload == kind.workload) => {}
+            None => kinds.push((kind, &finding.label, &finding.grows)),
+        }
+    }
+    let field = |(kind, label, grows): (Kind, &str, &str)| Field {
+        label: label.to_string(),
+        variant: kind.variant.clone(),
+        name: kind.name.clone(),
+        direction: kind.direction,
+        grows: grows.to_string(),
+        samples: sources.iter().map(|source| source.sample(&kind)).collect(),
+    };
+    kinds.into_iter().map(field).collect()
+}
+
+/// Workloads whose definitions differ.
+fn refused(sources: &[Source<'_>]) -> Vec<Refused> {
+    let mut refused: Vec<Refused> = Vec::new();
+    for workload in sources.iter().flat_map(|source| &source.recording.workloads) {
+        if refused.iter().any(|refused| refused.workload == workload.name) {
+            continue;
+        }
+        let version =
+            |source: &Source<'_>| Some((source.contender.name.clone(), source.version(&workload.name)?));
+        let versions: Vec<(String, u32)> = sources.iter().filter_map(version).collect();
+        if versions.windows(2).any(|pair| pair[0].1 != pair[1].1) {
+            refused.push(Refused { workload: workload.name.clone(), versions });
+        }
+    }
+    refused
+}

@@ -1,0 +1,78 @@
+//! The variants of a workload that are rivals, set against the best of them.
+
+use record::{Recording, SeriesKey, SeriesKind, System, Trial, Workload};
+
+use super::levels::{sample, trials};
+use super::ranking::{Compared, Field, compare};
+use super::result::{Comparison, Contender, MARGIN, Reference};
+use super::sample::Sample;
+use crate::finding::ALPHA;
+
+/// All rivals of a recording, by system and workload.
+pub(crate) fn of_variants(recording: &Recording) -> Vec<Comparison> {
+    let rivals = || recording.workloads.iter().filter(|workload| workload.rivals);
+    let pairs = recording.systems.iter().flat_map(|system| rivals().map(move |workload| (system, workload)));
+    pairs.filter_map(|(system, workload)| of_workload(recording, system, workload)).collect()
+}
+
+/// The rivals of one workload; `None` where no two of them measured the same.
+fn of_workload(recording: &Recording, system: &System, workload: &Workload) -> Option<Comparison> {
+    let trials: Vec<Vec<&Trial>> =
+        workload.variants.iter().map(|variant| trials(recording, system, workload, &variant.name)).collect();
+    let has_values = |sample: &&Sample<'_>| !sample.levels.is_empty();
+    let fields: Vec<Field<'_>> = workload
+        .series
+        .iter()
+        .map(|kind| field(recording, system, workload, &trials, kind))
+        .filter(|field| field.samples.iter().filter(has_values).count() > 1)
+        .collect();
+    if fields.is_empty() {
+        return None;
+    }
+    let contender = |variant: &record::Variant| Contender {
+        name: variant.name.clone(),
+        system: system.clone(),
+        run: recording.run.clone(),
+    };
+    let Compared { rankings, means, ratios, pairs } = compare(fields, Reference::Best, MARGIN);
+    Some(Comparison {
+        reference: Reference::Best,
+        workload: Some(workload.name.clone()),
+        contenders: workload.variants.iter().map(contender).collect(),
+        differences: Vec::new(),
+        rankings,
+        means,
+        refused: Vec::new(),
+        ratios,
+        pairs,
+        margin: MARGIN,
+        alpha: ALPHA,
+    })
+}
+
+fn field<'a>(
+    recording: &'a Recording,
+    system: &'a System,
+    workload: &Workload,
+    trials: &[Vec<&Trial>],
+    kind: &SeriesKind,
+) -> Field<'a> {
+    let of_variant = |(variant, trials): (&record::Variant, &Vec<&Trial>)| {
+        let key = SeriesKey {
+            system: system.name.clone(),
+            workload: workload.name.clone(),
+            variant: variant.name.clone(),
+            name: kind.name.clone(),
+            direction: kind.direction,
+        };
+        sample(recording, system, trials, key)
+    };
+    Field {
+        label: kind.name.clone(),
+        variant: String::new(),
+        name: kind.name.clone(),
+        direction: kind.direction,
+        grows: workload.grows.clone(),
+        samples: workload.variants.iter().zip(trials).map(of_variant).collect(),
+    }
+}

@@ -1,0 +1,281 @@
+//! One series judged: its verdict, how its trials stopped short, and what the record says of its numbers.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use record::{
+    Direction, Exclusion, Expect, Order, Recording, Run, Series, SeriesKey, SeriesKind, System, Trial, Unit,
+    Variant, Workload,
+};
+use stats::{Class, Settings, Sweep, Verdict};
+
+use crate::generator::{self, GeneratorRemark, Limited};
+use crate::series::{is_of, is_of_levels, measured, median, sweep};
+use crate::stops::{self, Stop};
+
+/// Growth below this share is not worth a word, unless the reader decides otherwise.
+pub const MARGIN: f64 = 0.10;
+/// Error rate of each verdict.
+pub const ALPHA: f64 = 0.05;
+/// Seed of every bootstrap, so that the same record always gives the same words.
+pub const SEED: u64 = 0x6f73_6479_6e6f;
+
+/// What was found of one series, or why nothing was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// Which series it is.
+    pub key: SeriesKey,
+    /// Its name for a reader: `bind`, `bind close`, `socket/v6`.
+    pub label: String,
+    /// One sentence: what exactly was timed.
+    pub summary: String,
+    /// What n counts, in words.
+    pub grows: String,
+    /// The growth that its page predicts.
+    pub expect: Expect,
+    /// What may be said of it; `None` when there is no number.
+    pub verdict: Option<Verdict>,
+    /// How its trials stopped short, when they did.
+    pub stops: Vec<Stop>,
+    /// What the record says of its numbers. What statistics warns of is in the verdict.
+    pub remarks: Vec<Remark>,
+    /// How many measurements there are in the trials that count.
+    pub measurements: usize,
+    /// Trials that count.
+    pub trials: usize,
+    /// Smallest step of the clock, median over trials; 0 where it is not known.
+    pub tick_seconds: f64,
+    /// What its values are in.
+    pub unit: Unit,
+    /// Whether its n are levels of a load, each a measurement of its own: all of them are judged, for nothing
+    /// is cold at the first.
+    pub levels: bool,
+    /// Where the generator of a load was the limit.
+    pub limited: Option<Limited>,
+}
+
+/// What the record says of the numbers of a series.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Remark {
+    /// Trials that do not count.
+    NotCounted {
+        /// Why.
+        reason: Exclusion,
+        /// How many.
+        trials: usize,
+    },
+    /// A declared sum that was not made.
+    NotMade(Exclusion),
+    /// No value is finite and positive, of so many.
+    NothingToJudge {
+        /// How many values there are.
+        values: usize,
+    },
+    /// What trials remarked themselves.
+    OfTrials {
+        /// The remark, a sentence.
+        text: String,
+        /// How many trials made it.
+        trials: usize,
+        /// Of so many.
+        of: usize,
+    },
+    /// What trials say of the generator of their load.
+    Generator(GeneratorRemark),
+}
+
+impl Finding {
+    /// Whether the verdict is the one that its page predicts; `None` where the data do not say.
+    pub fn as_expected(&self) -> Option<bool> {
+        let class = self.verdict.as_ref()?.class;
+        match (self.expect, class) {
+            (_, Class::Inconclusive) | (Expect::Any, _) => None,
+            (Expect::Constant, Class::Flat | Class::SmallGrowth) => Some(true),
+            (Expect::Logarithmic, Class::Sublinear | Class::SmallGrowth | Class::Flat) => Some(true),
+            (Expect::Linear, Class::LinearLike | Class::SmallGrowth) => Some(true),
+            _ => Some(false),
+        }
+    }
+}
+
+/// Every series, in the order of systems, workloads, variants and the workload's own series, of the systems
+/// and variants that are wanted.
+pub(crate) fn findings(
+    recording: &Recording,
+    margin: f64,
+    whole: bool,
+    is_wanted: &dyn Fn(&str, &str) -> bool,
+) -> Vec<Finding> {
+    let looks = looks(&recording.run);
+    let settings = Settings { margin, alpha: ALPHA, looks, tick_seconds: 0.0, seed: SEED, whole };
+    let mut trials: HashMap<[&str; 3], Vec<&Trial>> = HashMap::new();
+    for trial in &recording.trials {
+        let Order { system, workload, variant, .. } = &trial.order;
+        trials.entry([system, workload, variant]).or_default().push(trial);
+    }
+    let mut series = Vec::new();
+    for system in &recording.systems {
+        for workload in &recording.workloads {
+            for variant in variants(workload).into_iter().filter(|variant| is_wanted(&system.name, variant)) {
+                let key: [&str; 3] = [&system.name, &workload.name, variant];
+                let trials = trials.get(&key).map_or(&[][..], Vec::as_slice);
+                series.extend(of_variant(recording, trials, (system, workload, variant), &settings));
+            }
+        }
+    }
+    series
+}
+
+/// How often the runner looked at the data; once when the number of trials was fixed beforehand.
+pub(crate) fn looks(run: &Run) -> u32 {
+    u32::try_from(run.looks.len()).unwrap_or(u32::MAX).max(1)
+}
+
+/// The variants of a workload; one without a name when it declares none.
+fn variants(workload: &Workload) -> Vec<&str> {
+    match workload.variants.as_slice() {
+        [] => vec![""],
+        some => some.iter().map(|Variant { name, .. }| name.as_str()).collect(),
+    }
+}
+
+/// The findings of one workload in one variant on one system; one without a number when it was not tried.
+fn of_variant(
+    recording: &Recording,
+    trials: &[&Trial],
+    (system, workload, variant): (&System, &Workload, &str),
+    settings: &Settings,
+) -> Vec<Finding> {
+    let mut stops = stops::of(trials);
+    if trials.is_empty() {
+        stops.push(stops::not_measured(recording.end.as_ref()));
+    }
+    let of_kind = |kind| finding(recording, trials, (system, workload, variant), kind, settings);
+    let mut findings: Vec<Finding> = workload.series.iter().map(of_kind).collect();
+    // What was never measured has nothing to say beyond why; one line is enough for that.
+    if findings.iter().all(|f| f.measurements == 0) {
+        findings.truncate(1);
+        for finding in &mut findings {
+            finding.label = label_of_workload(&finding.key);
+        }
+    }
+    for stop in stops {
+        let place = findings.iter().position(|f| stop.operation() == Some(f.key.name.as_str())).unwrap_or(0);
+        if let Some(finding) = findings.get_mut(place) {
+            finding.stops.push(stop);
+        }
+    }
+    if let Some(first) = findings.first_mut() {
+        first.remarks.extend(remarks_of_trials(trials));
+        first.remarks.extend(generator::remarks(trials).into_iter().map(Remark::Generator));
+    }
+    findings
+}
+
+/// The finding of one kind of series.
+fn finding(
+    recording: &Recording,
+    trials: &[&Trial],
+    (system, workload, variant): (&System, &Workload, &str),
+    kind: &SeriesKind,
+    settings: &Settings,
+) -> Finding {
+    let key = SeriesKey {
+        system: system.name.clone(),
+        workload: workload.name.clone(),
+        variant: variant.to_string(),
+        name: kind.name.clone(),
+        direction: kind.direction,
+    };
+    let tick_seconds = median(trials.iter().filter_map(|t| t.clock.as_ref()).map(|c| c.tick_seconds));
+    let measured = measured(recording, &key);
+    let Judged { verdict, tick_seconds, levels } = judged(&measured, kind, tick_seconds, settings);
+    let both_ways = workload.series.iter().filter(|other| other.name == kind.name).count() > 1;
+    let values = measured.iter().map(|series| sweep(series).values.len()).sum();
+    let nothing = (verdict.is_none() && values > 0).then_some(Remark::NothingToJudge { values });
+    Finding {
+        label: label(&key, both_ways),
+        summary: kind.summary.clone(),
+        grows: workload.grows.clone(),
+        expect: kind.expect,
+        remarks: remarks(recording, &key).into_iter().chain(nothing).collect(),
+        verdict,
+        stops: Vec::new(),
+        measurements: values,
+        trials: measured.iter().map(|series| series.trial).collect::<HashSet<_>>().len(),
+        tick_seconds,
+        unit: Unit::of(kind),
+        limited: generator::limited(trials, measured.first().map_or(&[], |s| &s.sizes)).filter(|_| levels),
+        levels,
+        key,
+    }
+}
+
+/// What statistics says of one series.
+pub(crate) struct Judged {
+    pub(crate) verdict: Option<Verdict>,
+    /// Smallest step of the clock for one operation; 0 where it does not matter.
+    pub(crate) tick_seconds: f64,
+    /// Whether its n are levels.
+    pub(crate) levels: bool,
+}
+
+/// Judges the trials of one kind of series, on a clock with this tick.
+pub(crate) fn judged(
+    measured: &[&Series],
+    kind: &SeriesKind,
+    tick_seconds: f64,
+    settings: &Settings,
+) -> Judged {
+    let levels = is_of_levels(measured);
+    // A batch divides the tick along with the time; of a level it is lost among many operations.
+    let batch = measured.iter().map(|series| series.batch).max().unwrap_or(1).max(1);
+    let timed = matches!(Unit::of(kind), Unit::Seconds | Unit::None) && !levels;
+    let tick_seconds = if timed { tick_seconds / f64::from(batch) } else { 0.0 };
+    let sweeps: Vec<Sweep<'_>> = measured.iter().map(|series| sweep(series)).collect();
+    let settings = Settings { tick_seconds, whole: settings.whole || levels, ..settings.clone() };
+    Judged { verdict: stats::judge(&sweeps, &settings), tick_seconds, levels }
+}
+
+/// `socket`, `socket/v6`, `socket close`, `socket/v6 close`.
+fn label(key: &SeriesKey, both_ways: bool) -> String {
+    let mut label = label_of_workload(key);
+    if key.name != key.workload {
+        label.push(' ');
+        label.push_str(&key.name);
+    }
+    if both_ways && key.direction == Direction::Down {
+        label.push_str(" (down)");
+    }
+    label
+}
+
+fn label_of_workload(key: &SeriesKey) -> String {
+    if key.variant.is_empty() { key.workload.clone() } else { format!("{}/{}", key.workload, key.variant) }
+}
+
+/// What does not count, and why.
+fn remarks(recording: &Recording, key: &SeriesKey) -> Vec<Remark> {
+    let mut reasons: BTreeMap<String, (Exclusion, usize)> = BTreeMap::new();
+    let mut never_made = None;
+    for excluded in &recording.excluded {
+        match &excluded.reason {
+            _ if !is_of(&excluded.series, key) => {}
+            Exclusion::TooMany => never_made = Some(Remark::NotMade(Exclusion::TooMany)),
+            reason => reasons.entry(reason.to_string()).or_insert_with(|| (reason.clone(), 0)).1 += 1,
+        }
+    }
+    let not_counted = |(reason, trials)| Remark::NotCounted { reason, trials };
+    reasons.into_values().map(not_counted).chain(never_made).collect()
+}
+
+/// What the trials themselves remarked, alike remarks once; not of the generator, of which there is one for
+/// each level of each trial, no two with the same figures.
+fn remarks_of_trials(trials: &[&Trial]) -> Vec<Remark> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let warnings = trials.iter().flat_map(|trial| &trial.warnings);
+    for warning in warnings.filter(|warning| !generator::is_warning(warning)) {
+        *counts.entry(warning).or_default() += 1;
+    }
+    let of = trials.len();
+    counts.into_iter().map(|(text, trials)| Remark::OfTrials { text: text.into(), trials, of }).collect()
+}
