@@ -19,8 +19,9 @@ const KERNEL: &str = "osdyno-trial";
 const SERVERS: &str = "osdyno-trial-servers";
 
 /// What the programs are made of.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     "crates/trial",
+    "crates/host",
     "crates/kernel",
     "crates/net",
     "crates/record",

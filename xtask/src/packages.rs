@@ -32,6 +32,8 @@ const NEEDS: &[Need] = &[
     test_with("nginx", &["nginx-light"], "is loaded by `load`"),
     test_with("chromium", &["chromium"], "reads a page from `serve`"),
     test_with("ip", &["iproute2"], "makes networks of the tests' own"),
+    test_with("ssh", &["openssh-client"], "reaches a system that shares no folder"),
+    test_with("sshd", &["openssh-server"], "is that system, on loopback"),
 ];
 
 /// Installs what is missing when we are root on a Debian system; otherwise says what to install, which is a

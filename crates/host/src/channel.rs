@@ -12,8 +12,8 @@ pub type Incoming = FrameReader<Stdin>;
 /// What a role replies.
 pub type Outgoing = FrameWriter<Stdout>;
 
-/// At most so much is read at a time.
-const CHUNK_BYTES: usize = 64 << 10;
+/// At most so much is read at a time: little, for it is part of what a worker's fork(2) copies.
+const CHUNK_BYTES: usize = 4 << 10;
 
 /// Reads frames.
 #[derive(Debug)]

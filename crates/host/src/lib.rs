@@ -37,4 +37,5 @@ pub use folder::janitor;
 pub use frame::{FrameError, Frames, encode};
 pub use guard::guard;
 pub use process::{Deadline, Interrupter, Process};
-pub use session::{Host, HostSession};
+pub use session::Host;
+pub use stderr::with_stderr;

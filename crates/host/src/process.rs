@@ -226,7 +226,7 @@ impl Process {
     /// # Errors
     /// [`Error::NoReply`].
     pub fn receive<T: DeserializeOwned>(&mut self, deadline: Deadline<'_>) -> Result<T, Error> {
-        let frame = self.receive_frame(deadline)?;
+        let frame = self.receive_bytes(deadline)?;
         serde_json::from_slice(&frame).map_err(|error| self.no_reply(NoReply::Unexpected(error.to_string())))
     }
 
@@ -242,7 +242,11 @@ impl Process {
         }
     }
 
-    pub(crate) fn receive_frame(&mut self, deadline: Deadline<'_>) -> Result<Vec<u8>, Error> {
+    /// The bytes of the next reply, of a role that does not reply in JSON.
+    ///
+    /// # Errors
+    /// [`Error::NoReply`].
+    pub fn receive_bytes(&mut self, deadline: Deadline<'_>) -> Result<Vec<u8>, Error> {
         let begun = Instant::now();
         loop {
             match self.frames.next_frame() {

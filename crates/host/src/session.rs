@@ -42,6 +42,10 @@ pub enum Host {
 }
 
 impl Host {
+    /// Where an agent makes its folder, unless somebody says otherwise: what is there on most systems and
+    /// allows execution on some.
+    pub const FOLDERS: [&str; 5] = ["$TMPDIR", "/tmp", "/var/tmp", "/dev/shm", "$HOME"];
+
     /// The place behind a command; without one it is here. `guard` is a program that calls
     /// [`guard`](crate::guard) for `guard COMMAND…`, and `agent` one that calls [`agent`](crate::agent) for
     /// `agent FOLDER`. The agent works in a folder of its own, in the first of `folders` that exists there
@@ -61,6 +65,38 @@ impl Host {
         }
         let session = HostSession::open(prefix, guard, agent, folders, deadline)?;
         Ok(Host::Remote(Box::new(session)))
+    }
+
+    /// Whether it has come to an end: its command has ended or sent nonsense.
+    pub fn is_over(&self) -> bool {
+        matches!(self, Host::Remote(session) if session.is_over())
+    }
+
+    /// The agent's folder there; `None` for this machine, where there is no agent.
+    pub fn folder(&self) -> Option<&str> {
+        match self {
+            Host::Local => None,
+            Host::Remote(session) => Some(&session.folder),
+        }
+    }
+
+    /// What the command itself has written to standard error, its end.
+    pub fn stderr(&self) -> String {
+        match self {
+            Host::Local => String::new(),
+            Host::Remote(session) => session.command.stderr(),
+        }
+    }
+
+    /// Sends a file, unless it was sent before; where it is there. On this machine it is where it is.
+    ///
+    /// # Errors
+    /// When it cannot be read here or written there.
+    pub fn send_file(&mut self, file: &Path, deadline: Deadline<'_>) -> Result<PathBuf, Error> {
+        match self {
+            Host::Local => Ok(file.to_owned()),
+            Host::Remote(session) => Ok(session.send_file(file, deadline)?.into()),
+        }
     }
 
     /// Starts a program, which is sent there first if need be. `role` names it in errors.
@@ -111,12 +147,12 @@ impl HostSession {
         words.arg("guard").args(prefix).arg("sh");
         let mut command = Process::start("the command of the system", words)?.with_grace(GRACE);
         command.send_raw(bootstrap::script(folders, program.len()).into_bytes());
-        if command.receive_frame(deadline)? != READY {
+        if command.receive_bytes(deadline)? != READY {
             return Err(command.no_reply(NoReply::Unexpected("not that of a shell that is ready".to_owned())));
         }
         let (bytes, crc32) = (program.len(), crc32fast::hash(&program));
         command.send_raw(program);
-        let hello = command.receive_frame(deadline.longer_by(sending_time(bytes)))?;
+        let hello = command.receive_bytes(deadline.longer_by(sending_time(bytes)))?;
         let unexpected = match message::parse(&hello) {
             Ok((Reply::Hello { crc32: arrived, folder }, _)) if arrived == crc32 => {
                 return HostSession::listen(command, folder);
@@ -158,26 +194,11 @@ impl HostSession {
         }
     }
 
-    /// The agent's folder there.
-    pub fn folder(&self) -> &str {
-        &self.folder
-    }
-
-    /// What the command itself has written to standard error, its end.
-    pub fn stderr(&self) -> String {
-        self.command.stderr()
-    }
-
-    /// Whether it has come to an end: the command has ended or sent nonsense.
-    pub fn is_over(&self) -> bool {
+    fn is_over(&self) -> bool {
         lock(&self.wire.input).is_none()
     }
 
-    /// Sends a file, unless it was sent before; where it is there.
-    ///
-    /// # Errors
-    /// When it cannot be read here or written there.
-    pub fn send_file(&mut self, file: &Path, deadline: Deadline<'_>) -> Result<String, Error> {
+    fn send_file(&mut self, file: &Path, deadline: Deadline<'_>) -> Result<String, Error> {
         let name = match self.sent.get(file) {
             Some(name) => name.clone(),
             None => self.send_new_file(file, deadline)?,

@@ -67,7 +67,7 @@ impl StderrTail {
 }
 
 /// A reason, with the last words of standard error where there are any.
-pub(crate) fn with_stderr(reason: &str, stderr: &str) -> String {
+pub fn with_stderr(reason: &str, stderr: &str) -> String {
     if stderr.is_empty() { reason.to_owned() } else { format!("{reason} ({stderr})") }
 }
 

@@ -68,7 +68,7 @@ fn crash(name: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let arguments = ["run", "fork", "-n", "12000", "--trials", "2", "--out", "a.osdyno"];
     let child = start_measuring(folder.path(), &arguments);
-    signal(measurer_at_work(child.id()), name);
+    signal(worker_at_work(child.id()), name);
     let output = child.wait_with_output().expect("an end");
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("crashed at n ="), "{}", text(&output.stderr));
@@ -98,7 +98,7 @@ fn a_trial_that_hangs_is_killed_in_time() {
     let folder = tempfile::tempdir().expect("a folder");
     let arguments = ["run", "fork", "-n", "3000", "--trials", "1", "--timeout", "3s", "--out", "a.osdyno"];
     let child = start_measuring(folder.path(), &arguments);
-    signal(measurer_at_work(child.id()), "STOP");
+    signal(worker_at_work(child.id()), "STOP");
     let output = child.wait_with_output().expect("an end");
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     assert!(
@@ -110,16 +110,17 @@ fn a_trial_that_hangs_is_killed_in_time() {
 }
 
 #[test]
-fn a_keeper_that_is_killed_is_told_and_leaves_no_process() {
+fn a_supervisor_that_is_killed_is_recorded_and_leaves_no_process() {
     let folder = tempfile::tempdir().expect("a folder");
     let arguments = ["run", "fork", "-n", "3000", "--trials", "1", "--out", "a.osdyno"];
     let child = start_measuring(folder.path(), &arguments);
-    let is_keeper = |number: &u32| processes_below(folder.path(), " keep ").contains(number);
-    let keeper = children(child.id()).into_iter().find(is_keeper).expect("a keeper");
-    signal(keeper, "KILL");
+    let is_supervisor = |number: &u32| processes_below(folder.path(), " supervise ").contains(number);
+    let supervisor = children(child.id()).into_iter().find(is_supervisor).expect("a supervisor");
+    signal(supervisor, "KILL");
     let output = child.wait_with_output().expect("an end");
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
-    assert!(matches!(trials(folder.path())[0].outcome, Outcome::Crashed { .. }));
+    let outcome = &trials(folder.path())[0].outcome;
+    assert!(matches!(outcome, Outcome::Crashed { reason, .. } if reason.contains("SIGKILL")), "{outcome:?}");
     expect_nothing_left(folder.path());
 }
 
@@ -240,7 +241,7 @@ fn a_full_disk_ends_the_run_and_loses_no_finished_trial() {
     }
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(
-        told.contains("No space left on device") && told.contains("what was measured before is kept"),
+        told.contains("No space left on device") && told.contains("all trials before that are kept"),
         "{told}"
     );
     assert!(text(&output.stdout).contains("socket/v4"), "the verdicts of what was measured");
@@ -250,15 +251,15 @@ fn a_full_disk_ends_the_run_and_loses_no_finished_trial() {
     expect_nothing_left(folder.path());
 }
 
-/// Number of the measurer, once it has forked more children than the discarded pass does.
-fn measurer_at_work(osdyno: u32) -> u32 {
+/// Number of the worker, once it has forked more children than the discarded pass does.
+fn worker_at_work(osdyno: u32) -> u32 {
     let mut found = None;
     until("children are forked", || {
         let below = children(osdyno).into_iter().flat_map(children);
-        found = below.into_iter().find(|&measurer| children(measurer).len() > 50);
+        found = below.into_iter().find(|&worker| children(worker).len() > 50);
         found.is_some()
     });
-    found.expect("a measurer")
+    found.expect("a worker")
 }
 
 fn children(number: u32) -> Vec<u32> {

@@ -96,8 +96,8 @@ fn serve(folder: &Path) -> (Child, String) {
 }
 
 #[test]
-fn a_server_ends_with_its_measurer_whatever_ends_that() {
-    for killed in [" measure ", " keep ", " run "] {
+fn a_server_ends_with_its_worker_whatever_ends_that() {
+    for killed in [" measure ", " supervise ", " run "] {
         let folder = tempfile::tempdir().expect("a folder");
         let arguments = ["run", "race/prefork", "-n", "10", "--trials", "1", "--window", "20s"];
         let child = start_measuring(folder.path(), &[&arguments[..], &["--out", "a.osdyno"]].concat());

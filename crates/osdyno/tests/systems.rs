@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
 
-use common::{expect_nothing_left, osdyno, run, run_well, signal, text, until};
+use common::{expect_nothing_left, osdyno, processes_below, run, run_well, signal, text, until};
 use record::{NoiseFloor, Outcome, Recording};
 
 const TINY: [&str; 10] =
@@ -139,14 +139,19 @@ const HANGS: &str = "sleep 4711 & setsid sleep 4711 & exec sleep 4711";
 #[test]
 fn a_command_that_hangs_leaves_no_process_when_the_user_stops_it() {
     // Once while it should describe itself, and once while it should measure.
-    for case in [HANGS.to_owned(), format!("case \"$2\" in keep) {HANGS};; esac; exec \"$@\"")] {
+    let measures = HANGS.replace("exec", "\"$@\"; exec");
+    for (case, asleep) in [(HANGS, 3), (measures.as_str(), 2)] {
         let folder = tempfile::tempdir().expect("a folder");
         // In the environment of all it starts, so that nobody else's processes are taken for ours.
         let mark = folder.path().to_string_lossy().into_owned();
-        let mut program = osdyno(folder.path(), &tiny(&["--system=here="]));
+        let long = ["run", "fork", "-n", "3000", "--trials", "400", "--system=here=", "--out=a.osdyno"];
+        let mut program = osdyno(folder.path(), &long);
         program.arg(format!("--system=hangs=sh -c '{case}' --")).env("OSDYNO_TEST_MARK", &mark);
         let child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("osdyno starts");
-        until("the command hangs", || sleepers(&mark) == 3);
+        until("the command hangs", || sleepers(&mark) == asleep);
+        if case == measures {
+            until("it measures", || !processes_below(folder.path(), " measure ").is_empty());
+        }
         let output = interrupted(child);
         assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
         assert_eq!(sleepers(&mark), 0);

@@ -95,15 +95,14 @@ pub enum Error {
     /// The system did not describe itself.
     #[error(
         "the system \"{name}\" cannot be measured: {reason}; \
-         its command must run {path} and pass on standard input and output"
+         its command must start `sh`, with head, mkdir, chmod and rm, on a machine of this architecture, \
+         and pass on standard input and output unchanged"
     )]
     Command {
         /// Its name.
         name: String,
         /// Why, if the command reported it.
         reason: String,
-        /// The program that is started through the command.
-        path: PathBuf,
     },
     /// The system did not describe itself.
     #[error("the system \"{name}\" cannot be measured: {reason}")]

@@ -1,224 +1,158 @@
-//! Starts the measured program, here or through the command of a system, and hears what it has to say.
+//! Starts the measured program, here or through the command of a system, and receives what it reports.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread::Builder;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use host::{Deadline, Host, NoReply, Process};
 use record::{Line, Order, Outcome, System, Trial};
 
+use crate::programs::Programs;
 use crate::{Error, Target};
 
-/// How often the user's wish to stop is looked at.
-const ATTENTION: Duration = Duration::from_millis(50);
+/// How much longer than its time-out the supervisor of a trial may take before it counts as hung itself.
+const SUPERVISOR_GRACE: Duration = Duration::from_secs(20);
 
-/// How much longer than its time-out the keeper of a trial may take before it is taken for hung itself.
-const KEEPER_GRACE: Duration = Duration::from_secs(20);
+/// How long a system may take until its command has started and its agent replies: a virtual machine boots.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a system may take to describe itself.
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// So much of what a system's command says on standard error is kept, its end.
-const MURMUR_BYTES_MAX: usize = 1000;
-
-/// How long the rest of what a command says is waited for, once its trial program has ended.
-const MURMUR_PATIENCE: Duration = Duration::from_millis(500);
-
-/// Where the measured program is started, and how.
-#[derive(Clone, Copy, Debug)]
+/// Where the trials of one system are started, and how.
 pub(crate) struct Launcher<'a> {
-    pub(crate) target: &'a Target,
-    /// The program that guards a command.
-    pub(crate) guard: &'a Path,
+    target: &'a Target,
+    programs: &'a Programs,
+    /// The run's folder on this machine.
+    scratch: &'a Path,
+    /// Where the agent of a command may make its folder.
+    folders: Vec<String>,
     /// Ends it early.
-    pub(crate) interrupt: &'a AtomicBool,
+    interrupt: &'a AtomicBool,
+    /// Nothing before the first use, and again where it has come to an end.
+    host: Option<Host>,
 }
 
-/// The measured program at work.
-struct Started {
-    child: Child,
-    lines: Receiver<Vec<Line>>,
-    /// What the command of the system says; nothing where there is no command.
-    murmur: Option<Receiver<String>>,
-}
-
-impl Launcher<'_> {
-    /// Asks the system what it is.
-    pub(crate) fn describe(&self, program: &Path, scratch: &Path) -> Result<System, Error> {
-        let mut command = self.command(program);
-        command.arg("describe").arg(scratch);
-        let started = start(&mut command, self.is_guarded());
-        let started = started.map_err(|source| Error::Program { path: program.to_owned(), source })?;
-        let (heard, murmur) = self.hear(started, Some(Instant::now() + DESCRIBE_TIMEOUT));
-        let reason = match &heard {
-            Some(_) => "ended without an answer",
-            None if self.interrupt.load(Ordering::Relaxed) => "was interrupted",
-            None => "did not answer in time",
+impl<'a> Launcher<'a> {
+    /// `parent` is where the user wants scratch folders: `None` leaves it to each system.
+    pub(crate) fn new(
+        target: &'a Target,
+        programs: &'a Programs,
+        scratch: &'a Path,
+        parent: Option<&Path>,
+        interrupt: &'a AtomicBool,
+    ) -> Launcher<'a> {
+        // Where a command leads to the same files, the run's own folder is there, and its janitor beside it.
+        let own = scratch.to_string_lossy().into_owned();
+        let folders = match parent {
+            Some(parent) => vec![own, parent.to_string_lossy().into_owned()],
+            None => [own].into_iter().chain(Host::FOLDERS.map(str::to_owned)).collect(),
         };
-        let system = heard.into_iter().flatten().find_map(|line| match line {
-            Line::System(system) => Some(system),
-            _ => None,
+        Launcher { target, programs, scratch, folders, interrupt, host: None }
+    }
+
+    /// Has the system describe itself.
+    pub(crate) fn describe(&mut self) -> Result<System, Error> {
+        let described = self.start("its trial program", self.programs.main(), "describe");
+        let described = described.and_then(|(mut process, scratch)| {
+            process.send(&scratch)?;
+            let bytes = process.receive_bytes(self.deadline(DESCRIBE_TIMEOUT))?;
+            Ok((bytes, process.stderr()))
         });
-        let Some(mut system) = system else {
-            let (name, reason) =
-                (self.target.name.clone(), blame(&format!("its trial program {reason}"), &murmur));
-            return Err(match self.is_guarded() {
-                true => Error::Command { name, reason, path: program.to_owned() },
-                false => Error::Describe { name, reason },
-            });
+        let (bytes, stderr) = described.map_err(|error| self.unusable(error))?;
+        let Ok(Line::System(mut system)) = record::parse_line(&String::from_utf8_lossy(&bytes)) else {
+            let (name, reason) = (self.target.name.clone(), "it reported something else".to_owned());
+            return Err(Error::Describe { name, reason });
         };
         system.name.clone_from(&self.target.name);
         system.prefix.clone_from(&self.target.prefix);
-        system.warnings.extend(said(&murmur));
+        let of_command = self.host.as_ref().map(Host::stderr).unwrap_or_default();
+        system.warnings.extend([of_command, stderr].iter().filter_map(|stderr| remark(stderr)));
         Ok(system)
     }
 
     /// Runs one trial to its end; `None` when it was interrupted, which leaves nothing of it behind.
-    pub(crate) fn trial(&self, program: &Path, order: &Order) -> Result<Option<Vec<Line>>, Error> {
+    pub(crate) fn trial(&mut self, program: &Path, mut order: Order) -> Result<Option<Vec<Line>>, Error> {
         let begun = Instant::now();
-        let mut command = self.command(program);
-        command.arg("keep");
-        let mut started = start(&mut command, self.is_guarded())
-            .map_err(|source| Error::Program { path: program.to_owned(), source })?;
-        if let Some(stdin) = &mut started.child.stdin {
-            let asked = serde_json::to_string(order).map_err(io::Error::from).and_then(|mut text| {
-                text.push('\n');
-                stdin.write_all(text.as_bytes())
-            });
-            // A keeper that is gone already is told by its silence below.
-            drop(asked);
-        }
-        let timeout = Duration::try_from_secs_f64(order.timeout_seconds).unwrap_or(Duration::MAX);
-        // A time-out beyond all calendars is none.
-        let deadline = begun.checked_add(timeout.saturating_add(KEEPER_GRACE));
-        let (heard, murmur) = self.hear(started, deadline);
-        if self.interrupt.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
-        let silence = |reason| vec![silence(order, begun, blame(reason, &murmur))];
-        Ok(Some(match heard {
-            Some(mut lines) if lines.iter().any(|line| matches!(line, Line::Trial(_))) => {
-                for line in &mut lines {
-                    if let Line::Trial(trial) = line {
-                        trial.warnings.extend(said(&murmur));
-                    }
-                }
-                lines
+        let lines = self.start("the supervisor of the trial", program, "supervise");
+        let lines = lines.and_then(|(mut supervisor, scratch)| {
+            order.scratch = scratch;
+            receive(&mut supervisor, &order, self.interrupt)
+        });
+        match lines {
+            Ok(lines) => Ok(Some(lines)),
+            Err(error) if error.no_reply() == Some(&NoReply::Interrupted) => Ok(None),
+            Err(error) if error.no_reply().is_some() => {
+                Ok(Some(vec![crashed(&order, begun, error.to_string())]))
             }
-            Some(_) => silence("the keeper of the trial was killed"),
-            None => silence("the keeper of the trial did not answer in time"),
-        }))
-    }
-
-    /// A command may do anything, so it is guarded; the trial program itself does not need that.
-    fn command(&self, program: &Path) -> Command {
-        if !self.is_guarded() {
-            return Command::new(program);
-        }
-        let mut command = Command::new(self.guard);
-        command.arg("guard").args(&self.target.prefix).arg(program);
-        command
-    }
-
-    fn is_guarded(&self) -> bool {
-        !self.target.prefix.is_empty()
-    }
-
-    /// Hears all that the child says, and ends it. `None` when the deadline passed or the user wants to
-    /// stop; and what its command said beside it.
-    fn hear(&self, started: Started, deadline: Option<Instant>) -> (Option<Vec<Line>>, String) {
-        let heard = wait(&started.lines, deadline, self.interrupt);
-        end(started.child);
-        let murmur = started.murmur.and_then(|murmur| murmur.recv_timeout(MURMUR_PATIENCE).ok());
-        (heard, murmur.unwrap_or_default())
-    }
-}
-
-/// The reason of a silence, with what the command said where there is one.
-fn blame(reason: &str, murmur: &str) -> String {
-    if murmur.is_empty() { reason.to_owned() } else { format!("{reason} ({murmur})") }
-}
-
-/// What a command said, as a remark.
-fn said(murmur: &str) -> Option<String> {
-    (!murmur.is_empty()).then(|| format!("The command of the system said: {murmur}."))
-}
-
-/// Starts the program, with an ear for all that it says.
-fn start(command: &mut Command, overhear: bool) -> io::Result<Started> {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    if overhear {
-        command.stderr(Stdio::piped());
-    }
-    sys::process::lead_group(command);
-    let mut child = command.spawn()?;
-    let (sender, lines) = channel();
-    let listen = |child: &mut Child| -> io::Result<Option<Receiver<String>>> {
-        if let Some(stdout) = child.stdout.take() {
-            Builder::new().spawn(move || {
-                let lines = BufReader::new(stdout).lines().map_while(Result::ok);
-                let _ = sender.send(lines.filter_map(|line| record::parse_line(&line).ok()).collect());
-            })?;
-        }
-        let Some(mut stderr) = child.stderr.take() else { return Ok(None) };
-        let (sender, murmur) = channel();
-        Builder::new().spawn(move || drop(sender.send(last_words(&mut stderr))))?;
-        Ok(Some(murmur))
-    };
-    match listen(&mut child) {
-        Ok(murmur) => Ok(Started { child, lines, murmur }),
-        Err(error) => {
-            end(child);
-            Err(error)
+            // What cannot start now will not start for the next trial.
+            Err(error) => Err(self.unusable(error)),
         }
     }
-}
 
-/// The end of a text, on one line.
-fn last_words(text: &mut dyn Read) -> String {
-    let (mut kept, mut chunk) = (Vec::new(), [0_u8; MURMUR_BYTES_MAX]);
-    while let Ok(count @ 1..) = text.read(&mut chunk) {
-        kept.extend_from_slice(&chunk[..count]);
-        kept.drain(..kept.len().saturating_sub(MURMUR_BYTES_MAX));
+    /// Starts a role, and the command anew where it has ended; beside it, the folder for files there.
+    fn start(&mut self, role: &str, program: &Path, verb: &str) -> Result<(Process, String), host::Error> {
+        let deadline = self.deadline(START_TIMEOUT);
+        if self.host.as_ref().is_some_and(Host::is_over) {
+            self.host = None;
+        }
+        let (guard, agent) = (self.programs.main(), self.programs.agent());
+        let host = match &mut self.host {
+            Some(host) => host,
+            none => none.insert(Host::open(&self.target.prefix, guard, agent, &self.folders, deadline)?),
+        };
+        let process = host.start(role, program, &[verb], deadline)?;
+        let folder = host.folder().map_or_else(|| self.scratch.to_string_lossy().into_owned(), str::to_owned);
+        Ok((process, folder))
     }
-    let text = String::from_utf8_lossy(&kept).into_owned();
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.collect::<Vec<_>>().join("; ")
-}
 
-/// Waits for all that the child says; `None` when the deadline passed or the user wants to stop.
-fn wait(lines: &Receiver<Vec<Line>>, deadline: Option<Instant>, interrupt: &AtomicBool) -> Option<Vec<Line>> {
-    loop {
-        match lines.recv_timeout(ATTENTION) {
-            Ok(lines) => return Some(lines),
-            Err(RecvTimeoutError::Disconnected) => return Some(Vec::new()),
-            Err(RecvTimeoutError::Timeout) if interrupt.load(Ordering::Relaxed) => return None,
-            Err(RecvTimeoutError::Timeout) if deadline.is_some_and(|end| Instant::now() > end) => {
-                return None;
+    fn deadline(&self, time: Duration) -> Deadline<'a> {
+        Deadline::within(time).or_when(self.interrupt)
+    }
+
+    /// Why the system cannot be measured, with what to do next.
+    fn unusable(&self, error: host::Error) -> Error {
+        let name = self.target.name.clone();
+        match error {
+            host::Error::Start { command, source } if self.target.prefix.is_empty() => {
+                Error::Program { path: command.into(), source }
             }
-            Err(RecvTimeoutError::Timeout) => {}
+            error if self.target.prefix.is_empty() => Error::Describe { name, reason: error.to_string() },
+            error => Error::Command { name, reason: error.to_string() },
         }
     }
 }
 
-/// Ends the child, if it has not ended: without standard input it cleans up and goes.
-fn end(mut child: Child) {
-    drop(child.stdin.take());
-    let patience = Instant::now() + Duration::from_secs(5);
-    while Instant::now() < patience {
-        match child.try_wait() {
-            Ok(None) => std::thread::sleep(Duration::from_millis(2)),
-            _ => return,
+/// Sends the order and receives the lines of the trial.
+fn receive(
+    supervisor: &mut Process,
+    order: &Order,
+    interrupt: &AtomicBool,
+) -> Result<Vec<Line>, host::Error> {
+    supervisor.send(order)?;
+    let timeout = Duration::try_from_secs_f64(order.timeout_seconds).unwrap_or(Duration::MAX);
+    let deadline = Deadline::within(timeout.saturating_add(SUPERVISOR_GRACE)).or_when(interrupt);
+    let count: usize = supervisor.receive(deadline)?;
+    let mut lines = Vec::new();
+    for _ in 0..count {
+        let bytes = supervisor.receive_bytes(deadline)?;
+        lines.extend(record::parse_line(&String::from_utf8_lossy(&bytes)).ok());
+    }
+    let stderr = supervisor.stderr();
+    for line in &mut lines {
+        if let Line::Trial(trial) = line {
+            trial.warnings.extend(remark(&stderr));
         }
     }
-    sys::process::kill_group(child.id());
-    let _ = child.wait();
+    Ok(lines)
 }
 
-fn silence(order: &Order, begun: Instant, reason: String) -> Line {
+/// What a program has written to standard error, as a remark.
+fn remark(stderr: &str) -> Option<String> {
+    (!stderr.is_empty()).then(|| format!("Standard error of the system: {stderr}."))
+}
+
+fn crashed(order: &Order, begun: Instant, reason: String) -> Line {
     Line::Trial(Trial {
         order: order.clone(),
         started_seconds: 0.0,

@@ -54,6 +54,12 @@ impl Programs {
         &self.kernel
     }
 
+    /// The program that is sent through the command of a system first. It needs nothing there, where it is
+    /// linked statically.
+    pub(crate) fn agent(&self) -> &Path {
+        self.kernel_static.as_deref().unwrap_or(&self.kernel)
+    }
+
     /// The program that measures the workload, or why there is none.
     pub(crate) fn of(&self, workload: &Workload) -> Result<&Path, &'static str> {
         let is_of_kernel = kernel::GROUP.find(workload.name).is_some();

@@ -78,7 +78,11 @@ pub fn run(
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ran, Error> {
     let scratch = Scratch::make(&plan.scratch)?;
-    let (systems, obstacles) = describe(plan, &scratch, interrupt)?;
+    // Where the user names no folder, a system that shares none with this machine has one of its own.
+    let parent = (plan.scratch != std::env::temp_dir()).then_some(plan.scratch.as_path());
+    let launch = |target| Launcher::new(target, &scratch.programs, scratch.path(), parent, interrupt);
+    let mut launchers: Vec<Launcher<'_>> = plan.targets.iter().map(launch).collect();
+    let (systems, obstacles) = describe(plan, &mut launchers, interrupt)?;
     let head = head(plan, command);
     let mut lines: Vec<Line> = systems.iter().cloned().map(Line::System).collect();
     lines.extend(workloads(&plan.items).map(Line::Workload));
@@ -89,6 +93,7 @@ pub fn run(
     let mut session = Session {
         plan,
         scratch: &scratch,
+        launchers,
         obstacles,
         interrupt,
         begun: Instant::now(),
@@ -106,15 +111,13 @@ pub fn run(
 /// Asks every system what it is; beside it, why it cannot be measured, where that is so.
 fn describe(
     plan: &Plan,
-    scratch: &Scratch,
+    launchers: &mut [Launcher<'_>],
     interrupt: &AtomicBool,
 ) -> Result<(Vec<System>, Vec<Option<String>>), Error> {
-    let program = scratch.programs.main();
     let (mut systems, mut obstacles) = (Vec::new(), Vec::new());
     let mut first_error = None;
-    for target in &plan.targets {
-        let launcher = Launcher { target, guard: program, interrupt };
-        match launcher.describe(program, scratch.path()) {
+    for (target, launcher) in plan.targets.iter().zip(launchers) {
+        match launcher.describe() {
             Ok(mut system) => {
                 // A run that is to find the floor must not repeat what was found before.
                 match noise_floor::known(&system) {
@@ -164,6 +167,8 @@ fn sentence(text: &str) -> String {
 struct Session<'a> {
     plan: &'a Plan,
     scratch: &'a Scratch,
+    /// Where each system is measured.
+    launchers: Vec<Launcher<'a>>,
     /// Why a system cannot be measured, where that is so.
     obstacles: Vec<Option<String>>,
     interrupt: &'a AtomicBool,
@@ -350,7 +355,8 @@ impl Session<'_> {
         seed: u64,
         tell: &mut dyn FnMut(Event<'_>),
     ) {
-        let (item, target) = (&self.plan.items[index], &self.plan.targets[system]);
+        let plan = self.plan;
+        let (item, target) = (&plan.items[index], &plan.targets[system]);
         let progress = &self.progress[index];
         let patience = Patience::of(self.plan, item, progress.n, progress.lanes[system].fitted);
         let order = Order {
@@ -394,7 +400,7 @@ impl Session<'_> {
     }
 
     /// Runs the trial, or says why there is none; `None` when it was interrupted.
-    fn attempt(&self, item: &Item, system: usize, order: &Order) -> Result<Option<Vec<Line>>, Error> {
+    fn attempt(&mut self, item: &Item, system: usize, order: &Order) -> Result<Option<Vec<Line>>, Error> {
         if let Some(obstacle) = &self.obstacles[system] {
             return Ok(Some(vec![failed(order, obstacle.clone())]));
         }
@@ -405,8 +411,7 @@ impl Session<'_> {
             Ok(program) => program,
             Err(reason) => return Ok(Some(vec![unsupported(order, reason)])),
         };
-        let (target, guard) = (&self.plan.targets[system], self.scratch.programs.main());
-        Launcher { target, guard, interrupt: self.interrupt }.trial(program, order)
+        self.launchers[system].trial(program, order.clone())
     }
 
     /// Writes the lines down; a disk that is full ends the run but loses nothing that was written.

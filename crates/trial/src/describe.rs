@@ -2,14 +2,16 @@
 
 use std::path::Path;
 
+use host::{FrameReader, FrameWriter};
 use record::{Line, System};
 
 use crate::Done;
 
-pub(crate) fn describe(scratch: &str) -> Done {
-    let environment = sys::environment::facts(Some(Path::new(scratch)));
+/// Receives the folder for the workloads' files, and replies with the system.
+pub(crate) fn describe() -> Done {
+    let Some(scratch) = FrameReader::standard_input().receive::<String>()? else { return Ok(()) };
+    let environment = sys::environment::facts(Some(Path::new(&scratch)));
     let warnings = sys::environment::warnings(&environment, &sys::activity::snapshot());
     let system = System { name: String::new(), prefix: Vec::new(), environment, warnings, noise_floor: None };
-    record::write_line(&Line::System(system), &mut std::io::stdout().lock())?;
-    Ok(())
+    Ok(FrameWriter::standard_output().send(&Line::System(system))?)
 }

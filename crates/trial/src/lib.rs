@@ -5,21 +5,21 @@
 //! process that calls it, so servers, clients and an asynchronous runtime in the same program would be part
 //! of what `fork` measures.
 //!
-//! The runner starts a program as supervisor, here or behind any command prefix. The supervisor starts the
-//! worker, which measures into memory that both share, waits for its end, and then writes the lines of the
-//! record to standard output. So no measurement is lost in a crash, and nothing is written while measuring.
+//! The runner starts a program as supervisor, here or through the agent behind a command prefix. The
+//! supervisor starts the worker, which measures into memory that both share, waits for its end, and then
+//! replies with the lines of the record. So no measurement is lost in a crash, and nothing is written during
+//! measurement.
 //!
-//! May import: record (without files), sys, workload; a program also its groups, and net where it serves.
-//! Must never: judge, plan, or write anywhere but on standard output and in its scratch folder.
+//! May import: host, record (without files), sys, workload; a program also its groups, and net where it
+//! serves. Must never: judge, plan, or write anywhere but on standard output and in its scratch folder.
 
 mod describe;
-mod guard;
-mod janitor;
-mod keeper;
-mod measurer;
+mod supervisor;
+mod worker;
 
 use std::error::Error;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use workload::{Group, Workload};
@@ -37,11 +37,12 @@ pub fn run(groups: &[Group], further: Role) -> ExitCode {
         std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match arguments[..] {
-        ["keep"] => keeper::keep(groups),
-        ["measure", order, region] => measurer::measure(groups, order, region),
-        ["describe", scratch] => describe::describe(scratch),
-        ["guard", program, ref arguments @ ..] => guard::guard(program, arguments),
-        ["janitor", folder] => janitor::wait_and_remove(folder),
+        ["supervise"] => supervisor::supervise(groups),
+        ["measure"] => worker::measure(groups),
+        ["describe"] => describe::describe(),
+        ["agent", folder] => host::agent(folder).map_err(Into::into),
+        ["guard", program, ref arguments @ ..] => host::guard(program, arguments).map_err(Into::into),
+        ["janitor", folder] => janitor(Path::new(folder)),
         _ => further(&arguments).unwrap_or_else(|| Err(USAGE.into())),
     };
     match done {
@@ -55,7 +56,11 @@ pub fn run(groups: &[Group], further: Role) -> ExitCode {
 }
 
 const USAGE: &str =
-    "osdyno-trial is started by osdyno: keep | describe FOLDER | guard COMMAND | janitor FOLDER";
+    "osdyno-trial is started by osdyno: supervise | describe | agent FOLDER | guard COMMAND | janitor FOLDER";
+
+fn janitor(folder: &Path) -> Done {
+    host::janitor(folder).map_err(|error| format!("cannot remove {}: {error}", folder.display()).into())
+}
 
 /// The workload of that name in these groups.
 fn find(groups: &[Group], name: &str) -> Option<&'static Workload> {

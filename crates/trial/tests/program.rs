@@ -1,14 +1,15 @@
-//! Every workload, asked of the program itself: an order on its standard input, the record's lines on its
-//! standard output. Servers need this, for what they start is this program again.
+//! Every workload, through the program itself: an order is the request, the record's lines are the replies.
+//! Servers need this, for what they start is this program again.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
+use host::{Deadline, Process};
 use record::{Direction, Line, Order, Outcome, Series, Trial};
 use workload::{Sizes, Variant, Workload};
 
 /// Runs one trial to its end.
-fn keep(workload: &Workload, variant: &str, n: u64) -> (Trial, Vec<Series>) {
+fn supervise(workload: &Workload, variant: &str, n: u64) -> (Trial, Vec<Series>) {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let order = Order {
         system: "local".to_owned(),
@@ -30,19 +31,18 @@ fn keep(workload: &Workload, variant: &str, n: u64) -> (Trial, Vec<Series>) {
         true => env!("CARGO_BIN_EXE_osdyno-trial-servers"),
         false => env!("CARGO_BIN_EXE_osdyno-trial"),
     };
-    let mut child = Command::new(program)
-        .arg("keep")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    // It stays open for as long as the trial is wanted.
-    let mut stdin = child.stdin.take().expect("its input");
-    writeln!(stdin, "{}", serde_json::to_string(&order).expect("JSON")).expect("an order is taken");
-    let output = child.wait_with_output().expect("an end");
-    drop(stdin);
+    let mut command = Command::new(program);
+    command.arg("supervise");
+    let mut supervisor = Process::start("the supervisor", command).expect("the program starts");
+    supervisor.send(&order).expect("a request");
+    let deadline = Deadline::within(Duration::from_secs(60));
+    let count: usize = supervisor.receive(deadline).expect("a number of lines");
+    let lines = (0..count).map(|_| supervisor.receive_bytes(deadline).expect("a line"));
+    let lines: Vec<String> = lines.map(|line| String::from_utf8(line).expect("text")).collect();
+    let ending = supervisor.finish(Duration::from_secs(10));
+    assert!(ending.is_success, "{ending:?}");
     let (mut trials, mut all) = (Vec::new(), Vec::new());
-    for line in String::from_utf8(output.stdout).expect("text").lines() {
+    for line in &lines {
         match record::parse_line(line).expect("a line of the record") {
             Line::Trial(trial) => trials.push(trial),
             Line::Series(series) => all.push(series),
@@ -55,7 +55,7 @@ fn keep(workload: &Workload, variant: &str, n: u64) -> (Trial, Vec<Series>) {
 
 fn expect_whole(workload: &Workload, variant: Variant, n: u64) {
     let name = format!("{}/{} to {n}", workload.name, variant.name);
-    let (trial, all) = keep(workload, variant.name, n);
+    let (trial, all) = supervise(workload, variant.name, n);
     match &trial.outcome {
         Outcome::Complete => {}
         // A system without IPv6, say.
@@ -63,8 +63,8 @@ fn expect_whole(workload: &Workload, variant: Variant, n: u64) {
         outcome => panic!("{name}: {outcome:?}"),
     }
     assert!(trial.checks.iter().all(|check| check.held), "{name}: {:?}", trial.checks);
-    // A value may be missing where a remark says why. The kernel's memory is of the whole machine, which others
-    // change; a server may take longer to recover than anybody waits.
+    // A value may be missing where a remark says why. The kernel's memory is of the whole machine, which
+    // others change; a server may take longer to recover than anybody waits.
     let may_lack = |series: &str| {
         let reason = match series {
             "kernel memory" => "No kernel memory is told at some n: ",
@@ -113,7 +113,7 @@ fn every_workload_is_measured_at_every_n_or_level() {
 
 #[test]
 fn an_unknown_workload_is_told_and_not_measured() {
-    let (trial, all) = keep(&Workload { name: "scoket", ..Workload::CURVE }, "", 3);
+    let (trial, all) = supervise(&Workload { name: "scoket", ..Workload::CURVE }, "", 3);
     assert!(matches!(&trial.outcome, Outcome::Failed { reason } if reason.contains("scoket")));
     assert!(all.is_empty());
 }

@@ -1,6 +1,8 @@
 //! Runs the program as a user would.
 #![allow(dead_code)]
 
+#[cfg(target_os = "linux")]
+pub(crate) mod far;
 #[cfg(unix)]
 pub(crate) mod foreign;
 #[cfg(target_os = "linux")]
@@ -49,12 +51,12 @@ pub(crate) fn small_run(folder: &Path, name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// Starts it and returns once it measures: when its measurer is there.
+/// Starts it and returns once it measures: when its worker is there.
 pub(crate) fn start_measuring(folder: &Path, arguments: &[&str]) -> Child {
     let mut command = osdyno(folder, arguments);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("osdyno starts");
-    until("a measurer runs", || !processes_below(folder, " measure ").is_empty());
+    until("a worker runs", || !processes_below(folder, " measure ").is_empty());
     child
 }
 

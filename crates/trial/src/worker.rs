@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use host::{FrameReader, FrameWriter};
 use record::{Check, Clock, Order, Outcome};
 use serde::{Deserialize, Serialize};
 use sys::clock;
@@ -11,7 +12,15 @@ use workload::{EarlyEnd, Group, Server, Slots, Trial, Workload};
 
 use crate::{Done, find};
 
-/// What the measurer tells its keeper when it comes to its own end.
+/// What a worker receives.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Task {
+    pub(crate) order: Order,
+    /// The descriptor of the shared region, which the worker has inherited.
+    pub(crate) region: i32,
+}
+
+/// What a worker reports when it comes to its own end.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Account {
     pub(crate) outcome: Outcome,
@@ -21,16 +30,16 @@ pub(crate) struct Account {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Measures what `order`, in JSON, asks for, into the shared region that was inherited as descriptor
-/// `region`.
-pub(crate) fn measure(groups: &[Group], order: &str, region: &str) -> Done {
+/// Receives one task, measures into the shared region, and reports how it ended. It has one thread, so that
+/// what is measured is not disturbed; it ends with its parent where the system can promise that, and with its
+/// work elsewhere.
+pub(crate) fn measure(groups: &[Group]) -> Done {
     sys::process::die_with_parent();
-    let order: Order = serde_json::from_str(order)?;
-    let workload = find(groups, &order.workload).ok_or("the keeper let an unknown workload pass")?;
-    let region = sys::memory::Shared::open(region.parse()?, Slots::needed(workload, order.n))?;
+    let Some(Task { order, region }) = FrameReader::standard_input().receive()? else { return Ok(()) };
+    let workload = find(groups, &order.workload).ok_or("the supervisor let an unknown workload pass")?;
+    let region = sys::memory::Shared::open(region, Slots::needed(workload, order.n))?;
     let account = account(workload, &order, Slots::new(workload, region.slots()));
-    serde_json::to_writer(std::io::stdout().lock(), &account)?;
-    Ok(())
+    Ok(FrameWriter::standard_output().send(&account)?)
 }
 
 fn account(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Account {

@@ -1,38 +1,30 @@
-//! Keeps one trial: starts the measurer, ends it in time, and tells what it measured, however it ended.
+//! Supervises one trial: starts the worker, ends it in time, and reports what it measured, however it ended.
 
-use std::io::{self, BufRead, Read, Write};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::process::Command;
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
+use host::{Deadline, FrameReader, FrameWriter, Incoming, NoReply, Process, with_stderr};
 use record::{Line, Order, Outcome, Series, Trial};
 use sys::clock::Clock;
 use sys::memory::Shared;
 use workload::{Direction, Group, Sizes, Slots, Workload};
 
-use crate::measurer::Account;
+use crate::worker::{Account, Task};
 use crate::{Done, find};
 
 /// Values are rounded to a tenth of a nanosecond: finer than any clock here, and short on disk.
 const VALUES_PER_SECOND: f64 = 1e10;
 
-/// Why the keeper stopped waiting.
-enum News {
-    /// The measurer closed its output, which it does at its end, with what it had written.
-    Ended(Vec<u8>),
-    /// The runner is gone.
-    Abandoned,
-}
+/// How long a worker may take to end that has reported.
+const END_GRACE: Duration = Duration::from_secs(5);
 
-/// Reads an order from standard input, keeps the trial, and writes its lines on standard output. Standard
-/// input stays open for as long as somebody wants the trial.
-pub(crate) fn keep(groups: &[Group]) -> Done {
+/// Receives an order, supervises the trial, and replies with the number of its lines and these lines.
+/// Standard input stays open for as long as somebody wants the trial.
+pub(crate) fn supervise(groups: &[Group]) -> Done {
     let begun = Instant::now();
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line)?;
-    let order: Order =
-        serde_json::from_str(&line).map_err(|error| format!("cannot read the order: {error}"))?;
+    let mut requests = FrameReader::standard_input();
+    let Some(order) = requests.receive::<Order>()? else { return Ok(()) };
 
     let workload = match find(groups, &order.workload) {
         Some(workload) if workload.version == order.version => workload,
@@ -45,44 +37,50 @@ pub(crate) fn keep(groups: &[Group]) -> Done {
             return tell(&order, begun, Outcome::Failed { reason });
         }
     };
-    match watch(workload, &order, begun)? {
+    match watch(workload, &order, begun, requests)? {
         Some(lines) => write(&lines),
         None => Ok(()),
     }
 }
 
-/// Runs the measurer to its end; `None` when nobody wants the result any more.
-fn watch(workload: &'static Workload, order: &Order, begun: Instant) -> Result<Option<Vec<Line>>, io::Error> {
+/// Runs the worker to its end; `None` when nobody wants the result any more.
+fn watch(
+    workload: &'static Workload,
+    order: &Order,
+    begun: Instant,
+    requests: Incoming,
+) -> Result<Option<Vec<Line>>, Box<dyn std::error::Error>> {
     let clock = Clock::start();
     let region = Shared::create(Slots::needed(workload, order.n))?;
     sys::process::adopt_orphans();
     let before = sys::activity::snapshot();
 
-    let mut measurer = start(order, &region)?;
-    let (sender, receiver) = channel();
-    if let Err(error) = listen(&mut measurer, sender) {
-        sys::process::kill_group(measurer.id());
-        measurer.wait()?;
-        return Err(error);
-    }
+    let mut worker = start(order, &region)?;
+    let interrupter = worker.interrupter();
+    Builder::new().spawn(move || {
+        requests.wait_for_end();
+        interrupter.interrupt();
+    })?;
     let timeout = Duration::try_from_secs_f64(order.timeout_seconds).unwrap_or(Duration::MAX);
-    let news = wait(&receiver, begun, timeout);
-    // The children of a workload are in the measurer's group; none may outlive it. Before the measurer is
-    // waited for, lest its number belong to somebody else; its own end has begun and cannot change.
-    sys::process::kill_group(measurer.id());
-    let status = measurer.wait()?;
+    let reported = worker.receive::<Account>(Deadline::within(timeout.saturating_sub(begun.elapsed())));
+    // The children of a workload are in the worker's group; none outlives it.
+    match reported {
+        Ok(_) => drop(worker.finish(END_GRACE)),
+        Err(_) => worker.kill(),
+    }
     sys::process::reap_orphans();
 
     let activity = sys::activity::difference(&before, &sys::activity::snapshot());
     let slots = Slots::new(workload, region.slots());
     let n = live(workload, slots);
-    let account = match news {
-        Ok(News::Abandoned) => return Ok(None),
-        Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("the listeners are gone")),
-        Err(RecvTimeoutError::Timeout) => Err(Outcome::TimedOut { n }),
-        Ok(News::Ended(written)) => serde_json::from_slice::<Account>(&written)
-            .map_err(|_| Outcome::Crashed { n, reason: crash(sys::process::ending(status), &activity) }),
-    };
+    let account = reported.map_err(|error| match error {
+        host::Error::NoReply { reason: NoReply::Interrupted, .. } => None,
+        host::Error::NoReply { reason: NoReply::Deadline(_), .. } => Some(Outcome::TimedOut { n }),
+        host::Error::NoReply { reason: NoReply::Exited(ending), stderr, .. } => {
+            Some(Outcome::Crashed { n, reason: with_stderr(&crash(ending, &activity), &stderr) })
+        }
+        error => Some(Outcome::Crashed { n, reason: error.to_string() }),
+    });
     let mut trial = Trial {
         order: order.clone(),
         started_seconds: 0.0,
@@ -100,44 +98,30 @@ fn watch(workload: &'static Workload, order: &Order, begun: Instant) -> Result<O
             trial.clock = Some(account.clock);
             trial.checks = account.checks;
             trial.warnings = account.warnings;
+            trial.warnings.extend(remark(&worker.stderr()));
             batch = account.batch;
         }
-        Err(outcome) => trial.outcome = outcome,
+        Err(Some(outcome)) => trial.outcome = outcome,
+        Err(None) => return Ok(None),
     }
     let series = series(workload, order, slots, batch, clock.seconds_per_tick());
     Ok(Some(std::iter::once(Line::Trial(trial)).chain(series.map(Line::Series)).collect()))
 }
 
-fn start(order: &Order, region: &Shared) -> io::Result<Child> {
-    let region =
-        region.inheritable().ok_or_else(|| io::Error::other("the shared region cannot be inherited"))?;
+fn start(order: &Order, region: &Shared) -> Result<Process, Box<dyn std::error::Error>> {
+    let region = region.inheritable().ok_or("the shared region cannot be inherited")?;
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["measure", &serde_json::to_string(order)?, &region.to_string()]);
-    command.stdin(Stdio::null()).stdout(Stdio::piped());
-    sys::process::lead_group(&mut command);
-    command.spawn()
+    command.arg("measure");
+    let mut worker = Process::start("the worker", command)?.with_grace(Duration::ZERO);
+    worker.send(&Task { order: order.clone(), region })?;
+    // Nothing more is written to it, so that nothing but its own work wakes anybody up until it is done.
+    worker.close_input();
+    Ok(worker)
 }
 
-/// Hears the measurer and the runner at the same time.
-fn listen(measurer: &mut Child, sender: Sender<News>) -> io::Result<()> {
-    if let Some(mut output) = measurer.stdout.take() {
-        let sender = sender.clone();
-        Builder::new().spawn(move || {
-            let mut written = Vec::new();
-            let _ = output.read_to_end(&mut written);
-            let _ = sender.send(News::Ended(written));
-        })?;
-    }
-    Builder::new().spawn(move || {
-        let mut sink = [0_u8; 64];
-        while matches!(io::stdin().lock().read(&mut sink), Ok(1..)) {}
-        let _ = sender.send(News::Abandoned);
-    })?;
-    Ok(())
-}
-
-fn wait(receiver: &Receiver<News>, begun: Instant, timeout: Duration) -> Result<News, RecvTimeoutError> {
-    receiver.recv_timeout(timeout.saturating_sub(begun.elapsed()))
+/// What the worker has written to standard error, as a remark.
+fn remark(stderr: &str) -> Option<String> {
+    (!stderr.is_empty()).then(|| format!("Standard error of the worker: {stderr}."))
 }
 
 /// Live objects at the end, as far as the measurements tell; the level that was under way, where n goes by
@@ -224,11 +208,11 @@ fn tell(order: &Order, begun: Instant, outcome: Outcome) -> Done {
 }
 
 fn write(lines: &[Line]) -> Done {
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut replies = FrameWriter::standard_output();
+    replies.send(&lines.len())?;
     for line in lines {
-        record::write_line(line, &mut out)?;
+        replies.send(line)?;
     }
-    out.flush()?;
     Ok(())
 }
 
