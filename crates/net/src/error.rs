@@ -24,6 +24,9 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// A process with a role could not be started, has ended, or has not replied in time.
+    #[error(transparent)]
+    Host(#[from] host::Error),
     /// Settings make no sense, by themselves or together. The message says which, and what they may be.
     #[error("{0}")]
     Settings(String),
@@ -58,14 +61,6 @@ pub enum Error {
         role: String,
         /// What it reports.
         reason: String,
-    },
-    /// A process with a role has ended, or has not replied in time.
-    #[error("{role} {what}; its standard error may say why")]
-    Gone {
-        /// "load worker 2".
-        role: String,
-        /// "has ended", "does not reply".
-        what: &'static str,
     },
     /// Two of our processes do not understand each other: they may be of different versions.
     #[error("{role} sent a message that cannot be read: {message}")]

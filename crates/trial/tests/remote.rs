@@ -1,15 +1,23 @@
 //! A server in a process of its own, as workloads start, question and stop it.
 #![cfg(target_os = "linux")]
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use net::server::{Remote, ServerPlan};
+use net::Error;
+use net::server::{Remote, ServerHost, ServerPlan};
+use net::service::http::HttpSettings;
 use net::site::Count;
 
-fn command() -> Vec<String> {
-    vec![env!("CARGO_BIN_EXE_osdyno-trial-servers").to_owned(), "serve".to_owned()]
+const PROGRAM: &str = env!("CARGO_BIN_EXE_osdyno-trial-servers");
+
+fn start(prefix: &[&str], program: &str, plan: &ServerPlan) -> Result<Remote, Error> {
+    let prefix: Vec<String> = prefix.iter().map(|&word| word.to_owned()).collect();
+    let folder = std::env::temp_dir();
+    Remote::start(ServerHost { prefix: &prefix, program: Path::new(program), folder: &folder }, plan)
 }
 
 fn plan(architecture: &str) -> ServerPlan {
@@ -27,7 +35,7 @@ fn ask(remote: &Remote) {
 fn every_architecture_is_started_questioned_and_stopped() {
     for architecture in net::arch::ALL.iter().filter(|architecture| architecture.obstacle().is_none()) {
         let name = architecture.name;
-        let mut remote = Remote::start(&command(), &plan(name)).expect(name);
+        let mut remote = start(&[], PROGRAM, &plan(name)).expect(name);
         for _ in 0..5 {
             ask(&remote);
         }
@@ -58,7 +66,7 @@ fn every_architecture_is_started_questioned_and_stopped() {
 
 #[test]
 fn asking_for_a_report_is_no_serving() {
-    let mut remote = Remote::start(&command(), &plan("epoll")).expect("a server");
+    let mut remote = start(&[], PROGRAM, &plan("epoll")).expect("a server");
     let mut seconds = || remote.report().expect("a report").cpu_seconds.expect("processor time");
     let before = seconds();
     for _ in 0..200 {
@@ -71,18 +79,17 @@ fn asking_for_a_report_is_no_serving() {
 
 #[test]
 fn why_a_server_does_not_begin_is_told() {
-    let unknown = Remote::start(&command(), &plan("epol")).expect_err("no such architecture");
+    let unknown = start(&[], PROGRAM, &plan("epol")).expect_err("no such architecture");
     assert!(unknown.to_string().contains("no architecture is called"), "{unknown}");
-    let missing =
-        Remote::start(&["/nonexistent/program".to_owned()], &plan("epoll")).expect_err("no program");
+    let missing = start(&[], "/nonexistent/program", &plan("epoll")).expect_err("no program");
     assert!(missing.to_string().contains("/nonexistent/program"), "{missing}");
-    let silent = Remote::start(&["true".to_owned()], &plan("epoll")).expect_err("no server");
-    assert!(silent.to_string().contains("has ended"), "{silent}");
+    let silent = start(&[], "true", &plan("epoll")).expect_err("no server");
+    assert!(silent.to_string().contains("ended without a reply"), "{silent}");
 }
 
 #[test]
 fn a_forgotten_server_is_gone_with_all_its_processes() {
-    let remote = Remote::start(&command(), &plan("prefork")).expect("a server");
+    let remote = start(&[], PROGRAM, &plan("prefork")).expect("a server");
     let address = remote.address();
     drop(remote);
     let deadline = Instant::now() + Duration::from_secs(10);
@@ -90,4 +97,28 @@ fn a_forgotten_server_is_gone_with_all_its_processes() {
         assert!(Instant::now() < deadline, "somebody still listens");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+#[test]
+fn a_server_behind_a_command_gets_its_program_and_its_files_through_it() {
+    let served = tempfile::tempdir().expect("a folder");
+    std::fs::write(served.path().join("590.bin"), [7; 590]).expect("a file");
+    let settings = HttpSettings { root: served.path().to_owned(), ..HttpSettings::default() };
+    // Where the folder that is served is not to be seen.
+    let hidden = format!("mount -t tmpfs none {} && exec \"$@\"", served.path().display());
+    let prefix = ["unshare", "--mount", "sh", "-c", hidden.as_str(), "--"];
+    let prefix = match Command::new(prefix[0]).args(&prefix[1..]).arg("true").output() {
+        Ok(output) if output.status.success() => &prefix[..],
+        other => {
+            println!("the folder is shared with the server: no mount of its own: {other:?}");
+            &["nice"]
+        }
+    };
+    let remote = start(prefix, PROGRAM, &ServerPlan::new("epoll", &settings)).expect("a server");
+    let mut stream = TcpStream::connect(remote.address()).expect("a connection");
+    stream.write_all(b"GET /590.bin HTTP/1.0\r\n\r\n").expect("a request");
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response).expect("a response");
+    assert!(response.ends_with(&[7; 590]), "{}", String::from_utf8_lossy(&response));
+    assert_eq!(remote.stop().expect("a report").count(Count::Accepted), 1);
 }

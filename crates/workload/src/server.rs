@@ -41,11 +41,12 @@ pub use measured::{
 mod measured {
     use std::io;
     use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+    use std::path::PathBuf;
     use std::time::{Duration, Instant};
 
     use net::client::http::HttpClientSettings;
     use net::load::{Failure, Generator, Level, Load, LoadSettings, Times, Verdict, unwatched};
-    use net::server::{Remote, Report, ServerPlan};
+    use net::server::{Remote, Report, ServerHost, ServerPlan};
     use net::service::http::HttpSettings;
     use net::site::{Count, Limits};
     use net::{Error, arch};
@@ -103,8 +104,12 @@ mod measured {
             }
             let limits = Limits { idle: IDLE, grace: GRACE, ..plan.limits };
             let plan = ServerPlan { address: place.address, cpu: trial.server_cpu(), limits, ..plan };
-            let server = place.command.map(|command| Remote::start(&command, &plan).map_err(io_error));
-            let server = server.transpose().map_err(TrialError::at(attempted()))?;
+            let start = |prefix: Vec<String>| {
+                let program = std::env::current_exe()?;
+                let host = ServerHost { prefix: &prefix, program: &program, folder: trial.scratch() };
+                Remote::start(host, &plan).map_err(io_error)
+            };
+            let server = place.prefix.map(start).transpose().map_err(TrialError::at(attempted()))?;
             let address = server.as_ref().map_or(place.address, Remote::address);
             Ok(ServerUnderTest { server, address, seed: trial.seed() })
         }
@@ -264,18 +269,17 @@ mod measured {
         cpu_seconds: f64,
     }
 
-    /// Where the server is to be, and the command that starts it there.
+    /// Where the server is to be, and the command through which it is started there; `None` where somebody
+    /// else has started it.
     struct Place {
         address: SocketAddr,
-        command: Option<Vec<String>>,
+        prefix: Option<Vec<String>>,
     }
 
     fn place(trial: &Trial<'_>) -> io::Result<Place> {
-        let program = std::env::current_exe()?.to_string_lossy().into_owned();
-        let serve = [program, "serve".to_owned()];
         let Some(server) = trial.server() else {
             let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
-            return Ok(Place { address, command: Some(serve.into()) });
+            return Ok(Place { address, prefix: Some(Vec::new()) });
         };
         let without_port = || server.address.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 0));
         let address = server.address.parse().or_else(|_| without_port());
@@ -288,8 +292,13 @@ mod measured {
             );
             return Err(io::Error::other(text));
         }
-        let command = (!server.prefix.is_empty()).then(|| [&server.prefix[..], &serve].concat());
-        Ok(Place { address, command })
+        let prefix = (!server.prefix.is_empty()).then(|| server.prefix.clone());
+        Ok(Place { address, prefix })
+    }
+
+    /// The folder that is served, with nothing else in it: where the server runs elsewhere, it is sent there.
+    fn web_root(trial: &Trial<'_>) -> PathBuf {
+        trial.scratch().join("web")
     }
 
     /// A file of so many bytes in the folder that is served by [`web`]; its path in a request.
@@ -297,14 +306,15 @@ mod measured {
         let mut random = fastrand::Rng::with_seed(trial.seed());
         let content: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(bytes).collect();
         let name = format!("{bytes}.bin");
-        let file = trial.scratch().join(&name);
-        std::fs::write(&file, content).map_err(TrialError::at(format!("to write {}", file.display())))?;
+        let file = web_root(trial).join(&name);
+        let written = std::fs::create_dir_all(web_root(trial)).and_then(|()| std::fs::write(&file, content));
+        written.map_err(TrialError::at(format!("to write {}", file.display())))?;
         Ok(format!("/{name}"))
     }
 
     /// A web server for the trial's folder.
     pub fn web(trial: &Trial<'_>, architecture: &str) -> ServerPlan {
-        let settings = HttpSettings { root: trial.scratch().to_owned(), ..HttpSettings::default() };
+        let settings = HttpSettings { root: web_root(trial), ..HttpSettings::default() };
         ServerPlan::new(architecture, &settings)
     }
 

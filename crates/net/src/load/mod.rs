@@ -6,9 +6,9 @@
 //! - [`Measured`] is what one generator counted, [`Level`] what is to be said of one load, from all of them;
 //! - `search` looks for the highest rate at which latency stays below a bound.
 //!
-//! A generator is one thread of one process. More of them are more processes: [`crew`] starts them.
+//! A generator is one thread of one process. More of them are more processes: [`coordinator`] starts them.
 
-pub mod crew;
+pub mod coordinator;
 mod engine;
 mod failure;
 mod generator;

@@ -18,7 +18,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sys::tcp::{Listener, Listening};
 
-pub use remote::{Remote, Report, serve_for};
+pub use remote::{Remote, Report, ServerHost, serve_for};
 pub use session::session;
 
 use crate::Error;

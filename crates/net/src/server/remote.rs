@@ -1,24 +1,31 @@
-//! A server in another process, started from here: through any command that hands on its words, its standard
-//! input and its standard output.
+//! A server in another process, started from here or through a command.
 //!
-//! The server says `listening ADDRESS`, and answers every line of its input with its counters, one line of
-//! JSON. At the end of its input it stops, and says them once more. `error TEXT` is why it could not.
+//! The server receives its plan, replies where it listens, and then replies to every request with its
+//! counters. At the end of its input it stops, and sends them once more.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::fs::DirEntry;
+use std::io::{self, Read, Write};
 use std::net::SocketAddr;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use host::{Deadline, FrameReader, FrameWriter, Host, Process};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Server, ServerPlan};
-use crate::Error;
 use crate::site::{COUNTS, Count, Tally};
+use crate::{Error, service};
 
-/// How long a server may take to begin, or to say what it has counted.
+/// What a server is in errors.
+const ROLE: &str = "the server";
+
+/// How long a command may take until programs can be started through it.
+const OPEN_PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a server may take to begin, or to reply what it has counted.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Beyond the time of grace that its connections have, a server may take this long to end.
@@ -64,49 +71,61 @@ impl Report {
     }
 }
 
+/// What a server replies: first that it listens, then one report for every request.
+#[derive(Debug, Serialize, Deserialize)]
+enum Reply {
+    Listening(SocketAddr),
+    Report(Report),
+    /// It cannot be set up or go on.
+    Refused(String),
+}
+
+/// The request for a report.
+#[derive(Debug, Serialize, Deserialize)]
+struct ReportNow;
+
+/// Where a server is started, and by what.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerHost<'a> {
+    /// The command through which it is started; empty for this machine.
+    pub prefix: &'a [String],
+    /// A program that calls [`serve_for`] for the word `serve`; behind a command, it is sent there.
+    pub program: &'a Path,
+    /// Where the agent of a command makes its folder, if that exists there.
+    pub folder: &'a Path,
+}
+
 /// A server in another process. Dropped, it is killed.
 #[derive(Debug)]
 pub struct Remote {
-    child: Child,
-    input: Option<ChildStdin>,
-    lines: Receiver<String>,
+    // The process ends before the command that it was started through.
+    process: Process,
+    _host: Host,
     address: SocketAddr,
     patience: Duration,
 }
 
 impl Remote {
-    /// Starts a server by the command, which is given the plan as one more word, and waits until it listens.
-    /// What it writes to standard error goes where ours does.
+    /// Starts a server, and waits until it listens. Files that it is to serve are sent along.
     ///
     /// # Errors
-    /// When the command cannot be started, or the server does not begin.
-    pub fn start(command: &[String], plan: &ServerPlan) -> Result<Remote, Error> {
-        let Some((program, words)) = command.split_first() else {
-            return Err(Error::Settings("there is no command to start a server with".to_owned()));
-        };
-        let attempted = || format!("start a server by {program}");
-        let plan_word = serde_json::to_string(plan).map_err(|error| Error::at(attempted())(error.into()))?;
-        let mut start = Command::new(program);
-        start.args(words).arg(plan_word).stdin(Stdio::piped()).stdout(Stdio::piped());
-        sys::process::lead_group(&mut start);
-        let mut child = start.spawn().map_err(Error::at(attempted()))?;
-        let (sender, lines) = channel();
-        let input = child.stdin.take();
-        let output = child.stdout.take();
+    /// When it cannot be started, or does not begin.
+    pub fn start(place: ServerHost<'_>, plan: &ServerPlan) -> Result<Remote, Error> {
+        let ServerHost { prefix, program, folder } = place;
+        let own = folder.to_string_lossy().into_owned();
+        let folders: Vec<String> = [own].into_iter().chain(Host::FOLDERS.map(str::to_owned)).collect();
+        let mut host = Host::open(prefix, program, program, &folders, Deadline::within(OPEN_PATIENCE))?;
+        let plan = with_files(&mut host, plan)?;
+        let deadline = Deadline::within(PATIENCE);
+        let process = host.start(ROLE, program, &["serve"], deadline)?.with_grace(Duration::ZERO);
+        process.send(&plan)?;
         let address = SocketAddr::from(([0; 4], 0));
         let patience = plan.limits.grace.saturating_add(END_PATIENCE);
-        // From here on its end is sure.
-        let mut remote = Remote { child, input, lines, address, patience };
-        if let Some(output) = output {
-            let listening = std::thread::Builder::new().spawn(move || {
-                let lines = BufReader::new(output).lines().map_while(Result::ok);
-                let _ = lines.map(|line| sender.send(line)).take_while(Result::is_ok).count();
-            });
-            listening.map_err(Error::at(attempted()))?;
-        }
-        let line = remote.line(PATIENCE)?;
-        let listening = line.strip_prefix("listening ").and_then(|address| address.parse().ok());
-        remote.address = listening.ok_or_else(|| unexpected(&line))?;
+        let mut remote = Remote { process, _host: host, address, patience };
+        remote.address = match remote.receive(PATIENCE)? {
+            Reply::Listening(address) => address,
+            other => return Err(refused(other)),
+        };
         Ok(remote)
     }
 
@@ -115,21 +134,13 @@ impl Remote {
         self.address
     }
 
-    /// The number of the process that was started.
-    pub fn process(&self) -> u32 {
-        self.child.id()
-    }
-
     /// What it has counted and takes now.
     ///
     /// # Errors
-    /// When it does not answer.
+    /// When it does not reply.
     pub fn report(&mut self) -> Result<Report, Error> {
-        if let Some(input) = &mut self.input {
-            input.write_all(b"report\n").map_err(Error::at("ask the server for its counters"))?;
-        }
-        let line = self.line(PATIENCE)?;
-        serde_json::from_str(&line).map_err(|_| unexpected(&line))
+        self.process.send(&ReportNow)?;
+        self.receive_report(PATIENCE)
     }
 
     /// Has it stop, and waits for its end; its last report.
@@ -137,77 +148,90 @@ impl Remote {
     /// # Errors
     /// When it does not end in time, or ends without a report.
     pub fn stop(mut self) -> Result<Report, Error> {
-        drop(self.input.take());
-        let line = self.line(self.patience)?;
-        let report = serde_json::from_str(&line).map_err(|_| unexpected(&line))?;
-        let status = self.child.wait().map_err(Error::at("wait for the server"))?;
-        if status.success() {
+        self.process.close_input();
+        let report = self.receive_report(self.patience)?;
+        let ending = self.process.finish(END_PATIENCE);
+        if ending.is_success {
             return Ok(report);
         }
-        let ending = sys::process::ending(status);
-        Err(Error::at("stop the server in order")(io::Error::other(ending)))
+        let reason = host::with_stderr(&ending.words, &self.process.stderr());
+        Err(Error::at("stop the server in order")(io::Error::other(reason)))
     }
 
-    fn line(&self, patience: Duration) -> Result<String, Error> {
-        let line = self.lines.recv_timeout(patience).map_err(|_| {
-            Error::at("hear of the server")(io::Error::other("it has ended, or said nothing in time"))
-        })?;
-        match line.strip_prefix("error ") {
-            Some(text) => Err(Error::Failed { role: "the server".to_owned(), reason: text.to_owned() }),
-            None => Ok(line),
+    fn receive_report(&mut self, patience: Duration) -> Result<Report, Error> {
+        match self.receive(patience)? {
+            Reply::Report(report) => Ok(report),
+            other => Err(refused(other)),
         }
     }
-}
 
-impl Drop for Remote {
-    fn drop(&mut self) {
-        drop(self.input.take());
-        if !matches!(self.child.try_wait(), Ok(Some(_))) {
-            sys::process::kill_group(self.child.id());
-            let _ = self.child.wait();
-        }
+    fn receive(&mut self, patience: Duration) -> Result<Reply, Error> {
+        Ok(self.process.receive(Deadline::within(patience))?)
     }
 }
 
-fn unexpected(line: &str) -> Error {
-    Error::Protocol { role: "the server".to_owned(), message: format!("{line:?}") }
+/// The plan of a server that shares no folder with this process: the files that it serves are sent there.
+fn with_files(host: &mut Host, plan: &ServerPlan) -> Result<ServerPlan, Error> {
+    let mut plan = plan.clone();
+    let Some(there) = host.folder().map(str::to_owned) else { return Ok(plan) };
+    let Some(field) = service::find(&plan.service)?.folder else { return Ok(plan) };
+    let Some(here) = plan.settings.get(field).and_then(Value::as_str) else { return Ok(plan) };
+    let listed = Error::at(format!("list {here} to send its files"));
+    let entries: Vec<_> = std::fs::read_dir(here).and_then(Iterator::collect).map_err(listed)?;
+    for file in entries.iter().map(DirEntry::path).filter(|path| path.is_file()) {
+        host.send_file(&file, Deadline::within(PATIENCE))?;
+    }
+    plan.settings[field] = Value::String(there);
+    Ok(plan)
 }
 
-/// The other side of [`Remote`]: a server as planned, until the input ends or a signal says so.
+fn refused(reply: Reply) -> Error {
+    let role = ROLE.to_owned();
+    match reply {
+        Reply::Refused(reason) => Error::Failed { role, reason },
+        other => Error::Protocol { role, message: format!("{other:?}") },
+    }
+}
+
+/// The other side of [`Remote`]: receives a plan and serves so, until the input ends or a signal says so. The
+/// command is that of a program which calls [`session`](super::session).
 ///
 /// # Errors
-/// When it cannot be set up or go on; `output` has been told.
+/// When it cannot be set up or go on; the other side has been told.
 pub fn serve_for(
-    plan: ServerPlan,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
+    session_command: Vec<String>,
 ) -> Result<(), Error> {
-    let output = Arc::new(Mutex::new(output));
-    let served = serve_until_end(plan, input, &output);
+    let mut requests = FrameReader::new(input);
+    let plan: Option<ServerPlan> = requests.receive().map_err(Error::at("receive the plan of the server"))?;
+    let Some(plan) = plan else { return Ok(()) };
+    let replies = Arc::new(Mutex::new(FrameWriter::new(output)));
+    let served = serve_until_end(ServerPlan { session_command, ..plan }, requests, &replies);
     let last = match &served {
-        Ok(tally) => line_of(&Report::of(tally)),
-        Err(error) => format!("error {}", error.to_string().replace('\n', " ")),
+        Ok(tally) => Reply::Report(Report::of(tally)),
+        Err(error) => Reply::Refused(error.to_string()),
     };
-    say(&output, &last)?;
+    send(&replies, &last)?;
     served.map(drop)
 }
 
 fn serve_until_end(
     plan: ServerPlan,
-    input: impl Read + Send + 'static,
-    output: &Arc<Mutex<impl Write + Send + 'static>>,
+    mut requests: FrameReader<impl Read + Send + 'static>,
+    replies: &Arc<Mutex<FrameWriter<impl Write + Send + 'static>>>,
 ) -> Result<Tally, Error> {
     let server = Server::set_up(plan)?;
-    say(output, &format!("listening {}", server.address()))?;
-    let (stop, tally, answers) = (server.stop(), server.tally(), Arc::clone(output));
+    send(replies, &Reply::Listening(server.address()))?;
+    let (stop, tally, replies) = (server.stop(), server.tally(), Arc::clone(replies));
     // It may wait for input for as long as the process lives, so nobody waits for it.
     let listening = std::thread::Builder::new().spawn(move || {
-        for _ in BufReader::new(input).lines().map_while(Result::ok) {
+        while let Ok(Some(ReportNow)) = requests.receive() {
             let mut report = Report::of(&tally);
             // This thread does nothing else.
             let reporting_seconds = sys::thread::cpu_ns().map_or(0.0, |ns| ns as f64 / 1e9);
             report.cpu_seconds = report.cpu_seconds.map(|seconds| (seconds - reporting_seconds).max(0.0));
-            if say(&answers, &line_of(&report)).is_err() {
+            if send(&replies, &Reply::Report(report)).is_err() {
                 break;
             }
         }
@@ -217,12 +241,7 @@ fn serve_until_end(
     server.run(|_| ())
 }
 
-fn line_of(report: &Report) -> String {
-    serde_json::to_string(report).unwrap_or_default()
-}
-
-fn say(output: &Mutex<impl Write>, line: &str) -> Result<(), Error> {
-    let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
-    let said = writeln!(output, "{line}").and_then(|()| output.flush());
-    said.map_err(Error::at("tell who started the server"))
+fn send(replies: &Mutex<FrameWriter<impl Write>>, reply: &Reply) -> Result<(), Error> {
+    let mut replies = replies.lock().unwrap_or_else(PoisonError::into_inner);
+    replies.send(reply).map_err(Error::at("reply to the process that started the server"))
 }

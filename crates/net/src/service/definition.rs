@@ -19,6 +19,9 @@ pub trait ServiceSettings: Default + Serialize + DeserializeOwned {
     const SOURCE: &'static str;
     /// Its options on the command line.
     const OPTIONS: &'static [OptionSpec] = &[];
+    /// The field of the settings that names a folder whose files are served; a server on another host is sent
+    /// them.
+    const FOLDER: Option<&'static str> = None;
 
     /// Makes the service ready. `access_log` says whether sessions write lines into [`Output::log`].
     ///
@@ -46,6 +49,8 @@ pub struct Service {
     pub options: &'static [OptionSpec],
     /// Its settings where nothing was chosen.
     pub defaults: fn() -> Value,
+    /// The field of its settings that names a folder whose files are served.
+    pub(crate) folder: Option<&'static str>,
     open: fn(&Value, bool) -> Opened,
     describe: fn(&Value, SocketAddr) -> Result<String, Error>,
 }
@@ -57,6 +62,7 @@ impl Service {
             source: S::SOURCE,
             options: S::OPTIONS,
             defaults: || to_value(&S::default()),
+            folder: S::FOLDER,
             open: |settings, access_log| from_value::<S>(S::NAME, settings)?.open(access_log),
             describe: |settings, address| Ok(from_value::<S>(S::NAME, settings)?.describe(address)),
         }

@@ -7,13 +7,13 @@ mod text;
 use std::cell::RefCell;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use net::client;
-use net::load::crew::{self, Crew};
+use net::load::coordinator::{self, Coordinator};
 use net::load::search::{self, Found, Goal};
 use net::load::{
     FROM_ONE_ADDRESS, Generator, Level, Load, LoadSettings, Progress, Schedule, Sources, Verdict,
@@ -215,10 +215,10 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
     Ok(exit_code(&levels, found.as_ref()))
 }
 
-/// A process that helps: orders on standard input, counts on standard output.
+/// A process that helps: requests on standard input, counts on standard output.
 pub(crate) fn worker() -> Done {
     sys::signal::watch().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
-    crew::work(io::stdin().lock(), io::stdout().lock())?;
+    coordinator::work(io::stdin(), io::stdout().lock())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -322,7 +322,7 @@ const TIME_WAIT_SECONDS: f64 = 60.0;
 /// One generator in this process, or several in others.
 enum Source {
     Here(Box<Generator>),
-    Crew(Crew),
+    Several(Coordinator),
 }
 
 impl Source {
@@ -333,12 +333,8 @@ impl Source {
         let program = std::env::current_exe().map_err(|error| {
             Failure::Refused(format!("cannot find this program to start workers: {error}"))
         })?;
-        let command = || {
-            let mut command = Command::new(&program);
-            command.arg(WORKER);
-            command
-        };
-        Ok(Source::Crew(Crew::start(command, settings, workers)?))
+        let coordinator = Coordinator::start(&program, WORKER, settings, workers);
+        Ok(Source::Several(coordinator?))
     }
 
     fn offer(&mut self, load: &Load, screen: &Screen) -> Result<Level, net::Error> {
@@ -351,7 +347,7 @@ impl Source {
         }
         match self {
             Source::Here(generator) => generator.offer(load, &mut watched),
-            Source::Crew(crew) => crew.offer(load, &mut watched),
+            Source::Several(coordinator) => coordinator.offer(load, &mut watched),
         }
     }
 }

@@ -4,24 +4,20 @@
 use std::io;
 use std::process::ExitCode;
 
-use net::server::ServerPlan;
 use trial::Done;
 
 fn main() -> ExitCode {
     trial::run(&[servers::GROUP], |arguments| match *arguments {
-        ["serve", plan] => Some(serve(plan)),
+        ["serve"] => Some(serve()),
         ["session", order] => Some(session(order)),
         _ => None,
     })
 }
 
-/// Serves as planned until standard input ends, and answers its lines with the counters.
-fn serve(plan: &str) -> Done {
-    let mut plan: ServerPlan =
-        serde_json::from_str(plan).map_err(|error| format!("cannot read the plan: {error}"))?;
-    let program = std::env::current_exe()?;
-    plan.session_command = vec![program.to_string_lossy().into_owned(), "session".to_owned()];
-    Ok(net::server::serve_for(plan, io::stdin(), io::stdout())?)
+/// Serves as it is asked to, until standard input ends.
+fn serve() -> Done {
+    let program = std::env::current_exe()?.to_string_lossy().into_owned();
+    Ok(net::server::serve_for(io::stdin(), io::stdout(), vec![program, "session".to_owned()])?)
 }
 
 /// Serves the connection that is standard input and output.

@@ -60,6 +60,7 @@ impl Default for HttpSettings {
 impl ServiceSettings for HttpSettings {
     const NAME: &'static str = "http";
     const SOURCE: &'static str = include_str!("mod.rs");
+    const FOLDER: Option<&'static str> = Some("root");
     const OPTIONS: &'static [OptionSpec] = &[
         OptionSpec {
             name: "root",

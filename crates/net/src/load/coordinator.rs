@@ -1,0 +1,246 @@
+//! Several generators at once: processes that start together, and whose counts become one.
+//!
+//! The coordinator starts the workers, sends each its settings, and then load after load; each opens its
+//! connections, replies that it is ready, and waits for the request to begin.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+use host::{Deadline, FrameReader, FrameWriter, Process};
+use serde::{Deserialize, Serialize};
+
+use super::{Generator, Level, Load, LoadSettings, Measured, Progress, Watched};
+use crate::Error;
+
+/// What a worker is asked.
+#[derive(Serialize, Deserialize)]
+enum Request {
+    /// First of all.
+    Settings(Box<LoadSettings>),
+    /// Open connections for this load.
+    Prepare(Load),
+    /// Offer it.
+    Begin,
+    /// Offer no more of it.
+    Stop,
+}
+
+/// What a worker replies.
+#[derive(Serialize, Deserialize)]
+enum Reply {
+    Ready,
+    Progress(Progress),
+    Measured(Box<Measured>),
+    Refused(String),
+}
+
+/// Does what a coordinator asks, until its input ends.
+///
+/// # Errors
+/// Those of reading requests and writing replies; what goes wrong with a load is replied to the coordinator.
+pub fn work(requests: impl Read + Send + 'static, replies: impl Write) -> Result<(), Error> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (sender, received) = channel();
+    let (reader, stopping) = (FrameReader::new(requests), Arc::clone(&stop));
+    let listening = std::thread::Builder::new().spawn(move || listen(reader, &sender, &stopping));
+    listening.map_err(Error::at("listen to the coordinator"))?;
+    let mut worker = Worker { replies: FrameWriter::new(replies), stop, generator: None, next: None };
+    while let Ok(request) = received.recv() {
+        if let Err(error) = worker.fulfil(request) {
+            worker.reply(&Reply::Refused(error.to_string()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Receives requests while a load is offered too, of which the end of the input also is the end.
+fn listen(mut requests: FrameReader<impl Read>, sender: &Sender<Request>, stop: &AtomicBool) {
+    while let Ok(Some(request)) = requests.receive() {
+        match request {
+            Request::Stop => stop.store(true, Ordering::Relaxed),
+            request => {
+                if matches!(request, Request::Prepare(_)) {
+                    stop.store(false, Ordering::Relaxed);
+                }
+                if sender.send(request).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+    stop.store(true, Ordering::Relaxed);
+}
+
+/// A process that helps.
+struct Worker<W> {
+    replies: FrameWriter<W>,
+    stop: Arc<AtomicBool>,
+    generator: Option<Generator>,
+    next: Option<Load>,
+}
+
+impl<W: Write> Worker<W> {
+    fn fulfil(&mut self, request: Request) -> Result<(), Error> {
+        match request {
+            Request::Settings(settings) => self.generator = Some(Generator::new(*settings)?),
+            Request::Prepare(load) => {
+                self.generator.as_mut().ok_or_else(out_of_order)?.grow_to(load.connections)?;
+                self.next = Some(load);
+                self.reply(&Reply::Ready)?;
+            }
+            Request::Begin => {
+                let load = self.next.take().ok_or_else(out_of_order)?;
+                let generator = self.generator.as_mut().ok_or_else(out_of_order)?;
+                let (replies, stop) = (&mut self.replies, &self.stop);
+                let mut watched = |progress: &Progress| {
+                    let is_wanted = !stop.load(Ordering::Relaxed) && !sys::signal::stop_ordered();
+                    is_wanted && replies.send(&Reply::Progress(*progress)).is_ok()
+                };
+                let measured = generator.measure(&load, &mut watched)?;
+                self.reply(&Reply::Measured(Box::new(measured)))?;
+            }
+            // The listener has dealt with it.
+            Request::Stop => {}
+        }
+        Ok(())
+    }
+
+    fn reply(&mut self, reply: &Reply) -> Result<(), Error> {
+        self.replies.send(reply).map_err(Error::at("reply to the coordinator"))
+    }
+}
+
+fn out_of_order() -> Error {
+    let message = "a request that must not come yet".to_owned();
+    Error::Protocol { role: "the coordinator".to_owned(), message }
+}
+
+/// Workers that offer each load together. Dropped, they are killed.
+#[derive(Debug)]
+pub struct Coordinator {
+    workers: Vec<Process>,
+    /// Connections that all together begin in a second, and those that stay silent.
+    connect_rate: f64,
+    idle: usize,
+}
+
+/// A worker that replies nothing for so long, beyond what its load may take, is gone.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Coordinator {
+    /// Starts so many workers: a program that calls [`work`] for this word.
+    ///
+    /// # Errors
+    /// [`Error::Host`] where one cannot be started.
+    pub fn start(
+        program: &Path,
+        word: &str,
+        settings: &LoadSettings,
+        workers: usize,
+    ) -> Result<Coordinator, Error> {
+        let LoadSettings { connect_rate, idle, .. } = *settings;
+        let start = |number| {
+            let mut command = Command::new(program);
+            command.arg(word);
+            let worker = Process::start(&name(number), command)?.with_grace(Duration::ZERO);
+            worker.send(&Request::Settings(Box::new(settings.share(number, workers))))?;
+            Ok(worker)
+        };
+        let workers = (0..workers).map(start).collect::<Result<_, Error>>()?;
+        Ok(Coordinator { workers, connect_rate, idle })
+    }
+
+    /// Offers a load with all workers together.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where a worker refuses, [`Error::Host`] where it has ended or does not reply.
+    pub fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Level, Error> {
+        let count = self.workers.len();
+        for (number, worker) in self.workers.iter().enumerate() {
+            worker.send(&Request::Prepare(load.share(number, count)))?;
+        }
+        let ramp_seconds = (load.connections + self.idle) as f64 / self.connect_rate;
+        let ramp = Duration::try_from_secs_f64(ramp_seconds).unwrap_or(Duration::MAX);
+        for number in 0..count {
+            while !self.is_ready(number, PATIENCE.saturating_add(ramp))? {}
+        }
+        self.ask_all(&Request::Begin)?;
+        let patience = PATIENCE + load.warm_up + load.duration;
+        let mut offered = Offered { progress: vec![Progress::default(); count], measured: Vec::new() };
+        offered.measured.resize_with(count, || None);
+        let mut is_stopped = false;
+        // The first worker's progress is the pace; those of the others are looked at beside it.
+        while offered.measured[0].is_none() {
+            offered.take(0, self.receive(0, patience)?)?;
+            for number in 1..count {
+                while let Some(reply) = self.workers[number].poll(Duration::ZERO)? {
+                    offered.take(number, reply)?;
+                }
+            }
+            if !is_stopped && !watched(&sum(&offered.progress)) {
+                is_stopped = true;
+                self.ask_all(&Request::Stop)?;
+            }
+        }
+        for number in 1..count {
+            while offered.measured[number].is_none() {
+                offered.take(number, self.receive(number, patience)?)?;
+            }
+        }
+        Level::of(load, offered.measured.into_iter().flatten().collect())
+    }
+
+    /// Whether a worker is ready; what is left of a load that was stopped is not that.
+    fn is_ready(&mut self, number: usize, patience: Duration) -> Result<bool, Error> {
+        match self.receive(number, patience)? {
+            Reply::Ready => Ok(true),
+            Reply::Refused(reason) => Err(Error::Failed { role: name(number), reason }),
+            Reply::Progress(_) | Reply::Measured(_) => Ok(false),
+        }
+    }
+
+    fn receive(&mut self, number: usize, patience: Duration) -> Result<Reply, Error> {
+        Ok(self.workers[number].receive(Deadline::within(patience))?)
+    }
+
+    fn ask_all(&self, request: &Request) -> Result<(), Error> {
+        self.workers.iter().try_for_each(|worker| Ok(worker.send(request)?))
+    }
+}
+
+/// A load on its way.
+struct Offered {
+    progress: Vec<Progress>,
+    measured: Vec<Option<Measured>>,
+}
+
+impl Offered {
+    fn take(&mut self, number: usize, reply: Reply) -> Result<(), Error> {
+        match reply {
+            Reply::Progress(progress) => self.progress[number] = progress,
+            Reply::Measured(measured) => self.measured[number] = Some(*measured),
+            Reply::Refused(reason) => return Err(Error::Failed { role: name(number), reason }),
+            Reply::Ready => {}
+        }
+        Ok(())
+    }
+}
+
+fn name(number: usize) -> String {
+    format!("load worker {number}")
+}
+
+fn sum(all: &[Progress]) -> Progress {
+    let mut sum = all.first().copied().unwrap_or_default();
+    for one in all.iter().skip(1) {
+        sum.completed += one.completed;
+        sum.failed += one.failed;
+        sum.busy += one.busy;
+    }
+    sum
+}
