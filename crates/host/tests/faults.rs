@@ -32,7 +32,7 @@ fn everywhere(test: impl Fn(&mut Host, &Path)) {
 }
 
 /// Why there is no reply, and the whole error.
-fn silence(process: &mut Process, deadline: Deadline<'_>) -> (NoReply, String) {
+fn no_reply(process: &mut Process, deadline: Deadline<'_>) -> (NoReply, String) {
     let error = process.receive::<String>(deadline).expect_err("no reply");
     (error.no_reply().expect("a missing reply").clone(), error.to_string())
 }
@@ -59,10 +59,10 @@ fn a_role_that_crashes_is_told_with_its_last_words() {
         for when in ["now", "later"] {
             let mut role = start(place, &["crash", when]);
             role.send(&"please").expect("a request");
-            let (reason, text) = silence(&mut role, soon());
+            let (reason, text) = no_reply(&mut role, soon());
             assert_eq!(reason, NoReply::Exited("killed by SIGABRT".to_owned()));
             assert!(text.contains("the role") && text.contains("it cannot go on"), "{text}");
-            assert_eq!(silence(&mut role, soon()).0, reason, "asked again");
+            assert_eq!(no_reply(&mut role, soon()).0, reason, "asked again");
         }
     });
 }
@@ -75,7 +75,7 @@ fn a_role_that_is_killed_leaves_no_process() {
         assert_eq!(echo(&mut role, "one"), "one");
         until("they sleep", || processes(&["sleep\0", &mark]).len() == 2);
         kill(role.number());
-        let (reason, _) = silence(&mut role, soon());
+        let (reason, _) = no_reply(&mut role, soon());
         assert_eq!(reason, NoReply::Exited("killed by SIGKILL".to_owned()));
         // Here, only the group is within reach; behind a command, the agent adopts all others.
         let left = if matches!(place, Host::Local) { 1 } else { 0 };
@@ -90,7 +90,7 @@ fn a_role_that_hangs_is_given_up_in_time_and_killed() {
         let mark = unique();
         let mut role = start(place, &["hang", &mark]).with_grace(Duration::from_millis(100));
         let begun = Instant::now();
-        let (reason, text) = silence(&mut role, Deadline::within(Duration::from_millis(200)));
+        let (reason, text) = no_reply(&mut role, Deadline::within(Duration::from_millis(200)));
         assert!(matches!(reason, NoReply::Deadline(_)), "{text}");
         assert!(begun.elapsed() < Duration::from_secs(5));
         drop(role);
@@ -108,11 +108,11 @@ fn waiting_is_over_when_nobody_wants_the_reply() {
                 std::thread::sleep(Duration::from_millis(100));
                 interrupt.store(true, Ordering::Relaxed);
             });
-            silence(&mut role, soon().or_when(&interrupt)).0
+            no_reply(&mut role, soon().or_when(&interrupt)).0
         });
         assert_eq!(reason, NoReply::Interrupted);
         role.interrupter().interrupt();
-        assert_eq!(silence(&mut role, soon()).0, NoReply::Interrupted);
+        assert_eq!(no_reply(&mut role, soon()).0, NoReply::Interrupted);
         assert_eq!(echo(&mut role, "it goes on"), "it goes on");
     });
 }
@@ -134,13 +134,13 @@ fn a_banner_is_skipped_and_nonsense_is_an_error() {
             for _ in 0..replies {
                 assert_eq!(role.receive::<String>(soon()).expect("a reply"), "hello");
             }
-            let (reason, text) = silence(&mut role, soon());
+            let (reason, text) = no_reply(&mut role, soon());
             assert!(matches!(reason, NoReply::Frame(_)) && text.contains(word), "{text}");
         }
         let mut cut = start(place, &["print", "FRAME", "HALF"]);
         assert_eq!(cut.receive::<String>(soon()).expect("a reply"), "hello");
         cut.close_input();
-        assert!(matches!(silence(&mut cut, soon()).0, NoReply::Exited(_)));
+        assert!(matches!(no_reply(&mut cut, soon()).0, NoReply::Exited(_)));
         let mut other = start(place, &["print", "FRAME"]);
         let error = other.receive::<u32>(soon()).expect_err("a text is no number");
         assert!(error.to_string().contains("unexpected reply"), "{error}");
@@ -229,7 +229,7 @@ fn an_agent_that_is_killed_is_told_and_leaves_nothing() {
     assert_eq!(echo(&mut role, "one"), "one");
     let agents = processes(&["agent", &folder.path().to_string_lossy()]);
     agents.into_iter().for_each(kill);
-    let (reason, text) = silence(&mut role, soon());
+    let (reason, text) = no_reply(&mut role, soon());
     assert!(matches!(reason, NoReply::Exited(_)), "{text}");
     until("the session is over", || place.is_over());
     assert!(place.start("the role", Path::new(ROLE), &["echo"], soon()).is_err());

@@ -79,16 +79,14 @@ fn killed_it_leaves_nothing_on_the_other_machine() {
     let system = format!("--system=far={}", far.command());
     let long = ["run", "fork", "-n", "3000", "--trials", "400", "--out=a.osdyno", &system];
     let mut child = osdyno(folder.path(), &long).spawn().expect("osdyno starts");
-    let measures = || far.run("for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$f; echo; done 2>/dev/null");
-    let own = || {
-        let left = far.folders();
-        measures().lines().filter(|line| !left.is_empty() && line.contains(left.trim())).count()
-    };
-    until("it measures there", || own() > 3);
+    // A word of a command line on each line.
+    let words = || far.run("cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n'");
+    until("it measures there", || words().lines().any(|word| word == "measure"));
     let agent = far.folders();
     signal(child.id(), "KILL");
     child.wait().expect("an end");
-    until("no process is left there", || !measures().contains(agent.trim()));
+    assert!(agent.starts_with("osdyno-"), "{agent}");
+    until("no process is left there", || !words().contains(agent.trim()));
     until("no folder is left there", || far.folders().is_empty());
     expect_nothing_left(folder.path());
 }

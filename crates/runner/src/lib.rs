@@ -10,7 +10,6 @@ mod error;
 mod groups;
 mod launch;
 mod noise_floor;
-mod patience;
 mod plan;
 mod preset;
 mod programs;
@@ -20,6 +19,7 @@ mod scratch;
 mod select;
 mod server;
 mod target;
+mod timeouts;
 
 pub use error::Error;
 pub use groups::{GROUPS, find, workloads};

@@ -9,11 +9,11 @@ use record::{End, Line, Order, Outcome, Recording, Run, SeriesKind, System, Tool
 use workload::{Direction, Expect, Workload};
 
 use crate::launch::Launcher;
-use crate::patience::Patience;
 use crate::plan::{Item, Plan};
 use crate::preset::Trials;
 use crate::schedule::{self, Blocks, Step};
 use crate::scratch::Scratch;
+use crate::timeouts::Timeouts;
 use crate::{BUILD, Error, Target, noise_floor};
 
 /// What a run tells while it goes on.
@@ -358,7 +358,7 @@ impl Session<'_> {
         let plan = self.plan;
         let (item, target) = (&plan.items[index], &plan.targets[system]);
         let progress = &self.progress[index];
-        let patience = Patience::of(self.plan, item, progress.n, progress.lanes[system].fitted);
+        let timeouts = Timeouts::of(self.plan, item, progress.n, progress.lanes[system].fitted);
         let order = Order {
             system: target.name.clone(),
             workload: item.workload.name.to_owned(),
@@ -368,11 +368,11 @@ impl Session<'_> {
             n: progress.n,
             cpu: self.plan.cpu,
             seed,
-            allowance_seconds: patience.allowance.map(|allowed| allowed.as_secs_f64()),
-            window_seconds: patience.window.map(|window| window.as_secs_f64()),
+            allowance_seconds: timeouts.allowance.map(|allowed| allowed.as_secs_f64()),
+            window_seconds: timeouts.window.map(|window| window.as_secs_f64()),
             server_cpu: self.plan.server_cpu.filter(|_| item.is_load() && self.plan.starts_servers()),
             server: self.plan.server.clone().filter(|_| item.is_load()),
-            timeout_seconds: patience.timeout.as_secs_f64(),
+            timeout_seconds: timeouts.timeout.as_secs_f64(),
             scratch: self.scratch.path().to_string_lossy().into_owned(),
         };
         let started_seconds = self.begun.elapsed().as_secs_f64();

@@ -13,7 +13,7 @@ const WINDOWS: u32 = 30;
 
 /// The times of one trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Patience {
+pub(crate) struct Timeouts {
     /// How long to measure at each level.
     pub(crate) window: Option<Duration>,
     /// The way up stops when this is used up.
@@ -22,11 +22,11 @@ pub(crate) struct Patience {
     pub(crate) timeout: Duration,
 }
 
-impl Patience {
+impl Timeouts {
     /// For a trial of `item` to `n`; once it is known which n fits, the way up is not cut any more. A window
     /// is the same in all trials of an item, however far they go. A load is never cut below the n that the
     /// user wished: rivals are compared where each was measured.
-    pub(crate) fn of(plan: &Plan, item: &Item, n: u64, fitted: bool) -> Patience {
+    pub(crate) fn of(plan: &Plan, item: &Item, n: u64, fitted: bool) -> Timeouts {
         let window = match item.workload.sizes {
             Sizes::Levels(levels) => {
                 plan.window.or_else(|| Some(workload::window(plan.allowance, levels(item.n).len())))
@@ -35,7 +35,7 @@ impl Patience {
         };
         let windows = window.unwrap_or_default() * levels(item, n);
         let is_whole = fitted || (plan.is_n_wished && matches!(item.workload.sizes, Sizes::Levels(_)));
-        Patience {
+        Timeouts {
             window,
             allowance: plan.allowance.filter(|_| !is_whole).map(|allowed| allowed.max(windows * WINDOWS)),
             timeout: plan.timeout.saturating_add(windows * WINDOWS),
@@ -68,12 +68,12 @@ mod tests {
     fn all_trials_of_a_load_have_one_window_and_time_for_all_of_them() {
         let plan = Plan::make(&Wish { trials: Some(1), ..Wish::default() }).expect("a plan");
         let item = item(&LOAD);
-        let first = Patience::of(&plan, &item, 1000, false);
+        let first = Timeouts::of(&plan, &item, 1000, false);
         // Ten levels within half a second.
         assert_eq!(first.window, Some(Duration::from_millis(50)));
         assert_eq!(first.allowance, Some(WINDOWS * Duration::from_millis(500)));
         assert_eq!(first.timeout, plan.timeout + WINDOWS * Duration::from_millis(500));
-        let later = Patience::of(&plan, &item, 100, true);
+        let later = Timeouts::of(&plan, &item, 100, true);
         assert_eq!((later.window, later.allowance), (first.window, None));
         assert_eq!(later.timeout, plan.timeout + 7 * WINDOWS * Duration::from_millis(50));
     }
@@ -81,21 +81,21 @@ mod tests {
     #[test]
     fn a_load_goes_as_far_as_was_wished_and_all_else_as_far_as_there_is_time() {
         let plan = Plan::make(&Wish { n: Some(20), ..Wish::default() }).expect("a plan");
-        let load = Patience::of(&plan, &item(&LOAD), 20, false);
+        let load = Timeouts::of(&plan, &item(&LOAD), 20, false);
         assert_eq!((load.allowance, load.window.is_some()), (None, true));
         let bind = item(crate::find("bind").expect("bind"));
-        assert_eq!(Patience::of(&plan, &bind, 20, false).allowance, plan.allowance);
+        assert_eq!(Timeouts::of(&plan, &bind, 20, false).allowance, plan.allowance);
     }
 
     #[test]
     fn a_wished_window_is_taken_by_loads_alone() {
         let window = Some(Duration::from_secs(5));
         let plan = Plan::make(&Wish { window, ..Wish::default() }).expect("a plan");
-        let patience = Patience::of(&plan, &item(&LOAD), 10, false);
-        assert_eq!((patience.window, patience.allowance), (window, Some(WINDOWS * Duration::from_secs(20))));
+        let timeouts = Timeouts::of(&plan, &item(&LOAD), 10, false);
+        assert_eq!((timeouts.window, timeouts.allowance), (window, Some(WINDOWS * Duration::from_secs(20))));
         let bind = item(crate::find("bind").expect("bind"));
-        let patience = Patience::of(&plan, &bind, 10, false);
-        let expected = Patience { window: None, allowance: plan.allowance, timeout: plan.timeout };
-        assert_eq!(patience, expected);
+        let timeouts = Timeouts::of(&plan, &bind, 10, false);
+        let expected = Timeouts { window: None, allowance: plan.allowance, timeout: plan.timeout };
+        assert_eq!(timeouts, expected);
     }
 }
