@@ -56,7 +56,13 @@ pub fn run() -> Result<(), Failure> {
 
 /// What a minute can show of the error rates; `osdyno selftest --nightly` shows all of them.
 fn selftest() -> Result<(), Failure> {
-    let cells = ["*/low/log20/10", "*-margin/low/dense/40", "constant/*/log20/3", "*-1.00/*/log8/10"];
+    let cells = [
+        "*/low/log20/10",
+        "*-margin/low/dense/40",
+        "constant/*/log20/3",
+        "constant/*/one/*",
+        "*-1.00/*/log8/10",
+    ];
     let only = cells.iter().flat_map(|cells| ["--only", cells]);
     show(cargo().args(["run", "--quiet", "--", "selftest", "--replicates", "300"]).args(only))
 }

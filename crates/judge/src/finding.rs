@@ -6,7 +6,7 @@ use record::{
     Direction, Exclusion, Expect, Order, Recording, Run, Series, SeriesKey, SeriesKind, System, Trial, Unit,
     Variant, Workload,
 };
-use stats::{Class, Settings, Sweep, Verdict};
+use stats::{Class, JudgeSettings, Sweep, Verdict};
 
 use crate::generator::{self, GeneratorRemark, Limited};
 use crate::series::{is_of, is_of_levels, measured, median, sweep};
@@ -88,7 +88,7 @@ impl Finding {
     pub fn as_expected(&self) -> Option<bool> {
         let class = self.verdict.as_ref()?.class;
         match (self.expect, class) {
-            (_, Class::Inconclusive) | (Expect::Any, _) => None,
+            (_, Class::Inconclusive | Class::Value) | (Expect::Any, _) => None,
             (Expect::Constant, Class::Flat | Class::SmallGrowth) => Some(true),
             (Expect::Logarithmic, Class::Sublinear | Class::SmallGrowth | Class::Flat) => Some(true),
             (Expect::Linear, Class::LinearLike | Class::SmallGrowth) => Some(true),
@@ -106,7 +106,7 @@ pub(crate) fn findings(
     is_wanted: &dyn Fn(&str, &str) -> bool,
 ) -> Vec<Finding> {
     let looks = looks(&recording.run);
-    let settings = Settings { margin, alpha: ALPHA, looks, tick_seconds: 0.0, seed: SEED, whole };
+    let settings = JudgeSettings { margin, alpha: ALPHA, looks, tick_seconds: 0.0, seed: SEED, whole };
     let mut trials: HashMap<[&str; 3], Vec<&Trial>> = HashMap::new();
     for trial in &recording.trials {
         let Order { system, workload, variant, .. } = &trial.order;
@@ -143,7 +143,7 @@ fn of_variant(
     recording: &Recording,
     trials: &[&Trial],
     (system, workload, variant): (&System, &Workload, &str),
-    settings: &Settings,
+    settings: &JudgeSettings,
 ) -> Vec<Finding> {
     let mut stops = stops::of(trials);
     if trials.is_empty() {
@@ -177,7 +177,7 @@ fn finding(
     trials: &[&Trial],
     (system, workload, variant): (&System, &Workload, &str),
     kind: &SeriesKind,
-    settings: &Settings,
+    settings: &JudgeSettings,
 ) -> Finding {
     let key = SeriesKey {
         system: system.name.clone(),
@@ -224,7 +224,7 @@ pub(crate) fn judged(
     measured: &[&Series],
     kind: &SeriesKind,
     tick_seconds: f64,
-    settings: &Settings,
+    settings: &JudgeSettings,
 ) -> Judged {
     let levels = is_of_levels(measured);
     // A batch divides the tick along with the time; of a level it is lost among many operations.
@@ -232,7 +232,7 @@ pub(crate) fn judged(
     let timed = matches!(Unit::of(kind), Unit::Seconds | Unit::None) && !levels;
     let tick_seconds = if timed { tick_seconds / f64::from(batch) } else { 0.0 };
     let sweeps: Vec<Sweep<'_>> = measured.iter().map(|series| sweep(series)).collect();
-    let settings = Settings { tick_seconds, whole: settings.whole || levels, ..settings.clone() };
+    let settings = JudgeSettings { tick_seconds, whole: settings.whole || levels, ..settings.clone() };
     Judged { verdict: stats::judge(&sweeps, &settings), tick_seconds, levels }
 }
 

@@ -38,7 +38,8 @@ pub fn measured(recording: &Recording) -> Option<NoiseFloor> {
 
 /// One series of both sides, trial by trial: equal numbers are a pair.
 fn self_ratio(first: &[Series], second: &[Series], tick_seconds: f64, seed: u64) -> Option<stats::SelfRatio> {
-    let settings = stats::Settings { margin: 0.0, alpha: 0.05, looks: 1, tick_seconds, seed, whole: false };
+    let settings =
+        stats::JudgeSettings { margin: 0.0, alpha: 0.05, looks: 1, tick_seconds, seed, whole: false };
     let partner = |one: &&Series| second.iter().find(|other| other.trial == one.trial);
     let (first, second): (Vec<&Series>, Vec<&Series>) =
         first.iter().filter_map(|one| Some((one, partner(&one)?))).unzip();
@@ -51,7 +52,7 @@ fn self_ratio(first: &[Series], second: &[Series], tick_seconds: f64, seed: u64)
 /// Whether an operation is too short for its clock: what repeats exactly there is the clock, not the system.
 fn is_below_resolution(trials: &[Series], tick_seconds: f64) -> bool {
     let trials: Vec<&Series> = trials.iter().take(TRIALS_TIMED).collect();
-    let settings = stats::Settings { tick_seconds, ..stats::Settings::default() };
+    let settings = stats::JudgeSettings { tick_seconds, ..stats::JudgeSettings::default() };
     stats::judge(&sweeps(&trials), &settings)
         .is_some_and(|verdict| verdict.warnings.contains(&stats::Warning::BelowResolution))
 }

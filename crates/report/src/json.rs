@@ -433,6 +433,7 @@ fn class_names<S: Serializer>(classes: &[Class], serializer: S) -> Result<S::Ok,
 
 fn name_of(class: Class) -> &'static str {
     match class {
+        Class::Value => "value",
         Class::Flat => "flat",
         Class::SmallGrowth => "small-growth",
         Class::Sublinear => "sublinear",

@@ -2,7 +2,7 @@
 //!
 //! Not every combination is included: each group answers one question, with the noise that is hardest for it.
 
-use crate::designs::{DENSE, Design, LOG8, LOG12, LOG20};
+use crate::designs::{DENSE, Design, LOG8, LOG12, LOG20, ONE};
 use crate::noises::{self, Noise};
 use crate::suites::{self, SharedNoise};
 use crate::truths::{Shape, Term, Truth};
@@ -68,8 +68,19 @@ const PLACES: [f64; 3] = [0.3, 0.6, 0.9];
 /// All cells, each once.
 pub fn all() -> Vec<Cell> {
     let mut cells = Vec::new();
-    let groups =
-        [constant, margin, families, power, steps, other_shapes, disturbed, gross, comparisons, means];
+    let groups = [
+        constant,
+        margin,
+        families,
+        power,
+        steps,
+        other_shapes,
+        disturbed,
+        gross,
+        one_level,
+        comparisons,
+        means,
+    ];
     for cell in groups.iter().flat_map(|group| group()) {
         if !cells.contains(&cell) {
             cells.push(cell);
@@ -211,6 +222,14 @@ fn gross() -> Vec<Cell> {
     ];
     let mut cells = cross(&shapes, &[noises::LOW, noises::NOISY], &[LOG20], &[2, 3]);
     cells.extend(cross(&[Shape::Constant], &noises::ALL, &[LOG20], &[3]));
+    cells
+}
+
+/// Is the cost at one n told with an interval that holds it?
+fn one_level() -> Vec<Cell> {
+    let tails = [noises::STUDENT, noises::GAMMA, noises::PARETO, noises::NEIGHBOUR, noises::OFFSETS];
+    let mut cells = cross(&[Shape::Constant], &[noises::LOW, noises::HIGH], &[ONE], &LADDER);
+    cells.extend(cross(&[Shape::Constant], &tails, &[ONE], &[10, 40]));
     cells
 }
 

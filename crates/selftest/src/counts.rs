@@ -3,7 +3,7 @@
 use stats::{Answer, Class};
 
 use crate::cells::{Asked, Cell};
-use crate::replicate::{Answered, Figure, Outcome};
+use crate::replicate::{Answered, FIGURES, Figure, Outcome};
 use crate::rivals::Complexity;
 use crate::truths::{Shape, Term};
 
@@ -29,7 +29,7 @@ pub struct CellCounts {
     /// How often every true step was found within a block.
     pub steps_in_place: usize,
     /// How often each interval held the truth, of how many; in the order of [`Figure`].
-    pub covered: [(usize, usize); 7],
+    pub covered: [(usize, usize); FIGURES],
     /// What the rules of others say.
     pub rivals: RivalCounts,
 }
@@ -48,7 +48,8 @@ pub struct RivalCounts {
 }
 
 /// Every word of a verdict.
-pub const CLASSES: [Class; 13] = [
+pub const CLASSES: [Class; 14] = [
+    Class::Value,
     Class::Flat,
     Class::SmallGrowth,
     Class::Sublinear,
@@ -70,8 +71,8 @@ pub const ANSWERS: [Answer; 5] =
 
 /// Whether a word names one family: it can be wrong.
 pub fn is_definite(class: Class) -> bool {
-    use Class::{Ambiguous, Composite, Flat, Inconclusive, SmallGrowth, Uneven};
-    !matches!(class, Flat | SmallGrowth | Composite | Ambiguous | Uneven | Inconclusive)
+    use Class::{Ambiguous, Composite, Flat, Inconclusive, SmallGrowth, Uneven, Value};
+    !matches!(class, Value | Flat | SmallGrowth | Composite | Ambiguous | Uneven | Inconclusive)
 }
 
 impl CellCounts {
@@ -87,7 +88,7 @@ impl CellCounts {
             steps: 0,
             lines: 0,
             steps_in_place: 0,
-            covered: [(0, 0); 7],
+            covered: [(0, 0); FIGURES],
             rivals: RivalCounts::default(),
         }
     }

@@ -19,15 +19,18 @@ enum Spacing {
 }
 
 /// Every tenth n to 10,000: as long as real sweeps, and ten times as fast to make.
-pub const DENSE: Design = Design { name: "dense", spacing: Spacing::Every { count: 1_000 } };
+pub(crate) const DENSE: Design = Design { name: "dense", spacing: Spacing::Every { count: 1_000 } };
+/// One n, and one value of it: what a job gives that is timed as a whole.
+pub(crate) const ONE: Design =
+    Design { name: "one", spacing: Spacing::Log { per_decade: 1, decades: 0, each: 1 } };
 /// The smallest recommended plan: eight sizes per decade over two decades, ten values of each.
-pub const LOG8: Design =
+pub(crate) const LOG8: Design =
     Design { name: "log8", spacing: Spacing::Log { per_decade: 8, decades: 2, each: 10 } };
 /// Twelve sizes a decade over four decades, five values of each.
-pub const LOG12: Design =
+pub(crate) const LOG12: Design =
     Design { name: "log12", spacing: Spacing::Log { per_decade: 12, decades: 4, each: 5 } };
 /// Twenty sizes a decade over three decades, five values of each.
-pub const LOG20: Design =
+pub(crate) const LOG20: Design =
     Design { name: "log20", spacing: Spacing::Log { per_decade: 20, decades: 3, each: 5 } };
 
 /// Where what is judged begins: below it caches are cold.

@@ -68,7 +68,7 @@ pub struct Machine {
 const LOW_CONTRAST: f64 = 0.04;
 const HIGH_CONTRAST: f64 = 0.08;
 /// Ticks of a clock of a nanosecond in an operation of a microsecond.
-pub const FINE: f64 = 1_000.0;
+pub(crate) const FINE: f64 = 1_000.0;
 
 const fn independent(name: &'static str, tail: Tail, contrast: f64) -> Noise {
     Noise { name, kind: Kind::Independent(tail, contrast), offset: 0.0, ticks: FINE }
@@ -83,52 +83,52 @@ const fn real(name: &'static str, series: Series) -> Noise {
 }
 
 /// Independent, 4 %.
-pub const LOW: Noise = independent("low", Tail::Normal, LOW_CONTRAST);
+pub(crate) const LOW: Noise = independent("low", Tail::Normal, LOW_CONTRAST);
 /// Independent, 8 %.
-pub const HIGH: Noise = independent("high", Tail::Normal, HIGH_CONTRAST);
+pub(crate) const HIGH: Noise = independent("high", Tail::Normal, HIGH_CONTRAST);
 /// AR(1), 4 %.
-pub const AR3: Noise = stretches("ar3", 0.3, LOW_CONTRAST);
+pub(crate) const AR3: Noise = stretches("ar3", 0.3, LOW_CONTRAST);
 /// AR(1), 4 %.
-pub const AR6: Noise = stretches("ar6", 0.6, LOW_CONTRAST);
+pub(crate) const AR6: Noise = stretches("ar6", 0.6, LOW_CONTRAST);
 /// AR(1), 8 %.
-pub const AR6_HIGH: Noise = stretches("ar6-high", 0.6, HIGH_CONTRAST);
+pub(crate) const AR6_HIGH: Noise = stretches("ar6-high", 0.6, HIGH_CONTRAST);
 /// AR(1), 4 %.
-pub const AR9: Noise = stretches("ar9", 0.9, LOW_CONTRAST);
+pub(crate) const AR9: Noise = stretches("ar9", 0.9, LOW_CONTRAST);
 /// Trials that differ as a whole by 20 %.
-pub const OFFSETS: Noise = Noise { offset: 0.2, name: "offsets", ..LOW };
+pub(crate) const OFFSETS: Noise = Noise { offset: 0.2, name: "offsets", ..LOW };
 /// Heavy tails on both sides.
-pub const STUDENT: Noise = independent("t3", Tail::Student, LOW_CONTRAST);
+pub(crate) const STUDENT: Noise = independent("t3", Tail::Student, LOW_CONTRAST);
 /// Skewed.
-pub const GAMMA: Noise = independent("gamma", Tail::Gamma, LOW_CONTRAST);
+pub(crate) const GAMMA: Noise = independent("gamma", Tail::Gamma, LOW_CONTRAST);
 /// Skewed without a variance.
-pub const PARETO: Noise = independent("pareto", Tail::Pareto, LOW_CONTRAST);
+pub(crate) const PARETO: Noise = independent("pareto", Tail::Pareto, LOW_CONTRAST);
 /// A neighbour comes and goes.
-pub const NEIGHBOUR: Noise =
+pub(crate) const NEIGHBOUR: Noise =
     Noise { name: "neighbour", kind: Kind::Neighbour(LOW_CONTRAST), offset: 0.0, ticks: FINE };
 /// Twelve ticks an operation.
-pub const TICKS12: Noise = Noise { ticks: 12.0, name: "ticks12", ..LOW };
+pub(crate) const TICKS12: Noise = Noise { ticks: 12.0, name: "ticks12", ..LOW };
 /// Twenty ticks an operation.
-pub const TICKS20: Noise = Noise { ticks: 20.0, name: "ticks20", ..LOW };
+pub(crate) const TICKS20: Noise = Noise { ticks: 20.0, name: "ticks20", ..LOW };
 /// A quiet machine; contrasts spread by about 4 % in a dense sweep.
-pub const QUIET: Noise = Noise {
+pub(crate) const QUIET: Noise = Noise {
     name: "quiet",
     kind: Kind::Machine(Machine { drift: 0.03, operation: 0.1, spikes: 0.01, neighbours: 0.0 }),
     offset: 0.2,
     ticks: FINE,
 };
 /// A noisy machine; contrasts spread by about 8 % in a dense sweep.
-pub const NOISY: Noise = Noise {
+pub(crate) const NOISY: Noise = Noise {
     name: "noisy",
     kind: Kind::Machine(Machine { drift: 0.065, operation: 0.15, spikes: 0.02, neighbours: 0.025 }),
     offset: 0.2,
     ticks: FINE,
 };
 /// Residuals of `socket`; trials differ by 15 %.
-pub const REAL_SOCKET: Noise = real("real-socket", Series::Socket);
+pub(crate) const REAL_SOCKET: Noise = real("real-socket", Series::Socket);
 /// Residuals of `fork`.
-pub const REAL_FORK: Noise = real("real-fork", Series::Fork);
+pub(crate) const REAL_FORK: Noise = real("real-fork", Series::Fork);
 /// Residuals of `mmap`.
-pub const REAL_MMAP: Noise = real("real-mmap", Series::Mmap);
+pub(crate) const REAL_MMAP: Noise = real("real-mmap", Series::Mmap);
 
 /// All of them.
 pub const ALL: [Noise; 18] = [

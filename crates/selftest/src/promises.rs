@@ -2,8 +2,9 @@
 
 use stats::Class;
 
-use crate::cells::Asked;
+use crate::cells::{Asked, Cell};
 use crate::counts::CellCounts;
+use crate::designs::ONE;
 use crate::noises;
 use crate::rate::{Rate, Target};
 use crate::replicate::Figure;
@@ -164,6 +165,23 @@ pub(crate) const PROMISES: &[Promise] = &[
         claim: "mean over pairs of one system called different from 1, noise shared by all series",
         target: Target::AtMost(ERROR),
         count: |tally| mean_of(tally, true).then(|| tally.rate(tally.different())),
+    },
+    Promise {
+        claim: "cost at one n covered",
+        target: Target::AtLeast(0.93),
+        count: |cell| {
+            let (count, of) = cell.coverage(Figure::Value);
+            (of > 0).then_some(Rate { count, of })
+        },
+    },
+    Promise {
+        claim: "cost at one n known to 5 %, 20 trials, low noise",
+        target: Target::AtLeast(0.90),
+        count: |tally| {
+            let Cell { design, noise, trials, .. } = tally.cell;
+            let asked = design == ONE && noise == noises::LOW && trials == 20;
+            asked.then(|| tally.rate(tally.said(|class| class == Class::Value)))
+        },
     },
     Promise {
         claim: "verdict on less than a gross change, 2 or 3 trials",

@@ -2,8 +2,8 @@
 
 use fastrand::Rng;
 use stats::{
-    Answer, Class, Contrast, Design, Interval, PerClaim, Settings, Sweep, Verdict, compare, geometric_mean,
-    judge,
+    Answer, Class, Contrast, Design, Interval, JudgeSettings, PerClaim, Sweep, Verdict, compare,
+    geometric_mean, judge,
 };
 
 use crate::cells::{Asked, Cell};
@@ -52,7 +52,7 @@ pub struct Outcome {
     /// Whether every true step was found within one block; `None` where there is none.
     pub steps_in_place: Option<bool>,
     /// Whether each interval of [`Figure`] holds the truth; `None` where there is none to hold.
-    pub covered: [Option<bool>; 7],
+    pub covered: [Option<bool>; FIGURES],
     /// What the rules of others say of the same measurements.
     pub rivals: Option<Rivals>,
 }
@@ -83,6 +83,18 @@ pub enum Figure {
     Ratio,
     /// [`stats::Step::ratio`]
     StepHeight,
+    /// [`Verdict::cost_low`], where there is one n only
+    Value,
+}
+
+/// How many there are.
+pub(crate) const FIGURES: usize = Figure::Value as usize + 1;
+
+/// One figure, of which it is known whether its interval holds the truth.
+fn only(figure: Figure, holds: Option<bool>) -> [Option<bool>; FIGURES] {
+    let mut covered = [None; FIGURES];
+    covered[figure as usize] = holds;
+    covered
 }
 
 impl<'a> Setup<'a> {
@@ -95,11 +107,11 @@ impl<'a> Setup<'a> {
 
     /// Makes the sweeps of this replicate, of one system or of two; of a suite those of one series after the
     /// other, each of the first system and then of the second.
-    pub(crate) fn systems(&self, seed: u64, replicate: u64) -> (Vec<Vec<Vec<f64>>>, Settings) {
+    pub(crate) fn systems(&self, seed: u64, replicate: u64) -> (Vec<Vec<Vec<f64>>>, JudgeSettings) {
         let mut rng = chance::of(seed, &self.name, replicate);
         let settings = |rng: &mut Rng, margin: f64| {
             let tick_seconds = BASE_SECONDS / self.cell.noise.ticks;
-            Settings { margin, alpha: 0.05, looks: 1, tick_seconds, seed: rng.u64(..), whole: false }
+            JudgeSettings { margin, alpha: 0.05, looks: 1, tick_seconds, seed: rng.u64(..), whole: false }
         };
         let ratios: &[f64] = match &self.cell.asked {
             Asked::Verdict => &[1.0],
@@ -189,17 +201,15 @@ impl<'a> Setup<'a> {
                 let answer = comparison.as_ref().map(|comparison| Answered::Answer(comparison.answer));
                 let covered = comparison.map(|comparison| holds(comparison.ratio, *ratio));
                 let rivals = rivals::of_two(&systems);
-                Outcome {
-                    covered: [None, None, None, None, None, covered, None],
-                    rivals: Some(rivals),
-                    ..Outcome::of(answer)
-                }
+                Outcome { covered: only(Figure::Ratio, covered), rivals: Some(rivals), ..Outcome::of(answer) }
             }
             (Asked::Mean { in_pairs, .. }, _) => mean(&sweeps, *in_pairs, &settings),
             (_, [trials, ..]) => match judge(trials, &settings) {
                 Some(verdict) => {
-                    let rivals = rivals::of_one(&self.sizes, &systems[0]);
-                    Outcome { rivals: Some(rivals), ..self.rate(&verdict) }
+                    // The rules of others are of several n.
+                    let (low, high) = self.cell.design.range();
+                    let rivals = (low < high).then(|| rivals::of_one(&self.sizes, &systems[0]));
+                    Outcome { rivals, ..self.rate(&verdict) }
                 }
                 None => Outcome::of(None),
             },
@@ -269,9 +279,13 @@ impl<'a> Setup<'a> {
         (!steps.is_empty()).then(|| steps.iter().all(found))
     }
 
-    fn covered(&self, verdict: &Verdict, reference: f64) -> [Option<bool>; 7] {
+    fn covered(&self, verdict: &Verdict, reference: f64) -> [Option<bool>; FIGURES] {
         let truth = &self.cell.truth;
         let (low, high) = self.cell.design.range();
+        if low == high {
+            let cost = BASE_SECONDS * self.block(verdict.n_low, verdict.n_high).0;
+            return only(Figure::Value, Some(holds(verdict.cost_low, cost)));
+        }
         let smooth = matches!(truth.shape, Shape::Constant | Shape::Grows(..) | Shape::Falls(_));
         let line = match truth.shape {
             Shape::Grows(Term::Line, growth) => Some((growth - 1.0) / (high - low)),
@@ -303,6 +317,7 @@ impl<'a> Setup<'a> {
             smooth.then(blocks),
             None,
             height,
+            None,
         ]
     }
 }
@@ -321,14 +336,14 @@ impl Outcome {
             steps: 0,
             lines: false,
             steps_in_place: None,
-            covered: [None; 7],
+            covered: [None; FIGURES],
             rivals: None,
         }
     }
 }
 
 /// The mean of the ratios of a suite, whose true ratios are 1.
-fn mean(sweeps: &[Vec<Sweep<'_>>], in_pairs: bool, settings: &Settings) -> Outcome {
+fn mean(sweeps: &[Vec<Sweep<'_>>], in_pairs: bool, settings: &JudgeSettings) -> Outcome {
     let design = if in_pairs { Design::Paired } else { Design::Independent };
     let contrast = |sides: &[Vec<Sweep<'_>>]| Contrast::of(&sides[0], &sides[1], design, 0.0, settings);
     let contrasts: Vec<Contrast> = sweeps.chunks_exact(2).filter_map(contrast).collect();
@@ -342,10 +357,7 @@ fn mean(sweeps: &[Vec<Sweep<'_>>], in_pairs: bool, settings: &Settings) -> Outco
         _ => Answer::Unresolved,
     };
     let covered = ratio.high.is_finite().then(|| holds(ratio, 1.0));
-    Outcome {
-        covered: [None, None, None, None, None, covered, None],
-        ..Outcome::answered(Answered::Answer(answer))
-    }
+    Outcome { covered: only(Figure::Ratio, covered), ..Outcome::answered(Answered::Answer(answer)) }
 }
 
 fn holds(interval: Interval, truth: f64) -> bool {

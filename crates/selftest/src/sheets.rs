@@ -29,6 +29,7 @@ pub fn sheets(tallies: &[CellCounts]) -> Vec<Sheet> {
 /// The words of [`CLASSES`].
 pub fn word(class: Class) -> &'static str {
     match class {
+        Class::Value => "value",
         Class::Flat => "flat",
         Class::SmallGrowth => "small growth",
         Class::Sublinear => "sublinear",

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::cells::{Cell, all};
     use crate::counts::CLASSES;
-    use crate::replicate::{Answered, Outcome};
+    use crate::replicate::{Answered, FIGURES, Outcome};
 
     const REPLICATES: usize = 300;
 
@@ -210,7 +210,7 @@ mod tests {
         let with = |held: usize| {
             let mut tally = CellCounts::of(&named("line-2.00/low/dense/40"));
             for replicate in 0..REPLICATES {
-                let covered = [Some(replicate < held); 7];
+                let covered = [Some(replicate < held); FIGURES];
                 tally.count(&Outcome { covered, ..Outcome::answered(Answered::Class(Class::LinearLike)) });
             }
             tally
@@ -262,7 +262,7 @@ mod tests {
             .iter()
             .map(|cell| {
                 let mut tally = CellCounts::of(cell);
-                let covered = [Some(true); 7];
+                let covered = [Some(true); FIGURES];
                 tally.count(&Outcome { covered, ..Outcome::answered(Answered::Class(Class::Flat)) });
                 tally
             })

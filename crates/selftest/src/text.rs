@@ -14,8 +14,8 @@ pub fn cells(tallies: &[CellCounts], out: &mut impl Write) -> io::Result<()> {
     let width = tallies.iter().map(|tally| tally.cell.name().len()).max().unwrap_or(0).max(4);
     writeln!(
         out,
-        "{:<width$}   reps flat smal subl line supe limi step 2lin fall comp ambi unev inco | right wrong \
-         \x20bound steps  place  2lin |     G marginal doubling stepCI blocks",
+        "{:<width$}   reps valu flat smal subl line supe limi step 2lin fall comp ambi unev \
+         inco | right wrong  bound steps  place  2lin |     G marginal doubling stepCI blocks",
         "cell"
     )?;
     for tally in tallies {

@@ -97,7 +97,7 @@ pub struct Truth {
     pub right: Vec<Class>,
 }
 
-/// Changes below it are not worth a word: the default of [`stats::Settings::margin`].
+/// Changes below it are not worth a word: the default of [`stats::JudgeSettings::margin`].
 pub const MARGIN: f64 = 0.10;
 /// The cost near the smallest n lies at √2 times it: the middle of n…2n.
 const NEAR_LOW: f64 = std::f64::consts::SQRT_2;
@@ -162,7 +162,7 @@ impl Truth {
     }
 
     /// Whether the cost depends on nothing but n, so that there is a true change to compare a bound with.
-    pub fn has_one_cost(&self) -> bool {
+    pub(crate) fn has_one_cost(&self) -> bool {
         !matches!(self.shape, Shape::TwoLines(..))
     }
 }
@@ -196,7 +196,8 @@ fn name(shape: Shape) -> String {
 
 /// Beyond the margin only the family is right; below it also what says that there is little.
 fn right(shape: Shape) -> Vec<Class> {
-    use Class::{ApproachingLimit, Composite, Decreasing, Flat, LinearLike, SmallGrowth, Stepped, TwoLines};
+    use Class::{ApproachingLimit, Composite, Decreasing, Flat, LinearLike};
+    use Class::{SmallGrowth, Stepped, TwoLines, Value};
     let little = |change: f64, class: Class| match change.abs() {
         change if change < MARGIN - 1e-9 => vec![Flat, SmallGrowth, class],
         change if change < MARGIN + 1e-9 => vec![SmallGrowth, class],
@@ -220,8 +221,9 @@ fn right(shape: Shape) -> Vec<Class> {
         // Of ten trials that keep to their line all are on the growing one in 3 % of the runs.
         Shape::TwoLines(share, true) if share >= 0.7 => vec![TwoLines, LinearLike],
         Shape::TwoLines(..) => vec![TwoLines],
-        Shape::Constant
-        | Shape::RandomSpikes
+        // Of one n nothing but its cost can be told.
+        Shape::Constant => vec![Value, Flat],
+        Shape::RandomSpikes
         | Shape::FixedSpikes
         | Shape::Drift
         | Shape::CrashTogether

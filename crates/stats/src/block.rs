@@ -4,11 +4,11 @@
 //! become narrow again towards the largest n: a wide last block would dilute growth that shows only at the
 //! end, and a line of +10 % would look like +8 %.
 
-use crate::centre::{Centre, Student, mean};
-use crate::flat::FEWEST;
+use crate::centre::{Centre, FEWEST, Student, mean};
+use crate::finding::Step;
 use crate::median::grouped_median;
 use crate::range::is_cost;
-use crate::{Step, Sweep};
+use crate::sweep::Sweep;
 
 /// Measurements that a block of a long sweep holds at least, so that its median is not one spike.
 const LEAST: usize = 25;
@@ -84,8 +84,9 @@ impl Grid {
                 .into_iter()
                 .map(|(start, end)| (sizes[start], sizes[end - 1]))
                 .collect();
-            let hides = parts.len() >= 4 && hides(&log_medians(trials, &parts, tick), &student, margin);
-            hides.then_some(parts)
+            let parted =
+                parts.len() >= 4 && is_heterogeneous(&log_medians(trials, &parts, tick), &student, margin);
+            parted.then_some(parts)
         };
         let mut ranges = Vec::with_capacity(self.ranges.len());
         let mut reference = 0;
@@ -118,7 +119,7 @@ impl Grid {
 const PARTS: usize = 8;
 
 /// Whether some column of `rows` lies for certain, and by more than `margin`, beside the line through all.
-fn hides(rows: &[Vec<f64>], student: &Student, margin: f64) -> bool {
+fn is_heterogeneous(rows: &[Vec<f64>], student: &Student, margin: f64) -> bool {
     let count = rows.first().map_or(0, Vec::len);
     let levelled: Vec<Vec<f64>> = rows
         .iter()

@@ -5,10 +5,14 @@
 //! precision to that trial, and a median wastes a third of the others. Below ten trials nothing is trimmed,
 //! and this is the mean with Student's t.
 
-use crate::Interval;
+use crate::interval::Interval;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::cell::Cell;
 
+/// Fewer trials carry no interval worth the name.
+pub(crate) const FEWEST: u32 = 4;
+/// More trials than this are not worth asking for.
+pub(crate) const MOST: u32 = 640;
 /// Share of the trials cut at either end.
 const TRIM: f64 = 0.10;
 
@@ -55,8 +59,8 @@ impl Centre {
     }
 }
 
-/// How far each value pulls the centre: its winsorised deviation, 0 where it is missing.
-pub(crate) fn pulls(values: &[f64]) -> Vec<f64> {
+/// How far each value moves the centre: its winsorised deviation, 0 where it is missing.
+pub(crate) fn influences(values: &[f64]) -> Vec<f64> {
     let Some(Trimmed { least, most, .. }) = Trimmed::of(values) else {
         return vec![0.0; values.len()];
     };
@@ -168,7 +172,7 @@ mod tests {
 
     #[test]
     fn pulls_add_up_to_nothing() {
-        let pulls = pulls(&[1.0, 2.0, f64::NAN, 6.0]);
-        assert_eq!(pulls, [-2.0, -1.0, 0.0, 3.0]);
+        let influences = influences(&[1.0, 2.0, f64::NAN, 6.0]);
+        assert_eq!(influences, [-2.0, -1.0, 0.0, 3.0]);
     }
 }

@@ -1,12 +1,15 @@
 //! Compares the same series on two systems.
 
 use crate::block::{Grid, Rows, column, measure, present_mean};
-use crate::centre::{Centre, Student, exp, pulls, tails};
+use crate::centre::{Centre, Student, exp, influences, tails};
+use crate::centre::{FEWEST, MOST};
 use crate::drift::{inflation, inflation_of_pairs, wander};
-use crate::family::level_of_each;
-use crate::flat::{FEWEST, MOST, first_that};
+use crate::flat::first_that;
+use crate::interval::Interval;
 use crate::range::{Common, common_sizes};
-use crate::{Interval, Settings, Sweep};
+use crate::settings::JudgeSettings;
+use crate::simultaneous::level_of_each;
+use crate::sweep::Sweep;
 
 /// The five answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,11 +109,11 @@ pub fn compare(
     first: &[Sweep<'_>],
     second: &[Sweep<'_>],
     judged: usize,
-    settings: &Settings,
+    settings: &JudgeSettings,
 ) -> Option<Comparison> {
     let level = settings.error_rate() / judged.max(1) as f64;
     // The rate is divided by the looks already.
-    let once = Settings { looks: 1, ..settings.clone() };
+    let once = JudgeSettings { looks: 1, ..settings.clone() };
     let contrast = Contrast::of(first, second, Design::Independent, 0.0, &once)?;
     Some(contrast.at(&PerClaim::all(level)))
 }
@@ -144,7 +147,7 @@ pub struct Contrast {
     by_block: Vec<Centre>,
     /// A row per trial, of the first and then of the second, or per pair: how far it moves each of
     /// `by_block`.
-    pulls: Vec<Vec<f64>>,
+    influences: Vec<Vec<f64>>,
     /// The pairs, where trials were made in pairs.
     pub(crate) pairs: Option<Pairs>,
     freedom: f64,
@@ -172,7 +175,8 @@ impl Pairs {
     fn of(ratios: Vec<f64>, rounds: &[usize]) -> Pairs {
         let freedom = Centre::of(&ratios).map_or(0.0, |centre| centre.freedom);
         let count = ratios.iter().filter(|ratio| ratio.is_finite()).count() as f64;
-        let influences = pulls(&ratios).into_iter().map(|pull| pull * count / (freedom + 1.0)).collect();
+        let influences =
+            influences(&ratios).into_iter().map(|influence| influence * count / (freedom + 1.0)).collect();
         Pairs { rounds: rounds.to_vec(), ratios, influences }
     }
 }
@@ -186,7 +190,7 @@ impl Contrast {
         second: &[Sweep<'_>],
         design: Design,
         floor: f64,
-        settings: &Settings,
+        settings: &JudgeSettings,
     ) -> Option<Contrast> {
         let commons = [Common::of(first, settings.whole)?, Common::of(second, settings.whole)?];
         let sizes = common_sizes(&commons[0].sizes, &commons[1].sizes);
@@ -211,7 +215,7 @@ impl Contrast {
             design,
             ratio: UNKNOWN,
             by_block: Vec::new(),
-            pulls: Vec::new(),
+            influences: Vec::new(),
             pairs: None,
             freedom: 0.0,
             // Medians sit on ticks of the clock: no ratio is finer than one.
@@ -233,13 +237,13 @@ impl Contrast {
             Drift { inflation: levels.each_ref().map(|levels| inflation(levels)), wander: wander(levels) };
         let columns = |place: usize| rows.each_ref().map(|rows| column(rows, place));
         let blocks = 0..self.ranges.len();
-        let pulls_by_block: Vec<Vec<f64>> =
-            blocks.clone().map(|place| joint_pulls(&columns(place))).collect();
+        let influences_by_block: Vec<Vec<f64>> =
+            blocks.clone().map(|place| joint_influences(&columns(place))).collect();
         let freedom = |levels: &Vec<f64>| Centre::of(levels).map_or(0.0, |centre| centre.freedom);
         Some(Contrast {
             ratio: difference(levels, drift)?,
             by_block: blocks.map(|place| difference(&columns(place), drift).unwrap_or(UNKNOWN)).collect(),
-            pulls: transposed(&pulls_by_block, self.trials.0 + self.trials.1),
+            influences: transposed(&influences_by_block, self.trials.0 + self.trials.1),
             freedom: levels.iter().map(freedom).fold(f64::INFINITY, f64::min),
             ..self
         })
@@ -256,13 +260,13 @@ impl Contrast {
             Centre::of(values).map(|centre| Centre { error: centre.error * widening, ..centre })
         };
         let blocks = 0..self.ranges.len();
-        let pulls_by_block: Vec<Vec<f64>> =
-            blocks.clone().map(|place| pulls(&column(&rows, place))).collect();
+        let influences_by_block: Vec<Vec<f64>> =
+            blocks.clone().map(|place| influences(&column(&rows, place))).collect();
         let ratio = widened(&ratios)?;
         Some(Contrast {
             ratio,
             by_block: blocks.map(|place| widened(&column(&rows, place)).unwrap_or(UNKNOWN)).collect(),
-            pulls: transposed(&pulls_by_block, ratios.len()),
+            influences: transposed(&influences_by_block, ratios.len()),
             freedom: ratio.freedom,
             pairs: Some(Pairs::of(ratios, places)),
             ..self
@@ -371,7 +375,7 @@ impl Contrast {
     /// Logarithms of the ratio by range of n, which hold together at `level`. The end of a run is decided by
     /// changes within its trials, and these come from them too: they pay for the looks.
     fn logs_by_block(&self, level: f64) -> Vec<(u64, u64, Interval)> {
-        let student = Student::of(level_of_each(&self.pulls, level / f64::from(self.looks), self.seed));
+        let student = Student::of(level_of_each(&self.influences, level / f64::from(self.looks), self.seed));
         let block =
             |((low, high), centre): (&(u64, u64), &Centre)| (*low, *high, self.around(*centre, &student));
         self.ranges.iter().zip(&self.by_block).map(block).collect()
@@ -464,8 +468,9 @@ fn difference([first, second]: &[Vec<f64>; 2], drift: Drift) -> Option<Centre> {
 }
 
 /// How far each trial, of the first and then of the second, moves the difference of one block.
-fn joint_pulls(sides: &[Vec<f64>; 2]) -> Vec<f64> {
-    let side =
-        |side: &Vec<f64>| -> Vec<f64> { pulls(side).iter().map(|pull| pull / side.len() as f64).collect() };
+fn joint_influences(sides: &[Vec<f64>; 2]) -> Vec<f64> {
+    let side = |side: &Vec<f64>| -> Vec<f64> {
+        influences(side).iter().map(|influence| influence / side.len() as f64).collect()
+    };
     sides.iter().flat_map(side).collect()
 }

@@ -1,6 +1,7 @@
 //! Findings beside the verdict: steps, lines, modes, spikes, the difference between the two ways.
 
-use crate::{Class, Interval};
+use crate::class::Class;
+use crate::interval::Interval;
 
 /// A jump between two neighbouring n that every gate accepted.
 #[derive(Clone, Copy, Debug, PartialEq)]

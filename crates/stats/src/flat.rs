@@ -5,15 +5,10 @@
 //! together at the given error rate.
 
 use crate::block::{FEW, WIDEST, WIDEST_OF_FEW, column, present_mean};
-use crate::centre::{Centre, Student, pulls};
-use crate::family::level_of_each;
+use crate::centre::{Centre, FEWEST, MOST, Student, influences};
 use crate::growth::{ratios, trends};
+use crate::simultaneous::level_of_each;
 use std::ops::RangeInclusive;
-
-/// Fewer trials carry no interval worth the name.
-pub(crate) const FEWEST: u32 = 4;
-/// More trials than this are not worth asking for.
-pub(crate) const MOST: u32 = 640;
 
 /// Natural logarithms of the change against the reference, over all blocks.
 pub(crate) struct Flatness {
@@ -60,7 +55,7 @@ impl Flatness {
         let blocks: Vec<Centre> =
             if count > reference { columns.iter().map(centre).collect() } else { vec![UNKNOWN; count] };
 
-        let by_block: Vec<Vec<f64>> = columns.iter().map(|values| pulls(values)).collect();
+        let by_block: Vec<Vec<f64>> = columns.iter().map(|values| influences(values)).collect();
         let by_trial: Vec<Vec<f64>> = (0..rows.len()).map(|trial| column(&by_block, trial)).collect();
         let student = Student::of(level_of_each(&by_trial, alpha, seed));
         let most = |of: fn(f64, f64) -> f64| {

@@ -1,10 +1,10 @@
 //! The geometric mean of the ratios of several series, from trials in pairs.
 
-use crate::Interval;
+use crate::centre::FEWEST;
 use crate::centre::{Centre, Student, exp, mean};
 use crate::compare::{Contrast, Pairs};
 use crate::drift::inflation_of_pairs;
-use crate::flat::FEWEST;
+use crate::interval::Interval;
 
 /// Resampled suites; the 95 % quantile of so many errs by 3 % of itself.
 const DRAWS: usize = 2_000;
@@ -76,8 +76,8 @@ fn weighted(pairs: &Pairs, drawn: &[u32]) -> f64 {
 fn levels(series: &[&Pairs], rounds: usize) -> Vec<f64> {
     let mut sums = vec![0.0; rounds];
     for pairs in series {
-        let pulled = pairs.rounds.iter().zip(&pairs.influences);
-        pulled.for_each(|(round, influence)| sums[*round] += influence / series.len() as f64);
+        let moved = pairs.rounds.iter().zip(&pairs.influences);
+        moved.for_each(|(round, influence)| sums[*round] += influence / series.len() as f64);
     }
     sums
 }

@@ -2,9 +2,9 @@
 //!
 //! Each figure is computed for every trial and centred over the trials; each interval holds separately.
 
-use crate::Interval;
 use crate::block::column;
 use crate::centre::{Centre, Student, exp, mean};
+use crate::interval::Interval;
 use crate::median::weighted_median;
 
 /// Rounds of reweighting; the line moves by less than its error after two.

@@ -7,11 +7,11 @@
 //! sweep turns, the most at the smallest n. A difference of exactly that form counts as drift, because the
 //! data cannot show more.
 
-use crate::Interval;
 use crate::block::column;
-use crate::centre::{Centre, Student, exp, mean, pulls};
-use crate::family::level_of_each;
+use crate::centre::{Centre, Student, exp, influences, mean};
 use crate::finding::{Drift, Hysteresis};
+use crate::interval::Interval;
+use crate::simultaneous::level_of_each;
 
 /// Less is of no interest, however certain.
 const LEAST: f64 = 0.05;
@@ -88,7 +88,7 @@ impl Found {
     fn of(rows: &[Vec<f64>], alpha: f64, seed: u64) -> Found {
         let count = rows.first().map_or(0, Vec::len);
         let columns: Vec<Vec<f64>> = (0..count).map(|range| column(rows, range)).collect();
-        let by_range: Vec<Vec<f64>> = columns.iter().map(|values| pulls(values)).collect();
+        let by_range: Vec<Vec<f64>> = columns.iter().map(|values| influences(values)).collect();
         let by_trial: Vec<Vec<f64>> = (0..rows.len()).map(|trial| column(&by_range, trial)).collect();
         let student = Student::of(level_of_each(&by_trial, alpha, seed));
         Found { centres: columns.iter().map(|values| Centre::of(values)).collect(), student }

@@ -5,63 +5,54 @@
 
 #![forbid(unsafe_code)]
 
-mod bend;
 mod block;
 mod centre;
-mod choice;
+mod class;
 mod cluster;
 mod compare;
 mod drift;
-mod family;
 mod finding;
 mod flat;
 mod geometric_mean;
 mod growth;
 mod hysteresis;
+mod interval;
+mod judge;
 mod lines;
 mod median;
+mod model_selection;
 mod modes;
+mod multiplicity;
 mod noise_floor;
+mod one_level;
 mod passes;
 mod range;
 mod rank;
+mod settings;
 mod shape;
+mod shape_selection;
 #[cfg(test)]
 mod simulate;
+mod simultaneous;
 mod spikes;
 mod step;
-mod suite;
 mod sweep;
+mod two_lines;
 mod verdict;
 mod view;
+mod word;
 
+pub use class::Class;
 pub use cluster::{Cluster, mean_reach, share_reach};
 pub use compare::{Answer, Comparison, Contrast, Crossing, Design, PerClaim, compare};
 pub use finding::{Drift, Hysteresis, Limit, Line, Lines, Modes, Period, Repeated, Segment, Spikes, Step};
 pub use geometric_mean::geometric_mean;
+pub use interval::Interval;
+pub use judge::judge;
+pub use multiplicity::answers;
 pub use noise_floor::{FLOOR_PAIRS, NoiseFloor, SelfRatio, noise_floor};
 pub use range::steady_range;
 pub use rank::{Match, Rank, ranks};
-pub use suite::answers;
-pub use sweep::Sizes;
-pub use verdict::{Block, Class, Settings, Verdict, Warning, judge};
-
-/// An estimate with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interval {
-    /// The estimate.
-    pub value: f64,
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-}
-
-/// The measurements of one trial, in seconds or whatever unit the caller has.
-#[derive(Clone, Copy, Debug)]
-pub struct Sweep<'a> {
-    /// n of each value.
-    pub sizes: Sizes<'a>,
-    /// Cost of each operation.
-    pub values: &'a [f64],
-}
+pub use settings::JudgeSettings;
+pub use sweep::{Sizes, Sweep};
+pub use verdict::{Block, Verdict, Warning};

@@ -4,13 +4,13 @@
 //! The lines are searched for at the largest n, in windows so narrow that a curve cannot look like two modes.
 //! Only what is found there is fitted as two lines.
 
-use crate::Sweep;
 use crate::centre::mean;
 use crate::median::median;
 use crate::modes::{
     BROAD, EVIDENCE, Groups, LEAST_DISTANCE, NARROWEST, Pair, Part, Persistence, Point, ROOT, TICKS, Windows,
 };
 use crate::range::is_cost;
+use crate::sweep::Sweep;
 
 /// Both lines hold at least this share: a tenth, less what chance may take from it.
 const LEAST_SHARE: f64 = 0.07;

@@ -5,11 +5,11 @@
 //! peaks. Skewed and heavy-tailed costs have one peak. Levels that differ between trials are subtracted
 //! first, and a normal spread of levels is not two modes.
 
-use crate::Sweep;
 use crate::centre::mean;
 use crate::finding::Modes;
 use crate::median::median;
 use crate::range::is_cost;
+use crate::sweep::Sweep;
 use fastrand::Rng;
 
 /// Ranges of n that are looked at.

@@ -2,8 +2,8 @@
 
 use fastrand::Rng;
 
-use crate::Interval;
 use crate::centre::Centre;
+use crate::interval::Interval;
 
 /// Pairs of trials from which a floor is computed, and to which it applies: those of the first look. More
 /// trials make the intervals of a comparison narrower, but what differs from day to day was not seen in one

@@ -2,9 +2,11 @@
 
 use crate::block::log_medians;
 use crate::centre::Centre;
+use crate::finding::{Drift, Hysteresis};
 use crate::hysteresis;
 use crate::median::median;
-use crate::{Drift, Hysteresis, Settings, Sweep};
+use crate::settings::JudgeSettings;
+use crate::sweep::Sweep;
 
 /// The two ways of the trials; the first up and the first down are one trial, and so on.
 pub(crate) struct Passes<'a> {
@@ -44,7 +46,7 @@ impl<'a> Passes<'a> {
     pub(crate) fn compare(
         &self,
         ranges: &[(u64, u64)],
-        settings: &Settings,
+        settings: &JudgeSettings,
     ) -> (Option<Hysteresis>, Option<Drift>) {
         let pairs = self.up.len().min(self.down.len());
         let rows = |trials: &[Sweep<'_>]| log_medians(&trials[..pairs], ranges, settings.tick_seconds);

@@ -1,6 +1,6 @@
 //! The n that is judged, and the trials that cover it.
 
-use crate::Sweep;
+use crate::sweep::Sweep;
 
 /// Below these n caches, tables and branch predictors are cold: on Linux 6.18 the first hundred sockets
 /// of a process cost up to a third more than all others. Not judged where the sweep goes on to `until`.

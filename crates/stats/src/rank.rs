@@ -2,7 +2,7 @@
 //! distinguished.
 
 use crate::compare::Contrast;
-use crate::suite::levels;
+use crate::multiplicity::levels;
 
 /// The places that a system may have, 1 being the one that takes least time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

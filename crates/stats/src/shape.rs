@@ -5,9 +5,9 @@
 //! (Generalized Linear Models, 1989, ch. 8) to first order. Each trial keeps a level of its own, and so does
 //! each stretch between two steps; what is fitted is how the cost goes inside.
 
-use crate::Class;
 use crate::block::column;
 use crate::centre::{Centre, mean};
+use crate::class::Class;
 
 /// How a cost depends on n, but for its level and for steps.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! Simulated sweeps with a known true curve, for tests.
 
-use crate::Sweep;
+use crate::sweep::Sweep;
 use fastrand::Rng;
 
 /// What is between the truth and a measurement; shares are standard deviations of the logarithm.

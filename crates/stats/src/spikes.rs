@@ -3,10 +3,10 @@
 //! A measurement is compared with the median at its n in its own trial and with its neighbours in time, so
 //! that neither a jump of the cost nor a more expensive stretch counts as a series of spikes.
 
-use crate::Sweep;
 use crate::finding::{Period, Repeated, Spikes};
 use crate::median::median;
 use crate::range::is_cost;
+use crate::sweep::Sweep;
 use statrs::distribution::{Binomial, DiscreteCDF};
 use std::ops::Range;
 

@@ -5,7 +5,8 @@
 
 use crate::block::{column, log_medians, pieces};
 use crate::centre::{Centre, Student, exp, mean, tails};
-use crate::{Step, Sweep};
+use crate::finding::Step;
+use crate::sweep::Sweep;
 
 /// Jumps below this are not reported, however certain.
 pub(crate) const LEAST: f64 = 0.05;

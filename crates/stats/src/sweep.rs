@@ -1,7 +1,15 @@
-//! Which value belongs to which n.
+//! The measurements of one trial: which value belongs to which n.
 
-use crate::Sweep;
 use std::ops::Range;
+
+/// The measurements of one trial, in seconds or whatever unit the caller has.
+#[derive(Clone, Copy, Debug)]
+pub struct Sweep<'a> {
+    /// n of each value.
+    pub sizes: Sizes<'a>,
+    /// Cost of each operation.
+    pub values: &'a [f64],
+}
 
 /// The n of the values of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,7 +110,7 @@ impl<'a> Sweep<'a> {
 
 #[cfg(test)]
 mod tests {
-    use crate::Sweep;
+    use crate::sweep::Sweep;
 
     #[test]
     fn finds_values_by_n_in_both_directions() {

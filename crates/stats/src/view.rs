@@ -4,9 +4,11 @@ use crate::block::{Grid, column, log_medians, present_mean};
 use crate::centre::{Centre, Student, exp};
 use crate::flat::Flatness;
 use crate::growth::{growth, marginal_cost, top_decade_slope};
+use crate::interval::Interval;
 use crate::median::{median, median_interval};
 use crate::range::Common;
-use crate::{Block, Interval, Settings};
+use crate::settings::JudgeSettings;
+use crate::verdict::Block;
 
 /// A series through one grid of blocks.
 pub(crate) struct View {
@@ -21,7 +23,7 @@ pub(crate) struct View {
 
 impl View {
     /// Blocks without a value in any trial are dropped; `None` when that leaves none.
-    pub(crate) fn of(common: &Common<'_>, grid: &Grid, settings: &Settings) -> Option<View> {
+    pub(crate) fn of(common: &Common<'_>, grid: &Grid, settings: &JudgeSettings) -> Option<View> {
         let mut rows = log_medians(&common.trials, &grid.ranges, settings.tick_seconds);
         let measured = |block: &usize| rows.iter().any(|row| row[*block].is_finite());
         let kept: Vec<usize> = (0..grid.ranges.len()).filter(measured).collect();

@@ -2,7 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use stats::{Class, Interval, Settings, Sweep, compare, judge};
+use stats::{Class, Interval, JudgeSettings, Sweep, compare, judge};
 
 /// Costs, and what a broken measurement may hold instead.
 fn value() -> impl Strategy<Value = f64> {
@@ -31,13 +31,13 @@ fn trials() -> impl Strategy<Value = Vec<Trial>> {
     prop_oneof![vec(trial(), 0..6), alike]
 }
 
-fn settings() -> impl Strategy<Value = Settings> {
+fn settings() -> impl Strategy<Value = JudgeSettings> {
     let odd = prop::sample::select(vec![0.0, -1.0, 1.0, 2.0, f64::NAN, f64::INFINITY, 1e-300]);
     let alpha = prop_oneof![Just(0.05), odd.clone()];
     let margin = prop_oneof![Just(0.1), odd.clone()];
     let tick_seconds = prop_oneof![Just(1e-9), odd];
     (margin, alpha, any::<u32>(), tick_seconds, any::<u64>()).prop_map(
-        |(margin, alpha, looks, tick_seconds, seed)| Settings {
+        |(margin, alpha, looks, tick_seconds, seed)| JudgeSettings {
             margin,
             alpha,
             looks,
@@ -86,7 +86,7 @@ proptest! {
 
     #[test]
     fn a_run_compared_with_itself_is_no_different(trials in trials()) {
-        let settings = Settings { margin: 0.03, alpha: 0.05, looks: 1, tick_seconds: 1e-9, seed: 1, whole: false };
+        let settings = JudgeSettings { margin: 0.03, alpha: 0.05, looks: 1, tick_seconds: 1e-9, seed: 1, whole: false };
         if let Some(compared) = compare(&sweeps(&trials), &sweeps(&trials), 1, &settings) {
             prop_assert!(compared.ratio.low <= 1.0 && compared.ratio.high >= 1.0);
         }
@@ -95,7 +95,8 @@ proptest! {
 
 #[test]
 fn nothing_to_judge_is_no_verdict() {
-    let settings = Settings { margin: 0.1, alpha: 0.05, looks: 1, tick_seconds: 1e-9, seed: 1, whole: false };
+    let settings =
+        JudgeSettings { margin: 0.1, alpha: 0.05, looks: 1, tick_seconds: 1e-9, seed: 1, whole: false };
     assert_eq!(judge(&[], &settings), None);
     assert_eq!(judge(&[Sweep::even(1, 1, &[])], &settings), None);
     assert_eq!(judge(&[Sweep::even(1, 1, &[0.0, f64::NAN])], &settings), None);
@@ -104,14 +105,15 @@ fn nothing_to_judge_is_no_verdict() {
 /// Trials so short that each size is its own block: tests of workloads run n = 1…4.
 #[test]
 fn tiny_sweeps_are_judged() {
-    let settings = Settings { margin: 0.1, alpha: 0.05, looks: 1, tick_seconds: 1e-9, seed: 1, whole: false };
+    let settings =
+        JudgeSettings { margin: 0.1, alpha: 0.05, looks: 1, tick_seconds: 1e-9, seed: 1, whole: false };
     for sizes in [1, 2, 4, 50, 200] {
         let values = vec![1e-6; sizes];
         let trials = vec![Sweep::even(1, 1, &values); 5];
         let verdict = judge(&trials, &settings).expect("values");
         assert_eq!((verdict.n_high, verdict.trials), (sizes as u64, 5));
-        // Equal values are flat; a single size has nothing to be compared with.
-        assert_eq!(verdict.class, if sizes == 1 { Class::Inconclusive } else { Class::Flat });
+        // Equal values are flat; of a single size there is its cost.
+        assert_eq!(verdict.class, if sizes == 1 { Class::Value } else { Class::Flat });
         assert_eq!(judge(&trials[..1], &settings).expect("values").class, Class::Inconclusive);
     }
 }

@@ -5,12 +5,12 @@ mod simulation;
 use fastrand::Rng;
 use simulation::{Noise, drifting, normal, settings, sweeps, up};
 use stats::{
-    Answer, Comparison, Contrast, Design, Match, PerClaim, Settings, Sweep, answers, compare, geometric_mean,
-    ranks,
+    Answer, Comparison, Contrast, Design, JudgeSettings, Match, PerClaim, Sweep, answers, compare,
+    geometric_mean, ranks,
 };
 
-fn margin(seed: u64) -> Settings {
-    Settings { margin: 0.03, ..settings(seed) }
+fn margin(seed: u64) -> JudgeSettings {
+    JudgeSettings { margin: 0.03, ..settings(seed) }
 }
 
 /// Trials whose levels move by `level`.

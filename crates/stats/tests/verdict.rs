@@ -3,7 +3,7 @@
 mod simulation;
 
 use fastrand::Rng;
-use simulation::{NOISY, Noise, QUIET, SPACING, long, settings, sweep, sweeps, up};
+use simulation::{NOISY, Noise, QUIET, SPACING, long, normal, settings, sweep, sweeps, up};
 use stats::{Class, Sweep, Verdict, Warning, judge};
 
 const SIZES: usize = 1_000;
@@ -186,7 +186,7 @@ fn few_trials_say_only_what_is_gross() {
 fn more_looks_need_more_certainty() {
     let values = sweeps(&mut Rng::with_seed(9), 20, SIZES, QUIET, |_| 1.0);
     let once = judge(&long(&values), &settings(9)).expect("values");
-    let often = judge(&long(&values), &stats::Settings { looks: 5, ..settings(9) }).expect("values");
+    let often = judge(&long(&values), &stats::JudgeSettings { looks: 5, ..settings(9) }).expect("values");
     assert!(often.bound > 1.1 * once.bound);
     assert!(often.growth.high > once.growth.high && often.growth.low < once.growth.low);
     assert_eq!(judge(&long(&values), &settings(9)), Some(once), "the same seed, the same verdict");
@@ -237,16 +237,16 @@ fn the_clock_limits_what_can_be_said() {
     let mut rng = Rng::with_seed(6);
     let values: Vec<Vec<f64>> = (0..20).map(|_| sweep(&mut rng, 2_000, 0.0, calm, |_| 1.0)).collect();
     let with_tick = |tick_seconds: f64| {
-        judge(&long(&values), &stats::Settings { tick_seconds, ..settings(6) }).expect("values")
+        judge(&long(&values), &stats::JudgeSettings { tick_seconds, ..settings(6) }).expect("values")
     };
     assert_eq!(with_tick(1e-9).class, Class::Flat);
     let coarse = with_tick(50e-9);
     assert_eq!(coarse.class, Class::Flat);
     assert!((0.049..0.051).contains(&coarse.bound), "no finer than a tick: {}", coarse.bound);
-    let blurred = with_tick(150e-9);
-    assert_eq!(blurred.class, Class::Inconclusive);
-    assert!(blurred.warnings.contains(&Warning::BelowResolution));
-    assert_eq!(blurred.trials_needed, None);
+    let below_resolution = with_tick(150e-9);
+    assert_eq!(below_resolution.class, Class::Inconclusive);
+    assert!(below_resolution.warnings.contains(&Warning::BelowResolution));
+    assert_eq!(below_resolution.trials_needed, None);
 }
 
 /// Trials that go up by `up` and down by `down`, a thousand n each way.
@@ -265,7 +265,7 @@ fn both_ways(
 fn judge_both(up: &[Vec<f64>], down: &[Vec<f64>]) -> Verdict {
     let mut trials: Vec<Sweep<'_>> = up.iter().map(|values| Sweep::even(1, 1, values)).collect();
     trials.extend(down.iter().map(|values| Sweep::even(SIZES as u64, -1, values)));
-    judge(&trials, &stats::Settings { whole: true, ..settings(1) }).expect("values")
+    judge(&trials, &stats::JudgeSettings { whole: true, ..settings(1) }).expect("values")
 }
 
 #[test]
@@ -314,7 +314,7 @@ fn sizes_far_apart_are_judged_like_others() {
             })
             .collect();
         let trials: Vec<Sweep<'_>> = values.iter().map(|values| Sweep::listed(&sizes, values)).collect();
-        judge(&trials, &stats::Settings { whole: true, ..settings(1) }).expect("values")
+        judge(&trials, &stats::JudgeSettings { whole: true, ..settings(1) }).expect("values")
     };
     assert_eq!(verdict(&|_| 1.0).class, Class::Flat);
     assert_eq!(verdict(&|n| 1.0 + n / 1e4).class, Class::LinearLike);
@@ -322,4 +322,30 @@ fn sizes_far_apart_are_judged_like_others() {
     let stepped = verdict(&|n| if n >= 5_000.0 { 1.4 } else { 1.0 });
     assert_eq!(stepped.class, Class::Stepped);
     assert!((stepped.steps[0].n_low..=stepped.steps[0].n_high).contains(&5_010), "{:?}", stepped.steps);
+}
+
+/// Costs of one n, one value a trial, that spread by `spread`.
+fn at_one_n(trials: usize, spread: f64, seed: u64) -> Verdict {
+    let mut rng = Rng::with_seed(seed);
+    let values: Vec<[f64; 1]> = (0..trials).map(|_| [0.24 * (spread * normal(&mut rng)).exp()]).collect();
+    let trials: Vec<Sweep<'_>> = values.iter().map(|values| Sweep::listed(&[5], values)).collect();
+    judge(&trials, &settings(seed)).expect("values")
+}
+
+#[test]
+fn one_n_gives_its_cost() {
+    let verdict = at_one_n(10, 0.02, 1);
+    assert_eq!((verdict.class, verdict.n_low, verdict.n_high), (Class::Value, 5, 5));
+    assert_eq!((verdict.trials_needed, verdict.cost_low), (None, verdict.cost_high));
+    let stats::Interval { value, low, high } = verdict.cost_low;
+    assert!(low < 0.24 && high > 0.24 && high < 1.05 * value && low > value / 1.05, "{value} {low} {high}");
+    assert!(!verdict.warnings.contains(&Warning::NarrowRange));
+
+    // Too few, or too different.
+    assert_eq!(at_one_n(3, 1e-4, 1).class, Class::Inconclusive);
+    let wide = at_one_n(10, 0.2, 1);
+    assert_eq!(wide.class, Class::Inconclusive);
+    let needed = wide.trials_needed.expect("more would help") as usize;
+    let then: Vec<Class> = (0..20).map(|seed| at_one_n(needed, 0.2, seed).class).collect();
+    assert!(then.iter().filter(|class| **class == Class::Value).count() >= 5, "{needed}: {then:?}");
 }

@@ -1,6 +1,6 @@
 //! Two contenders set against each other in one series.
 
-use stats::{Contrast, Design, Settings, Sweep};
+use stats::{Contrast, Design, JudgeSettings, Sweep};
 
 use super::sample::{Costs, Sample};
 use crate::finding::{ALPHA, SEED, looks};
@@ -28,7 +28,7 @@ pub(super) fn contrast(
     if is_every_n && (first.verdict.is_none() || second.verdict.is_none()) {
         return None;
     }
-    let settings = Settings {
+    let settings = JudgeSettings {
         margin,
         alpha: ALPHA,
         // When a run ended was decided by changes within its trials: their levels had no say in it, but how

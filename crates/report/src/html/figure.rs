@@ -256,23 +256,11 @@ fn legend(findings: &Findings, finding: &Finding) -> String {
 /// The figures beside the plots.
 fn numbers(finding: &Finding, v: &Verdict, wide: bool, out: &mut dyn Write) -> io::Result<()> {
     let what = sentences::capital(sentences::what_of(finding));
-    let mut rows: Vec<(String, String)> = vec![
-        (format!("{what} at n = {}", count(v.n_low)), finding.unit.estimate_with_interval(v.cost_low)),
-        (format!("{what} at n = {}", count(v.n_high)), finding.unit.estimate_with_interval(v.cost_high)),
-        ("Growth".into(), factor_with_interval(v.growth)),
-    ];
-    // A cost per object means nothing where one jump is most of the growth; nor does a rate by the object.
-    if sentences::gross_jump(v, finding.unit).is_none() && !finding.unit.more_is_better() {
-        rows.push((
-            format!("Per {} more", count(1000)),
-            finding.unit.signed_interval(v.marginal_cost, 1000.0),
-        ));
-        if let Some(size) = v.doubling_size {
-            rows.push((format!("{what} doubles every"), count_with_interval(size)));
-        }
+    let mut rows: Vec<(String, String)> =
+        vec![(format!("{what} at n = {}", count(v.n_low)), finding.unit.estimate_with_interval(v.cost_low))];
+    if v.n_low < v.n_high {
+        rows.extend(of_change(finding, v, &what));
     }
-    rows.push(("Slope in the last decade".into(), number_with_interval(v.top_decade_slope)));
-    rows.push(("Largest change".into(), percent(v.peak) + &sentences::at_most(v)));
     if finding.expect != Expect::Any {
         rows.push(("Expected".into(), expected(finding)));
     }
@@ -290,6 +278,27 @@ fn numbers(finding: &Finding, v: &Verdict, wide: bool, out: &mut dyn Write) -> i
         writeln!(out, "</tbody></table>")?;
     }
     Ok(())
+}
+
+/// What several n tell: the cost at the last, and how it gets there.
+fn of_change(finding: &Finding, v: &Verdict, what: &str) -> Vec<(String, String)> {
+    let mut rows: Vec<(String, String)> = vec![
+        (format!("{what} at n = {}", count(v.n_high)), finding.unit.estimate_with_interval(v.cost_high)),
+        ("Growth".into(), factor_with_interval(v.growth)),
+    ];
+    // A cost per object means nothing where one jump is most of the growth; nor does a rate by the object.
+    if sentences::gross_jump(v, finding.unit).is_none() && !finding.unit.more_is_better() {
+        rows.push((
+            format!("Per {} more", count(1000)),
+            finding.unit.signed_interval(v.marginal_cost, 1000.0),
+        ));
+        if let Some(size) = v.doubling_size {
+            rows.push((format!("{what} doubles every"), count_with_interval(size)));
+        }
+    }
+    rows.push(("Slope in the last decade".into(), number_with_interval(v.top_decade_slope)));
+    rows.push(("Largest change".into(), percent(v.peak) + &sentences::at_most(v)));
+    rows
 }
 
 fn expected(finding: &Finding) -> String {

@@ -55,7 +55,7 @@ fn is_same_series(one: &SeriesKey, two: &SeriesKey) -> bool {
 /// The glyph and the word of one series on one system, and where to read more.
 fn cell(i: usize, finding: &Finding) -> String {
     let (glyph, words) = match (&finding.verdict, finding.stops.first()) {
-        (Some(v), _) => (glyph(v.class), sentences::in_short(v)),
+        (Some(v), _) => (glyph(v.class), sentences::in_short(v, finding.unit)),
         (None, Some(stop)) => ("M7 3L13 9M13 3L7 9", sentences::stop(stop)),
         (None, None) => ("", "no number".into()),
     };
@@ -70,6 +70,7 @@ fn cell(i: usize, finding: &Finding) -> String {
 /// How a class looks, in a box of 20 by 12.
 fn glyph(class: Class) -> &'static str {
     match class {
+        Class::Value => "M3 3V9M17 3V9M3 6H17M10 4V8",
         Class::Flat => "M1 8H19",
         Class::SmallGrowth => "M1 8.5L19 6",
         Class::Sublinear => "M1 11C3 5 8 3 19 2",

@@ -128,6 +128,7 @@ fn in_one_sentence(findings: &Findings) -> String {
         said(Class::Stepped, "is stepped", "are stepped"),
         said(Class::TwoLines, "lies on two lines", "lie on two lines"),
         said(Class::Decreasing, "falls", "fall"),
+        said(Class::Value, "has one level", "have one level"),
         said(Class::Composite, "is mixed", "are mixed"),
         said(Class::Ambiguous, "is of unclear shape", "are of unclear shape"),
         said(Class::Uneven, "is uneven", "are uneven"),

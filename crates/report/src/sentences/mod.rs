@@ -82,6 +82,7 @@ pub fn summary(findings: &Findings) -> String {
     };
     let counts = [
         (findings.of_class(Class::Flat), "flat"),
+        (findings.of_class(Class::Value), "at one level"),
         (findings.of_class(Class::SmallGrowth), "small growth"),
         (findings.of_class(Class::Sublinear), "sublinear"),
         (findings.of_class(Class::LinearLike), "linear"),

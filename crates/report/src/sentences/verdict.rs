@@ -35,11 +35,13 @@ pub fn verdict_with_growth(v: &Verdict, unit: Unit) -> String {
 /// The verdict as a sentence of its own, with the range of n and what carries it.
 pub fn verdict_sentence(v: &Verdict, unit: Unit, alpha: f64) -> String {
     let judged = if v.class == Class::Flat { "" } else { ", judged" };
+    let range = match v.n_low == v.n_high {
+        true => format!(" at n = {}", count(v.n_low)),
+        false => format!("{judged} from n = {} to {}", count(v.n_low), count(v.n_high)),
+    };
     let sentence = format!(
-        "{}{judged} from n = {} to {} ({}, {})",
+        "{}{range} ({}, {})",
         capital(&verdict_with_growth(v, unit)),
-        count(v.n_low),
-        count(v.n_high),
         super::confidence(alpha),
         things(v.trials, "trial", "trials")
     );
@@ -50,8 +52,9 @@ pub fn verdict_sentence(v: &Verdict, unit: Unit, alpha: f64) -> String {
 }
 
 /// The verdict in a word or two, for a cell of a matrix: `flat 3 %`, `linear ×2.1`, `stepped +510 %`.
-pub fn in_short(v: &Verdict) -> String {
+pub fn in_short(v: &Verdict, unit: Unit) -> String {
     match v.class {
+        Class::Value => unit.estimate_with_interval(v.cost_low),
         Class::Flat => format!("flat {}", bound(v.bound)),
         Class::SmallGrowth => format!("small growth {}", percent(v.peak)),
         Class::Stepped => match v.steps.as_slice() {
@@ -65,7 +68,7 @@ pub fn in_short(v: &Verdict) -> String {
         },
         Class::Uneven => format!("uneven {}", percent(v.peak)),
         Class::Ambiguous => format!("{} {}", grows_or_falls(v), factor(v.growth.value)),
-        Class::Inconclusive => format!("inconclusive{}", at_most(v)),
+        Class::Inconclusive => format!("inconclusive{}", so_far(v, unit)),
         class => format!("{} {}", name(class), factor(v.growth.value)),
     }
 }
@@ -75,6 +78,7 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
     let after = growth.map(|growth| format!(", {growth}")).unwrap_or_default();
     let beside = growth.map(|growth| format!(" {growth}")).unwrap_or_default();
     match v.class {
+        Class::Value => unit.estimate_with_interval(v.cost_low),
         Class::Flat => format!("flat within {}", bound(v.bound)),
         Class::SmallGrowth => format!("small growth, {} (at most {})", percent(v.peak), bound(v.bound)),
         Class::LinearLike if gross_jump(v, unit).is_some() => format!("grows{beside}"),
@@ -108,13 +112,21 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
         }
         Class::Inconclusive => {
             let more = v.trials_needed.map(|n| format!("; {} trials needed", count(n.into())));
-            format!("inconclusive{}{}", at_most(v), more.unwrap_or_default())
+            format!("inconclusive{}{}", so_far(v, unit), more.unwrap_or_default())
         }
     }
 }
 
 fn grows_or_falls(v: &Verdict) -> &'static str {
     if v.peak < 0.0 { "falls" } else { "grows" }
+}
+
+/// What is known where nothing is certain: of one n the cost with its interval, else the bound of the change.
+fn so_far(v: &Verdict, unit: Unit) -> String {
+    match v.n_low == v.n_high {
+        true => format!(", {}", unit.estimate_with_interval(v.cost_low)),
+        false => at_most(v),
+    }
 }
 
 /// `, at most 14 %`: the bound, where there are trials enough to know how they differ.
@@ -126,6 +138,7 @@ pub(crate) fn at_most(v: &Verdict) -> String {
 /// A class by itself.
 pub(crate) fn name(class: Class) -> &'static str {
     match class {
+        Class::Value => "value",
         Class::Flat => "flat",
         Class::SmallGrowth => "small growth",
         Class::Sublinear => "sublinear",

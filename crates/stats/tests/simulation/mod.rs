@@ -4,7 +4,7 @@
 #![allow(dead_code)]
 
 use fastrand::Rng;
-use stats::{Settings, Sweep};
+use stats::{JudgeSettings, Sweep};
 
 /// Noise as it was measured on a shared virtual machine; shares are standard deviations of the logarithm.
 #[derive(Clone, Copy)]
@@ -112,6 +112,6 @@ pub(crate) fn up(values: &[Vec<f64>]) -> Vec<Sweep<'_>> {
     values.iter().map(|values| Sweep::even(1, 1, values)).collect()
 }
 
-pub(crate) fn settings(seed: u64) -> Settings {
-    Settings { margin: 0.10, alpha: 0.05, looks: 1, tick_seconds: 1e-9, seed, whole: false }
+pub(crate) fn settings(seed: u64) -> JudgeSettings {
+    JudgeSettings { margin: 0.10, alpha: 0.05, looks: 1, tick_seconds: 1e-9, seed, whole: false }
 }

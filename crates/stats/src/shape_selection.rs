@@ -2,15 +2,18 @@
 
 use crate::block::Grid;
 use crate::centre::{Student, exp, mean};
-use crate::choice::{Choice, describes};
+use crate::class::Class;
+use crate::finding::{Limit, Segment, Step};
 use crate::flat::Flatness;
 use crate::growth::growth;
+use crate::interval::Interval;
+use crate::model_selection::{ModelSelection, describes};
 use crate::passes::Passes;
 use crate::range::Common;
+use crate::settings::JudgeSettings;
 use crate::shape::{Curve, Family, Fit, place};
 use crate::step::{self, NEAR, Site};
 use crate::view::View;
-use crate::{Class, Interval, Limit, Segment, Settings, Step};
 
 /// Fewer blocks show no shape.
 const BLOCKS: usize = 5;
@@ -27,12 +30,12 @@ pub(crate) struct Case<'a> {
     pub(crate) passes: Option<&'a Passes<'a>>,
     /// Duration of one tick of the clock as a share of the cheapest cost.
     pub(crate) tick: f64,
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a JudgeSettings,
 }
 
 /// How a cost goes that changes for certain.
 #[derive(Default)]
-pub(crate) struct Bend {
+pub(crate) struct ShapeSelection {
     /// The word for the best shape.
     pub(crate) class: Option<Class>,
     /// The words for all shapes that are not excluded.
@@ -71,37 +74,42 @@ impl Facing {
     }
 }
 
-impl Bend {
+impl ShapeSelection {
     /// Finds steps first, and lays the blocks so that no block holds one; `view` is then seen through them.
     /// `None` where there are too few blocks for a shape.
-    pub(crate) fn of(case: &Case<'_>, view: &mut View) -> Option<Bend> {
+    pub(crate) fn of(case: &Case<'_>, view: &mut View) -> Option<ShapeSelection> {
         let facing = Facing::of(view);
         if facing.curve.blocks() < BLOCKS {
             return None;
         }
-        let mut choice = Choice::of(&facing.curve);
-        if let Some(first) = Parted::of(case, view, &facing, choice.best()?) {
+        let mut models = ModelSelection::of(&facing.curve);
+        if let Some(first) = Parted::of(case, view, &facing, models.best()?) {
             // Between shapes that know of the steps their places are seen better.
-            let shape = first.choice.plainest_with_its_steps(&first.facing.curve)?;
+            let shape = first.models.plainest_with_its_steps(&first.facing.curve)?;
             let second = Parted::of(case, &first.view, &first.facing, shape);
             let parted = match second {
                 Some(second) if second.steps.len() == first.steps.len() => second,
                 _ => first,
             };
-            let bend = parted.bend(case.settings);
+            let selection = parted.selection(case.settings);
             *view = parted.view;
-            return Some(bend);
+            return Some(selection);
         }
-        choice.retain(|fit| fit.steps.is_empty() || fit.family == Family::Constant);
-        Bend::smooth(view, &facing, &choice, case.settings)
+        models.retain(|fit| fit.steps.is_empty() || fit.family == Family::Constant);
+        ShapeSelection::smooth(view, &facing, &models, case.settings)
     }
 
     /// Where there are no steps.
-    fn smooth(view: &View, facing: &Facing, choice: &Choice, settings: &Settings) -> Option<Bend> {
+    fn smooth(
+        view: &View,
+        facing: &Facing,
+        models: &ModelSelection,
+        settings: &JudgeSettings,
+    ) -> Option<ShapeSelection> {
         let Facing { curve, sign } = facing;
-        let (mut classes, _) = choice.allowed(curve, settings.seed);
+        let (mut classes, _) = models.allowed(curve, settings.seed);
         classes.retain(|class| *class != Class::Flat);
-        let grown = choice.without_steps();
+        let grown = models.without_steps();
         let best = grown.plainest(curve)?.clone();
         let (_, share) = grown.allowed(curve, settings.seed);
         let class = if *sign < 0.0 { Class::Decreasing } else { best.class() };
@@ -113,7 +121,7 @@ impl Bend {
             let stepped = classes.contains(&Class::Stepped);
             classes = if stepped { vec![Class::Stepped, Class::Decreasing] } else { vec![Class::Decreasing] };
         }
-        Some(Bend {
+        Some(ShapeSelection {
             class: Some(class),
             classes,
             share,
@@ -123,7 +131,7 @@ impl Bend {
             knee: knee(curve, &best, *sign, settings),
             ends: if is_late(&best) { None } else { ends(view, &best, grown.close(curve), *sign) },
             fit: drawn(view, &best, *sign),
-            ..Bend::default()
+            ..ShapeSelection::default()
         })
     }
 
@@ -159,7 +167,7 @@ struct Parted {
     view: View,
     facing: Facing,
     /// The shapes, the best of which has these steps.
-    choice: Choice,
+    models: ModelSelection,
     steps: Vec<Step>,
     /// The first block after each.
     firsts: Vec<usize>,
@@ -182,15 +190,17 @@ impl Parted {
             .filter(|first| *first > 0)
             .collect();
         let facing = Facing::of(&view);
-        let choice = Choice::with_known(&facing.curve, &firsts);
-        let there = choice.best().is_some_and(|best| best.steps == firsts);
-        there.then_some(Parted { view, facing, choice, steps, firsts })
+        let models = ModelSelection::with_known(&facing.curve, &firsts);
+        let there = models.best().is_some_and(|best| best.steps == firsts);
+        there.then_some(Parted { view, facing, models, steps, firsts })
     }
 
-    fn bend(&self, settings: &Settings) -> Bend {
-        let Parted { view, facing, choice, steps, firsts } = self;
-        let Some(best) = choice.plainest_with_its_steps(&facing.curve) else { return Bend::default() };
-        let (mut classes, share) = choice.allowed(&facing.curve, settings.seed);
+    fn selection(&self, settings: &JudgeSettings) -> ShapeSelection {
+        let Parted { view, facing, models, steps, firsts } = self;
+        let Some(best) = models.plainest_with_its_steps(&facing.curve) else {
+            return ShapeSelection::default();
+        };
+        let (mut classes, share) = models.allowed(&facing.curve, settings.seed);
         // What has more to it than steps shows in the stretches between them.
         classes.retain(|class| ![Class::Flat, Class::Composite, Class::Stepped].contains(class));
         if facing.sign < 0.0 && !classes.is_empty() {
@@ -206,11 +216,11 @@ impl Parted {
         match parts.iter().filter(|part| !part.changes.is_empty()).count() {
             0 | 1 => classes.extend(parts.iter().flat_map(|part| part.changes.iter().copied())),
             // What goes on across a jump is seen best across it.
-            _ => classes.extend(choice.families(&facing.curve, settings.seed, facing.sign)),
+            _ => classes.extend(models.families(&facing.curve, settings.seed, facing.sign)),
         }
         classes.sort_unstable();
         classes.dedup();
-        Bend {
+        ShapeSelection {
             class: Some(if classes.len() == 1 { Class::Stepped } else { Class::Composite }),
             classes,
             share,
@@ -218,7 +228,7 @@ impl Parted {
             late: false,
             limit: parts.iter().find_map(|part| part.limit),
             knee: None,
-            ends: ends(view, best, choice.close(&facing.curve), facing.sign),
+            ends: ends(view, best, models.close(&facing.curve), facing.sign),
             fit: drawn(view, best, facing.sign),
             segments: parts.into_iter().map(|part| part.segment).collect(),
             steps: steps.clone(),
@@ -289,7 +299,7 @@ struct Part {
 }
 
 impl Part {
-    fn of(view: &View, start: usize, end: usize, settings: &Settings) -> Part {
+    fn of(view: &View, start: usize, end: usize, settings: &JudgeSettings) -> Part {
         let alpha = settings.error_rate();
         let margin = settings.log_margin();
         let rows: Vec<Vec<f64>> = view.rows.iter().map(|row| row[start..end].to_vec()).collect();
@@ -316,14 +326,14 @@ impl Part {
         let curve = Curve::of(&rows, &view.middles()[start..end]);
         let falls = growth.value < 1.0;
         let curve = if falls { curve.mirrored() } else { curve };
-        let mut choice = Choice::with_known(&curve, &[]);
-        let (mut classes, _) = choice.allowed(&curve, settings.seed);
+        let mut models = ModelSelection::with_known(&curve, &[]);
+        let (mut classes, _) = models.allowed(&curve, settings.seed);
         classes.retain(|class| *class != Class::Flat);
         if falls {
             classes = vec![Class::Decreasing];
         }
-        choice.retain(|fit| fit.family != Family::Constant);
-        let Some(best) = choice.best() else { return plain(Class::Uneven) };
+        models.retain(|fit| fit.family != Family::Constant);
+        let Some(best) = models.best() else { return plain(Class::Uneven) };
         let class = match classes[..] {
             [] => Class::Uneven,
             [only] => only,
@@ -335,19 +345,19 @@ impl Part {
 }
 
 /// The limit that a rising cost approaches.
-fn limit(curve: &Curve, fit: &Fit, sign: f64, settings: &Settings) -> Option<Limit> {
+fn limit(curve: &Curve, fit: &Fit, sign: f64, settings: &JudgeSettings) -> Option<Limit> {
     let Family::Approach { limit } = fit.family else { return None };
     let edge = curve.middles.iter().copied().filter(|n| *n < limit).fold(0.0, f64::max);
     (sign > 0.0).then(|| interval(curve, fit, edge, settings).map(|n| Limit { n })).flatten()
 }
 
 /// From where on a constant cost rises.
-fn knee(curve: &Curve, fit: &Fit, sign: f64, settings: &Settings) -> Option<Interval> {
+fn knee(curve: &Curve, fit: &Fit, sign: f64, settings: &JudgeSettings) -> Option<Interval> {
     let searched = matches!(fit.family, Family::Hinge { .. }) && sign > 0.0;
     searched.then(|| interval(curve, fit, 0.0, settings)).flatten()
 }
 
-fn interval(curve: &Curve, fit: &Fit, edge: f64, settings: &Settings) -> Option<Interval> {
+fn interval(curve: &Curve, fit: &Fit, edge: f64, settings: &JudgeSettings) -> Option<Interval> {
     let centre = place(curve, fit, edge)?;
     let distance = exp(centre.interval(&Student::of(settings.error_rate())));
     let at = |distance: f64| edge + distance;

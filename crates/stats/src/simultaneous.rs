@@ -9,30 +9,30 @@ const DRAWS: usize = 2_000;
 
 /// The error rate of each statement for which the rate of the whole family is `alpha`.
 ///
-/// `pulls` holds a row per trial: how far the trial moves the estimate of each statement. Neighbouring
+/// `influences` holds a row per trial: how far the trial moves the estimate of each statement. Neighbouring
 /// blocks move together, and Bonferroni's α/m, kept below 20 trials and as the least ever returned,
 /// wastes that. With more trials the largest |t| of the family is drawn by flipping the signs of whole
 /// trials, which keeps the correlation and is exact for symmetric errors (Westfall & Young,
 /// Resampling-Based Multiple Testing, 1993, §2.3; Winkler et al., NeuroImage 92, 2014).
-pub(crate) fn level_of_each(pulls: &[Vec<f64>], alpha: f64, seed: u64) -> f64 {
-    let trials = pulls.len();
-    let statements = pulls.first().map_or(1, Vec::len).max(1);
+pub(crate) fn level_of_each(influences: &[Vec<f64>], alpha: f64, seed: u64) -> f64 {
+    let trials = influences.len();
+    let statements = influences.first().map_or(1, Vec::len).max(1);
     let bonferroni = alpha / statements as f64;
     if trials < ENOUGH {
         return bonferroni;
     }
     let mut squares = vec![0.0; statements];
-    for row in pulls {
-        squares.iter_mut().zip(row).for_each(|(sum, pull)| *sum += pull * pull);
+    for row in influences {
+        squares.iter_mut().zip(row).for_each(|(sum, influence)| *sum += influence * influence);
     }
     let mut random = fastrand::Rng::with_seed(seed);
     let mut sums = vec![0.0; statements];
     let mut largest: Vec<f64> = (0..DRAWS)
         .map(|_| {
             sums.fill(0.0);
-            for row in pulls {
+            for row in influences {
                 let sign = if random.bool() { 1.0 } else { -1.0 };
-                sums.iter_mut().zip(row).for_each(|(sum, pull)| *sum += sign * pull);
+                sums.iter_mut().zip(row).for_each(|(sum, influence)| *sum += sign * influence);
             }
             let shares = sums.iter().zip(&squares).map(|(sum, square)| sum * sum / square);
             shares.filter(|share| share.is_finite()).fold(0.0, f64::max)

@@ -1,7 +1,7 @@
 //! Which shapes the data allow, and which describes them best.
 
-use crate::Class;
 use crate::centre::{Centre, mean, tails};
+use crate::class::Class;
 use crate::shape::{Curve, Edges, Family, Fit, nearest, segment, smooth_fits};
 
 /// Shapes this close to the best, by the criterion of Schwarz (Annals of Statistics 6, 1978), are not
@@ -22,15 +22,15 @@ const CLIFF: f64 = 3.0;
 const BETWEEN: [f64; 7] = [0.01, 0.03, 0.08, 0.2, 0.4, 0.7, 1.0];
 
 /// Fitted shapes, the best first.
-pub(crate) struct Choice {
+pub(crate) struct ModelSelection {
     fits: Vec<Fit>,
     /// Overdispersion: what even the best shape leaves, over what the trials' errors explain.
     scale: f64,
 }
 
-impl Choice {
+impl ModelSelection {
     /// Fits every shape; what has steps gets them where they fit best.
-    pub(crate) fn of(curve: &Curve) -> Choice {
+    pub(crate) fn of(curve: &Curve) -> ModelSelection {
         let mut fits = smooth_fits(curve);
         if curve.blocks() >= 6 {
             for steps in segment(curve, &vec![0.0; curve.blocks()]) {
@@ -39,28 +39,28 @@ impl Choice {
                 fits.extend(with_limit(curve, &steps));
             }
         }
-        Choice::among(curve, fits)
+        ModelSelection::among(curve, fits)
     }
 
     /// The same shapes where the places of steps are known.
-    pub(crate) fn with_known(curve: &Curve, steps: &[usize]) -> Choice {
+    pub(crate) fn with_known(curve: &Curve, steps: &[usize]) -> ModelSelection {
         let mut fits = smooth_fits(curve);
         if !steps.is_empty() {
             fits.push(Fit::of(curve, Family::Constant, steps));
             fits.extend(WITH_STEPS.iter().map(|family| Fit::of(curve, *family, steps)));
             fits.extend(with_limit(curve, steps));
         }
-        Choice::among(curve, fits)
+        ModelSelection::among(curve, fits)
     }
 
-    fn among(curve: &Curve, mut fits: Vec<Fit>) -> Choice {
+    fn among(curve: &Curve, mut fits: Vec<Fit>) -> ModelSelection {
         let blocks = curve.blocks() as f64;
         let spread = |fit: &Fit| fit.distance / (blocks - fit.parameters()).max(1.0);
         let scale = fits.iter().map(spread).fold(f64::INFINITY, f64::min).max(1.0);
         let penalty = blocks.max(2.0).ln();
         let score = |fit: &Fit| fit.distance / scale + fit.parameters() * penalty;
         fits.sort_by(|a, b| score(a).total_cmp(&score(b)));
-        Choice { fits, scale }
+        ModelSelection { fits, scale }
     }
 
     /// The best shape.
@@ -102,9 +102,9 @@ impl Choice {
     }
 
     /// The shapes without steps.
-    pub(crate) fn without_steps(&self) -> Choice {
+    pub(crate) fn without_steps(&self) -> ModelSelection {
         let fits = self.fits.iter().filter(|fit| fit.steps.is_empty()).cloned().collect();
-        Choice { fits, scale: self.scale }
+        ModelSelection { fits, scale: self.scale }
     }
 
     /// Drops shapes that have turned out not to be there.
@@ -152,7 +152,7 @@ impl Choice {
         // As if there were no steps, so that each family has its own word.
         let bare = |fit: &Fit| Fit { steps: Vec::new(), ..fit.clone() };
         let fits: Vec<Fit> = self.fits.iter().filter(grows).map(bare).collect();
-        Choice { fits, scale: self.scale }.allowed(curve, seed).0
+        ModelSelection { fits, scale: self.scale }.allowed(curve, seed).0
     }
 
     /// Share of resampled runs in which each shape is best.
@@ -220,8 +220,8 @@ fn departs(curve: &Curve, fit: &Fit, best: &Fit) -> bool {
         let rests = trial.iter().zip(&fit.curve).map(|(value, fitted)| value - fitted);
         rests.zip(&direction).zip(&curve.weights).map(|((rest, way), weight)| weight * way * rest).sum()
     };
-    let pulls: Vec<f64> = curve.trials.iter().map(of).collect();
-    let Some(centre) = Centre::of(&pulls) else { return false };
+    let influences: Vec<f64> = curve.trials.iter().map(of).collect();
+    let Some(centre) = Centre::of(&influences) else { return false };
     centre.value > 0.0 && tails(centre.value / centre.error, centre.freedom) < EXCLUDED
 }
 

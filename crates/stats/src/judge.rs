@@ -1,0 +1,177 @@
+//! Judges one series.
+
+use crate::block::Grid;
+use crate::centre::FEWEST;
+use crate::finding::Lines;
+use crate::interval::Interval;
+use crate::modes;
+use crate::one_level::OneLevel;
+use crate::passes::{Merged, Passes};
+use crate::range::Common;
+use crate::settings::JudgeSettings;
+use crate::shape_selection::{Case, ShapeSelection};
+use crate::spikes;
+use crate::sweep::Sweep;
+use crate::two_lines;
+use crate::verdict::{Verdict, Warning};
+use crate::view::View;
+use crate::word::{self, Evidence};
+
+/// Fewer trials do not show their own spread well.
+const FEW: usize = 10;
+/// A median of fewer ticks says more of the clock than of the operation.
+const TICKS: f64 = 10.0;
+
+/// Judges one series; `None` when there is not a single value to judge.
+///
+/// Judged is the range that most trials cover, less its cold start unless [`JudgeSettings::whole`], in blocks
+/// of n; each trial is compared with its own first blocks. What was measured at one n only is judged by how
+/// well its cost is known. Trials that go up and trials that go down may be given together: the first of the
+/// one and the first of the other are one trial, and so on.
+///
+/// With fewer than four trials the word is [`crate::Class::Inconclusive`], or [`crate::Class::Ambiguous`] and
+/// [`crate::Class::Decreasing`] where every one of three more than doubles or halves, or of two more than
+/// triples or falls to a third, in the same two neighbouring blocks. Where one trial says nothing of the
+/// spread, interval ends are infinite, or 0 for a cost or ratio.
+pub fn judge(trials: &[Sweep<'_>], settings: &JudgeSettings) -> Option<Verdict> {
+    let passes = Passes::of(trials);
+    let Some(merged) = passes.merged() else { return judge_one_way(trials, None, settings, true) };
+    let merged: Vec<Sweep<'_>> = merged.iter().map(Merged::sweep).collect();
+    judge_one_way(&merged, Some(&passes), settings, true)
+}
+
+fn judge_one_way(
+    trials: &[Sweep<'_>],
+    passes: Option<&Passes<'_>>,
+    settings: &JudgeSettings,
+    with_lines: bool,
+) -> Option<Verdict> {
+    let alpha = settings.error_rate();
+    let common = Common::of(trials, settings.whole)?;
+    let grid = Grid::of(&common.sizes, common.trials.len());
+    let grid =
+        grid.refined(&common.trials, &common.sizes, settings.tick_seconds, alpha, settings.log_margin());
+    let mut view = View::of(&common, &grid, settings)?;
+    let cheapest = view.cheapest();
+    let below_resolution = cheapest < TICKS * settings.tick_seconds;
+    // Medians sit on ticks of the clock: no bound is finer than one.
+    let tick = (settings.tick_seconds / cheapest).ln_1p().max(0.0);
+
+    let may_have_shape = !below_resolution && view.rows.len() >= FEWEST as usize;
+    let certain = view.flatness.rise.max(view.flatness.fall) > 0.0;
+    let selection = (certain && may_have_shape).then(|| {
+        ShapeSelection::of(&Case { common: &common, grid: &grid, passes, tick, settings }, &mut view)
+    });
+    let selection = selection.flatten();
+    let by_itself =
+        |points: &[Sweep<'_>], settings: &JudgeSettings| judge_one_way(points, None, settings, false);
+    let lines = (with_lines && may_have_shape).then(|| two_lines::find(&common, &view, settings, by_itself));
+    let lines = lines.flatten();
+
+    let found = Found { selection, lines, tick, below_resolution };
+    verdict(&common, &view, found, passes, settings)
+}
+
+/// What was found of the shape of a series, and how far its clock carries.
+struct Found {
+    selection: Option<ShapeSelection>,
+    lines: Option<Lines>,
+    /// One tick of the clock as a share of the cheapest cost, in logarithms.
+    tick: f64,
+    below_resolution: bool,
+}
+
+/// The word for what was found, with the figures beside it.
+fn verdict(
+    common: &Common<'_>,
+    view: &View,
+    found: Found,
+    passes: Option<&Passes<'_>>,
+    settings: &JudgeSettings,
+) -> Option<Verdict> {
+    let alpha = settings.error_rate();
+    let Found { selection, lines, tick, below_resolution } = found;
+    let growth = to_the_ends(view.growth(alpha), selection.as_ref());
+    let blocks = view.blocks(alpha);
+    let (first, last) = (*blocks.first()?, *blocks.last()?);
+    let evidence = Evidence {
+        view,
+        one_level: OneLevel::of(&blocks, view.rows.len(), tick),
+        has_lines: lines.is_some(),
+        below_resolution,
+        tick,
+        growth,
+        selection: selection.as_ref(),
+    };
+    let word = word::of(&evidence, settings.log_margin());
+    let selection = selection.unwrap_or_default();
+    let (hysteresis, drift) = passes.map_or((None, None), |passes| passes.compare(&view.ranges, settings));
+    let (marginal_cost, doubling_size) = view.marginal_cost(alpha);
+
+    Some(Verdict {
+        class: word.class,
+        share: if selection.class == Some(word.class) { selection.share } else { 1.0 },
+        classes: word.classes,
+        n_low: first.n_low,
+        n_high: last.n_high,
+        trials: view.rows.len(),
+        bound: view.flatness.bound.max(tick).exp_m1(),
+        certain: view.flatness.rise.max(view.flatness.fall).exp_m1(),
+        peak: view.flatness.peak.exp_m1(),
+        trials_needed: word.trials_needed,
+        growth,
+        marginal_cost,
+        doubling_size,
+        top_decade_slope: view.top_decade_slope(alpha),
+        cost_low: first.cost,
+        cost_high: last.cost,
+        warnings: warnings(
+            common,
+            (view.rows.len(), word.trials_apart),
+            (first.n_low, last.n_high),
+            below_resolution,
+        ),
+        blocks,
+        steps: selection.steps,
+        segments: selection.segments,
+        limit: selection.limit,
+        knee: selection.knee,
+        fit: selection.fit,
+        lines,
+        modes: modes::find(&common.trials, &view.ranges, settings.tick_seconds, settings.seed),
+        spikes: spikes::find(&common.trials, &view.ranges, &view.rows, settings.tick_seconds),
+        hysteresis,
+        drift,
+    })
+}
+
+/// The growth from the middle of the first block to that of the last, carried on to the ends by the shape.
+fn to_the_ends(growth: Interval, selection: Option<&ShapeSelection>) -> Interval {
+    match selection.and_then(|selection| selection.ends) {
+        Some(ends) => Interval {
+            value: growth.value * ends.value,
+            low: growth.low * ends.low,
+            high: growth.high * ends.high,
+        },
+        None => growth,
+    }
+}
+
+fn warnings(
+    common: &Common<'_>,
+    (trials, apart): (usize, usize),
+    (n_low, n_high): (u64, u64),
+    below_resolution: bool,
+) -> Vec<Warning> {
+    // One n is no range.
+    let narrow = n_high > n_low && (n_high as f64) < 100.0 * n_low.max(1) as f64;
+    let all = [
+        (trials < FEW).then_some(Warning::FewTrials { trials }),
+        narrow.then_some(Warning::NarrowRange),
+        below_resolution.then_some(Warning::BelowResolution),
+        (common.no_cost > 0).then_some(Warning::LeftOut { values: common.no_cost }),
+        (apart > 0).then_some(Warning::TrialsApart { trials: apart }),
+        common.unequal.then_some(Warning::UnequalRange { trials_left_out: common.left_out }),
+    ];
+    all.into_iter().flatten().collect()
+}
