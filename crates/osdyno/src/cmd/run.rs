@@ -66,12 +66,11 @@ pub(crate) struct Args {
     scratch: Option<PathBuf>,
     /// A system to measure; repeat the option to measure several in one run and compare them
     ///
-    /// COMMAND starts the trial program, as in 'nice=nice -n 10', 'noaslr=setarch -R' or 'ns=unshare -n';
-    /// NAME= alone is this system as it is. The command is split into words like a shell command, without any
-    /// expansion. It must pass on standard input and output, must not exit before the program does, and must
-    /// see the same folder at the path of --scratch: ssh to another machine works where both share that
-    /// folder. The trials of all systems are interleaved, and trials with equal numbers are compared as
-    /// pairs.
+    /// Trials start through COMMAND, as in 'nice=nice -n 10', 'noaslr=setarch -R', 'ns=unshare -n' or
+    /// 'other=ssh host'; NAME= alone is this system as it is. The command is split into words like a shell
+    /// command, without any expansion. It starts once for all trials and receives the programs on standard
+    /// input. It must pass on standard input and output, and must not exit before the programs do. The trials
+    /// of all systems are interleaved, and trials with equal numbers are compared as pairs.
     #[arg(long = "system", value_name = "NAME=COMMAND", value_parser = Target::parse)]
     systems: Vec<Target>,
     /// Measure the system against itself, and store its noise floor for later comparisons
