@@ -226,18 +226,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "minutes: for the record"]
-    fn rates() {
-        for trials in [4, 5, 10, 20, 40] {
-            let nothing = shares(2000, trials, |_| 0.0);
-            let [bump, steady, all] =
-                [shares(300, trials, bump), shares(300, trials, steady), shares(300, trials, |_| 0.15)];
-            let cold = shares(300, trials, |n| if n < 1000.0 { 0.2 } else { 0.0 });
-            eprintln!("{trials}: none {nothing:?} bump {bump:?} drift {steady:?} all {all:?} cold {cold:?}");
-        }
-    }
-
-    #[test]
     fn any_input_is_fine() {
         let nothing = (None, None);
         assert_eq!(find(&[], &[], &[], 0, 0.05, 1), nothing);

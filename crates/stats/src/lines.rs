@@ -455,8 +455,6 @@ mod tests {
         ("late step", |way| if way < 0.9 { 1.0 } else { 3.0 }),
     ];
 
-    const PLANS: [(usize, usize); 4] = [(5, 200), (10, 200), (10, 1000), (40, 300)];
-
     fn alternating(upper: f64, size: usize) -> impl Fn(&mut Rng, usize, f64) -> f64 {
         move |rng, _, n| if rng.f64() < upper { 1.0 + 2.0 * n / size as f64 } else { 1.0 }
     }
@@ -511,59 +509,6 @@ mod tests {
         assert_eq!(upper_thirds((100, 10_000)), [(5001, 6666), (6667, 8332), (8333, 10_000)]);
         assert_eq!(upper_thirds((7, 7)), [(8, 7); 0]);
         assert_eq!(upper_thirds((1, 2)).last().map(|last| last.1), Some(2));
-    }
-
-    #[test]
-    #[ignore = "minutes, for the record"]
-    fn rates() {
-        for (name, noise) in NOISES {
-            let wrong = CURVES.map(|(_, truth)| {
-                PLANS.map(|(trials, sizes)| {
-                    let of = |_: &mut Rng, _, n: f64| truth(n / sizes as f64);
-                    share(50, |rng| judged(&sweeps(rng, trials, sizes, &noise, of), noise.tick))
-                })
-            });
-            eprintln!("lines, {name}: {wrong:.2?}");
-        }
-    }
-
-    #[test]
-    #[ignore = "minutes, for the record"]
-    fn power() {
-        for upper in [0.1, 0.3, 0.5, 0.7, 0.9] {
-            for (name, noise) in [NOISES[0], NOISES[7], NOISES[9]] {
-                let right = PLANS.map(|(trials, sizes)| {
-                    share(50, |rng| {
-                        judged(&sweeps(rng, trials, sizes, &noise, alternating(upper, sizes)), 0.0)
-                    })
-                });
-                let sticky = PLANS.map(|(trials, sizes)| {
-                    let truth = move |_: &mut Rng, trial: usize, n: f64| {
-                        let is_upper = (trial as f64 + 0.5) / (trials as f64) < upper;
-                        if is_upper { 1.0 + 2.0 * n / sizes as f64 } else { 1.0 }
-                    };
-                    share(50, |rng| judged(&sweeps(rng, trials, sizes, &noise, truth), 0.0))
-                });
-                eprintln!("lines found, {upper}, {name}: {right:.2?} by trial {sticky:.2?}");
-            }
-        }
-    }
-
-    #[test]
-    #[ignore = "measures time"]
-    fn time() {
-        for (trials, sizes) in [(40, 10_000), (10, 200)] {
-            for upper in [0.0, 0.5] {
-                let values = sweeps(&mut Rng::with_seed(1), trials, sizes, &CALM, alternating(upper, sizes));
-                let (trials, ranges) = (up(&values), ranges(sizes));
-                let timed = || {
-                    let start = std::time::Instant::now();
-                    (find(&trials, &ranges, 1e-9, 1).is_some(), start.elapsed())
-                };
-                let best = (0..10).map(|_| timed()).min_by_key(|timed| timed.1);
-                eprintln!("lines: {best:?}");
-            }
-        }
     }
 
     #[test]

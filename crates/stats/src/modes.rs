@@ -573,8 +573,6 @@ mod tests {
         ("tick of a half", Noise { tick: 5e-7, ..CALM }),
     ];
 
-    const PLANS: [(usize, usize); 4] = [(5, 200), (10, 200), (10, 2000), (40, 1000)];
-
     fn alternating(share: f64, distance: f64) -> impl Fn(&mut Rng, usize, f64) -> f64 {
         move |rng, _, _| if rng.f64() < share { distance } else { 1.0 }
     }
@@ -647,50 +645,6 @@ mod tests {
             assert!((found - truth).abs() < 0.03, "{found} is not {truth}");
         }
         assert!((0.2..0.7).contains(&valley));
-    }
-
-    #[test]
-    #[ignore = "minutes, for the record"]
-    fn rates() {
-        for (name, noise) in UNIMODAL {
-            let wrong = PLANS.map(|(trials, sizes)| {
-                share(200, |rng| judged(&sweeps(rng, trials, sizes, &noise, |_, _, _| 1.0), noise.tick))
-            });
-            let unnamed =
-                share(200, |rng| judged(&sweeps(rng, 10, 200, &noise, |_, _, n| 1.0 + n / 50.0), 0.0));
-            eprintln!("modes, {name}: {wrong:.3?} linear, tick not named {unnamed:.3}");
-        }
-        for (upper, distance) in [(0.5, 1.5), (0.1, 1.7), (0.05, 1.7), (0.9, 1.7), (0.5, 1.35), (0.2, 3.0)] {
-            let right = PLANS.map(|(trials, sizes)| {
-                share(200, |rng| {
-                    judged(&sweeps(rng, trials, sizes, &CALM, alternating(upper, distance)), 0.0)
-                })
-            });
-            let sticky = PLANS.map(|(trials, sizes)| {
-                let mode =
-                    |_: &mut Rng, trial: usize, _: f64| if trial.is_multiple_of(3) { distance } else { 1.0 };
-                let noise = Noise { level: 0.05, ..CALM };
-                share(200, |rng| judged(&sweeps(rng, trials, sizes, &noise, mode), 0.0))
-            });
-            eprintln!("modes found, {upper} at {distance}: {right:.2?} by trial {sticky:.2?}");
-        }
-    }
-
-    #[test]
-    #[ignore = "measures time"]
-    fn time() {
-        for (trials, sizes) in [(40, 10_000), (10, 200)] {
-            for truth in [0.0, 0.5] {
-                let values = sweeps(&mut Rng::with_seed(1), trials, sizes, &CALM, alternating(truth, 2.0));
-                let (trials, ranges) = (up(&values), ranges(sizes));
-                let timed = || {
-                    let start = std::time::Instant::now();
-                    (find(&trials, &ranges, 1e-9, 1).len(), start.elapsed())
-                };
-                let best = (0..10).map(|_| timed()).min_by_key(|timed| timed.1);
-                eprintln!("modes: {best:?}");
-            }
-        }
     }
 
     #[test]

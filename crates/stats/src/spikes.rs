@@ -505,24 +505,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "minutes: for the record"]
-    fn rates() {
-        eprintln!("spikes: repeated, periodic by chance {:?} of 2400", false_findings(2400));
-    }
-
-    #[test]
-    #[ignore = "measures time"]
-    fn time() {
-        let noise = Noise { spikes: 0.01, ..CALM };
-        let values = sweeps(&mut Rng::with_seed(1), 40, 10_000, &noise, |_, _, _| 1.0);
-        let (trials, ranges) = (up(&values), ranges(10_000));
-        let rows = vec![vec![1e-6_f64.ln(); ranges.len()]; 40];
-        let start = std::time::Instant::now();
-        let spikes = find(&trials, &ranges, &rows, 0.0);
-        eprintln!("{} spikes in {:?}", spikes.count, start.elapsed());
-    }
-
-    #[test]
     fn any_input_is_fine() {
         any_input(|trials, ranges| {
             for value in [0.0, f64::NAN, -800.0, 700.0] {
