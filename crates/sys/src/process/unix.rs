@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
+use rustix::process::{Pid, Signal, WaitOptions};
 
 /// The number of the parent: one system call that does next to nothing.
 #[inline]
@@ -139,11 +139,18 @@ pub fn kill_group(leader: u32) {
 /// Waits for the end of a child and leaves it to be waited for: until then its number is nobody else's.
 ///
 /// # Errors
-/// Those of waitid(2): it is no child, or somebody has waited for it meanwhile.
+/// Those of waitid(2): it is no child, or somebody has waited for it meanwhile. On OpenBSD unsupported.
 pub fn await_end(child: u32) -> io::Result<()> {
     let child = i32::try_from(child).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
+    #[cfg(target_os = "openbsd")]
+    {
+        let _ = child;
+        Err(crate::Unsupported("waitid(2) of OpenBSD is not in the library that makes our calls").into())
+    }
+    #[cfg(not(target_os = "openbsd"))]
     loop {
-        match rustix::process::waitid(WaitId::Pid(child), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+        use rustix::process::{WaitId, WaitIdOptions, waitid};
+        match waitid(WaitId::Pid(child), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
             Ok(_) => return Ok(()),
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
