@@ -4,45 +4,20 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use record::{Direction, Expect, Unit};
+use record::{Direction, Expect};
 use serde::{Serialize, Serializer};
 use stats::{
-    Answer, Block, Class, Hysteresis, Interval, Line, Lines, Modes, Period, Repeated, Segment, Spikes, Step,
-    Verdict,
+    Block, Class, Hysteresis, Interval, Line, Lines, Modes, Period, Repeated, Segment, Spikes, Step, Verdict,
 };
 
-use crate::words::GAP;
-use crate::{compare, rivals, sentences};
-use judge::Limited;
-use judge::{Cause, Stop};
+use crate::json_parts::{Estimate, SCHEMA, StopEntry, finite, limited, plain};
+use crate::{rivals, sentences};
 use judge::{Finding, Findings};
-
-/// Version of the document; it rises when a field changes its meaning or is lost.
-pub const SCHEMA: u32 = 2;
 
 /// Writes the findings as a JSON document.
 pub fn write(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &Document::of(findings))?;
     writeln!(out)
-}
-
-/// A range of n or an estimate with its interval.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Estimate {
-    value: Option<f64>,
-    low: Option<f64>,
-    high: Option<f64>,
-}
-
-impl From<Interval> for Estimate {
-    fn from(interval: Interval) -> Self {
-        Estimate { value: finite(interval.value), low: finite(interval.low), high: finite(interval.high) }
-    }
-}
-
-/// A number, if it is one.
-fn finite(x: f64) -> Option<f64> {
-    x.is_finite().then_some(x)
 }
 
 /// The whole document.
@@ -201,19 +176,6 @@ struct BlockEntry {
     n_high: u64,
     cost: Estimate,
     relative: Estimate,
-}
-
-#[derive(Debug, Serialize)]
-pub(crate) struct StopEntry<'a> {
-    cause: &'static str,
-    n_low: Option<u64>,
-    n_high: Option<u64>,
-    trials: usize,
-    of: usize,
-    operation: Option<&'a str>,
-    reason: Option<&'a str>,
-    advice: Option<&'a str>,
-    words: String,
 }
 
 impl<'a> Document<'a> {
@@ -388,41 +350,6 @@ impl Evidence {
     }
 }
 
-impl<'a> StopEntry<'a> {
-    pub(crate) fn of(stop: &'a Stop) -> Self {
-        let (cause, reason) = match &stop.cause {
-            Cause::Limit { error, .. } => ("limit", Some(error.as_str())),
-            Cause::Allowance => ("allowance", None),
-            Cause::Unsupported { reason } => ("unsupported", Some(reason.as_str())),
-            Cause::Failed { reason } => ("failed", Some(reason.as_str())),
-            Cause::Crashed { reason } => ("crashed", Some(reason.as_str())),
-            Cause::TimedOut => ("timed-out", None),
-            Cause::NotMeasured { .. } => ("not-measured", None),
-        };
-        StopEntry {
-            cause,
-            n_low: stop.n.map(|n| n.0),
-            n_high: stop.n.map(|n| n.1),
-            trials: stop.trials,
-            of: stop.of,
-            operation: stop.operation(),
-            reason,
-            advice: sentences::advice(stop),
-            words: plain(&sentences::stop(stop)),
-        }
-    }
-}
-
-/// Where the generator of a load was the limit.
-pub(crate) fn limited(limited: &Limited) -> serde_json::Value {
-    serde_json::json!({ "n": limited.levels, "trials": limited.trials, "of": limited.of })
-}
-
-/// Words for a program: ordinary spaces, which can be searched for.
-pub(crate) fn plain(words: &str) -> String {
-    words.replace(GAP, " ")
-}
-
 fn class_name<S: Serializer>(class: &Class, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(name_of(*class))
 }
@@ -447,17 +374,5 @@ fn name_of(class: Class) -> &'static str {
         Class::Ambiguous => "ambiguous",
         Class::Uneven => "uneven",
         Class::Inconclusive => "inconclusive",
-    }
-}
-
-/// An answer as one word.
-pub(crate) fn answer_name(answer: Answer, unit: Unit) -> &'static str {
-    let (slower, faster) = compare::sides(unit);
-    match answer {
-        Answer::Faster => faster,
-        Answer::Slower => slower,
-        Answer::Equivalent => "equivalent",
-        Answer::DifferentButSmall => "different-but-small",
-        Answer::Unresolved => "unresolved",
     }
 }

@@ -8,7 +8,7 @@ use record::Unit;
 use judge::compare::{Comparison, Ranking, RankingEntry};
 
 use super::words;
-use crate::html::esc;
+use crate::html::escape::esc;
 use crate::html::page;
 use crate::html::plot::{Curve, curves};
 use crate::html::scale::{Axis, Kind};
@@ -302,7 +302,7 @@ fn ranks(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
 
 /// The place of one system; a dash for one that did not take part.
 pub(super) fn place(rank: Option<stats::Rank>, systems: usize) -> String {
-    rank.map_or("—".into(), |rank| words::rank(rank, systems))
+    rank.map_or("—".into(), |rank| crate::ratios::place_of(rank, systems))
 }
 
 fn refused(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {

@@ -10,7 +10,7 @@ use record::Unit;
 use judge::compare::{Comparison, Contender, Mean, Ranking};
 
 use super::words;
-use crate::json::{Estimate, answer_name, plain};
+use crate::json_parts::{Estimate, answer_name, plain};
 
 /// Writes a comparison.
 pub fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
@@ -25,7 +25,7 @@ fn estimate(interval: Interval) -> Estimate {
 fn document(compared: &Comparison) -> Value {
     let (judged, of) = compared.judged();
     json!({
-        "schema": crate::json::SCHEMA,
+        "schema": crate::json_parts::SCHEMA,
         "margin": compared.margin,
         "alpha": compared.alpha,
         "correction": "false discovery rate: Benjamini-Hochberg over series, Holm over the systems of one",
@@ -69,7 +69,7 @@ fn answer(subject: &str, (answer, unit): (&stats::Comparison, Unit), note: Optio
         json!({ "n_low": low, "n_high": high, "ratio": ratio })
     };
     let crossing = |crossing: &stats::Crossing| {
-        let (slower, faster) = words::sides(unit);
+        let (slower, faster) = crate::ratios::sides(unit);
         let below = if crossing.faster_below { faster } else { slower };
         json!({ "n": crossing.n, "low": crossing.n_low, "high": crossing.n_high, "below": below })
     };

@@ -10,5 +10,4 @@ pub use html::write as write_html;
 pub use json::write as write_json;
 pub use picture::draw as picture;
 pub use table::write as write_table;
-pub(crate) use words::{inverted, rank as place_of, sides};
 pub use words::{note, refusal};

@@ -1,8 +1,9 @@
 //! The five answers in words.
 
 use record::Unit;
-use stats::{Answer, Comparison, Design, Interval, Rank};
+use stats::{Answer, Comparison, Design, Interval};
 
+use crate::ratios::{inverted, sides};
 use crate::sentences;
 use crate::text::Tone;
 use crate::words::{
@@ -17,11 +18,6 @@ use judge::compare::{
 
 /// Ratios of two ranges of n that are further apart than this are not said as one.
 const FAR: f64 = 1.2;
-
-/// What is said of a larger cost and of a smaller one: `slower` and `faster`, of memory `more` and `less`.
-pub(crate) fn sides(unit: Unit) -> (&'static str, &'static str) {
-    if unit == Unit::Bytes { ("more", "less") } else { ("slower", "faster") }
-}
 
 /// The answer in words: `1.18× slower (1.15–1.21)`, `faster below 4 300 (3 900–4 700), slower above`.
 pub(crate) fn answer(comparison: &Comparison, unit: Unit) -> String {
@@ -61,11 +57,6 @@ fn times(ratio: Interval, unit: Unit) -> String {
         Some((value, interval)) => format!("{value}× {word} {interval}"),
         None => format!("{words} {word}"),
     }
-}
-
-/// A ratio the other way round.
-pub(crate) fn inverted(ratio: Interval) -> Interval {
-    Interval { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low }
 }
 
 /// The interval alone: `(0.98–1.07)`.
@@ -256,24 +247,6 @@ pub(crate) fn mean_ratio(compared: &Compared, mean: &Mean) -> String {
     } else {
         factor_with_interval(mean.ratio)
     }
-}
-
-/// `1st` or `1st–2nd`, with `of 2` where not all systems took part.
-pub(crate) fn rank(rank: Rank, systems: usize) -> String {
-    let Rank { best, worst, of } = rank;
-    let place = if best == worst { ordinal(best) } else { format!("{}–{}", ordinal(best), ordinal(worst)) };
-    if of == systems { place } else { format!("{place} of {of}") }
-}
-
-fn ordinal(n: usize) -> String {
-    let ending = match (n % 10, n % 100) {
-        (_, 11..=13) => "th",
-        (1, _) => "st",
-        (2, _) => "nd",
-        (3, _) => "rd",
-        _ => "th",
-    };
-    format!("{n}{ending}")
 }
 
 /// The count of every answer: `1 slower · 3 equivalent`.

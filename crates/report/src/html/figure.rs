@@ -5,19 +5,40 @@ use std::io::{self, Write};
 use record::{Direction, Expect, Recording, SeriesKey, Workload};
 use stats::{Sweep, Verdict};
 
+use super::escape::{esc, script_json};
+use super::markdown;
 use super::marks::{self, Mark};
-use super::picture::Panel;
+use super::panel::Panel;
 use super::plot::{Curve, Subject, curves};
 use super::scale::Kind;
 use super::tail::Tail;
 use super::zoom::Points;
-use super::{Budget, esc, markdown, script_json};
 use crate::quantity::Quantity;
 use crate::sentences;
 use crate::words::{count, count_with_interval, factor_with_interval, number_with_interval, percent, things};
 use judge::compare::Comparison;
 use judge::series::sweeps;
 use judge::{Finding, Findings};
+
+/// What all pictures of clouds may take together, before base64 makes them a third larger.
+const CLOUD_BYTES: usize = 1_600_000;
+/// What the points that can be zoomed may take together.
+const ZOOM_BYTES: usize = 1_100_000;
+
+/// The limits of one series: its two clouds and its points.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    pub(crate) cloud: usize,
+    pub(crate) zoom: usize,
+}
+
+impl Budget {
+    /// Shares what there is between the series that have points.
+    pub(super) fn of(findings: &Findings) -> Budget {
+        let drawn = findings.series.iter().filter(|f| f.measurements > 0).count().max(1);
+        Budget { cloud: (CLOUD_BYTES / 2 / drawn).min(60_000), zoom: (ZOOM_BYTES / drawn).min(400_000) }
+    }
+}
 
 /// Writes a workload with all of its series on all systems.
 pub(super) fn workload(
@@ -75,7 +96,7 @@ fn figure(
     let sentence = sentence.unwrap_or_default();
     writeln!(out, "<figure id=\"s{i}\"><h3>{}</h3>", esc(&sentences::label(findings, finding)))?;
     if !sentence.is_empty() {
-        writeln!(out, "<p class=\"says {}\">{}.</p>", super::page::tone(finding), esc(&sentence))?;
+        writeln!(out, "<p class=\"says {}\">{}.</p>", super::tone::tone(finding), esc(&sentence))?;
     }
     found(findings, finding, out)?;
     if let Some(limited) = &finding.limited {

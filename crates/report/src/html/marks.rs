@@ -3,7 +3,7 @@
 
 use stats::{Hysteresis, Verdict};
 
-use super::esc;
+use super::escape::esc;
 use super::scale::Axis;
 use super::svg::{BOTTOM, LEFT, Svg, TOP, WIDTH};
 use crate::words::{change, count, place_with_interval};

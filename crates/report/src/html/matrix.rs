@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use record::SeriesKey;
 use stats::Class;
 
-use super::esc;
-use super::page::tone;
+use super::escape::esc;
+use super::tone::tone;
 use crate::sentences;
 use judge::{Finding, Findings};
 

@@ -5,14 +5,14 @@ use std::io::{self, Write};
 
 use stats::Class;
 
-use super::esc;
+use super::escape::esc;
 use super::plot::sparkline;
+use super::tone::tone;
 use judge::compare::Comparison;
 use judge::{Finding, Findings};
 
 use crate::quantity::{Quantity, duration};
 use crate::rivals::words;
-use crate::text::Tone;
 use crate::words::{count, factor_with_interval, list, percent, things};
 use crate::{environment, sentences, spark};
 
@@ -144,15 +144,6 @@ fn in_one_sentence(findings: &Findings) -> String {
         percent(findings.margin),
         sentences::confidence(findings.alpha),
     )
-}
-
-/// The class of a finding's words in the style sheet.
-pub(crate) fn tone(finding: &Finding) -> &'static str {
-    match sentences::tone(finding) {
-        Tone::Good => "good",
-        Tone::Notable => "notable",
-        _ => "open",
-    }
 }
 
 /// The table of verdicts.

@@ -3,12 +3,10 @@
 use record::Recording;
 
 use super::figure::{keys, subject};
-use super::plot::Subject;
-use super::scale::Kind;
+use super::panel::Panel;
 use super::sheet::{EDGE, SAYS, SOFT, Sheet, TITLE};
 use super::svg::{HEIGHT, LEFT, WIDTH};
-use super::tail::Tail;
-use crate::sentences::{self, capital};
+use crate::sentences::{self};
 use judge::Findings;
 use judge::series::sweeps;
 
@@ -21,46 +19,6 @@ const KEY: (f64, f64) = (24.0, 30.0);
 
 /// Between two of the legend.
 const KEYS_APART: f64 = 26.0;
-
-/// A plot of a figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Panel {
-    /// Every point, cost over n on linear axes.
-    Linear,
-    /// The same on logarithmic axes.
-    Logarithmic,
-    /// The change against the level at small n, with its simultaneous band.
-    Change,
-    /// All costs of the upper quarter of n, by percentile.
-    Percentiles,
-}
-
-impl Panel {
-    /// What stands above it; [`Panel::Percentiles`] says from which n.
-    pub(super) fn title(self, what: &str) -> String {
-        match self {
-            Panel::Linear => format!("{}, linear axes", capital(what)),
-            Panel::Logarithmic => format!("{}, logarithmic axes", capital(what)),
-            Panel::Change => "Change against its level at small n".into(),
-            Panel::Percentiles => "All costs by percentile".into(),
-        }
-    }
-
-    /// The plot and its title.
-    fn draw(self, subject: &Subject<'_>) -> Option<(String, String)> {
-        let named = |svg| (self.title(subject.what), svg);
-        match self {
-            Panel::Linear => subject.cost(Kind::Linear).map(|plot| named(plot.svg)),
-            Panel::Logarithmic => subject.cost(Kind::Log).map(|plot| named(plot.svg)),
-            Panel::Change => subject.change().map(named),
-            Panel::Percentiles => {
-                let tail = Tail::of(subject.sweeps, subject.verdict.map(|v| (v.n_low, v.n_high)))?;
-                let Subject { id, label, unit, verdict, .. } = subject;
-                Some((tail.title(), tail.draw(id, label, *unit, *verdict, 0.0)))
-            }
-        }
-    }
-}
 
 /// One series by its number in the findings, as an SVG file that loads nothing and has its own paper, light
 /// or dark: what the report says of it, above plots of its figure side by side. `None` where there is no

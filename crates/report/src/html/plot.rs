@@ -4,10 +4,11 @@ use stats::{Block, Interval, Line, Lines, Spikes, Step, Sweep, Verdict};
 
 use record::Unit;
 
+use super::cloud;
+use super::escape::esc;
 use super::marks::{self, Mark};
 use super::scale::{Axis, Kind, Tick, change_label, cost_label, factor_label};
 use super::svg::{BOTTOM, LEFT, RIGHT, Svg, TOP, within};
-use super::{cloud, esc};
 use crate::sentences::{capital, middle as middle_of};
 use crate::words::{count, factor, things};
 use judge::Stop;

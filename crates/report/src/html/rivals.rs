@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use record::Unit;
 
-use super::esc;
+use super::escape::esc;
 use super::scale::{Axis, Kind, cost_label};
 use super::svg::{BOTTOM, LEFT, RIGHT, Svg, TOP, within};
 use judge::compare::{Comparison, Level, Ranking, RankingEntry, Ratio};
@@ -285,7 +285,7 @@ fn cell(ranking: &Ranking, standing: &RankingEntry) -> String {
             fewer.unwrap_or_default()
         ));
     }
-    below.extend(standing.rank.map(|rank| crate::compare::place_of(rank, rank.of)));
+    below.extend(standing.rank.map(|rank| crate::ratios::place_of(rank, rank.of)));
     format!(
         "{}<br><span class=\"remark\">{}</span>",
         esc(&above.unwrap_or_else(|| "—".into())),

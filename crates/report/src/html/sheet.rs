@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::esc;
+use super::escape::esc;
 use super::page::PLOT_STYLE;
 
 /// The edge of the paper.

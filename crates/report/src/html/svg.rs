@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use stats::Block;
 
-use super::esc;
+use super::escape::esc;
 use super::scale::{Axis, Tick, count_label};
 use crate::sentences::middle as middle_of;
 

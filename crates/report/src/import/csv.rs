@@ -7,9 +7,10 @@ use std::io::{self, BufRead};
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use record::Direction;
 
+use super::fields::{parse_n, parse_value, shown};
 use super::gather::{Gather, Place};
-use super::lines::{Line, Lines, is_blank};
-use super::{LINE_BYTES_MAX, Options, parse_n, parse_value, shown};
+use super::lines::{LINE_BYTES_MAX, Line, Lines, is_blank};
+use super::options::Options;
 use crate::words::{list, things};
 
 /// What may stand between fields.

@@ -7,7 +7,7 @@ use stats::Design;
 
 use super::words;
 
-use crate::json::{Estimate, StopEntry, answer_name, limited, plain};
+use crate::json_parts::{Estimate, StopEntry, answer_name, limited, plain};
 use judge::Findings;
 
 /// One entry for each workload with rivals on each system.

@@ -6,8 +6,8 @@ use stats::{Design, Interval};
 
 use judge::compare::{Comparison, Ranking, RankingEntry, Ratio};
 
-use crate::compare::{inverted, place_of};
 use crate::quantity::Quantity;
+use crate::ratios::{inverted, place_of};
 use crate::sentences;
 use crate::words::{NO_BREAK, count, factor_with_interval, percent, ratio_with_interval, things};
 use judge::Limited;

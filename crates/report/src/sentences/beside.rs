@@ -6,8 +6,8 @@ use stats::{
     Class, Drift, Hysteresis, Interval, Line, Lines, Modes, Period, Repeated, Spikes, Step, Verdict,
 };
 
+use super::series::what_of;
 use super::verdict::{alternation, name, place, several};
-use super::what_of;
 use crate::quantity::Quantity;
 use crate::words::{
     GAP, bound, change, change_with_interval, count, factor, factor_with_interval, fixed, list, percent,

@@ -2,172 +2,17 @@
 
 mod beside;
 mod remarks;
+mod run;
+mod series;
 mod stops;
 mod verdict;
-
-use record::{Expect, Unit};
-use stats::Class;
-
-use crate::quantity::{Quantity, duration};
-use crate::text::Tone;
-use crate::words::{NO_BREAK, bound, count, list, percent};
-use judge::Cause;
-use judge::{Finding, Findings};
 
 pub use crate::words::{capital, sentence};
 pub use beside::{Beside, beside};
 pub use remarks::{notes, remark, remarks};
+pub use run::{confidence, label, planning, shortened, summary, surprises, variant_label};
+pub use series::{expectation, tone, what, what_of};
 pub(crate) use stops::places;
 pub use stops::{advice, limited, stop};
 pub(crate) use verdict::{at_most, middle};
 pub use verdict::{gross_jump, in_short, verdict, verdict_sentence, verdict_with_growth, warnings};
-
-/// More series than these are counted rather than named.
-const NAMED_MOST: usize = 4;
-
-/// Where the planner had to shorten sweeps: `n was shortened to what the time allows: bind/v4 to 15 400`.
-pub fn shortened(findings: &Findings) -> Option<String> {
-    let to = |finding: &Finding| {
-        let stop = finding.stops.iter().find(|stop| stop.cause == Cause::Allowance)?;
-        let label = finding.label.strip_suffix(&format!(" {}", finding.key.name)).unwrap_or(&finding.label);
-        Some(format!("{label} to {}", count(stop.n?.0)))
-    };
-    let all: Vec<String> = findings.series.iter().filter_map(to).collect();
-    let longer = "--preset full goes further";
-    (!all.is_empty()).then(|| format!("n was shortened to what the time allows: {}; {longer}.", list(&all)))
-}
-
-/// The tone of a finding.
-pub fn tone(finding: &Finding) -> Tone {
-    let Some(v) = &finding.verdict else { return Tone::Open };
-    match v.class {
-        Class::Flat | Class::SmallGrowth => Tone::Good,
-        Class::Inconclusive => Tone::Open,
-        _ if finding.unit.more_is_better() && v.growth.value >= 1.0 => Tone::Good,
-        _ => Tone::Notable,
-    }
-}
-
-/// What the values of some series are, in a word: `cost`, `throughput`; `value` where they differ.
-pub fn what<'a>(series: impl Iterator<Item = &'a Finding>) -> &'a str {
-    let mut words = series.filter(|finding| finding.verdict.is_some()).map(what_of);
-    let first = words.next().unwrap_or("cost");
-    if words.all(|word| word == first) { first } else { "value" }
-}
-
-/// What the values of a series are, in a word: the cost of an operation, or of a load what its series is
-/// called.
-pub fn what_of(finding: &Finding) -> &str {
-    match finding.unit {
-        Unit::Seconds | Unit::None if !finding.levels => finding.unit.noun(),
-        _ => &finding.key.name,
-    }
-}
-
-/// The growth that a page predicts, in a word.
-pub fn expectation(expect: Expect) -> &'static str {
-    match expect {
-        Expect::Constant => "constant",
-        Expect::Logarithmic => "logarithmic",
-        Expect::Linear => "linear",
-        Expect::Any => "nothing",
-    }
-}
-
-/// The count of every word, and what the machine's own noise can pass for:
-/// `5 flat · 2 linear · 1 stopped · noise floor 2 %`.
-pub fn summary(findings: &Findings) -> String {
-    let of_cause = |wanted: fn(&Cause) -> bool| {
-        findings.series.iter().filter(|f| f.stops.iter().any(|s| wanted(&s.cause))).count()
-    };
-    let counts = [
-        (findings.of_class(Class::Flat), "flat"),
-        (findings.of_class(Class::Value), "at one level"),
-        (findings.of_class(Class::SmallGrowth), "small growth"),
-        (findings.of_class(Class::Sublinear), "sublinear"),
-        (findings.of_class(Class::LinearLike), "linear"),
-        (findings.of_class(Class::Superlinear), "superlinear"),
-        (findings.of_class(Class::ApproachingLimit), "approaching a limit"),
-        (findings.of_class(Class::Stepped), "stepped"),
-        (findings.of_class(Class::TwoLines), "on two lines"),
-        (findings.of_class(Class::Decreasing), "falling"),
-        (findings.of_class(Class::Composite), "mixed"),
-        (findings.of_class(Class::Ambiguous), "of unclear shape"),
-        (findings.of_class(Class::Uneven), "uneven"),
-        (findings.of_class(Class::Inconclusive), "inconclusive"),
-        (of_cause(|c| matches!(c, Cause::Limit { .. })), "stopped"),
-        (of_cause(|c| matches!(c, Cause::Unsupported { .. })), "unsupported"),
-        (of_cause(|c| matches!(c, Cause::Failed { .. })), "failed"),
-        (of_cause(|c| matches!(c, Cause::Crashed { .. })), "crashed"),
-        (of_cause(|c| matches!(c, Cause::TimedOut)), "timed out"),
-        (of_cause(|c| matches!(c, Cause::NotMeasured { .. })), "not measured"),
-    ];
-    let mut parts: Vec<String> = counts
-        .iter()
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, word)| format!("{} {word}", count(*n as u64)))
-        .collect();
-    if parts.is_empty() {
-        return "nothing was measured".into();
-    }
-    parts.extend(noise_floor(findings));
-    parts.iter().map(|part| part.replace(' ', &NO_BREAK.to_string())).collect::<Vec<_>>().join(" · ")
-}
-
-/// `noise floor 2 %`, of all systems whose floor was measured.
-fn noise_floor(findings: &Findings) -> Option<String> {
-    let floors = || findings.systems.iter().filter_map(|system| Some(system.noise_floor.as_ref()?.share));
-    let (low, high) = (floors().reduce(f64::min)?, floors().reduce(f64::max)?);
-    let (low, high) = (bound(low), bound(high));
-    Some(if low == high { format!("noise floor {high}") } else { format!("noise floor {low} to {high}") })
-}
-
-/// The label of a series, with its system when there are several: `bind on 7.3`.
-pub fn label(findings: &Findings, finding: &Finding) -> String {
-    match findings.systems.len() {
-        0 | 1 => finding.label.clone(),
-        _ => format!("{} on {}", finding.label, finding.key.system),
-    }
-}
-
-/// The label of a variant, with its system when there are several: `race/uring on 7.3`.
-pub fn variant_label(findings: &Findings, finding: &Finding) -> String {
-    let label = label(findings, finding);
-    label.replacen(&format!(" {}", finding.key.name), "", 1)
-}
-
-/// Series whose verdict is another than their page predicts: `unlike its page: bind (constant expected)`.
-pub fn surprises(findings: &Findings) -> Option<String> {
-    let unlike: Vec<&Finding> = findings.series.iter().filter(|f| f.as_expected() == Some(false)).collect();
-    let said = |f: &&Finding| format!("{} ({} expected)", label(findings, f), expectation(f.expect));
-    match unlike.len() {
-        0 => None,
-        1 => Some(format!("unlike its page: {}", said(&unlike[0]))),
-        n if n <= NAMED_MOST => {
-            Some(format!("unlike their pages: {}", list(&unlike.iter().map(said).collect::<Vec<_>>())))
-        }
-        n => {
-            let named = unlike[..NAMED_MOST - 1].iter().map(said);
-            let more = format!("{} more", count((n + 1 - NAMED_MOST) as u64));
-            Some(format!("unlike their pages: {}", list(&named.chain([more]).collect::<Vec<_>>())))
-        }
-    }
-}
-
-/// How sure, in words: `95 % confidence`.
-pub fn confidence(alpha: f64) -> String {
-    format!("{} confidence", percent(1.0 - alpha))
-}
-
-/// How the number of trials was decided: `fixed in advance`, `interim analyses after 10, 20 and 40 trials`.
-pub fn planning(findings: &Findings) -> String {
-    let looks: Vec<String> = findings.run.looks.iter().map(|n| count(u64::from(*n))).collect();
-    let budget = findings.run.budget_seconds.map(|s| format!(", within {}", duration(s))).unwrap_or_default();
-    match looks.as_slice() {
-        [] | [_] => format!("fixed in advance{budget}"),
-        looks => format!(
-            "interim analyses after {} trials, each with its share of the error rate{budget}",
-            list(looks)
-        ),
-    }
-}

@@ -1,0 +1,47 @@
+//! The fields of a line: numbers, and what is shown of a field that is none.
+
+/// A whole number of objects: `1000`, and also `1e3` and `1000.0`.
+pub(super) fn parse_n(field: &[u8]) -> Option<u64> {
+    let mut n: u64 = 0;
+    let digits = field.iter().take(20).take_while(|byte| byte.is_ascii_digit()).count();
+    if digits == field.len() && digits > 0 {
+        for byte in field {
+            n = n.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?;
+        }
+        return Some(n);
+    }
+    let n = parse_value(field)?;
+    // 2^64 is the first that does not fit, and a float.
+    (n >= 0.0 && n.fract() == 0.0 && n < 18_446_744_073_709_551_616.0).then_some(n as u64)
+}
+
+/// Any number that Rust's own parser takes; `nan` and `inf` too.
+pub(super) fn parse_value(field: &[u8]) -> Option<f64> {
+    std::str::from_utf8(field).ok()?.parse().ok()
+}
+
+/// What stands in a field, short enough to be shown.
+pub(super) fn shown(field: &[u8]) -> String {
+    const SHOWN: usize = 40;
+    let text = String::from_utf8_lossy(field);
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("\"{}…\"", &text[..end]),
+        None => format!("\"{text}\""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n_is_whole_however_it_is_written() {
+        for (text, n) in [("0", 0), ("1000", 1000), ("1e4", 10_000), ("1000.0", 1000), ("+5", 5), ("-0", 0)] {
+            assert_eq!(parse_n(text.as_bytes()), Some(n), "{text}");
+        }
+        assert_eq!(parse_n(b"18446744073709551615"), Some(u64::MAX));
+        for text in ["", "-1", "1.5", "1e30", "18446744073709551616", "nan", "inf", "ten", "1 000", "0x10"] {
+            assert_eq!(parse_n(text.as_bytes()), None, "{text}");
+        }
+    }
+}

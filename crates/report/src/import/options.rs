@@ -1,0 +1,89 @@
+//! How a file of numbers is to be read.
+
+use record::{Direction, Unit};
+
+/// How the numbers are to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Factor that makes the unit out of a value of the file.
+    pub scale: f64,
+    /// What the values are in, after that.
+    pub unit: Unit,
+    /// Smaller n are left out.
+    pub from: u64,
+    /// The program that printed files without a header; recognised by the name of the file if `None`.
+    pub program: Option<Program>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { scale: 1.0, unit: Unit::None, from: 0, program: None }
+    }
+}
+
+/// A bench program of 2003.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// `socket bind`, while sockets pile up.
+    Bindbench,
+    /// `fork`, while processes pile up, and the end of one, from the oldest on: its first line has all
+    /// alive.
+    Forkbench,
+    /// The same, linked statically.
+    Forksbench,
+    /// `thread`, while threads pile up.
+    Pthreadbench,
+    /// `mmap touch`, while mappings of one file pile up.
+    Mmapbench,
+    /// `open mmap touch`, while open and mapped files pile up.
+    Manymapbench,
+    /// `clat CONNECT`, while idle connections pile up, and `sample CONNECT REQUEST` between.
+    Httpbench,
+}
+
+impl Program {
+    /// All of them; where one name holds another, the longer one first.
+    pub const ALL: [Program; 7] = [
+        Program::Manymapbench,
+        Program::Mmapbench,
+        Program::Forksbench,
+        Program::Forkbench,
+        Program::Pthreadbench,
+        Program::Bindbench,
+        Program::Httpbench,
+    ];
+
+    /// Its name, in small letters.
+    pub fn name(self) -> &'static str {
+        match self {
+            Program::Bindbench => "bindbench",
+            Program::Forkbench => "forkbench",
+            Program::Forksbench => "forksbench",
+            Program::Pthreadbench => "pthreadbench",
+            Program::Mmapbench => "mmapbench",
+            Program::Manymapbench => "manymapbench",
+            Program::Httpbench => "httpbench",
+        }
+    }
+
+    /// The program whose name is in the name of a file, or its name without `bench`.
+    pub(super) fn of_file(path: &str) -> Option<Program> {
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_lowercase();
+        let names = |program: &Program| name.contains(program.name());
+        let hints = |program: &Program| name.contains(program.name().trim_end_matches("bench"));
+        Program::ALL.into_iter().find(names).or_else(|| Program::ALL.into_iter().find(hints))
+    }
+
+    /// What its columns are, and which way n goes in each.
+    pub(super) fn columns(self) -> &'static [(&'static str, Direction)] {
+        use Direction::{Down, Up};
+        match self {
+            Program::Bindbench => &[("socket", Up), ("bind", Up)],
+            Program::Forkbench | Program::Forksbench => &[("fork", Up), ("reap", Down)],
+            Program::Pthreadbench => &[("thread", Up)],
+            Program::Mmapbench => &[("mmap", Up), ("touch", Up)],
+            Program::Manymapbench => &[("open", Up), ("mmap", Up), ("touch", Up)],
+            Program::Httpbench => &[],
+        }
+    }
+}

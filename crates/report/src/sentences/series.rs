@@ -1,0 +1,44 @@
+//! What a series is and how it did, in a word.
+
+use crate::quantity::Quantity;
+use crate::text::Tone;
+use judge::Finding;
+use record::{Expect, Unit};
+use stats::Class;
+
+/// The tone of a finding.
+pub fn tone(finding: &Finding) -> Tone {
+    let Some(v) = &finding.verdict else { return Tone::Open };
+    match v.class {
+        Class::Flat | Class::SmallGrowth => Tone::Good,
+        Class::Inconclusive => Tone::Open,
+        _ if finding.unit.more_is_better() && v.growth.value >= 1.0 => Tone::Good,
+        _ => Tone::Notable,
+    }
+}
+
+/// What the values of some series are, in a word: `cost`, `throughput`; `value` where they differ.
+pub fn what<'a>(series: impl Iterator<Item = &'a Finding>) -> &'a str {
+    let mut words = series.filter(|finding| finding.verdict.is_some()).map(what_of);
+    let first = words.next().unwrap_or("cost");
+    if words.all(|word| word == first) { first } else { "value" }
+}
+
+/// What the values of a series are, in a word: the cost of an operation, or of a load what its series is
+/// called.
+pub fn what_of(finding: &Finding) -> &str {
+    match finding.unit {
+        Unit::Seconds | Unit::None if !finding.levels => finding.unit.noun(),
+        _ => &finding.key.name,
+    }
+}
+
+/// The growth that a page predicts, in a word.
+pub fn expectation(expect: Expect) -> &'static str {
+    match expect {
+        Expect::Constant => "constant",
+        Expect::Logarithmic => "logarithmic",
+        Expect::Linear => "linear",
+        Expect::Any => "nothing",
+    }
+}
