@@ -1,7 +1,7 @@
-//! The agent on a system: receives programs and files into its folder, starts programs, and hands on what
-//! goes in and comes out. When its standard input ends it ends them all, removes its folder, and goes.
+//! The agent on a system: receives programs and files into its folder, starts programs, and passes on their
+//! input and output. At the end of its standard input it kills them all, removes its folder, and exits.
 //!
-//! It sleeps while what it started is at work and says nothing.
+//! It sleeps while the programs that it started run and send nothing.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};

@@ -1,4 +1,4 @@
-//! What can keep a role from starting or from replying.
+//! Why a role could not start or did not reply.
 
 use std::io;
 use std::path::PathBuf;

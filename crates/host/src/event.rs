@@ -1,4 +1,4 @@
-//! What happens to a process.
+//! Events of a process: a frame, the end of its output, its exit.
 
 use std::process::ExitStatus;
 

@@ -1,5 +1,5 @@
-//! Guards the command of a system: starts it, and lets nothing outlive it that it started. A command that
-//! stands before a program may hang, leave processes behind, or hear nothing of the end of whoever wants it.
+//! Guards the command of a system: starts it, and kills everything that it started. Such a command may hang,
+//! leave processes behind, or not detect the end of the process that started it.
 
 use std::io;
 use std::process::{ChildStdin, Command, ExitStatus, Stdio};

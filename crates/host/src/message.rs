@@ -1,4 +1,4 @@
-//! What an agent is told, and what it tells: a head in JSON, a line feed, and bytes.
+//! Messages to and from an agent: a header in JSON, a line feed, and bytes.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Threads around pipes, so that nobody who speaks with a process is held up by it.
+//! Threads around pipes, so that a process that does not read or write blocks no caller.
 
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{Sender, channel};

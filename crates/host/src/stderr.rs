@@ -1,4 +1,4 @@
-//! The last words of standard error.
+//! The tail of standard error.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! The processes of a session: their requests go one way together, and their output is told apart.
+//! The processes of a session: their requests share one stream, and their output is separated by process.
 
 use std::collections::HashMap;
 use std::sync::mpsc::Sender;

@@ -1,4 +1,4 @@
-//! Says what the system is on which this program runs.
+//! Describes the system on which this program runs.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
-//! The measured programs: small ones of their own, so that what is measured carries no command line, no
+//! The measured programs: small separate programs, so that the measured process contains no command line, no
 //! report and no judgement, and so that the same code can be linked dynamically and statically.
 //!
-//! Each measures some groups of workloads (`src/bin/`). `kernel` has one to itself: fork(2) copies the
+//! Each measures some groups of workloads (`src/bin/`). `kernel` has a program of its own: fork(2) copies the
 //! process that calls it, so servers, clients and an asynchronous runtime in the same program would be part
 //! of what `fork` measures.
 //!

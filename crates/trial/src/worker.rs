@@ -1,4 +1,4 @@
-//! The process that measures: it pins itself, warms up, runs the experiment, and says how it ended.
+//! The process that measures: it pins itself, warms up, runs the experiment, and reports its outcome.
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
