@@ -3,10 +3,11 @@
 //! **Question.** What does it cost to open, map and first touch one of thousands of small files, and does
 //! it grow with the number of files that are open and mapped?
 //!
-//! **Method.** The files have about 150 bytes each, 100 per folder, and are read once so that they are in
-//! the cache. Each is opened, mapped, and its first byte read, each step timed. All stay open and mapped.
-//! Then each is unmapped and closed, in random order. Some systems load the page when the file is mapped,
-//! others at the first access; therefore the sum of the three steps is reported too.
+//! **Method.** The files have about 150 bytes each, 100 per folder unless `--set per-folder=COUNT` says
+//! otherwise, and are read once so that they are in the cache. Each is opened, mapped, and its first byte
+//! read, each step timed. All stay open and mapped. Then each is unmapped and closed, in random order. Some
+//! systems load the page when the file is mapped, others at the first access; therefore the sum of the
+//! three steps is reported too.
 //!
 //! **Expected answer.** Flat, except for the mapping, which is at most logarithmic.
 
@@ -15,7 +16,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use sys::memory::{Mapping, page_bytes};
-use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
+use workload::{Expect, Linkage, Needs, Operation, Setting, Trial, TrialError, Values, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "files",
@@ -23,6 +24,12 @@ pub(crate) const WORKLOAD: Workload = Workload {
     source: include_str!("files.rs"),
     grows: "open and mapped files",
     variants: Variant::ONLY,
+    settings: &[Setting {
+        name: "per-folder",
+        default: "100",
+        values: Values::Number { least: 1, most: 10_000_000 },
+        summary: "files in each folder",
+    }],
     operations: &[
         Operation::up("open", Expect::Constant, "one open(2), read-only, of a path of two folders"),
         Operation::up("mmap", Expect::Logarithmic, "one mmap(2) of the file's only page"),
@@ -46,14 +53,15 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ..Workload::CURVE
 };
 
-const FILES_PER_FOLDER: usize = 100;
 const FILE_BYTES: usize = 150;
 
 #[cfg_attr(not(unix), allow(dead_code))]
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let root = trial.scratch().join("files");
-    let paths: Vec<PathBuf> = (0..trial.n()).map(|number| path(&root, number)).collect();
-    write_all(&root, &paths).map_err(TrialError::at(format!("to write files below {}", root.display())))?;
+    let per_folder = trial.number("per-folder")? as usize;
+    let paths: Vec<PathBuf> = (0..trial.n()).map(|number| path(&root, number, per_folder)).collect();
+    write_all(&root, &paths, per_folder)
+        .map_err(TrialError::at(format!("to write files below {}", root.display())))?;
     read_all(&paths).map_err(TrialError::at(format!("to read the files below {}", root.display())))?;
     let paths =
         paths.iter().map(|path| sys::file::Path::try_from(path.as_path())).collect::<Result<Vec<_>, _>>();
@@ -87,8 +95,8 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     })
 }
 
-fn path(root: &Path, number: usize) -> PathBuf {
-    root.join((number / FILES_PER_FOLDER).to_string()).join(format!("{number}.html"))
+fn path(root: &Path, number: usize, per_folder: usize) -> PathBuf {
+    root.join((number / per_folder).to_string()).join(format!("{number}.html"))
 }
 
 fn initial(number: usize) -> u8 {
@@ -96,14 +104,14 @@ fn initial(number: usize) -> u8 {
 }
 
 /// Writes the files that are missing; trials of one run share them.
-fn write_all(root: &Path, paths: &[PathBuf]) -> io::Result<()> {
+fn write_all(root: &Path, paths: &[PathBuf], per_folder: usize) -> io::Result<()> {
     let whole = root.join(format!("{}.whole", paths.len()));
     if whole.exists() {
         return Ok(());
     }
     for (number, path) in paths.iter().enumerate() {
-        if number % FILES_PER_FOLDER == 0 {
-            fs::create_dir_all(root.join((number / FILES_PER_FOLDER).to_string()))?;
+        if number % per_folder == 0 {
+            fs::create_dir_all(root.join((number / per_folder).to_string()))?;
         }
         fs::write(path, text(number))?;
     }

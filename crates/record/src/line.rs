@@ -227,6 +227,9 @@ pub struct Order {
     /// Where the server of a load runs; `None` where the workload starts it beside itself, or has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<Server>,
+    /// Settings of the workload that the user chose, by name; those left out have their defaults.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
     /// The trial is killed when this is used up.
     pub timeout_seconds: f64,
     /// A folder of this run's own for files that a workload needs.

@@ -149,6 +149,7 @@ fn trial_line(workload: usize, trial: u32) -> Trial {
             window_seconds: None,
             server_cpu: None,
             server: None,
+            settings: [].into(),
             timeout_seconds: 60.0,
             scratch: String::new(),
         },

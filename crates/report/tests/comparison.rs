@@ -44,6 +44,24 @@ fn two_kernels_and_three() {
 }
 
 #[test]
+fn other_settings_are_refused() {
+    let mut one = emulated::mixed(300);
+    one.truncate(1);
+    let record = || emulated::recording(emulated::system("local", &[]), &one, 10, 1);
+    let (plain, mut set) = (record(), record());
+    for trial in &mut set.trials {
+        trial.order.settings.insert("arch".into(), "uring".into());
+    }
+    let refusal = Comparison::of(&[("a", &plain), ("b", &set)]).unwrap_err();
+    assert_eq!(
+        compare::refusal(&refusal),
+        "nothing can be compared: socket has different settings: the defaults in a and arch=uring in b"
+    );
+    let same = [("a", &set), ("b", &set.clone())];
+    assert!(Comparison::of(&same).is_ok_and(|compared| compared.refused.is_empty()));
+}
+
+#[test]
 fn other_versions_are_refused() {
     let (mut one, mut two) = (emulated::mixed(300), emulated::mixed(300));
     one.truncate(1);

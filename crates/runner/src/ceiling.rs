@@ -3,7 +3,7 @@
 use sys::limit::{self, Resource};
 use workload::Needs;
 
-/// A limit that keeps n below what was wished for.
+/// A limit that keeps n below what was asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ceiling {
     pub(crate) n: u64,

@@ -59,6 +59,26 @@ pub enum Error {
     /// Only one system can be measured against itself.
     #[error("an A/A run measures one system against itself; give at most one --system")]
     AgainstItself,
+    /// No workload that is to be measured has that setting.
+    #[error("no workload of this run has a setting \"{name}\"; {}", settings_known(.known))]
+    UnknownSetting {
+        /// What was written.
+        name: String,
+        /// Those that there are, each with its workload; may be empty.
+        known: String,
+    },
+    /// A setting does not have that value.
+    #[error("{workload} cannot be measured with {name}={value:?}; the values of {name} are {values}")]
+    SettingValue {
+        /// Name of the setting.
+        name: String,
+        /// What was written.
+        value: String,
+        /// The workload whose setting it is.
+        workload: &'static str,
+        /// What may be written.
+        values: String,
+    },
     /// Too few trials for an A/A run.
     #[error("an A/A run needs at least {least} trials on each side, not {trials}; raise --trials")]
     FewTrials {
@@ -127,6 +147,13 @@ pub enum Error {
 
 fn hint(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|nearest| format!("; did you mean \"{nearest}\"?")).unwrap_or_default()
+}
+
+fn settings_known(known: &str) -> String {
+    match known {
+        "" => "they have no settings".to_owned(),
+        known => format!("there are {known}"),
+    }
 }
 
 fn preset_names() -> String {

@@ -1,6 +1,7 @@
 //! From run options to a record: a plan, then systems × workloads × trials, each trial a separate process.
 //!
-//! [`Plan::make`] decides what to measure and how far, [`run`] measures it and writes the record as it goes.
+//! [`RunPlan::make`] decides what to measure and how far, [`run`] measures it and writes the record as it
+//! goes.
 //!
 //! May import: judge, kernel, record, servers, sys, workload. Must never: draw, print, or judge
 //! beyond "are more trials needed".
@@ -18,16 +19,18 @@ mod schedule;
 mod scratch;
 mod select;
 mod server;
+mod settings;
 mod target;
 mod timeouts;
 
 pub use error::Error;
 pub use groups::{GROUPS, find, workloads};
-pub use plan::{Item, Plan, Wish};
+pub use plan::{Item, RunOptions, RunPlan};
 pub use preset::{PRESETS, Preset};
 pub use run::{Event, Ran, run};
 pub use select::{nearest, select};
 pub use server::parse_server;
+pub use settings::parse_setting;
 pub use target::Target;
 
 /// Compiler, target and profile of this build.

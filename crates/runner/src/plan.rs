@@ -1,5 +1,6 @@
 //! The plan of a run: workloads, range of n and number of trials, decided before anything is measured.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,11 +9,11 @@ use workload::{Variant, Workload};
 
 use crate::ceiling::{self, Ceiling};
 use crate::preset::{Preset, Reach, Trials};
-use crate::{Error, Target, select, server};
+use crate::{Error, Target, select, server, settings};
 
 /// The options of the user.
 #[derive(Clone, Debug, Default)]
-pub struct Wish {
+pub struct RunOptions {
     /// Names, globs and groups; none means the group that measures the kernel.
     pub workloads: Vec<String>,
     /// Name of a preset.
@@ -27,6 +28,8 @@ pub struct Wish {
     pub timeout: Option<Duration>,
     /// How long a load is held at each level, instead of what fits the preset.
     pub window: Option<Duration>,
+    /// Settings of workloads, by name.
+    pub settings: Vec<(String, String)>,
     /// Where the server of a load runs, instead of beside the trial.
     pub server: Option<Server>,
     /// That server may be anywhere.
@@ -45,7 +48,7 @@ pub struct Wish {
 
 /// What will be measured.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct RunPlan {
     /// Name of the preset.
     pub preset: &'static str,
     /// What is measured.
@@ -57,7 +60,7 @@ pub struct Plan {
     /// Time that the way up of an item's first trial may take.
     pub allowance: Option<Duration>,
     /// The user has said how far n goes: a load goes as far, however slow one of its variants is.
-    pub is_n_wished: bool,
+    pub is_n_chosen: bool,
     /// A trial that takes longer is killed; a load may take its windows besides.
     pub timeout: Duration,
     /// How long a load is held at each level; `None` is as long as fits the allowance.
@@ -91,6 +94,8 @@ pub struct Item {
     pub variant: Variant,
     /// How far n goes.
     pub n: u64,
+    /// What the user chose; what is left out has its default.
+    pub settings: BTreeMap<String, String>,
     /// Why not a single one fits on this machine, where that is so.
     pub obstacle: Option<String>,
 }
@@ -113,57 +118,60 @@ impl Item {
 /// Time after which a trial is taken for hung, where the user says nothing.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-impl Plan {
+impl RunPlan {
     /// Makes a plan for this machine.
     ///
     /// # Errors
     /// [`Error::UnknownWorkload`], [`Error::UnknownPreset`], and systems or trials that are impossible.
-    pub fn make(wish: &Wish) -> Result<Plan, Error> {
-        let targets = targets(wish)?;
-        let least = if wish.aa { judge::noise_floor::FLOOR_PAIRS } else { 0 };
-        if let Some(trials) = wish.trials.filter(|&trials| trials < least) {
+    pub fn make(options: &RunOptions) -> Result<RunPlan, Error> {
+        let targets = targets(options)?;
+        let least = if options.aa { judge::noise_floor::FLOOR_PAIRS } else { 0 };
+        if let Some(trials) = options.trials.filter(|&trials| trials < least) {
             return Err(Error::FewTrials { trials, least });
         }
-        if let Some(server) = wish.server.as_ref().filter(|_| !wish.allow_public) {
+        if let Some(server) = options.server.as_ref().filter(|_| !options.allow_public) {
             server::refuse_public(server)?;
         }
-        let preset = Preset::named(wish.preset.as_deref().unwrap_or(Preset::DEFAULT))?;
-        let selected = select(&wish.workloads)?;
+        let preset = Preset::named(options.preset.as_deref().unwrap_or(Preset::DEFAULT))?;
+        let selected = select(&options.workloads)?;
+        let workloads: Vec<&Workload> = selected.iter().map(|(workload, _)| *workload).collect();
+        settings::refuse_unknown(&options.settings, &workloads)?;
         // Limits are those of the processes to come, which inherit ours.
         let _ = sys::limit::raise_soft_to_hard();
         let mut notes = Vec::new();
         let mut items = Vec::with_capacity(selected.len());
         let mut short = Vec::new();
         for (workload, variant) in selected {
-            let n = reach(workload, &preset, wish.n, &mut short);
+            let n = reach(workload, &preset, options.n, &mut short);
             let obstacle = short.last().filter(|_| n == 0).map(|short| short.ceiling.reason.clone());
-            items.push(Item { workload, variant, n, obstacle });
+            let settings = settings::of(workload, &options.settings)?;
+            items.push(Item { workload, variant, n, settings, obstacle });
         }
         notes.extend(told(&short));
-        if wish.server.is_some() && !items.iter().any(Item::is_load) {
+        if options.server.is_some() && !items.iter().any(Item::is_load) {
             notes.push("nothing that is measured has a server, so --server changes nothing".to_owned());
         }
-        let (cpu, server_cpu) = if wish.unpinned { (None, None) } else { pinned_cpus(&mut notes) };
-        Ok(Plan {
+        let (cpu, server_cpu) = if options.unpinned { (None, None) } else { pinned_cpus(&mut notes) };
+        Ok(RunPlan {
             preset: preset.name,
             items,
-            trials: match wish.trials.map_or(preset.trials, Trials::Fixed) {
+            trials: match options.trials.map_or(preset.trials, Trials::Fixed) {
                 Trials::Fixed(trials) => Trials::Fixed(trials.max(least)),
                 looks => looks,
             },
-            budget: wish.budget.or(preset.budget),
+            budget: options.budget.or(preset.budget),
             allowance: preset.allowance,
-            is_n_wished: wish.n.is_some(),
-            timeout: wish.timeout.unwrap_or(TIMEOUT),
-            window: wish.window,
-            server: wish.server.clone(),
+            is_n_chosen: options.n.is_some(),
+            timeout: options.timeout.unwrap_or(TIMEOUT),
+            window: options.window,
+            server: options.server.clone(),
             cpu,
             server_cpu,
-            seed: wish.seed.unwrap_or_else(|| fastrand::u64(..)),
-            scratch: wish.scratch.clone().unwrap_or_else(std::env::temp_dir),
+            seed: options.seed.unwrap_or_else(|| fastrand::u64(..)),
+            scratch: options.scratch.clone().unwrap_or_else(std::env::temp_dir),
             notes,
             targets,
-            aa: wish.aa,
+            aa: options.aa,
             least,
         })
     }
@@ -174,8 +182,8 @@ impl Plan {
     }
 }
 
-fn targets(wish: &Wish) -> Result<Vec<Target>, Error> {
-    match (wish.aa, wish.targets.as_slice()) {
+fn targets(options: &RunOptions) -> Result<Vec<Target>, Error> {
+    match (options.aa, options.targets.as_slice()) {
         (false, []) => Ok(vec![Target::local()]),
         (true, []) => Ok(Target::local().against_itself()),
         (true, [one]) => Ok(one.against_itself()),
@@ -193,7 +201,7 @@ fn targets(wish: &Wish) -> Result<Vec<Target>, Error> {
 }
 
 /// How far n goes for this workload.
-fn reach(workload: &Workload, preset: &Preset, wished: Option<u64>, short: &mut Vec<Short>) -> u64 {
+fn reach(workload: &Workload, preset: &Preset, asked: Option<u64>, short: &mut Vec<Short>) -> u64 {
     let ceiling = ceiling::of(&workload.needs);
     // Where nothing limits n, there is nothing to find at its limit either.
     let unlimited = 20_000;
@@ -202,7 +210,7 @@ fn reach(workload: &Workload, preset: &Preset, wished: Option<u64>, short: &mut 
         Reach::Classic => workload.classic_n,
         Reach::Limit => ceiling.as_ref().map_or(unlimited, |ceiling| ceiling.n),
     };
-    let wanted = wished.unwrap_or_else(|| workload.top.map_or(preset_n, |top| preset_n.min(top)));
+    let wanted = asked.unwrap_or_else(|| workload.top.map_or(preset_n, |top| preset_n.min(top)));
     match ceiling {
         Some(ceiling) if ceiling.n < wanted => {
             let n = ceiling.n;
@@ -213,7 +221,7 @@ fn reach(workload: &Workload, preset: &Preset, wished: Option<u64>, short: &mut 
     }
 }
 
-/// A workload that goes less far than was wished for, and what stops it.
+/// A workload that goes less far than was asked for, and what stops it.
 struct Short {
     workload: &'static str,
     wanted: u64,
@@ -253,8 +261,8 @@ fn pinned_cpus(notes: &mut Vec<String>) -> (Option<u32>, Option<u32>) {
 mod tests {
     use super::*;
 
-    fn reach_of(workload: &Workload, preset: &str, wished: Option<u64>) -> u64 {
-        reach(workload, &Preset::named(preset).expect("a preset"), wished, &mut Vec::new())
+    fn reach_of(workload: &Workload, preset: &str, asked: Option<u64>) -> u64 {
+        reach(workload, &Preset::named(preset).expect("a preset"), asked, &mut Vec::new())
     }
 
     #[test]
@@ -269,10 +277,10 @@ mod tests {
     #[test]
     fn a_server_must_be_near_unless_the_user_says_otherwise() {
         let server = crate::parse_server("8.8.8.8").ok();
-        let wish = Wish { server, ..Wish::default() };
-        let refused = Plan::make(&wish).expect_err("a server of others");
+        let options = RunOptions { server, ..RunOptions::default() };
+        let refused = RunPlan::make(&options).expect_err("a server of others");
         assert!(refused.to_string().contains("--allow-public"), "{refused}");
-        let plan = Plan::make(&Wish { allow_public: true, ..wish }).expect("a plan");
+        let plan = RunPlan::make(&RunOptions { allow_public: true, ..options }).expect("a plan");
         assert!(plan.notes.iter().any(|note| note.contains("--server changes nothing")), "{:?}", plan.notes);
     }
 }

@@ -9,7 +9,7 @@ use record::{End, Line, Order, Outcome, Recording, Run, SeriesKind, System, Tool
 use workload::{Direction, Expect, Workload};
 
 use crate::launch::Launcher;
-use crate::plan::{Item, Plan};
+use crate::plan::{Item, RunPlan};
 use crate::preset::Trials;
 use crate::schedule::{self, Blocks, Step};
 use crate::scratch::Scratch;
@@ -71,7 +71,7 @@ pub struct Ran {
 /// # Errors
 /// [`Error`] when nothing can be measured at all; whatever happens to a single trial is in the record.
 pub fn run(
-    plan: &Plan,
+    plan: &RunPlan,
     path: &Path,
     command: Vec<String>,
     interrupt: &AtomicBool,
@@ -110,7 +110,7 @@ pub fn run(
 
 /// Asks every system what it is; beside it, why it cannot be measured, where that is so.
 fn describe(
-    plan: &Plan,
+    plan: &RunPlan,
     launchers: &mut [Launcher<'_>],
     interrupt: &AtomicBool,
 ) -> Result<(Vec<System>, Vec<Option<String>>), Error> {
@@ -165,7 +165,7 @@ fn sentence(text: &str) -> String {
 
 /// One run at work.
 struct Session<'a> {
-    plan: &'a Plan,
+    plan: &'a RunPlan,
     scratch: &'a Scratch,
     /// Where each system is measured.
     launchers: Vec<Launcher<'a>>,
@@ -372,6 +372,7 @@ impl Session<'_> {
             window_seconds: timeouts.window.map(|window| window.as_secs_f64()),
             server_cpu: self.plan.server_cpu.filter(|_| item.is_load() && self.plan.starts_servers()),
             server: self.plan.server.clone().filter(|_| item.is_load()),
+            settings: item.settings.clone(),
             timeout_seconds: timeouts.timeout.as_secs_f64(),
             scratch: self.scratch.path().to_string_lossy().into_owned(),
         };
@@ -554,7 +555,7 @@ fn trial_line(order: &Order, outcome: Outcome) -> Line {
     })
 }
 
-fn head(plan: &Plan, command: Vec<String>) -> Run {
+fn head(plan: &RunPlan, command: Vec<String>) -> Run {
     Run {
         schema: record::SCHEMA,
         tool: Tool {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use workload::Sizes;
 
-use crate::plan::{Item, Plan};
+use crate::plan::{Item, RunPlan};
 
 /// The way up of a load may take this many times its windows before it is cut: between them, connections are
 /// made and servers started, and where each answer takes a new process, four rounds of a thousand connections
@@ -25,8 +25,8 @@ pub(crate) struct Timeouts {
 impl Timeouts {
     /// For a trial of `item` to `n`; once it is known which n fits, the way up is not cut any more. A window
     /// is the same in all trials of an item, however far they go. A load is never cut below the n that the
-    /// user wished: rivals are compared where each was measured.
-    pub(crate) fn of(plan: &Plan, item: &Item, n: u64, fitted: bool) -> Timeouts {
+    /// user asked for: rivals are compared where each was measured.
+    pub(crate) fn of(plan: &RunPlan, item: &Item, n: u64, fitted: bool) -> Timeouts {
         let window = match item.workload.sizes {
             Sizes::Levels(levels) => {
                 plan.window.or_else(|| Some(workload::window(plan.allowance, levels(item.n).len())))
@@ -34,7 +34,7 @@ impl Timeouts {
             Sizes::Every => plan.window.filter(|_| item.is_load()),
         };
         let windows = window.unwrap_or_default() * levels(item, n);
-        let is_whole = fitted || (plan.is_n_wished && matches!(item.workload.sizes, Sizes::Levels(_)));
+        let is_whole = fitted || (plan.is_n_chosen && matches!(item.workload.sizes, Sizes::Levels(_)));
         Timeouts {
             window,
             allowance: plan.allowance.filter(|_| !is_whole).map(|allowed| allowed.max(windows * WINDOWS)),
@@ -53,20 +53,22 @@ fn levels(item: &Item, n: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use workload::Workload;
 
     use super::*;
-    use crate::Wish;
+    use crate::RunOptions;
 
     const LOAD: Workload = Workload { name: "load", ..Workload::LOAD };
 
     fn item(workload: &'static Workload) -> Item {
-        Item { workload, variant: workload.variants[0], n: 1000, obstacle: None }
+        Item { workload, variant: workload.variants[0], n: 1000, settings: BTreeMap::new(), obstacle: None }
     }
 
     #[test]
     fn all_trials_of_a_load_have_one_window_and_time_for_all_of_them() {
-        let plan = Plan::make(&Wish { trials: Some(1), ..Wish::default() }).expect("a plan");
+        let plan = RunPlan::make(&RunOptions { trials: Some(1), ..RunOptions::default() }).expect("a plan");
         let item = item(&LOAD);
         let first = Timeouts::of(&plan, &item, 1000, false);
         // Ten levels within half a second.
@@ -79,8 +81,8 @@ mod tests {
     }
 
     #[test]
-    fn a_load_goes_as_far_as_was_wished_and_all_else_as_far_as_there_is_time() {
-        let plan = Plan::make(&Wish { n: Some(20), ..Wish::default() }).expect("a plan");
+    fn a_load_goes_as_far_as_was_asked_and_all_else_as_far_as_there_is_time() {
+        let plan = RunPlan::make(&RunOptions { n: Some(20), ..RunOptions::default() }).expect("a plan");
         let load = Timeouts::of(&plan, &item(&LOAD), 20, false);
         assert_eq!((load.allowance, load.window.is_some()), (None, true));
         let bind = item(crate::find("bind").expect("bind"));
@@ -88,9 +90,9 @@ mod tests {
     }
 
     #[test]
-    fn a_wished_window_is_taken_by_loads_alone() {
+    fn a_chosen_window_is_taken_by_loads_alone() {
         let window = Some(Duration::from_secs(5));
-        let plan = Plan::make(&Wish { window, ..Wish::default() }).expect("a plan");
+        let plan = RunPlan::make(&RunOptions { window, ..RunOptions::default() }).expect("a plan");
         let timeouts = Timeouts::of(&plan, &item(&LOAD), 10, false);
         assert_eq!((timeouts.window, timeouts.allowance), (window, Some(WINDOWS * Duration::from_secs(20))));
         let bind = item(crate::find("bind").expect("bind"));

@@ -50,6 +50,20 @@ fn levels_rise_to_the_top_and_only_there_something_is_told() {
 }
 
 #[test]
+fn a_setting_has_a_default_that_may_be_chosen() {
+    for workload in runner::workloads() {
+        for setting in workload.settings {
+            let name = format!("{} of {}", setting.name, workload.name);
+            let parsed = setting.values.parse(setting.default);
+            assert_eq!(parsed.as_deref(), Some(setting.default), "{name}");
+            let same = workload.settings.iter().filter(|other| other.name == setting.name).count();
+            assert_eq!(same, 1, "{name}");
+            assert!(workload.page().contains(&format!("--set {}=", setting.name)), "{name} is on no page");
+        }
+    }
+}
+
+#[test]
 fn names_are_unique_and_sums_name_what_is_timed() {
     for workload in runner::workloads() {
         assert_eq!(

@@ -23,13 +23,13 @@
 //! for both ends, so fast servers saturate the load generator: their rates are marked, and `server cpu`
 //! distinguishes them.
 
-use workload::{Expect, Needs, Operation, Unit, Workload, server};
+use workload::{Expect, Needs, Operation, Unit, Workload, architectures};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "race",
     source: include_str!("race.rs"),
     grows: "simultaneous connections",
-    variants: server::ARCHITECTURES,
+    variants: architectures::VARIANTS,
     rivals: true,
     operations: &[
         Operation::reported("throughput", Unit::PerSecond, Expect::Constant, "correct responses per second"),

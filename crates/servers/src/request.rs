@@ -21,14 +21,14 @@
 //! 32, and the others wait; therefore it stops at the first level. In memory a thread is more expensive
 //! than a table entry, and a process more expensive than a thread.
 
-use workload::{Expect, Needs, Operation, Sizes, Unit, Workload, levels, server};
+use workload::{Expect, Needs, Operation, Sizes, Unit, Workload, architectures, levels};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "request",
     source: include_str!("request.rs"),
     grows: "idle connections",
     sizes: Sizes::Levels(sizes),
-    variants: server::ARCHITECTURES,
+    variants: architectures::VARIANTS,
     rivals: true,
     operations: &[
         Operation::reported("p50", Unit::Seconds, Expect::Constant, "median latency of a single request"),

@@ -3,22 +3,22 @@
 //! **Question.** How many files per second does a web server deliver, small and large, to how many
 //! clients at once, and is every one of them correct?
 //!
-//! **Method.** A server process of the architecture `epoll` serves one file of the size that the variant
-//! names. On n connections at once a client requests it, checks that length and checksum of the body
-//! equal those of the first response, and sends the next request on the same connection. Each level
-//! begins with one request on every connection, after which the counters of client and server must agree
-//! exactly. Then the load continues, and a window of time is measured, which has at least four such
-//! rounds. Latency is from sending a request to the last byte of its response. p50, p99 and p999 are the
-//! latencies that 50 %, 99 % and 99.9 % of the responses do not exceed; with fewer than a thousand
-//! responses p999 is the slowest. `server cpu` is the processor time of the server for each response.
-//! Server and client are pinned to different processors if there are two.
+//! **Method.** A server process of the architecture `epoll`, or of the one that `--set arch=NAME` chooses,
+//! serves one file of the size that the variant names. On n connections at once a client requests it,
+//! checks that length and checksum of the body equal those of the first response, and sends the next
+//! request on the same connection. Each level begins with one request on every connection, after which the
+//! counters of client and server must agree exactly. Then the load continues, and a window of time is
+//! measured, which has at least four such rounds. Latency is from sending a request to the last byte of its
+//! response. p50, p99 and p999 are the latencies that 50 %, 99 % and 99.9 % of the responses do not exceed;
+//! with fewer than a thousand responses p999 is the slowest. `server cpu` is the processor time of the
+//! server for each response. Server and client are pinned to different processors if there are two.
 //!
 //! **Expected answer.** Rates rise over the first few connections, until server or client is never idle,
 //! and stay flat from there on, while latency grows linearly with n. For 590 bytes, the file size in the
 //! comparison of 2003, the system calls dominate the cost. For a megabyte copying dominates, most of it
 //! in the client.
 
-use workload::{Expect, Needs, Operation, Unit, Variant, Workload};
+use workload::{Expect, Needs, Operation, Setting, Unit, Values, Variant, Workload, architectures};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "web",
@@ -28,6 +28,12 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "16k", summary: "a file of 16 KiB" },
         Variant { name: "1m", summary: "a file of 1 MiB" },
     ],
+    settings: &[Setting {
+        name: "arch",
+        default: "epoll",
+        values: Values::OneOf(architectures::NAMES),
+        summary: "architecture of the server",
+    }],
     operations: &[
         Operation::reported("throughput", Unit::PerSecond, Expect::Constant, "correct responses per second"),
         Operation::reported("p50", Unit::Seconds, Expect::Linear, "median latency of a response"),
@@ -73,7 +79,7 @@ mod measured {
             _ => 590,
         };
         let path = web_file(trial, bytes)?;
-        let mut server = ServerUnderTest::start(trial, web(trial, "epoll"))?;
+        let mut server = ServerUnderTest::start(trial, web(trial, trial.setting("arch")?))?;
         let mut clients = server.generator(web_client(server.address(), path))?;
         let window = trial.window();
         trial.at_levels(|n, recorder| {

@@ -247,6 +247,7 @@ mod tests {
             window_seconds: Some(0.02),
             server_cpu: None,
             server: None,
+            settings: [].into(),
             timeout_seconds: 60.0,
             scratch: "/".to_owned(),
         }

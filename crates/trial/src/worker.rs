@@ -81,7 +81,7 @@ fn account(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Acco
         trial.set_window(window);
     }
     trial.set_server(server.as_ref(), order.server_cpu);
-    let ran = run(&mut trial);
+    let ran = trial.set_settings(&order.settings).and_then(|()| run(&mut trial));
     account.outcome = match ran {
         Err(stop) if sys::error::means_unsupported(&stop.error) => {
             Outcome::Unsupported { reason: stop.to_string() }
@@ -129,7 +129,7 @@ fn warm_up(workload: &'static Workload, order: &Order, clock: &clock::Clock, ser
     let mut trial = Trial::new(workload, &order.variant, n, scratch, order.seed, clock, slots);
     trial.rehearse();
     trial.set_server(server, order.server_cpu);
-    let _ = run(&mut trial);
+    let _ = trial.set_settings(&order.settings).and_then(|()| run(&mut trial));
 }
 
 /// How a trial ended that came as far as `reached`.

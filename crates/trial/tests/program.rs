@@ -1,6 +1,7 @@
 //! Every workload, through the program itself: an order is the request, the record's lines are the replies.
 //! Servers need this, for what they start is this program again.
 
+use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Duration;
 
@@ -10,6 +11,16 @@ use workload::{Sizes, Variant, Workload};
 
 /// Runs one trial to its end.
 fn supervise(workload: &Workload, variant: &str, n: u64) -> (Trial, Vec<Series>) {
+    supervise_with(workload, variant, n, BTreeMap::new())
+}
+
+/// Runs one trial with these settings to its end.
+fn supervise_with(
+    workload: &Workload,
+    variant: &str,
+    n: u64,
+    settings: BTreeMap<String, String>,
+) -> (Trial, Vec<Series>) {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let order = Order {
         system: "local".to_owned(),
@@ -24,6 +35,7 @@ fn supervise(workload: &Workload, variant: &str, n: u64) -> (Trial, Vec<Series>)
         window_seconds: workload.server.then_some(0.02),
         server_cpu: None,
         server: None,
+        settings,
         timeout_seconds: 30.0,
         scratch: scratch.path().to_str().expect("a name in UTF-8").to_owned(),
     };
@@ -109,6 +121,27 @@ fn every_workload_is_measured_at_every_n_or_level() {
             scope.spawn(|| expect_all(workload));
         }
     });
+}
+
+#[test]
+fn settings_reach_the_workload_and_unknown_ones_end_the_trial() {
+    let find = |group: workload::Group, name| group.find(name).expect("a workload");
+    let files = find(kernel::GROUP, "files");
+    let set = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
+    let (trial, all) = supervise_with(files, "", 30, set("per-folder", "7"));
+    assert_eq!((&trial.outcome, all.is_empty()), (&Outcome::Complete, false));
+    assert_eq!(trial.order.settings, set("per-folder", "7"), "the record says what was set");
+    for (name, value) in [("per-folder", "0"), ("folders", "7")] {
+        let (trial, all) = supervise_with(files, "", 3, set(name, value));
+        assert!(matches!(&trial.outcome, Outcome::Failed { reason } if reason.contains(name)), "{trial:?}");
+        assert!(all.is_empty(), "nothing is measured");
+    }
+    // An architecture that this system lacks shows that the setting has arrived.
+    if cfg!(target_os = "linux") {
+        let (trial, _) = supervise_with(find(servers::GROUP, "web"), "590", 1, set("arch", "kqueue"));
+        let is_kqueue = |reason: &str| reason.contains("kqueue");
+        assert!(matches!(&trial.outcome, Outcome::Unsupported { reason } if is_kqueue(reason)), "{trial:?}");
+    }
 }
 
 #[test]

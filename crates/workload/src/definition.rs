@@ -1,5 +1,6 @@
 //! What a workload declares of itself.
 
+use crate::setting::Setting;
 use crate::{Trial, TrialError, levels};
 
 /// A workload: what something costs, or how much of it there is in a second, while n objects live. Either an
@@ -24,6 +25,8 @@ pub struct Workload {
     pub variants: &'static [Variant],
     /// The variants are rivals: shown on one figure, and ranked against each other.
     pub rivals: bool,
+    /// What the user may choose.
+    pub settings: &'static [Setting],
     /// What every trial of it measures.
     pub operations: &'static [Operation],
     /// What one more n takes. Nothing of what several processes share out among themselves.
@@ -206,6 +209,7 @@ impl Workload {
         server: false,
         variants: Variant::ONLY,
         rivals: false,
+        settings: &[],
         operations: &[],
         needs: Needs::NOTHING,
         top: None,
@@ -237,6 +241,11 @@ impl Workload {
         let page = self.page();
         let first = page.split("\n\n").next().unwrap_or_default().replace('\n', " ");
         first.trim_end_matches('.').to_owned()
+    }
+
+    /// The setting of that name.
+    pub fn setting(&self, name: &str) -> Option<&'static Setting> {
+        self.settings.iter().find(|setting| setting.name == name)
     }
 
     /// The operation of that name.

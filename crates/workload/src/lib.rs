@@ -6,6 +6,8 @@
 //! May import: sys, and net where there is a server. Must never: print, write a record, keep a statistic, or
 //! know which workloads there are.
 
+#[cfg(feature = "server")]
+pub mod architectures;
 mod curve;
 mod definition;
 mod job;
@@ -14,6 +16,7 @@ mod load;
 mod outcome;
 #[cfg(feature = "server")]
 pub mod server;
+mod setting;
 mod slots;
 mod trial;
 
@@ -24,5 +27,6 @@ pub use definition::{
 pub use job::JobRecorder;
 pub use load::LevelRecorder;
 pub use outcome::{Check, EarlyEnd, TrialError};
+pub use setting::{Setting, Values};
 pub use slots::Slots;
 pub use trial::{Server, Trial, warm_up_n, window};

@@ -1,37 +1,6 @@
 //! The test stand of the workloads with a server: the server in a process of its own, the generator that
 //! loads it, and what the counts of both must say.
 
-use net::arch;
-
-use crate::Variant;
-
-/// Every architecture is a way to run a workload, those of other systems too: they say why they are none
-/// here.
-pub const ARCHITECTURES: &[Variant] = &architectures();
-
-const fn architectures() -> [Variant; arch::ALL.len()] {
-    let mut all = [Variant { name: "", summary: "" }; arch::ALL.len()];
-    let mut place = 0;
-    while place < all.len() {
-        all[place] = Variant { name: arch::ALL[place].name, summary: beginning(arch::ALL[place].source) };
-        place += 1;
-    }
-    all
-}
-
-/// The beginning of a page, up to where it first pauses: `One process, one thread, and poll(2)`.
-const fn beginning(source: &str) -> &str {
-    let (mut from, bytes) = (0, source.as_bytes());
-    while from < bytes.len() && matches!(bytes[from], b'/' | b'!' | b' ') {
-        from += 1;
-    }
-    let mut to = from;
-    while to < bytes.len() && !matches!(bytes[to], b':' | b'.' | b'\n') {
-        to += 1;
-    }
-    source.split_at(to).0.split_at(from).1
-}
-
 #[cfg(unix)]
 pub use measured::{
     Memory, ServerUnderTest, grow, io_error, kept_up, latencies, percentile, web, web_client, web_file,
@@ -470,23 +439,6 @@ mod measured {
             assert!(gained(memory(4999, 200), 10).is_err_and(|why| why.contains("others")));
             let untold = Memory { user_bytes: None, kernel_bytes: None, resting: None };
             assert_eq!(gained(untold, 10), Ok(None));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_architecture_has_a_few_words() {
-        assert_eq!(
-            beginning("//! One process, and poll(2): a list\n//! of all.\n"),
-            "One process, and poll(2)"
-        );
-        assert_eq!(ARCHITECTURES.len(), arch::ALL.len());
-        for variant in ARCHITECTURES {
-            assert!((10..110).contains(&variant.summary.len()), "{variant:?}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! One trial of a workload: what it can ask about itself, and what it can state. It measures through the
 //! driver of its shape: `curve.rs`, `load.rs` or `job.rs`.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -63,6 +64,7 @@ pub struct Trial<'a> {
     window: Option<Duration>,
     server: Option<&'a Server>,
     server_cpu: Option<u32>,
+    settings: Option<&'a BTreeMap<String, String>>,
 }
 
 /// Where the server of a load runs, when it is not this machine.
@@ -104,6 +106,7 @@ impl<'a> Trial<'a> {
             window: None,
             server: None,
             server_cpu: None,
+            settings: None,
         }
     }
 
@@ -120,6 +123,46 @@ impl<'a> Trial<'a> {
     /// Where the server of a load runs, and on which processor when that is here.
     pub fn set_server(&mut self, server: Option<&'a Server>, cpu: Option<u32>) {
         (self.server, self.server_cpu) = (server, cpu);
+    }
+
+    /// What the user chose; what is left out has its default.
+    ///
+    /// # Errors
+    /// [`TrialError`] for a setting or a value that the workload does not declare.
+    pub fn set_settings(&mut self, chosen: &'a BTreeMap<String, String>) -> Result<(), TrialError> {
+        for (name, value) in chosen {
+            let setting = self.workload.setting(name);
+            if setting.is_none_or(|setting| setting.values.parse(value).as_ref() != Some(value)) {
+                return Err(self.no_setting(&format!("{name}={value}")));
+            }
+        }
+        self.settings = Some(chosen);
+        Ok(())
+    }
+
+    /// The value of a setting.
+    ///
+    /// # Errors
+    /// [`TrialError`] when the workload does not declare it.
+    pub fn setting(&self, name: &str) -> Result<&'a str, TrialError> {
+        let declared = self.workload.setting(name).ok_or_else(|| self.no_setting(name))?;
+        let chosen = self.settings.and_then(|settings| settings.get(name));
+        Ok(chosen.map_or(declared.default, String::as_str))
+    }
+
+    /// The value of a setting that is a number.
+    ///
+    /// # Errors
+    /// [`TrialError`] when the workload does not declare it as a number.
+    pub fn number(&self, name: &str) -> Result<u64, TrialError> {
+        self.setting(name)?.parse().map_err(|_| self.no_setting(name))
+    }
+
+    fn no_setting(&self, setting: &str) -> TrialError {
+        TrialError {
+            attempted: format!("to set {setting} in {}", self.workload.name),
+            error: io::Error::other("the workload declares no such setting"),
+        }
     }
 
     /// Ends a pass up, timed or not, after that many ticks from its own beginning.

@@ -14,7 +14,7 @@ mod systems;
 mod variants;
 
 pub use result::{
-    AnswerNote, Comparison, Contender, Level, MARGIN, Mean, NoAnswer, Ranking, RankingEntry, Ratio,
+    AnswerNote, Comparison, Contender, Level, MARGIN, Mean, Mismatch, NoAnswer, Ranking, RankingEntry, Ratio,
     Reference, Refused, Shortened, WithoutNumber,
 };
 pub use systems::Refusal;

@@ -1,5 +1,7 @@
 //! What a comparison found: one result for variants and for systems.
 
+use std::collections::BTreeMap;
+
 use record::{Direction, Run, SeriesKey, System, Unit};
 use stats::{Answer, Interval, Rank, Verdict};
 
@@ -140,13 +142,22 @@ pub struct Mean {
     pub of: usize,
 }
 
-/// A workload whose versions differ, and so must not be compared.
+/// A workload that must not be compared, because it is not the same on all systems.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// Name of the workload.
     pub workload: String,
-    /// The version that each system measured, by the name of its subject.
-    pub versions: Vec<(String, u32)>,
+    /// In what it differs.
+    pub mismatch: Mismatch,
+}
+
+/// In what the workloads of several systems differ, by the names of the systems.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mismatch {
+    /// In the version of the definition.
+    Versions(Vec<(String, u32)>),
+    /// In the settings that the user chose; those left out have their defaults.
+    Settings(Vec<(String, BTreeMap<String, String>)>),
 }
 
 /// What stands beside an answer.

@@ -1,10 +1,12 @@
 //! Systems, of one run or of several, set against the first of them.
 
+use std::collections::BTreeMap;
+
 use record::{Direction, Recording, SeriesKey, System};
 
 use super::levels::by_level;
 use super::ranking::{Compared, Field, compare};
-use super::result::{Comparison, Contender, Level, MARGIN, Reference, Refused, WithoutNumber};
+use super::result::{Comparison, Contender, Level, MARGIN, Mismatch, Reference, Refused, WithoutNumber};
 use super::sample::Sample;
 use crate::environment;
 use crate::finding::{ALPHA, Finding, MARGIN as GROWTH_MARGIN, findings};
@@ -17,8 +19,8 @@ use crate::stops::Stop;
 pub enum Refusal {
     /// There is only one system.
     Alone(String),
-    /// Every workload that they have in common has another version.
-    Versions(Vec<Refused>),
+    /// Every workload that they have in common has another version or other settings.
+    Different(Vec<Refused>),
     /// These have no number at all.
     NoNumber(Vec<WithoutNumber>),
     /// They have no series in common.
@@ -60,7 +62,7 @@ fn between(sources: &[Source<'_>], margin: f64) -> Result<Comparison, Refusal> {
         return Err(match (refused.is_empty(), without.is_empty()) {
             (true, true) => Refusal::NothingCommon,
             (true, false) => Refusal::NoNumber(without),
-            (false, _) => Refusal::Versions(refused),
+            (false, _) => Refusal::Different(refused),
         });
     }
     let systems: Vec<&System> = sources.iter().map(|source| &source.contender.system).collect();
@@ -171,6 +173,14 @@ impl<'a> Source<'a> {
     fn version(&self, workload: &str) -> Option<u32> {
         self.recording.workload(workload).map(|workload| workload.version)
     }
+
+    /// The settings that its trials of the workload had, which are the same in all of them.
+    fn settings(&self, workload: &str) -> Option<BTreeMap<String, String>> {
+        let orders = self.recording.trials.iter().map(|trial| &trial.order);
+        let system = &self.contender.system.name;
+        let mut its = orders.filter(|order| order.workload == workload && order.system == *system);
+        its.next().map(|order| order.settings.clone())
+    }
 }
 
 /// Every system of every recording with what was found of it.
@@ -216,19 +226,30 @@ fn fields<'a>(sources: &[Source<'a>], refused: &[Refused]) -> Vec<Field<'a>> {
     kinds.into_iter().map(field).collect()
 }
 
-/// Workloads whose definitions differ.
+/// Workloads whose definitions or settings differ.
 fn refused(sources: &[Source<'_>]) -> Vec<Refused> {
     let mut refused: Vec<Refused> = Vec::new();
     for workload in sources.iter().flat_map(|source| &source.recording.workloads) {
         if refused.iter().any(|refused| refused.workload == workload.name) {
             continue;
         }
-        let version =
-            |source: &Source<'_>| Some((source.contender.name.clone(), source.version(&workload.name)?));
-        let versions: Vec<(String, u32)> = sources.iter().filter_map(version).collect();
-        if versions.windows(2).any(|pair| pair[0].1 != pair[1].1) {
-            refused.push(Refused { workload: workload.name.clone(), versions });
-        }
+        let versions = of_each(sources, |source| source.version(&workload.name));
+        let settings = of_each(sources, |source| source.settings(&workload.name));
+        let mismatch = match (is_same(&versions), is_same(&settings)) {
+            (false, _) => Mismatch::Versions(versions),
+            (true, false) => Mismatch::Settings(settings),
+            (true, true) => continue,
+        };
+        refused.push(Refused { workload: workload.name.clone(), mismatch });
     }
     refused
+}
+
+/// What the sources have, each with the name of its contender.
+fn of_each<T>(sources: &[Source<'_>], of: impl Fn(&Source<'_>) -> Option<T>) -> Vec<(String, T)> {
+    sources.iter().filter_map(|source| Some((source.contender.name.clone(), of(source)?))).collect()
+}
+
+fn is_same<T: PartialEq>(all: &[(String, T)]) -> bool {
+    all.windows(2).all(|pair| pair[0].1 == pair[1].1)
 }

@@ -57,6 +57,13 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
             writeln!(out, "  {name:<width$}{}", variant.summary)?;
         }
     }
+    if !workload.settings.is_empty() {
+        writeln!(out, "\n{}", bold("Settings"))?;
+    }
+    for setting in workload.settings {
+        let option = format!("--set {}={}", setting.name, setting.default);
+        writeln!(out, "  {option:<27}{}: {}", setting.summary, setting.values)?;
+    }
     if let Err(reason) = workload.run {
         writeln!(out, "\nunsupported: {reason}")?;
     }

@@ -29,6 +29,7 @@ pub(crate) fn list(args: &Args, console: &Console) -> Done {
                     "summary": workload.summary(),
                     "grows": workload.grows,
                     "variants": names(workload),
+                "settings": workload.settings.iter().map(|setting| setting.name).collect::<Vec<_>>(),
                     "series": workload.operations.iter().map(|operation| operation.name).collect::<Vec<_>>(),
                     "unsupported": workload.run.err(),
                 })

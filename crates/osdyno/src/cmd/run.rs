@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use judge::Findings;
 use judge::compare::Comparison;
 use record::{Outcome, Recording};
-use runner::{Event, Plan, Target, Wish};
+use runner::{Event, RunOptions, RunPlan, Target};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::{Done, Format, print, print_places, refuse_unwritable, warn, write_file};
@@ -46,6 +46,12 @@ pub(crate) struct Args {
     /// Time to hold a load at each level, such as 1s [default: what fits the preset]
     #[arg(long, value_name = "TIME", value_parser = window)]
     window: Option<Duration>,
+    /// Set something of a workload, such as per-folder=1000; osdyno explain WORKLOAD has its settings
+    ///
+    /// It applies to every workload of the run that has a setting of that name. It is recorded, and results
+    /// with different settings are not compared.
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = runner::parse_setting)]
+    settings: Vec<(String, String)>,
     /// Address of the servers of a load, as the clients see it [default: loopback]
     ///
     /// COMMAND starts the server program there, as in '10.0.0.2=ip netns exec other' or '10.0.0.2=ssh host'.
@@ -86,22 +92,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, console: &Console) -> Done {
-    let plan = Plan::make(&Wish {
-        workloads: args.workloads.clone(),
-        preset: Some(args.preset),
-        n: args.n,
-        trials: args.trials,
-        budget: args.budget,
-        timeout: Some(args.timeout),
-        window: args.window,
-        server: args.server,
-        allow_public: args.allow_public,
-        unpinned: args.unpinned,
-        seed: args.seed,
-        scratch: args.scratch,
-        targets: args.systems,
-        aa: args.aa,
-    })?;
+    let plan = RunPlan::make(&options(&args))?;
     let file = args.out.unwrap_or_else(|| default_name(&args.workloads));
     let page = file.with_extension("html");
     if page == file {
@@ -156,8 +147,34 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
     })
 }
 
+/// What the command line asks of the runner.
+fn options(args: &Args) -> RunOptions {
+    RunOptions {
+        workloads: args.workloads.clone(),
+        preset: Some(args.preset.clone()),
+        n: args.n,
+        trials: args.trials,
+        budget: args.budget,
+        timeout: Some(args.timeout),
+        window: args.window,
+        settings: args.settings.clone(),
+        server: args.server.clone(),
+        allow_public: args.allow_public,
+        unpinned: args.unpinned,
+        seed: args.seed,
+        scratch: args.scratch.clone(),
+        targets: args.systems.clone(),
+        aa: args.aa,
+    }
+}
+
 /// Prints what only several systems together can say: how they compare, or what a system's noise is.
-fn print_together(plan: &Plan, recording: &Recording, file: &str, console: &Console) -> Result<(), Failure> {
+fn print_together(
+    plan: &RunPlan,
+    recording: &Recording,
+    file: &str,
+    console: &Console,
+) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     if plan.aa {
         ::report::noise_floor::write(recording, &console.style, &mut out)?;
@@ -210,7 +227,7 @@ fn interrupt() -> std::io::Result<Arc<AtomicBool>> {
 }
 
 /// Whether every workload was measured, as far as the system's limits and the time allowed.
-fn is_complete(plan: &Plan, recording: &record::Recording) -> bool {
+fn is_complete(plan: &RunPlan, recording: &record::Recording) -> bool {
     let was_tried = |(item, target): (&runner::Item, &Target)| {
         let is_its = |trial: &record::Trial| {
             trial.order.workload == item.workload.name

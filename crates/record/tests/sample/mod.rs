@@ -94,6 +94,7 @@ pub(crate) fn trial(number: u32, outcome: Outcome, checks: Vec<Check>) -> Line {
             window_seconds: None,
             server_cpu: None,
             server: None,
+            settings: [].into(),
             timeout_seconds: 60.0,
             scratch: "/tmp/osdyno".into(),
         },

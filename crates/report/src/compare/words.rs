@@ -1,5 +1,7 @@
 //! The five answers in words.
 
+use std::collections::BTreeMap;
+
 use record::Unit;
 use stats::{Answer, Comparison, Design, Interval};
 
@@ -12,8 +14,8 @@ use crate::words::{
 };
 use judge::Limited;
 use judge::compare::{
-    AnswerNote, Comparison as Compared, Contender, Mean, NoAnswer, Ranking, RankingEntry, Refusal, Refused,
-    Shortened, WithoutNumber,
+    AnswerNote, Comparison as Compared, Contender, Mean, Mismatch, NoAnswer, Ranking, RankingEntry, Refusal,
+    Refused, Shortened, WithoutNumber,
 };
 
 /// Ratios of two ranges of n that are further apart than this are not said as one.
@@ -342,9 +344,22 @@ fn limited(names: [&String; 2], limited: &[Option<Limited>; 2]) -> Option<String
 
 /// `socket has different versions: version 1 in 6.12 and version 2 in 7.3`.
 pub(crate) fn refused(refused: &Refused) -> String {
-    let versions = refused.versions.iter().map(|(name, version)| format!("version {version} in {name}"));
-    let versions = list(&versions.collect::<Vec<_>>());
-    format!("{} has different versions: {versions}", refused.workload)
+    let (what, each): (_, Vec<String>) = match &refused.mismatch {
+        Mismatch::Versions(all) => {
+            ("versions", all.iter().map(|(name, version)| format!("version {version} in {name}")).collect())
+        }
+        Mismatch::Settings(all) => {
+            ("settings", all.iter().map(|(name, chosen)| format!("{} in {name}", settings(chosen))).collect())
+        }
+    };
+    format!("{} has different {what}: {}", refused.workload, list(&each))
+}
+
+fn settings(chosen: &BTreeMap<String, String>) -> String {
+    match chosen.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>() {
+        none if none.is_empty() => "the defaults".to_owned(),
+        some => some.join(" "),
+    }
 }
 
 /// Why nothing could be compared at all, for an error.
@@ -354,7 +369,7 @@ pub fn refusal(refusal: &Refusal) -> String {
         Refusal::Alone(name) => {
             format!("a comparison needs two systems, of one run or of several; only {name:?} was given")
         }
-        Refusal::Versions(all) => nothing(all.iter().map(refused).collect()),
+        Refusal::Different(all) => nothing(all.iter().map(refused).collect()),
         Refusal::NoNumber(all) => nothing(all.iter().map(no_number).collect()),
         Refusal::NothingCommon => nothing(vec!["the runs have no series in common".into()]),
     }

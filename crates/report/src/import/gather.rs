@@ -223,6 +223,7 @@ fn trial(system: &str, name: &str, number: u32, tick: f64, tracks: &[Track]) -> 
             window_seconds: None,
             server_cpu: None,
             server: None,
+            settings: [].into(),
             timeout_seconds: 0.0,
             scratch: String::new(),
         },

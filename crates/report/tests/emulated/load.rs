@@ -183,6 +183,7 @@ fn trial_line(one: &Architecture, trial: u32) -> Trial {
             window_seconds: Some(1.0),
             server_cpu: None,
             server: None,
+            settings: [].into(),
             timeout_seconds: 60.0,
             scratch: String::new(),
         },

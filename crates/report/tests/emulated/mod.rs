@@ -192,6 +192,7 @@ fn trial_line(system: &str, workload: &Emulated, trial: u32, stops: bool) -> Tri
             window_seconds: None,
             server_cpu: None,
             server: None,
+            settings: [].into(),
             timeout_seconds: 60.0,
             scratch: String::new(),
         },

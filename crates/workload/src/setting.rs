@@ -1,0 +1,70 @@
+//! Settings of a workload: what the user may choose with `--set NAME=VALUE`.
+
+use std::fmt;
+
+/// Something about a workload that the user may choose. What is measured depends on it, so the record has it,
+/// and figures with different settings are never compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// Its value unless the user chooses another. A new default is a new version of the workload.
+    pub default: &'static str,
+    /// What may be chosen.
+    pub values: Values,
+    /// One line.
+    pub summary: &'static str,
+}
+
+/// The values that a setting may have.
+#[derive(Clone, Copy, Debug)]
+pub enum Values {
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// A whole number in this range.
+    Number {
+        /// The least.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+}
+
+impl Values {
+    /// The value as a record has it; `None` for what may not be chosen.
+    pub fn parse(&self, value: &str) -> Option<String> {
+        match *self {
+            Values::OneOf(words) => words.contains(&value).then(|| value.to_owned()),
+            Values::Number { least, most } => {
+                let number: u64 = value.parse().ok()?;
+                (least..=most).contains(&number).then(|| number.to_string())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Values {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Values::OneOf(words) => formatter.write_str(&words.join(", ")),
+            Values::Number { least, most } => write!(formatter, "{least} to {most}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_has_one_form_in_records() {
+        let number = Values::Number { least: 1, most: 100 };
+        assert_eq!(number.parse("007").as_deref(), Some("7"));
+        for wrong in ["0", "101", "-1", "7.0", "", "seven"] {
+            assert_eq!(number.parse(wrong), None, "{wrong}");
+        }
+        let word = Values::OneOf(&["poll", "epoll"]);
+        assert_eq!((word.parse("poll").as_deref(), word.parse("pol")), (Some("poll"), None));
+        assert_eq!((word.to_string(), number.to_string()), ("poll, epoll".to_owned(), "1 to 100".to_owned()));
+    }
+}
