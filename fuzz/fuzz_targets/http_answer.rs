@@ -7,7 +7,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use net::client::http::HttpClientSettings;
-use net::client::{Answer, Client, ClientSettings, Wrong};
+use net::client::{ResponseState, Client, ClientSettings, ResponseError};
 
 const ASKED: usize = 20;
 const FIRST: [&[u8]; 4] = [
@@ -26,7 +26,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(whole, told(&stream, usize::from(choice >> 1).max(1), head));
 });
 
-type Told = (Vec<(Answer, Option<Wrong>)>, Option<Wrong>);
+type Told = (Vec<(ResponseState, Option<ResponseError>)>, Option<ResponseError>);
 
 /// Every answer in the stream, and how it ended.
 fn told(stream: &[u8], cut: usize, head: bool) -> Told {
@@ -39,13 +39,14 @@ fn told(stream: &[u8], cut: usize, head: bool) -> Told {
     let mut answers = Vec::new();
     for mut piece in stream.chunks(cut) {
         while !piece.is_empty() {
-            match client.feed(&mut session, piece) {
-                Ok(fed) => {
-                    assert!(fed.taken <= piece.len() && (fed.taken > 0 || fed.answer != Answer::Partial));
-                    piece = &piece[fed.taken..];
-                    match fed.answer {
-                        Answer::Partial => assert!(piece.is_empty()),
-                        answer => answers.push((answer, fed.wrong)),
+            match client.on_input(&mut session, piece) {
+                Ok(parsed) => {
+                    let is_partial = parsed.state == ResponseState::Partial;
+                    assert!(parsed.taken <= piece.len() && (parsed.taken > 0 || !is_partial));
+                    piece = &piece[parsed.taken..];
+                    match parsed.state {
+                        ResponseState::Partial => assert!(piece.is_empty()),
+                        answer => answers.push((answer, parsed.error)),
                     }
                 }
                 Err(wrong) => return (answers, Some(wrong)),
@@ -53,8 +54,8 @@ fn told(stream: &[u8], cut: usize, head: bool) -> Told {
         }
     }
     match client.end(&mut session) {
-        Ok(fed) => {
-            answers.push((fed.answer, fed.wrong));
+        Ok(parsed) => {
+            answers.push((parsed.state, parsed.error));
             (answers, None)
         }
         Err(wrong) => (answers, Some(wrong)),

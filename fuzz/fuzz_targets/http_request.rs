@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use libfuzzer_sys::fuzz_target;
 use net::output::Output;
 use net::service::http::HttpSettings;
-use net::service::{Flow, Machine, ServiceSettings};
+use net::service::{Flow, OpenService, ServiceSettings};
 
 fuzz_target!(|data: &[u8]| {
     let Some((&count, rest)) = data.split_first() else { return };
@@ -32,7 +32,7 @@ fn converse(pieces: &[&[u8]]) -> (String, String) {
     let mut output = Output::default();
     let mut flow = Flow::More;
     for piece in pieces {
-        let now = session.feed(piece, &mut output);
+        let now = session.on_input(piece, &mut output);
         assert!(flow == Flow::More || now != Flow::More, "an ended session goes on");
         flow = now;
     }
@@ -56,8 +56,8 @@ fn undated(text: String, begin: &str, end: &str) -> String {
 }
 
 /// A folder with a few files, for as long as the fuzzer runs.
-fn machine() -> &'static Arc<dyn Machine> {
-    static MACHINE: OnceLock<Arc<dyn Machine>> = OnceLock::new();
+fn machine() -> &'static Arc<dyn OpenService> {
+    static MACHINE: OnceLock<Arc<dyn OpenService>> = OnceLock::new();
     MACHINE.get_or_init(|| {
         let folder = std::env::temp_dir().join("osdyno-fuzz-http");
         std::fs::create_dir_all(folder.join("d")).expect("a folder");

@@ -8,7 +8,7 @@
 //!
 //! **Expected answer.** Flat, and a fraction of `fork`: no page tables are copied.
 
-use sys::thread::Crew;
+use sys::thread::ThreadGroup;
 use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
@@ -34,11 +34,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
 };
 
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-    let crew = Crew::new(trial.n()).map_err(TrialError::at("to make a pipe for the threads"))?;
-    trial.warm(|| Crew::new(1)?.create(0)?.join());
-    let members = trial.timed("create", |number| crew.create(number))?;
-    trial.check("all threads waited at once", crew.waiting() == trial.n());
+    let group = ThreadGroup::new(trial.n()).map_err(TrialError::at("to make a pipe for the threads"))?;
+    trial.warm(|| ThreadGroup::new(1)?.create(0)?.join());
+    let members = trial.timed("create", |number| group.create(number))?;
+    trial.check("all threads waited at once", group.waiting() == trial.n());
     trial.timed_back("join", members.into_iter(), |member| member.join())?;
-    trial.check("every thread was released", crew.waiting() == 0);
+    trial.check("every thread was released", group.waiting() == 0);
     Ok(())
 }

@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             for _ in 0..ROUNDS {
                 let start = Instant::now();
                 for _ in 0..REQUESTS {
-                    black_box(session.feed(request.as_bytes(), &mut output));
+                    black_box(session.on_input(request.as_bytes(), &mut output));
                     if bytes > 590 {
                         output = Output::default();
                     } else {

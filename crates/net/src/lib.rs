@@ -18,6 +18,6 @@ pub mod output;
 mod page;
 pub mod server;
 pub mod service;
-pub mod site;
+pub mod worker;
 
 pub use error::Error;

@@ -3,11 +3,11 @@
 use net::client::busy::BusyClient;
 use net::client::echo::{EchoClient, EchoClientSettings};
 use net::client::http::{HttpClient, HttpClientSettings};
-use net::client::{Answer, Client, ClientSettings, Wrong};
+use net::client::{Client, ClientSettings, ResponseError, ResponseState};
 use proptest::prelude::*;
 
 /// What came of a stream of answers: each answer's end, and what ended the stream.
-type Told = (Vec<(Answer, Option<Wrong>)>, Option<Wrong>);
+type Told = (Vec<(ResponseState, Option<ResponseError>)>, Option<ResponseError>);
 
 /// Asks as often as the stream answers, at most `asked` times, and feeds it in pieces of these lengths.
 fn tell<C: Client>(client: &mut C, stream: &[u8], cuts: &[usize], asked: usize) -> Told {
@@ -22,14 +22,14 @@ fn tell<C: Client>(client: &mut C, stream: &[u8], cuts: &[usize], asked: usize) 
         let length = cuts.next().unwrap_or(usize::MAX).clamp(1, rest.len());
         let (mut piece, behind) = rest.split_at(length);
         while !piece.is_empty() {
-            match client.feed(&mut session, piece) {
-                Ok(fed) => {
-                    assert!(fed.taken <= piece.len());
-                    piece = &piece[fed.taken..];
-                    if fed.answer == Answer::Partial {
+            match client.on_input(&mut session, piece) {
+                Ok(parsed) => {
+                    assert!(parsed.taken <= piece.len());
+                    piece = &piece[parsed.taken..];
+                    if parsed.state == ResponseState::Partial {
                         assert!(piece.is_empty(), "a partial answer takes all");
                     } else {
-                        told.push((fed.answer, fed.wrong));
+                        told.push((parsed.state, parsed.error));
                     }
                 }
                 Err(wrong) => return (told, Some(wrong)),
@@ -38,8 +38,8 @@ fn tell<C: Client>(client: &mut C, stream: &[u8], cuts: &[usize], asked: usize) 
         rest = behind;
     }
     match client.end(&mut session) {
-        Ok(fed) => {
-            told.push((fed.answer, fed.wrong));
+        Ok(parsed) => {
+            told.push((parsed.state, parsed.error));
             (told, None)
         }
         Err(wrong) => (told, Some(wrong)),
@@ -58,8 +58,8 @@ fn http(stream: &str) -> Told {
     tell(&mut client(false), stream.as_bytes(), &[usize::MAX], 10)
 }
 
-const WHOLE: (Answer, Option<Wrong>) = (Answer::Whole, None);
-const LAST: (Answer, Option<Wrong>) = (Answer::Last, None);
+const WHOLE: (ResponseState, Option<ResponseError>) = (ResponseState::Complete, None);
+const LAST: (ResponseState, Option<ResponseError>) = (ResponseState::Last, None);
 
 #[test]
 fn answers_end_by_length_by_chunks_or_with_the_connection() {
@@ -67,7 +67,7 @@ fn answers_end_by_length_by_chunks_or_with_the_connection() {
     let chunks =
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nhel\r\n2\r\nlo\r\n0\r\nA: b\r\n\r\n";
     let close = "HTTP/1.0 200 OK\r\n\r\nhello";
-    let short = Some(Wrong::Short);
+    let short = Some(ResponseError::Short);
     assert_eq!(http(length), (vec![WHOLE], short));
     assert_eq!(http(chunks), (vec![WHOLE], short));
     assert_eq!(http(close), (vec![LAST], None));
@@ -78,7 +78,7 @@ fn answers_end_by_length_by_chunks_or_with_the_connection() {
 fn who_closes_is_read_from_version_and_connection() {
     let last = |version: &str, field: &str| {
         let answer = format!("HTTP/{version} 200 OK\r\nContent-Length: 0\r\n{field}\r\n");
-        http(&answer).0[0].0 == Answer::Last
+        http(&answer).0[0].0 == ResponseState::Last
     };
     assert!(!last("1.1", ""));
     assert!(last("1.1", "Connection: close\r\n"));
@@ -104,8 +104,14 @@ fn wrong_answers_are_told_and_the_connection_stays() {
     let answer = |body: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
     let missing = "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno".to_owned();
     let stream = [answer("one"), answer("two"), answer("longer"), missing, answer("one")].concat();
-    let wrong = |wrong| (Answer::Whole, Some(wrong));
-    let expected = [WHOLE, wrong(Wrong::Content), wrong(Wrong::Content), wrong(Wrong::Status(404)), WHOLE];
+    let wrong = |wrong| (ResponseState::Complete, Some(wrong));
+    let expected = [
+        WHOLE,
+        wrong(ResponseError::Content),
+        wrong(ResponseError::Content),
+        wrong(ResponseError::Status(404)),
+        WHOLE,
+    ];
     assert_eq!(http(&stream).0, expected);
 }
 
@@ -125,12 +131,12 @@ fn what_cannot_be_understood_is_malformed() {
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n11111111111111111\r\n",
         "HTTP/1.1 101 Switching Protocols\r\n\r\n",
     ] {
-        assert_eq!(http(stream).1, Some(Wrong::Malformed), "{stream}");
+        assert_eq!(http(stream).1, Some(ResponseError::Malformed), "{stream}");
     }
     let endless = format!("HTTP/1.1 200 OK\r\n{}", "A: b\r\n".repeat(20_000));
-    assert_eq!(http(&endless).1, Some(Wrong::Malformed));
+    assert_eq!(http(&endless).1, Some(ResponseError::Malformed));
     let unasked = tell(&mut client(false), b"HTTP/1.1 200 OK\r\n\r\n", &[9], 0);
-    assert_eq!(unasked.1, Some(Wrong::Unasked));
+    assert_eq!(unasked.1, Some(ResponseError::Unasked));
 }
 
 #[test]
@@ -154,7 +160,7 @@ fn paths_take_turns_and_each_has_its_own_body() {
             let path = ["/a", "/b", "/c"][(round + number) % 3];
             assert!(request.starts_with(&format!("GET {path} HTTP/1.1\r\nHost: ")), "{request}");
             let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{path}");
-            assert_eq!(client.feed(session, answer.as_bytes()).unwrap().wrong, None);
+            assert_eq!(client.on_input(session, answer.as_bytes()).unwrap().error, None);
         }
     }
 }
@@ -164,11 +170,11 @@ fn busy_is_parsed_not_just_read() {
     let busy = |stream: &str| tell(&mut BusyClient, stream.as_bytes(), &[3], 1);
     assert_eq!(busy("450 too busy\r\n").0, [LAST]);
     assert_eq!(busy("450 \n").0, [LAST]);
-    assert_eq!(busy("220 welcome\r\n").0, [(Answer::Last, Some(Wrong::Status(220)))]);
-    assert_eq!(busy("450 too bu").1, Some(Wrong::Short));
-    assert_eq!(busy("450-more\r\n").1, Some(Wrong::Malformed));
-    assert_eq!(busy("450 too busy\r\n450 too busy\r\n").1, Some(Wrong::Unasked));
-    assert_eq!(busy(&format!("450 {}", "x".repeat(600))).1, Some(Wrong::Malformed));
+    assert_eq!(busy("220 welcome\r\n").0, [(ResponseState::Last, Some(ResponseError::Status(220)))]);
+    assert_eq!(busy("450 too bu").1, Some(ResponseError::Short));
+    assert_eq!(busy("450-more\r\n").1, Some(ResponseError::Malformed));
+    assert_eq!(busy("450 too busy\r\n450 too busy\r\n").1, Some(ResponseError::Unasked));
+    assert_eq!(busy(&format!("450 {}", "x".repeat(600))).1, Some(ResponseError::Malformed));
 }
 
 #[test]
@@ -176,13 +182,13 @@ fn an_echo_of_another_request_is_none() {
     let mut client = echo(100);
     let mut session = client.session();
     let first = client.request(&mut session).to_vec();
-    assert_eq!(client.feed(&mut session, &first).unwrap().answer, Answer::Whole);
+    assert_eq!(client.on_input(&mut session, &first).unwrap().state, ResponseState::Complete);
     let second = client.request(&mut session).to_vec();
     assert_ne!(first, second);
-    assert_eq!(client.feed(&mut session, &second[..40]).unwrap().answer, Answer::Partial);
-    assert_eq!(client.feed(&mut session, &second[40..]).unwrap().answer, Answer::Whole);
+    assert_eq!(client.on_input(&mut session, &second[..40]).unwrap().state, ResponseState::Partial);
+    assert_eq!(client.on_input(&mut session, &second[40..]).unwrap().state, ResponseState::Complete);
     client.request(&mut session);
-    assert_eq!(client.feed(&mut session, &first), Err(Wrong::Content));
+    assert_eq!(client.on_input(&mut session, &first), Err(ResponseError::Content));
 }
 
 /// Answers as servers write them.

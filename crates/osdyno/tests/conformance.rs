@@ -115,7 +115,7 @@ fn every_architecture_serves_every_service() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("root");
     make_site(&root);
-    let supported: Vec<_> = ALL.iter().copied().filter(|one| one.obstacle().is_none()).collect();
+    let supported: Vec<_> = ALL.iter().copied().filter(|one| one.unavailable_reason().is_none()).collect();
     let mut pairs: Vec<_> = supported
         .iter()
         .flat_map(|architecture| {
@@ -156,7 +156,7 @@ fn what_is_unsupported_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let mut unsupported = Vec::new();
     for architecture in ALL {
-        let Some(reason) = architecture.obstacle() else { continue };
+        let Some(reason) = architecture.unavailable_reason() else { continue };
         println!("unsupported: {}: {reason}", architecture.name);
         unsupported.push(architecture.name);
         let words = ["serve", "--arch", architecture.name, "--listen", "127.0.0.1:0"];

@@ -34,7 +34,7 @@ each_architecture!(epoll uring thread prefork);
 
 /// A server of that architecture in front of a small site; `None` where the system has it not.
 fn served(architecture: &str, folder: &Path, words: &[&str]) -> Option<Served> {
-    if let Some(reason) = net::arch::find(architecture).unwrap().obstacle() {
+    if let Some(reason) = net::arch::find(architecture).unwrap().unavailable_reason() {
         println!("skipped: {architecture} is unsupported here: {reason}");
         return None;
     }

@@ -57,7 +57,7 @@ const SHORT: &[&str] = &["--idle-timeout", "1s", "--request-timeout", "1s", "--s
 
 /// Has a server of that architecture under the attack, with an ordinary client beside.
 fn at(architecture: &str, limits: &[&str], attack: fn(&Served)) {
-    if let Some(reason) = net::arch::find(architecture).unwrap().obstacle() {
+    if let Some(reason) = net::arch::find(architecture).unwrap().unavailable_reason() {
         println!("skipped: {architecture} is unsupported here: {reason}");
         return;
     }

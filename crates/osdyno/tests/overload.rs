@@ -38,7 +38,7 @@ const SERVERS: &[&[&str]] = &[
 /// Those that this system has.
 fn servers() -> impl Iterator<Item = &'static [&'static str]> {
     SERVERS.iter().copied().filter(|words| {
-        let obstacle = net::arch::find(words[1]).unwrap().obstacle();
+        let obstacle = net::arch::find(words[1]).unwrap().unavailable_reason();
         if let Some(reason) = &obstacle {
             println!("skipped: {} is unsupported here: {reason}", words[1]);
         }
@@ -62,7 +62,7 @@ fn descriptors_run_out() {
     let folder = site();
     for words in [&["--arch", "epoll"], &["--arch", "uring"], &["--arch", "thread"], &["--arch", "epoll-et"]]
     {
-        if net::arch::find(words[1]).unwrap().obstacle().is_some() {
+        if net::arch::find(words[1]).unwrap().unavailable_reason().is_some() {
             continue;
         }
         let mut command = Command::new("sh");
@@ -266,7 +266,7 @@ fn serves(served: &Served, words: &[&str]) {
 fn ten_times_too_much() {
     let folder = site();
     for words in [&["--arch", "epoll"], &["--arch", "uring"], &["--arch", "thread"]] {
-        if net::arch::find(words[1]).unwrap().obstacle().is_some() {
+        if net::arch::find(words[1]).unwrap().unavailable_reason().is_some() {
             continue;
         }
         let served = Served::start(folder.path(), words);

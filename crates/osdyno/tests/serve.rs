@@ -135,13 +135,13 @@ fn is_gone(process: &u32) -> bool {
 
 /// Names of the architectures that this system has.
 fn architectures() -> impl Iterator<Item = &'static str> {
-    let all = net::arch::ALL.iter().filter(|architecture| architecture.obstacle().is_none());
+    let all = net::arch::ALL.iter().filter(|architecture| architecture.unavailable_reason().is_none());
     all.map(|architecture| architecture.name)
 }
 
 /// Ways to serve with several processes that a supervisor replaces.
 fn supervised() -> impl Iterator<Item = Vec<&'static str>> {
-    let several = net::arch::ALL.iter().filter(|one| one.workers && one.obstacle().is_none());
+    let several = net::arch::ALL.iter().filter(|one| one.workers && one.unavailable_reason().is_none());
     let several = several.map(|one| vec!["--arch", one.name, "--workers", "2"]);
     std::iter::once(vec!["--arch", "prefork", "--pool", "2"]).chain(several)
 }

@@ -90,10 +90,10 @@ mod measured {
     use std::time::{Duration, Instant};
 
     use net::load::{
-        Generator, Level, Load, LoadSettings, Schedule, Verdict, closed_loop, open_loop, unwatched,
+        Generator, Level, LevelVerdict, Load, LoadSettings, Schedule, closed_loop, open_loop, unwatched,
     };
     use net::server::ServerPlan;
-    use net::site::Count;
+    use net::worker::Counter;
     use workload::server::{
         ServerUnderTest, io_error, kept_up, latencies, percentile, web, web_client, web_file,
     };
@@ -157,12 +157,12 @@ mod measured {
 
         trial.at_levels(|n, recorder| {
             recorder.doing("answer");
-            let answers = server.report()?.map(|report| report.count(Count::Answers));
+            let answers = server.report()?.map(|report| report.count(Counter::Answers));
             let load = Load { warm_up: window / 10, ..asked(n as f64 / 100.0, window) };
             let begun = Instant::now();
             let level = visitors.offer(&load, &mut unwatched).map_err(io_error)?;
             kept_up(&level, recorder);
-            if let Verdict::Generator(reason) | Verdict::Disturbed(reason) = &found.verdict {
+            if let LevelVerdict::Generator(reason) | LevelVerdict::Disturbed(reason) = &found.verdict {
                 recorder.warn(format!("The capacity is the generator's and not the server's: {reason}."));
             }
             recorder.value("completed", level.completed_per_second);
@@ -188,7 +188,7 @@ mod measured {
                 }
             }
             if let (Some(before), Some(after)) = (answers, server.report()?) {
-                let counted = after.count(Count::Answers).saturating_sub(before);
+                let counted = after.count(Counter::Answers).saturating_sub(before);
                 let claim = "the server counted every answer that the client counted";
                 recorder.check(claim, counted >= level.completed + level.late + recovered.answers);
             }

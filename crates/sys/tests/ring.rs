@@ -11,14 +11,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use sys::event::Interest;
-use sys::ring::{Operation, Ring, Settings};
+use sys::ring::{Operation, Ring, RingSettings};
 
 /// No test waits longer than this.
 const PATIENCE: Duration = Duration::from_secs(10);
-const SMALL: Settings = Settings { entries: 8, completions: 16, buffers: 16, buffer_bytes: 1024 };
+const SMALL: RingSettings = RingSettings { entries: 8, completions: 16, buffers: 16, buffer_bytes: 1024 };
 
 /// A ring; none, and a reason, where the system has no such thing.
-fn ring(settings: Settings) -> Option<Ring> {
+fn ring(settings: RingSettings) -> Option<Ring> {
     match Ring::new(settings) {
         Ok(ring) => Some(ring),
         Err(error) => {
@@ -148,7 +148,7 @@ fn clients(listener: &TcpListener, connections: usize, rounds: usize) -> std::th
 
 #[test]
 fn fifty_connections_are_echoed() {
-    let Some(mut ring) = ring(Settings::default()) else { return };
+    let Some(mut ring) = ring(RingSettings::default()) else { return };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let clients = clients(&listener, 50, 20);
     assert_eq!(echo(&mut ring, &listener, 50), 50 * 20 * 13);
@@ -158,7 +158,8 @@ fn fifty_connections_are_echoed() {
 /// More operations than entries, more completions than their queue holds, fewer buffers than connections.
 #[test]
 fn queues_that_overflow_lose_nothing() {
-    let Some(mut ring) = ring(Settings { entries: 2, completions: 4, buffers: 2, buffer_bytes: 64 }) else {
+    let Some(mut ring) = ring(RingSettings { entries: 2, completions: 4, buffers: 2, buffer_bytes: 64 })
+    else {
         return;
     };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -169,7 +170,7 @@ fn queues_that_overflow_lose_nothing() {
 
 #[test]
 fn buffers_run_out_and_recover() {
-    let Some(mut ring) = ring(Settings { buffers: 2, buffer_bytes: 8, ..SMALL }) else { return };
+    let Some(mut ring) = ring(RingSettings { buffers: 2, buffer_bytes: 8, ..SMALL }) else { return };
     let (mut client, server) = pair();
     client.write_all(b"aaaaaaaabbbbbbbbccccccccdddddddd").unwrap();
     ring.recv_multishot(server.as_fd(), 1).unwrap();
@@ -195,7 +196,7 @@ fn buffers_run_out_and_recover() {
 
 #[test]
 fn a_ring_without_buffers_receives_nothing() {
-    let Some(mut ring) = ring(Settings { buffers: 0, ..SMALL }) else { return };
+    let Some(mut ring) = ring(RingSettings { buffers: 0, ..SMALL }) else { return };
     let (mut client, server) = pair();
     client.write_all(b"x").unwrap();
     ring.recv_multishot(server.as_fd(), 1).unwrap();

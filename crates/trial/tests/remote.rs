@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use net::Error;
 use net::server::{Remote, ServerHost, ServerPlan};
 use net::service::http::HttpSettings;
-use net::site::Count;
+use net::worker::Counter;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_osdyno-trial-servers");
 
@@ -33,7 +33,9 @@ fn ask(remote: &Remote) {
 
 #[test]
 fn every_architecture_is_started_questioned_and_stopped() {
-    for architecture in net::arch::ALL.iter().filter(|architecture| architecture.obstacle().is_none()) {
+    for architecture in
+        net::arch::ALL.iter().filter(|architecture| architecture.unavailable_reason().is_none())
+    {
         let name = architecture.name;
         let mut remote = start(&[], PROGRAM, &plan(name)).expect(name);
         for _ in 0..5 {
@@ -47,14 +49,14 @@ fn every_architecture_is_started_questioned_and_stopped() {
             }
             std::thread::sleep(Duration::from_millis(5));
         };
-        assert_eq!(report.count(Count::Answers), 5, "{name}");
-        assert_eq!(report.count(Count::Ended), 5, "{name}");
+        assert_eq!(report.count(Counter::Answers), 5, "{name}");
+        assert_eq!(report.count(Counter::Ended), 5, "{name}");
         assert!(report.processes.is_some_and(|count| count >= 1), "{name}");
         // More than nothing, and less than a program without its share of what others have too.
         assert!(report.memory_bytes.is_some_and(|bytes| (100 << 10..1 << 30).contains(&bytes)), "{name}");
         ask(&remote);
         let last = remote.stop().expect(name);
-        assert_eq!(last.count(Count::Answers), 6, "{name}");
+        assert_eq!(last.count(Counter::Answers), 6, "{name}");
         assert!(
             last.cpu_seconds > report.cpu_seconds,
             "{name}: {:?} {:?}",
@@ -120,5 +122,5 @@ fn a_server_behind_a_command_gets_its_program_and_its_files_through_it() {
     let mut response = Vec::new();
     stream.read_to_end(&mut response).expect("a response");
     assert!(response.ends_with(&[7; 590]), "{}", String::from_utf8_lossy(&response));
-    assert_eq!(remote.stop().expect("a report").count(Count::Accepted), 1);
+    assert_eq!(remote.stop().expect("a report").count(Counter::Accepted), 1);
 }

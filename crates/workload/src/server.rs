@@ -14,10 +14,10 @@ mod measured {
     use std::time::{Duration, Instant};
 
     use net::client::http::HttpClientSettings;
-    use net::load::{Failure, Generator, Level, Load, LoadSettings, Times, Verdict, unwatched};
+    use net::load::{Failure, Generator, Level, LevelVerdict, Load, LoadSettings, Times, unwatched};
     use net::server::{Remote, Report, ServerHost, ServerPlan};
     use net::service::http::HttpSettings;
-    use net::site::{Count, Limits};
+    use net::worker::{Counter, Limits};
     use net::{Error, arch};
 
     use crate::{LevelRecorder, Trial, TrialError};
@@ -167,12 +167,12 @@ mod measured {
             loop {
                 let now = self.report()?.unwrap_or_default();
                 let grown = |count| now.count(count).saturating_sub(before.count(count));
-                if grown(Count::Answers) >= answers || asked == ASKED_AGAIN {
+                if grown(Counter::Answers) >= answers || asked == ASKED_AGAIN {
                     let seconds =
                         now.cpu_seconds.zip(before.cpu_seconds).map(|(now, then)| (now - then).max(0.0));
                     return Ok(Taken {
-                        answers: grown(Count::Answers),
-                        exhausted: grown(Count::Exhausted) + grown(Count::Refused),
+                        answers: grown(Counter::Answers),
+                        exhausted: grown(Counter::Exhausted) + grown(Counter::Refused),
                         cpu_seconds: seconds.unwrap_or(f64::NAN),
                     });
                 }
@@ -215,7 +215,7 @@ mod measured {
         pub fn stop(mut self, trial: &mut Trial<'_>) -> Result<(), TrialError> {
             let Some(server) = self.server.take() else { return Ok(()) };
             let stopped = server.stop().map_err(io_error).map_err(TrialError::at("to stop the server"))?;
-            let (accepted, ended) = (stopped.count(Count::Accepted), stopped.count(Count::Ended));
+            let (accepted, ended) = (stopped.count(Counter::Accepted), stopped.count(Counter::Ended));
             trial.check("every connection that the server accepted has ended", accepted == ended);
             Ok(())
         }
@@ -302,7 +302,7 @@ mod measured {
         user_bytes: Option<u64>,
         kernel_bytes: Option<u64>,
         /// Connections in TIME_WAIT, which are part of what the kernel has taken.
-        resting: Option<u64>,
+        time_wait: Option<u64>,
     }
 
     impl Memory {
@@ -310,7 +310,7 @@ mod measured {
         pub fn of(server: &mut ServerUnderTest) -> io::Result<Memory> {
             let user_bytes = server.report()?.and_then(|report| report.memory_bytes);
             let kernel_bytes = sys::memory::kernel_bytes().ok();
-            Ok(Memory { user_bytes, kernel_bytes, resting: sys::tcp::resting().ok() })
+            Ok(Memory { user_bytes, kernel_bytes, time_wait: sys::tcp::time_wait().ok() })
         }
 
         /// Tells `user memory` and `kernel memory`, for each of the n that were added since. Where the server
@@ -329,7 +329,8 @@ mod measured {
 
         /// Increase in kernel memory for n connections, in bytes; `None` where it is unknown.
         fn kernel_gained(&self, before: &Memory, n: u64) -> Result<Option<f64>, &'static str> {
-            let expired = before.resting.zip(self.resting).map_or(0, |(then, now)| then.saturating_sub(now));
+            let expired =
+                before.time_wait.zip(self.time_wait).map_or(0, |(then, now)| then.saturating_sub(now));
             if expired > n / RESTING_SHARE {
                 return Err(
                     "meanwhile connections that were closed before left TIME_WAIT and gave theirs back",
@@ -364,7 +365,7 @@ mod measured {
     fn obstacle(name: &str, is_here: bool) -> io::Result<Option<String>> {
         let architecture = arch::find(name).map_err(io_error)?;
         let missing = architecture.serve.err().map(str::to_owned);
-        Ok(if is_here { architecture.obstacle() } else { missing })
+        Ok(if is_here { architecture.unavailable_reason() } else { missing })
     }
 
     /// Refuses a load of which more than a little failed: the server can do no more.
@@ -391,8 +392,10 @@ mod measured {
     /// Warns where the generator was saturated, or where others had its processor.
     pub fn kept_up(level: &Level, recorder: &mut LevelRecorder<'_>) {
         let limit = match &level.verdict {
-            Verdict::Generator(reason) => format!("limited by the generator at {}: {reason}", recorder.n()),
-            Verdict::Disturbed(reason) => format!("disturbed at {}: {reason}", recorder.n()),
+            LevelVerdict::Generator(reason) => {
+                format!("limited by the generator at {}: {reason}", recorder.n())
+            }
+            LevelVerdict::Disturbed(reason) => format!("disturbed at {}: {reason}", recorder.n()),
             _ => return,
         };
         recorder.warn(limit);
@@ -427,17 +430,17 @@ mod measured {
 
         #[test]
         fn what_others_gave_back_makes_a_gap_and_not_a_number() {
-            let memory = |kernel, resting| Memory {
+            let memory = |kernel, time_wait| Memory {
                 user_bytes: None,
                 kernel_bytes: Some(kernel),
-                resting: Some(resting),
+                time_wait: Some(time_wait),
             };
             let gained = |now: Memory, n| now.kernel_gained(&memory(5000, 100), n);
             assert_eq!(gained(memory(6000, 100), 10), Ok(Some(1000.0)));
             assert_eq!(gained(memory(6000, 99), 10), Ok(Some(1000.0)));
             assert!(gained(memory(6000, 98), 10).is_err_and(|why| why.contains("TIME_WAIT")));
             assert!(gained(memory(4999, 200), 10).is_err_and(|why| why.contains("others")));
-            let untold = Memory { user_bytes: None, kernel_bytes: None, resting: None };
+            let untold = Memory { user_bytes: None, kernel_bytes: None, time_wait: None };
             assert_eq!(gained(untold, 10), Ok(None));
         }
     }

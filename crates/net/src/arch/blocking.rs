@@ -15,8 +15,10 @@ use std::time::{Duration, Instant};
 use sys::tcp::{Connection, Waiting};
 
 use crate::output::{Output, Sent};
-use crate::service::{Flow, Machine, Session, Stage};
-use crate::site::{Count, LINGER, LINGER_BYTES, Limits, Site, Stop, TICK, Tally, write_log};
+use crate::service::{Flow, OpenService, Session, SessionStage};
+use crate::worker::{
+    Counter, Counters, LINGER, LINGER_BYTES, Limits, StopFlag, TICK, WorkerContext, write_log,
+};
 
 /// One receive takes at most this much. It lies on the stack of each process or thread.
 const CHUNK_BYTES: usize = 8 << 10;
@@ -34,21 +36,21 @@ pub(super) const LOOK: Duration = Duration::from_millis(20);
 /// What is left after the time of grace gets this much to end when it is cut off.
 const CUT: Duration = Duration::from_secs(1);
 
-/// What a connection is served with, and within what. A [`Site`] has it all, and a listener besides.
+/// What a connection is served with, and within what. A [`WorkerContext`] has it all, and a listener besides.
 #[derive(Clone, Copy)]
 pub(crate) struct Terms<'a> {
-    pub(crate) service: &'a dyn Machine,
+    pub(crate) service: &'a dyn OpenService,
     pub(crate) limits: &'a Limits,
-    pub(crate) tally: &'a Tally,
-    pub(crate) stop: &'a Stop,
+    pub(crate) counters: &'a Counters,
+    pub(crate) stop: &'a StopFlag,
     pub(crate) log: Option<&'a File>,
 }
 
 impl<'a> Terms<'a> {
-    /// Those of a site, counting into `tally`.
-    pub(super) fn of(site: &'a Site, tally: &'a Tally) -> Terms<'a> {
-        let Site { service, limits, stop, log, .. } = site;
-        Terms { service: &**service, limits, tally, stop, log: log.as_ref() }
+    /// Those of a worker, counting into `counters`.
+    pub(super) fn of(worker: &'a WorkerContext, counters: &'a Counters) -> Terms<'a> {
+        let WorkerContext { service, limits, stop, log, .. } = worker;
+        Terms { service: &**service, limits, counters, stop, log: log.as_ref() }
     }
 }
 
@@ -70,16 +72,16 @@ impl Live {
 ///
 /// # Errors
 /// Those of accept(2) that do not pass.
-pub(super) fn accept(site: &Site, tally: &Tally) -> io::Result<Option<Connection>> {
-    match site.listener.accept(Waiting::Blocking) {
+pub(super) fn accept(worker: &WorkerContext, counters: &Counters) -> io::Result<Option<Connection>> {
+    match worker.listener.accept(Waiting::Blocking) {
         Ok(connection) => {
-            tally.add(Count::Accepted, 1);
+            counters.add(Counter::Accepted, 1);
             Ok(Some(connection))
         }
-        Err(_) if site.stop.is_ordered() => Ok(None),
+        Err(_) if worker.stop.is_ordered() => Ok(None),
         Err(error) if is_passing(&error) => Ok(None),
         Err(error) if is_exhaustion(&error) => {
-            exhausted(tally);
+            exhausted(counters);
             Ok(None)
         }
         Err(error) => Err(error),
@@ -87,16 +89,16 @@ pub(super) fn accept(site: &Site, tally: &Tally) -> io::Result<Option<Connection
 }
 
 /// Notes that something ran out, and waits a little.
-pub(super) fn exhausted(tally: &Tally) {
-    tally.add(Count::Exhausted, 1);
+pub(super) fn exhausted(counters: &Counters) {
+    counters.add(Counter::Exhausted, 1);
     std::thread::sleep(PAUSE);
 }
 
 /// Closes a connection that nobody can serve.
-pub(super) fn refuse(tally: &Tally, connection: Connection) {
+pub(super) fn refuse(counters: &Counters, connection: Connection) {
     drop(connection);
-    tally.add(Count::Refused, 1);
-    tally.add(Count::Ended, 1);
+    counters.add(Counter::Refused, 1);
+    counters.add(Counter::Ended, 1);
 }
 
 /// Whether descriptors, memory, threads or processes have run out.
@@ -122,7 +124,7 @@ pub(crate) fn serve(terms: Terms<'_>, live: &Live) {
     let session = terms.service.session(peer);
     let mut conversation = Conversation { terms, live, session, output: Output::default(), patience: TICK };
     if let Err(trouble) = conversation.hold() {
-        terms.tally.add(trouble, 1);
+        terms.counters.add(trouble, 1);
         // What the system still holds for somebody who does not take it would stay for minutes.
         let _ = live.connection.reset_on_close();
     }
@@ -146,7 +148,7 @@ enum Input {
 
 impl Conversation<'_> {
     /// All of it; the error is what to count it as.
-    fn hold(&mut self) -> Result<(), Count> {
+    fn hold(&mut self) -> Result<(), Counter> {
         let mut flow = self.session.begin(&mut self.output);
         self.deliver()?;
         if flow == Flow::More {
@@ -161,57 +163,58 @@ impl Conversation<'_> {
     /// Takes input and answers it until the session wants no more. Apart from `hold`, for a service that only
     /// speaks needs none of this stack.
     #[inline(never)]
-    fn listen(&mut self) -> Result<Flow, Count> {
+    fn listen(&mut self) -> Result<Flow, Counter> {
         let mut chunk = [0_u8; CHUNK_BYTES];
         let mut since = Instant::now();
         loop {
             let stage = self.session.stage();
             let limits = self.terms.limits;
-            let limit = if stage == Stage::Idle { limits.idle } else { limits.request };
-            let flow = match self.receive(&mut chunk, since.checked_add(limit), stage == Stage::Idle)? {
-                Input::Bytes(count) => self.session.feed(&chunk[..count], &mut self.output),
-                Input::End => {
-                    self.session.end(&mut self.output);
-                    self.deliver()?;
-                    return Ok(Flow::Close);
-                }
-                Input::Late if stage == Stage::Idle => return Ok(Flow::Close),
-                Input::Late => {
-                    self.terms.tally.add(Count::Slow, 1);
-                    let flow = self.session.too_slow(&mut self.output);
-                    self.deliver()?;
-                    return Ok(if flow == Flow::More { Flow::Close } else { flow });
-                }
-            };
+            let limit = if stage == SessionStage::Idle { limits.idle } else { limits.request };
+            let flow =
+                match self.receive(&mut chunk, since.checked_add(limit), stage == SessionStage::Idle)? {
+                    Input::Bytes(count) => self.session.on_input(&chunk[..count], &mut self.output),
+                    Input::End => {
+                        self.session.end(&mut self.output);
+                        self.deliver()?;
+                        return Ok(Flow::Close);
+                    }
+                    Input::Late if stage == SessionStage::Idle => return Ok(Flow::Close),
+                    Input::Late => {
+                        self.terms.counters.add(Counter::Slow, 1);
+                        let flow = self.session.too_slow(&mut self.output);
+                        self.deliver()?;
+                        return Ok(if flow == Flow::More { Flow::Close } else { flow });
+                    }
+                };
             let answers = self.deliver()?;
             if flow != Flow::More {
                 return Ok(flow);
             }
             // A request's time runs from its first byte, however many pieces follow.
-            if answers > 0 || stage == Stage::Idle || self.session.stage() == Stage::Idle {
+            if answers > 0 || stage == SessionStage::Idle || self.session.stage() == SessionStage::Idle {
                 since = Instant::now();
             }
         }
     }
 
     /// Sends all output; the requests that it answers.
-    fn deliver(&mut self) -> Result<u64, Count> {
+    fn deliver(&mut self) -> Result<u64, Counter> {
         let mut sent_bytes = 0;
         let sent = self.output.send(&self.live.connection, &mut sent_bytes);
         let answers = self.output.take_answers();
-        self.terms.tally.add(Count::Sent, sent_bytes);
+        self.terms.counters.add(Counter::Sent, sent_bytes);
         write_log(self.terms.log, &mut self.output.log);
         match sent {
             Ok(Sent::All) => {
-                self.terms.tally.add(Count::Answers, answers);
+                self.terms.counters.add(Counter::Answers, answers);
                 Ok(answers)
             }
-            Ok(Sent::Blocked) => Err(Count::Slow),
-            Err(_) => Err(Count::Broken),
+            Ok(Sent::Blocked) => Err(Counter::Slow),
+            Err(_) => Err(Counter::Broken),
         }
     }
 
-    fn receive(&mut self, chunk: &mut [u8], until: Option<Instant>, idle: bool) -> Result<Input, Count> {
+    fn receive(&mut self, chunk: &mut [u8], until: Option<Instant>, idle: bool) -> Result<Input, Counter> {
         let connection = &self.live.connection;
         loop {
             let remaining =
@@ -235,26 +238,26 @@ impl Conversation<'_> {
             match received {
                 Ok(0) => return Ok(Input::End),
                 Ok(count) => {
-                    self.terms.tally.add(Count::Received, count as u64);
+                    self.terms.counters.add(Counter::Received, count as u64);
                     return Ok(Input::Bytes(count));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait_for(remaining)?,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return Err(Count::Broken),
+                Err(_) => return Err(Counter::Broken),
             }
         }
     }
 
-    fn wait_for(&mut self, patience: Duration) -> Result<(), Count> {
+    fn wait_for(&mut self, patience: Duration) -> Result<(), Counter> {
         let timeout = if patience == Duration::MAX { None } else { Some(patience) };
-        self.live.connection.receive_timeout(timeout).map_err(|_| Count::Broken)?;
+        self.live.connection.receive_timeout(timeout).map_err(|_| Counter::Broken)?;
         self.patience = patience;
         Ok(())
     }
 
     /// Gives the other end time to take what was sent, and drops what it still sends.
     #[inline(never)]
-    fn linger(&mut self) -> Result<(), Count> {
+    fn linger(&mut self) -> Result<(), Counter> {
         let mut chunk = [0_u8; CHUNK_BYTES];
         let until = Instant::now().checked_add(LINGER);
         // An error says that the other end is gone, which is what is waited for.
@@ -273,18 +276,18 @@ impl Conversation<'_> {
 #[derive(Debug, Default)]
 pub(super) struct Registry(Mutex<HashMap<i32, Arc<Live>>>);
 
-/// A connection's place in the registry, for as long as it is served.
+/// A connection's slot in the registry, for as long as it is served.
 pub(super) struct Registered<'a> {
     registry: &'a Registry,
-    tally: &'a Tally,
+    counters: &'a Counters,
     pub(super) live: Arc<Live>,
 }
 
 impl Registry {
-    pub(super) fn enter<'a>(&'a self, tally: &'a Tally, connection: Connection) -> Registered<'a> {
+    pub(super) fn enter<'a>(&'a self, counters: &'a Counters, connection: Connection) -> Registered<'a> {
         let live = Arc::new(Live::new(connection));
         self.lock().insert(live.connection.number(), Arc::clone(&live));
-        Registered { registry: self, tally, live }
+        Registered { registry: self, counters, live }
     }
 
     /// Connections that are being served.
@@ -326,6 +329,6 @@ impl Drop for Registered<'_> {
     fn drop(&mut self) {
         // Before it is closed, for its number will be another's.
         self.registry.lock().remove(&self.live.connection.number());
-        self.tally.add(Count::Ended, 1);
+        self.counters.add(Counter::Ended, 1);
     }
 }

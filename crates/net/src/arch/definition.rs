@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::site::Site;
+use crate::worker::WorkerContext;
 
 /// A way to serve many connections.
 #[derive(Debug)]
@@ -22,8 +22,8 @@ pub struct Architecture {
     pub serve: Result<Serve, &'static str>,
 }
 
-/// What serves a site.
-pub type Serve = fn(&Site) -> io::Result<()>;
+/// What serves a worker.
+pub type Serve = fn(&WorkerContext) -> io::Result<()>;
 
 /// For what needs no more than sockets that are descriptors.
 pub(super) const fn on_unix(serve: Serve) -> Result<Serve, &'static str> {
@@ -45,7 +45,7 @@ impl Architecture {
     }
 
     /// Why it cannot run here, where it cannot.
-    pub fn obstacle(&self) -> Option<String> {
+    pub fn unavailable_reason(&self) -> Option<String> {
         match self.serve {
             Err(reason) => Some(reason.to_owned()),
             Ok(_) => (self.probe)().err().map(|error| error.to_string()),

@@ -19,7 +19,7 @@ use sys::tcp::Connection;
 
 use super::blocking::{self, LOOK, Live, Terms};
 use super::definition::Architecture;
-use crate::site::{Count, Site};
+use crate::worker::{Counter, WorkerContext};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "fork",
@@ -30,10 +30,10 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     serve: super::definition::on_unix(serve),
 };
 
-fn serve(site: &Site) -> io::Result<()> {
-    process_for_each(site, sys::signal::send_stop, |connection| {
+fn serve(worker: &WorkerContext) -> io::Result<()> {
+    process_for_each(worker, sys::signal::send_stop, |connection| {
         sys::process::fork(|| {
-            blocking::serve(Terms::of(site, &site.tally), &Live::new(connection));
+            blocking::serve(Terms::of(worker, &worker.counters), &Live::new(connection));
             0
         })
     })
@@ -42,20 +42,20 @@ fn serve(site: &Site) -> io::Result<()> {
 /// Accepts connections and has `start` make a process for each, which closes it in this one; `tell` tells a
 /// process to stop.
 pub(super) fn process_for_each(
-    site: &Site,
+    worker: &WorkerContext,
     tell: fn(u32) -> io::Result<()>,
     mut start: impl FnMut(Connection) -> io::Result<u32>,
 ) -> io::Result<()> {
-    let mut children = Children { site, processes: HashSet::new() };
+    let mut children = Children { worker, processes: HashSet::new() };
     let mut outcome = Ok(());
-    while outcome.is_ok() && !site.stop.is_ordered() {
-        let accepted = blocking::accept(site, &site.tally);
+    while outcome.is_ok() && !worker.stop.is_ordered() {
+        let accepted = blocking::accept(worker, &worker.counters);
         // Without children there is nothing to ask for.
         let _ = children.ask();
         outcome = accepted.and_then(|connection| {
             let Some(connection) = connection else { return Ok(()) };
-            if children.processes.len() >= site.limits.connections {
-                blocking::refuse(&site.tally, connection);
+            if children.processes.len() >= worker.limits.connections {
+                blocking::refuse(&worker.counters, connection);
                 return Ok(());
             }
             match start(connection) {
@@ -64,22 +64,22 @@ pub(super) fn process_for_each(
                     Ok(())
                 }
                 Err(error) => {
-                    site.tally.add(Count::Refused, 1);
-                    site.tally.add(Count::Ended, 1);
-                    blocking::exhausted(&site.tally);
+                    worker.counters.add(Counter::Refused, 1);
+                    worker.counters.add(Counter::Ended, 1);
+                    blocking::exhausted(&worker.counters);
                     if blocking::is_exhaustion(&error) { Ok(()) } else { Err(error) }
                 }
             }
         });
     }
-    site.refuse_more();
+    worker.refuse_more();
     children.end(tell);
     outcome
 }
 
 /// The processes that serve connections.
 struct Children<'a> {
-    site: &'a Site,
+    worker: &'a WorkerContext,
     processes: HashSet<u32>,
 }
 
@@ -88,9 +88,9 @@ impl Children<'_> {
     fn ask(&mut self) -> io::Result<()> {
         while let Some((process, status)) = sys::process::ended_child()? {
             if self.processes.remove(&process) {
-                self.site.tally.add(Count::Ended, 1);
+                self.worker.counters.add(Counter::Ended, 1);
                 // Whoever killed it, or its own crash, has broken the connection.
-                self.site.tally.add(Count::Broken, u64::from(sys::process::was_killed(status)));
+                self.worker.counters.add(Counter::Broken, u64::from(sys::process::was_killed(status)));
             }
         }
         Ok(())
@@ -98,7 +98,7 @@ impl Children<'_> {
 
     /// After the order to stop: gives them the time of grace, and kills those that are left.
     fn end(&mut self, tell: fn(u32) -> io::Result<()>) {
-        let until = Instant::now().checked_add(self.site.limits.grace);
+        let until = Instant::now().checked_add(self.worker.limits.grace);
         while self.ask().is_ok() && !self.processes.is_empty() {
             // Again and again: a signal that comes right before a process begins to wait does not wake it.
             let is_grace = until.is_none_or(|until| Instant::now() < until);

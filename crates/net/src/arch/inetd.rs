@@ -21,7 +21,7 @@ use std::process::{Command, Stdio};
 
 use super::definition::Architecture;
 use super::fork::process_for_each;
-use crate::site::Site;
+use crate::worker::WorkerContext;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "inetd",
@@ -32,15 +32,15 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     serve: super::definition::on_unix(serve),
 };
 
-fn serve(site: &Site) -> io::Result<()> {
-    let Some((program, words)) = site.session_command.split_first() else {
+fn serve(worker: &WorkerContext) -> io::Result<()> {
+    let Some((program, words)) = worker.session_command.split_first() else {
         return Err(io::Error::other("no command was given that serves a connection"));
     };
     let mut command = Command::new(program);
     command.args(words);
     // The terminal's Ctrl-C would kill those that have not begun to watch signals; they hear of it from here.
     sys::process::lead_group(&mut command);
-    process_for_each(site, sys::signal::send_nudge, |connection| {
+    process_for_each(worker, sys::signal::send_nudge, |connection| {
         let (input, output) = connection.into_stdio()?;
         command.stdin(input).stdout(output);
         let child = command.spawn();

@@ -3,15 +3,12 @@
 //! A new architecture is a new file here, its `mod` line and its line in [`ALL`]; it then serves every
 //! service, and `serve`, `list`, the workloads and the conformance table know it.
 
-#[cfg(unix)]
-mod alarms;
 pub(crate) mod blocking;
 #[cfg(unix)]
-mod course;
-pub(crate) mod crew;
-mod definition;
+mod connection;
 #[cfg(unix)]
-mod desk;
+mod connection_state;
+mod definition;
 mod epoll;
 mod epoll_et;
 mod event_ports;
@@ -19,6 +16,8 @@ mod fork;
 mod inetd;
 mod iocp;
 mod kqueue;
+#[cfg(unix)]
+mod loop_context;
 mod poll;
 mod pool;
 mod prefork;
@@ -28,11 +27,12 @@ mod proactor;
 mod reactor;
 mod select;
 mod sigio;
-#[cfg(unix)]
-mod talk;
+pub(crate) mod supervisor;
 #[cfg(unix)]
 mod tasks;
 mod thread;
+#[cfg(unix)]
+mod timer_wheel;
 mod tokio;
 mod uring;
 

@@ -17,7 +17,7 @@ use std::thread::Builder;
 
 use super::blocking::{self, LOOK, Registry, STACK_BYTES, Terms};
 use super::definition::Architecture;
-use crate::site::Site;
+use crate::worker::WorkerContext;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "pool",
@@ -28,39 +28,39 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     serve: super::definition::on_unix(serve),
 };
 
-fn serve(site: &Site) -> io::Result<()> {
+fn serve(worker: &WorkerContext) -> io::Result<()> {
     let registry = Registry::default();
     std::thread::scope(|scope| {
         let mut threads = Vec::new();
         let mut outcome = Ok(());
         // More would serve more connections at a time than may be.
-        for _ in 0..site.pool.min(site.limits.connections) {
-            match Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || work(site, &registry)) {
+        for _ in 0..worker.pool.min(worker.limits.connections) {
+            match Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || work(worker, &registry)) {
                 Ok(thread) => threads.push(thread),
                 // A smaller pool than asked for still serves.
                 Err(error) if threads.is_empty() => outcome = Err(error),
-                Err(_) => blocking::exhausted(&site.tally),
+                Err(_) => blocking::exhausted(&worker.counters),
             }
         }
-        while outcome.is_ok() && !site.stop.is_ordered() {
+        while outcome.is_ok() && !worker.stop.is_ordered() {
             std::thread::sleep(LOOK);
             if let Some(ended) = threads.iter().position(|thread| thread.is_finished()) {
                 let ended = threads.swap_remove(ended).join();
                 outcome = ended.unwrap_or_else(|_| Err(io::Error::other("a thread panicked")));
             }
         }
-        site.refuse_more();
-        registry.end(site.limits.grace);
+        worker.refuse_more();
+        registry.end(worker.limits.grace);
         outcome
     })
 }
 
 /// The life of a thread: one connection after the other.
-fn work(site: &Site, registry: &Registry) -> io::Result<()> {
-    while !site.stop.is_ordered() {
-        if let Some(connection) = blocking::accept(site, &site.tally)? {
-            let registered = registry.enter(&site.tally, connection);
-            blocking::serve(Terms::of(site, &site.tally), &registered.live);
+fn work(worker: &WorkerContext, registry: &Registry) -> io::Result<()> {
+    while !worker.stop.is_ordered() {
+        if let Some(connection) = blocking::accept(worker, &worker.counters)? {
+            let registered = registry.enter(&worker.counters, connection);
+            blocking::serve(Terms::of(worker, &worker.counters), &registered.live);
         }
     }
     Ok(())

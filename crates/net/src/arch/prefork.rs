@@ -16,9 +16,9 @@
 use std::io;
 
 use super::blocking::{self, Live, Terms};
-use super::crew::Crew;
 use super::definition::Architecture;
-use crate::site::{Count, Site};
+use super::supervisor::Supervisor;
+use crate::worker::{Counter, WorkerContext};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "prefork",
@@ -29,26 +29,26 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     serve: super::definition::on_unix(serve),
 };
 
-fn serve(site: &Site) -> io::Result<()> {
-    Crew {
+fn serve(worker: &WorkerContext) -> io::Result<()> {
+    Supervisor {
         // More would serve more connections at a time than may be.
-        size: site.pool.min(site.limits.connections),
-        stop: &site.stop,
-        grace: site.limits.grace,
-        tally: &|number| site.tally.of_worker(1 + number),
-        work: &|number| work(site, 1 + number),
-        stopping: &|| site.listener.finish(),
+        size: worker.pool.min(worker.limits.connections),
+        stop: &worker.stop,
+        grace: worker.limits.grace,
+        counters: &|number| worker.counters.of_worker(1 + number),
+        work: &|number| work(worker, 1 + number),
+        stopping: &|| worker.listener.finish(),
     }
     .keep(&mut || ())
 }
 
 /// The life of a process: one connection after the other.
-fn work(site: &Site, row: usize) -> io::Result<()> {
-    let tally = site.tally.of_worker(row);
-    while !site.stop.is_ordered() {
-        if let Some(connection) = blocking::accept(site, &tally)? {
-            blocking::serve(Terms::of(site, &tally), &Live::new(connection));
-            tally.add(Count::Ended, 1);
+fn work(worker: &WorkerContext, row: usize) -> io::Result<()> {
+    let counters = worker.counters.of_worker(row);
+    while !worker.stop.is_ordered() {
+        if let Some(connection) = blocking::accept(worker, &counters)? {
+            blocking::serve(Terms::of(worker, &counters), &Live::new(connection));
+            counters.add(Counter::Ended, 1);
         }
     }
     Ok(())

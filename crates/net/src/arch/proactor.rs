@@ -3,8 +3,8 @@
 //!
 //! - Receiving goes on while an answer leaves. What arrives then is held; when that becomes much, receiving
 //!   ends until the answer has left: who does not read is not read from.
-//! - A connection's place is free only when nothing of it is in flight any more. So no completion can be
-//!   taken for that of the place's next connection.
+//! - A connection's slot is free only when nothing of it is in flight any more. So no completion can be
+//!   taken for that of the slot's next connection.
 //! - One send for a connection at a time, of 64 KiB at most: so much must leave within the limit for sending.
 
 use std::io::{self, ErrorKind};
@@ -12,20 +12,21 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use slab::Slab;
-use sys::ring::{Completion, Operation, Ring, Settings};
+use sys::ring::{Completion, Operation, Ring, RingSettings};
 use sys::tcp::Connection;
 
-use super::alarms::Alarms;
-use super::course::{Course, Late, Then};
-use super::desk::Desk;
+use super::connection_state::{ConnectionState, Late, Then};
+use super::loop_context::LoopContext;
+use super::timer_wheel::TimerWheel;
 use crate::output::Output;
 use crate::service::Flow;
-use crate::site::{Count, Site, TICK};
+use crate::worker::{Counter, TICK, WorkerContext};
 
 /// Requests are small, and all buffers are used in turn: the fewer bytes, the more of them stay in the cache.
-const SETTINGS: Settings = Settings { entries: 1024, completions: 8192, buffers: 1024, buffer_bytes: 2048 };
+const SETTINGS: RingSettings =
+    RingSettings { entries: 1024, completions: 8192, buffers: 1024, buffer_bytes: 2048 };
 
-/// The listener's token. A connection's are twice its place, and one more for sending.
+/// The listener's token. A connection's are twice its slot, and one more for sending.
 const ACCEPT: u64 = u64::MAX;
 
 /// A small answer is sent from a chunk of this size, which is kept for the next; a larger one in large
@@ -42,17 +43,17 @@ const HELD_BYTES: usize = 16 << 10;
 /// How long to let the kernel find memory.
 const SHORTAGE: Duration = Duration::from_millis(1);
 
-/// Serves the site until the order to stop.
-pub(super) fn serve(site: &Site) -> io::Result<()> {
-    Proactor::new(site)?.run()
+/// Serves the worker until the order to stop.
+pub(super) fn serve(worker: &WorkerContext) -> io::Result<()> {
+    Proactor::new(worker)?.run()
 }
 
-struct Proactor<'site> {
+struct Proactor<'worker> {
     // First, for it is to be dropped before the descriptors that it works on.
     ring: Ring,
-    desk: Desk<'site>,
-    places: Slab<Place>,
-    alarms: Alarms,
+    context: LoopContext<'worker>,
+    slots: Slab<Slot>,
+    timers: TimerWheel,
     chunks: Vec<Vec<u8>>,
     accepting: Option<Operation>,
     /// When to accept again, after descriptors ran out.
@@ -61,9 +62,9 @@ struct Proactor<'site> {
     end_ms: u64,
 }
 
-struct Place {
+struct Slot {
     connection: Connection,
-    course: Course,
+    state: ConnectionState,
     receiving: Option<Operation>,
     sending: Option<Operation>,
     /// What follows the chunk that is being sent.
@@ -71,13 +72,13 @@ struct Place {
     /// What arrived in the meantime.
     held: Vec<u8>,
     /// No more input will come.
-    is_deaf: bool,
-    /// Only what is in flight keeps the place.
+    read_closed: bool,
+    /// Only what is in flight keeps the slot.
     is_over: bool,
 }
 
 /// What input asks for.
-enum Deed {
+enum Action {
     Nothing,
     Answer(Flow),
     Listen,
@@ -85,15 +86,15 @@ enum Deed {
     End,
 }
 
-impl<'site> Proactor<'site> {
-    fn new(site: &'site Site) -> io::Result<Proactor<'site>> {
+impl<'worker> Proactor<'worker> {
+    fn new(worker: &'worker WorkerContext) -> io::Result<Proactor<'worker>> {
         let mut ring = Ring::new(SETTINGS)?;
-        let accepting = Some(ring.accept_multishot(site.listener.as_fd(), ACCEPT)?);
+        let accepting = Some(ring.accept_multishot(worker.listener.as_fd(), ACCEPT)?);
         Ok(Proactor {
             ring,
-            desk: Desk::new(site),
-            places: Slab::new(),
-            alarms: Alarms::new(),
+            context: LoopContext::new(worker),
+            slots: Slab::new(),
+            timers: TimerWheel::new(),
             chunks: Vec::new(),
             accepting,
             pause_end_ms: None,
@@ -102,22 +103,22 @@ impl<'site> Proactor<'site> {
     }
 
     fn run(&mut self) -> io::Result<()> {
-        let mut rung = Vec::new();
+        let mut expired = Vec::new();
         while !self.is_over() {
             let count = self.wait()?;
-            self.desk.begin_turn();
+            self.context.begin_turn();
             for _ in 0..count {
                 self.complete_one();
             }
-            self.ring_alarms(&mut rung);
-            let ended = self.desk.end_turn() > 0;
+            self.expire_timers(&mut expired);
+            let ended = self.context.end_turn() > 0;
             self.end_pause(ended);
-            if !self.desk.stopping && self.desk.site.stop.is_ordered() {
+            if !self.context.stopping && self.context.worker.stop.is_ordered() {
                 self.stop();
             }
         }
-        self.desk.count(Count::Ended, self.places.len() as u64);
-        self.desk.end_turn();
+        self.context.count(Counter::Ended, self.slots.len() as u64);
+        self.context.end_turn();
         Ok(())
     }
 
@@ -140,19 +141,19 @@ impl<'site> Proactor<'site> {
             return self.accepted(accepted, trouble, more);
         }
         let number = (completion.token / 2) as usize;
-        let Some(place) = self.places.get_mut(number) else { return };
+        let Some(slot) = self.slots.get_mut(number) else { return };
         if completion.token % 2 == 1 {
-            place.sending = None;
+            slot.sending = None;
             let (sent, chunk) = (completion.result.unwrap_or(0), completion.returned.unwrap_or_default());
             return self.sent(number, sent as usize, chunk);
         }
-        let deed = place.take(&completion, &mut self.desk);
-        match deed {
-            Deed::Nothing => self.release_if_over(number),
-            Deed::Answer(flow) => self.answer(number, flow),
-            Deed::Listen => self.listen(number),
-            Deed::HoldOn => self.hold_on(number),
-            Deed::End => self.end(number),
+        let action = slot.take(&completion, &mut self.context);
+        match action {
+            Action::Nothing => self.release_if_over(number),
+            Action::Answer(flow) => self.answer(number, flow),
+            Action::Listen => self.listen(number),
+            Action::HoldOn => self.hold_on(number),
+            Action::End => self.end(number),
         }
     }
 
@@ -161,9 +162,9 @@ impl<'site> Proactor<'site> {
             self.accepting = None;
         }
         if let Some(descriptor) = accepted {
-            self.welcome(descriptor.into());
+            self.on_accept(descriptor.into());
         }
-        if more || self.desk.stopping {
+        if more || self.context.stopping {
             return;
         }
         match trouble.map(|error| error.kind()) {
@@ -173,7 +174,7 @@ impl<'site> Proactor<'site> {
     }
 
     fn accept(&mut self) {
-        match self.ring.accept_multishot(self.desk.site.listener.as_fd(), ACCEPT) {
+        match self.ring.accept_multishot(self.context.worker.listener.as_fd(), ACCEPT) {
             Ok(operation) => self.accepting = Some(operation),
             Err(_) => self.pause(),
         }
@@ -181,53 +182,53 @@ impl<'site> Proactor<'site> {
 
     /// No connection can be accepted for now.
     fn pause(&mut self) {
-        self.desk.count(Count::Exhausted, 1);
-        self.pause_end_ms = Some(self.desk.due_ms(TICK));
+        self.context.count(Counter::Exhausted, 1);
+        self.pause_end_ms = Some(self.context.due_ms(TICK));
     }
 
     fn end_pause(&mut self, a_connection_ended: bool) {
         if let Some(end_ms) = self.pause_end_ms
-            && (a_connection_ended || self.desk.now_ms() >= end_ms)
+            && (a_connection_ended || self.context.now_ms() >= end_ms)
         {
             self.pause_end_ms = None;
             self.accept();
         }
     }
 
-    fn welcome(&mut self, connection: Connection) {
-        self.desk.count(Count::Accepted, 1);
-        if self.places.len() >= self.desk.site.limits.connections {
-            self.desk.count(Count::Refused, 1);
-            self.desk.count(Count::Ended, 1);
+    fn on_accept(&mut self, connection: Connection) {
+        self.context.count(Counter::Accepted, 1);
+        if self.slots.len() >= self.context.worker.limits.connections {
+            self.context.count(Counter::Refused, 1);
+            self.context.count(Counter::Ended, 1);
             return;
         }
-        let (course, flow) = Course::begin(&connection, &mut self.desk);
-        let number = self.places.insert(Place {
+        let (state, flow) = ConnectionState::begin(&connection, &mut self.context);
+        let number = self.slots.insert(Slot {
             connection,
-            course,
+            state,
             receiving: None,
             sending: None,
             pending: None,
             held: Vec::new(),
-            is_deaf: false,
+            read_closed: false,
             is_over: false,
         });
         self.answer(number, flow);
     }
 
-    /// Has what is on the desk sent.
+    /// Has what is on the context sent.
     fn answer(&mut self, number: usize, flow: Flow) {
-        let Some(place) = self.places.get_mut(number) else { return };
-        place.course.note_answers(&mut self.desk);
-        if self.desk.output.is_empty() {
+        let Some(slot) = self.slots.get_mut(number) else { return };
+        slot.state.note_answers(&mut self.context);
+        if self.context.output.is_empty() {
             return self.settle(number, flow);
         }
         let mut chunk = self.chunks.pop().unwrap_or_else(|| Vec::with_capacity(SMALL_CHUNK));
-        let filled = fill(&mut self.desk.output, &mut chunk);
-        if !self.desk.output.is_empty() {
-            place.pending = Some(Box::new(self.desk.take_output()));
+        let filled = fill(&mut self.context.output, &mut chunk);
+        if !self.context.output.is_empty() {
+            slot.pending = Some(Box::new(self.context.take_output()));
         }
-        place.course.keep_sending(flow, &self.desk);
+        slot.state.keep_sending(flow, &self.context);
         match filled {
             Ok(()) => self.send(number, chunk),
             Err(_) => self.broken(number),
@@ -235,24 +236,24 @@ impl<'site> Proactor<'site> {
     }
 
     fn send(&mut self, number: usize, chunk: Vec<u8>) {
-        let Some(place) = self.places.get_mut(number) else { return };
-        self.alarms.set(number, place.course.due_ms);
-        match self.ring.send(place.connection.as_fd(), chunk, number as u64 * 2 + 1) {
-            Ok(operation) => place.sending = Some(operation),
+        let Some(slot) = self.slots.get_mut(number) else { return };
+        self.timers.arm(number, slot.state.due_ms);
+        match self.ring.send(slot.connection.as_fd(), chunk, number as u64 * 2 + 1) {
+            Ok(operation) => slot.sending = Some(operation),
             Err(_) => self.broken(number),
         }
     }
 
     /// A chunk has left, or as much of it as could.
     fn sent(&mut self, number: usize, sent_bytes: usize, mut chunk: Vec<u8>) {
-        self.desk.count(Count::Sent, sent_bytes as u64);
+        self.context.count(Counter::Sent, sent_bytes as u64);
         let is_whole = sent_bytes == chunk.len();
         chunk.clear();
-        let Some(place) = self.places.get_mut(number) else { return };
-        let Some(flow) = place.course.sending().filter(|_| is_whole && !place.is_over) else {
+        let Some(slot) = self.slots.get_mut(number) else { return };
+        let Some(flow) = slot.state.sending().filter(|_| is_whole && !slot.is_over) else {
             return self.broken(number);
         };
-        let Some(mut output) = place.pending.take() else {
+        let Some(mut output) = slot.pending.take() else {
             if chunk.capacity() == SMALL_CHUNK && self.chunks.len() < CHUNKS_MAX {
                 self.chunks.push(chunk);
             }
@@ -260,9 +261,9 @@ impl<'site> Proactor<'site> {
         };
         let filled = fill(&mut output, &mut chunk);
         if !output.is_empty() {
-            place.pending = Some(output);
+            slot.pending = Some(output);
         }
-        place.course.keep_sending(flow, &self.desk);
+        slot.state.keep_sending(flow, &self.context);
         match filled {
             Ok(()) => self.send(number, chunk),
             Err(_) => self.broken(number),
@@ -271,21 +272,21 @@ impl<'site> Proactor<'site> {
 
     /// All output has left.
     fn settle(&mut self, number: usize, flow: Flow) {
-        let Some(place) = self.places.get_mut(number) else { return };
-        match place.course.settle(flow, &self.desk) {
+        let Some(slot) = self.slots.get_mut(number) else { return };
+        match slot.state.settle(flow, &self.context) {
             Then::Close => self.end(number),
             Then::Linger => {
-                place.held = Vec::new();
-                let is_done = place.connection.finish_sending().is_err() || place.is_deaf;
+                slot.held = Vec::new();
+                let is_done = slot.connection.finish_sending().is_err() || slot.read_closed;
                 if is_done { self.end(number) } else { self.listen(number) }
             }
-            Then::Listen if !place.held.is_empty() => {
-                let held = std::mem::take(&mut place.held);
-                let flow = place.course.feed(&held, &mut self.desk.output);
+            Then::Listen if !slot.held.is_empty() => {
+                let held = std::mem::take(&mut slot.held);
+                let flow = slot.state.on_input(&held, &mut self.context.output);
                 self.answer(number, flow);
             }
-            Then::Listen if place.is_deaf => {
-                let flow = place.course.end_of_input(&mut self.desk.output);
+            Then::Listen if slot.read_closed => {
+                let flow = slot.state.end_of_input(&mut self.context.output);
                 self.answer(number, flow);
             }
             Then::Listen => self.listen(number),
@@ -294,14 +295,14 @@ impl<'site> Proactor<'site> {
 
     /// Receives, where that does not go on anyway.
     fn listen(&mut self, number: usize) {
-        let Some(place) = self.places.get_mut(number) else { return };
-        if self.desk.stopping && place.course.is_idle() {
+        let Some(slot) = self.slots.get_mut(number) else { return };
+        if self.context.stopping && slot.state.is_idle() {
             return self.end(number);
         }
-        self.alarms.set(number, place.course.due_ms);
-        if place.receiving.is_none() {
-            match self.ring.recv_multishot(place.connection.as_fd(), number as u64 * 2) {
-                Ok(operation) => place.receiving = Some(operation),
+        self.timers.arm(number, slot.state.due_ms);
+        if slot.receiving.is_none() {
+            match self.ring.recv_multishot(slot.connection.as_fd(), number as u64 * 2) {
+                Ok(operation) => slot.receiving = Some(operation),
                 Err(_) => self.broken(number),
             }
         }
@@ -309,53 +310,53 @@ impl<'site> Proactor<'site> {
 
     /// Receives no more until the answer has left.
     fn hold_on(&mut self, number: usize) {
-        if let Some(Place { receiving: Some(operation), .. }) = self.places.get(number) {
+        if let Some(Slot { receiving: Some(operation), .. }) = self.slots.get(number) {
             // Should it fail, more is held.
             let _ = self.ring.cancel(*operation);
         }
     }
 
     fn broken(&mut self, number: usize) {
-        if self.places.get(number).is_some_and(|place| !place.is_over) {
-            self.desk.count(Count::Broken, 1);
+        if self.slots.get(number).is_some_and(|slot| !slot.is_over) {
+            self.context.count(Counter::Broken, 1);
         }
         self.end(number);
     }
 
     fn end(&mut self, number: usize) {
-        let Some(place) = self.places.get_mut(number) else { return };
-        place.is_over = true;
-        for operation in [place.receiving, place.sending].into_iter().flatten() {
+        let Some(slot) = self.slots.get_mut(number) else { return };
+        slot.is_over = true;
+        for operation in [slot.receiving, slot.sending].into_iter().flatten() {
             let _ = self.ring.cancel(operation);
         }
         self.release_if_over(number);
     }
 
     fn release_if_over(&mut self, number: usize) {
-        let Some(place) = self.places.get(number) else { return };
-        if place.is_over && place.receiving.is_none() && place.sending.is_none() {
-            let place = self.places.remove(number);
-            self.ring.close(place.connection.into());
-            self.desk.count(Count::Ended, 1);
+        let Some(slot) = self.slots.get(number) else { return };
+        if slot.is_over && slot.receiving.is_none() && slot.sending.is_none() {
+            let slot = self.slots.remove(number);
+            self.ring.close(slot.connection.into());
+            self.context.count(Counter::Ended, 1);
         }
     }
 
-    fn ring_alarms(&mut self, rung: &mut Vec<u32>) {
-        let now_ms = self.desk.now_ms();
-        self.alarms.ring(now_ms, rung);
-        for number in rung.drain(..) {
+    fn expire_timers(&mut self, expired: &mut Vec<u32>) {
+        let now_ms = self.context.now_ms();
+        self.timers.expire(now_ms, expired);
+        for number in expired.drain(..) {
             let number = number as usize;
-            let Some(place) = self.places.get_mut(number).filter(|place| !place.is_over) else { continue };
-            if place.course.due_ms > now_ms {
-                self.alarms.set(number, place.course.due_ms);
+            let Some(slot) = self.slots.get_mut(number).filter(|slot| !slot.is_over) else { continue };
+            if slot.state.due_ms > now_ms {
+                self.timers.arm(number, slot.state.due_ms);
                 continue;
             }
-            match place.course.late(&place.connection, &mut self.desk) {
+            match slot.state.late(&slot.connection, &mut self.context) {
                 Late::Answer(flow) => self.answer(number, flow),
                 Late::Close => self.end(number),
-                Late::Wait => self.alarms.set(number, place.course.due_ms),
+                Late::Wait => self.timers.arm(number, slot.state.due_ms),
                 Late::Reset => {
-                    let _ = place.connection.reset_on_close();
+                    let _ = slot.connection.reset_on_close();
                     self.end(number);
                 }
             }
@@ -364,67 +365,67 @@ impl<'site> Proactor<'site> {
 
     /// Accepts no more, and ends those that are idle; a request that has arrived is answered yet.
     fn stop(&mut self) {
-        self.desk.stopping = true;
-        self.end_ms = self.desk.due_ms(self.desk.site.limits.grace);
+        self.context.stopping = true;
+        self.end_ms = self.context.due_ms(self.context.worker.limits.grace);
         self.pause_end_ms = None;
         if let Some(operation) = self.accepting {
             let _ = self.ring.cancel(operation);
         }
-        self.desk.site.refuse_more();
-        for (_, place) in &self.places {
+        self.context.worker.refuse_more();
+        for (_, slot) in &self.slots {
             // Once it has ended, `listen` looks whether the connection is idle still.
-            if let Some(operation) = place.receiving.filter(|_| place.course.is_idle()) {
+            if let Some(operation) = slot.receiving.filter(|_| slot.state.is_idle()) {
                 let _ = self.ring.cancel(operation);
             }
         }
     }
 
     fn is_over(&self) -> bool {
-        self.desk.stopping && (self.places.is_empty() || self.desk.now_ms() >= self.end_ms)
+        self.context.stopping && (self.slots.is_empty() || self.context.now_ms() >= self.end_ms)
     }
 }
 
-impl Place {
+impl Slot {
     /// Takes what was received, or that receiving has ended.
-    fn take(&mut self, completion: &Completion<'_>, desk: &mut Desk<'_>) -> Deed {
+    fn take(&mut self, completion: &Completion<'_>, context: &mut LoopContext<'_>) -> Action {
         if !completion.more {
             self.receiving = None;
         }
-        desk.count(Count::Received, completion.input.len() as u64);
+        context.count(Counter::Received, completion.input.len() as u64);
         if self.is_over {
-            return Deed::Nothing;
+            return Action::Nothing;
         }
         match &completion.result {
-            Ok(0) => self.end_of_input(desk),
-            Ok(_) => self.input(completion.input, desk),
-            Err(error) if is_of_ring(error) && self.sending.is_none() => Deed::Listen,
-            Err(error) if is_of_ring(error) => Deed::Nothing,
+            Ok(0) => self.end_of_input(context),
+            Ok(_) => self.input(completion.input, context),
+            Err(error) if is_of_ring(error) && self.sending.is_none() => Action::Listen,
+            Err(error) if is_of_ring(error) => Action::Nothing,
             Err(_) => {
-                desk.count(Count::Broken, 1);
-                Deed::End
+                context.count(Counter::Broken, 1);
+                Action::End
             }
         }
     }
 
-    fn input(&mut self, input: &[u8], desk: &mut Desk<'_>) -> Deed {
-        if let Some(is_enough) = self.course.drops(input.len()) {
-            return if is_enough { Deed::End } else { Deed::Listen };
+    fn input(&mut self, input: &[u8], context: &mut LoopContext<'_>) -> Action {
+        if let Some(is_enough) = self.state.drops(input.len()) {
+            return if is_enough { Action::End } else { Action::Listen };
         }
         if self.sending.is_none() {
-            return Deed::Answer(self.course.feed(input, &mut desk.output));
+            return Action::Answer(self.state.on_input(input, &mut context.output));
         }
         self.held.extend_from_slice(input);
-        if self.held.len() > HELD_BYTES { Deed::HoldOn } else { Deed::Nothing }
+        if self.held.len() > HELD_BYTES { Action::HoldOn } else { Action::Nothing }
     }
 
-    fn end_of_input(&mut self, desk: &mut Desk<'_>) -> Deed {
-        self.is_deaf = true;
-        if self.course.drops(0).is_some() {
-            return Deed::End;
+    fn end_of_input(&mut self, context: &mut LoopContext<'_>) -> Action {
+        self.read_closed = true;
+        if self.state.drops(0).is_some() {
+            return Action::End;
         }
         match self.sending {
-            Some(_) => Deed::Nothing,
-            None => Deed::Answer(self.course.end_of_input(&mut desk.output)),
+            Some(_) => Action::Nothing,
+            None => Action::Answer(self.state.end_of_input(&mut context.output)),
         }
     }
 }

@@ -12,10 +12,10 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at};
 
-use super::course::LOOKS;
+use super::connection_state::LOOKS;
 use crate::output::Output;
-use crate::service::{Flow, Machine, Session, Stage};
-use crate::site::{Count, LINGER, LINGER_BYTES, Limits, Site, TICK, Tally};
+use crate::service::{Flow, OpenService, Session, SessionStage};
+use crate::worker::{Counter, Counters, LINGER, LINGER_BYTES, Limits, TICK, WorkerContext};
 
 /// What a task receives at once.
 const INPUT_BYTES: usize = 8 << 10;
@@ -27,57 +27,57 @@ const LARGE_CHUNK: usize = 64 << 10;
 /// Longer than any server runs; a limit of all time would overflow the clock.
 const FOREVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 
-/// Serves the site until the order to stop.
-pub(super) fn serve(site: &Site) -> io::Result<()> {
-    tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?.block_on(accept(site))
+/// Serves the worker until the order to stop.
+pub(super) fn serve(worker: &WorkerContext) -> io::Result<()> {
+    tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?.block_on(accept(worker))
 }
 
 /// What all tasks share.
 struct Shared {
-    service: Arc<dyn Machine>,
+    service: Arc<dyn OpenService>,
     limits: Limits,
-    tally: Tally,
+    counters: Counters,
     log: Option<File>,
 }
 
-async fn accept(site: &Site) -> io::Result<()> {
+async fn accept(worker: &WorkerContext) -> io::Result<()> {
     let shared = Arc::new(Shared {
-        service: Arc::clone(&site.service),
-        limits: site.limits,
-        tally: site.tally.clone(),
-        log: site.log.as_ref().map(File::try_clone).transpose()?,
+        service: Arc::clone(&worker.service),
+        limits: worker.limits,
+        counters: worker.counters.clone(),
+        log: worker.log.as_ref().map(File::try_clone).transpose()?,
     });
-    let listener = TcpListener::from_std(site.listener.as_fd().try_clone_to_owned()?.into())?;
+    let listener = TcpListener::from_std(worker.listener.as_fd().try_clone_to_owned()?.into())?;
     let (order, stop) = watch::channel(false);
     let mut tasks = JoinSet::new();
     let mut tick = interval(TICK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    while !site.stop.is_ordered() {
+    while !worker.stop.is_ordered() {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => welcome(stream, &shared, &stop, &mut tasks),
-                Err(error) => trouble(&error, &site.tally).await,
+                Ok((stream, _)) => on_accept(stream, &shared, &stop, &mut tasks),
+                Err(error) => trouble(&error, &worker.counters).await,
             },
             Some(_) = tasks.join_next() => {}
             _ = tick.tick() => {}
         }
     }
-    site.refuse_more();
+    worker.refuse_more();
     // Nobody listens any more if no task is left.
     let _ = order.send(true);
     let _ =
-        timeout(site.limits.grace.min(FOREVER), async { while tasks.join_next().await.is_some() {} }).await;
+        timeout(worker.limits.grace.min(FOREVER), async { while tasks.join_next().await.is_some() {} }).await;
     tasks.shutdown().await;
     Ok(())
 }
 
-fn welcome(stream: TcpStream, shared: &Arc<Shared>, stop: &watch::Receiver<bool>, tasks: &mut JoinSet<()>) {
-    shared.tally.add(Count::Accepted, 1);
+fn on_accept(stream: TcpStream, shared: &Arc<Shared>, stop: &watch::Receiver<bool>, tasks: &mut JoinSet<()>) {
+    shared.counters.add(Counter::Accepted, 1);
     // Those that have ended count until they are asked for.
     while tasks.try_join_next().is_some() {}
     if tasks.len() >= shared.limits.connections {
-        shared.tally.add(Count::Refused, 1);
-        shared.tally.add(Count::Ended, 1);
+        shared.counters.add(Counter::Refused, 1);
+        shared.counters.add(Counter::Ended, 1);
         return;
     }
     let peer = if shared.service.wants_peer() { stream.peer_addr().ok() } else { None };
@@ -90,15 +90,15 @@ fn welcome(stream: TcpStream, shared: &Arc<Shared>, stop: &watch::Receiver<bool>
     };
     tasks.spawn(async move {
         if let Err(count) = task.talk().await {
-            task.shared.tally.add(count, 1);
+            task.shared.counters.add(count, 1);
         }
     });
 }
 
 /// A connection could not be accepted: that one is gone, or there is no room for now.
-async fn trouble(error: &io::Error, tally: &Tally) {
+async fn trouble(error: &io::Error, counters: &Counters) {
     if !matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted) {
-        tally.add(Count::Exhausted, 1);
+        counters.add(Counter::Exhausted, 1);
         sleep(TICK).await;
     }
 }
@@ -114,7 +114,7 @@ struct Task {
 
 impl Task {
     /// All of it; the error is what to count it as.
-    async fn talk(&mut self) -> Result<(), Count> {
+    async fn talk(&mut self) -> Result<(), Counter> {
         let mut flow = self.session.begin(&mut self.output);
         self.deliver().await?;
         if flow == Flow::More {
@@ -127,17 +127,19 @@ impl Task {
     }
 
     /// Takes input and answers it until the session, or the server, wants no more.
-    async fn listen(&mut self) -> Result<Flow, Count> {
+    async fn listen(&mut self) -> Result<Flow, Counter> {
         let mut input = vec![0; INPUT_BYTES];
         let mut since = Instant::now();
         loop {
             let stage = self.session.stage();
             let limits = &self.shared.limits;
-            let limit = if stage == Stage::Idle { limits.idle } else { limits.request };
+            let limit = if stage == SessionStage::Idle { limits.idle } else { limits.request };
             let received = tokio::select! {
                 biased;
                 received = timeout_at(since + limit.min(FOREVER), self.stream.read(&mut input)) => received,
-                _ = self.stop.wait_for(|ordered| *ordered), if stage == Stage::Idle => return Ok(Flow::Close),
+                _ = self.stop.wait_for(|ordered| *ordered), if stage == SessionStage::Idle => {
+                    return Ok(Flow::Close);
+                }
             };
             let flow = match received {
                 Ok(Ok(0)) => {
@@ -145,13 +147,13 @@ impl Task {
                     Flow::Close
                 }
                 Ok(Ok(count)) => {
-                    self.shared.tally.add(Count::Received, count as u64);
-                    self.session.feed(&input[..count], &mut self.output)
+                    self.shared.counters.add(Counter::Received, count as u64);
+                    self.session.on_input(&input[..count], &mut self.output)
                 }
-                Ok(Err(_)) => return Err(Count::Broken),
-                Err(_) if stage == Stage::Idle => return Ok(Flow::Close),
+                Ok(Err(_)) => return Err(Counter::Broken),
+                Err(_) if stage == SessionStage::Idle => return Ok(Flow::Close),
                 Err(_) => {
-                    self.shared.tally.add(Count::Slow, 1);
+                    self.shared.counters.add(Counter::Slow, 1);
                     let flow = self.session.too_slow(&mut self.output);
                     if flow == Flow::Linger { flow } else { Flow::Close }
                 }
@@ -160,25 +162,25 @@ impl Task {
             if flow != Flow::More {
                 return Ok(flow);
             }
-            let is_idle = self.session.stage() == Stage::Idle;
+            let is_idle = self.session.stage() == SessionStage::Idle;
             if is_idle && *self.stop.borrow() {
                 return Ok(Flow::Linger);
             }
             // A request's time runs from its first byte, however many pieces follow.
-            if answers > 0 || is_idle || stage == Stage::Idle {
+            if answers > 0 || is_idle || stage == SessionStage::Idle {
                 since = Instant::now();
             }
         }
     }
 
     /// Sends all output; how many requests it answers.
-    async fn deliver(&mut self) -> Result<u64, Count> {
+    async fn deliver(&mut self) -> Result<u64, Counter> {
         let answers = self.output.take_answers();
-        self.shared.tally.add(Count::Answers, answers);
+        self.shared.counters.add(Counter::Answers, answers);
         self.shared.log(&mut self.output.log);
         let mut chunk = Vec::with_capacity(FIRST_CHUNK);
         while !self.output.is_empty() {
-            self.output.fill(&mut chunk).map_err(|_| Count::Broken)?;
+            self.output.fill(&mut chunk).map_err(|_| Counter::Broken)?;
             self.send(&chunk).await?;
             chunk.clear();
             if !self.output.is_empty() {
@@ -188,18 +190,18 @@ impl Task {
         Ok(answers)
     }
 
-    async fn send(&mut self, mut bytes: &[u8]) -> Result<(), Count> {
+    async fn send(&mut self, mut bytes: &[u8]) -> Result<(), Counter> {
         let limit = self.shared.limits.send.min(FOREVER);
         let mut since = Instant::now();
         let mut left_bytes = u64::MAX;
         while !bytes.is_empty() {
             match timeout(limit / LOOKS, self.stream.write(bytes)).await {
                 Ok(Ok(sent)) => {
-                    self.shared.tally.add(Count::Sent, sent as u64);
+                    self.shared.counters.add(Counter::Sent, sent as u64);
                     bytes = &bytes[sent..];
                     since = Instant::now();
                 }
-                Ok(Err(_)) => return Err(Count::Broken),
+                Ok(Err(_)) => return Err(Counter::Broken),
                 Err(_) => {
                     let now_left = sys::tcp::unacknowledged(self.stream.as_fd()).unwrap_or(u64::MAX);
                     if now_left < left_bytes {
@@ -211,7 +213,7 @@ impl Task {
                     }
                     // Otherwise the system would go on trying to send what it was given.
                     let _ = self.stream.set_zero_linger();
-                    return Err(Count::Slow);
+                    return Err(Counter::Slow);
                 }
             }
         }
@@ -225,7 +227,7 @@ impl Task {
         let mut input = vec![0; INPUT_BYTES];
         let drop_input = async {
             while let Ok(count) = self.stream.read(&mut input).await {
-                self.shared.tally.add(Count::Received, count as u64);
+                self.shared.counters.add(Counter::Received, count as u64);
                 left = left.saturating_sub(count);
                 if count == 0 || left == 0 {
                     break;
@@ -239,7 +241,7 @@ impl Task {
 
 impl Drop for Task {
     fn drop(&mut self) {
-        self.shared.tally.add(Count::Ended, 1);
+        self.shared.counters.add(Counter::Ended, 1);
     }
 }
 

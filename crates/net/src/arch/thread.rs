@@ -18,7 +18,7 @@ use std::thread::Builder;
 
 use super::blocking::{self, Registry, STACK_BYTES, Terms};
 use super::definition::Architecture;
-use crate::site::{Count, Site};
+use crate::worker::{Counter, WorkerContext};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "thread",
@@ -29,28 +29,28 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     serve: super::definition::on_unix(serve),
 };
 
-fn serve(site: &Site) -> io::Result<()> {
+fn serve(worker: &WorkerContext) -> io::Result<()> {
     let registry = Registry::default();
     std::thread::scope(|scope| {
         let mut outcome = Ok(());
-        while outcome.is_ok() && !site.stop.is_ordered() {
-            outcome = blocking::accept(site, &site.tally).map(|connection| {
+        while outcome.is_ok() && !worker.stop.is_ordered() {
+            outcome = blocking::accept(worker, &worker.counters).map(|connection| {
                 let Some(connection) = connection else { return };
-                if registry.len() >= site.limits.connections {
-                    return blocking::refuse(&site.tally, connection);
+                if registry.len() >= worker.limits.connections {
+                    return blocking::refuse(&worker.counters, connection);
                 }
-                let registered = registry.enter(&site.tally, connection);
-                let work = move || blocking::serve(Terms::of(site, &site.tally), &registered.live);
+                let registered = registry.enter(&worker.counters, connection);
+                let work = move || blocking::serve(Terms::of(worker, &worker.counters), &registered.live);
                 // Where no thread can be had, what it was given is dropped, and the connection closed with
                 // it.
                 if Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work).is_err() {
-                    site.tally.add(Count::Refused, 1);
-                    blocking::exhausted(&site.tally);
+                    worker.counters.add(Counter::Refused, 1);
+                    blocking::exhausted(&worker.counters);
                 }
             });
         }
-        site.refuse_more();
-        registry.end(site.limits.grace);
+        worker.refuse_more();
+        registry.end(worker.limits.grace);
         outcome
     })
 }

@@ -18,7 +18,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     blocking: false,
     workers: true,
     probe: cfg_select! {
-        target_os = "linux" => { || sys::ring::Ring::new(sys::ring::Settings::default()).map(drop) }
+        target_os = "linux" => { || sys::ring::Ring::new(sys::ring::RingSettings::default()).map(drop) }
         _ => { || Ok(()) }
     },
     serve: cfg_select! {

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::definition::{Answer, Client, ClientSettings, Fed, Wrong};
+use super::definition::{Client, ClientSettings, Received, ResponseError, ResponseState};
 use crate::Error;
 
 /// There is nothing to choose.
@@ -35,7 +35,7 @@ pub struct BusyClient;
 
 /// What has come of the line.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Session {
+pub struct BusySession {
     /// Bytes so far.
     length: u16,
     /// The digits so far, as a number.
@@ -50,42 +50,42 @@ const LINE_MAX: u16 = 512;
 const EXPECTED: u16 = 450;
 
 impl Client for BusyClient {
-    type Session = Session;
+    type Session = BusySession;
 
     const SERVER_BEGINS: bool = true;
 
-    fn session(&mut self) -> Session {
-        Session::default()
+    fn session(&mut self) -> BusySession {
+        BusySession::default()
     }
 
-    fn request<'a>(&'a self, session: &'a mut Session) -> &'a [u8] {
-        *session = Session::default();
+    fn request<'a>(&'a self, session: &'a mut BusySession) -> &'a [u8] {
+        *session = BusySession::default();
         &[]
     }
 
-    fn feed(&mut self, session: &mut Session, input: &[u8]) -> Result<Fed, Wrong> {
+    fn on_input(&mut self, session: &mut BusySession, input: &[u8]) -> Result<Received, ResponseError> {
         if session.whole && !input.is_empty() {
-            return Err(Wrong::Unasked);
+            return Err(ResponseError::Unasked);
         }
         for (index, &byte) in input.iter().enumerate() {
             match (session.length, byte) {
                 (0..3, b'0'..=b'9') => session.code = session.code * 10 + u16::from(byte - b'0'),
-                (0..3, _) => return Err(Wrong::Malformed),
+                (0..3, _) => return Err(ResponseError::Malformed),
                 (3, b' ') => {}
-                (3, _) | (LINE_MAX.., _) => return Err(Wrong::Malformed),
+                (3, _) | (LINE_MAX.., _) => return Err(ResponseError::Malformed),
                 (_, b'\n') => {
                     session.whole = true;
-                    let wrong = (session.code != EXPECTED).then_some(Wrong::Status(session.code));
-                    return Ok(Fed { taken: index + 1, answer: Answer::Last, wrong });
+                    let wrong = (session.code != EXPECTED).then_some(ResponseError::Status(session.code));
+                    return Ok(Received { taken: index + 1, state: ResponseState::Last, error: wrong });
                 }
                 _ => {}
             }
             session.length += 1;
         }
-        Ok(Fed::partial(input.len()))
+        Ok(Received::partial(input.len()))
     }
 
-    fn end(&mut self, _session: &mut Session) -> Result<Fed, Wrong> {
-        Err(Wrong::Short)
+    fn end(&mut self, _session: &mut BusySession) -> Result<Received, ResponseError> {
+        Err(ResponseError::Short)
     }
 }

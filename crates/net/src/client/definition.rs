@@ -30,47 +30,47 @@ pub trait Client {
     /// # Errors
     /// What is wrong with the answer, where nothing can be understood after it; the connection must be
     /// closed.
-    fn feed(&mut self, session: &mut Self::Session, input: &[u8]) -> Result<Fed, Wrong>;
+    fn on_input(&mut self, session: &mut Self::Session, input: &[u8]) -> Result<Received, ResponseError>;
 
     /// The server has closed the connection: whether that completes the answer.
     ///
     /// # Errors
-    /// [`Wrong::Short`] in the middle of an answer.
-    fn end(&mut self, session: &mut Self::Session) -> Result<Fed, Wrong>;
+    /// [`ResponseError::Short`] in the middle of an answer.
+    fn end(&mut self, session: &mut Self::Session) -> Result<Received, ResponseError>;
 }
 
 /// What came of some input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fed {
+pub struct Received {
     /// Bytes that were taken: all of them while the answer is partial.
     pub taken: usize,
     /// How far the answer is.
-    pub answer: Answer,
+    pub state: ResponseState,
     /// What is wrong with a complete answer that was understood to its end, so that the connection is still
     /// good.
-    pub wrong: Option<Wrong>,
+    pub error: Option<ResponseError>,
 }
 
-impl Fed {
-    pub(super) fn partial(taken: usize) -> Fed {
-        Fed { taken, answer: Answer::Partial, wrong: None }
+impl Received {
+    pub(super) fn partial(taken: usize) -> Received {
+        Received { taken, state: ResponseState::Partial, error: None }
     }
 }
 
 /// What is known of an answer so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum ResponseState {
     /// More has to come.
     Partial,
     /// It is complete, and another request may follow on the connection.
-    Whole,
+    Complete,
     /// It is complete, and the server will close, or has closed.
     Last,
 }
 
 /// What can be wrong with an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Wrong {
+pub enum ResponseError {
     /// It is none of the protocol.
     Malformed,
     /// The status is none of success.

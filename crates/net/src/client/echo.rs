@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::definition::{Answer, Client, ClientSettings, Fed, Wrong};
+use super::definition::{Client, ClientSettings, Received, ResponseError, ResponseState};
 use crate::Error;
 use crate::options::{OptionForm, OptionSpec};
 
@@ -59,7 +59,7 @@ pub struct EchoClient {
 
 /// Where a connection stands.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Session {
+pub struct EchoSession {
     asked: u32,
     answered: u32,
     /// Bytes of the present answer that have come.
@@ -77,41 +77,41 @@ impl EchoClient {
 }
 
 impl Client for EchoClient {
-    type Session = Session;
+    type Session = EchoSession;
 
-    fn session(&mut self) -> Session {
-        Session::default()
+    fn session(&mut self) -> EchoSession {
+        EchoSession::default()
     }
 
-    fn request<'a>(&'a self, session: &'a mut Session) -> &'a [u8] {
+    fn request<'a>(&'a self, session: &'a mut EchoSession) -> &'a [u8] {
         let number = session.asked;
         session.asked = session.asked.wrapping_add(1);
         self.window(number)
     }
 
-    fn feed(&mut self, session: &mut Session, input: &[u8]) -> Result<Fed, Wrong> {
+    fn on_input(&mut self, session: &mut EchoSession, input: &[u8]) -> Result<Received, ResponseError> {
         if input.is_empty() {
-            return Ok(Fed::partial(0));
+            return Ok(Received::partial(0));
         }
         if session.asked == session.answered {
-            return Err(Wrong::Unasked);
+            return Err(ResponseError::Unasked);
         }
         let expected = &self.window(session.answered)[session.came..];
         let taken = expected.len().min(input.len());
         // Nothing tells where the next answer would begin.
         if expected[..taken] != input[..taken] {
-            return Err(Wrong::Content);
+            return Err(ResponseError::Content);
         }
         if taken < expected.len() {
             session.came += taken;
-            return Ok(Fed::partial(taken));
+            return Ok(Received::partial(taken));
         }
         session.came = 0;
         session.answered = session.answered.wrapping_add(1);
-        Ok(Fed { taken, answer: Answer::Whole, wrong: None })
+        Ok(Received { taken, state: ResponseState::Complete, error: None })
     }
 
-    fn end(&mut self, _session: &mut Session) -> Result<Fed, Wrong> {
-        Err(Wrong::Short)
+    fn end(&mut self, _session: &mut EchoSession) -> Result<Received, ResponseError> {
+        Err(ResponseError::Short)
     }
 }

@@ -6,7 +6,7 @@
 use memchr::memchr;
 use serde::{Deserialize, Serialize};
 
-use super::definition::{Answer, Client, ClientSettings, Endpoint, Fed, Wrong};
+use super::definition::{Client, ClientSettings, Endpoint, Received, ResponseError, ResponseState};
 use crate::Error;
 use crate::options::{OptionForm, OptionSpec};
 
@@ -121,7 +121,7 @@ struct Body {
 
 /// Where a connection stands.
 #[derive(Clone, Debug)]
-pub struct Session {
+pub struct HttpSession {
     /// The next to be asked for, and the one whose answer comes next.
     ask: u32,
     awaited: u32,
@@ -164,7 +164,11 @@ const HEAD_MAX: usize = 64 << 10;
 
 impl HttpClient {
     /// Reads a head, which is the whole of `head`.
-    fn read_head(&mut self, session: &mut Session, head: &[u8]) -> Result<Option<Fed>, Wrong> {
+    fn read_head(
+        &mut self,
+        session: &mut HttpSession,
+        head: &[u8],
+    ) -> Result<Option<Received>, ResponseError> {
         if self.known.0 != head {
             self.known.1 = Head::parse(head)?;
             self.known.0.clear();
@@ -173,7 +177,7 @@ impl HttpClient {
         let head = self.known.1;
         match head.status {
             // Nobody asked for another protocol.
-            101 => return Err(Wrong::Malformed),
+            101 => return Err(ResponseError::Malformed),
             100..200 => return Ok(None),
             _ => {}
         }
@@ -198,29 +202,29 @@ impl HttpClient {
     }
 
     /// The answer is complete.
-    fn finish(&mut self, session: &mut Session, taken: usize) -> Fed {
-        let answer = if session.last { Answer::Last } else { Answer::Whole };
+    fn finish(&mut self, session: &mut HttpSession, taken: usize) -> Received {
+        let answer = if session.last { ResponseState::Last } else { ResponseState::Complete };
         session.stage = Stage::Head;
         session.outstanding -= 1;
         let target = session.awaited as usize % self.targets.len();
         session.awaited = following(session.awaited, &self.targets);
         let wrong = if !(200..300).contains(&session.status) {
-            Some(Wrong::Status(session.status))
+            Some(ResponseError::Status(session.status))
         } else {
             let expected = *self.targets[target].expected.get_or_insert(session.body);
-            (expected != session.body).then_some(Wrong::Content)
+            (expected != session.body).then_some(ResponseError::Content)
         };
-        Fed { taken, answer, wrong }
+        Received { taken, state: answer, error: wrong }
     }
 }
 
 impl Client for HttpClient {
-    type Session = Session;
+    type Session = HttpSession;
 
-    fn session(&mut self) -> Session {
+    fn session(&mut self) -> HttpSession {
         let first = (self.sessions % self.targets.len()) as u32;
         self.sessions = self.sessions.wrapping_add(1);
-        Session {
+        HttpSession {
             ask: first,
             awaited: first,
             outstanding: 0,
@@ -232,26 +236,26 @@ impl Client for HttpClient {
         }
     }
 
-    fn request<'a>(&'a self, session: &'a mut Session) -> &'a [u8] {
+    fn request<'a>(&'a self, session: &'a mut HttpSession) -> &'a [u8] {
         let target = session.ask as usize % self.targets.len();
         session.ask = following(session.ask, &self.targets);
         session.outstanding += 1;
         &self.targets[target].request
     }
 
-    fn feed(&mut self, session: &mut Session, input: &[u8]) -> Result<Fed, Wrong> {
+    fn on_input(&mut self, session: &mut HttpSession, input: &[u8]) -> Result<Received, ResponseError> {
         let mut taken = 0;
         while taken < input.len() {
             if session.outstanding == 0 {
-                return Err(Wrong::Unasked);
+                return Err(ResponseError::Unasked);
             }
             let rest = &input[taken..];
             match session.stage {
                 Stage::Head => {
-                    let (used, done) = self.feed_head(session, rest)?;
+                    let (used, done) = self.read_head_piece(session, rest)?;
                     taken += used;
-                    if let Some(fed) = done {
-                        return Ok(Fed { taken, ..fed });
+                    if let Some(parsed) = done {
+                        return Ok(Received { taken, ..parsed });
                     }
                 }
                 Stage::Body { left } => {
@@ -278,18 +282,26 @@ impl Client for HttpClient {
                 }
             }
         }
-        Ok(Fed::partial(taken))
+        Ok(Received::partial(taken))
     }
 
-    fn end(&mut self, session: &mut Session) -> Result<Fed, Wrong> {
-        if session.stage == Stage::UntilClose { Ok(self.finish(session, 0)) } else { Err(Wrong::Short) }
+    fn end(&mut self, session: &mut HttpSession) -> Result<Received, ResponseError> {
+        if session.stage == Stage::UntilClose {
+            Ok(self.finish(session, 0))
+        } else {
+            Err(ResponseError::Short)
+        }
     }
 }
 
 impl HttpClient {
     /// Takes what belongs to the head: how many bytes, and the answer if there is no body.
     #[inline]
-    fn feed_head(&mut self, session: &mut Session, input: &[u8]) -> Result<(usize, Option<Fed>), Wrong> {
+    fn read_head_piece(
+        &mut self,
+        session: &mut HttpSession,
+        input: &[u8],
+    ) -> Result<(usize, Option<Received>), ResponseError> {
         if session.pieces.is_empty() {
             let known = self.known.0.len();
             // A head ends in an empty line, so what begins with it holds all of it.
@@ -303,7 +315,7 @@ impl HttpClient {
         let room = HEAD_MAX - before;
         session.pieces.extend_from_slice(&input[..room.min(input.len())]);
         let Some(end) = head_end(&session.pieces, before.saturating_sub(2)) else {
-            return if input.len() < room { Ok((input.len(), None)) } else { Err(Wrong::Malformed) };
+            return if input.len() < room { Ok((input.len(), None)) } else { Err(ResponseError::Malformed) };
         };
         let pieces = std::mem::take(&mut session.pieces);
         Ok((end - before, self.read_head(session, &pieces[..end])?))
@@ -316,7 +328,7 @@ fn following(number: u32, targets: &[Target]) -> u32 {
 
 /// Takes at most `left` bytes of the body.
 #[inline]
-fn take_body(session: &mut Session, input: &[u8], left: u64) -> usize {
+fn take_body(session: &mut HttpSession, input: &[u8], left: u64) -> usize {
     let used = usize::try_from(left).unwrap_or(usize::MAX).min(input.len());
     let mut hasher = crc32fast::Hasher::new_with_initial(session.body.crc);
     hasher.update(&input[..used]);
@@ -326,7 +338,7 @@ fn take_body(session: &mut Session, input: &[u8], left: u64) -> usize {
 }
 
 /// One byte of what stands around chunks (RFC 9112, section 7.1); `None` at the end of the last.
-fn between_chunks(stage: Stage, byte: u8) -> Result<Option<Stage>, Wrong> {
+fn between_chunks(stage: Stage, byte: u8) -> Result<Option<Stage>, ResponseError> {
     let begin = |size: u64| match size {
         0 => Stage::Trailer { line_bytes: 0, left: HEAD_MAX as u32 },
         left => Stage::Chunk { left },
@@ -337,8 +349,8 @@ fn between_chunks(stage: Stage, byte: u8) -> Result<Option<Stage>, Wrong> {
             Stage::ChunkExtension { size }
         }
         (Stage::ChunkSize { digits: 0..15, size }, _) => {
-            let digit = char::from(byte).to_digit(16).ok_or(Wrong::Malformed)?;
-            let Stage::ChunkSize { digits, .. } = stage else { return Err(Wrong::Malformed) };
+            let digit = char::from(byte).to_digit(16).ok_or(ResponseError::Malformed)?;
+            let Stage::ChunkSize { digits, .. } = stage else { return Err(ResponseError::Malformed) };
             Stage::ChunkSize { size: size * 16 + u64::from(digit), digits: digits + 1 }
         }
         (Stage::ChunkExtension { size }, b'\n') => begin(size),
@@ -346,13 +358,13 @@ fn between_chunks(stage: Stage, byte: u8) -> Result<Option<Stage>, Wrong> {
         (Stage::ChunkEnd, b'\r') => Stage::ChunkEnd,
         (Stage::ChunkEnd, b'\n') => Stage::ChunkSize { size: 0, digits: 0 },
         (Stage::Trailer { line_bytes: 0, .. }, b'\n') => return Ok(None),
-        (Stage::Trailer { left: 0, .. }, _) => return Err(Wrong::Malformed),
+        (Stage::Trailer { left: 0, .. }, _) => return Err(ResponseError::Malformed),
         (Stage::Trailer { left, .. }, b'\n') => Stage::Trailer { line_bytes: 0, left: left - 1 },
         (Stage::Trailer { line_bytes, left }, b'\r') => Stage::Trailer { line_bytes, left: left - 1 },
         (Stage::Trailer { line_bytes, left }, _) => {
             Stage::Trailer { line_bytes: line_bytes + 1, left: left - 1 }
         }
-        _ => return Err(Wrong::Malformed),
+        _ => return Err(ResponseError::Malformed),
     }))
 }
 
@@ -388,20 +400,20 @@ enum Framing {
 }
 
 impl Head {
-    fn parse(head: &[u8]) -> Result<Head, Wrong> {
+    fn parse(head: &[u8]) -> Result<Head, ResponseError> {
         let mut lines =
             head.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
         let (minor, status) = parse_status_line(lines.next().unwrap_or_default())?;
         let (mut length, mut coded, mut chunked) = (None, false, false);
         let (mut close, mut keep) = (false, false);
         for line in lines.filter(|line| !line.is_empty()) {
-            let colon = memchr(b':', line).ok_or(Wrong::Malformed)?;
+            let colon = memchr(b':', line).ok_or(ResponseError::Malformed)?;
             let (name, value) = (&line[..colon], &line[colon + 1..]);
             if name.eq_ignore_ascii_case(b"content-length") {
                 for value in tokens(value) {
                     let value = parse_length(value)?;
                     if length.is_some_and(|length| length != value) {
-                        return Err(Wrong::Malformed);
+                        return Err(ResponseError::Malformed);
                     }
                     length = Some(value);
                 }
@@ -425,8 +437,8 @@ impl Head {
 }
 
 /// The minor version and the status.
-fn parse_status_line(line: &[u8]) -> Result<(u8, u16), Wrong> {
-    let rest = line.strip_prefix(b"HTTP/1.").ok_or(Wrong::Malformed)?;
+fn parse_status_line(line: &[u8]) -> Result<(u8, u16), ResponseError> {
+    let rest = line.strip_prefix(b"HTTP/1.").ok_or(ResponseError::Malformed)?;
     match *rest {
         [minor @ (b'0' | b'1'), b' ', a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9', ref rest @ ..]
             if matches!(rest, [] | [b' ', ..]) =>
@@ -434,7 +446,7 @@ fn parse_status_line(line: &[u8]) -> Result<(u8, u16), Wrong> {
             let digit = |byte: u8| u16::from(byte - b'0');
             Ok((minor, digit(a) * 100 + digit(b) * 10 + digit(c)))
         }
-        _ => Err(Wrong::Malformed),
+        _ => Err(ResponseError::Malformed),
     }
 }
 
@@ -442,9 +454,9 @@ fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii)
 }
 
-fn parse_length(value: &[u8]) -> Result<u64, Wrong> {
+fn parse_length(value: &[u8]) -> Result<u64, ResponseError> {
     if value.is_empty() || value.len() > 18 || !value.iter().all(u8::is_ascii_digit) {
-        return Err(Wrong::Malformed);
+        return Err(ResponseError::Malformed);
     }
     Ok(value.iter().fold(0, |number, byte| number * 10 + u64::from(byte - b'0')))
 }

@@ -10,7 +10,9 @@ pub mod echo;
 pub mod http;
 
 pub(crate) use definition::ClientVisitor;
-pub use definition::{Answer, Client, ClientChoice, ClientKind, ClientSettings, Endpoint, Fed, Wrong};
+pub use definition::{
+    Client, ClientChoice, ClientKind, ClientSettings, Endpoint, Received, ResponseError, ResponseState,
+};
 
 use crate::Error;
 use crate::options::from_value;

@@ -5,12 +5,12 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use crate::client::Wrong;
+use crate::client::ResponseError;
 
 /// How far a request was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stage {
+pub enum RequestStage {
     /// The connection was being made.
     Connect,
     /// The request was being sent.
@@ -25,16 +25,16 @@ pub enum Stage {
     Idle,
 }
 
-impl Stage {
+impl RequestStage {
     /// The stage as a reader sees it.
     pub fn name(self) -> &'static str {
         match self {
-            Stage::Connect => "connect",
-            Stage::Send => "send",
-            Stage::FirstByte => "first byte",
-            Stage::Body => "body",
-            Stage::Close => "close",
-            Stage::Idle => "idle",
+            RequestStage::Connect => "connect",
+            RequestStage::Send => "send",
+            RequestStage::FirstByte => "first byte",
+            RequestStage::Body => "body",
+            RequestStage::Close => "close",
+            RequestStage::Idle => "idle",
         }
     }
 }
@@ -45,7 +45,7 @@ pub(super) enum Cause {
     /// An error of the system.
     Errno(i32),
     Timeout,
-    Wrong(Wrong),
+    ResponseError(ResponseError),
     /// An error of the system without a number.
     Other,
 }
@@ -56,11 +56,11 @@ impl Cause {
             Cause::Errno(number) => sys::error::name(&io::Error::from_raw_os_error(number)),
             Cause::Timeout => "timeout".to_owned(),
             Cause::Other => "error".to_owned(),
-            Cause::Wrong(Wrong::Malformed) => "malformed".to_owned(),
-            Cause::Wrong(Wrong::Status(status)) => format!("status {status}"),
-            Cause::Wrong(Wrong::Content) => "wrong content".to_owned(),
-            Cause::Wrong(Wrong::Short) => "closed early".to_owned(),
-            Cause::Wrong(Wrong::Unasked) => "unasked bytes".to_owned(),
+            Cause::ResponseError(ResponseError::Malformed) => "malformed".to_owned(),
+            Cause::ResponseError(ResponseError::Status(status)) => format!("status {status}"),
+            Cause::ResponseError(ResponseError::Content) => "wrong content".to_owned(),
+            Cause::ResponseError(ResponseError::Short) => "closed early".to_owned(),
+            Cause::ResponseError(ResponseError::Unasked) => "unasked bytes".to_owned(),
         }
     }
 }
@@ -75,7 +75,7 @@ impl From<io::Error> for Cause {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// How far the requests were.
-    pub stage: Stage,
+    pub stage: RequestStage,
     /// `ECONNRESET`, `timeout`, `status 503`, `wrong content`…
     pub cause: String,
     /// How many.
@@ -86,11 +86,11 @@ pub struct Failure {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Failures {
     /// There are few kinds, and failures are no hot path.
-    counts: BTreeMap<(Stage, Cause), u64>,
+    counts: BTreeMap<(RequestStage, Cause), u64>,
 }
 
 impl Failures {
-    pub(super) fn count(&mut self, stage: Stage, cause: Cause) {
+    pub(super) fn count(&mut self, stage: RequestStage, cause: Cause) {
         *self.counts.entry((stage, cause)).or_default() += 1;
     }
 
@@ -105,7 +105,7 @@ impl Failures {
 
 /// Failures of several generators together, the most frequent first.
 pub(super) fn merged(lists: impl Iterator<Item = Vec<Failure>>) -> Vec<Failure> {
-    let mut sums: BTreeMap<(Stage, String), u64> = BTreeMap::new();
+    let mut sums: BTreeMap<(RequestStage, String), u64> = BTreeMap::new();
     for failure in lists.flatten() {
         *sums.entry((failure.stage, failure.cause)).or_default() += failure.count;
     }

@@ -69,13 +69,13 @@ pub struct Level {
     /// What they saw of themselves.
     pub watch: Watch,
     /// Who set the limit.
-    pub verdict: Verdict,
+    pub verdict: LevelVerdict,
 }
 
 /// Who set the limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "limit", content = "reason", rename_all = "snake_case")]
-pub enum Verdict {
+pub enum LevelVerdict {
     /// Nothing is known to have been in the way.
     Sound,
     /// The generator: what was measured says more of it than of the server. And why.
@@ -250,7 +250,7 @@ impl Level {
             failures,
             workers,
             watch,
-            verdict: Verdict::Sound,
+            verdict: LevelVerdict::Sound,
         };
         level.verdict = verdict(&level);
         Ok(level)
@@ -305,13 +305,13 @@ const LATE_SECONDS: f64 = 1e-3;
 /// A server that leaves more than this unanswered does not keep up.
 const BEHIND_SHARE: f64 = 0.01;
 
-fn verdict(level: &Level) -> Verdict {
+fn verdict(level: &Level) -> LevelVerdict {
     if level.completed + level.late == 0 {
         let reason = match level.failures.first() {
             Some(Failure { stage, cause, count }) => format!("{count} × {cause} at {}", stage.name()),
             None => "no answer came in time".to_owned(),
         };
-        return Verdict::NoAnswers(reason);
+        return LevelVerdict::NoAnswers(reason);
     }
     let delay = level.watch.run_delay_share.unwrap_or(0.0);
     if let (Some(lateness), Some(intended)) = (&level.lateness, level.intended) {
@@ -319,36 +319,43 @@ fn verdict(level: &Level) -> Verdict {
         let median = level.latency.quantile(0.5);
         if late > LATE_SECONDS.max(median / 10.0) {
             let late = format!("1 % of requests were sent more than {:.1} ms late", late * 1e3);
-            return Verdict::Generator(late + &waited(delay));
+            return LevelVerdict::Generator(late + &waited(delay));
         }
         let share = level.unanswered as f64 / intended.max(1) as f64;
         if share > BEHIND_SHARE {
-            return Verdict::Behind(format!(
+            return LevelVerdict::Behind(format!(
                 "{:.0} % of the requests meant to start had no answer",
                 share * 100.0
             ));
         }
-        return Verdict::Sound;
+        return LevelVerdict::Sound;
     }
     // In a closed loop each connection waits for one answer, or for a few.
     if level.unanswered as f64 > BEHIND_SHARE * level.load.connections as f64 {
         let (unanswered, connections) = (level.unanswered, level.load.connections);
-        return Verdict::Behind(format!("{unanswered} requests on {connections} connections got no answer"));
+        return LevelVerdict::Behind(format!(
+            "{unanswered} requests on {connections} connections got no answer"
+        ));
     }
     busy(level.watch.cpu_share, delay)
 }
 
 /// Whether a generator in a closed loop had the time to ask, and who took it where it had not.
-fn busy(cpu_share: f64, delay_share: f64) -> Verdict {
+fn busy(cpu_share: f64, delay_share: f64) -> LevelVerdict {
     let (busy, delay) = (cpu_share * 100.0, delay_share * 100.0);
     if cpu_share > BUSY_SHARE {
-        return Verdict::Generator(format!("it was busy {busy:.0} % of the time{}", waited(delay_share)));
+        return LevelVerdict::Generator(format!(
+            "it was busy {busy:.0} % of the time{}",
+            waited(delay_share)
+        ));
     }
     if cpu_share + delay_share > BUSY_SHARE {
         let others = "others had the processor that the generator needed for";
-        return Verdict::Disturbed(format!("{others} {delay:.0} % of the time, and it was busy {busy:.0} %"));
+        return LevelVerdict::Disturbed(format!(
+            "{others} {delay:.0} % of the time, and it was busy {busy:.0} %"
+        ));
     }
-    Verdict::Sound
+    LevelVerdict::Sound
 }
 
 /// Whoever was to blame, that others had a part in it is worth knowing.
@@ -367,12 +374,12 @@ mod tests {
 
     #[test]
     fn others_are_told_from_the_generator_itself() {
-        assert_eq!(busy(0.5, 0.2), Verdict::Sound);
+        assert_eq!(busy(0.5, 0.2), LevelVerdict::Sound);
         let own = busy(0.9, 0.0);
-        assert_eq!(own, Verdict::Generator("it was busy 90 % of the time".to_owned()));
+        assert_eq!(own, LevelVerdict::Generator("it was busy 90 % of the time".to_owned()));
+        assert!(matches!(busy(0.86, 0.14), LevelVerdict::Generator(why) if why.contains("14 % of the time")));
         assert!(
-            matches!(busy(0.86, 0.14), Verdict::Generator(why) if why.contains("14 % of the time others"))
+            matches!(busy(0.5, 0.4), LevelVerdict::Disturbed(why) if why.contains("for 40 % of the time"))
         );
-        assert!(matches!(busy(0.5, 0.4), Verdict::Disturbed(why) if why.contains("for 40 % of the time")));
     }
 }

@@ -25,10 +25,10 @@ mod watch;
 
 use std::time::Duration;
 
-pub use failure::{Failure, Stage};
+pub use failure::{Failure, RequestStage};
 pub use generator::Generator;
 pub use histogram::{LONGEST_NS, Times};
-pub use level::{Distribution, Level, PERCENTS, Percentile, Verdict};
+pub use level::{Distribution, Level, LevelVerdict, PERCENTS, Percentile};
 pub use measured::{Measured, Slice};
 pub use plan::{Load, LoadSettings};
 pub use schedule::{Schedule, Starts};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::level::{Level, Verdict};
+use super::level::{Level, LevelVerdict};
 use super::plan::Load;
 use crate::Error;
 
@@ -32,12 +32,12 @@ pub struct Found {
     /// The stage that confirmed it, or the last that tried to.
     pub confirmation: Level,
     /// All stages before, in their order.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<SearchStage>,
 }
 
 /// One rate that was tried.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Stage {
+pub struct SearchStage {
     /// Requests a second that were meant to start.
     pub rate: f64,
     /// The percentile; `None` where too few were answered.
@@ -47,7 +47,7 @@ pub struct Stage {
     /// Whether it held.
     pub held: bool,
     /// Who set the limit.
-    pub verdict: Verdict,
+    pub verdict: LevelVerdict,
 }
 
 /// Rates closer together than this are one.
@@ -106,7 +106,7 @@ pub fn highest(
     let closed = Load { rate: None, duration: short, warm_up: short / 5, ..load.clone() };
     let capacity = offer(&closed)?;
     let mut stages = Vec::new();
-    let mut held = |rate: f64, stages: &mut Vec<Stage>| -> Result<bool, Error> {
+    let mut held = |rate: f64, stages: &mut Vec<SearchStage>| -> Result<bool, Error> {
         let requests = BEYOND_MIN / (1.0 - goal.percent / 100.0);
         let least = Duration::from_secs_f64((requests / rate).clamp(0.0, 60.0));
         let stage = Load { rate: Some(rate), duration: short.max(least), warm_up: short / 5, ..load.clone() };
@@ -114,7 +114,7 @@ pub fn highest(
         while yes < 2 && no < 2 {
             let level = offer(&stage)?;
             let holds = goal.holds(&level);
-            stages.push(Stage {
+            stages.push(SearchStage {
                 rate,
                 seconds: goal.seconds_of(&level),
                 completed_per_second: level.completed_per_second,
@@ -165,7 +165,7 @@ fn confirm(
     goal: Goal,
     load: &Load,
     rate: Option<f64>,
-    stages: Vec<Stage>,
+    stages: Vec<SearchStage>,
     capacity: Level,
     mut offer: impl FnMut(&Load) -> Result<Level, Error>,
 ) -> Result<Found, Error> {

@@ -22,9 +22,9 @@ pub use remote::{Remote, Report, ServerHost, serve_for};
 pub use session::session;
 
 use crate::Error;
-use crate::arch::{self, Architecture, crew::Crew};
-use crate::service::{self, Machine, Service, ServiceSettings};
-use crate::site::{Limits, Site, Stop, TICK, Tally};
+use crate::arch::{self, Architecture, supervisor::Supervisor};
+use crate::service::{self, OpenService, Service, ServiceSettings};
+use crate::worker::{Counters, Limits, StopFlag, TICK, WorkerContext};
 
 /// What a server is to be.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -86,30 +86,30 @@ impl ServerPlan {
 }
 
 /// A server that listens and is ready to serve.
-pub struct Server {
+pub struct ListeningServer {
     plan: ServerPlan,
     architecture: &'static Architecture,
     service: &'static Service,
-    serve: fn(&Site) -> io::Result<()>,
-    machine: Arc<dyn Machine>,
+    serve: fn(&WorkerContext) -> io::Result<()>,
+    machine: Arc<dyn OpenService>,
     listeners: Vec<Listener>,
     address: SocketAddr,
-    tally: Tally,
-    stop: Stop,
+    counters: Counters,
+    stop: StopFlag,
     log: Option<File>,
 }
 
-impl Server {
+impl ListeningServer {
     /// Listens, becomes the user asked for, and makes the service ready. No input is read yet. From here on
     /// SIGTERM and SIGINT are orders to stop, and SIGUSR1 asks for a report.
     ///
     /// # Errors
     /// What is unknown, unsupported, or makes no sense together; what the system refuses.
-    pub fn set_up(plan: ServerPlan) -> Result<Server, Error> {
+    pub fn set_up(plan: ServerPlan) -> Result<ListeningServer, Error> {
         let architecture = arch::find(&plan.architecture)?;
         let unsupported = |reason: String| Error::Unsupported { name: architecture.name.to_owned(), reason };
         let serve = architecture.serve.map_err(|reason| unsupported(reason.to_owned()))?;
-        if let Some(reason) = architecture.obstacle() {
+        if let Some(reason) = architecture.unavailable_reason() {
             return Err(unsupported(reason));
         }
         let service = service::find(&plan.service)?;
@@ -131,9 +131,20 @@ impl Server {
         let machine = service.open(&plan.settings, plan.log.is_some())?;
         // The processes of a pool have rows of their own, behind that of the worker they belong to.
         let rows = plan.workers.max(1 + plan.pool);
-        let tally = Tally::new(rows).map_err(Error::at("make room for counters"))?;
-        let stop = Stop::default();
-        Ok(Server { plan, architecture, service, serve, machine, listeners, address, tally, stop, log })
+        let counters = Counters::new(rows).map_err(Error::at("make room for counters"))?;
+        let stop = StopFlag::default();
+        Ok(ListeningServer {
+            plan,
+            architecture,
+            service,
+            serve,
+            machine,
+            listeners,
+            address,
+            counters,
+            stop,
+            log,
+        })
     }
 
     /// Where it listens.
@@ -150,12 +161,12 @@ impl Server {
     }
 
     /// What it counts, for whoever wants to look while it runs.
-    pub fn tally(&self) -> Tally {
-        self.tally.clone()
+    pub fn counters(&self) -> Counters {
+        self.counters.clone()
     }
 
     /// With this it can be told to stop.
-    pub fn stop(&self) -> Stop {
+    pub fn stop(&self) -> StopFlag {
         self.stop.clone()
     }
 
@@ -164,26 +175,27 @@ impl Server {
     ///
     /// # Errors
     /// What keeps the architecture from going on.
-    pub fn run(self, mut asked: impl FnMut(&Tally) + Send) -> Result<Tally, Error> {
-        let tally = self.tally.clone();
+    pub fn run(self, mut asked: impl FnMut(&Counters) + Send) -> Result<Counters, Error> {
+        let counters = self.counters.clone();
         let attempted = format!("go on serving with {}", self.architecture.name);
         let mut reports = sys::signal::reports_asked();
         let mut look = || {
             let now = sys::signal::reports_asked();
             if now != reports {
                 reports = now;
-                asked(&tally);
+                asked(&counters);
             }
         };
-        let served = if self.listeners.len() > 1 { self.run_crew(&mut look) } else { self.run_alone(look) };
-        served.map_err(Error::at(attempted)).map(|()| tally)
+        let served =
+            if self.listeners.len() > 1 { self.run_workers(&mut look) } else { self.run_alone(look) };
+        served.map_err(Error::at(attempted)).map(|()| counters)
     }
 
     /// In this process, with a thread beside it that looks after signals.
     fn run_alone(mut self, mut look: impl FnMut() + Send) -> io::Result<()> {
         let Some(listener) = self.listeners.pop() else { return Ok(()) };
         let serve = self.serve;
-        let site = self.site(0, listener)?;
+        let worker = self.worker_context(0, listener)?;
         let ended = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let watcher =
@@ -193,7 +205,7 @@ impl Server {
                         look();
                     }
                 })?;
-            let served = serve(&site);
+            let served = serve(&worker);
             ended.store(true, Ordering::Relaxed);
             watcher.thread().unpark();
             served
@@ -201,36 +213,36 @@ impl Server {
     }
 
     /// In a process for each worker, which this one supervises.
-    fn run_crew(mut self, look: &mut dyn FnMut()) -> io::Result<()> {
+    fn run_workers(mut self, look: &mut dyn FnMut()) -> io::Result<()> {
         let listeners = RefCell::new(std::mem::take(&mut self.listeners));
-        Crew {
+        Supervisor {
             size: self.plan.workers,
             stop: &self.stop,
             grace: self.plan.limits.grace,
             // Each has its row.
-            tally: &|number| self.tally.of_worker(number),
+            counters: &|number| self.counters.of_worker(number),
             // In the child, which has a copy of all of this. The supervisor keeps every listener: the next
             // worker of that number takes the same one, and with it the connections that wait there.
             work: &|number| {
                 let listener = listeners.take().swap_remove(number);
-                (self.serve)(&self.site(number, listener)?)
+                (self.serve)(&self.worker_context(number, listener)?)
             },
             stopping: &|| listeners.borrow().iter().for_each(Listener::finish),
         }
         .keep(look)
     }
 
-    fn site(&self, number: usize, listener: Listener) -> io::Result<Site> {
+    fn worker_context(&self, number: usize, listener: Listener) -> io::Result<WorkerContext> {
         let log = self.log.as_ref().map(File::try_clone).transpose()?;
         let session_command = match &self.plan.session_command[..] {
             [] => Vec::new(),
-            command => [command, &[session::order(&self.plan, &self.tally, log.as_ref())?]].concat(),
+            command => [command, &[session::order(&self.plan, &self.counters, log.as_ref())?]].concat(),
         };
-        Ok(Site {
+        Ok(WorkerContext {
             listener,
             service: Arc::clone(&self.machine),
             limits: self.plan.limits,
-            tally: self.tally.of_worker(number),
+            counters: self.counters.of_worker(number),
             stop: self.stop.clone(),
             log,
             session_command,

@@ -15,8 +15,8 @@ use host::{Deadline, FrameReader, FrameWriter, Host, Process};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Server, ServerPlan};
-use crate::site::{COUNTS, Count, Tally};
+use super::{ListeningServer, ServerPlan};
+use crate::worker::{COUNTERS, Counter, Counters};
 use crate::{Error, service};
 
 /// What a server is in errors.
@@ -34,7 +34,7 @@ const END_PATIENCE: Duration = Duration::from_secs(5);
 /// What a server has counted and what it takes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// By the names of [`COUNTS`].
+    /// By the names of [`COUNTERS`].
     pub counts: BTreeMap<String, u64>,
     /// Connections open now.
     pub open: u64,
@@ -51,14 +51,14 @@ pub struct Report {
 
 impl Report {
     /// Of a server in this process and its descendants.
-    pub fn of(tally: &Tally) -> Report {
-        tally.look();
-        let taken = sys::process::family_use().ok();
-        let counts = COUNTS.iter().map(|&name| name.to_owned()).zip(tally.sums());
+    pub fn of(counters: &Counters) -> Report {
+        counters.look();
+        let taken = sys::process::process_tree_usage().ok();
+        let counts = COUNTERS.iter().map(|&name| name.to_owned()).zip(counters.sums());
         Report {
             counts: counts.collect(),
-            open: tally.open(),
-            peak: tally.peak(),
+            open: counters.open(),
+            peak: counters.peak(),
             processes: taken.as_ref().map(|taken| taken.processes),
             memory_bytes: taken.as_ref().map(|taken| taken.memory_bytes),
             cpu_seconds: taken.as_ref().map(|taken| taken.cpu_seconds),
@@ -66,8 +66,8 @@ impl Report {
     }
 
     /// One count.
-    pub fn count(&self, count: Count) -> u64 {
-        self.counts.get(COUNTS[count as usize]).copied().unwrap_or(0)
+    pub fn count(&self, count: Counter) -> u64 {
+        self.counts.get(COUNTERS[count as usize]).copied().unwrap_or(0)
     }
 }
 
@@ -209,7 +209,7 @@ pub fn serve_for(
     let replies = Arc::new(Mutex::new(FrameWriter::new(output)));
     let served = serve_until_end(ServerPlan { session_command, ..plan }, requests, &replies);
     let last = match &served {
-        Ok(tally) => Reply::Report(Report::of(tally)),
+        Ok(counters) => Reply::Report(Report::of(counters)),
         Err(error) => Reply::Refused(error.to_string()),
     };
     send(&replies, &last)?;
@@ -220,14 +220,14 @@ fn serve_until_end(
     plan: ServerPlan,
     mut requests: FrameReader<impl Read + Send + 'static>,
     replies: &Arc<Mutex<FrameWriter<impl Write + Send + 'static>>>,
-) -> Result<Tally, Error> {
-    let server = Server::set_up(plan)?;
+) -> Result<Counters, Error> {
+    let server = ListeningServer::set_up(plan)?;
     send(replies, &Reply::Listening(server.address()))?;
-    let (stop, tally, replies) = (server.stop(), server.tally(), Arc::clone(replies));
+    let (stop, counters, replies) = (server.stop(), server.counters(), Arc::clone(replies));
     // It may wait for input for as long as the process lives, so nobody waits for it.
     let listening = std::thread::Builder::new().spawn(move || {
         while let Ok(Some(ReportNow)) = requests.receive() {
-            let mut report = Report::of(&tally);
+            let mut report = Report::of(&counters);
             // This thread does nothing else.
             let reporting_seconds = sys::thread::cpu_ns().map_or(0.0, |ns| ns as f64 / 1e9);
             report.cpu_seconds = report.cpu_seconds.map(|seconds| (seconds - reporting_seconds).max(0.0));

@@ -10,7 +10,7 @@ use super::ServerPlan;
 use crate::Error;
 use crate::arch::blocking::{self, Live, Terms};
 use crate::service;
-use crate::site::{Limits, Stop, Tally};
+use crate::worker::{Counters, Limits, StopFlag};
 
 /// What the program must know; one word of its command.
 #[derive(Serialize, Deserialize)]
@@ -19,7 +19,7 @@ struct Order {
     settings: serde_json::Value,
     limits: Limits,
     /// The descriptor of the counters, and the number of workers they are for.
-    tally: (i32, usize),
+    counters: (i32, usize),
     /// The descriptor of the access log.
     log: Option<i32>,
     /// Whose death ends the program.
@@ -30,12 +30,14 @@ struct Order {
 ///
 /// # Errors
 /// Those of fcntl(2).
-pub(super) fn order(plan: &ServerPlan, tally: &Tally, log: Option<&File>) -> io::Result<String> {
+pub(super) fn order(plan: &ServerPlan, counters: &Counters, log: Option<&File>) -> io::Result<String> {
     let order = Order {
         service: plan.service.clone(),
         settings: plan.settings.clone(),
         limits: plan.limits,
-        tally: tally.inheritable().ok_or_else(|| io::Error::other("the counters cannot be inherited"))?,
+        counters: counters
+            .inheritable()
+            .ok_or_else(|| io::Error::other("the counters cannot be inherited"))?,
         log: log.map(sys::process::bequeath).transpose()?,
         parent: std::process::id(),
     };
@@ -59,15 +61,20 @@ pub fn session(order: &str) -> Result<(), Error> {
     }
     let watching = sys::signal::watch().and_then(|()| sys::signal::watch_nudges());
     watching.map_err(Error::at("watch signals"))?;
-    let (descriptor, workers) = order.tally;
-    let tally = Tally::inherit(descriptor, workers).map_err(Error::at("count with the server"))?;
+    let (descriptor, workers) = order.counters;
+    let counters = Counters::inherit(descriptor, workers).map_err(Error::at("count with the server"))?;
     let log = order.log.map(sys::process::inherited).transpose();
     let log = log.map_err(Error::at("use the server's access log"))?;
     let machine = service::find(&order.service)?.open(&order.settings, order.log.is_some())?;
     let connection = Connection::on_standard_input().map_err(Error::at("use the connection"))?;
-    let stop = Stop::default();
-    let terms =
-        Terms { service: &*machine, limits: &order.limits, tally: &tally, stop: &stop, log: log.as_ref() };
+    let stop = StopFlag::default();
+    let terms = Terms {
+        service: &*machine,
+        limits: &order.limits,
+        counters: &counters,
+        stop: &stop,
+        log: log.as_ref(),
+    };
     blocking::serve(terms, &Live::new(connection));
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::definition::{Flow, Machine, ServiceSettings, Session, Stage};
+use super::definition::{Flow, OpenService, ServiceSettings, Session, SessionStage};
 use crate::Error;
 use crate::output::Output;
 
@@ -22,7 +22,7 @@ impl ServiceSettings for BusySettings {
     const NAME: &'static str = "busy";
     const SOURCE: &'static str = include_str!("busy.rs");
 
-    fn open(&self, _access_log: bool) -> Result<Arc<dyn Machine>, Error> {
+    fn open(&self, _access_log: bool) -> Result<Arc<dyn OpenService>, Error> {
         Ok(Arc::new(Busy))
     }
 }
@@ -32,7 +32,7 @@ const ANSWER: &[u8] = b"450 too busy\r\n";
 
 struct Busy;
 
-impl Machine for Busy {
+impl OpenService for Busy {
     fn session(&self, _peer: Option<SocketAddr>) -> Box<dyn Session> {
         Box::new(Busy)
     }
@@ -45,11 +45,11 @@ impl Session for Busy {
         Flow::Close
     }
 
-    fn feed(&mut self, _input: &[u8], _output: &mut Output) -> Flow {
+    fn on_input(&mut self, _input: &[u8], _output: &mut Output) -> Flow {
         Flow::Close
     }
 
-    fn stage(&self) -> Stage {
-        Stage::Idle
+    fn stage(&self) -> SessionStage {
+        SessionStage::Idle
     }
 }

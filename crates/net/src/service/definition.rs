@@ -27,7 +27,7 @@ pub trait ServiceSettings: Default + Serialize + DeserializeOwned {
     ///
     /// # Errors
     /// [`Error::Settings`] says which settings make no sense, [`Error::System`] what the system refuses.
-    fn open(&self, access_log: bool) -> Result<Arc<dyn Machine>, Error>;
+    fn open(&self, access_log: bool) -> Result<Arc<dyn OpenService>, Error>;
 
     /// What is served at the address, in a few words.
     fn describe(&self, address: SocketAddr) -> String {
@@ -36,7 +36,7 @@ pub trait ServiceSettings: Default + Serialize + DeserializeOwned {
 }
 
 /// A service that is ready, or why it cannot be.
-type Opened = Result<Arc<dyn Machine>, Error>;
+type Opened = Result<Arc<dyn OpenService>, Error>;
 
 /// A protocol that can be served, as it is listed and chosen.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl Service {
     ///
     /// # Errors
     /// Those of [`ServiceSettings::open`], and [`Error::Settings`] for settings of another service.
-    pub fn open(&self, settings: &Value, access_log: bool) -> Result<Arc<dyn Machine>, Error> {
+    pub fn open(&self, settings: &Value, access_log: bool) -> Result<Arc<dyn OpenService>, Error> {
         (self.open)(settings, access_log)
     }
 
@@ -96,7 +96,7 @@ impl Service {
 }
 
 /// A service that is ready; all sessions share it, over all threads.
-pub trait Machine: Send + Sync {
+pub trait OpenService: Send + Sync {
     /// A session for a new connection. Who is at the other end is known only where somebody asked for it.
     fn session(&self, peer: Option<SocketAddr>) -> Box<dyn Session>;
 
@@ -117,7 +117,7 @@ pub trait Session: Send {
     }
 
     /// Takes input, of any length, cut anywhere, and gives what is to be answered. All of the input is taken.
-    fn feed(&mut self, input: &[u8], output: &mut Output) -> Flow;
+    fn on_input(&mut self, input: &[u8], output: &mut Output) -> Flow;
 
     /// The other end has finished sending; it may still receive.
     fn end(&mut self, output: &mut Output) -> Flow {
@@ -132,7 +132,7 @@ pub trait Session: Send {
     }
 
     /// Where the session stands; decides which time limit holds.
-    fn stage(&self) -> Stage;
+    fn stage(&self) -> SessionStage;
 }
 
 /// What the connection is to do once the output has left.
@@ -149,7 +149,7 @@ pub enum Flow {
 
 /// Where a session stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum SessionStage {
     /// Between requests: it may stay open and idle for long.
     Idle,
     /// In the middle of a request: the rest must come soon.

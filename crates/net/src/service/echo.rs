@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::definition::{Flow, Machine, ServiceSettings, Session, Stage};
+use super::definition::{Flow, OpenService, ServiceSettings, Session, SessionStage};
 use crate::Error;
 use crate::output::Output;
 
@@ -20,27 +20,27 @@ impl ServiceSettings for EchoSettings {
     const NAME: &'static str = "echo";
     const SOURCE: &'static str = include_str!("echo.rs");
 
-    fn open(&self, _access_log: bool) -> Result<Arc<dyn Machine>, Error> {
+    fn open(&self, _access_log: bool) -> Result<Arc<dyn OpenService>, Error> {
         Ok(Arc::new(Echo))
     }
 }
 
 struct Echo;
 
-impl Machine for Echo {
+impl OpenService for Echo {
     fn session(&self, _peer: Option<SocketAddr>) -> Box<dyn Session> {
         Box::new(Echo)
     }
 }
 
 impl Session for Echo {
-    fn feed(&mut self, input: &[u8], output: &mut Output) -> Flow {
+    fn on_input(&mut self, input: &[u8], output: &mut Output) -> Flow {
         output.bytes().extend_from_slice(input);
         output.answered();
         Flow::More
     }
 
-    fn stage(&self) -> Stage {
-        Stage::Idle
+    fn stage(&self) -> SessionStage {
+        SessionStage::Idle
     }
 }

@@ -9,7 +9,7 @@ mod definition;
 pub mod echo;
 pub mod http;
 
-pub use definition::{Flow, Machine, Service, ServiceSettings, Session, Stage};
+pub use definition::{Flow, OpenService, Service, ServiceSettings, Session, SessionStage};
 
 use crate::Error;
 

@@ -2,7 +2,7 @@
 
 use net::output::Output;
 use net::service::http::HttpSettings;
-use net::service::{Flow, ServiceSettings, Stage};
+use net::service::{Flow, ServiceSettings, SessionStage};
 
 use crate::fixture::*;
 
@@ -48,22 +48,22 @@ fn stages_and_slow_clients() {
     let site = site();
     let mut session = site.machine.session(None);
     let mut output = Output::default();
-    assert_eq!(session.stage(), Stage::Idle);
-    assert_eq!(session.feed(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", &mut output), Flow::More);
-    assert_eq!((session.stage(), output.take_answers()), (Stage::Idle, 1));
+    assert_eq!(session.stage(), SessionStage::Idle);
+    assert_eq!(session.on_input(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", &mut output), Flow::More);
+    assert_eq!((session.stage(), output.take_answers()), (SessionStage::Idle, 1));
     assert!(session.too_slow(&mut output) == Flow::Close, "an idle connection is closed without a word");
     drain(&mut output);
-    session.feed(b"GET / HTTP/1.1\r\n", &mut output);
-    assert_eq!((session.stage(), output.take_answers()), (Stage::Request, 0));
+    session.on_input(b"GET / HTTP/1.1\r\n", &mut output);
+    assert_eq!((session.stage(), output.take_answers()), (SessionStage::Request, 0));
     assert_eq!(session.too_slow(&mut output), Flow::Linger);
-    assert_eq!(session.feed(b"Host: h\r\n\r\n", &mut output), Flow::Linger);
+    assert_eq!(session.on_input(b"Host: h\r\n\r\n", &mut output), Flow::Linger);
     let answers = answers(&drain(&mut output), &[]);
     assert_eq!(answers.iter().map(|answer| answer.status).collect::<Vec<_>>(), [408]);
     assert_eq!(output.take_answers(), 1);
 
     let mut session = site.machine.session(None);
-    session.feed(b"GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n", &mut output);
-    assert_eq!(session.stage(), Stage::Request);
+    session.on_input(b"GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n", &mut output);
+    assert_eq!(session.stage(), SessionStage::Request);
     drain(&mut output);
     assert_eq!(session.too_slow(&mut output), Flow::Close, "the answer was given already");
     assert!(output.is_empty());
@@ -78,7 +78,7 @@ fn the_log_has_a_line_for_each_answer() {
     let stream =
         b"GET /digits?\"\\ HTTP/1.1\r\nHost: h\r\nReferer: http://r/\r\nUser-Agent: a\"\x80b\r\n\r\n\
         HEAD /digits HTTP/1.1\r\nHost: h\r\n\r\nG\x1b[2J\r\n\r\n";
-    session.feed(stream, &mut output);
+    session.on_input(stream, &mut output);
     let log = String::from_utf8(std::mem::take(&mut output.log)).unwrap();
     let lines: Vec<&str> = log.lines().collect();
     let rests = [

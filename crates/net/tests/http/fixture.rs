@@ -8,13 +8,13 @@ use std::time::{Duration, SystemTime};
 
 use net::output::Output;
 use net::service::http::HttpSettings;
-use net::service::{Flow, Machine, ServiceSettings};
+use net::service::{Flow, OpenService, ServiceSettings};
 
 /// A folder with something of everything, and beside it what must never be served.
 pub(crate) struct Fixture {
     _folder: tempfile::TempDir,
     pub(crate) root: std::path::PathBuf,
-    pub(crate) machine: Arc<dyn Machine>,
+    pub(crate) machine: Arc<dyn OpenService>,
 }
 
 pub(crate) const PAGE: &[u8] = b"<p>a page</p>\n";
@@ -92,14 +92,14 @@ pub(crate) fn drain(output: &mut Output) -> Vec<u8> {
 
 /// Feeds the pieces to a new session; what came out, with dates made equal, and how it ended.
 pub(crate) fn converse<'a>(
-    machine: &dyn Machine,
+    machine: &dyn OpenService,
     pieces: impl IntoIterator<Item = &'a [u8]>,
 ) -> (Vec<u8>, Flow) {
     let mut session = machine.session(None);
     let mut output = Output::default();
     let mut flow = Flow::More;
     for piece in pieces {
-        flow = session.feed(piece, &mut output);
+        flow = session.on_input(piece, &mut output);
     }
     (undated(drain(&mut output)), flow)
 }
@@ -165,7 +165,7 @@ pub(crate) fn answers(mut bytes: &[u8], heads: &[bool]) -> Vec<Answer> {
 
 /// The one answer to one request.
 #[track_caller]
-pub(crate) fn ask(machine: &dyn Machine, request: &[u8]) -> (Answer, Flow) {
+pub(crate) fn ask(machine: &dyn OpenService, request: &[u8]) -> (Answer, Flow) {
     let (bytes, flow) = converse(machine, [request]);
     let mut answers = answers(&bytes, &[request.starts_with(b"HEAD ")]);
     assert_eq!(answers.len(), 1, "{answers:?}");

@@ -1,7 +1,7 @@
 //! Whatever is sent, however it is cut: the same responses, as many as are counted and logged.
 
 use net::output::Output;
-use net::service::Machine;
+use net::service::OpenService;
 use net::service::http::HttpSettings;
 use proptest::prelude::*;
 
@@ -52,12 +52,12 @@ fn cut<'a>(mut bytes: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
 }
 
 /// What came out and what was logged, of bytes fed in these pieces.
-fn logged<'a>(machine: &dyn Machine, pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, String) {
+fn logged<'a>(machine: &dyn OpenService, pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, String) {
     let mut session = machine.session(None);
     let mut output = Output::default();
     let mut count = 0;
     for piece in pieces {
-        session.feed(piece, &mut output);
+        session.on_input(piece, &mut output);
         count += output.take_answers();
     }
     let log = String::from_utf8(std::mem::take(&mut output.log)).unwrap();

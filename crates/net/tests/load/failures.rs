@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use net::load::{
-    Generator, Load, LoadSettings, Schedule, Sources, Stage, Verdict, closed_loop, open_loop, unwatched,
+    Generator, LevelVerdict, Load, LoadSettings, RequestStage, Schedule, Sources, closed_loop, open_loop,
+    unwatched,
 };
 
 use crate::server::{OK, busy, echo, failure, http, ms, offer, ok, serve};
@@ -18,9 +19,9 @@ fn refused_connections_are_counted_and_not_hurried() {
     for settings in [http(address), busy(address)] {
         let level = offer(settings, &closed_loop(5, ms(350)));
         assert_eq!(level.completed, 0);
-        let refused = failure(&level, Stage::Connect, "ECONNREFUSED");
+        let refused = failure(&level, RequestStage::Connect, "ECONNREFUSED");
         assert!((5..=50).contains(&refused), "{:?}", level.failures);
-        assert!(matches!(level.verdict, Verdict::NoAnswers(_)));
+        assert!(matches!(level.verdict, LevelVerdict::NoAnswers(_)));
     }
 }
 
@@ -35,9 +36,9 @@ fn broken_answers_are_told_apart() {
     let load = Load { requests: Some(400), duration: Duration::from_secs(20), ..closed_loop(1, ms(1)) };
     let level = offer(http(server.address), &load);
     assert_eq!((level.started, level.completed, level.failed), (400, 100, 300));
-    assert_eq!(failure(&level, Stage::Body, "wrong content"), 100);
-    assert_eq!(failure(&level, Stage::Body, "status 503"), 100);
-    assert_eq!(failure(&level, Stage::FirstByte, "closed early"), 100);
+    assert_eq!(failure(&level, RequestStage::Body, "wrong content"), 100);
+    assert_eq!(failure(&level, RequestStage::Body, "status 503"), 100);
+    assert_eq!(failure(&level, RequestStage::FirstByte, "closed early"), 100);
     assert_eq!(server.connections(), 100, "one until each that the server closed");
 }
 
@@ -55,7 +56,7 @@ fn a_reset_in_the_middle_of_an_answer_is_counted_where_it_was() {
         }
     });
     let level = offer(http(address), &closed_loop(1, ms(500)));
-    assert!(failure(&level, Stage::Body, "ECONNRESET") >= 1, "{:?}", level.failures);
+    assert!(failure(&level, RequestStage::Body, "ECONNRESET") >= 1, "{:?}", level.failures);
 }
 
 #[test]
@@ -66,7 +67,7 @@ fn answers_that_do_not_come_in_time_are_counted() {
     });
     let settings = LoadSettings { timeout: ms(100), ..http(server.address) };
     let level = offer(settings, &closed_loop(2, ms(450)));
-    assert!(failure(&level, Stage::FirstByte, "timeout") >= 2, "{:?}", level.failures);
+    assert!(failure(&level, RequestStage::FirstByte, "timeout") >= 2, "{:?}", level.failures);
     assert_eq!(level.completed, 0);
 }
 
@@ -83,7 +84,7 @@ fn a_server_that_vanishes_is_survived() {
     });
     let level = offer(http(server.address), &closed_loop(4, ms(700)));
     assert!(level.completed > 10);
-    assert!(failure(&level, Stage::Connect, "ECONNREFUSED") >= 1, "{:?}", level.failures);
+    assert!(failure(&level, RequestStage::Connect, "ECONNREFUSED") >= 1, "{:?}", level.failures);
     assert!(level.elapsed_seconds > 0.69);
 }
 
@@ -126,7 +127,7 @@ fn connections_that_never_get_an_answer_are_not_passed_over() {
     });
     let level = offer(http(server.address), &closed_loop(4, ms(300)));
     assert_eq!(level.unanswered, 3);
-    assert!(matches!(level.verdict, Verdict::Behind(_)), "{:?}", level.verdict);
+    assert!(matches!(level.verdict, LevelVerdict::Behind(_)), "{:?}", level.verdict);
     assert_eq!(level.failed, 0);
 }
 
@@ -146,7 +147,7 @@ fn silent_connections_that_the_server_closes_are_told() {
     for rate in [None, Some(100.0)] {
         let settings = LoadSettings { idle: 5, ..http(address) };
         let level = offer(settings, &Load { rate, ..closed_loop(1, ms(800)) });
-        assert_eq!(failure(&level, Stage::Idle, "closed early"), 5, "{rate:?}: {:?}", level.failures);
+        assert_eq!(failure(&level, RequestStage::Idle, "closed early"), 5, "{rate:?}: {:?}", level.failures);
         assert_eq!(level.failed, 0);
     }
 }

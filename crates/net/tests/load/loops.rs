@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use net::load::search::{Goal, highest};
-use net::load::{Generator, Load, LoadSettings, Schedule, Stage, Verdict, closed_loop, open_loop, unwatched};
+use net::load::{
+    Generator, LevelVerdict, Load, LoadSettings, RequestStage, Schedule, closed_loop, open_loop, unwatched,
+};
 
 use crate::server::{OK, failure, http, ms, offer, ok, p, serve};
 
@@ -99,7 +101,7 @@ fn more_than_the_server_can_do_is_said_to_be_so() {
     let settings = LoadSettings { connections_max: 2, ..http(server.address) };
     let level = offer(settings, &open_loop(2, 2000.0, Schedule::Poisson, ms(500)));
     assert!(level.unanswered > 500, "{}", level.unanswered);
-    assert!(matches!(level.verdict, Verdict::Behind(_)), "{:?}", level.verdict);
+    assert!(matches!(level.verdict, LevelVerdict::Behind(_)), "{:?}", level.verdict);
     assert_eq!(level.latency.percentile(99.0).unwrap().seconds, None, "the answer to most is yet to come");
 }
 
@@ -150,7 +152,7 @@ fn a_slow_server_is_not_said_to_be_stuck() {
     });
     let level = offer(http(server.address), &closed_loop(4, ms(700)));
     assert_eq!((level.unanswered, level.failed), (0, 0));
-    assert_eq!(level.verdict, Verdict::Sound);
+    assert_eq!(level.verdict, LevelVerdict::Sound);
 }
 
 #[test]
@@ -163,8 +165,8 @@ fn waiting_for_a_connection_that_fails_is_not_the_generators_fault() {
     });
     let settings = LoadSettings { connections_max: 1, timeout: ms(150), ..http(server.address) };
     let level = offer(settings, &open_loop(1, 200.0, Schedule::Constant, ms(1500)));
-    assert!(failure(&level, Stage::FirstByte, "timeout") >= 3, "{:?}", level.failures);
+    assert!(failure(&level, RequestStage::FirstByte, "timeout") >= 3, "{:?}", level.failures);
     let lateness = level.lateness.as_ref().expect("an open loop has a lateness");
     assert!(lateness.quantile(0.99) < 0.05, "{}", lateness.quantile(0.99));
-    assert!(!matches!(level.verdict, Verdict::Generator(_)), "{:?}", level.verdict);
+    assert!(!matches!(level.verdict, LevelVerdict::Generator(_)), "{:?}", level.verdict);
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use net::client::busy::BusyClientSettings;
 use net::client::echo::EchoClientSettings;
 use net::client::http::HttpClientSettings;
-use net::load::{Generator, Level, Load, LoadSettings, Stage, unwatched};
+use net::load::{Generator, Level, Load, LoadSettings, RequestStage, unwatched};
 
 pub(crate) const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
@@ -109,6 +109,6 @@ pub(crate) fn p(level: &Level, percent: f64) -> f64 {
     level.latency.quantile(percent / 100.0)
 }
 
-pub(crate) fn failure(level: &Level, stage: Stage, cause: &str) -> u64 {
+pub(crate) fn failure(level: &Level, stage: RequestStage, cause: &str) -> u64 {
     level.failures.iter().filter(|one| one.stage == stage && one.cause == cause).map(|one| one.count).sum()
 }

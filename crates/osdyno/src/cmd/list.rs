@@ -84,7 +84,7 @@ fn offers() -> impl Iterator<Item = Offer> {
         group: "architectures",
         name: architecture.name,
         summary: architecture.summary(),
-        unavailable: architecture.obstacle(),
+        unavailable: architecture.unavailable_reason(),
     });
     let services = net::service::ALL.iter().map(|service| Offer {
         group: "services",

@@ -16,7 +16,7 @@ use net::client;
 use net::load::coordinator::{self, Coordinator};
 use net::load::search::{self, Found, Goal};
 use net::load::{
-    FROM_ONE_ADDRESS, Generator, Level, Load, LoadSettings, Progress, Schedule, Sources, Verdict,
+    FROM_ONE_ADDRESS, Generator, Level, LevelVerdict, Load, LoadSettings, Progress, Schedule, Sources,
 };
 use serde::Serialize;
 
@@ -376,7 +376,8 @@ fn print(
 }
 
 fn exit_code(levels: &[Level], found: Option<&Found>) -> ExitCode {
-    let unanswered = levels.iter().filter(|level| matches!(level.verdict, Verdict::NoAnswers(_))).count();
+    let unanswered =
+        levels.iter().filter(|level| matches!(level.verdict, LevelVerdict::NoAnswers(_))).count();
     if sys::signal::stop_ordered() {
         ExitCode::from(INTERRUPTED)
     } else if unanswered == levels.len() {

@@ -176,19 +176,19 @@ fn document(tallies: &[CellCounts], rows: &[Row], plan: Plan) -> Value {
             "standing": standing(row.standing),
         })
     };
-    let cell = |tally: &CellCounts| {
-        let words = tally.classes.iter().zip(CLASSES).filter(|(count, _)| **count > 0);
+    let cell = |counters: &CellCounts| {
+        let words = counters.classes.iter().zip(CLASSES).filter(|(count, _)| **count > 0);
         let words: serde_json::Map<String, Value> =
             words.map(|(count, class)| (word(class).to_owned(), json!(count))).collect();
         json!({
-            "cell": tally.cell.name(),
-            "replicates": tally.replicates,
+            "cell": counters.cell.name(),
+            "replicates": counters.replicates,
             "words": words,
-            "right": tally.right(),
-            "wrong": tally.wrong(),
-            "found": tally.found(),
-            "different": tally.different(),
-            "steps": tally.steps,
+            "right": counters.right(),
+            "wrong": counters.wrong(),
+            "found": counters.found(),
+            "different": counters.different(),
+            "steps": counters.steps,
         })
     };
     json!({

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use net::server::{Report, Server, ServerPlan};
-use net::site::{COUNTS, Limits, Tally};
+use net::server::{ListeningServer, Report, ServerPlan};
+use net::worker::{COUNTERS, Counters, Limits};
 use serde_json::json;
 
 use super::declared::{Chosen, Services};
@@ -21,7 +21,7 @@ use crate::failure::Failure;
 SIGUSR1 prints the counters. SIGTERM or Ctrl-C stops the server gracefully: idle connections are closed, \
 and responses in progress are sent first.")]
 pub(crate) struct Args {
-    /// Server architecture; `osdyno list` shows all
+    /// ListeningServer architecture; `osdyno list` shows all
     #[arg(long, value_name = "NAME", default_value = "epoll")]
     arch: String,
     #[command(flatten)]
@@ -67,13 +67,13 @@ pub(crate) fn serve(args: Args) -> Done {
     if sys::process::is_root() && plan.user.is_none() {
         warn("serving as root; --user NAME drops root privileges after the port is bound");
     }
-    let server = Server::set_up(plan.clone())?;
+    let server = ListeningServer::set_up(plan.clone())?;
     let (address, began) = (server.address(), Instant::now());
     tell(&format!("{} — stop with Ctrl-C", greeting(&plan, &server.describe()?)));
-    let tally = server.run(|tally| tell(&block(tally, began)))?;
+    let counters = server.run(|counters| tell(&block(counters, began)))?;
     match format {
-        Format::Text => tell(&block(&tally, began)),
-        Format::Json => print_json(&plan, address, &tally, began)?,
+        Format::Text => tell(&block(&counters, began)),
+        Format::Json => print_json(&plan, address, &counters, began)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -128,23 +128,28 @@ fn greeting(plan: &ServerPlan, what: &str) -> String {
 }
 
 /// The counters, one per line, right-aligned.
-fn block(tally: &Tally, began: Instant) -> String {
-    let report = Report::of(tally);
-    let counts = COUNTS.iter().map(|&name| (name.replace('_', " "), report.counts[name]));
+fn block(counters: &Counters, began: Instant) -> String {
+    let report = Report::of(counters);
+    let counts = COUNTERS.iter().map(|&name| (name.replace('_', " "), report.counts[name]));
     let open = [("open now".to_owned(), report.open), ("open at most".to_owned(), report.peak)];
     let lines = counts.chain(open).map(|(name, value)| format!("\n  {name:<16}{value:>16}"));
     let after = Duration::from_secs(began.elapsed().as_secs());
     format!("after {}{}", humantime::format_duration(after), lines.collect::<String>())
 }
 
-fn print_json(plan: &ServerPlan, address: SocketAddr, tally: &Tally, began: Instant) -> Result<(), Failure> {
+fn print_json(
+    plan: &ServerPlan,
+    address: SocketAddr,
+    counters: &Counters,
+    began: Instant,
+) -> Result<(), Failure> {
     let counted = json!({
         "address": address.to_string(),
         "architecture": plan.architecture,
         "service": plan.service,
         "workers": plan.workers,
         "elapsed_seconds": began.elapsed().as_secs_f64(),
-        "report": Report::of(tally),
+        "report": Report::of(counters),
     });
     Ok(writeln!(io::stdout().lock(), "{counted:#}")?)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::by_descriptor::ByDescriptor;
 use super::{BROKEN, EVENTS_MAX, Event, Interest, Poller, asked, narrow, told};
-use crate::ring::{Operation, Ring, Settings};
+use crate::ring::{Operation, Ring, RingSettings};
 
 /// Polls of io_uring(7), multishot.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Poller for Uring {
     const EDGE: bool = true;
 
     fn new() -> io::Result<Uring> {
-        let ring = Ring::new(Settings { buffers: 0, ..Settings::default() })?;
+        let ring = Ring::new(RingSettings { buffers: 0, ..RingSettings::default() })?;
         Ok(Uring { ring, watched: ByDescriptor::new(), news: Vec::new(), begun: 0 })
     }
 

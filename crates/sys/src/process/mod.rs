@@ -8,10 +8,10 @@ mod platform;
 #[path = "windows.rs"]
 mod platform;
 
-#[cfg(target_os = "linux")]
-mod family_use;
 #[cfg(unix)]
 mod fork;
+#[cfg(target_os = "linux")]
+mod process_tree_usage;
 #[cfg(unix)]
 mod user;
 #[cfg(windows)]
@@ -21,9 +21,9 @@ use platform as user;
 
 use std::process::ExitStatus;
 
-#[cfg(target_os = "linux")]
-pub use family_use::family_use;
 pub use fork::{PANICKED, bequeath, ended_child, fork, inherited, kill};
+#[cfg(target_os = "linux")]
+pub use process_tree_usage::process_tree_usage;
 pub use user::{become_user, is_root};
 
 pub use platform::{
@@ -33,7 +33,7 @@ pub use platform::{
 
 /// What a program takes with all its processes.
 #[derive(Clone, Copy, Debug)]
-pub struct FamilyUse {
+pub struct ProcessTreeUsage {
     /// How many there are.
     pub processes: u64,
     /// User memory; what several processes share counts once.
@@ -47,7 +47,7 @@ pub struct FamilyUse {
 /// # Errors
 /// Unsupported.
 #[cfg(not(target_os = "linux"))]
-pub fn family_use() -> std::io::Result<FamilyUse> {
+pub fn process_tree_usage() -> std::io::Result<ProcessTreeUsage> {
     Err(crate::Unsupported("only Linux tells what a family of processes takes, as far as is written").into())
 }
 

@@ -4,7 +4,7 @@
 //!
 //! ```no_run
 //! # fn main() -> std::io::Result<()> {
-//! # let mut ring = sys::ring::Ring::new(sys::ring::Settings::default())?;
+//! # let mut ring = sys::ring::Ring::new(sys::ring::RingSettings::default())?;
 //! loop {
 //!     ring.wait(None)?;
 //!     while let Some(completion) = ring.completion() {
@@ -48,7 +48,7 @@ pub use platform::Ring;
 
 /// The sizes of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct RingSettings {
     /// Operations that are queued before the kernel is asked to look; more only cost another call.
     pub entries: u32,
     /// Completions that can wait to be looked at. Beyond them the kernel keeps a list, and ends multishot
@@ -61,11 +61,11 @@ pub struct Settings {
     pub buffer_bytes: u32,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
+impl Default for RingSettings {
+    fn default() -> RingSettings {
         // With 50 and with 1,000 connections, neither more entries nor other buffers made a difference that
         // could be measured; 1 MiB is what a server's caches bear.
-        Settings { entries: 256, completions: 4096, buffers: 256, buffer_bytes: 4096 }
+        RingSettings { entries: 256, completions: 4096, buffers: 256, buffer_bytes: 4096 }
     }
 }
 

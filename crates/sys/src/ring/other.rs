@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use super::{Completion, Operation, Settings};
+use super::{Completion, Operation, RingSettings};
 use crate::Unsupported;
 use crate::event::Interest;
 
@@ -18,7 +18,7 @@ impl Ring {
     ///
     /// # Errors
     /// Always [`Unsupported`].
-    pub fn new(_settings: Settings) -> io::Result<Ring> {
+    pub fn new(_settings: RingSettings) -> io::Result<Ring> {
         Err(Unsupported("io_uring is of Linux, on x86-64, Arm64 and RISC-V").into())
     }
 

@@ -10,7 +10,7 @@ mod platform;
 mod platform;
 
 #[cfg(target_os = "linux")]
-mod census;
+mod sockstat;
 
 pub use platform::{Connection, Listener};
 
@@ -20,7 +20,7 @@ pub use platform::{Connection, Listener};
 /// Unsupported.
 pub fn in_use() -> std::io::Result<u64> {
     cfg_select! {
-        target_os = "linux" => { census::in_use() }
+        target_os = "linux" => { sockstat::in_use() }
         _ => { Err(crate::Unsupported("open sockets are counted on Linux only").into()) }
     }
 }
@@ -30,9 +30,9 @@ pub fn in_use() -> std::io::Result<u64> {
 ///
 /// # Errors
 /// Unsupported.
-pub fn resting() -> std::io::Result<u64> {
+pub fn time_wait() -> std::io::Result<u64> {
     cfg_select! {
-        target_os = "linux" => { census::resting() }
+        target_os = "linux" => { sockstat::time_wait() }
         _ => { Err(crate::Unsupported("connections in TIME_WAIT are counted on Linux only").into()) }
     }
 }

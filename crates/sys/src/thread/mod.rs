@@ -9,7 +9,7 @@ mod platform;
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-pub use platform::{Crew, Member, cpu_ns};
+pub use platform::{Member, ThreadGroup, cpu_ns};
 
 /// Where one thread waits until it is let go.
 #[derive(Debug, Default)]
@@ -38,13 +38,13 @@ mod tests {
 
     #[test]
     fn threads_wait_from_their_hello_until_they_are_let_go() {
-        let crew = Crew::new(2).unwrap();
-        assert_eq!(crew.waiting(), 0);
-        let members = [crew.create(0).unwrap(), crew.create(1).unwrap()];
-        assert_eq!(crew.waiting(), 2);
+        let group = ThreadGroup::new(2).unwrap();
+        assert_eq!(group.waiting(), 0);
+        let members = [group.create(0).unwrap(), group.create(1).unwrap()];
+        assert_eq!(group.waiting(), 2);
         for (member, left) in members.into_iter().zip([1, 0]) {
             member.join().unwrap();
-            assert_eq!(crew.waiting(), left);
+            assert_eq!(group.waiting(), left);
         }
     }
 }

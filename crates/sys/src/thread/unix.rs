@@ -13,21 +13,21 @@ use super::Gate;
 
 /// Threads with default attributes.
 #[derive(Debug)]
-pub struct Crew {
+pub struct ThreadGroup {
     hello_read: OwnedFd,
-    /// Where the threads stand. The crew gives up its hold only when none of them does any more.
+    /// Where the threads stand. The group gives up its hold only when none of them does any more.
     posts: Arc<[Post]>,
     waiting: Arc<AtomicUsize>,
     /// Threads that were created and have not been joined.
     unjoined: Cell<usize>,
 }
 
-/// A thread of a [`Crew`].
+/// A thread of a [`ThreadGroup`].
 #[derive(Debug)]
-pub struct Member<'crew> {
+pub struct Member<'group> {
     thread: libc::pthread_t,
-    post: &'crew Post,
-    crew: &'crew Crew,
+    post: &'group Post,
+    group: &'group ThreadGroup,
 }
 
 /// What a thread is given: where to say hello, and where to wait.
@@ -38,12 +38,12 @@ struct Post {
     gate: Gate,
 }
 
-impl Crew {
+impl ThreadGroup {
     /// Room for `members` threads.
     ///
     /// # Errors
     /// Those of pipe(2).
-    pub fn new(members: usize) -> io::Result<Crew> {
+    pub fn new(members: usize) -> io::Result<ThreadGroup> {
         let (hello_read, hello_write) = rustix::pipe::pipe()?;
         let (hello_write, waiting) = (Arc::new(hello_write), Arc::new(AtomicUsize::new(0)));
         let post = || Post {
@@ -52,7 +52,7 @@ impl Crew {
             gate: Gate::default(),
         };
         let posts = (0..members).map(|_| post()).collect();
-        Ok(Crew { hello_read, posts, waiting, unjoined: Cell::new(0) })
+        Ok(ThreadGroup { hello_read, posts, waiting, unjoined: Cell::new(0) })
     }
 
     /// How many threads have said hello and have not been let go.
@@ -71,7 +71,7 @@ impl Crew {
         let mut thread = MaybeUninit::uninit();
         let argument = ptr::from_ref(post).cast_mut().cast::<c_void>();
         // SAFETY: `work` takes a pointer to a Post. The posts live until every thread has been joined: the
-        // crew holds them, counts the thread right below, and never gives up its hold while any is counted.
+        // group holds them, counts the thread right below, and never gives up its hold while any is counted.
         let error = unsafe { libc::pthread_create(thread.as_mut_ptr(), ptr::null(), work, argument) };
         if error != 0 {
             return Err(io::Error::from_raw_os_error(error));
@@ -80,7 +80,7 @@ impl Crew {
         // SAFETY: pthread_create succeeded and so has written it.
         let thread = unsafe { thread.assume_init() };
         self.hear_hello()?;
-        Ok(Member { thread, post, crew: self })
+        Ok(Member { thread, post, group: self })
     }
 
     #[inline]
@@ -97,7 +97,7 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for ThreadGroup {
     fn drop(&mut self) {
         if self.unjoined.get() > 0 {
             // Threads still stand at the posts: they stay for ever.
@@ -130,7 +130,7 @@ impl Member<'_> {
         if error != 0 {
             return Err(io::Error::from_raw_os_error(error));
         }
-        self.crew.unjoined.set(self.crew.unjoined.get() - 1);
+        self.group.unjoined.set(self.group.unjoined.get() - 1);
         Ok(())
     }
 }
@@ -155,13 +155,13 @@ mod tests {
 
     #[test]
     fn posts_outlive_the_crew_while_a_thread_stands_at_one() {
-        let all_joined = Crew::new(1).unwrap();
+        let all_joined = ThreadGroup::new(1).unwrap();
         let posts = Arc::downgrade(&all_joined.posts);
         all_joined.create(0).unwrap().join().unwrap();
         drop(all_joined);
         assert!(posts.upgrade().is_none());
 
-        let forsaken = Crew::new(2).unwrap();
+        let forsaken = ThreadGroup::new(2).unwrap();
         let posts = Arc::downgrade(&forsaken.posts);
         forsaken.create(0).unwrap().join().unwrap();
         let _never_joined = forsaken.create(1).unwrap().thread;

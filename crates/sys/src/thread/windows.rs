@@ -9,29 +9,29 @@ use super::Gate;
 
 /// Threads with default attributes.
 #[derive(Debug)]
-pub struct Crew {
+pub struct ThreadGroup {
     hello_read: PipeReader,
     hello_write: Arc<PipeWriter>,
     gates: Arc<[Gate]>,
     waiting: Arc<AtomicUsize>,
 }
 
-/// A thread of a [`Crew`].
+/// A thread of a [`ThreadGroup`].
 #[derive(Debug)]
-pub struct Member<'crew> {
+pub struct Member<'group> {
     thread: JoinHandle<()>,
-    gate: &'crew Gate,
+    gate: &'group Gate,
 }
 
-impl Crew {
+impl ThreadGroup {
     /// Room for `members` threads.
     ///
     /// # Errors
     /// Those of CreatePipe.
-    pub fn new(members: usize) -> io::Result<Crew> {
+    pub fn new(members: usize) -> io::Result<ThreadGroup> {
         let (hello_read, hello_write) = io::pipe()?;
         let gates = (0..members).map(|_| Gate::default()).collect();
-        Ok(Crew { hello_read, hello_write: Arc::new(hello_write), gates, waiting: Arc::default() })
+        Ok(ThreadGroup { hello_read, hello_write: Arc::new(hello_write), gates, waiting: Arc::default() })
     }
 
     /// How many threads have said hello and have not been let go.

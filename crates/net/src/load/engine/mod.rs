@@ -23,14 +23,14 @@ use sys::alarm::Alarm;
 use sys::event::{Event, Interest, Poller};
 
 use self::slot::{Counts, Mode, Slot, State};
-use super::failure::{Cause, Failures, Stage};
+use super::failure::{Cause, Failures, RequestStage};
 use super::histogram::Times;
 use super::measured::Slices;
 use super::plan::LoadSettings;
 use super::schedule::Starts;
 use super::timer::Timer;
 use crate::Error;
-use crate::client::{Answer, Client, Fed, Wrong};
+use crate::client::{Client, Received, ResponseError, ResponseState};
 
 #[cfg(target_os = "linux")]
 type Set = sys::event::Epoll;
@@ -264,19 +264,19 @@ impl<C: Client> Engine<C> {
         let mut at = 0;
         while at < received {
             let slot = &mut self.slots[place as usize];
-            match self.client.feed(&mut slot.session, &self.buffer[at..received]) {
-                Ok(Fed { answer: Answer::Partial, .. }) => {
+            match self.client.on_input(&mut slot.session, &self.buffer[at..received]) {
+                Ok(Received { state: ResponseState::Partial, .. }) => {
                     slot.state = State::Reading;
                     return false;
                 }
-                Ok(fed) => {
-                    at += fed.taken;
-                    let last = fed.answer == Answer::Last;
-                    self.answered(place, fed.wrong, now);
+                Ok(parsed) => {
+                    at += parsed.taken;
+                    let last = parsed.state == ResponseState::Last;
+                    self.answered(place, parsed.error, now);
                     let slot = &mut self.slots[place as usize];
                     if last {
                         if at < received || slot.awaited > 0 {
-                            self.fail(place, Cause::Wrong(Wrong::Unasked), now);
+                            self.fail(place, Cause::ResponseError(ResponseError::Unasked), now);
                             return false;
                         }
                         slot.state = State::Closing;
@@ -288,7 +288,7 @@ impl<C: Client> Engine<C> {
                     }
                     if slot.awaited == 0 {
                         if at < received {
-                            self.fail(place, Cause::Wrong(Wrong::Unasked), now);
+                            self.fail(place, Cause::ResponseError(ResponseError::Unasked), now);
                             return false;
                         }
                         self.next(place, now);
@@ -296,7 +296,7 @@ impl<C: Client> Engine<C> {
                     }
                 }
                 Err(wrong) => {
-                    self.fail(place, Cause::Wrong(wrong), now);
+                    self.fail(place, Cause::ResponseError(wrong), now);
                     return false;
                 }
             }
@@ -313,23 +313,23 @@ impl<C: Client> Engine<C> {
                 self.next(place, now);
             }
             State::Waiting | State::Reading => match self.client.end(&mut slot.session) {
-                Ok(fed) => {
-                    self.answered(place, fed.wrong, now);
+                Ok(parsed) => {
+                    self.answered(place, parsed.error, now);
                     self.close(place);
                     self.next(place, now);
                 }
                 Err(wrong) => {
                     self.counts.connected += u64::from(C::SERVER_BEGINS && self.measuring);
-                    self.fail(place, Cause::Wrong(wrong), now);
+                    self.fail(place, Cause::ResponseError(wrong), now);
                 }
             },
-            _ => self.fail(place, Cause::Wrong(Wrong::Short), now),
+            _ => self.fail(place, Cause::ResponseError(ResponseError::Short), now),
         }
     }
 
     /// One answer is complete.
     #[inline]
-    fn answered(&mut self, place: u32, wrong: Option<Wrong>, now: u64) {
+    fn answered(&mut self, place: u32, wrong: Option<ResponseError>, now: u64) {
         let slot = &mut self.slots[place as usize];
         slot.awaited -= 1;
         slot.served += 1;
@@ -341,7 +341,7 @@ impl<C: Client> Engine<C> {
             && (counted || self.mode == Mode::Alone)
         {
             self.counts.failed += 1;
-            return self.failures.count(Stage::Body, Cause::Wrong(wrong));
+            return self.failures.count(RequestStage::Body, Cause::ResponseError(wrong));
         }
         if !counted {
             return;
@@ -404,31 +404,31 @@ impl<C: Client> Engine<C> {
     fn fail(&mut self, place: u32, cause: Cause, now: u64) {
         let slot = &mut self.slots[place as usize];
         let mut stage = slot.state.stage();
-        if stage == Stage::FirstByte && slot.served == 0 && means_unconnected(cause) {
-            stage = Stage::Connect;
+        if stage == RequestStage::FirstByte && slot.served == 0 && means_unconnected(cause) {
+            stage = RequestStage::Connect;
         }
         let had_answered = slot.served > 0;
         let counted = match stage {
             // It may have asked for nothing yet, or never will.
-            Stage::Idle => self.measuring,
+            RequestStage::Idle => self.measuring,
             _ => self.counted_at(self.slots[place as usize].intended_ns),
         };
         if counted || self.mode == Mode::Alone {
             self.failures.count(stage, cause);
         }
         // Whose answer is complete has been counted, and an idle connection had asked for nothing.
-        if counted && !matches!(stage, Stage::Close | Stage::Idle) {
+        if counted && !matches!(stage, RequestStage::Close | RequestStage::Idle) {
             self.counts.failed += u64::from(self.slots[place as usize].awaited.max(1));
         }
         self.slots[place as usize].awaited = 0;
         self.close(place);
-        if stage != Stage::Idle {
+        if stage != RequestStage::Idle {
             // Until now it could not ask: an open loop that waited for it was not late.
             self.slots[place as usize].free_ns = now;
         }
         match (self.mode, stage) {
             // Its next request, if it has one, opens a connection.
-            (_, Stage::Idle) | (Mode::Rest | Mode::Alone, _) => {}
+            (_, RequestStage::Idle) | (Mode::Rest | Mode::Alone, _) => {}
             (Mode::Open, _) => self.free.push_back(place),
             (Mode::Closed, _) => {
                 let due = if had_answered { now } else { (now + RETRY_NS).max(self.retry_ns + RETRY_GAP_NS) };

@@ -2,7 +2,7 @@
 
 use sys::tcp::Connection;
 
-use crate::load::failure::Stage;
+use crate::load::failure::RequestStage;
 
 /// One place for a connection.
 pub(super) struct Slot<S> {
@@ -37,14 +37,14 @@ pub(super) enum State {
 }
 
 impl State {
-    pub(super) fn stage(self) -> Stage {
+    pub(super) fn stage(self) -> RequestStage {
         match self {
-            State::Connecting { .. } => Stage::Connect,
-            State::Sending => Stage::Send,
-            State::Waiting => Stage::FirstByte,
-            State::Reading => Stage::Body,
-            State::Closing => Stage::Close,
-            State::Closed | State::Free => Stage::Idle,
+            State::Connecting { .. } => RequestStage::Connect,
+            State::Sending => RequestStage::Send,
+            State::Waiting => RequestStage::FirstByte,
+            State::Reading => RequestStage::Body,
+            State::Closing => RequestStage::Close,
+            State::Closed | State::Free => RequestStage::Idle,
         }
     }
 

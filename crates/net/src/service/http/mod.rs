@@ -34,7 +34,7 @@ use self::date::Now;
 use self::files::Files;
 use self::log::Said;
 use self::request::{End, Method, Refusal, Request};
-use super::definition::{Flow, Machine, ServiceSettings, Session, Stage};
+use super::definition::{Flow, OpenService, ServiceSettings, Session, SessionStage};
 use crate::Error;
 use crate::options::{OptionForm, OptionSpec};
 use crate::output::Output;
@@ -85,11 +85,13 @@ impl ServiceSettings for HttpSettings {
         },
     ];
 
-    fn open(&self, access_log: bool) -> Result<Arc<dyn Machine>, Error> {
+    fn open(&self, access_log: bool) -> Result<Arc<dyn OpenService>, Error> {
         let root = sys::file::Root::new(&self.root)
             .map_err(Error::at(format!("open the folder {} to serve it", self.root.display())))?;
         let files = Files::new(root, self.listing);
-        Ok(Arc::new(Http { site: Arc::new(Site { files, head_bytes: self.head_bytes, log: access_log }) }))
+        Ok(Arc::new(Http {
+            shared: Arc::new(Shared { files, head_bytes: self.head_bytes, log: access_log }),
+        }))
     }
 
     fn describe(&self, address: SocketAddr) -> String {
@@ -98,31 +100,31 @@ impl ServiceSettings for HttpSettings {
 }
 
 struct Http {
-    site: Arc<Site>,
+    shared: Arc<Shared>,
 }
 
 /// What all sessions share.
-struct Site {
+struct Shared {
     files: Files,
     /// The largest head of a request.
     head_bytes: usize,
     log: bool,
 }
 
-impl Machine for Http {
+impl OpenService for Http {
     fn session(&self, peer: Option<SocketAddr>) -> Box<dyn Session> {
-        let site = Arc::clone(&self.site);
-        Box::new(Connection { site, peer, held: Vec::new(), content_bytes: 0, has_ended: false })
+        let shared = Arc::clone(&self.shared);
+        Box::new(HttpSession { shared, peer, held: Vec::new(), content_bytes: 0, has_ended: false })
     }
 
     fn wants_peer(&self) -> bool {
-        self.site.log
+        self.shared.log
     }
 }
 
 /// The server's side of one connection.
-struct Connection {
-    site: Arc<Site>,
+struct HttpSession {
+    shared: Arc<Shared>,
     peer: Option<SocketAddr>,
     /// A head of which the end has not come yet. Empty and without memory between requests.
     held: Vec<u8>,
@@ -133,10 +135,10 @@ struct Connection {
 }
 
 /// There may be hundreds of thousands of them.
-const _: () = assert!(size_of::<Connection>() <= 96);
+const _: () = assert!(size_of::<HttpSession>() <= 96);
 
-impl Session for Connection {
-    fn feed(&mut self, mut input: &[u8], output: &mut Output) -> Flow {
+impl Session for HttpSession {
+    fn on_input(&mut self, mut input: &[u8], output: &mut Output) -> Flow {
         let now = date::now();
         while !input.is_empty() && !self.has_ended {
             if self.content_bytes > 0 {
@@ -166,16 +168,20 @@ impl Session for Connection {
         Flow::Linger
     }
 
-    fn stage(&self) -> Stage {
-        if self.held.is_empty() && self.content_bytes == 0 { Stage::Idle } else { Stage::Request }
+    fn stage(&self) -> SessionStage {
+        if self.held.is_empty() && self.content_bytes == 0 {
+            SessionStage::Idle
+        } else {
+            SessionStage::Request
+        }
     }
 }
 
-impl Connection {
+impl HttpSession {
     /// Takes a head that lies at the beginning of the input, and returns the rest.
     #[inline]
     fn first<'a>(&mut self, input: &'a [u8], now: &Now, output: &mut Output) -> &'a [u8] {
-        let within = &input[..input.len().min(self.site.head_bytes)];
+        let within = &input[..input.len().min(self.shared.head_bytes)];
         if let Ok((request, end)) = request::parse(within) {
             self.answer(&request, &input[..end], now, output);
             return &input[end..];
@@ -185,7 +191,7 @@ impl Connection {
                 self.head(&input[..end], now, output);
                 &input[end..]
             }
-            End::Beyond if within.len() < self.site.head_bytes => {
+            End::Beyond if within.len() < self.shared.head_bytes => {
                 self.held.extend_from_slice(input);
                 &[]
             }
@@ -199,10 +205,10 @@ impl Connection {
     /// Takes more of a head that came in pieces, and returns what lies behind it.
     fn further<'a>(&mut self, input: &'a [u8], now: &Now, output: &mut Output) -> &'a [u8] {
         let seen = self.held.len();
-        let more = &input[..input.len().min(self.site.head_bytes.saturating_sub(seen))];
+        let more = &input[..input.len().min(self.shared.head_bytes.saturating_sub(seen))];
         self.held.extend_from_slice(more);
         match request::end_of_head(&self.held, seen) {
-            End::Beyond if self.held.len() < self.site.head_bytes => &[],
+            End::Beyond if self.held.len() < self.shared.head_bytes => &[],
             end => {
                 let held = std::mem::take(&mut self.held);
                 match end {
@@ -237,7 +243,7 @@ impl Connection {
         let staying = Staying::of(request);
         let answered = match request.method {
             Method::Options => answer::options(staying, now, output),
-            Method::Get | Method::Head => match self.site.files.find(request.path, now) {
+            Method::Get | Method::Head => match self.shared.files.find(request.path, now) {
                 Ok(entry) => answer::entry(request, staying, &entry, now, output),
                 Err(miss) => answer::miss(request, staying, miss, now, output),
             },
@@ -245,7 +251,7 @@ impl Connection {
         self.content_bytes = request.content_bytes;
         self.has_ended = staying == Staying::Ends;
         output.answered();
-        if self.site.log {
+        if self.shared.log {
             let fields = &request.fields;
             let (referer, user_agent) = (fields.referer, fields.user_agent);
             let said = Said { line: first_line(head), referer, user_agent };
@@ -264,7 +270,7 @@ impl Connection {
         // Whatever follows is not ours to read.
         self.content_bytes = u64::MAX;
         output.answered();
-        if self.site.log {
+        if self.shared.log {
             let said = Said { line: first_line(head), ..Said::default() };
             log::write(self.peer, said, answered, now, &mut output.log);
         }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use net::load::{Distribution, Level, PERCENTS, Verdict};
+use net::load::{Distribution, Level, LevelVerdict, PERCENTS};
 
 pub(super) fn write(levels: &[Level], out: &mut dyn Write) -> io::Result<()> {
     write!(out, "connections,rate,seconds,intended,started,completed,failed,late,unanswered")?;
@@ -39,11 +39,11 @@ fn write_line(level: &Level, out: &mut dyn Write) -> io::Result<()> {
     }
     let p99 = |times: &Option<Distribution>| or_empty(times.as_ref().map(|times| times.quantile(0.99)));
     let limit = match level.verdict {
-        Verdict::Sound => "",
-        Verdict::Generator(_) => "generator",
-        Verdict::Disturbed(_) => "disturbed",
-        Verdict::Behind(_) => "behind",
-        Verdict::NoAnswers(_) => "no answers",
+        LevelVerdict::Sound => "",
+        LevelVerdict::Generator(_) => "generator",
+        LevelVerdict::Disturbed(_) => "disturbed",
+        LevelVerdict::Behind(_) => "behind",
+        LevelVerdict::NoAnswers(_) => "no answers",
     };
     writeln!(
         out,

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use ::report::quantity::{duration, time};
 use ::report::words::{NO_BREAK, count, percent};
 use net::load::search::Found;
-use net::load::{Distribution, Level, Load, LoadSettings, Percentile, Progress, Verdict};
+use net::load::{Distribution, Level, LevelVerdict, Load, LoadSettings, Percentile, Progress};
 
 /// One level in full.
 pub(super) fn write_level(level: &Level, settings: &LoadSettings, out: &mut dyn Write) -> io::Result<()> {
@@ -129,11 +129,11 @@ pub(super) fn headline(level: &Level) -> String {
 /// Why the numbers are not those of the server alone; `None` if they are.
 pub(super) fn verdict(level: &Level) -> Option<String> {
     match &level.verdict {
-        Verdict::Sound => None,
-        Verdict::Generator(reason) => Some(format!("load generator saturated: {reason}")),
-        Verdict::Disturbed(reason) => Some(format!("disturbed: {reason}")),
-        Verdict::Behind(reason) => Some(format!("the server did not keep up: {reason}")),
-        Verdict::NoAnswers(reason) => Some(format!("no correct response: {reason}")),
+        LevelVerdict::Sound => None,
+        LevelVerdict::Generator(reason) => Some(format!("load generator saturated: {reason}")),
+        LevelVerdict::Disturbed(reason) => Some(format!("disturbed: {reason}")),
+        LevelVerdict::Behind(reason) => Some(format!("the server did not keep up: {reason}")),
+        LevelVerdict::NoAnswers(reason) => Some(format!("no correct response: {reason}")),
     }
 }
 
@@ -230,9 +230,9 @@ pub(super) fn write_found(found: &Found, settings: &LoadSettings, out: &mut dyn 
     for stage in &found.stages {
         let remark = match (&stage.verdict, stage.held) {
             (_, true) => "holds".to_owned(),
-            (Verdict::Generator(reason), _) => format!("load generator saturated: {reason}"),
-            (Verdict::Disturbed(reason), _) => format!("disturbed: {reason}"),
-            (Verdict::Behind(reason), _) => format!("the server did not keep up: {reason}"),
+            (LevelVerdict::Generator(reason), _) => format!("load generator saturated: {reason}"),
+            (LevelVerdict::Disturbed(reason), _) => format!("disturbed: {reason}"),
+            (LevelVerdict::Behind(reason), _) => format!("the server did not keep up: {reason}"),
             _ => "does not hold".to_owned(),
         };
         let asked = format!("{}/s", count(stage.rate.round() as u64));

@@ -7,14 +7,14 @@ use std::time::Duration;
 use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring};
 
-use super::Settings;
+use super::RingSettings;
 use crate::Unsupported;
 
 const REGISTER_RING_FDS: u32 = 20;
 const UNREGISTER_RING_FDS: u32 = 21;
 
 /// A ring, or what this kernel lacks for it.
-pub(super) fn set_up(settings: Settings) -> io::Result<IoUring> {
+pub(super) fn set_up(settings: RingSettings) -> io::Result<IoUring> {
     let completions = settings.completions.max(settings.entries.saturating_mul(2));
     IoUring::builder()
         .setup_single_issuer()

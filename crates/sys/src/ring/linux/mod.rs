@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use io_uring::types::{CancelBuilder, Fd};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 
-use super::{Completion, Operation, Settings};
+use super::{Completion, Operation, RingSettings};
 use crate::event::Interest;
 
 mod buffers;
@@ -60,7 +60,7 @@ impl Ring {
     ///
     /// # Errors
     /// [`crate::Unsupported`] with what is missing; else those of io_uring_setup(2) and mmap(2).
-    pub fn new(settings: Settings) -> io::Result<Ring> {
+    pub fn new(settings: RingSettings) -> io::Result<Ring> {
         let ring = kernel::set_up(settings)?;
         let buffers = match settings.buffers {
             0 => None,

@@ -10,21 +10,21 @@ use serde::{Deserialize, Serialize};
 use sys::memory::Shared;
 use sys::tcp::Listener;
 
-use crate::service::Machine;
+use crate::service::OpenService;
 
 /// A place to serve at. Each worker of a server has its own.
-pub struct Site {
+pub struct WorkerContext {
     /// Blocking or not as [`Architecture::blocking`](crate::arch::Architecture) asks. A blocking accept gives
-    /// up after [`TICK`] with `WouldBlock`, so that whoever waits in it looks at [`Site::stop`] in time.
+    /// up after [`TICK`] with `WouldBlock`, so that its caller checks [`WorkerContext::stop`] in time.
     pub listener: Listener,
     /// What is served.
-    pub service: Arc<dyn Machine>,
+    pub service: Arc<dyn OpenService>,
     /// Within which limits.
     pub limits: Limits,
     /// What happened, for whoever asks.
-    pub tally: Tally,
+    pub counters: Counters,
     /// When to stop.
-    pub stop: Stop,
+    pub stop: StopFlag,
     /// Where the access log goes; opened for appending.
     pub log: Option<File>,
     /// The command that serves one connection on its standard input and output, for `inetd`.
@@ -76,7 +76,7 @@ impl Default for Limits {
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub enum Count {
+pub enum Counter {
     /// Connections accepted.
     Accepted,
     /// Connections closed at once because there were too many.
@@ -100,7 +100,7 @@ pub enum Count {
 }
 
 /// Names of the counts, in their order.
-pub const COUNTS: [&str; 10] = [
+pub const COUNTERS: [&str; 10] = [
     "accepted",
     "refused",
     "ended",
@@ -116,7 +116,7 @@ pub const COUNTS: [&str; 10] = [
 /// Counters in memory that all processes of a server share; each worker has a row of its own, so that none
 /// waits for another's cache line.
 #[derive(Clone, Debug)]
-pub struct Tally {
+pub struct Counters {
     memory: Arc<Shared>,
     row: usize,
 }
@@ -125,23 +125,23 @@ pub struct Tally {
 const ROW: usize = 16;
 
 /// Behind the counts of a row stands the largest number of connections that were open at a time.
-const PEAK: usize = COUNTS.len();
+const PEAK: usize = COUNTERS.len();
 
-impl Tally {
+impl Counters {
     /// Counters for so many workers; this one counts for the first.
     ///
     /// # Errors
     /// Those of mapping memory.
-    pub fn new(workers: usize) -> std::io::Result<Tally> {
-        Ok(Tally { memory: Arc::new(Shared::create(workers.max(1) * ROW)?), row: 0 })
+    pub fn new(workers: usize) -> std::io::Result<Counters> {
+        Ok(Counters { memory: Arc::new(Shared::create(workers.max(1) * ROW)?), row: 0 })
     }
 
-    /// The counters that another process made and has left to this one: [`Tally::inheritable`] there.
+    /// The counters that another process made and has left to this one: [`Counters::inheritable`] there.
     ///
     /// # Errors
     /// Those of fcntl(2) and mmap(2).
-    pub fn inherit(descriptor: i32, workers: usize) -> std::io::Result<Tally> {
-        Ok(Tally { memory: Arc::new(Shared::join(descriptor, workers.max(1) * ROW)?), row: 0 })
+    pub fn inherit(descriptor: i32, workers: usize) -> std::io::Result<Counters> {
+        Ok(Counters { memory: Arc::new(Shared::join(descriptor, workers.max(1) * ROW)?), row: 0 })
     }
 
     /// The descriptor that executed programs inherit, and the number of workers that the counters are for.
@@ -151,23 +151,23 @@ impl Tally {
 
     /// The same counters, for the worker of that number.
     #[must_use]
-    pub fn of_worker(&self, number: usize) -> Tally {
-        Tally { memory: Arc::clone(&self.memory), row: number }
+    pub fn of_worker(&self, number: usize) -> Counters {
+        Counters { memory: Arc::clone(&self.memory), row: number }
     }
 
     /// Adds to a count.
     #[inline]
-    pub fn add(&self, count: Count, amount: u64) {
+    pub fn add(&self, count: Counter, amount: u64) {
         if let Some(slot) = self.slot(self.row, count as usize) {
             let before = slot.fetch_add(amount, Ordering::Relaxed);
-            if count == Count::Accepted {
+            if count == Counter::Accepted {
                 self.note_peak(before + amount);
             }
         }
     }
 
     fn note_peak(&self, accepted: u64) {
-        if let Some(ended) = self.slot(self.row, Count::Ended as usize)
+        if let Some(ended) = self.slot(self.row, Counter::Ended as usize)
             && let Some(peak) = self.slot(self.row, PEAK)
         {
             // One that came and ended before anybody looked was open all the same.
@@ -180,9 +180,9 @@ impl Tally {
     pub fn settle(&self) {
         let count =
             |count| self.slot(self.row, count as usize).map_or(0, |slot| slot.load(Ordering::Relaxed));
-        let lost = count(Count::Accepted).saturating_sub(count(Count::Ended));
-        self.add(Count::Ended, lost);
-        self.add(Count::Broken, lost);
+        let lost = count(Counter::Accepted).saturating_sub(count(Counter::Ended));
+        self.add(Counter::Ended, lost);
+        self.add(Counter::Broken, lost);
     }
 
     /// The most connections that were open at a time. Of several workers at least that many: they are looked
@@ -193,15 +193,15 @@ impl Tally {
         peaks.max().unwrap_or(0)
     }
 
-    /// Looks at how many connections are open over all workers, for [`Tally::peak`].
+    /// Looks at how many connections are open over all workers, for [`Counters::peak`].
     pub fn look(&self) {
         if let Some(peak) = self.slot(self.row, PEAK) {
             peak.fetch_max(self.open(), Ordering::Relaxed);
         }
     }
 
-    /// The sums over all workers, in the order of [`COUNTS`].
-    pub fn sums(&self) -> [u64; COUNTS.len()] {
+    /// The sums over all workers, in the order of [`COUNTERS`].
+    pub fn sums(&self) -> [u64; COUNTERS.len()] {
         let rows = self.memory.slots().len() / ROW;
         std::array::from_fn(|count| {
             let of_row = |row| self.slot(row, count).map_or(0, |slot| slot.load(Ordering::Relaxed));
@@ -212,7 +212,7 @@ impl Tally {
     /// Connections open now, over all workers.
     pub fn open(&self) -> u64 {
         let sums = self.sums();
-        sums[Count::Accepted as usize].saturating_sub(sums[Count::Ended as usize])
+        sums[Counter::Accepted as usize].saturating_sub(sums[Counter::Ended as usize])
     }
 
     fn slot(&self, row: usize, count: usize) -> Option<&AtomicU64> {
@@ -222,11 +222,11 @@ impl Tally {
 
 /// The order to stop: from a signal, or from whoever runs the server in a thread.
 #[derive(Clone, Debug, Default)]
-pub struct Stop {
+pub struct StopFlag {
     own: Arc<std::sync::atomic::AtomicBool>,
 }
 
-impl Stop {
+impl StopFlag {
     /// Gives the order.
     pub fn order(&self) {
         self.own.store(true, Ordering::Relaxed);
@@ -239,7 +239,7 @@ impl Stop {
     }
 }
 
-impl Site {
+impl WorkerContext {
     /// Refuses connections from now on. Of a worker that is supervised it is the supervisor who does: its
     /// listener outlives it.
     pub(crate) fn refuse_more(&self) {
@@ -254,7 +254,7 @@ impl Site {
     }
 }
 
-/// The same, for who has no site.
+/// The same, for who has no worker.
 pub(crate) fn write_log(log: Option<&File>, lines: &mut Vec<u8>) {
     if let Some(mut log) = log
         && !lines.is_empty()

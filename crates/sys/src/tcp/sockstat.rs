@@ -10,7 +10,7 @@ pub(super) fn in_use() -> io::Result<u64> {
     count("/proc/net/sockstat", "TCP:", "inuse").map(|v4| v4 + v6).ok_or_else(unreadable)
 }
 
-pub(super) fn resting() -> io::Result<u64> {
+pub(super) fn time_wait() -> io::Result<u64> {
     // Those of IPv6 are among them.
     count("/proc/net/sockstat", "TCP:", "tw").ok_or_else(unreadable)
 }
@@ -32,7 +32,7 @@ mod tests {
     #[test]
     fn sockets_are_counted_by_name() {
         assert!(super::in_use().is_ok());
-        assert!(super::resting().is_ok());
+        assert!(super::time_wait().is_ok());
         assert_eq!(super::count("/proc/net/sockstat", "TCP:", "no such name"), None);
     }
 }

@@ -1,35 +1,35 @@
 //! What the connections of one event loop share: a buffer for input, an output, the time, and counts.
 //!
-//! One connection is at the desk at a time. It leaves the desk empty: what it could not send it takes along.
+//! One connection uses it at a time, and leaves the output empty: what it could not send it takes along.
 
 use std::time::{Duration, Instant};
 
 use crate::output::Output;
-use crate::site::{COUNTS, Count, Site};
+use crate::worker::{COUNTERS, Counter, WorkerContext};
 
 /// As much as one call of recv(2) gives at most.
 const INPUT_BYTES: usize = 64 << 10;
 
-/// The desk of one loop.
-pub(super) struct Desk<'site> {
-    pub(super) site: &'site Site,
+/// The context of one loop.
+pub(super) struct LoopContext<'worker> {
+    pub(super) worker: &'worker WorkerContext,
     pub(super) input: Box<[u8]>,
     pub(super) output: Output,
     /// Whether the order to stop was given: connections end as soon as their answer has left.
     pub(super) stopping: bool,
-    counts: [u64; COUNTS.len()],
+    counts: [u64; COUNTERS.len()],
     began: Instant,
     now_ms: u64,
 }
 
-impl<'site> Desk<'site> {
-    pub(super) fn new(site: &'site Site) -> Desk<'site> {
-        Desk {
-            site,
+impl<'worker> LoopContext<'worker> {
+    pub(super) fn new(worker: &'worker WorkerContext) -> LoopContext<'worker> {
+        LoopContext {
+            worker,
             input: vec![0; INPUT_BYTES].into_boxed_slice(),
             output: Output::default(),
             stopping: false,
-            counts: [0; COUNTS.len()],
+            counts: [0; COUNTERS.len()],
             began: Instant::now(),
             now_ms: 0,
         }
@@ -44,23 +44,23 @@ impl<'site> Desk<'site> {
     /// A turn ends: what was counted and logged is handed on. Returns how many connections have ended in it.
     #[inline]
     pub(super) fn end_turn(&mut self) -> u64 {
-        let ended = self.counts[Count::Ended as usize];
-        for count in ALL_COUNTS {
+        let ended = self.counts[Counter::Ended as usize];
+        for count in ALL_COUNTERS {
             let amount = &mut self.counts[count as usize];
             if *amount > 0 {
-                self.site.tally.add(count, *amount);
+                self.worker.counters.add(count, *amount);
                 *amount = 0;
             }
         }
         if !self.output.log.is_empty() {
-            self.site.write_log(&mut self.output.log);
+            self.worker.write_log(&mut self.output.log);
         }
         ended
     }
 
-    /// Counts; the tally is told at the end of the turn.
+    /// Counts; the counters are updated at the end of the turn.
     #[inline]
-    pub(super) fn count(&mut self, count: Count, amount: u64) {
+    pub(super) fn count(&mut self, count: Counter, amount: u64) {
         self.counts[count as usize] += amount;
     }
 
@@ -76,7 +76,7 @@ impl<'site> Desk<'site> {
         self.now_ms.saturating_add(milliseconds(limit))
     }
 
-    /// Takes the output off the desk, for a connection that has to wait. The log stays.
+    /// Takes the output off the context, for a connection that has to wait. The log stays.
     pub(super) fn take_output(&mut self) -> Output {
         let mut output = std::mem::take(&mut self.output);
         self.output.log = std::mem::take(&mut output.log);
@@ -84,19 +84,19 @@ impl<'site> Desk<'site> {
     }
 }
 
-/// In the order in which the tally is told: those that have ended in a turn were not open beside those that
-/// came in it.
-const ALL_COUNTS: [Count; COUNTS.len()] = [
-    Count::Ended,
-    Count::Accepted,
-    Count::Refused,
-    Count::Broken,
-    Count::Slow,
-    Count::Answers,
-    Count::Received,
-    Count::Sent,
-    Count::Exhausted,
-    Count::Restarts,
+/// The order in which they are added: connections that ended in a turn were not open beside those that came
+/// in it.
+const ALL_COUNTERS: [Counter; COUNTERS.len()] = [
+    Counter::Ended,
+    Counter::Accepted,
+    Counter::Refused,
+    Counter::Broken,
+    Counter::Slow,
+    Counter::Answers,
+    Counter::Received,
+    Counter::Sent,
+    Counter::Exhausted,
+    Counter::Restarts,
 ];
 
 fn milliseconds(duration: Duration) -> u64 {

@@ -5,18 +5,18 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use crate::site::{Count, Stop, Tally};
+use crate::worker::{Counter, Counters, StopFlag};
 
 /// A fixed number of workers.
-pub(crate) struct Crew<'a> {
+pub(crate) struct Supervisor<'a> {
     /// How many.
     pub(crate) size: usize,
     /// When to stop.
-    pub(crate) stop: &'a Stop,
+    pub(crate) stop: &'a StopFlag,
     /// How long a worker has to stop.
     pub(crate) grace: Duration,
     /// Where the worker of that number counts.
-    pub(crate) tally: &'a dyn Fn(usize) -> Tally,
+    pub(crate) counters: &'a dyn Fn(usize) -> Counters,
     /// What the worker of that number does, in its own process.
     pub(crate) work: &'a dyn Fn(usize) -> io::Result<()>,
     /// What is to be done once all have been told to stop.
@@ -43,7 +43,7 @@ struct Worker {
     started: Instant,
 }
 
-impl Crew<'_> {
+impl Supervisor<'_> {
     /// Keeps the workers until the order to stop, and then until all have ended. `look` is called now and
     /// then.
     ///
@@ -61,7 +61,7 @@ impl Crew<'_> {
         let mut early_ends = 0;
         while outcome.is_ok() && !self.stop.is_ordered() {
             look();
-            (self.tally)(0).look();
+            (self.counters)(0).look();
             std::thread::sleep(LOOK);
             for (number, status) in self.ended(&mut workers) {
                 match failure(status) {
@@ -97,7 +97,7 @@ impl Crew<'_> {
             let found = workers.iter().position(|worker| worker.process == Some(process));
             if let Some(number) = found {
                 workers[number].process = None;
-                (self.tally)(number).settle();
+                (self.counters)(number).settle();
                 ended.push((number, status));
             }
         }
@@ -113,12 +113,12 @@ impl Crew<'_> {
             let count = match self.start(number) {
                 Ok(new) => {
                     *worker = new;
-                    Count::Restarts
+                    Counter::Restarts
                 }
                 // The next look tries again.
-                Err(_) => Count::Exhausted,
+                Err(_) => Counter::Exhausted,
             };
-            (self.tally)(number).add(count, 1);
+            (self.counters)(number).add(count, 1);
         }
     }
 

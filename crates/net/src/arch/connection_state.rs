@@ -1,17 +1,17 @@
-//! How the session of a connection goes on, however its bytes come and go: what is waited for, until when,
-//! and what comes then.
+//! The state of a connection, which reactor and proactor share: what it waits for, until when, and what
+//! follows.
 
 use std::os::fd::AsFd;
 
 use sys::tcp::Connection;
 
-use super::desk::Desk;
+use super::loop_context::LoopContext;
 use crate::output::Output;
-use crate::service::{Flow, Session, Stage};
-use crate::site::{Count, LINGER, LINGER_BYTES};
+use crate::service::{Flow, Session, SessionStage};
+use crate::worker::{Counter, LINGER, LINGER_BYTES};
 
 /// A session and where it stands.
-pub(super) struct Course {
+pub(super) struct ConnectionState {
     session: Box<dyn Session>,
     phase: Phase,
     /// When the limit of the phase is over, or when to look at it.
@@ -22,9 +22,8 @@ pub(super) struct Course {
     left_bytes: u64,
 }
 
-/// Times that an answer is looked at within the limit for sending. A socket becomes ready for more only when
-/// a third of its buffer is free, which is a megabyte; who reads slowly needs long for that, and reads all
-/// the same.
+/// Times that a response is checked within the limit for sending. A socket becomes writable only when a third
+/// of its buffer is free, which is a megabyte: a slow reader needs long for that, and reads all the same.
 pub(super) const LOOKS: u32 = 4;
 
 /// What is waited for.
@@ -64,20 +63,20 @@ pub(super) enum Late {
     Reset,
 }
 
-impl Course {
-    /// Of a new connection; what it says first is on the desk.
-    pub(super) fn begin(connection: &Connection, desk: &mut Desk<'_>) -> (Course, Flow) {
-        let service = &desk.site.service;
+impl ConnectionState {
+    /// Of a new connection; what it says first is on the context.
+    pub(super) fn begin(connection: &Connection, context: &mut LoopContext<'_>) -> (ConnectionState, Flow) {
+        let service = &context.worker.service;
         let peer = if service.wants_peer() { connection.peer().ok() } else { None };
         let mut session = service.session(peer);
-        let flow = session.begin(&mut desk.output);
-        (Course { session, phase: Phase::Idle, due_ms: 0, give_up_ms: 0, left_bytes: 0 }, flow)
+        let flow = session.begin(&mut context.output);
+        (ConnectionState { session, phase: Phase::Idle, due_ms: 0, give_up_ms: 0, left_bytes: 0 }, flow)
     }
 
     /// Takes input.
     #[inline]
-    pub(super) fn feed(&mut self, input: &[u8], output: &mut Output) -> Flow {
-        self.session.feed(input, output)
+    pub(super) fn on_input(&mut self, input: &[u8], output: &mut Output) -> Flow {
+        self.session.on_input(input, output)
     }
 
     /// No more input will come, so whatever the session would like: it is over once the output has left.
@@ -86,23 +85,23 @@ impl Course {
         Flow::Close
     }
 
-    /// Counts the answers on the desk.
+    /// Counts the answers on the context.
     #[inline]
-    pub(super) fn note_answers(&mut self, desk: &mut Desk<'_>) {
-        let answers = desk.output.take_answers();
+    pub(super) fn note_answers(&mut self, context: &mut LoopContext<'_>) {
+        let answers = context.output.take_answers();
         if answers > 0 {
-            desk.count(Count::Answers, answers);
+            context.count(Counter::Answers, answers);
             // If this is the middle of a request, it is that of another one.
             self.phase = Phase::Idle;
         }
     }
 
     /// Some output has left, or none yet, and the rest has to wait.
-    pub(super) fn keep_sending(&mut self, flow: Flow, desk: &Desk<'_>) {
+    pub(super) fn keep_sending(&mut self, flow: Flow, context: &LoopContext<'_>) {
         self.phase = Phase::Sending(flow);
-        let limit = desk.site.limits.send;
-        self.due_ms = desk.due_ms(limit / LOOKS);
-        self.give_up_ms = desk.due_ms(limit);
+        let limit = context.worker.limits.send;
+        self.due_ms = context.due_ms(limit / LOOKS);
+        self.give_up_ms = context.due_ms(limit);
         self.left_bytes = u64::MAX;
     }
 
@@ -127,25 +126,25 @@ impl Course {
 
     /// All output has left.
     #[inline]
-    pub(super) fn settle(&mut self, flow: Flow, desk: &Desk<'_>) -> Then {
+    pub(super) fn settle(&mut self, flow: Flow, context: &LoopContext<'_>) -> Then {
         match (flow, self.session.stage()) {
             (Flow::Close, _) => Then::Close,
-            (Flow::More, Stage::Idle) if !desk.stopping => {
+            (Flow::More, SessionStage::Idle) if !context.stopping => {
                 self.phase = Phase::Idle;
-                self.due_ms = desk.due_ms(desk.site.limits.idle);
+                self.due_ms = context.due_ms(context.worker.limits.idle);
                 Then::Listen
             }
-            (Flow::More, Stage::Request) => {
+            (Flow::More, SessionStage::Request) => {
                 // The limit runs from the first byte, however many follow.
                 if self.phase != Phase::Request {
                     self.phase = Phase::Request;
-                    self.due_ms = desk.due_ms(desk.site.limits.request);
+                    self.due_ms = context.due_ms(context.worker.limits.request);
                 }
                 Then::Listen
             }
             (Flow::Linger | Flow::More, _) => {
                 self.phase = Phase::Lingering(LINGER_BYTES);
-                self.due_ms = desk.due_ms(LINGER);
+                self.due_ms = context.due_ms(LINGER);
                 Then::Linger
             }
         }
@@ -153,31 +152,31 @@ impl Course {
 
     /// Whether the other end still takes what it is sent, or has time to. Where the system does not tell,
     /// what is not ready for more in time is given up.
-    fn is_taken(&mut self, connection: &Connection, desk: &Desk<'_>) -> bool {
-        let limit = desk.site.limits.send;
+    fn is_taken(&mut self, connection: &Connection, context: &LoopContext<'_>) -> bool {
+        let limit = context.worker.limits.send;
         let left_bytes = sys::tcp::unacknowledged(connection.as_fd()).unwrap_or(u64::MAX);
         if left_bytes < self.left_bytes {
             self.left_bytes = left_bytes;
-            self.give_up_ms = desk.due_ms(limit);
+            self.give_up_ms = context.due_ms(limit);
         }
-        self.due_ms = desk.due_ms(limit / LOOKS).min(self.give_up_ms);
-        desk.now_ms() < self.give_up_ms
+        self.due_ms = context.due_ms(limit / LOOKS).min(self.give_up_ms);
+        context.now_ms() < self.give_up_ms
     }
 
     /// The limit of the phase is over.
-    pub(super) fn late(&mut self, connection: &Connection, desk: &mut Desk<'_>) -> Late {
+    pub(super) fn late(&mut self, connection: &Connection, context: &mut LoopContext<'_>) -> Late {
         match self.phase {
             Phase::Idle | Phase::Lingering(_) => Late::Close,
             Phase::Request => {
-                desk.count(Count::Slow, 1);
-                let flow = self.session.too_slow(&mut desk.output);
+                context.count(Counter::Slow, 1);
+                let flow = self.session.too_slow(&mut context.output);
                 Late::Answer(if flow == Flow::Linger { flow } else { Flow::Close })
             }
             Phase::Sending(_) => {
-                if self.is_taken(connection, desk) {
+                if self.is_taken(connection, context) {
                     return Late::Wait;
                 }
-                desk.count(Count::Slow, 1);
+                context.count(Counter::Slow, 1);
                 Late::Reset
             }
         }

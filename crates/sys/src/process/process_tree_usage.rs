@@ -5,16 +5,16 @@ use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
 
-use super::FamilyUse;
+use super::ProcessTreeUsage;
 
 /// What this process and its descendants take now.
 ///
 /// # Errors
 /// Those of reading /proc; `PermissionDenied` where a descendant has changed its user.
-pub fn family_use() -> io::Result<FamilyUse> {
+pub fn process_tree_usage() -> io::Result<ProcessTreeUsage> {
     let relatives = relatives(std::process::id())?;
     let ticks_per_second = rustix::param::clock_ticks_per_second() as f64;
-    let mut taken = FamilyUse {
+    let mut taken = ProcessTreeUsage {
         processes: 1 + relatives.len() as u64,
         memory_bytes: memory_bytes(std::process::id())?,
         cpu_seconds: own_seconds(libc::RUSAGE_SELF)? + own_seconds(libc::RUSAGE_CHILDREN)?,
