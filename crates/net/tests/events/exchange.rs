@@ -7,7 +7,7 @@ use std::time::Duration;
 use net::worker::{Counter, Limits};
 use sys::tcp::{Connection, Waiting};
 
-use crate::server::{MUCH, Server, asked, each, echoed, much};
+use crate::server::{MUCH, Server, able, asked, each, echoed, much};
 
 #[test]
 fn a_server_that_speaks_first() {

@@ -60,7 +60,7 @@ pub(super) struct Engine<C: Client> {
     /// Before this nobody connects again after a failure.
     retry_ns: u64,
     connects_begun: usize,
-    resting: usize,
+    vacant: usize,
     /// Requests of which a part did not fit into the socket.
     unsent: HashMap<u32, Vec<u8>>,
     buffer: Box<[u8]>,
@@ -139,7 +139,7 @@ impl<C: Client> Engine<C> {
             later: BinaryHeap::new(),
             retry_ns: 0,
             connects_begun: 0,
-            resting: 0,
+            vacant: 0,
             unsent: HashMap::new(),
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
             batch: Vec::new(),

@@ -162,7 +162,7 @@ impl<C: Client> Engine<C> {
                 break;
             }
             self.later.pop();
-            if self.mode == Mode::Closed && self.slots[place as usize].state.is_resting() {
+            if self.mode == Mode::Closed && self.slots[place as usize].state.is_vacant() {
                 self.ask_again(place, self.timer.now_ns());
             }
         }
@@ -200,7 +200,7 @@ impl<C: Client> Engine<C> {
     /// The place that has been free for longest, or a new one.
     pub(super) fn free_place(&mut self) -> Option<u32> {
         while let Some(place) = self.free.pop_front() {
-            if self.slots[place as usize].state.is_resting() {
+            if self.slots[place as usize].state.is_vacant() {
                 return Some(place);
             }
         }
@@ -210,7 +210,7 @@ impl<C: Client> Engine<C> {
     /// Whether all requests that may be started were, and have their answers.
     pub(super) fn is_exhausted(&self) -> bool {
         self.allowance < u64::from(self.settings.pipeline)
-            && self.slots.len() == self.resting
+            && self.slots.len() == self.vacant
             && self.later.is_empty()
     }
 
@@ -235,7 +235,7 @@ impl<C: Client> Engine<C> {
         let patience_ns = if stopped { 0 } else { DRAIN_NS.min(self.settings.timeout.as_nanos() as u64) };
         let deadline = now + patience_ns;
         let mut now = now;
-        while self.resting < self.slots.len() && now < deadline {
+        while self.vacant < self.slots.len() && now < deadline {
             self.wait(deadline.min(now + EDGE_NS))?;
             now = self.timer.now_ns();
             if was_open {
@@ -246,7 +246,7 @@ impl<C: Client> Engine<C> {
         let overdue_ns = if was_open || stopped { NEVER } else { self.slices.longest_ns() };
         for place in 0..self.slots.len() as u32 {
             let slot = &self.slots[place as usize];
-            if slot.state.is_resting() {
+            if slot.state.is_vacant() {
                 continue;
             }
             if now.saturating_sub(slot.sent_ns) > overdue_ns {
@@ -272,7 +272,7 @@ impl<C: Client> Engine<C> {
                 self.scanned = 0;
             }
             let slot = &self.slots[self.scanned];
-            if !slot.state.is_resting() && now.saturating_sub(slot.sent_ns) > timeout_ns {
+            if !slot.state.is_vacant() && now.saturating_sub(slot.sent_ns) > timeout_ns {
                 self.fail(self.scanned as u32, Cause::Timeout, now);
             }
         }
@@ -286,7 +286,7 @@ impl<C: Client> Engine<C> {
             seconds: now.saturating_sub(self.from_ns) as f64 / 1e9,
             completed: self.counts.completed,
             failed: self.counts.failed,
-            busy: self.slots.len() - self.resting,
+            busy: self.slots.len() - self.vacant,
         }
     }
 
@@ -301,7 +301,7 @@ impl<C: Client> Engine<C> {
         self.failures.take();
         let begin_ns = self.timer.now_ns();
         self.start(place as u32, begin_ns, begin_ns);
-        let served = |engine: &Engine<C>| engine.slots[place].state.is_resting();
+        let served = |engine: &Engine<C>| engine.slots[place].state.is_vacant();
         let mut now = begin_ns;
         while !served(self) {
             self.wait(now + EDGE_NS)?;

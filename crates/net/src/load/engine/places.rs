@@ -35,7 +35,7 @@ impl<C: Client> Engine<C> {
             let place = self.slots.len() - 1;
             self.close(place as u32);
             self.slots.pop();
-            self.resting -= 1;
+            self.vacant -= 1;
         }
         if self.one_request_each {
             while self.slots.len() < wanted {
@@ -63,7 +63,7 @@ impl<C: Client> Engine<C> {
             awaited: 0,
             served: 0,
         });
-        self.resting += 1;
+        self.vacant += 1;
         (self.slots.len() - 1) as u32
     }
 
@@ -78,7 +78,7 @@ impl<C: Client> Engine<C> {
             (0..wanted as u32).filter(|&place| self.slots[place as usize].socket.is_none()).collect();
         let mut begun = 0;
         let mut goes_on = true;
-        while goes_on && begun < missing.len() || self.resting < self.slots.len() {
+        while goes_on && begun < missing.len() || self.vacant < self.slots.len() {
             // A server that lets nobody in is not asked ten thousand times.
             let hopeless = begun >= HOPELESS && self.connect.count() == 0;
             goes_on = !hopeless && !sys::signal::stop_ordered();
@@ -87,13 +87,13 @@ impl<C: Client> Engine<C> {
             while goes_on
                 && begun < missing.len()
                 && due(begun) <= now
-                && self.slots.len() - self.resting < CONNECTING_MAX
+                && self.slots.len() - self.vacant < CONNECTING_MAX
             {
                 self.begin_connect(missing[begun], now);
                 begun += 1;
                 now = self.timer.now_ns();
             }
-            let has_room = self.slots.len() - self.resting < CONNECTING_MAX;
+            let has_room = self.slots.len() - self.vacant < CONNECTING_MAX;
             let next = if goes_on && has_room && begun < missing.len() { due(begun) } else { NEVER };
             self.wait((now + EDGE_NS).min(next.max(now)))?;
             self.scan(self.timer.now_ns());
@@ -123,15 +123,15 @@ impl<C: Client> Engine<C> {
     }
 
     pub(super) fn leave_rest(&mut self, place: u32) {
-        if self.slots[place as usize].state.is_resting() {
-            self.resting -= 1;
+        if self.slots[place as usize].state.is_vacant() {
+            self.vacant -= 1;
         }
     }
 
     pub(super) fn rest(&mut self, place: u32, state: State, now: u64) {
         let slot = &mut self.slots[place as usize];
-        if !slot.state.is_resting() {
-            self.resting += 1;
+        if !slot.state.is_vacant() {
+            self.vacant += 1;
         }
         slot.state = state;
         slot.free_ns = now;

@@ -48,7 +48,7 @@ impl State {
         }
     }
 
-    pub(super) fn is_resting(self) -> bool {
+    pub(super) fn is_vacant(self) -> bool {
         matches!(self, State::Closed | State::Free)
     }
 }

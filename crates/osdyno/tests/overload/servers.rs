@@ -1,0 +1,249 @@
+//! Servers: no descriptors left, signals, a stop under load, lost workers, ten times too many clients.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::common::served::{Served, group};
+use crate::common::wire::{Wire, get, get_and_close};
+use crate::common::witness::Witness;
+use crate::common::{signal, until};
+use crate::loaded::load;
+use crate::{MEDIUM, SMALL, architectures, interrupt, site};
+
+/// Of a hundred clients that stay, some wait without being accepted; meanwhile the server rests, and serves
+/// those it has. Once others go, they are served.
+#[test]
+fn descriptors_run_out() {
+    let folder = site();
+    for words in [&["--arch", "epoll"], &["--arch", "uring"], &["--arch", "thread"], &["--arch", "epoll-et"]]
+    {
+        if net::arch::find(words[1]).unwrap().unavailable_reason().is_some() {
+            continue;
+        }
+        let mut command = Command::new("sh");
+        let program = env!("CARGO_BIN_EXE_osdyno");
+        command.args(["-c", "ulimit -n 64; exec \"$0\" \"$@\"", program]).current_dir(folder.path());
+        let served = Served::start_by(command, words);
+        let mut early = Wire::connect(served.address);
+        early.send(get("/"));
+        assert_eq!(early.answer().body, SMALL);
+
+        let mut crowd: Vec<Wire> = (0..100).map(|_| Wire::connect(served.address)).collect();
+        until("descriptors have run out", || served.counter("exhausted") > 0);
+        let before = cpu_seconds(served.process());
+        std::thread::sleep(Duration::from_millis(600));
+        let used = cpu_seconds(served.process()) - before;
+        assert!(used < 0.3, "{words:?} used {used} s of processor in 0.6 s for want of descriptors");
+        // What it has looked at before it serves yet, though it would look again by now.
+        std::thread::sleep(Duration::from_millis(600));
+        early.send(get("/"));
+        let answer = early.answer();
+        assert_eq!((answer.status, &answer.body[..]), (200, SMALL), "{words:?}");
+
+        let mut last = crowd.split_off(80);
+        drop(crowd);
+        for wire in &mut last {
+            wire.send(get_and_close("/"));
+        }
+        for wire in &mut last {
+            assert_eq!(wire.answer().body, SMALL, "{words:?}");
+        }
+        early.finish();
+        early.expect_end();
+        until("all have ended", || served.counter("open now") == 0);
+        let ended = served.stop();
+        assert_eq!((ended.count("accepted"), ended.count("ended")), (101, 101), "{words:?}: {ended:?}");
+    }
+}
+
+/// Processor time that the process has used, in seconds; clock ticks are hundredths on every Linux.
+fn cpu_seconds(process: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let (_, rest) = stat.rsplit_once(')').unwrap();
+    let fields: Vec<f64> = rest.split_ascii_whitespace().map(|field| field.parse().unwrap_or(0.0)).collect();
+    (fields[11] + fields[12]) / 100.0
+}
+
+/// Signals by the thousand interrupt system calls, and no answer.
+#[test]
+fn a_storm_of_signals() {
+    let folder = site();
+    for words in architectures() {
+        let served = Served::start(folder.path(), words);
+        let leader = served.process();
+        // A report is for the process that people know; its workers have no use for the signal, and must bear
+        // it.
+        let processes = served.processes();
+        let witness = Witness::start(served.address, "/", SMALL);
+        let ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !ended.load(Ordering::Relaxed) {
+                    for process in &processes {
+                        interrupt(*process, rustix::process::Signal::USR1);
+                        interrupt(*process, rustix::process::Signal::CONT);
+                    }
+                    std::thread::sleep(Duration::from_micros(200));
+                }
+            });
+            for _ in 0..20 {
+                let mut wire = Wire::connect(served.address);
+                wire.send_split(get_and_close("/medium.bin"));
+                assert_eq!(wire.answer().body.len(), MEDIUM, "{words:?}");
+                wire.expect_end();
+            }
+            ended.store(true, Ordering::Relaxed);
+        });
+        witness.end();
+        assert_eq!(leader, served.process());
+        let ended = served.stop();
+        assert_eq!((ended.count("broken"), ended.count("restarts")), (0, 0), "{words:?}: {ended:?}");
+        assert_eq!(ended.count("accepted"), ended.count("ended"), "{words:?}: {ended:?}");
+    }
+}
+
+/// What the last request of a client came to.
+#[derive(Debug, PartialEq, Eq)]
+enum Last {
+    /// No byte of an answer came: the client may ask again elsewhere.
+    Nothing,
+    /// Only a part of the answer came.
+    Torn(usize),
+}
+
+/// SIGTERM while answers leave as fast as they can: each that was begun is finished.
+#[test]
+fn a_stop_under_load_tears_no_answer() {
+    let folder = site();
+    for words in architectures() {
+        let served = Served::start(folder.path(), words);
+        let address = served.address;
+        std::thread::scope(|scope| {
+            let clients: Vec<_> = (0..8).map(|_| scope.spawn(move || ask_until_end(address))).collect();
+            std::thread::sleep(Duration::from_millis(250));
+            served.signal("TERM");
+            for client in clients {
+                let (answers, last) = client.join().unwrap();
+                assert!(answers > 0 && last == Last::Nothing, "{words:?}: after {answers} answers {last:?}");
+            }
+        });
+        let ended = served.end();
+        assert_eq!(ended.count("accepted"), ended.count("ended"), "{words:?}: {ended:?}");
+    }
+}
+
+/// Asks for the same file until the server wants no more; how many answers came, and how it ended.
+fn ask_until_end(address: SocketAddr) -> (usize, Last) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let (mut length, mut chunk) = (0, vec![0; 64 << 10]);
+    for answers in 0.. {
+        if stream.write_all(get("/medium.bin").as_bytes()).is_err() {
+            return (answers, Last::Nothing);
+        }
+        let mut received = 0;
+        while received == 0 || received < length {
+            match stream.read(&mut chunk) {
+                Ok(count) if count > 0 => received += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                _ if received == 0 => return (answers, Last::Nothing),
+                _ => return (answers, Last::Torn(received)),
+            }
+            if length == 0 {
+                // All answers are equally long, but for those that say that they are the last.
+                let head = chunk.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
+                length = head + MEDIUM;
+            }
+        }
+    }
+    unreachable!("the server does not end")
+}
+
+/// Workers, and processes of prefork, that are killed or told to end: the others go on, and each is replaced
+/// by one that serves.
+#[test]
+fn a_worker_that_ends_is_replaced() {
+    let folder = site();
+    let several = architectures().filter(|words| words.contains(&"--workers") || words[1] == "prefork");
+    for words in several {
+        let served = Served::start(folder.path(), words);
+        let workers = || -> Vec<u32> {
+            let mut processes = group(served.process());
+            processes.retain(|process| *process != served.process());
+            processes
+        };
+        serves(&served, words);
+        let count: usize = words[3].parse().unwrap();
+        until("all workers are there", || workers().len() == count);
+        let mut restarts = 0;
+        for name in ["KILL", "TERM", "ABRT"] {
+            let before = workers();
+            for process in &before {
+                signal(*process, name);
+                restarts += 1;
+                until(&format!("{words:?}: a worker ended by SIG{name} is replaced"), || {
+                    served.counter("restarts") == restarts && workers().len() == count
+                });
+                if words[1] == "prefork" {
+                    break;
+                }
+            }
+            // By now every one is another, or the one of a pool is.
+            serves(&served, &[words, &["after", name]].concat());
+        }
+        assert_eq!(served.counter("exhausted"), 0, "{words:?}");
+        let ended = served.stop();
+        assert_eq!((ended.count("accepted"), ended.open), (ended.count("ended"), 0), "{words:?}: {ended:?}");
+    }
+}
+
+/// New connections, so many that every worker has some, are served in time.
+fn serves(served: &Served, words: &[&str]) {
+    let began = Instant::now();
+    for _ in 0..40 {
+        let connected =
+            TcpStream::connect(served.address).unwrap_or_else(|error| panic!("{words:?}: {error}"));
+        drop(connected);
+        let mut wire = Wire::connect(served.address);
+        wire.send(get_and_close("/"));
+        assert_eq!(wire.answer().body, SMALL, "{words:?}");
+    }
+    assert!(began.elapsed() < Duration::from_secs(5), "{words:?}: {:?}", began.elapsed());
+}
+
+/// Ten times what it can: it goes on, and afterwards answers as it did before.
+#[test]
+fn ten_times_too_much() {
+    let folder = site();
+    for words in [&["--arch", "epoll"], &["--arch", "uring"], &["--arch", "thread"]] {
+        if net::arch::find(words[1]).unwrap().unavailable_reason().is_some() {
+            continue;
+        }
+        let served = Served::start(folder.path(), words);
+        let url = format!("http://{}/", served.address);
+        let watch = || {
+            let witness = Witness::start(served.address, "/", SMALL);
+            std::thread::sleep(Duration::from_millis(300));
+            witness.end().0
+        };
+        let capacity = load(folder.path(), &["-c", "8", "-d", "300ms", &url]).number("completed_per_second");
+        let before = watch();
+        let rate = (capacity * 10.0).to_string();
+        let over = load(
+            folder.path(),
+            &["-r", &rate, "-d", "1s", "--connections-max", "400", "--timeout", "2s", &url],
+        );
+        assert!(over.number("completed") > 0.0, "{}", over.errors);
+        let after = watch();
+        println!("{words:?}: {capacity} requests/s, then {rate}; median {before:?} before, {after:?} after");
+        assert!(
+            after < before * 5 + Duration::from_millis(5),
+            "{words:?}: {before:?} before, {after:?} after"
+        );
+        until("all have ended", || served.counter("open now") == 0);
+        served.stop();
+    }
+}
