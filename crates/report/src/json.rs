@@ -11,7 +11,7 @@ use stats::{
 };
 
 use crate::json_parts::{Estimate, SCHEMA, StopEntry, finite, limited, plain};
-use crate::{rivals, sentences};
+use crate::{compare, sentences};
 use judge::{Finding, Findings};
 
 /// Writes the findings as a JSON document.
@@ -35,7 +35,7 @@ pub(crate) struct Document<'a> {
     looks: &'a [u32],
     systems: Vec<SystemEntry<'a>>,
     series: Vec<SeriesEntry<'a>>,
-    rivals: Vec<serde_json::Value>,
+    comparisons: Vec<serde_json::Value>,
     notes: Vec<String>,
 }
 
@@ -199,7 +199,7 @@ impl<'a> Document<'a> {
             looks: &findings.run.looks,
             systems: findings.systems.iter().map(system).collect(),
             series: findings.series.iter().map(SeriesEntry::of).collect(),
-            rivals: rivals::entries(findings),
+            comparisons: findings.rivals.iter().map(compare::entry).collect(),
             notes: sentences::notes(findings),
         }
     }

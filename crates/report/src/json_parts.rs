@@ -10,7 +10,7 @@ use crate::sentences;
 use crate::words::GAP;
 
 /// Version of the document; it rises when a field changes its meaning or is lost.
-pub(crate) const SCHEMA: u32 = 2;
+pub(crate) const SCHEMA: u32 = 3;
 
 /// A range of n or an estimate with its interval.
 #[derive(Clone, Copy, Debug, Serialize)]

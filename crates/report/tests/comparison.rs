@@ -40,7 +40,7 @@ fn two_kernels_and_three() {
     let mut document = Vec::new();
     compare::write_json(&two, &mut document).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
-    assert_eq!(document["series"][3]["answers"][0]["answer"], "slower");
+    assert_eq!(document["series"][3]["contenders"][1]["overall"]["answer"], "slower");
 }
 
 #[test]
@@ -141,11 +141,14 @@ fn one_run_of_three_systems() {
     let mut document = Vec::new();
     compare::write_json(&compared, &mut document).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
-    assert_eq!(document["missing"][0]["subject"], "other");
+    let mmap =
+        document["series"].as_array().unwrap().iter().find(|series| series["label"] == "mmap").unwrap();
+    assert_eq!(mmap["contenders"][2]["overall"], serde_json::Value::Null);
+    assert_eq!(mmap["contenders"][2]["note"], "unsupported: this system has no mmap in other");
     assert_eq!(document["noise_floors"][0]["share"], 0.02);
     assert_eq!(document["geometric_means"][0]["of"], 6);
-    assert_eq!(document["series"][0]["answers"][1]["crossings"][0]["below"], "faster");
-    assert_eq!(document["series"][0]["answers"][1]["paired"], true);
+    assert_eq!(document["series"][0]["contenders"][2]["overall"]["crossings"][0]["below"], "faster");
+    assert_eq!(document["series"][0]["contenders"][2]["overall"]["paired"], true);
 
     pin_answers(&mut compared);
     insta::assert_snapshot!("paired", shown(&compared, 110));

@@ -230,7 +230,7 @@ fn equals_are_not_told_apart() {
     let findings = of(&twins);
     let throughput = contest(&findings.rivals[0], "throughput");
     assert!(throughput.standings.iter().all(|rival| rival.rank.is_some_and(|r| (r.best, r.worst) == (1, 2))));
-    assert_eq!(document(&findings)["rivals"][0]["series"][0]["words"], serde_json::Value::Null);
+    assert_eq!(document(&findings)["comparisons"][0]["series"][0]["words"], serde_json::Value::Null);
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn of_a_rate_more_is_faster() {
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
     for series in document["series"].as_array().unwrap() {
         let label = series["label"].as_str().unwrap();
-        let answer = &series["answers"][0];
+        let answer = &series["contenders"][1]["overall"];
         let (word, ratio) = (answer["answer"].as_str().unwrap(), answer["ratio"]["value"].as_f64().unwrap());
         let words = answer["words"].as_str().unwrap();
         let (expected, truth) = if label.ends_with("memory") { ("more", 1.2) } else { ("faster", 1.0 / 1.2) };
@@ -375,13 +375,18 @@ fn in_a_document() {
     let document = document(&findings);
     assert_eq!(document["series"][0]["unit"], "1/s");
     assert_eq!(document["series"][4]["unit"], "B");
-    let mut series = document["rivals"][0]["series"][0].clone();
-    for variant in series["variants"].as_array_mut().unwrap() {
+    let mut series = document["comparisons"][0]["series"][0].clone();
+    for variant in series["contenders"].as_array_mut().unwrap() {
         // The levels are many and are medians of the emulated noise.
         assert!(matches!(variant["levels"].as_array().unwrap().len(), 9 | 10));
         variant["levels"].as_array_mut().unwrap().clear();
-        for kind in ["last", "mean"] {
-            variant[kind].as_object_mut().map(|ratio| ratio.remove("level"));
+        for ratio in ["last", "overall"].map(|kind| variant[kind].as_object().cloned()).into_iter().flatten()
+        {
+            assert!(ratio["level"].as_f64().unwrap() <= 0.05);
+        }
+        for kind in ["last", "overall"] {
+            let ratio = variant[kind].as_object_mut();
+            ratio.map(|ratio| ["level", "blocks"].map(|field| ratio.remove(field)));
         }
     }
     insta::assert_snapshot!("document", serde_json::to_string_pretty(&series).unwrap());

@@ -1,71 +1,96 @@
-//! A comparison as a document for programs (`docs/report.md`).
+//! A comparison for programs (`docs/report.md`): one form for systems and for the variants of a workload.
 
 use std::io::{self, Write};
 
+use judge::compare::{Comparison, Ranking, RankingEntry, Ratio, Reference};
+use record::Unit;
 use serde_json::{Value, json};
 use stats::{Design, Interval};
 
-use record::Unit;
-
-use judge::compare::{Comparison, Contender, Mean, Ranking};
-
 use super::words;
-use crate::json_parts::{Estimate, answer_name, plain};
+use crate::json_parts::{Estimate, SCHEMA, StopEntry, answer_name, limited, plain};
+use crate::rivals;
 
-/// Writes a comparison.
+/// Writes a comparison as a document of its own.
 pub fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &document(compared))?;
+    let mut document = entry(compared);
+    document["schema"] = SCHEMA.into();
+    serde_json::to_writer_pretty(&mut *out, &document)?;
     writeln!(out)
 }
 
-fn estimate(interval: Interval) -> Estimate {
-    Estimate::from(interval)
-}
-
-fn document(compared: &Comparison) -> Value {
+/// A comparison as part of a document.
+pub(crate) fn entry(compared: &Comparison) -> Value {
     let (judged, of) = compared.judged();
+    let is_of_variants = compared.reference == Reference::Best;
+    let system = compared.contenders.first().map(|contender| &contender.system.name);
+    let means = compared.contenders.iter().skip(1).zip(&compared.means).filter_map(|(contender, mean)| {
+        let mean = mean.as_ref()?;
+        Some(json!({ "contender": contender.name, "ratio": Estimate::from(mean.ratio), "of": mean.of }))
+    });
+    let notes = if is_of_variants { rivals::words::notes(compared) } else { Vec::new() };
     json!({
-        "schema": crate::json_parts::SCHEMA,
+        "reference": if is_of_variants { "best" } else { "first" },
+        "workload": compared.workload,
+        "system": system.filter(|_| is_of_variants),
+        "contenders": compared.contenders.iter().map(|contender| &contender.name).collect::<Vec<_>>(),
         "margin": compared.margin,
         "alpha": compared.alpha,
-        "correction": "false discovery rate: Benjamini-Hochberg over series, Holm over the systems of one",
-        "subjects": compared.contenders.iter().map(|s| &s.name).collect::<Vec<_>>(),
+        "correction": "false discovery rate: Benjamini-Hochberg over series, Holm over the pairs of one",
+        "ratios": compared.ratios,
+        "pairs": compared.pairs,
+        "judged": judged,
+        "of": of,
         "noise_floors": compared.contenders.iter().map(|s| s.system.noise_floor.as_ref().map(|floor| json!({
             "share": floor.share, "measured_at": floor.measured_at,
         }))).collect::<Vec<_>>(),
         "differences": compared.differences.iter().map(|d| json!({
             "key": d.key, "values": d.values,
         })).collect::<Vec<_>>(),
-        "judged": judged,
-        "of": of,
         "series": compared.rankings.iter().map(|row| series(compared, row)).collect::<Vec<_>>(),
-        "geometric_means": means(compared),
-        "missing": missing(compared),
+        "geometric_means": means.collect::<Vec<_>>(),
         "refused": compared.refused.iter().map(words::refused).collect::<Vec<_>>(),
+        "notes": notes.iter().map(|note| plain(note)).collect::<Vec<_>>(),
     })
 }
 
 fn series(compared: &Comparison, row: &Ranking) -> Value {
-    let answers = row.others().filter_map(|standing| {
-        let note = standing.note.as_ref().map(|note| words::note(compared, standing.place, note));
-        let answer = standing.answer()?;
-        Some(self::answer(&standing.name, (answer, row.unit), note.as_deref()))
-    });
-    let ranks = row.standings.iter().filter_map(|standing| {
-        let rank = standing.rank?;
-        Some(json!({ "subject": standing.name, "best": rank.best, "worst": rank.worst, "of": rank.of }))
-    });
     json!({
         "label": row.label,
+        "name": row.name,
+        "variant": row.variant,
+        "direction": row.direction,
         "unit": Some(row.unit.name()).filter(|name| !name.is_empty()),
-        "answers": answers.collect::<Vec<_>>(),
-        "ranks": ranks.collect::<Vec<_>>(),
+        "better": if row.unit.more_is_better() { "more" } else { "less" },
+        "grows": row.grows,
+        "n": row.n,
+        "best": row.best().map(|best| &best.name),
+        "words": rivals::words::sentence(row).map(|words| plain(&words)),
+        "contenders": row.standings.iter().map(|one| contender(compared, row, one)).collect::<Vec<_>>(),
     })
 }
 
-fn answer(subject: &str, (answer, unit): (&stats::Comparison, Unit), note: Option<&str>) -> Value {
+fn contender(compared: &Comparison, row: &Ranking, one: &RankingEntry) -> Value {
+    let note = one.note.as_ref().map(|note| plain(&words::note(compared, one.place, note)));
+    json!({
+        "contender": one.name,
+        "rank": one.rank.map(|rank| json!({ "best": rank.best, "worst": rank.worst, "of": rank.of })),
+        "last": one.last.as_ref().map(|last| ratio(last, row.unit)),
+        "overall": one.overall.as_ref().map(|overall| ratio(overall, row.unit)),
+        "note": note,
+        "limited_by_generator": one.limited.as_ref().map(limited),
+        "levels": one.levels.iter().map(|level| json!({
+            "n": level.n, "value": level.value, "trials": level.trials, "limited": level.limited,
+        })).collect::<Vec<_>>(),
+        "stops": one.stops.iter().map(StopEntry::of).collect::<Vec<_>>(),
+    })
+}
+
+/// The cost of one over that of the reference.
+fn ratio(ratio: &Ratio, unit: Unit) -> Value {
+    let answer = &ratio.comparison;
     let block = |(low, high, ratio): &(u64, u64, Interval)| {
-        let ratio = estimate(*ratio);
+        let ratio = Estimate::from(*ratio);
         json!({ "n_low": low, "n_high": high, "ratio": ratio })
     };
     let crossing = |crossing: &stats::Crossing| {
@@ -74,42 +99,20 @@ fn answer(subject: &str, (answer, unit): (&stats::Comparison, Unit), note: Optio
         json!({ "n": crossing.n, "low": crossing.n_low, "high": crossing.n_high, "below": below })
     };
     json!({
-        "subject": subject,
         "answer": answer_name(answer.answer, unit),
         "words": plain(&words::answer(answer, unit)),
-        "ratio": estimate(answer.ratio),
+        "ratio": Estimate::from(answer.ratio),
         "level": answer.level,
         "margin": answer.margin,
         "noise_floor": answer.floor,
         "paired": answer.design == Design::Paired,
         "n_low": answer.n_low,
         "n_high": answer.n_high,
+        "levels": Some(ratio.levels).filter(|levels| *levels > 0),
         "ends": [answer.ends.0, answer.ends.1],
-        "note": note.map(plain),
         "trials": [answer.trials.0, answer.trials.1],
         "trials_needed": answer.trials_needed,
         "crossings": answer.crossings.iter().map(crossing).collect::<Vec<_>>(),
         "blocks": answer.blocks.iter().map(block).collect::<Vec<_>>(),
     })
-}
-
-fn means(compared: &Comparison) -> Vec<Value> {
-    let others = compared.contenders.iter().skip(1).zip(&compared.means);
-    let mean = |(subject, mean): (&Contender, &Option<Mean>)| {
-        mean.map(|mean| json!({ "subject": subject.name, "ratio": estimate(mean.ratio), "of": mean.of }))
-    };
-    others.filter_map(mean).collect()
-}
-
-/// What has no answer.
-fn missing(compared: &Comparison) -> Vec<Value> {
-    let of_row = |row: &Ranking| -> Vec<Value> {
-        let without = row.others().filter(|standing| standing.overall.is_none()).map(|standing| {
-            let reason =
-                standing.note.as_ref().map(|note| plain(&words::note(compared, standing.place, note)));
-            json!({ "label": row.label, "subject": standing.name, "reason": reason })
-        });
-        without.collect()
-    };
-    compared.rankings.iter().flat_map(of_row).collect()
 }
