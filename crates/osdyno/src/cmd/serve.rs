@@ -21,7 +21,7 @@ use crate::failure::Failure;
 SIGUSR1 prints the counters. SIGTERM or Ctrl-C stops the server gracefully: idle connections are closed, \
 and responses in progress are sent first.")]
 pub(crate) struct Args {
-    /// ListeningServer architecture; `osdyno list` shows all
+    /// Server architecture; `osdyno list` shows all
     #[arg(long, value_name = "NAME", default_value = "epoll")]
     arch: String,
     #[command(flatten)]
