@@ -46,7 +46,7 @@ pub(crate) struct Args {
     /// Time to hold a load at each level, such as 1s [default: what fits the preset]
     #[arg(long, value_name = "TIME", value_parser = window)]
     window: Option<Duration>,
-    /// Set something of a workload, such as per-folder=1000; osdyno explain WORKLOAD has its settings
+    /// Change a setting of a workload, such as per-folder=1000; osdyno explain WORKLOAD lists its settings
     ///
     /// It applies to every workload of the run that has a setting of that name. It is recorded, and results
     /// with different settings are not compared.
@@ -147,7 +147,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
     })
 }
 
-/// What the command line asks of the runner.
+/// The run options of the command line.
 fn options(args: &Args) -> RunOptions {
     RunOptions {
         workloads: args.workloads.clone(),
