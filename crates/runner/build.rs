@@ -87,9 +87,8 @@ fn build(workspace: &Path, out: &Path, target: &str, program: &str) -> Built {
         cargo.args(["--features", "servers"]);
     }
     cargo.args(["--target", target, "--target-dir"]).arg(&shared);
-    // Symbols are bound at their first use, as C compilers link by default; Rust binds all at the start.
     // With --target given, flags reach the program only and not what builds it.
-    cargo.env("CARGO_ENCODED_RUSTFLAGS", "-Crelro-level=partial").env_remove("RUSTFLAGS");
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags()).env_remove("RUSTFLAGS");
     // A linter that watches the outer build has no business in this one.
     cargo.env_remove("RUSTC_WORKSPACE_WRAPPER").env_remove("RUSTC_WRAPPER").env_remove("CARGO_TARGET_DIR");
     link::link_statically_too(&mut cargo, target, &shared, KERNEL);
@@ -98,6 +97,15 @@ fn build(workspace: &Path, out: &Path, target: &str, program: &str) -> Built {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
     Ok(shared.join(target).join(PROFILE).join(format!("{program}{}", env::consts::EXE_SUFFIX)))
+}
+
+/// What the programs are compiled with.
+fn flags() -> String {
+    // Names of folders that the outer build hides are hidden here too, or its result would differ by folder.
+    let outer = variable("CARGO_ENCODED_RUSTFLAGS");
+    let hidden = outer.split('\x1f').filter(|flag| flag.starts_with("--remap-path-prefix="));
+    // Symbols are bound at their first use, as C compilers link by default; Rust binds all at the start.
+    std::iter::once("-Crelro-level=partial").chain(hidden).collect::<Vec<_>>().join("\x1f")
 }
 
 /// Leaves the program, or the reason why there is none, where the source includes it.

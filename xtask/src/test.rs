@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use crate::command::{cargo, show};
-use crate::{Failure, check_systems, docs, packages, tidy};
+use crate::{Failure, check_systems, docs, packages, release, tidy};
 
 type Step = (&'static str, fn() -> Result<(), Failure>);
 
@@ -18,6 +18,7 @@ const STEPS: &[Step] = &[
     ("tests", || show(cargo().args(["test", "--workspace", "--no-fail-fast"]))),
     ("selftest", selftest),
     ("documents", docs::run),
+    ("release", || release::run(true)),
     ("other systems", || check_systems::run(&[])),
 ];
 

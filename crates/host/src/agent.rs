@@ -62,7 +62,7 @@ type Listening = (Sender<Vec<u8>>, Vec<JoinHandle<()>>);
 impl Agent {
     /// Says what arrived of this program.
     fn hello(&self) -> io::Result<()> {
-        let program = std::fs::read(std::env::current_exe()?)?;
+        let program = std::fs::read(sys::process::own_program()?)?;
         let folder = self.folder.to_string_lossy().into_owned();
         self.tell(&Reply::Hello { crc32: crc32fast::hash(&program), folder })
     }

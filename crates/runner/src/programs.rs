@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use workload::{Linkage, Workload};
 
@@ -15,6 +16,8 @@ pub(crate) struct Programs {
     kernel: PathBuf,
     kernel_static: Result<PathBuf, &'static str>,
     servers: Result<PathBuf, &'static str>,
+    /// What the record says of the programs, where not all of them can be started.
+    remark: Option<&'static str>,
 }
 
 struct Carried {
@@ -42,11 +45,26 @@ const SERVERS: Carried = Carried {
 impl Programs {
     /// Writes the programs into the folder.
     pub(crate) fn unpack(folder: &Path) -> Result<Programs, Error> {
-        Ok(Programs {
+        let programs = Programs {
             kernel: unpack(&KERNEL, folder)?.map_err(|reason| Error::NoProgram { reason })?,
             kernel_static: unpack(&KERNEL_STATIC, folder)?,
             servers: unpack(&SERVERS, folder)?,
+            remark: None,
+        };
+        Ok(match &programs.kernel_static {
+            Ok(alone) if lacks_loader(&programs.kernel) => Programs {
+                kernel: alone.clone(),
+                servers: Err(NO_LOADER),
+                remark: Some(LINKED_STATICALLY),
+                ..programs
+            },
+            _ => programs,
         })
+    }
+
+    /// What a reader of the record has to know of the programs.
+    pub(crate) fn remark(&self) -> Option<String> {
+        self.remark.map(str::to_owned)
     }
 
     /// The program that describes systems and guards commands.
@@ -70,6 +88,20 @@ impl Programs {
             Linkage::Dynamic => self.servers.as_deref().map_err(|&reason| reason),
         }
     }
+}
+
+const NO_LOADER: &str =
+    "this system has no loader for dynamically linked programs; install the GNU C library";
+
+const LINKED_STATICALLY: &str = "This system has no loader for dynamically linked programs: the statically \
+                                 linked program measured all workloads of the group kernel.";
+
+/// Whether a program that is there is not found: then it is its loader that the kernel does not find.
+fn lacks_loader(program: &Path) -> bool {
+    let mut command = Command::new(program);
+    // Pipes and not /dev/null, which a bare root folder does not have either.
+    let started = command.stdin(Stdio::piped()).output();
+    started.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
 fn unpack(carried: &Carried, folder: &Path) -> Result<Result<PathBuf, &'static str>, Error> {

@@ -84,6 +84,10 @@ pub fn run(
     let mut launchers: Vec<Launcher<'_>> = plan.targets.iter().map(launch).collect();
     let (systems, obstacles) = describe(plan, &mut launchers, interrupt)?;
     let head = head(plan, command);
+    let mut systems = systems;
+    for system in &mut systems {
+        system.warnings.extend(scratch.programs.remark());
+    }
     let mut lines: Vec<Line> = systems.iter().cloned().map(Line::System).collect();
     lines.extend(workloads(&plan.items).map(Line::Workload));
     let writer = Writer::create(path, head.clone(), &lines)?;

@@ -27,7 +27,7 @@ impl Scratch {
         let programs = Programs::unpack(folder.path())?;
         let program = programs.main();
         let mut command = Command::new(program);
-        command.arg("janitor").arg(folder.path()).stdin(Stdio::piped()).stdout(Stdio::null());
+        command.arg("janitor").arg(folder.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
         sys::process::lead_group(&mut command);
         let started = command.spawn();
         let janitor = started.map_err(|source| Error::Program { path: program.to_owned(), source })?;

@@ -110,7 +110,7 @@ fn watch(
 
 fn start(order: &Order, region: &Shared) -> Result<Process, Box<dyn std::error::Error>> {
     let region = region.inheritable().ok_or("the shared region cannot be inherited")?;
-    let mut command = Command::new(std::env::current_exe()?);
+    let mut command = Command::new(sys::process::own_program()?);
     command.arg("measure");
     let mut worker = Process::start("the worker", command)?.with_grace(Duration::ZERO);
     worker.send(&Task { order: order.clone(), region })?;

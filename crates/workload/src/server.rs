@@ -74,7 +74,7 @@ mod measured {
             let limits = Limits { idle: IDLE, grace: GRACE, ..plan.limits };
             let plan = ServerPlan { address: place.address, cpu: trial.server_cpu(), limits, ..plan };
             let start = |prefix: Vec<String>| {
-                let program = std::env::current_exe()?;
+                let program = sys::process::own_program()?;
                 let host = ServerHost { prefix: &prefix, program: &program, folder: trial.scratch() };
                 Remote::start(host, &plan).map_err(io_error)
             };

@@ -35,7 +35,7 @@ pub(super) fn check(binary: &Path) -> Result<(), Failure> {
         }
     };
     osdyno(&["list"])?;
-    let mut run = vec!["run", "-n", "200", "--trials", "2", "--out", "/small.osdyno"];
+    let mut run = vec!["run", "-n", "200", "--trials", "2", "--scratch", "/", "--out", "/small.osdyno"];
     run.extend(WORKLOADS);
     println!("{}", osdyno(&run)?);
     let judged = osdyno(&["report", "/small.osdyno", "--force"])?;

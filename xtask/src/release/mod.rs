@@ -42,16 +42,29 @@ struct Packages {
 }
 
 fn make(checkout: &Path, target: &Path, dist: &Path, date: &str) -> Result<Packages, Failure> {
-    let binary = build(checkout, target, date)?;
+    let built = build(checkout, target, date)?;
     if dist.exists() {
         fs::remove_dir_all(dist)?;
     }
     fs::create_dir_all(dist)?;
-    let files = package::all(checkout, &binary, dist, date)?;
+    let (binary, debug) = split(&built, dist)?;
+    let mut files = package::all(checkout, &binary, dist, date)?;
+    files.push(debug);
     Ok(Packages { binary, files })
 }
 
-/// The program, linked statically, without symbols, and without a trace of where it was built.
+/// The program as users get it, and beside it what a debugger needs, which finds it by its name.
+fn split(built: &Path, dist: &Path) -> Result<(PathBuf, PathBuf), Failure> {
+    let (binary, debug) = (dist.join("osdyno"), dist.join("osdyno.debug"));
+    let mut keep = program("objcopy");
+    show(keep.args(["--only-keep-debug", "--compress-debug-sections"]).arg(built).arg(&debug))?;
+    let mut strip = program("objcopy");
+    strip.current_dir(dist).args(["--strip-all", "--add-gnu-debuglink=osdyno.debug"]);
+    show(strip.arg(built).arg(&binary))?;
+    Ok((binary, debug))
+}
+
+/// The program, linked statically, with the lines of its source and without a trace of where it was built.
 fn build(checkout: &Path, target: &Path, date: &str) -> Result<PathBuf, Failure> {
     let triple = host()?;
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
@@ -65,8 +78,8 @@ fn build(checkout: &Path, target: &Path, date: &str) -> Result<PathBuf, Failure>
         .current_dir(checkout)
         .args(["build", "--release", "--locked", "--package", "osdyno", "--target", &triple, "--target-dir"])
         .arg(target)
-        // Lines for backtraces are of use where the source is.
-        .args(["--config", "profile.release.strip='symbols'", "--config", "profile.release.debug=false"])
+        .args(["--config", "profile.release.strip='none'"])
+        .args(["--config", "profile.release.debug='line-tables-only'"])
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
         .env("CFLAGS", format!("-ffile-prefix-map={}=/cargo", home.display()))
         .env("SOURCE_DATE_EPOCH", date)

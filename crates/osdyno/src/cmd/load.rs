@@ -330,7 +330,7 @@ impl Source {
         if workers == 1 {
             return Ok(Source::Here(Box::new(Generator::new(settings.clone())?)));
         }
-        let program = std::env::current_exe().map_err(|error| {
+        let program = sys::process::own_program().map_err(|error| {
             Failure::Refused(format!("cannot find this program to start workers: {error}"))
         })?;
         let coordinator = Coordinator::start(&program, WORKER, settings, workers);

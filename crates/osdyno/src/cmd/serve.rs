@@ -95,7 +95,7 @@ fn plan(args: Args) -> Result<ServerPlan, Failure> {
         let text = "standard output cannot hold both the access log and the counters; give the log a file";
         return Err(Failure::Usage(text.to_owned()));
     }
-    let program = std::env::current_exe().map_err(Failure::Print)?;
+    let program = sys::process::own_program().map_err(Failure::Print)?;
     let defaults = Limits::default();
     Ok(ServerPlan {
         architecture: args.arch,

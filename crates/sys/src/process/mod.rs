@@ -12,6 +12,7 @@ mod platform;
 mod fork;
 #[cfg(target_os = "linux")]
 mod process_tree_usage;
+mod program;
 #[cfg(unix)]
 mod user;
 #[cfg(windows)]
@@ -24,6 +25,7 @@ use std::process::ExitStatus;
 pub use fork::{PANICKED, bequeath, ended_child, fork, inherited, kill};
 #[cfg(target_os = "linux")]
 pub use process_tree_usage::process_tree_usage;
+pub use program::own_program;
 pub use user::{become_user, is_root};
 
 pub use platform::{

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
 
 /// Serves as it is asked to, until standard input ends.
 fn serve() -> Done {
-    let program = std::env::current_exe()?.to_string_lossy().into_owned();
+    let program = sys::process::own_program()?.to_string_lossy().into_owned();
     Ok(net::server::serve_for(io::stdin(), io::stdout(), vec![program, "session".to_owned()])?)
 }
 
