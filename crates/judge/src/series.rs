@@ -1,8 +1,6 @@
 //! The measurements of a series as statistics takes them.
 
-use std::collections::BTreeMap;
-
-use record::{Direction, Recording, Series, SeriesKey};
+use record::{Recording, Series, SeriesKey};
 use stats::Sweep;
 
 /// The measurements of one series, trial by trial.
@@ -10,24 +8,9 @@ pub fn sweeps<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<Sweep<'a>> {
     measured(recording, key).into_iter().map(sweep).collect()
 }
 
-/// The trials of one series that have values. Where both ways belong to it, those that have both stand first:
-/// [`stats::judge`] takes the first way up and the first way down for one trial.
+/// The trials of one series that have values.
 pub(crate) fn measured<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<&'a Series> {
-    let of = |key: &SeriesKey| recording.trials_of(key).iter().filter(|series| !series.values.is_empty());
-    if !recording.kind(key).is_some_and(|kind| kind.both_ways) {
-        return of(key).collect();
-    }
-    let other_way = match key.direction {
-        Direction::Up => Direction::Down,
-        Direction::Down => Direction::Up,
-    };
-    let other_way = SeriesKey { direction: other_way, ..key.clone() };
-    let mut ways = BTreeMap::<u32, Vec<&Series>>::new();
-    for series in of(key).chain(of(&other_way)) {
-        ways.entry(series.trial).or_default().push(series);
-    }
-    let (both, one): (Vec<_>, Vec<_>) = ways.into_values().partition(|ways| ways.len() > 1);
-    both.into_iter().chain(one).flatten().collect()
+    recording.trials_of(key).iter().filter(|series| !series.values.is_empty()).collect()
 }
 
 /// Whether the n of a series are levels: they are listed, and each is there once.

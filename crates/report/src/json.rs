@@ -6,9 +6,7 @@ use std::io::{self, Write};
 
 use record::{Direction, Expect};
 use serde::{Serialize, Serializer};
-use stats::{
-    Block, Class, Hysteresis, Interval, Line, Lines, Modes, Period, Repeated, Segment, Spikes, Step, Verdict,
-};
+use stats::{Block, Class, Interval, Line, Lines, Modes, Period, Repeated, Segment, Spikes, Step, Verdict};
 
 use crate::json_parts::{Estimate, SCHEMA, StopEntry, finite, limited, plain};
 use crate::{compare, sentences};
@@ -73,8 +71,6 @@ struct SeriesEntry<'a> {
     limit: Option<Estimate>,
     knee: Option<Estimate>,
     segments: Vec<SegmentEntry>,
-    hysteresis: Option<HysteresisEntry>,
-    drift: Option<Estimate>,
     warnings: Vec<String>,
     limited_by_generator: Option<serde_json::Value>,
     stops: Vec<StopEntry<'a>>,
@@ -164,13 +160,6 @@ struct SegmentEntry {
 }
 
 #[derive(Debug, Serialize)]
-struct HysteresisEntry {
-    n_low: u64,
-    n_high: u64,
-    ratio: Estimate,
-}
-
-#[derive(Debug, Serialize)]
 struct BlockEntry {
     n_low: u64,
     n_high: u64,
@@ -233,8 +222,6 @@ impl<'a> SeriesEntry<'a> {
             limit: v.and_then(|v| v.limit).map(|limit| limit.n.into()),
             knee: v.and_then(|v| v.knee).map(Into::into),
             segments: v.map(|v| v.segments.iter().map(SegmentEntry::of).collect()).unwrap_or_default(),
-            hysteresis: v.and_then(|v| v.hysteresis).map(HysteresisEntry::of),
-            drift: v.and_then(|v| v.drift).map(|drift| drift.ratio.into()),
             warnings: sentences::remarks(finding),
             limited_by_generator: finding.limited.as_ref().map(limited),
             stops: finding.stops.iter().map(StopEntry::of).collect(),
@@ -313,13 +300,6 @@ impl SegmentEntry {
             verdict: segment.class,
             growth: segment.growth.into(),
         }
-    }
-}
-
-impl HysteresisEntry {
-    fn of(hysteresis: Hysteresis) -> Self {
-        let Hysteresis { ratio, n_low, n_high } = hysteresis;
-        HysteresisEntry { n_low, n_high, ratio: ratio.into() }
     }
 }
 

@@ -126,21 +126,3 @@ pub enum Period {
     /// So many seconds from one to the next.
     Seconds(f64),
 }
-
-/// The way down against the way up at the same n.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hysteresis {
-    /// Largest cost on the way down over cost on the way up, with its simultaneous interval.
-    pub ratio: Interval,
-    /// Smallest n of the range where it is largest.
-    pub n_low: u64,
-    /// Largest n of that range.
-    pub n_high: u64,
-}
-
-/// What changes with time inside a trial and not with n: only trials that go both ways can tell.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Drift {
-    /// Cost at the end of a trial over cost at its beginning, at the same n.
-    pub ratio: Interval,
-}

@@ -6,7 +6,6 @@ use crate::finding::Lines;
 use crate::interval::Interval;
 use crate::modes;
 use crate::one_level::OneLevel;
-use crate::passes::{Merged, Passes};
 use crate::range::Common;
 use crate::settings::JudgeSettings;
 use crate::shape_selection::{Case, ShapeSelection};
@@ -26,26 +25,19 @@ const TICKS: f64 = 10.0;
 ///
 /// Judged is the range that most trials cover, less its cold start unless [`JudgeSettings::whole`], in blocks
 /// of n; each trial is compared with its own first blocks. What was measured at one n only is judged by how
-/// well its cost is known. Trials that go up and trials that go down may be given together: the first of the
-/// one and the first of the other are one trial, and so on.
+/// well its cost is known. All trials go the same way: what is measured on the way down is a series of its
+/// own.
 ///
 /// With fewer than four trials the word is [`crate::Class::Inconclusive`], or [`crate::Class::Ambiguous`] and
 /// [`crate::Class::Decreasing`] where every one of three more than doubles or halves, or of two more than
 /// triples or falls to a third, in the same two neighbouring blocks. Where one trial says nothing of the
 /// spread, interval ends are infinite, or 0 for a cost or ratio.
 pub fn judge(trials: &[Sweep<'_>], settings: &JudgeSettings) -> Option<Verdict> {
-    let passes = Passes::of(trials);
-    let Some(merged) = passes.merged() else { return judge_one_way(trials, None, settings, true) };
-    let merged: Vec<Sweep<'_>> = merged.iter().map(Merged::sweep).collect();
-    judge_one_way(&merged, Some(&passes), settings, true)
+    judge_series(trials, settings, true)
 }
 
-fn judge_one_way(
-    trials: &[Sweep<'_>],
-    passes: Option<&Passes<'_>>,
-    settings: &JudgeSettings,
-    with_lines: bool,
-) -> Option<Verdict> {
+/// Judges a series; each of two lines is judged like one, and has no lines of its own.
+fn judge_series(trials: &[Sweep<'_>], settings: &JudgeSettings, with_lines: bool) -> Option<Verdict> {
     let alpha = settings.error_rate();
     let common = Common::of(trials, settings.whole)?;
     let grid = Grid::of(&common.sizes, common.trials.len());
@@ -59,17 +51,15 @@ fn judge_one_way(
 
     let may_have_shape = !below_resolution && view.rows.len() >= FEWEST as usize;
     let certain = view.flatness.rise.max(view.flatness.fall) > 0.0;
-    let selection = (certain && may_have_shape).then(|| {
-        ShapeSelection::of(&Case { common: &common, grid: &grid, passes, tick, settings }, &mut view)
-    });
+    let selection = (certain && may_have_shape)
+        .then(|| ShapeSelection::of(&Case { common: &common, grid: &grid, tick, settings }, &mut view));
     let selection = selection.flatten();
-    let by_itself =
-        |points: &[Sweep<'_>], settings: &JudgeSettings| judge_one_way(points, None, settings, false);
+    let by_itself = |points: &[Sweep<'_>], settings: &JudgeSettings| judge_series(points, settings, false);
     let lines = (with_lines && may_have_shape).then(|| two_lines::find(&common, &view, settings, by_itself));
     let lines = lines.flatten();
 
     let found = Found { selection, lines, tick, below_resolution };
-    verdict(&common, &view, found, passes, settings)
+    verdict(&common, &view, found, settings)
 }
 
 /// What was found of the shape of a series, and how far its clock carries.
@@ -82,13 +72,7 @@ struct Found {
 }
 
 /// The word for what was found, with the figures beside it.
-fn verdict(
-    common: &Common<'_>,
-    view: &View,
-    found: Found,
-    passes: Option<&Passes<'_>>,
-    settings: &JudgeSettings,
-) -> Option<Verdict> {
+fn verdict(common: &Common<'_>, view: &View, found: Found, settings: &JudgeSettings) -> Option<Verdict> {
     let alpha = settings.error_rate();
     let Found { selection, lines, tick, below_resolution } = found;
     let growth = to_the_ends(view.growth(alpha), selection.as_ref());
@@ -105,7 +89,6 @@ fn verdict(
     };
     let word = word::of(&evidence, settings.log_margin());
     let selection = selection.unwrap_or_default();
-    let (hysteresis, drift) = passes.map_or((None, None), |passes| passes.compare(&view.ranges, settings));
     let (marginal_cost, doubling_size) = view.marginal_cost(alpha);
 
     Some(Verdict {
@@ -140,8 +123,6 @@ fn verdict(
         lines,
         modes: modes::find(&common.trials, &view.ranges, settings.tick_seconds, settings.seed),
         spikes: spikes::find(&common.trials, &view.ranges, &view.rows, settings.tick_seconds),
-        hysteresis,
-        drift,
     })
 }
 

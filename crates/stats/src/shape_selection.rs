@@ -8,7 +8,6 @@ use crate::flat::Flatness;
 use crate::growth::growth;
 use crate::interval::Interval;
 use crate::model_selection::{ModelSelection, describes};
-use crate::passes::Passes;
 use crate::range::Common;
 use crate::settings::JudgeSettings;
 use crate::shape::{Curve, Family, Fit, place};
@@ -26,8 +25,6 @@ const MATERIAL: f64 = 0.05;
 pub(crate) struct Case<'a> {
     pub(crate) common: &'a Common<'a>,
     pub(crate) grid: &'a Grid,
-    /// The two ways, where trials go up and down.
-    pub(crate) passes: Option<&'a Passes<'a>>,
     /// Duration of one tick of the clock as a share of the cheapest cost.
     pub(crate) tick: f64,
     pub(crate) settings: &'a JudgeSettings,
@@ -252,7 +249,7 @@ const LATE: f64 = 0.3;
 
 /// The steps of a shape that pass every gate.
 fn steps(case: &Case<'_>, view: &View, facing: &Facing, shape: &Fit) -> Vec<Step> {
-    let Case { common, passes, settings, .. } = case;
+    let Case { common, settings, .. } = case;
     let smooth = |n: f64| facing.sign * shape.smooth_at(n);
     let blocks = view.ranges.len();
     let at = |n: u64| common.sizes.partition_point(|size| *size < n);
@@ -277,12 +274,7 @@ fn steps(case: &Case<'_>, view: &View, facing: &Facing, shape: &Fit) -> Vec<Step
             alpha: settings.error_rate(),
             positions: blocks,
         };
-        let step = step::find(&site)?;
-        let either_way = passes.is_none_or(|passes| {
-            let before = (low, step.n_low.saturating_sub(1).max(low));
-            passes.both_jump(before, (step.n_high, high), step.ratio.value.ln())
-        });
-        either_way.then_some(step)
+        step::find(&site)
     };
     let mut steps: Vec<Step> = (0..shape.steps.len()).filter_map(find).collect();
     steps.sort_unstable_by_key(|step| step.n);

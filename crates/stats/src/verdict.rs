@@ -1,7 +1,7 @@
 //! What is said of one series.
 
 use crate::class::Class;
-use crate::finding::{Drift, Hysteresis, Limit, Lines, Modes, Segment, Spikes, Step};
+use crate::finding::{Limit, Lines, Modes, Segment, Spikes, Step};
 use crate::interval::Interval;
 
 /// One range of n and what it cost there.
@@ -73,10 +73,6 @@ pub struct Verdict {
     pub modes: Vec<Modes>,
     /// Single measurements far above their neighbours.
     pub spikes: Spikes,
-    /// Where the way down differs from the way up for certain.
-    pub hysteresis: Option<Hysteresis>,
-    /// Change with time inside a trial, when it is certain.
-    pub drift: Option<Drift>,
     /// What a reader should know of the numbers.
     pub warnings: Vec<Warning>,
 }

@@ -249,41 +249,6 @@ fn the_clock_limits_what_can_be_said() {
     assert_eq!(below_resolution.trials_needed, None);
 }
 
-/// Trials that go up by `up` and down by `down`, a thousand n each way.
-fn both_ways(
-    rng: &mut Rng,
-    trials: usize,
-    up: impl Fn(f64) -> f64,
-    down: impl Fn(f64) -> f64,
-) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
-    let up = sweeps(rng, trials, SIZES, QUIET, up);
-    let mut down = sweeps(rng, trials, SIZES, QUIET, down);
-    down.iter_mut().for_each(|values| values.reverse());
-    (up, down)
-}
-
-fn judge_both(up: &[Vec<f64>], down: &[Vec<f64>]) -> Verdict {
-    let mut trials: Vec<Sweep<'_>> = up.iter().map(|values| Sweep::even(1, 1, values)).collect();
-    trials.extend(down.iter().map(|values| Sweep::even(SIZES as u64, -1, values)));
-    judge(&trials, &stats::JudgeSettings { whole: true, ..settings(1) }).expect("values")
-}
-
-#[test]
-fn a_step_must_be_there_on_both_ways() {
-    let step = |n: f64| if n > 600.0 { 1.5 } else { 1.0 };
-    let (up, down) = both_ways(&mut Rng::with_seed(3), 12, step, step);
-    let both = judge_both(&up, &down);
-    assert_eq!((both.class, both.trials), (Class::Stepped, 12));
-    assert!((590..=610).contains(&both.steps[0].n), "{:?}", both.steps);
-    assert_eq!(both.hysteresis, None);
-
-    let (up, down) = both_ways(&mut Rng::with_seed(4), 12, step, |_| 1.0);
-    let one = judge_both(&up, &down);
-    assert_eq!(one.steps, []);
-    let hysteresis = one.hysteresis.expect("the ways differ");
-    assert!(hysteresis.ratio.high < 1.0 && hysteresis.n_low > 500, "{hysteresis:?}");
-}
-
 #[test]
 fn what_rises_to_a_limit_and_jumps_there_is_told_as_both() {
     // Linux bind(2) to port 0: a search for what is free among c, and the other half from there on.

@@ -366,7 +366,7 @@ fn curve(compared: &Comparison, i: usize, row: &Ranking, out: &mut dyn Write) ->
         out,
         "<figure id=\"c{i}\"><h3>{}</h3>{}<figcaption>{}</figcaption></figure>",
         esc(&row.label),
-        curves(&format!("m{i}"), (&row.label, row.unit), &row.grows, &list(&said), &drawn, &[]),
+        curves(&format!("m{i}"), (&row.label, row.unit), &row.grows, &list(&said), &drawn),
         said.iter().map(|s| esc(s)).collect::<Vec<_>>().join("<br>")
     )
 }

@@ -7,7 +7,6 @@ use stats::{Sweep, Verdict};
 
 use super::escape::{esc, script_json};
 use super::markdown;
-use super::marks::{self, Mark};
 use super::panel::Panel;
 use super::plot::{Curve, Subject, curves};
 use super::scale::Kind;
@@ -236,14 +235,8 @@ fn ways(findings: &Findings, finding: &Finding, i: usize) -> Option<String> {
     };
     let (up, down) = (curve("of0", up)?, curve("of1", down)?);
     let drawn = [&up, &down].map(|(class, blocks)| Curve { class: class.clone(), blocks });
-    let certain = [finding, other].iter().find_map(|f| f.verdict.as_ref()?.hysteresis);
-    let marks: Vec<Mark> = certain.map(marks::of_ways).into_iter().collect();
-    let said = match marks.first() {
-        Some(mark) => format!("{}, {}", mark.label, mark.title),
-        None => "No difference between the ways is certain.".into(),
-    };
     let (id, named) = (format!("p{i}-ways"), (finding.label.as_str(), finding.unit));
-    Some(curves(&id, named, &finding.grows, &said, &drawn, &marks))
+    Some(curves(&id, named, &finding.grows, "Each way is judged by itself.", &drawn))
 }
 
 /// What the colours of a figure are, by their classes in the style sheet.

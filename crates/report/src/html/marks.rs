@@ -1,7 +1,7 @@
 //! Places of n that a plot points at: steps, a limit, a knee, stops. Each has an upright line and a label
 //! above the plot; labels are laid in lanes so that none covers another or the line of another.
 
-use stats::{Hysteresis, Verdict};
+use stats::Verdict;
 
 use super::escape::esc;
 use super::scale::Axis;
@@ -61,17 +61,6 @@ pub(crate) fn of(verdict: Option<&Verdict>, stops: &[Stop]) -> Vec<Mark> {
     }
     marks.extend(stops.iter().filter_map(stop));
     marks
-}
-
-/// Where the way down differs most from the way up.
-pub(crate) fn of_ways(hysteresis: Hysteresis) -> Mark {
-    let Hysteresis { ratio, n_low, n_high } = hysteresis;
-    Mark {
-        class: "ways",
-        n: (n_high as f64, n_low as f64, n_high as f64),
-        label: format!("{} on the way down", change(ratio.value)),
-        title: format!("from n = {} to {}", count(n_low), count(n_high)),
-    }
 }
 
 /// Where trials stopped short.

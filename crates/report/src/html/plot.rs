@@ -244,14 +244,13 @@ pub(crate) struct Curve<'a> {
     pub(crate) blocks: &'a [Block],
 }
 
-/// The medians of several systems over n, on logarithmic axes, with places that they point at.
+/// The medians of several systems over n, on logarithmic axes.
 pub(crate) fn curves(
     id: &str,
     (label, unit): (&str, Unit),
     grows: &str,
     sentence: &str,
     curves: &[Curve<'_>],
-    marks: &[Mark],
 ) -> String {
     let blocks = || curves.iter().flat_map(|c| c.blocks);
     let costs = || blocks().map(|b| b.cost.value).filter(|v| v.is_finite() && *v > 0.0);
@@ -263,7 +262,7 @@ pub(crate) fn curves(
     let middle = (low * high).sqrt();
     let y = Axis::new(Kind::Log, (low * 0.8).min(middle / 1.6), (high * 1.25).max(middle * 1.6), BOTTOM, TOP)
         .of(unit);
-    let mut svg = Svg::open(id, marks::head(marks, &x));
+    let mut svg = Svg::open(id, 0.0);
     svg.describe(&format!("Median of {label} over {grows}, logarithmic axes"), sentence);
     svg.axes(&x, &y, grows, |t| cost_label(t.value, unit, &y));
     for curve in curves {
@@ -275,7 +274,6 @@ pub(crate) fn curves(
             .collect();
         svg.line(&curve.class, &places);
     }
-    marks::draw(marks, &x, &mut svg);
     svg.close()
 }
 

@@ -90,7 +90,7 @@ impl Gather {
         track.values.push(value);
     }
 
-    /// The recording: each series is a workload with one kind of series, which goes both ways if it did.
+    /// The recording: each series is a workload with one kind of series for each way it went.
     pub(super) fn into_recording(self, system: &str, warnings: Vec<String>, unit: Unit) -> Recording {
         let Gather { series, tracks, .. } = self;
         // By series, then by trial.
@@ -186,15 +186,17 @@ fn run() -> Run {
 }
 
 fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload {
-    let kind = SeriesKind {
+    let kind = |direction| SeriesKind {
         name: series.name.clone(),
-        direction: if down && !up { Direction::Down } else { Direction::Up },
+        direction,
         expect: Expect::Any,
         summary: String::new(),
         sum_of: Vec::new(),
         unit: unit.name().into(),
-        both_ways: up && down,
+        both_ways: false,
     };
+    // A name of which no trial was kept is a series too: it says that there is nothing.
+    let ways = [(up || !down).then_some(Direction::Up), down.then_some(Direction::Down)];
     Workload {
         name: series.name.clone(),
         version: 1,
@@ -202,7 +204,7 @@ fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload
         page: String::new(),
         grows: "n".into(),
         variants: Vec::new(),
-        series: vec![kind],
+        series: ways.into_iter().flatten().map(kind).collect(),
         rivals: false,
     }
 }

@@ -1,16 +1,14 @@
-//! Findings beside the verdict, each a sentence: places with what lies near them, lines, modes, spikes, the
-//! way down, drift. A hint says that something is near, never that it is the cause.
+//! Findings beside the verdict, each a sentence: places with what lies near them, lines, modes, spikes.
+//! A hint says that something is near, never that it is the cause.
 
 use record::{System, Unit};
-use stats::{
-    Class, Drift, Hysteresis, Interval, Line, Lines, Modes, Period, Repeated, Spikes, Step, Verdict,
-};
+use stats::{Class, Interval, Line, Lines, Modes, Period, Repeated, Spikes, Step, Verdict};
 
 use super::series::what_of;
 use super::verdict::{alternation, name, place, several};
 use crate::quantity::Quantity;
 use crate::words::{
-    GAP, bound, change, change_with_interval, count, factor, factor_with_interval, fixed, list, percent,
+    bound, change, change_with_interval, count, factor, factor_with_interval, list, percent,
     place_with_interval, things,
 };
 use judge::hints::{Landmark, Mark};
@@ -57,9 +55,6 @@ pub fn beside(findings: &Findings, finding: &Finding) -> Vec<Beside> {
         all.extend(of_modes(v, finding.unit));
         all.extend(of_spikes(&v.spikes, finding.unit, &near));
     }
-    let has = if what_of(finding) == "cost" { "costs" } else { "has" };
-    all.extend(v.hysteresis.map(|hysteresis| of_hysteresis(hysteresis, has)));
-    all.extend(v.drift.map(|drift| of_drift(drift, has)));
     all.extend(of_choice(v));
     all
 }
@@ -229,34 +224,6 @@ fn repeated(places: &[Repeated], near: &impl Fn(Interval) -> String) -> String {
         named.push(format!("{} more", count((places.len() - PLACES_NAMED) as u64)));
     }
     format!("trial after trial at n = {}", list(&named))
-}
-
-fn of_hysteresis(hysteresis: Hysteresis, has: &str) -> Beside {
-    let Hysteresis { ratio, n_low, n_high } = hysteresis;
-    let text = format!(
-        "the way down {has} {} than the way up, most from n = {} to {}",
-        more(ratio),
-        count(n_low),
-        count(n_high)
-    );
-    Beside { short: Some(text.clone()), text }
-}
-
-fn of_drift(drift: Drift, has: &str) -> Beside {
-    let text =
-        format!("drift: at the same n the end of a trial {has} {} than its beginning", more(drift.ratio));
-    Beside { short: Some(text.clone()), text }
-}
-
-/// `12 (8–16) % more`, `×12 (11–13) more`.
-fn more(ratio: Interval) -> String {
-    let (sign, word) = if ratio.value < 1.0 { (-1.0, "less") } else { (1.0, "more") };
-    if !(0.1..2.0).contains(&ratio.value) {
-        return format!("{} {word}", factor_with_interval(ratio));
-    }
-    let share = |x: f64| fixed(sign * (x - 1.0) * 100.0, 0);
-    let (near, far) = if sign < 0.0 { (ratio.high, ratio.low) } else { (ratio.low, ratio.high) };
-    format!("{} ({}–{}){GAP}% {word}", share(ratio.value), share(near), share(far))
 }
 
 /// What else is possible, and how clear the choice was.

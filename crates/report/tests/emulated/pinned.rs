@@ -2,8 +2,7 @@
 
 use judge::Findings;
 use stats::{
-    Class, Drift, Hysteresis, Interval, Limit, Line, Lines, Modes, Period, Repeated, Segment, Spikes, Step,
-    Verdict, Warning,
+    Class, Interval, Limit, Line, Lines, Modes, Period, Repeated, Segment, Spikes, Step, Verdict, Warning,
 };
 
 fn around(value: f64, share: f64) -> Interval {
@@ -72,7 +71,7 @@ fn set_blocks(verdict: &mut Verdict, first: f64, last: f64, cliff: bool) {
 fn clear(verdict: &mut Verdict) {
     (verdict.share, verdict.limit, verdict.knee, verdict.lines) = (1.0, None, None, None);
     (verdict.steps, verdict.segments, verdict.fit, verdict.modes) = (vec![], vec![], vec![], vec![]);
-    (verdict.spikes, verdict.hysteresis, verdict.drift) = (Spikes::default(), None, None);
+    verdict.spikes = Spikes::default();
 }
 
 /// Gives the verdicts of [`super::shapes`] what is true of them.
@@ -155,9 +154,6 @@ pub(crate) fn pin_shapes(findings: &mut Findings) {
                 Class::Flat
             }
             "open (down)" => {
-                verdict.hysteresis =
-                    Some(Hysteresis { ratio: around(1.12, 0.04), n_low: 4_000, n_high: 6_000 });
-                verdict.drift = Some(Drift { ratio: around(1.06, 0.02) });
                 set_truth(verdict, |n| if n > 4_000.0 && n < 6_000.0 { 0.93e-6 } else { 0.83e-6 });
                 Class::SmallGrowth
             }
