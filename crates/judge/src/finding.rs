@@ -8,7 +8,7 @@ use record::{
 };
 use stats::{Class, JudgeSettings, Sweep, Verdict};
 
-use crate::generator::{self, GeneratorRemark, Limited};
+use crate::generator::{Bounds, BoundsOf, GeneratorRemark, Limited};
 use crate::series::{is_of, is_of_levels, measured, median, sweep};
 use crate::stops::{self, Stop};
 
@@ -112,13 +112,16 @@ pub(crate) fn findings(
         let Order { system, workload, variant, .. } = &trial.order;
         trials.entry([system, workload, variant]).or_default().push(trial);
     }
+    let bounds = Bounds::of(recording);
     let mut series = Vec::new();
     for system in &recording.systems {
         for workload in &recording.workloads {
             for variant in variants(workload).into_iter().filter(|variant| is_wanted(&system.name, variant)) {
                 let key: [&str; 3] = [&system.name, &workload.name, variant];
                 let trials = trials.get(&key).map_or(&[][..], Vec::as_slice);
-                series.extend(of_variant(recording, trials, (system, workload, variant), &settings));
+                let bounds = bounds.of_variant(&system.name, &workload.name, variant);
+                let of = (system, workload, variant);
+                series.extend(of_variant(recording, (trials, bounds), of, &settings));
             }
         }
     }
@@ -141,7 +144,7 @@ fn variants(workload: &Workload) -> Vec<&str> {
 /// The findings of one workload in one variant on one system; one without a number when it was not tried.
 fn of_variant(
     recording: &Recording,
-    trials: &[&Trial],
+    (trials, bounds): (&[&Trial], BoundsOf<'_>),
     (system, workload, variant): (&System, &Workload, &str),
     settings: &JudgeSettings,
 ) -> Vec<Finding> {
@@ -149,7 +152,7 @@ fn of_variant(
     if trials.is_empty() {
         stops.push(stops::not_measured(recording.end.as_ref()));
     }
-    let of_kind = |kind| finding(recording, trials, (system, workload, variant), kind, settings);
+    let of_kind = |kind| finding(recording, (trials, bounds), (system, workload, variant), kind, settings);
     let mut findings: Vec<Finding> = workload.series.iter().map(of_kind).collect();
     // What was never measured has nothing to say beyond why; one line is enough for that.
     if findings.iter().all(|f| f.measurements == 0) {
@@ -166,7 +169,7 @@ fn of_variant(
     }
     if let Some(first) = findings.first_mut() {
         first.remarks.extend(remarks_of_trials(trials));
-        first.remarks.extend(generator::remarks(trials).into_iter().map(Remark::Generator));
+        first.remarks.extend(bounds.remarks(trials).into_iter().map(Remark::Generator));
     }
     findings
 }
@@ -174,7 +177,7 @@ fn of_variant(
 /// The finding of one kind of series.
 fn finding(
     recording: &Recording,
-    trials: &[&Trial],
+    (trials, bounds): (&[&Trial], BoundsOf<'_>),
     (system, workload, variant): (&System, &Workload, &str),
     kind: &SeriesKind,
     settings: &JudgeSettings,
@@ -196,15 +199,17 @@ fn finding(
         label: label(&key, both_ways),
         summary: kind.summary.clone(),
         grows: workload.grows.clone(),
-        expect: kind.expect,
+        expect: kind.expect_of(variant),
         remarks: remarks(recording, &key).into_iter().chain(nothing).collect(),
         verdict,
         stops: Vec::new(),
         measurements: values,
         trials: measured.iter().map(|series| series.trial).collect::<HashSet<_>>().len(),
         tick_seconds,
-        unit: Unit::of(kind),
-        limited: generator::limited(trials, measured.first().map_or(&[], |s| &s.sizes)).filter(|_| levels),
+        unit: kind.unit,
+        limited: bounds
+            .limited(trials, &kind.name, measured.first().map_or(&[], |series| &series.sizes))
+            .filter(|_| levels),
         levels,
         key,
     }
@@ -229,7 +234,7 @@ pub(crate) fn judged(
     let levels = is_of_levels(measured);
     // A batch divides the tick along with the time; of a level it is lost among many operations.
     let batch = measured.iter().map(|series| series.batch).max().unwrap_or(1).max(1);
-    let timed = matches!(Unit::of(kind), Unit::Seconds | Unit::None) && !levels;
+    let timed = matches!(kind.unit, Unit::Seconds | Unit::None) && !levels;
     let tick_seconds = if timed { tick_seconds / f64::from(batch) } else { 0.0 };
     let sweeps: Vec<Sweep<'_>> = measured.iter().map(|series| sweep(series)).collect();
     let settings = JudgeSettings { tick_seconds, whole: settings.whole || levels, ..settings.clone() };
@@ -268,12 +273,10 @@ fn remarks(recording: &Recording, key: &SeriesKey) -> Vec<Remark> {
     reasons.into_values().map(not_counted).chain(never_made).collect()
 }
 
-/// What the trials themselves remarked, alike remarks once; not of the generator, of which there is one for
-/// each level of each trial, no two with the same figures.
+/// What the trials themselves remarked, alike remarks once.
 fn remarks_of_trials(trials: &[&Trial]) -> Vec<Remark> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    let warnings = trials.iter().flat_map(|trial| &trial.warnings);
-    for warning in warnings.filter(|warning| !generator::is_warning(warning)) {
+    for warning in trials.iter().flat_map(|trial| &trial.warnings) {
         *counts.entry(warning).or_default() += 1;
     }
     let of = trials.len();

@@ -1,11 +1,28 @@
-//! Where the generator of a load was the limit: what a trial's checks and warnings say of it.
+//! Whether the load generator, and not the server, set the limit: judged from what it recorded of itself.
+//!
+//! A saturated load generator measures itself. What it measured is then a lower bound of what the server can
+//! do, and is neither ranked nor compared.
 
-use record::{SeriesKind, Trial};
+use std::collections::{BTreeMap, HashMap};
 
-/// Where the generator was the limit.
+use record::{GeneratorLevel, Limitation, LimitedBy, Purpose, Recording, SeriesKind, Side, Trial, TrialKey};
+
+/// A generator in a closed loop that is busier than this leaves connections waiting that have been answered:
+/// a queue that is served 85 % of the time holds nearly six on average (M/M/1: ρ / (1 − ρ)).
+const BUSY_SHARE: f64 = 0.85;
+/// A generator in an open loop that is later than this, and than [`LATE_SHARE`] of the median latency, no
+/// longer offers the load that was asked for. A millisecond is what timers and schedulers take anyway.
+const LATE_SECONDS: f64 = 1e-3;
+/// Less than this share of the median latency cannot be told from what was measured.
+const LATE_SHARE: f64 = 0.1;
+/// Where more of the connections than this share got no response in a closed loop, the server is behind, and
+/// how busy the generator was does not matter.
+const BEHIND_SHARE: f64 = 0.01;
+
+/// Where the load generator was the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limited {
-    /// The levels; empty where none is named, which means all.
+    /// The levels; empty where nobody said which, and so all are meant.
     pub levels: Vec<u64>,
     /// In how many trials.
     pub trials: usize,
@@ -20,174 +37,328 @@ impl Limited {
     }
 }
 
-/// Who kept a generator from its schedule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LimitedBy {
-    /// The generator itself was at its end.
-    Generator,
-    /// Others had its processor.
-    Others,
-}
-
-/// What all trials say of their generator, for one cause.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why what a load measured is only a lower bound, gathered over its trials.
+#[derive(Clone, Debug, PartialEq)]
 pub struct GeneratorRemark {
-    /// Who kept it from its schedule.
+    /// Who set the bound.
     pub by: LimitedBy,
+    /// What the load was for.
+    pub purpose: Purpose,
     /// Where, and in how many trials.
     pub limited: Limited,
-    /// What the trials measured of it, in their words; none where they did not say.
-    pub reason: Option<String>,
-    /// Whether trials measured different things, of which `reason` is the last.
+    /// The evidence; none where the record does not have it.
+    pub evidence: Option<Evidence>,
+    /// Whether trials have different evidence, of which this is the last.
     pub is_one_of_several: bool,
 }
 
-/// How the claim begins that a generator proves.
-const CLAIM: &str = "the generator kept up";
-/// The beginnings of a trial's warning: the generator was saturated, or others had its processor.
-const WARNINGS: [&str; 2] = ["limited by the generator", "disturbed"];
+/// The evidence that a load generator was the limit. Shares are of the time, in whole percent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Evidence {
+    /// It was busy, or waited for a processor that others had.
+    Busy {
+        /// Share of a processor that it used.
+        busy_percent: u32,
+        /// How long it waited for one.
+        run_delay_percent: u32,
+    },
+    /// It sent requests late.
+    Late {
+        /// 1 % of them were later than this.
+        seconds: f64,
+        /// How long it waited for a processor.
+        run_delay_percent: u32,
+    },
+    /// As the record says it.
+    Recorded(String),
+}
 
-/// Whether a series was counted at the server. What an answer takes of its processor, or a connection of
-/// memory, does not depend on the rate of requests.
+/// Who kept the load generator from offering the load that was asked for, and the evidence; `None` where it
+/// offered that load, or the server was behind.
+pub fn limit(level: &GeneratorLevel) -> Option<(LimitedBy, Evidence)> {
+    let median = level.latency_seconds_p50?;
+    let delay = level.run_delay_share.unwrap_or(0.0);
+    let run_delay_percent = percent(delay);
+    if let (Some(seconds), Some(_)) = (level.lateness_seconds_p99, level.intended_per_second) {
+        let is_late = seconds > LATE_SECONDS.max(LATE_SHARE * median);
+        return is_late.then_some((LimitedBy::Generator, Evidence::Late { seconds, run_delay_percent }));
+    }
+    if level.unanswered as f64 > BEHIND_SHARE * level.connections as f64 {
+        return None;
+    }
+    let evidence = Evidence::Busy { busy_percent: percent(level.cpu_share), run_delay_percent };
+    match level.cpu_share {
+        share if share > BUSY_SHARE => Some((LimitedBy::Generator, evidence)),
+        share if share + delay > BUSY_SHARE => Some((LimitedBy::Others, evidence)),
+        _ => None,
+    }
+}
+
+fn percent(share: f64) -> u32 {
+    (share * 100.0).round() as u32
+}
+
+/// Whether a series was counted at the server. What a response takes of its processor, or a connection of
+/// memory, does not depend on how fast anybody asks.
 pub(crate) fn is_of_server(kind: &SeriesKind) -> bool {
-    kind.unit == "B" || kind.name.starts_with("server ")
+    kind.side == Side::Server
 }
 
-/// Whether a check is about the generator.
-pub(crate) fn is_claim(claim: &str) -> bool {
-    begins(claim, CLAIM)
+/// What is only a lower bound in one trial.
+#[derive(Clone, Debug)]
+struct Bound<'a> {
+    /// The level; `None` for all of them.
+    n: Option<u64>,
+    purpose: Purpose,
+    by: LimitedBy,
+    /// The series; empty for all.
+    series: &'a [String],
+    evidence: Option<Evidence>,
 }
 
-/// Whether a trial's warning is about the generator.
-pub(crate) fn is_warning(warning: &str) -> bool {
-    WARNINGS.iter().any(|beginning| begins(warning, beginning))
-}
+/// All that is only a lower bound in a recording, by system, workload and variant.
+#[derive(Debug, Default)]
+pub(crate) struct Bounds<'a>(HashMap<[&'a str; 3], ByTrial<'a>>);
 
-/// What the warnings of all trials come to, at most one remark for each cause.
-pub(crate) fn remarks(trials: &[&Trial]) -> Vec<GeneratorRemark> {
-    let causes = [(LimitedBy::Generator, WARNINGS[0]), (LimitedBy::Others, WARNINGS[1])];
-    causes.into_iter().filter_map(|cause| remark(trials, cause)).collect()
-}
+type ByTrial<'a> = BTreeMap<u32, Vec<Bound<'a>>>;
 
-fn remark(trials: &[&Trial], (by, beginning): (LimitedBy, &str)) -> Option<GeneratorRemark> {
-    let is_meant = |words: &str| begins(words, beginning);
-    let warnings = || trials.iter().flat_map(|trial| &trial.warnings).filter(|warning| is_meant(warning));
-    let levels: Vec<u64> = warnings().filter_map(|warning| places(warning)).flatten().collect();
-    let mut reasons: Vec<&str> =
-        warnings().map(|warning| warning.split_once(": ").unwrap_or_default().1).collect();
-    reasons.dedup();
-    let last = reasons.last()?;
-    Some(GeneratorRemark {
-        by,
-        limited: gathered(trials, &levels, is_meant)?,
-        reason: (reasons != [""]).then(|| (*last).to_string()),
-        is_one_of_several: reasons.len() > 1,
-    })
-}
+/// The bounds of one variant, if it has any.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BoundsOf<'a>(Option<&'a ByTrial<'a>>);
 
-/// What the trials of one variant say, whose levels are these. One trial is enough: which trials a generator
-/// limits is not random, and leaving these out would favour the slow one.
-pub(crate) fn limited(trials: &[&Trial], levels: &[u64]) -> Option<Limited> {
-    gathered(trials, levels, |_| true)
-}
-
-fn gathered(trials: &[&Trial], levels: &[u64], is_meant: impl Fn(&str) -> bool) -> Option<Limited> {
-    let mut limited = Limited { levels: Vec::new(), trials: 0, of: trials.len() };
-    let mut all = false;
-    for trial in trials {
-        let said: Vec<&str> = said(trial).filter(|words| is_meant(words)).collect();
-        limited.trials += usize::from(!said.is_empty());
-        for words in said {
-            match places(words).filter(|places| places.iter().all(|n| levels.contains(n))) {
-                Some(places) => limited.levels.extend(places),
-                None => all = true,
+impl<'a> Bounds<'a> {
+    pub(crate) fn of(recording: &'a Recording) -> Self {
+        let mut bounds = Bounds::default();
+        for Limitation { of, n, by, series, why } in &recording.limitations {
+            let evidence = (!why.is_empty()).then(|| Evidence::Recorded(why.clone()));
+            bounds.add(of, *n, Purpose::Level, (*by, evidence), series);
+        }
+        for level in &recording.generators {
+            if let Some((by, evidence)) = limit(level) {
+                bounds.add(&level.of, Some(level.n), level.purpose, (by, Some(evidence)), &[]);
             }
         }
+        bounds
     }
-    limited.levels.sort_unstable();
-    limited.levels.dedup();
-    if all {
-        limited.levels.clear();
+
+    fn add(
+        &mut self,
+        of: &'a TrialKey,
+        n: Option<u64>,
+        purpose: Purpose,
+        (by, evidence): (LimitedBy, Option<Evidence>),
+        series: &'a [String],
+    ) {
+        let bound = Bound { n, purpose, by, series, evidence };
+        let variant = self.0.entry([&of.system, &of.workload, &of.variant]).or_default();
+        variant.entry(of.trial).or_default().push(bound);
     }
-    (limited.trials > 0).then_some(limited)
+
+    pub(crate) fn of_variant<'s>(
+        &'s self,
+        system: &'s str,
+        workload: &'s str,
+        variant: &'s str,
+    ) -> BoundsOf<'s> {
+        let variants: &HashMap<[&'s str; 3], ByTrial<'s>> = &self.0;
+        BoundsOf(variants.get(&[system, workload, variant]))
+    }
 }
 
-/// What one trial says of its generator that bounds its numbers.
-fn said(trial: &Trial) -> impl Iterator<Item = &str> {
-    let failed = trial.checks.iter().filter(|check| !check.held && is_claim(&check.claim));
-    let warned = trial.warnings.iter().filter(|warning| is_warning(warning));
-    failed.map(|check| check.claim.as_str()).chain(warned.map(String::as_str))
-}
+impl<'a> BoundsOf<'a> {
+    /// Where the load generator, or others on its processor, limited what the trials of one variant measured
+    /// of a series, at these levels. One trial is enough: which trials a generator limits is not chance, and
+    /// to leave these out would flatter those that are slow.
+    pub(crate) fn limited(self, trials: &[&Trial], series: &str, levels: &[u64]) -> Option<Limited> {
+        let is_meant = |bound: &Bound<'_>| {
+            bound.by != LimitedBy::Time
+                && bound.purpose == Purpose::Level
+                && (bound.series.is_empty() || bound.series.iter().any(|name| name == series))
+        };
+        self.gathered(trials, |n| levels.contains(&n), is_meant)
+    }
 
-fn begins(text: &str, with: &str) -> bool {
-    text.trim_start().get(..with.len()).is_some_and(|head| head.eq_ignore_ascii_case(with))
-}
+    /// All that is only a lower bound, at most one remark for each cause and purpose.
+    pub(crate) fn remarks(self, trials: &[&Trial]) -> Vec<GeneratorRemark> {
+        let causes = [LimitedBy::Generator, LimitedBy::Others, LimitedBy::Time];
+        let of_purpose = |purpose| causes.into_iter().filter_map(move |by| self.remark(trials, by, purpose));
+        [Purpose::Level, Purpose::Capacity].into_iter().flat_map(of_purpose).collect()
+    }
 
-/// The levels that are named: `at 1 000 connections`, `at n = 500 and 1000: …`; `None` where none is.
-fn places(words: &str) -> Option<Vec<u64>> {
-    let (_, after) = words.split_once(" at ")?;
-    let named = after.split([':', ';', '(']).next()?;
-    let numbers: Option<Vec<u64>> = named.replace(" and ", ",").split(',').map(number).collect();
-    numbers.filter(|numbers| !numbers.is_empty())
-}
+    fn remark(self, trials: &[&Trial], by: LimitedBy, purpose: Purpose) -> Option<GeneratorRemark> {
+        let is_meant = |bound: &Bound<'_>| (bound.by, bound.purpose) == (by, purpose);
+        let limited = self.gathered(trials, |_| true, is_meant)?;
+        let bounds = trials.iter().flat_map(|trial| self.of_trial(trial)).filter(|bound| is_meant(bound));
+        let mut evidence: Vec<Option<Evidence>> = bounds.map(|bound| bound.evidence.clone()).collect();
+        evidence.dedup();
+        let is_one_of_several = evidence.len() > 1;
+        Some(GeneratorRemark { by, purpose, limited, evidence: evidence.pop()?, is_one_of_several })
+    }
 
-/// The number at the head of some words, its thousands apart or not.
-fn number(words: &str) -> Option<u64> {
-    let words = words.trim_start().trim_start_matches("n =").trim_start();
-    let gap = |c: char| c.is_whitespace() || c == '_';
-    let digits = words.split(|c: char| !c.is_ascii_digit() && !gap(c)).next()?;
-    digits.chars().filter(char::is_ascii_digit).collect::<String>().parse().ok()
+    fn of_trial(self, trial: &Trial) -> &'a [Bound<'a>] {
+        self.0.and_then(|bounds| bounds.get(&trial.order.trial)).map_or(&[], Vec::as_slice)
+    }
+
+    fn gathered(
+        self,
+        trials: &[&Trial],
+        is_level: impl Fn(u64) -> bool,
+        is_meant: impl Fn(&Bound<'_>) -> bool,
+    ) -> Option<Limited> {
+        let mut limited = Limited { levels: Vec::new(), trials: 0, of: trials.len() };
+        let mut all = false;
+        for trial in trials {
+            let mut is_limited = false;
+            for bound in self.of_trial(trial).iter().filter(|bound| is_meant(bound)) {
+                is_limited = true;
+                match bound.n.filter(|n| is_level(*n)) {
+                    Some(n) => limited.levels.push(n),
+                    None => all = true,
+                }
+            }
+            limited.trials += usize::from(is_limited);
+        }
+        limited.levels.sort_unstable();
+        limited.levels.dedup();
+        if all {
+            limited.levels.clear();
+        }
+        (limited.trials > 0).then_some(limited)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn trial(warnings: &[&str]) -> Trial {
+    fn closed(cpu_share: f64, run_delay_share: f64) -> GeneratorLevel {
+        GeneratorLevel {
+            of: key(1),
+            n: 5,
+            purpose: Purpose::Level,
+            generators: 1,
+            connections: 5,
+            elapsed_seconds: 1.0,
+            intended_per_second: None,
+            started_per_second: 1e5,
+            completed_per_second: 1e5,
+            unanswered: 0,
+            cpu_share,
+            run_delay_share: Some(run_delay_share),
+            latency_seconds_p50: Some(1e-4),
+            lateness_seconds_p99: None,
+            failures: Vec::new(),
+        }
+    }
+
+    fn open(late: f64, median: f64) -> GeneratorLevel {
+        GeneratorLevel {
+            intended_per_second: Some(1e5),
+            lateness_seconds_p99: Some(late),
+            latency_seconds_p50: Some(median),
+            ..closed(0.99, 0.0)
+        }
+    }
+
+    fn key(trial: u32) -> TrialKey {
+        let (system, workload, variant) = ("local".into(), "race".into(), "epoll".into());
+        TrialKey { system, workload, variant, trial }
+    }
+
+    fn trial(number: u32) -> Trial {
         let trial = serde_json::json!({
-            "system": "local", "workload": "race", "version": 1, "variant": "epoll", "trial": 1, "n": 5,
+            "system": "local", "workload": "race", "version": 1, "variant": "epoll", "trial": number, "n": 5,
             "seed": 7, "timeout_seconds": 60.0, "scratch": "/", "elapsed_seconds": 1.0,
-            "outcome": {"ended": "complete"}, "warnings": warnings,
+            "outcome": {"ended": "complete"},
         });
         serde_json::from_value(trial).expect("a trial")
     }
 
-    #[test]
-    fn many_warnings_come_to_one_remark() {
-        let said = |trials: &[&[&str]]| {
-            let trials: Vec<Trial> = trials.iter().map(|warnings| trial(warnings)).collect();
-            let said = remarks(&trials.iter().collect::<Vec<&Trial>>()).into_iter();
-            let parts = |one: GeneratorRemark| {
-                (one.by, one.limited.levels, one.limited.trials, one.reason, one.is_one_of_several)
-            };
-            said.map(parts).collect::<Vec<_>>()
-        };
-        let (two, five) =
-            ("limited by the generator at 2: busy 90 %", "limited by the generator at 5: busy 99 %");
-        let busy = || Some("busy 99 %".to_string());
-        assert!(said(&[&[], &["The limit is low."]]).is_empty());
-        assert_eq!(said(&[&[five], &[]]), [(LimitedBy::Generator, vec![5], 1, busy(), false)]);
-        assert_eq!(said(&[&[two], &[two, five]]), [(LimitedBy::Generator, vec![2, 5], 2, busy(), true)]);
-        assert_eq!(said(&[&["limited by the generator"]]), [(LimitedBy::Generator, vec![], 1, None, false)]);
-        let others = "disturbed at 2: others had the processor";
-        let disturbed = (LimitedBy::Others, vec![2], 2, Some("others had the processor".to_string()), false);
-        let each = [(LimitedBy::Generator, vec![5], 1, busy(), false), disturbed];
-        assert_eq!(said(&[&[five, others], &[others]]), each);
+    fn recording(generators: Vec<GeneratorLevel>, limitations: Vec<Limitation>) -> Recording {
+        let run = serde_json::json!({
+            "type": "run", "schema": 2, "tool": {"name": "", "version": "", "build": ""}, "started_at": "",
+            "command": [], "preset": "", "seed": 1, "looks": [], "pinned": true,
+        });
+        let run = record::parse_line(&run.to_string()).expect("a run line");
+        let generators = generators.into_iter().map(record::Line::Generator);
+        let limitations = limitations.into_iter().map(record::Line::Limited);
+        Recording::new([run].into_iter().chain(generators).chain(limitations)).expect("a recording")
+    }
+
+    fn said(n: Option<u64>, trial: u32, by: LimitedBy, why: &str) -> Limitation {
+        Limitation { of: key(trial), n, by, series: Vec::new(), why: why.into() }
     }
 
     #[test]
-    fn a_disturbed_level_is_left_out_like_a_limited_one() {
-        let trial = trial(&["disturbed at 1000: others had the processor for 40 % of the time"]);
-        let limited = limited(&[&trial], &[1, 1000]).expect("limited");
-        assert_eq!((limited.at(1), limited.at(1000)), (false, true));
+    fn others_are_told_from_the_generator_itself() {
+        let busy = |busy_percent, run_delay_percent| Evidence::Busy { busy_percent, run_delay_percent };
+        assert_eq!(limit(&closed(0.5, 0.2)), None);
+        assert_eq!(limit(&closed(0.9, 0.0)), Some((LimitedBy::Generator, busy(90, 0))));
+        assert_eq!(limit(&closed(0.86, 0.14)), Some((LimitedBy::Generator, busy(86, 14))));
+        assert_eq!(limit(&closed(0.5, 0.4)), Some((LimitedBy::Others, busy(50, 40))));
     }
 
     #[test]
-    fn levels_are_read_where_they_are_named() {
-        assert_eq!(places("limited by the generator at 1 000 connections"), Some(vec![1_000]));
-        assert_eq!(places("the generator kept up at n = 500 and 1000: 98 % busy"), Some(vec![500, 1_000]));
-        assert_eq!(places("the generator kept up at 20, 50 and 1\u{202f}000"), Some(vec![20, 50, 1_000]));
-        assert_eq!(places("the generator kept up"), None);
-        assert_eq!(places("limited by the generator at times"), None);
+    fn in_an_open_loop_it_must_not_be_late() {
+        let late = |seconds| Some((LimitedBy::Generator, Evidence::Late { seconds, run_delay_percent: 0 }));
+        assert_eq!(limit(&open(0.002, 1e-4)), late(0.002));
+        assert_eq!(limit(&open(0.002, 0.1)), None, "less than a tenth of the median");
+        assert_eq!(limit(&open(0.0009, 1e-4)), None, "less than a millisecond");
+    }
+
+    #[test]
+    fn a_server_that_is_behind_is_no_fault_of_the_generator() {
+        assert_eq!(limit(&GeneratorLevel { unanswered: 1, ..closed(0.99, 0.0) }), None);
+        assert_eq!(limit(&GeneratorLevel { latency_seconds_p50: None, ..closed(0.99, 0.0) }), None);
+    }
+
+    #[test]
+    fn levels_of_all_trials_come_together() {
+        let recording = recording(
+            vec![closed(0.99, 0.0), GeneratorLevel { n: 1, ..closed(0.2, 0.0) }],
+            vec![said(Some(2), 2, LimitedBy::Others, "others had the processor")],
+        );
+        let bounds = Bounds::of(&recording);
+        let (one, two, three) = (trial(1), trial(2), trial(3));
+        let bounds = bounds.of_variant("local", "race", "epoll");
+        let limited = |levels| bounds.limited(&[&one, &two, &three], "p99", levels).expect("limited");
+        let expected = |levels| Limited { levels, trials: 2, of: 3 };
+        assert_eq!(limited(&[1, 2, 5]), expected(vec![2, 5]));
+        assert_eq!(limited(&[1, 2]), expected(vec![]), "a level that nobody has means all");
+        assert_eq!(bounds.limited(&[&three], "p99", &[1, 2, 5]), None);
+        let remarks = bounds.remarks(&[&one, &two, &three]);
+        let parts = |remark: &GeneratorRemark| (remark.by, remark.limited.levels.clone());
+        let parts: Vec<_> = remarks.iter().map(parts).collect();
+        assert_eq!(parts, [(LimitedBy::Generator, vec![5]), (LimitedBy::Others, vec![2])]);
+    }
+
+    #[test]
+    fn evidence_that_differs_is_one_of_several() {
+        let all = vec![
+            said(Some(2), 1, LimitedBy::Generator, "busy 90 %"),
+            said(Some(5), 2, LimitedBy::Generator, "busy 99 %"),
+            said(None, 2, LimitedBy::Time, ""),
+        ];
+        let recording = recording(Vec::new(), all);
+        let bounds = Bounds::of(&recording);
+        let bounds = bounds.of_variant("local", "race", "epoll");
+        let (one, two) = (trial(1), trial(2));
+        let remarks = bounds.remarks(&[&one, &two]);
+        assert_eq!(remarks.len(), 2);
+        assert_eq!(remarks[0].evidence, Some(Evidence::Recorded("busy 99 %".into())));
+        assert!(remarks[0].is_one_of_several);
+        assert_eq!((&remarks[1].evidence, remarks[1].limited.levels.len()), (&None, 0));
+        assert_eq!(bounds.limited(&[&two], "p99", &[5]).expect("limited").levels, [5], "time limits no rank");
+    }
+
+    #[test]
+    fn a_capacity_is_a_remark_and_no_level() {
+        let capacity = GeneratorLevel { purpose: Purpose::Capacity, n: 0, ..closed(0.99, 0.0) };
+        let recording = recording(vec![capacity], Vec::new());
+        let bounds = Bounds::of(&recording);
+        let bounds = bounds.of_variant("local", "race", "epoll");
+        let one = trial(1);
+        assert_eq!(bounds.limited(&[&one], "p99", &[1, 5]), None);
+        assert_eq!(bounds.remarks(&[&one])[0].purpose, Purpose::Capacity);
     }
 }

@@ -182,6 +182,8 @@ mod tests {
             prefix: Vec::new(),
             environment: facts.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
             warnings: Vec::new(),
+            limits: [].into(),
+            processors: None,
             noise_floor: None,
         }
     }

@@ -33,13 +33,15 @@ pub(crate) const WORKLOAD: Workload = Workload {
             Expect::Constant,
             "connect(2), until the connection is established for the client",
         ),
-        Operation::up("greeting", Expect::Constant, "from then until the first byte of the server is read"),
+        Operation::up("greeting", Expect::Constant, "from then until the first byte of the server is read")
+            .except(POLL),
         Operation::sum(
             "all",
             &["connect", "greeting"],
             Expect::Constant,
             "connect(2) until the byte is read",
-        ),
+        )
+        .except(POLL),
         Operation::down("close", Expect::Constant, "close(2) of the client's end, in random order"),
     ],
     needs: Needs { descriptors: 1, ports: 1, memory_bytes: 10 << 10, ..Needs::NOTHING },
@@ -49,6 +51,9 @@ pub(crate) const WORKLOAD: Workload = Workload {
     },
     ..Workload::CURVE
 };
+
+/// The server hands all n to the kernel in each of its rounds.
+const POLL: &[(&str, Expect)] = &[("poll", Expect::Linear)];
 
 #[cfg(unix)]
 mod measured {

@@ -61,7 +61,8 @@ pub(crate) fn parse_bytes(text: &[u8]) -> Result<Line, LineError> {
     };
     Ok(match tag {
         b"series" => Line::Series(serde_json::from_slice(text)?),
-        b"run" | b"system" | b"workload" | b"trial" | b"noise-floor" | b"end"
+        b"run" | b"system" | b"workload" | b"trial" | b"generator" | b"limited" | b"histogram"
+        | b"noise-floor" | b"end"
             if text.len() > LINE_BYTES_MAX =>
         {
             return Err(LineError::TooLong(text.len()));
@@ -70,6 +71,9 @@ pub(crate) fn parse_bytes(text: &[u8]) -> Result<Line, LineError> {
         b"system" => Line::System(serde_json::from_slice(text)?),
         b"workload" => Line::Workload(serde_json::from_slice(text)?),
         b"trial" => Line::Trial(serde_json::from_slice(text)?),
+        b"generator" => Line::Generator(serde_json::from_slice(text)?),
+        b"limited" => Line::Limited(serde_json::from_slice(text)?),
+        b"histogram" => Line::Histogram(serde_json::from_slice(text)?),
         b"noise-floor" => Line::NoiseFloor(serde_json::from_slice(text)?),
         b"end" => Line::End(serde_json::from_slice(text)?),
         // Damage also looks like a type that nobody knows; only whole JSON is a line of the future.

@@ -15,24 +15,34 @@ mod error;
 mod frame;
 mod json;
 mod line;
+mod load;
 #[cfg(feature = "file")]
 mod loss;
 mod noise_floor;
 #[cfg(feature = "file")]
 mod reader;
 mod recording;
+mod seed;
+mod series;
+mod system;
+mod trial;
 mod unit;
+#[cfg(feature = "file")]
+mod upgrade;
+mod workload;
 #[cfg(feature = "file")]
 mod writer;
 
 pub use json::{LINE_BYTES_MAX, LineError, parse_line, write_line};
-pub use line::{
-    Check, Clock, Direction, End, Expect, Line, Order, Outcome, Run, SCHEMA, Series, SeriesKind, Server,
-    System, Tool, Trial, Variant, Workload,
-};
+pub use line::{End, Line, Run, SCHEMA, Tool};
+pub use load::{FailureCount, GeneratorLevel, Histogram, Limitation, LimitedBy, Purpose};
 pub use noise_floor::NoiseFloor;
-pub use recording::{Excluded, Exclusion, Recording, SUMS_MAX, SeriesKey};
+pub use recording::{Excluded, Exclusion, Recording, SUMS_MAX};
+pub use series::{Series, SeriesKey};
+pub use system::{Processors, ResourceLimit, System};
+pub use trial::{Check, Clock, Order, Outcome, Server, Trial, TrialKey};
 pub use unit::Unit;
+pub use workload::{Direction, Expect, SeriesKind, Shape, Side, Variant, Workload};
 #[cfg(feature = "file")]
 pub use {
     error::{Error, Result},

@@ -1,5 +1,6 @@
 //! Reads a run back: line by line, or whole.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,6 +11,7 @@ use serde::Deserialize;
 use crate::frame::{Frame, Frames};
 use crate::json::parse_bytes;
 use crate::loss::Losses;
+use crate::upgrade::upgrade;
 use crate::{Error, Line, LineError, Loss, Reason, Recording, Result, Run, SCHEMA};
 
 /// Reads a whole run file, packed or plain, and says what of it was lost. The memory it takes is that of
@@ -29,7 +31,8 @@ pub fn read(path: impl AsRef<Path>) -> Result<(Recording, Vec<Loss>)> {
     }
 }
 
-/// The lines of one run in the order they were written, the [`Run`] line first.
+/// The lines of one run in the order they were written, the [`Run`] line first. Those of an older schema
+/// are made into those of today, and the run line then says so.
 ///
 /// Memory is bounded by the largest frame, and so by [`FRAME_BYTES_MAX`](crate::FRAME_BYTES_MAX). A frame
 /// counts only as a whole: none of its lines appears unless all of it decodes. An `Err` ends the stream;
@@ -43,6 +46,10 @@ pub struct Reader<R> {
     text_read: usize,
     /// The first line, until it is asked for.
     run: Option<Run>,
+    /// The schema of the file.
+    schema: u32,
+    /// Lines that came of the last one when it was upgraded.
+    more: VecDeque<Line>,
     losses: Losses,
     ended: bool,
 }
@@ -81,12 +88,15 @@ impl<R: Read> Reader<R> {
             let line = line_at(frames.text(), 0);
             (line.len(), first_line(line, &path)?)
         };
+        let schema = run.schema;
         Ok(Reader {
             path,
             frames,
             frame_offset,
             text_read,
-            run: Some(run),
+            run: Some(Run { schema: SCHEMA, ..run }),
+            schema,
+            more: VecDeque::new(),
             losses: Losses::default(),
             ended: false,
         })
@@ -104,7 +114,27 @@ impl<R: Read> Reader<R> {
         self.losses.into_vec()
     }
 
-    /// The next line that can be read.
+    /// The schema that the file was written in.
+    #[must_use]
+    pub fn schema(&self) -> u32 {
+        self.schema
+    }
+
+    /// The next line, as one of today's schema.
+    fn next_upgraded(&mut self) -> io::Result<Option<Line>> {
+        if let Some(line) = self.more.pop_front() {
+            return Ok(Some(line));
+        }
+        let mut line = self.next_line()?;
+        if self.schema < 2
+            && let Some(line) = &mut line
+        {
+            self.more.extend(upgrade(line));
+        }
+        Ok(line)
+    }
+
+    /// The next line that can be read, as it stands.
     fn next_line(&mut self) -> io::Result<Option<Line>> {
         loop {
             while self.text_read < self.frames.text().len() {
@@ -156,7 +186,7 @@ impl<R: Read> Iterator for Reader<R> {
         if self.ended {
             return None;
         }
-        let next = self.next_line();
+        let next = self.next_upgraded();
         self.ended = !matches!(next, Ok(Some(_)));
         next.map_err(|source| Error::Read { path: self.path.clone(), source }).transpose()
     }

@@ -1,61 +1,16 @@
 //! A run in memory, ordered for readers: by series, then by trial.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::{fmt, mem};
+use std::mem;
 
-use crate::{Direction, End, Line, Order, Outcome, Run, Series, SeriesKind, System, Trial, Workload};
+use crate::{
+    Direction, End, GeneratorLevel, Histogram, Limitation, Line, Order, Outcome, Run, Series, SeriesKey,
+    SeriesKind, System, Trial, Workload,
+};
 
 /// So many sums of a workload are made, the first that it declares. Every sum is as long as its parts, so
 /// this bounds what a hostile file can cost.
 pub const SUMS_MAX: usize = 16;
-
-/// Names one series of a run across its trials.
-///
-/// It shows as `bind/v6 close`, and with `{:#}` in full as `local bind/v6 close down`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SeriesKey {
-    /// Name of the system.
-    pub system: String,
-    /// Name of the workload.
-    pub workload: String,
-    /// Name of the variant; may be empty.
-    pub variant: String,
-    /// Name of the operation.
-    pub name: String,
-    /// Whether n rises or falls.
-    pub direction: Direction,
-}
-
-impl SeriesKey {
-    /// The key under which `series` is found.
-    #[must_use]
-    pub fn of(series: &Series) -> Self {
-        SeriesKey {
-            system: series.system.clone(),
-            workload: series.workload.clone(),
-            variant: series.variant.clone(),
-            name: series.name.clone(),
-            direction: series.direction,
-        }
-    }
-}
-
-impl fmt::Display for SeriesKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if f.alternate() {
-            write!(f, "{} ", self.system)?;
-        }
-        f.write_str(&self.workload)?;
-        if !self.variant.is_empty() {
-            write!(f, "/{}", self.variant)?;
-        }
-        write!(f, " {}", self.name)?;
-        if f.alternate() {
-            write!(f, " {}", self.direction)?;
-        }
-        Ok(())
-    }
-}
 
 /// A series that must not be judged: a number whose check failed is not a number.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,6 +57,12 @@ pub struct Recording {
     pub workloads: Vec<Workload>,
     /// All trials, as recorded; those without any series too.
     pub trials: Vec<Trial>,
+    /// What load generators saw of themselves, as recorded.
+    pub generators: Vec<GeneratorLevel>,
+    /// What is only a lower bound, as recorded.
+    pub limitations: Vec<Limitation>,
+    /// Whole distributions, as recorded.
+    pub histograms: Vec<Histogram>,
     /// How the run ended; `None` when it was killed, or when the end of the file is lost.
     pub end: Option<End>,
     /// Series that are not to be judged, by key and trial.
@@ -125,6 +86,9 @@ impl Recording {
             systems: Vec::new(),
             workloads: Vec::new(),
             trials: Vec::new(),
+            generators: Vec::new(),
+            limitations: Vec::new(),
+            histograms: Vec::new(),
             end: None,
             excluded: Vec::new(),
             series: BTreeMap::new(),
@@ -141,6 +105,9 @@ impl Recording {
                     series.sizes.shrink_to_fit();
                     recording.series.entry(SeriesKey::of(&series)).or_default().push(series);
                 }
+                Line::Generator(level) => recording.generators.push(level),
+                Line::Limited(limitation) => recording.limitations.push(limitation),
+                Line::Histogram(histogram) => recording.histograms.push(histogram),
                 Line::NoiseFloor(found) => floor = Some(found),
                 Line::End(end) => recording.end = Some(end),
             }

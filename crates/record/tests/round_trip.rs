@@ -31,10 +31,8 @@ fn keys_in_another_order_and_fields_of_the_future_are_read() {
 #[test]
 fn unknown_and_malformed_lines_are_told_apart() {
     let error = |text| parse_line(text).unwrap_err();
-    assert!(
-        matches!(error(r#"{"type":"histogram","buckets":[]}"#), LineError::Unknown(kind) if kind == "histogram")
-    );
-    assert!(matches!(error(r#"{"type":"histogram","#), LineError::Malformed(_)));
+    assert!(matches!(error(r#"{"type":"phase","buckets":[]}"#), LineError::Unknown(kind) if kind == "phase"));
+    assert!(matches!(error(r#"{"type":"phase","#), LineError::Malformed(_)));
     assert!(matches!(error(r#"{"type":"end"}"#), LineError::Malformed(_)));
     assert!(matches!(error(r#"{}"#), LineError::Malformed(_)));
     assert!(matches!(error("\u{0}"), LineError::Malformed(_)));
@@ -65,19 +63,27 @@ fn files_of_older_versions_are_read() {
     for line in sample::lines() {
         let mut fields: serde_json::Map<String, serde_json::Value> =
             serde_json::from_str(&sample::json(&line)).unwrap();
-        fields.retain(|field, _| !["paired", "noise_floor", "rivals"].contains(&field.as_str()));
+        let later =
+            ["paired", "noise_floor", "rivals", "shape", "server", "limits", "processors", "settings"];
+        fields.retain(|field, _| !later.contains(&field.as_str()));
         let older = match line {
             Line::Run(run) => Line::Run(Run { paired: false, ..run }),
-            Line::System(system) => Line::System(System { noise_floor: None, ..system }),
+            Line::System(system) => {
+                Line::System(System { noise_floor: None, limits: [].into(), processors: None, ..system })
+            }
             Line::Workload(mut workload) => {
-                workload.series.iter_mut().for_each(|kind| kind.sum_of.clear());
+                for kind in &mut workload.series {
+                    kind.sum_of.clear();
+                    kind.expect_by_variant.clear();
+                }
                 Line::Workload(workload)
             }
             other => other,
         };
-        for kind in fields.get_mut("series").and_then(|kinds| kinds.as_array_mut()).into_iter().flatten() {
-            let kind = kind.as_object_mut().unwrap();
-            kind.retain(|field, _| !["sum_of", "unit", "both_ways"].contains(&field.as_str()));
+        let kinds = fields.get_mut("series").and_then(|kinds| kinds.as_array_mut()).into_iter().flatten();
+        for kind in kinds.filter_map(|kind| kind.as_object_mut()) {
+            let later = ["sum_of", "unit", "both_ways", "side", "expect_by_variant"];
+            kind.retain(|field, _| !later.contains(&field.as_str()));
         }
         assert_eq!(parse_line(&serde_json::to_string(&fields).unwrap()).unwrap(), older);
     }
@@ -100,6 +106,7 @@ fn sizes_that_are_listed_are_written_and_found() {
 /// A trial of a load, with all that only loads have.
 fn load() -> Line {
     let Line::Trial(mut trial) = sample::trial(1, Outcome::Complete, vec![]) else { panic!("a trial") };
+    trial.order.settings = [("size".into(), "4k".into())].into();
     trial.order.window_seconds = Some(0.05);
     trial.order.server_cpu = Some(2);
     trial.order.server =
@@ -110,8 +117,7 @@ fn load() -> Line {
 #[test]
 fn what_only_loads_have_is_absent_elsewhere() {
     let text = sample::json(&load());
-    let only =
-        r#""window_seconds":0.05,"server_cpu":2,"server":{"address":"10.0.0.2","prefix":["ssh","sut"]},"#;
+    let only = r#""window_seconds":0.05,"server_cpu":2,"server":{"address":"10.0.0.2","prefix":["ssh","sut"]},"settings":{"size":"4k"},"#;
     assert!(text.contains(only), "{text}");
     assert_eq!(parse_line(&text).unwrap(), load());
     let without = text.replace(only, "");
@@ -170,8 +176,12 @@ fn the_specification_names_every_field() {
                 serde_json::Value::Object(fields) => {
                     for (name, value) in fields {
                         // Their keys are data.
-                        if name != "environment" && name != "activity" {
+                        if !["environment", "activity", "settings", "limits", "expect_by_variant"]
+                            .contains(&name.as_str())
+                        {
                             values.push(value);
+                        } else if name == "limits" {
+                            values.extend(value.as_object().unwrap().values().cloned());
                         }
                         names.push(name.into());
                     }
@@ -186,10 +196,95 @@ fn the_specification_names_every_field() {
     }
 }
 
+#[test]
+fn a_prediction_may_belong_to_one_variant() {
+    let Line::Workload(workload) = sample::head().remove(1) else { panic!("a workload") };
+    let kind = &workload.series[0];
+    assert_eq!((kind.expect_of("v6"), kind.expect_of("v4")), (Expect::Constant, Expect::Linear));
+}
+
+#[test]
+fn units_have_their_symbols_and_strange_ones_are_none() {
+    for unit in [Unit::Seconds, Unit::PerSecond, Unit::Bytes, Unit::BytesPerSecond, Unit::None] {
+        assert_eq!(Unit::named(unit.name()), unit);
+        assert_eq!(serde_json::to_string(&unit).unwrap(), format!("{:?}", unit.name()));
+    }
+    assert_eq!(serde_json::from_str::<Unit>(r#""furlongs""#).unwrap(), Unit::None);
+}
+
+#[test]
+fn lines_of_a_load_are_given_their_trial() {
+    let key = TrialKey { trial: 9, ..TrialKey::default() };
+    for mut line in sample::beside(1) {
+        line.belong_to(&key);
+        assert!(sample::json(&line).contains(r#""system":"","workload":"","variant":"","trial":9,"#));
+    }
+    let mut other = sample::trial(1, Outcome::Complete, vec![]);
+    other.belong_to(&key);
+    assert_eq!(other, sample::trial(1, Outcome::Complete, vec![]));
+}
+
+/// Lines as 0.1.0 wrote them.
+const SCHEMA_1: &str = r#"{"type":"run","schema":1,"tool":{"name":"osdyno","version":"0.1.0","build":""},"started_at":"","command":[],"preset":"quick","seed":1,"budget_seconds":null,"looks":[],"pinned":true,"paired":false}
+{"type":"workload","name":"race","version":1,"summary":"","page":"","grows":"connections","variants":[{"name":"epoll","summary":""}],"series":[{"name":"server cpu","direction":"up","expect":"constant","summary":"","sum_of":[],"unit":"s","both_ways":false}],"rivals":true}
+{"type":"trial","system":"local","workload":"race","version":1,"variant":"epoll","trial":1,"n":5,"cpu":1,"seed":7,"allowance_seconds":null,"window_seconds":0.1,"timeout_seconds":60.0,"scratch":"/tmp","started_seconds":0.2,"elapsed_seconds":0.5,"clock":null,"outcome":{"ended":"complete"},"checks":[],"activity":{},"warnings":["disturbed at 5: others had the processor"]}
+{"type":"end","status":"complete","elapsed_seconds":2.5}
+"#;
+
+#[test]
+fn a_file_of_schema_1_is_read_as_one_of_today() {
+    let mut reader = Reader::new(SCHEMA_1.as_bytes(), "old").unwrap();
+    assert_eq!(reader.schema(), 1);
+    let lines: Vec<Line> = reader.by_ref().collect::<Result<_>>().unwrap();
+    assert_eq!(reader.losses(), []);
+    let recording = Recording::new(lines).unwrap();
+    assert_eq!(recording.run.schema, SCHEMA);
+    assert_eq!((recording.workloads[0].shape, recording.workloads[0].server), (Shape::Load, true));
+    assert_eq!(recording.workloads[0].series[0].side, Side::Server);
+    assert!(recording.trials[0].warnings.is_empty());
+    let [limited] = &recording.limitations[..] else { panic!("one line") };
+    assert_eq!((limited.n, limited.by, limited.of.trial), (Some(5), LimitedBy::Others, 1));
+    assert!(recording.end.is_some(), "what follows an upgraded line is there");
+}
+
 proptest::proptest! {
     #[test]
     fn every_finite_value_survives(values: Vec<f64>) {
         let line = sample::series(1, "bind", Direction::Up, &values);
         proptest::prop_assert_eq!(parse_line(&sample::json(&line)).unwrap(), line);
+    }
+
+    #[test]
+    fn every_fact_of_a_load_survives(
+        n: u64,
+        trial: u32,
+        texts in proptest::array::uniform4(".*"),
+        numbers in proptest::array::uniform4(proptest::num::f64::NORMAL | proptest::num::f64::ZERO),
+        some: bool,
+    ) {
+        for mut line in sample::beside(trial) {
+            match &mut line {
+                Line::Generator(level) => {
+                    (level.n, level.unanswered) = (n, n);
+                    (level.elapsed_seconds, level.completed_per_second) = (numbers[0], numbers[1]);
+                    level.cpu_share = numbers[2];
+                    level.run_delay_share = some.then_some(numbers[3]);
+                    level.intended_per_second = some.then_some(numbers[0]);
+                    level.failures[0].cause.clone_from(&texts[0]);
+                    level.of.variant.clone_from(&texts[1]);
+                }
+                Line::Limited(limited) => {
+                    limited.n = some.then_some(n);
+                    limited.why.clone_from(&texts[2]);
+                    limited.series.clone_from(&texts.to_vec());
+                }
+                Line::Histogram(histogram) => {
+                    (histogram.n, histogram.count, histogram.scale) = (n, n, numbers[0]);
+                    histogram.hdr.clone_from(&texts[3]);
+                }
+                _ => {}
+            }
+            proptest::prop_assert_eq!(parse_line(&sample::json(&line)).unwrap(), line);
+        }
     }
 }

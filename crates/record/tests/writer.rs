@@ -17,7 +17,7 @@ fn an_existing_file_is_not_touched() {
     let error = Writer::create(&path, sample::run(), &[]).unwrap_err();
     assert!(matches!(error, Error::Exists { .. }));
     assert!(error.to_string().ends_with(
-        "run.osdyno exists already, and a run is never overwritten: choose another name, or move it away"
+        "run.osdyno exists already, and a run is never overwritten: choose another name, or move the file"
     ));
     assert_eq!(fs::read(&path).unwrap(), b"precious");
 }

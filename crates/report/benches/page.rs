@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use judge::Findings;
 use record::{
-    Direction, Expect, Line, Order, Outcome, Recording, Run, SCHEMA, Series, SeriesKind, System, Tool, Trial,
-    Workload,
+    Direction, Expect, Line, Order, Outcome, Recording, Run, SCHEMA, Series, SeriesKind, Shape, Side, System,
+    Tool, Trial, Unit, Workload,
 };
 use report::{Style, html, table};
 
@@ -79,29 +79,13 @@ fn lines() -> Vec<Line> {
             prefix: Vec::new(),
             environment: Default::default(),
             warnings: Vec::new(),
+            limits: Default::default(),
+            processors: None,
             noise_floor: None,
         }),
     ];
     for w in 0..WORKLOADS {
-        let kind = |s: usize| SeriesKind {
-            name: format!("op{s}"),
-            direction: Direction::Up,
-            expect: Expect::Constant,
-            summary: "One call.".into(),
-            sum_of: Vec::new(),
-            unit: "s".into(),
-            both_ways: false,
-        };
-        lines.push(Line::Workload(Workload {
-            name: format!("workload{w}"),
-            version: 1,
-            summary: "A workload.".into(),
-            page: "One paragraph.\n\nAnother.".into(),
-            grows: "things".into(),
-            variants: Vec::new(),
-            series: (0..SERIES).map(kind).collect(),
-            rivals: false,
-        }));
+        lines.push(Line::Workload(workload_line(w)));
     }
     for w in 0..WORKLOADS {
         for trial in 1..=TRIALS {
@@ -132,6 +116,32 @@ fn lines() -> Vec<Line> {
         }
     }
     lines
+}
+
+fn workload_line(w: usize) -> Workload {
+    let kind = |s: usize| SeriesKind {
+        name: format!("op{s}"),
+        direction: Direction::Up,
+        side: Side::Client,
+        expect: Expect::Constant,
+        expect_by_variant: Default::default(),
+        summary: "One call.".into(),
+        sum_of: Vec::new(),
+        unit: Unit::Seconds,
+        both_ways: false,
+    };
+    Workload {
+        name: format!("workload{w}"),
+        version: 1,
+        summary: "A workload.".into(),
+        page: "One paragraph.\n\nAnother.".into(),
+        grows: "things".into(),
+        variants: Vec::new(),
+        series: (0..SERIES).map(kind).collect(),
+        shape: Shape::Curve,
+        server: false,
+        rivals: false,
+    }
 }
 
 fn trial_line(workload: usize, trial: u32) -> Trial {

@@ -45,6 +45,7 @@ impl Quantity for Unit {
             Unit::Seconds | Unit::None => "cost",
             Unit::PerSecond => "rate",
             Unit::Bytes => "size",
+            Unit::BytesPerSecond => "throughput",
         }
     }
 
@@ -127,6 +128,10 @@ impl Quantity for Unit {
             }
             Unit::PerSecond => multiple(cost, &RATES),
             Unit::Bytes => multiple(cost, &SIZES),
+            Unit::BytesPerSecond => {
+                let (scale, symbol) = multiple(cost, &SIZES);
+                (scale, format!("{symbol}/s").into())
+            }
             Unit::None => {
                 // Room for what a float leaves out of a thousand, and no power that a float cannot hold.
                 let power = 3 * (cost.abs().log10() / 3.0 + 1e-8).floor().clamp(-102.0, 102.0) as i32;
@@ -260,8 +265,10 @@ mod tests {
             plain(size.estimate_with_interval(interval(9_318.0, 9_011.0, 9_625.0))),
             "9.1 (8.8–9.4) KiB"
         );
-        for unit in [Unit::Seconds, Unit::PerSecond, Unit::Bytes, Unit::None] {
-            assert_eq!(unit.more_is_better(), unit.name() == "1/s");
+        assert_eq!(plain(Unit::BytesPerSecond.cost(1_048_576.0)), "1.00 MiB/s");
+        let units = [Unit::Seconds, Unit::PerSecond, Unit::Bytes, Unit::BytesPerSecond, Unit::None];
+        for unit in units {
+            assert_eq!(unit.more_is_better(), unit.name().ends_with("/s"));
         }
     }
 

@@ -9,8 +9,8 @@ use crate::text::{Cell, Page, Row, Style, Tone};
 use crate::words::{count, factor_with_interval, things};
 use crate::{sentences, spark};
 use judge::Cause;
-use judge::generator::LimitedBy;
 use judge::{Finding, Findings, Remark};
+use record::LimitedBy;
 
 /// Columns from which the growth stands in a column of its own.
 const ROOM_FOR_GROWTH: usize = 96;

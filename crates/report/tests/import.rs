@@ -208,7 +208,7 @@ fn small_n_are_left_out_on_request_and_units_are_scaled() {
     let text = b"series,trial,n,value\na,1,1,100\na,1,2,2\na,1,3,4\n";
     let imported = import(options, &[("f", text)]).expect("a header");
     assert_eq!(all(&imported), ["a up 1: 2=0.000002 3=0.000004"]);
-    assert_eq!(imported.recording.workloads[0].series[0].unit, "s");
+    assert_eq!(imported.recording.workloads[0].series[0].unit, record::Unit::Seconds);
 }
 
 #[test]

@@ -3,11 +3,10 @@
 
 mod emulated;
 
-use emulated::load::{self, Architecture, Said};
+use emulated::load::{self, Architecture, Saturated};
 use judge::Findings;
 use judge::compare::{Comparison, Ranking, RankingEntry};
-use record::Unit;
-use record::{Line, Outcome};
+use record::{Limitation, LimitedBy, Line, Outcome, TrialKey, Unit};
 use report::{Style, html, json, table};
 use stats::Answer;
 
@@ -130,9 +129,9 @@ fn what_the_generator_limited_is_never_ranked() {
     );
     assert!(uring.levels.last().unwrap().limited && uring.at(1_000).is_none() && uring.at(500).is_some());
 
-    // A check that did not hold and names no level: nothing of it is ranked, and all of it is shown.
+    // A limit that names no level: nothing of it is ranked, and all of it is shown.
     let mut field = free();
-    field[3].generator = Some(Said::Check("the generator kept up with its schedule"));
+    field[3].generator = Some(Saturated::Everywhere);
     let findings = of(&field);
     let throughput = contest(&findings.rivals[0], "throughput");
     let uring = rival(throughput, "uring");
@@ -290,7 +289,7 @@ fn of_a_rate_more_is_faster() {
 fn what_the_generator_limited_is_not_compared() {
     let (old, mut field) = (load::race(&free(), 10, 7), load::four());
     field.iter_mut().for_each(|one| one.rate *= 1.2);
-    let mut words = |said: Said| {
+    let mut words = |said: Saturated| {
         field[3].generator = Some(said);
         let new = load::race(&field, 10, 8);
         let compared = Comparison::of(&[("old", &old), ("new", &new)]).unwrap();
@@ -299,10 +298,10 @@ fn what_the_generator_limited_is_not_compared() {
         let note = row.standings[1].note.as_ref().map(|note| report::compare::note(&compared, 1, note));
         (answer, note.unwrap_or_default().replace('\u{202f}', " "))
     };
-    let (answer, note) = words(Said::Warning("limited by the generator at 1 000 connections"));
+    let (answer, note) = words(Saturated::At(1_000));
     assert_eq!(answer, Some((500, (1_000, 1_000))));
     assert_eq!(note, "load generator saturated at 1 000 in new, not compared there");
-    let (answer, note) = words(Said::Warning("limited by the generator"));
+    let (answer, note) = words(Saturated::Everywhere);
     assert_eq!((answer, note.as_str()), (None, "load generator saturated"));
 }
 
@@ -405,7 +404,16 @@ fn hostile_names_are_text() {
             }
             Line::Trial(trial) if trial.order.variant == "uring" => {
                 trial.order.variant = evil.into();
-                trial.warnings = vec![format!("limited by the generator at {evil}")];
+                trial.warnings = vec![evil.into()];
+            }
+            Line::Generator(level) if level.of.variant == "uring" => {
+                *line = Line::Limited(Limitation {
+                    of: TrialKey { variant: evil.into(), ..level.of.clone() },
+                    n: None,
+                    by: LimitedBy::Generator,
+                    series: Vec::new(),
+                    why: evil.into(),
+                });
             }
             Line::Series(series) => {
                 if series.variant == "uring" {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use record::{End, Line, Order, Outcome, Recording, Run, SeriesKind, System, Tool, Writer};
-use workload::{Direction, Expect, Workload};
+use workload::Workload;
 
 use crate::launch::Launcher;
 use crate::plan::{Item, RunPlan};
@@ -128,6 +128,10 @@ fn describe(
                     Ok(floor) => system.noise_floor = floor.filter(|_| !plan.aa),
                     Err(warning) => system.warnings.push(warning),
                 }
+                if let Some(processors) = &mut system.processors {
+                    processors.trial = plan.cpu;
+                    processors.server = plan.server_cpu.filter(|_| plan.starts_servers());
+                }
                 systems.push(system);
                 obstacles.push(None);
             }
@@ -157,6 +161,8 @@ fn unknown(target: &Target, error: &Error) -> System {
         prefix: target.prefix.clone(),
         environment: std::collections::BTreeMap::new(),
         warnings: vec![sentence(&error.to_string())],
+        limits: std::collections::BTreeMap::new(),
+        processors: None,
         noise_floor: None,
     }
 }
@@ -600,18 +606,17 @@ fn workload(workload: &Workload, variants: impl Iterator<Item = workload::Varian
     };
     let series = workload.operations.iter().map(|operation| SeriesKind {
         name: operation.name.to_owned(),
-        direction: match operation.direction {
-            Direction::Up => record::Direction::Up,
-            Direction::Down => record::Direction::Down,
-        },
-        expect: match operation.expect {
-            Expect::Constant => record::Expect::Constant,
-            Expect::Logarithmic => record::Expect::Logarithmic,
-            Expect::Linear => record::Expect::Linear,
-        },
+        direction: operation.direction,
+        side: operation.side,
+        expect: operation.expect,
+        expect_by_variant: operation
+            .expect_by_variant
+            .iter()
+            .map(|&(name, expect)| (name.to_owned(), expect))
+            .collect(),
         summary: operation.summary.to_owned(),
         sum_of: operation.sum_of.iter().map(|&name| name.to_owned()).collect(),
-        unit: operation.unit.symbol().to_owned(),
+        unit: operation.unit,
         both_ways: false,
     });
     record::Workload {
@@ -622,6 +627,8 @@ fn workload(workload: &Workload, variants: impl Iterator<Item = workload::Varian
         grows: workload.grows.to_owned(),
         variants: variants.map(variant).collect(),
         series: series.collect(),
+        shape: workload.shape,
+        server: workload.server,
         rivals: workload.rivals,
     }
 }

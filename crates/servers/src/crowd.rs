@@ -34,13 +34,15 @@ pub(crate) const WORKLOAD: Workload = Workload {
             Unit::Bytes,
             Expect::Constant,
             "increase in memory of the server, per connection",
-        ),
+        )
+        .at_server(),
         Operation::reported(
             "kernel memory",
             Unit::Bytes,
             Expect::Constant,
             "increase in kernel memory of the machine, per connection",
-        ),
+        )
+        .at_server(),
         Operation::reported("connect", Unit::Seconds, Expect::Constant, "median time to open one more"),
         Operation::reported("p50", Unit::Seconds, Expect::Constant, "median latency of a single request"),
         Operation::reported(
@@ -78,7 +80,7 @@ mod measured {
     use net::service::echo::EchoSettings;
     use sys::limit::{self, Resource};
     use sys::process;
-    use workload::server::{Memory, ServerUnderTest, grow, io_error};
+    use workload::server::{Memory, ServerUnderTest, grow, io_error, record_latencies};
     use workload::{Trial, TrialError};
 
     /// Bytes of a request.
@@ -140,6 +142,7 @@ mod measured {
             let latency = ask(&mut own, &order)?;
             recorder.value("p50", seconds(&latency, 0.5));
             recorder.value("p99", seconds(&latency, 0.99));
+            record_latencies(&latency, recorder);
             Ok(())
         })?;
         holders

@@ -89,13 +89,12 @@ mod measured {
     use std::thread::{self, Scope};
     use std::time::{Duration, Instant};
 
-    use net::load::{
-        Generator, Level, LevelVerdict, Load, LoadSettings, Schedule, closed_loop, open_loop, unwatched,
-    };
+    use net::load::{Generator, Load, LoadSettings, Schedule, closed_loop, open_loop, unwatched};
     use net::server::ServerPlan;
     use net::worker::Counter;
     use workload::server::{
-        ServerUnderTest, io_error, kept_up, latencies, percentile, web, web_client, web_file,
+        ServerUnderTest, io_error, latencies, percentile, record_capacity, record_load, web, web_client,
+        web_file,
     };
     use workload::{Trial, TrialError};
 
@@ -149,6 +148,7 @@ mod measured {
         let window = trial.window();
         let finding = Load { warm_up: window / 4, ..closed_loop(CONNECTIONS, window.max(CAPACITY_TIME_MIN)) };
         let found = visitors.offer(&finding, &mut unwatched).map_err(at)?;
+        record_capacity(&found, trial);
         let rate = move |share: f64| (found.completed_per_second * share).max(1.0);
         let asked = move |share: f64, time| open_loop(CONNECTIONS, rate(share), Schedule::Poisson, time);
         let calm = visitors.offer(&asked(CALM, window), &mut unwatched).map_err(at)?;
@@ -161,18 +161,8 @@ mod measured {
             let load = Load { warm_up: window / 10, ..asked(n as f64 / 100.0, window) };
             let begun = Instant::now();
             let level = visitors.offer(&load, &mut unwatched).map_err(io_error)?;
-            kept_up(&level, recorder);
-            if let LevelVerdict::Generator(reason) | LevelVerdict::Disturbed(reason) = &found.verdict {
-                recorder.warn(format!("The capacity is the generator's and not the server's: {reason}."));
-            }
             recorder.value("completed", level.completed_per_second);
             latencies(&level, recorder);
-            if let Some(first) = beyond(&level) {
-                recorder.warn(format!(
-                    "At {n} % of capacity so many requests had no answer that latencies from p{first} on are \
-                     longer than told."
-                ));
-            }
             let wrong = |cause: &str| matches!(cause, "malformed" | "wrong content" | "unasked bytes");
             recorder
                 .check("no response was wrong", !level.failures.iter().any(|failure| wrong(&failure.cause)));
@@ -192,6 +182,8 @@ mod measured {
                 let claim = "the server counted every answer that the client counted";
                 recorder.check(claim, counted >= level.completed + level.late + recovered.answers);
             }
+            // Not before: writing it takes time, which recovery must not.
+            record_load(&level, recorder);
             Ok(())
         })
     }
@@ -212,12 +204,6 @@ mod measured {
             recovered.is_calm = percentile(&level, 99.0) <= RECOVERED * calm_p99;
         }
         Ok(recovered)
-    }
-
-    /// The first percentile that is longer than whatever was answered.
-    fn beyond(level: &Level) -> Option<f64> {
-        let beyond = level.latency.percentiles.iter().find(|percentile| percentile.seconds.is_none())?;
-        Some(beyond.percent).filter(|&percent| percent <= 99.9)
     }
 
     /// The other traffic of the server.

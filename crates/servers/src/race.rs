@@ -56,7 +56,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
             Unit::Seconds,
             Expect::Constant,
             "processor time of the server per response",
-        ),
+        )
+        .at_server(),
     ],
     // At each end; the memory is that of a process, which some architectures have for every connection.
     needs: Needs { descriptors: 1, processes: 1, threads: 1, memory_bytes: 1 << 20, ..Needs::NOTHING },

@@ -31,25 +31,29 @@ pub(crate) const WORKLOAD: Workload = Workload {
     variants: architectures::VARIANTS,
     rivals: true,
     operations: &[
-        Operation::reported("p50", Unit::Seconds, Expect::Constant, "median latency of a single request"),
+        Operation::reported("p50", Unit::Seconds, Expect::Constant, "median latency of a single request")
+            .except(HANDED_OVER),
         Operation::reported(
             "p99",
             Unit::Seconds,
             Expect::Constant,
             "latency that 99 % of requests do not exceed",
-        ),
+        )
+        .except(HANDED_OVER),
         Operation::reported(
             "user memory",
             Unit::Bytes,
             Expect::Constant,
             "increase in memory of the server, per connection",
-        ),
+        )
+        .at_server(),
         Operation::reported(
             "kernel memory",
             Unit::Bytes,
             Expect::Constant,
             "increase in kernel memory of the machine, per connection",
-        ),
+        )
+        .at_server(),
     ],
     // The memory is that of a process, which some architectures have for every connection.
     needs: Needs {
@@ -69,6 +73,9 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ..Workload::LOAD
 };
 
+/// These hand the whole set of connections to the kernel with every wait.
+const HANDED_OVER: &[(&str, Expect)] = &[("select", Expect::Linear), ("poll", Expect::Linear)];
+
 /// From 100 on: with fewer, what the machine does besides would drown what a connection takes.
 fn sizes(top: u64) -> Vec<u64> {
     let is_enough = |&n: &u64| n >= 100 || n == top;
@@ -81,7 +88,9 @@ mod measured {
     use std::time::{Duration, Instant};
 
     use net::load::{Generator, LoadSettings, Times};
-    use workload::server::{Memory, ServerUnderTest, grow, io_error, web, web_client, web_file};
+    use workload::server::{
+        Memory, ServerUnderTest, grow, io_error, record_latencies, web, web_client, web_file,
+    };
     use workload::{Trial, TrialError};
 
     /// The 99th percentile of fewer would be the slowest one.
@@ -107,6 +116,7 @@ mod measured {
             recorder.value("p50", latency.quantile_ns(0.5) as f64 / 1e9);
             recorder.value("p99", latency.quantile_ns(0.99) as f64 / 1e9);
             Memory::of(&mut server)?.report_each(&none, recorder);
+            record_latencies(&latency, recorder);
             Ok(())
         })?;
         drop(clients);

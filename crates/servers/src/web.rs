@@ -54,7 +54,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
             Unit::Seconds,
             Expect::Constant,
             "processor time of the server per response",
-        ),
+        )
+        .at_server(),
     ],
     needs: Needs { descriptors: 1, ports: 1, memory_bytes: 1 << 20, ..Needs::NOTHING },
     top: Some(500),

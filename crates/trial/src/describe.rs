@@ -1,9 +1,11 @@
 //! Describes the system on which this program runs.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use host::{FrameReader, FrameWriter};
-use record::{Line, System};
+use record::{Line, Processors, ResourceLimit, System};
+use sys::limit::{self, Resource};
 
 use crate::Done;
 
@@ -12,6 +14,49 @@ pub(crate) fn describe() -> Done {
     let Some(scratch) = FrameReader::standard_input().receive::<String>()? else { return Ok(()) };
     let environment = sys::environment::facts(Some(Path::new(&scratch)));
     let warnings = sys::environment::warnings(&environment, &sys::activity::snapshot());
-    let system = System { name: String::new(), prefix: Vec::new(), environment, warnings, noise_floor: None };
+    let system = System {
+        name: String::new(),
+        prefix: Vec::new(),
+        environment,
+        warnings,
+        limits: limits(),
+        processors: processors(),
+        noise_floor: None,
+    };
     Ok(FrameWriter::standard_output().send(&Line::System(system))?)
+}
+
+/// What bounds n here, once the limits of the process are raised as a trial raises them. A resource without a
+/// limit that could be read is absent.
+fn limits() -> BTreeMap<String, Vec<ResourceLimit>> {
+    // What cannot be raised is a limit as it stands.
+    let _ = limit::raise_soft_to_hard();
+    let of = |resource| limit::bounds(resource).ok().map(|bounds| (name(resource), bounds));
+    let limits = |bounds: Vec<limit::Bound>| bounds.into_iter().map(limit_of).collect();
+    let all = Resource::ALL.into_iter().filter_map(of);
+    all.map(|(name, bounds)| (name.to_owned(), limits(bounds))).collect()
+}
+
+fn limit_of(bound: limit::Bound) -> ResourceLimit {
+    ResourceLimit { name: bound.limit, value: bound.value, usable: bound.usable, advice: bound.advice }
+}
+
+/// The name of a resource in the record.
+fn name(resource: Resource) -> &'static str {
+    match resource {
+        Resource::Descriptors => "descriptors",
+        Resource::Processes => "processes",
+        Resource::Threads => "threads",
+        Resource::Mappings => "mappings",
+        Resource::MemoryBytes => "memory",
+        Resource::LocalPorts => "ports",
+    }
+}
+
+/// The processors here. Whoever plans the trials says which of them they are pinned to.
+fn processors() -> Option<Processors> {
+    let online = sys::cpu::topology().map(|topology| topology.cpus.len()).ok().filter(|&count| count > 0);
+    let online = u32::try_from(online.unwrap_or_else(sys::cpu::count)).ok()?;
+    let usable = sys::cpu::preferred().unwrap_or_default();
+    Some(Processors { online, usable, trial: None, server: None })
 }

@@ -91,7 +91,7 @@ fn watch(
         activity,
         warnings: Vec::new(),
     };
-    let mut batch = 1;
+    let (mut batch, mut facts) = (1, Vec::new());
     match account {
         Ok(account) => {
             trial.outcome = account.outcome;
@@ -99,13 +99,13 @@ fn watch(
             trial.checks = account.checks;
             trial.warnings = account.warnings;
             trial.warnings.extend(remark(&worker.stderr()));
-            batch = account.batch;
+            (batch, facts) = (account.batch, account.facts);
         }
         Err(Some(outcome)) => trial.outcome = outcome,
         Err(None) => return Ok(None),
     }
     let series = series(workload, order, slots, batch, clock.seconds_per_tick());
-    Ok(Some(std::iter::once(Line::Trial(trial)).chain(series.map(Line::Series)).collect()))
+    Ok(Some(std::iter::once(Line::Trial(trial)).chain(series.map(Line::Series)).chain(facts).collect()))
 }
 
 fn start(order: &Order, region: &Shared) -> Result<Process, Box<dyn std::error::Error>> {
@@ -163,9 +163,9 @@ fn series(
         Sizes::Levels(levels) => levels(order.n),
     };
     let series = workload.measured().enumerate().map(move |(index, operation)| {
-        let (direction, n_first, n_step) = match operation.direction {
-            Direction::Up => (record::Direction::Up, 0, 1),
-            Direction::Down => (record::Direction::Down, slots.top(), -1),
+        let (n_first, n_step) = match operation.direction {
+            Direction::Up => (0, 1),
+            Direction::Down => (slots.top(), -1),
         };
         let even = Series {
             system: order.system.clone(),
@@ -173,7 +173,7 @@ fn series(
             variant: order.variant.clone(),
             trial: order.trial,
             name: operation.name.to_owned(),
-            direction,
+            direction: operation.direction,
             n_first,
             n_step,
             sizes: Vec::new(),

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use host::{FrameReader, FrameWriter};
-use record::{Check, Clock, Order, Outcome};
+use record::{Check, Clock, Line, Order, Outcome, TrialKey};
 use serde::{Deserialize, Serialize};
 use sys::clock;
 use workload::{EarlyEnd, Group, Server, Slots, Trial, Workload};
@@ -28,6 +28,8 @@ pub(crate) struct Account {
     pub(crate) clock: Clock,
     pub(crate) batch: u32,
     pub(crate) warnings: Vec<String>,
+    /// Lines of the record beside the series, of this trial.
+    pub(crate) facts: Vec<Line>,
 }
 
 /// Receives one task, measures into the shared region, and reports how it ended. It has one thread, so that
@@ -57,6 +59,7 @@ fn account(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Acco
         },
         batch: 1,
         warnings: Vec::new(),
+        facts: Vec::new(),
     };
     let run = match workload.run {
         Ok(run) => run,
@@ -97,6 +100,9 @@ fn account(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Acco
     account.batch = trial.batch();
     account.warnings.append(&mut warnings);
     account.warnings.extend_from_slice(trial.warnings());
+    account.facts = trial.facts().to_vec();
+    let key = TrialKey::of(order);
+    account.facts.iter_mut().for_each(|fact| fact.belong_to(&key));
     account
 }
 

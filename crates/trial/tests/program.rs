@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use host::{Deadline, Process};
-use record::{Direction, Line, Order, Outcome, Series, Trial};
+use record::{Direction, Line, Order, Outcome, Purpose, Series, Shape, Trial, TrialKey};
 use workload::{Sizes, Variant, Workload};
 
 /// Runs one trial to its end.
@@ -53,16 +53,50 @@ fn supervise_with(
     let lines: Vec<String> = lines.map(|line| String::from_utf8(line).expect("text")).collect();
     let ending = supervisor.finish(Duration::from_secs(10));
     assert!(ending.is_success, "{ending:?}");
-    let (mut trials, mut all) = (Vec::new(), Vec::new());
+    let (mut trials, mut all, mut facts) = (Vec::new(), Vec::new(), Vec::new());
     for line in &lines {
         match record::parse_line(line).expect("a line of the record") {
             Line::Trial(trial) => trials.push(trial),
             Line::Series(series) => all.push(series),
-            other => panic!("{other:?}"),
+            other => facts.push(other),
         }
     }
     assert_eq!(trials.len(), 1, "{} {variant}", workload.name);
+    expect_facts(workload, &trials[0], &facts);
     (trials.remove(0), all)
+}
+
+/// A load has the distribution of its latencies at each level that it reached, and where it is not asked one
+/// request at a time what the load generator saw of itself. All of it names its trial.
+fn expect_facts(workload: &Workload, trial: &Trial, facts: &[Line]) {
+    let key = TrialKey::of(&trial.order);
+    let (mut generators, mut histograms) = (Vec::new(), Vec::new());
+    for fact in facts {
+        let of = match fact {
+            Line::Generator(level) => {
+                generators.extend((level.purpose == Purpose::Level).then_some(level.n));
+                &level.of
+            }
+            Line::Histogram(histogram) => {
+                assert!(histogram.count > 0 && !histogram.hdr.is_empty(), "{histogram:?}");
+                histograms.push(histogram.n);
+                &histogram.of
+            }
+            Line::Limited(limited) => &limited.of,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(of, &key);
+    }
+    if trial.outcome == Outcome::Complete && workload.shape == Shape::Load {
+        let levels = workload.sizes.list(trial.order.n);
+        // On a busy machine a load of few requests may have no response.
+        let is_quiet = workload.name == "mixed" && histograms.iter().all(|n| levels.contains(n));
+        assert!(is_quiet || histograms == levels, "{key:?}: {histograms:?}");
+        let one_at_a_time = ["request", "crowd"].contains(&workload.name);
+        assert_eq!(generators, if one_at_a_time { Vec::new() } else { levels }, "{key:?}");
+    } else if workload.shape == Shape::Curve {
+        assert_eq!(facts, [], "{key:?}");
+    }
 }
 
 fn expect_whole(workload: &Workload, variant: Variant, n: u64) {

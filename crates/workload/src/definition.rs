@@ -1,6 +1,8 @@
 //! What a workload declares of itself.
 
 use crate::setting::Setting;
+use record::{Direction, Expect, Shape, Side, Unit};
+
 use crate::{Trial, TrialError, levels};
 
 /// A workload: what something costs, or how much of it there is in a second, while n objects live. Either an
@@ -17,6 +19,8 @@ pub struct Workload {
     pub source: &'static str,
     /// What n counts: "bound sockets".
     pub grows: &'static str,
+    /// How it measures.
+    pub shape: Shape,
     /// The n at which something is measured.
     pub sizes: Sizes,
     /// A server takes part: beside the trial, or at the address of `--server`.
@@ -116,54 +120,16 @@ pub struct Operation {
     pub reported: bool,
     /// Whether n rises or falls while it is measured.
     pub direction: Direction,
-    /// The growth that the page predicts.
+    /// Where its values come from.
+    pub side: Side,
+    /// The growth that the page predicts, unless `expect_by_variant` names the variant.
     pub expect: Expect,
+    /// The variants for which the page predicts another growth.
+    pub expect_by_variant: &'static [(&'static str, Expect)],
     /// What exactly is between the two clock readings, or what exactly was counted.
     pub summary: &'static str,
     /// The operations of which this one is the sum; empty when it is measured itself.
     pub sum_of: &'static [&'static str],
-}
-
-/// What a value is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// A duration: less is better.
-    Seconds,
-    /// A rate: more is better.
-    PerSecond,
-    /// A size: less is better.
-    Bytes,
-}
-
-impl Unit {
-    /// Its symbol, as in the record.
-    pub const fn symbol(self) -> &'static str {
-        match self {
-            Unit::Seconds => "s",
-            Unit::PerSecond => "1/s",
-            Unit::Bytes => "B",
-        }
-    }
-}
-
-/// Which way n goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// Objects pile up.
-    Up,
-    /// Objects are taken away.
-    Down,
-}
-
-/// The growth that a page predicts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expect {
-    /// O(1).
-    Constant,
-    /// O(log n).
-    Logarithmic,
-    /// O(n).
-    Linear,
 }
 
 /// What one more n takes from the system; the planner stops n before it runs out.
@@ -205,6 +171,7 @@ impl Workload {
         version: 1,
         source: "",
         grows: "",
+        shape: Shape::Curve,
         sizes: Sizes::Every,
         server: false,
         variants: Variant::ONLY,
@@ -221,6 +188,7 @@ impl Workload {
     /// What most loads share, for `..Workload::LOAD`: levels of n, which counts connections.
     pub const LOAD: Workload = Workload {
         grows: "connections",
+        shape: Shape::Load,
         sizes: Sizes::Levels(levels::one_two_five),
         server: true,
         ..Workload::CURVE
@@ -260,10 +228,22 @@ impl Workload {
 }
 
 impl Operation {
+    /// A timed operation, for `..Operation::TIMED`.
+    const TIMED: Operation = Operation {
+        name: "",
+        unit: Unit::Seconds,
+        reported: false,
+        direction: Direction::Up,
+        side: Side::Client,
+        expect: Expect::Constant,
+        expect_by_variant: &[],
+        summary: "",
+        sum_of: &[],
+    };
+
     /// An operation timed while n rises.
     pub const fn up(name: &'static str, expect: Expect, summary: &'static str) -> Operation {
-        let (unit, direction) = (Unit::Seconds, Direction::Up);
-        Operation { name, unit, reported: false, direction, expect, summary, sum_of: &[] }
+        Operation { name, expect, summary, ..Operation::TIMED }
     }
 
     /// A value that the workload computes itself at each level: a rate, a percentile in seconds, bytes for
@@ -274,7 +254,7 @@ impl Operation {
         expect: Expect,
         summary: &'static str,
     ) -> Operation {
-        Operation { name, unit, reported: true, direction: Direction::Up, expect, summary, sum_of: &[] }
+        Operation { name, unit, reported: true, expect, summary, ..Operation::TIMED }
     }
 
     /// A phase of a job, timed at each level. See [`Trial::job`].
@@ -284,8 +264,7 @@ impl Operation {
 
     /// An operation timed while n falls.
     pub const fn down(name: &'static str, expect: Expect, summary: &'static str) -> Operation {
-        let (unit, direction) = (Unit::Seconds, Direction::Down);
-        Operation { name, unit, reported: false, direction, expect, summary, sum_of: &[] }
+        Operation { name, direction: Direction::Down, expect, summary, ..Operation::TIMED }
     }
 
     /// The sum of operations that are timed one after the other.
@@ -295,7 +274,16 @@ impl Operation {
         expect: Expect,
         summary: &'static str,
     ) -> Operation {
-        let (unit, direction) = (Unit::Seconds, Direction::Up);
-        Operation { name, unit, reported: false, direction, expect, summary, sum_of: of }
+        Operation { name, expect, summary, sum_of: of, ..Operation::TIMED }
+    }
+
+    /// The same, of which the page predicts another growth for some variants.
+    pub const fn except(self, expect_by_variant: &'static [(&'static str, Expect)]) -> Operation {
+        Operation { expect_by_variant, ..self }
+    }
+
+    /// The same, counted at the server or in its kernel, whoever sends the requests.
+    pub const fn at_server(self) -> Operation {
+        Operation { side: Side::Server, ..self }
     }
 }

@@ -3,8 +3,8 @@
 //!
 //! The workloads themselves are in the crates of their groups, such as `kernel` and `servers`: one file each.
 //!
-//! May import: sys, and net where there is a server. Must never: print, write a record, keep a statistic, or
-//! know which workloads there are.
+//! May import: sys, record for its vocabulary, and net where there is a server. Must never: print, write a
+//! record, keep a statistic, or know which workloads there are.
 
 #[cfg(feature = "server")]
 pub mod architectures;
@@ -13,6 +13,8 @@ mod definition;
 mod job;
 pub mod levels;
 mod load;
+#[cfg(all(unix, feature = "server"))]
+mod load_facts;
 mod outcome;
 #[cfg(feature = "server")]
 pub mod server;
@@ -21,12 +23,11 @@ mod slots;
 mod trial;
 
 pub use curve::Lap;
-pub use definition::{
-    Direction, Expect, Experiment, Group, Linkage, Needs, Operation, Sizes, Unit, Variant, Workload,
-};
+pub use definition::{Experiment, Group, Linkage, Needs, Operation, Sizes, Variant, Workload};
 pub use job::JobRecorder;
 pub use load::LevelRecorder;
 pub use outcome::{Check, EarlyEnd, TrialError};
+pub use record::{Direction, Expect, Shape, Side, Unit};
 pub use setting::{Setting, Values};
 pub use slots::Slots;
 pub use trial::{Server, Trial, warm_up_n, window};

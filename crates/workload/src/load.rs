@@ -2,6 +2,8 @@
 
 use std::io;
 
+use record::Line;
+
 use crate::outcome::{Check, EarlyEnd, TrialError};
 use crate::trial::UNDECLARED;
 use crate::{Slots, Trial, Workload};
@@ -40,7 +42,9 @@ impl Trial<'_> {
                 fault: None,
                 checks: &mut self.checks,
                 warnings: &mut self.warnings,
+                facts: &mut self.facts,
             };
+            let known_facts = recorder.facts.len();
             let measured = measure(&mut recorder);
             if let Some((name, why)) = recorder.fault {
                 return Err(self.fault(name, why));
@@ -48,6 +52,7 @@ impl Trial<'_> {
             if let Err(error) = measured {
                 let operation = recorder.doing;
                 self.slots.clear(row);
+                self.facts.truncate(known_facts);
                 self.ended = Some(EarlyEnd::Refused { n: level, operation, error });
                 break;
             }
@@ -77,6 +82,7 @@ pub struct LevelRecorder<'a> {
     pub(crate) fault: Option<(&'static str, &'static str)>,
     pub(crate) checks: &'a mut Vec<Check>,
     pub(crate) warnings: &'a mut Vec<String>,
+    pub(crate) facts: &'a mut Vec<Line>,
 }
 
 impl LevelRecorder<'_> {
@@ -93,6 +99,13 @@ impl LevelRecorder<'_> {
             Some(index) => self.slots.report(index, self.row, value),
             None => self.fault = Some((name, UNDECLARED)),
         }
+    }
+
+    /// A line of the record beside the series, which belongs to this level. Where the level is refused, it
+    /// does not count either.
+    #[cfg(all(unix, feature = "server"))]
+    pub(crate) fn fact(&mut self, line: Line) {
+        self.facts.push(line);
     }
 
     /// Says what is attempted from here on: the record names it where the system refuses it.

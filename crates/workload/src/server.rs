@@ -2,8 +2,10 @@
 //! loads it, and what the counts of both must say.
 
 #[cfg(unix)]
+pub use crate::load_facts::{record_capacity, record_latencies, record_load};
+#[cfg(unix)]
 pub use measured::{
-    Memory, ServerUnderTest, grow, io_error, kept_up, latencies, percentile, web, web_client, web_file,
+    Memory, ServerUnderTest, grow, io_error, latencies, percentile, web, web_client, web_file,
 };
 
 #[cfg(unix)]
@@ -14,12 +16,13 @@ mod measured {
     use std::time::{Duration, Instant};
 
     use net::client::http::HttpClientSettings;
-    use net::load::{Failure, Generator, Level, LevelVerdict, Load, LoadSettings, Times, unwatched};
+    use net::load::{Failure, Generator, Level, Load, LoadSettings, Times, unwatched};
     use net::server::{Remote, Report, ServerHost, ServerPlan};
     use net::service::http::HttpSettings;
     use net::worker::{Counter, Limits};
     use net::{Error, arch};
 
+    use crate::load_facts::{PERCENTILES, record_load};
     use crate::{LevelRecorder, Trial, TrialError};
 
     /// A server that closes what has been idle would close what is counted.
@@ -120,7 +123,7 @@ mod measured {
             let duration = load.duration.max((one_round * ROUNDS_MIN).min(ROUND_MAX));
             let load = Load { warm_up: one_round.max(duration / 10), duration, ..load.clone() };
             let (level, taken) = self.count(generator, &load, recorder, Agreement::Least)?;
-            kept_up(&level, recorder);
+            record_load(&level, recorder);
             let server_seconds =
                 taken.map_or(f64::NAN, |taken| taken.cpu_seconds / taken.answers.max(1) as f64);
             Ok(Held { level, server_seconds })
@@ -389,21 +392,9 @@ mod measured {
         each.collect::<Vec<_>>().join(", ")
     }
 
-    /// Warns where the generator was saturated, or where others had its processor.
-    pub fn kept_up(level: &Level, recorder: &mut LevelRecorder<'_>) {
-        let limit = match &level.verdict {
-            LevelVerdict::Generator(reason) => {
-                format!("limited by the generator at {}: {reason}", recorder.n())
-            }
-            LevelVerdict::Disturbed(reason) => format!("disturbed at {}: {reason}", recorder.n()),
-            _ => return,
-        };
-        recorder.warn(limit);
-    }
-
     /// Tells `p50`, `p99` and `p999`.
     pub fn latencies(level: &Level, recorder: &mut LevelRecorder<'_>) {
-        for (name, percent) in [("p50", 50.0), ("p99", 99.0), ("p999", 99.9)] {
+        for (name, percent) in PERCENTILES {
             recorder.value(name, percentile(level, percent));
         }
     }

@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use record::Line;
 use sys::clock::Clock;
 
 use crate::outcome::{Check, EarlyEnd, TrialError};
@@ -59,6 +60,7 @@ pub struct Trial<'a> {
     pub(crate) ended: Option<EarlyEnd>,
     pub(crate) checks: Vec<Check>,
     pub(crate) warnings: Vec<String>,
+    pub(crate) facts: Vec<Line>,
     pub(crate) batch: u32,
     rehearsal: bool,
     window: Option<Duration>,
@@ -101,6 +103,7 @@ impl<'a> Trial<'a> {
             ended: None,
             checks: Vec::new(),
             warnings: Vec::new(),
+            facts: Vec::new(),
             batch: 1,
             rehearsal: false,
             window: None,
@@ -251,6 +254,11 @@ impl<'a> Trial<'a> {
     /// Remarks that a reader of the numbers should see, each a whole sentence.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// Lines of the record beside the series. They name no trial yet.
+    pub fn facts(&self) -> &[Line] {
+        &self.facts
     }
 
     /// Does and undoes the operation for two milliseconds, untimed, so that the processor and the kernel

@@ -14,7 +14,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("judge", &["record", "stats"]),
     ("host", &["sys"]),
     ("net", &["host", "stats", "sys"]),
-    ("workload", &["net", "sys"]),
+    ("workload", &["net", "record", "sys"]),
     ("kernel", &["sys", "workload"]),
     ("servers", &["net", "sys", "workload"]),
     ("osdyno-trial", &["host", "kernel", "net", "record", "servers", "sys", "workload"]),

@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use record::{Direction, Exclusion, Order, Recording, Series, SeriesKey, System, Trial, Unit, Workload};
+use record::{Direction, Order, Recording, Series, SeriesKey, System, Trial, Unit, Workload};
 
 use super::result::Level;
 use super::sample::Sample;
-use crate::generator;
-use crate::series::{is_of, is_of_levels, median};
+use crate::generator::{BoundsOf, is_of_server};
+use crate::series::{is_of_levels, median};
 use crate::stops;
 
 /// A load with more levels than these is taken as a curve.
@@ -35,38 +35,31 @@ pub(super) fn trials<'a>(
 pub(super) fn sample<'a>(
     recording: &'a Recording,
     system: &'a System,
-    trials: &[&Trial],
+    (trials, bounds): (&[&Trial], BoundsOf<'_>),
     key: SeriesKey,
 ) -> Sample<'a> {
     let has_values = |series: &&Series| !series.values.is_empty();
     let counted: Vec<&Series> = recording.trials_of(&key).iter().filter(has_values).collect();
-    // A trial whose generator did not keep up does not count, and yet it is shown.
-    let kept_out = recording.excluded.iter().filter(|excluded| {
-        matches!(&excluded.reason, Exclusion::Check(claim) if generator::is_claim(claim))
-            && is_of(&excluded.series, &key)
-    });
-    let kept_out: Vec<&Series> = kept_out.map(|excluded| &excluded.series).filter(has_values).collect();
-    let all: Vec<&Series> = counted.iter().chain(&kept_out).copied().collect();
-    let is_load = is_of_levels(&all) && all.iter().all(|s| s.sizes.len() <= LEVELS_MAX);
+    let is_load = is_of_levels(&counted) && counted.iter().all(|s| s.sizes.len() <= LEVELS_MAX);
     let by_level = if is_load { by_level } else { by_window };
-    let (values, shown) = (by_level(&counted), by_level(&all));
-    let limited = generator::limited(trials, &shown.keys().copied().collect::<Vec<u64>>());
-    let limited = limited.filter(|_| !recording.kind(&key).is_some_and(generator::is_of_server));
+    let values = by_level(&counted);
+    let limited = bounds.limited(trials, &key.name, &values.keys().copied().collect::<Vec<u64>>());
+    let limited = limited.filter(|_| !recording.kind(&key).is_some_and(is_of_server));
     let level = |n: u64| {
         let limited = limited.as_ref().is_some_and(|limited| limited.at(n));
-        let of_trials = if limited { shown.get(&n) } else { values.get(&n) };
-        let of_trials = of_trials.filter(|values| !values.is_empty())?;
+        let of_trials = values.get(&n).filter(|values| !values.is_empty())?;
         let value = median(of_trials.iter().map(|(_, value)| *value));
         Some(Level { n, value, trials: of_trials.len(), limited })
     };
-    let levels = shown.keys().filter_map(|n| level(*n)).collect();
+    let levels = values.keys().filter_map(|n| level(*n)).collect();
     let mut stops = stops::of(trials);
     if trials.is_empty() {
         stops.push(stops::not_measured(recording.end.as_ref()));
     }
     let ticks = trials.iter().filter_map(|trial| trial.clock.as_ref()).map(|clock| clock.tick_seconds);
-    let batch = all.iter().map(|series| series.batch).max().unwrap_or(1).max(1);
-    let timed = !is_load && matches!(recording.kind(&key).map(Unit::of), Some(Unit::Seconds | Unit::None));
+    let batch = counted.iter().map(|series| series.batch).max().unwrap_or(1).max(1);
+    let timed =
+        !is_load && matches!(recording.kind(&key).map(|kind| kind.unit), Some(Unit::Seconds | Unit::None));
     let tick_seconds = if timed { median(ticks) / f64::from(batch) } else { 0.0 };
     let started = trials.iter().map(|trial| (trial.order.trial, trial.started_seconds));
     let counts = |number: &u32| counted.iter().any(|series| series.trial == *number);
@@ -75,7 +68,7 @@ pub(super) fn sample<'a>(
         name: key.variant.clone(),
         recording,
         system,
-        unit: recording.kind(&key).map(Unit::of).unwrap_or_default(),
+        unit: recording.kind(&key).map(|kind| kind.unit).unwrap_or_default(),
         key,
         is_planned: true,
         values,

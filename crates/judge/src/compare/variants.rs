@@ -7,6 +7,7 @@ use super::ranking::{Compared, Field, compare};
 use super::result::{Comparison, Contender, MARGIN, Reference};
 use super::sample::Sample;
 use crate::finding::ALPHA;
+use crate::generator::Bounds;
 
 /// All rivals of a recording, by system and workload.
 pub(crate) fn of_variants(recording: &Recording) -> Vec<Comparison> {
@@ -19,11 +20,12 @@ pub(crate) fn of_variants(recording: &Recording) -> Vec<Comparison> {
 fn of_workload(recording: &Recording, system: &System, workload: &Workload) -> Option<Comparison> {
     let trials: Vec<Vec<&Trial>> =
         workload.variants.iter().map(|variant| trials(recording, system, workload, &variant.name)).collect();
+    let bounds = Bounds::of(recording);
     let has_values = |sample: &&Sample<'_>| !sample.levels.is_empty();
     let fields: Vec<Field<'_>> = workload
         .series
         .iter()
-        .map(|kind| field(recording, system, workload, &trials, kind))
+        .map(|kind| field(recording, system, workload, (&trials, &bounds), kind))
         .filter(|field| field.samples.iter().filter(has_values).count() > 1)
         .collect();
     if fields.is_empty() {
@@ -54,7 +56,7 @@ fn field<'a>(
     recording: &'a Recording,
     system: &'a System,
     workload: &Workload,
-    trials: &[Vec<&Trial>],
+    (trials, bounds): (&[Vec<&Trial>], &Bounds<'_>),
     kind: &SeriesKind,
 ) -> Field<'a> {
     let of_variant = |(variant, trials): (&record::Variant, &Vec<&Trial>)| {
@@ -65,7 +67,8 @@ fn field<'a>(
             name: kind.name.clone(),
             direction: kind.direction,
         };
-        sample(recording, system, trials, key)
+        let bounds = bounds.of_variant(&system.name, &workload.name, &variant.name);
+        sample(recording, system, (trials, bounds), key)
     };
     Field {
         label: kind.name.clone(),

@@ -42,7 +42,7 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
     for operation in workload.operations {
         // At levels n always rises; the unit is more useful there.
         let way = match operation.direction {
-            _ if operation.reported => operation.unit.symbol(),
+            _ if operation.reported => operation.unit.name(),
             workload::Direction::Up => "n rising",
             workload::Direction::Down => "n falling",
         };

@@ -20,7 +20,7 @@ pub(crate) fn json(line: &Line) -> String {
 pub(crate) fn run() -> Run {
     Run {
         schema: SCHEMA,
-        tool: Tool { name: "osdyno".into(), version: "0.1.0".into(), build: "rustc 1.95.0".into() },
+        tool: Tool { name: "osdyno".into(), version: "0.2.0".into(), build: "rustc 1.95.0".into() },
         started_at: "2026-11-21T20:14:00Z".into(),
         command: vec!["osdyno".into(), "run".into(), "bind".into()],
         preset: "quick".into(),
@@ -43,14 +43,25 @@ pub(crate) fn noise_floor() -> NoiseFloor {
     }
 }
 
+fn limit() -> ResourceLimit {
+    ResourceLimit {
+        name: "RLIMIT_NOFILE".into(),
+        value: 20_000,
+        usable: 19_968,
+        advice: "raise it with `ulimit -n 65536`".into(),
+    }
+}
+
 pub(crate) fn head() -> Vec<Line> {
     let kind = |name: &str, direction, sum_of: &[&str]| SeriesKind {
         name: name.into(),
         direction,
+        side: Side::Client,
         expect: Expect::Constant,
+        expect_by_variant: [("v4".into(), Expect::Linear)].into(),
         summary: "One call.".into(),
         sum_of: sum_of.iter().map(|name| name.to_string()).collect(),
-        unit: "s".into(),
+        unit: Unit::Seconds,
         both_ways: false,
     };
     vec![
@@ -59,6 +70,8 @@ pub(crate) fn head() -> Vec<Line> {
             prefix: Vec::new(),
             environment: [("kernel.release".into(), "6.18.44".into())].into(),
             warnings: vec!["Steal time was seen.".into()],
+            limits: [("descriptors".into(), vec![limit()])].into(),
+            processors: Some(Processors { online: 2, usable: vec![0, 1], trial: Some(1), server: None }),
             noise_floor: Some(noise_floor()),
         }),
         Line::Workload(Workload {
@@ -74,6 +87,8 @@ pub(crate) fn head() -> Vec<Line> {
                 kind("open", Direction::Up, &["socket", "bind"]),
                 kind("close", Direction::Down, &[]),
             ],
+            shape: Shape::Curve,
+            server: false,
             rivals: false,
         }),
     ]
@@ -128,6 +143,46 @@ pub(crate) fn series(number: u32, name: &str, direction: Direction, values: &[f6
     })
 }
 
+/// What loads record beside their series.
+pub(crate) fn beside(number: u32) -> Vec<Line> {
+    let of =
+        TrialKey { system: "local".into(), workload: "bind".into(), variant: "v6".into(), trial: number };
+    let generator = GeneratorLevel {
+        of: of.clone(),
+        n: 50,
+        purpose: Purpose::Level,
+        generators: 1,
+        connections: 50,
+        elapsed_seconds: 1.5,
+        intended_per_second: Some(1000.0),
+        started_per_second: 999.5,
+        completed_per_second: 998.25,
+        unanswered: 1,
+        cpu_share: 0.93,
+        run_delay_share: Some(0.01),
+        latency_seconds_p50: Some(4e-5),
+        lateness_seconds_p99: Some(2e-6),
+        failures: vec![FailureCount { stage: "connect".into(), cause: "ECONNRESET".into(), count: 3 }],
+    };
+    let limitation = Limitation {
+        of: of.clone(),
+        n: Some(50),
+        by: LimitedBy::Time,
+        series: vec!["p999".into()],
+        why: "7 requests had no response".into(),
+    };
+    let histogram = Histogram {
+        of,
+        n: 50,
+        name: "latency".into(),
+        unit: Unit::Seconds,
+        scale: 1e-9,
+        count: 1497,
+        hdr: "HISTFAAA".into(),
+    };
+    vec![Line::Generator(generator), Line::Limited(limitation), Line::Histogram(histogram)]
+}
+
 /// Trial 1 is good, trial 2 failed a check, trial 3 met a limit.
 pub(crate) fn trials() -> Vec<Vec<Line>> {
     let held = |held| vec![Check { claim: "every port is distinct".into(), held }];
@@ -166,6 +221,7 @@ pub(crate) fn lines() -> Vec<Line> {
     let mut lines = vec![Line::Run(run())];
     lines.extend(head());
     lines.extend(trials().concat());
+    lines.extend(beside(3));
     lines.push(Line::End(end()));
     lines
 }
@@ -176,6 +232,7 @@ pub(crate) fn write(path: &Path) {
     for trial in trials() {
         writer.append(&trial).unwrap();
     }
+    writer.append(&beside(3)).unwrap();
     writer.finish(end()).unwrap();
 }
 

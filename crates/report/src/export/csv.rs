@@ -9,7 +9,7 @@ pub(super) fn write(recording: &Recording, out: &mut dyn Write) -> Result<()> {
     writeln!(out, "system,workload,variant,series,direction,trial,n,value,unit")?;
     for (key, trials) in recording.series() {
         let names = [&key.system, &key.workload, &key.variant, &key.name].map(|name| field(name)).join(",");
-        let unit = field(recording.kind(key).map_or("", |kind| &kind.unit));
+        let unit = field(recording.kind(key).map_or("", |kind| kind.unit.name()));
         for series in trials {
             for (n, value) in series.points() {
                 // The debug form is the shortest that reads back exactly, with an exponent where that helps.

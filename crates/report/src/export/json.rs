@@ -33,7 +33,7 @@ pub(super) fn write(recording: &Recording, out: &mut dyn Write) -> Result<()> {
                 trial: series.trial,
                 n: series.points().map(|(n, _)| n).collect(),
                 value: &series.values,
-                unit: recording.kind(key).map_or("", |kind| &kind.unit),
+                unit: recording.kind(key).map_or("", |kind| kind.unit.name()),
             };
             serde_json::to_writer(&mut *out, &trial)?;
         }

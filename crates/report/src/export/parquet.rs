@@ -38,7 +38,7 @@ pub(super) fn write(recording: &Recording, out: &mut dyn Write) -> io::Result<()
     for (key, trials) in recording.series() {
         let texts = [&key.system, &key.workload, &key.variant, &key.name, &key.direction.to_string()];
         let texts = texts.map(|text| ByteArray::from(text.as_str()));
-        let unit = ByteArray::from(recording.kind(key).map_or("", |kind| &kind.unit));
+        let unit = ByteArray::from(recording.kind(key).map_or("", |kind| kind.unit.name()));
         for series in trials {
             for (n, value) in series.points() {
                 columns.push(&texts, series.trial, (n, value), &unit);

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::{
-    Clock, Direction, End, Expect, Line, Order, Outcome, Recording, Run, SCHEMA, Series, SeriesKind, System,
-    Tool, Trial, Unit, Workload,
+    Clock, Direction, End, Expect, Line, Order, Outcome, Recording, Run, SCHEMA, Series, SeriesKind, Shape,
+    Side, System, Tool, Trial, Unit, Workload,
 };
 
 use judge::SEED;
@@ -108,6 +108,8 @@ impl Gather {
             prefix: Vec::new(),
             environment: BTreeMap::new(),
             warnings,
+            limits: BTreeMap::new(),
+            processors: None,
             noise_floor: None,
         })];
         let workloads =
@@ -189,10 +191,12 @@ fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload
     let kind = |direction| SeriesKind {
         name: series.name.clone(),
         direction,
+        side: Side::Client,
         expect: Expect::Any,
+        expect_by_variant: BTreeMap::new(),
         summary: String::new(),
         sum_of: Vec::new(),
-        unit: unit.name().into(),
+        unit,
         both_ways: false,
     };
     // A name of which no trial was kept is a series too: it says that there is nothing.
@@ -205,6 +209,8 @@ fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload
         grows: "n".into(),
         variants: Vec::new(),
         series: ways.into_iter().flatten().map(kind).collect(),
+        shape: Shape::Curve,
+        server: false,
         rivals: false,
     }
 }

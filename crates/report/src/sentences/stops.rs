@@ -1,8 +1,10 @@
 //! What ended trials early, and what limited a load, in words.
 
-use judge::generator::{GeneratorRemark, LimitedBy};
+use judge::generator::{Evidence, GeneratorRemark};
 use judge::{Cause, Limited, Stop};
+use record::{LimitedBy, Purpose, Unit};
 
+use crate::quantity::Quantity;
 use crate::words::{count, list};
 
 /// How trials stopped short: `stopped at 1 024: EMFILE`. What to do about it is [`advice`].
@@ -35,19 +37,24 @@ pub fn advice(stop: &Stop) -> Option<&str> {
 
 /// `load generator saturated at 500 and 1 000 (3 of 10 trials)`.
 pub fn limited(limited: &Limited) -> String {
-    by(LimitedBy::Generator, limited)
+    by(LimitedBy::Generator, Purpose::Level, limited)
 }
 
-fn by(by: LimitedBy, limited: &Limited) -> String {
+fn by(by: LimitedBy, purpose: Purpose, limited: &Limited) -> String {
     let cause = match by {
         LimitedBy::Generator => "load generator saturated",
         LimitedBy::Others => "disturbed",
+        LimitedBy::Time => "lower bound",
+    };
+    let place = match purpose {
+        Purpose::Level => places(limited),
+        Purpose::Capacity => " while it measured the capacity of the server".to_owned(),
     };
     let trials = match limited.trials == limited.of {
         true => String::new(),
         false => format!(" ({} of {} trials)", count(limited.trials as u64), count(limited.of as u64)),
     };
-    format!("{cause}{}{trials}", places(limited))
+    cause.to_owned() + &place + &trials
 }
 
 /// ` at 500 and 1 000`; nothing where all levels are meant.
@@ -56,36 +63,76 @@ pub(crate) fn places(limited: &Limited) -> String {
     if levels.is_empty() { String::new() } else { format!(" at {}", list(&levels)) }
 }
 
-/// `load generator saturated at 5 (1 of 2 trials): busy 99 %`. Where trials measured different things, those
-/// of one stand for all.
+/// `load generator saturated at 5 (1 of 2 trials): it was busy 99 % of the time`. Where trials measured
+/// different things, those of one stand for all.
 pub(crate) fn of_generator(remark: &GeneratorRemark) -> String {
-    let reason = match &remark.reason {
+    let evidence = remark.evidence.as_ref().map(|evidence| self::evidence(remark.by, evidence));
+    let evidence = match evidence {
         None => String::new(),
         Some(last) if remark.is_one_of_several => format!("; once {last}"),
         Some(all) => format!(": {all}"),
     };
-    by(remark.by, &remark.limited) + &reason
+    by(remark.by, remark.purpose, &remark.limited) + &evidence
+}
+
+/// `it was busy 99 % of the time`.
+fn evidence(by: LimitedBy, evidence: &Evidence) -> String {
+    let waited = |percent: u32| match percent {
+        5.. => format!(", and {percent} % of the time others had the processor it needed"),
+        _ => String::new(),
+    };
+    match evidence {
+        Evidence::Recorded(words) => words.clone(),
+        Evidence::Late { seconds, run_delay_percent } => {
+            format!("1 % of requests were sent more than {} late", Unit::Seconds.cost(*seconds))
+                + &waited(*run_delay_percent)
+        }
+        Evidence::Busy { busy_percent, run_delay_percent } if by == LimitedBy::Others => format!(
+            "others had the processor that it needed for {run_delay_percent} % of the time, and it was busy \
+             {busy_percent} %"
+        ),
+        Evidence::Busy { busy_percent, run_delay_percent } => {
+            format!("it was busy {busy_percent} % of the time") + &waited(*run_delay_percent)
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn remark(levels: &[u64], reason: Option<&str>, is_one_of_several: bool) -> String {
+    fn remark(levels: &[u64], percent: Option<u32>, is_one_of_several: bool) -> String {
         let limited = Limited { levels: levels.to_vec(), trials: 1, of: 2 };
-        let by = LimitedBy::Generator;
-        of_generator(&GeneratorRemark { by, limited, reason: reason.map(str::to_owned), is_one_of_several })
+        let busy = |busy_percent| Evidence::Busy { busy_percent, run_delay_percent: 4 };
+        let (by, purpose, evidence) = (LimitedBy::Generator, Purpose::Level, percent.map(busy));
+        of_generator(&GeneratorRemark { by, purpose, limited, evidence, is_one_of_several })
+    }
+
+    #[test]
+    fn evidence_says_what_was_measured() {
+        let busy = Evidence::Busy { busy_percent: 50, run_delay_percent: 40 };
+        let own = evidence(LimitedBy::Generator, &busy);
+        assert_eq!(
+            own,
+            "it was busy 50 % of the time, and 40 % of the time others had the processor it needed"
+        );
+        let others = "others had the processor that it needed for 40 % of the time, and it was busy 50 %";
+        assert_eq!(evidence(LimitedBy::Others, &busy), others);
+        let late = Evidence::Late { seconds: 0.0025, run_delay_percent: 0 };
+        let late = evidence(LimitedBy::Generator, &late).replace('\u{202f}', " ");
+        assert_eq!(late, "1 % of requests were sent more than 2.50 ms late");
+        assert_eq!(evidence(LimitedBy::Generator, &Evidence::Recorded("busy".into())), "busy");
     }
 
     #[test]
     fn a_generator_says_where_and_why() {
         assert_eq!(
-            remark(&[5], Some("busy 99 %"), false),
-            "load generator saturated at 5 (1 of 2 trials): busy 99 %"
+            remark(&[5], Some(99), false),
+            "load generator saturated at 5 (1 of 2 trials): it was busy 99 % of the time"
         );
         assert_eq!(
-            remark(&[2, 5], Some("busy 99 %"), true),
-            "load generator saturated at 2 and 5 (1 of 2 trials); once busy 99 %"
+            remark(&[2, 5], Some(99), true),
+            "load generator saturated at 2 and 5 (1 of 2 trials); once it was busy 99 % of the time"
         );
         assert_eq!(remark(&[], None, false), "load generator saturated (1 of 2 trials)");
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use record::{
-    Check, Direction, End, Expect, Line, Order, Outcome, Recording, Series, SeriesKind, Trial, Variant,
-    Workload,
+    Check, Direction, End, Expect, GeneratorLevel, Limitation, LimitedBy, Line, Order, Outcome, Purpose,
+    Recording, Series, SeriesKind, Shape, Side, Trial, TrialKey, Unit, Variant, Workload,
 };
 
 use super::{normal, run_line, system};
@@ -34,14 +34,14 @@ pub(crate) struct Architecture {
     /// The level at which it stops.
     pub(crate) stops: Option<u64>,
     /// What its first three trials say of the generator.
-    pub(crate) generator: Option<Said>,
+    pub(crate) generator: Option<Saturated>,
 }
 
-/// How a trial says that its generator was the limit.
+/// Where the load generator of the first three trials was saturated.
 #[derive(Clone, Copy)]
-pub(crate) enum Said {
-    Warning(&'static str),
-    Check(&'static str),
+pub(crate) enum Saturated {
+    At(u64),
+    Everywhere,
 }
 
 const fn architecture(name: &'static str, rate: f64, half: f64, memory: f64) -> Architecture {
@@ -50,13 +50,12 @@ const fn architecture(name: &'static str, rate: f64, half: f64, memory: f64) -> 
 
 /// Four of them: one stops at 1 000, one is faster than its generator.
 pub(crate) fn four() -> Vec<Architecture> {
-    let warning = "limited by the generator at 1 000 connections: its processor was 98 % busy";
     vec![
         architecture("inetd", 9_500.0, 4_000.0, 190_000.0),
         Architecture { stops: Some(1_000), ..architecture("select", 109_000.0, 700.0, 9_400.0) },
         architecture("epoll", 110_000.0, 90_000.0, 9_300.0),
         Architecture {
-            generator: Some(Said::Warning(warning)),
+            generator: Some(Saturated::At(1_000)),
             ..architecture("uring", 118_000.0, 90_000.0, 9_800.0)
         },
     ]
@@ -97,10 +96,12 @@ pub(crate) fn lines(architectures: &[Architecture], trials: u32, seed: u64) -> V
     let kind = |(name, unit): &(&str, &str)| SeriesKind {
         name: (*name).into(),
         direction: Direction::Up,
+        side: if *unit == "B" { Side::Server } else { Side::Client },
         expect: Expect::Any,
+        expect_by_variant: BTreeMap::new(),
         summary: format!("The {name} at each level."),
         sum_of: Vec::new(),
-        unit: (*unit).into(),
+        unit: Unit::named(unit),
         both_ways: false,
     };
     let variant = |one: &Architecture| Variant { name: one.name.into(), summary: String::new() };
@@ -115,12 +116,15 @@ pub(crate) fn lines(architectures: &[Architecture], trials: u32, seed: u64) -> V
             grows: "connections".into(),
             variants: architectures.iter().map(variant).collect(),
             series: KINDS.iter().map(kind).collect(),
+            shape: Shape::Load,
+            server: true,
             rivals: true,
         }),
     ];
     for one in architectures {
         for trial in 1..=trials {
             lines.push(Line::Trial(trial_line(one, trial)));
+            lines.extend(one.generator.filter(|_| trial <= 3).map(|at| saturated(one, trial, at)));
             let levels: Vec<u64> =
                 LEVELS.into_iter().filter(|n| one.stops.is_none_or(|stops| *n < stops)).collect();
             let level = (0.02 * normal(&mut rng)).exp();
@@ -153,6 +157,34 @@ pub(crate) fn race(architectures: &[Architecture], trials: u32, seed: u64) -> Re
     Recording::new(lines(architectures, trials, seed)).expect("begins with its run line")
 }
 
+/// What a trial records of a load generator that was saturated.
+fn saturated(one: &Architecture, trial: u32, at: Saturated) -> Line {
+    let (system, workload, variant) = ("local".into(), "race".into(), one.name.into());
+    let of = TrialKey { system, workload, variant, trial };
+    let Saturated::At(n) = at else {
+        let by = LimitedBy::Generator;
+        return Line::Limited(Limitation { of, n: None, by, series: Vec::new(), why: String::new() });
+    };
+    let rate = one.value("throughput", n as f64);
+    Line::Generator(GeneratorLevel {
+        of,
+        n,
+        purpose: Purpose::Level,
+        generators: 1,
+        connections: n,
+        elapsed_seconds: 1.0,
+        intended_per_second: None,
+        started_per_second: rate,
+        completed_per_second: rate,
+        unanswered: 0,
+        cpu_share: 0.98,
+        run_delay_share: Some(0.0),
+        latency_seconds_p50: Some(one.value("p50", n as f64)),
+        lateness_seconds_p99: None,
+        failures: Vec::new(),
+    })
+}
+
 fn trial_line(one: &Architecture, trial: u32) -> Trial {
     let outcome = one.stops.map(|n| Outcome::Limit {
         n,
@@ -160,15 +192,6 @@ fn trial_line(one: &Architecture, trial: u32) -> Trial {
         error: "FD_SETSIZE".into(),
         advice: "select cannot watch descriptors from 1 024 on; use poll or epoll.".into(),
     });
-    let said = one.generator.filter(|_| trial <= 3);
-    let warning = match said {
-        Some(Said::Warning(words)) => vec![words.into()],
-        _ => Vec::new(),
-    };
-    let check = match said {
-        Some(Said::Check(claim)) => Check { claim: claim.into(), held: false },
-        _ => Check { claim: "every answer was complete".into(), held: true },
-    };
     Trial {
         order: Order {
             system: "local".into(),
@@ -191,9 +214,9 @@ fn trial_line(one: &Architecture, trial: u32) -> Trial {
         elapsed_seconds: 11.0,
         clock: None,
         outcome: outcome.unwrap_or(Outcome::Complete),
-        checks: vec![check],
+        checks: vec![Check { claim: "every answer was complete".into(), held: true }],
         activity: BTreeMap::new(),
-        warnings: warning,
+        warnings: Vec::new(),
     }
 }
 

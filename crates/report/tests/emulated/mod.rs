@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use record::{
     Check, Clock, Direction, End, Expect, Line, Order, Outcome, Recording, Run, SCHEMA, Series, SeriesKind,
-    System, Tool, Trial, Variant, Workload,
+    Shape, Side, System, Tool, Trial, Unit, Variant, Workload,
 };
 
 /// How one emulated series behaves.
@@ -83,7 +83,15 @@ pub(crate) fn system(name: &str, facts: &[(&str, &str)]) -> System {
     .map(|(k, v)| (k.to_string(), v.to_string()))
     .collect();
     environment.extend(facts.iter().map(|(k, v)| (k.to_string(), v.to_string())));
-    System { name: name.into(), prefix: Vec::new(), environment, warnings: Vec::new(), noise_floor: None }
+    System {
+        name: name.into(),
+        prefix: Vec::new(),
+        environment,
+        warnings: Vec::new(),
+        limits: BTreeMap::new(),
+        processors: None,
+        noise_floor: None,
+    }
 }
 
 /// All lines of a run of these workloads.
@@ -164,13 +172,17 @@ fn definitions(workloads: &[Emulated]) -> Vec<Workload> {
                 .map(|(name, direction, expect, _)| SeriesKind {
                     name: (*name).into(),
                     direction: *direction,
+                    side: Side::Client,
                     expect: *expect,
+                    expect_by_variant: BTreeMap::new(),
                     summary: format!("One {name} call, from before the system call to after it."),
                     sum_of: Vec::new(),
-                    unit: "s".into(),
+                    unit: Unit::Seconds,
                     both_ways: false,
                 })
                 .collect(),
+            shape: Shape::Curve,
+            server: false,
             rivals: false,
         });
     }

@@ -1,0 +1,103 @@
+//! The measurements of one kind that one trial made.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Direction;
+
+/// The measurements of one kind that one trial made. Value i was taken while `n_first + i × n_step`
+/// objects were alive, or `sizes[i]` where they are listed, before the operation took effect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Name of the system.
+    pub system: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// Name of the variant; may be empty.
+    pub variant: String,
+    /// Number of the trial.
+    pub trial: u32,
+    /// Name of the operation, as in the workload's [`SeriesKind`].
+    pub name: String,
+    /// Whether n rises or falls.
+    pub direction: Direction,
+    /// n of the first value.
+    pub n_first: u64,
+    /// Difference of n between neighbours; negative on the way down. 0 where the sizes are listed.
+    pub n_step: i64,
+    /// n of each value where they are not evenly spaced: rising, on the way down falling, equal ones side by
+    /// side. Empty where `n_first` and `n_step` say it all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sizes: Vec<u64>,
+    /// Operations per value when one alone is too short for the clock; values are per operation already.
+    pub batch: u32,
+    /// Seconds per operation, or what [`SeriesKind::unit`] says.
+    pub values: Vec<f64>,
+}
+
+impl Series {
+    /// Objects alive when value `i` was taken. A file may claim anything; what is out of range stays at
+    /// its end.
+    #[must_use]
+    pub fn n(&self, i: usize) -> u64 {
+        if let Some(last) = self.sizes.last() {
+            return *self.sizes.get(i).unwrap_or(last);
+        }
+        let steps = i64::try_from(i).unwrap_or(i64::MAX);
+        self.n_first.saturating_add_signed(self.n_step.saturating_mul(steps))
+    }
+
+    /// All values, each with its n: (objects, cost of the operation).
+    pub fn points(&self) -> impl Iterator<Item = (u64, f64)> {
+        self.values.iter().enumerate().map(|(i, value)| (self.n(i), *value))
+    }
+}
+
+/// Names one series of a run across its trials.
+///
+/// It shows as `bind/v6 close`, and with `{:#}` in full as `local bind/v6 close down`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SeriesKey {
+    /// Name of the system.
+    pub system: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// Name of the variant; may be empty.
+    pub variant: String,
+    /// Name of the operation.
+    pub name: String,
+    /// Whether n rises or falls.
+    pub direction: Direction,
+}
+
+impl SeriesKey {
+    /// The key under which `series` is found.
+    #[must_use]
+    pub fn of(series: &Series) -> Self {
+        SeriesKey {
+            system: series.system.clone(),
+            workload: series.workload.clone(),
+            variant: series.variant.clone(),
+            name: series.name.clone(),
+            direction: series.direction,
+        }
+    }
+}
+
+impl fmt::Display for SeriesKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            write!(f, "{} ", self.system)?;
+        }
+        f.write_str(&self.workload)?;
+        if !self.variant.is_empty() {
+            write!(f, "/{}", self.variant)?;
+        }
+        write!(f, " {}", self.name)?;
+        if f.alternate() {
+            write!(f, " {}", self.direction)?;
+        }
+        Ok(())
+    }
+}

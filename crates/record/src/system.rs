@@ -1,0 +1,57 @@
+//! The system under test: its facts, its limits and its processors.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::NoiseFloor;
+
+/// One system under test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct System {
+    /// `local` unless the user gave it a name.
+    pub name: String,
+    /// What stands before the trial program when it is started; empty for this machine.
+    pub prefix: Vec<String>,
+    /// Facts by dotted key, such as `kernel.release` or `cpu.model`; what could not be read is absent.
+    pub environment: BTreeMap<String, String>,
+    /// What the readiness check found worth a warning, each a whole sentence.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    /// What bounds n there: by resource (`descriptors`, `memory`, …) its limits, the tightest first.
+    #[serde(default)]
+    pub limits: BTreeMap<String, Vec<ResourceLimit>>,
+    /// Its processors; `None` where they could not be counted.
+    #[serde(default)]
+    pub processors: Option<Processors>,
+    /// The smallest difference that a comparison on this system can support, where it was ever measured.
+    #[serde(default)]
+    pub noise_floor: Option<NoiseFloor>,
+}
+
+/// One limit of a system, as it bounds one resource.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResourceLimit {
+    /// Its name as the manual page spells it: `RLIMIT_NOFILE`, `vm.max_map_count`.
+    pub name: String,
+    /// Its value.
+    pub value: u64,
+    /// How many a sweep may use: less what was in use, and less a reserve.
+    pub usable: u64,
+    /// How to raise it, as the end of a sentence.
+    pub advice: String,
+}
+
+/// The processors of a system.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Processors {
+    /// How many are online.
+    pub online: u32,
+    /// Those that a trial may run on, the best place for a measurement first.
+    pub usable: Vec<u32>,
+    /// The one that trials are pinned to; `None` where the scheduler chooses.
+    pub trial: Option<u32>,
+    /// The one that servers on this system are pinned to; `None` where the scheduler chooses, or there are
+    /// none.
+    pub server: Option<u32>,
+}

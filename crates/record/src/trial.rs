@@ -1,0 +1,176 @@
+//! One trial: what was asked of it and how it ended.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::seed::seed;
+
+/// What the runner asks of a trial; also the first line that a trial program reads on standard input.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    /// Name of the system.
+    pub system: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// Version of the workload's definition that the runner planned with.
+    pub version: u32,
+    /// Name of the variant; may be empty.
+    pub variant: String,
+    /// Trials of one workload × variant × system count from 1.
+    pub trial: u32,
+    /// How far n is to go.
+    pub n: u64,
+    /// The processor to be pinned to; `None` leaves it to the scheduler.
+    pub cpu: Option<u32>,
+    /// Seed of this trial's own random choices.
+    #[serde(deserialize_with = "seed")]
+    pub seed: u64,
+    /// The way up stops when this is used up; the way down is not cut.
+    pub allowance_seconds: Option<f64>,
+    /// How long a load is held at each level; `None` for workloads that hold none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_seconds: Option<f64>,
+    /// The processor that a server on this machine is to be pinned to; `None` leaves it to the scheduler, or
+    /// there is no server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cpu: Option<u32>,
+    /// Where the server of a load runs; `None` where the workload starts it beside itself, or has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<Server>,
+    /// Settings of the workload that the user chose, by name; those left out have their defaults.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
+    /// The trial is killed when this is used up.
+    pub timeout_seconds: f64,
+    /// A folder of this run's own for files that a workload needs.
+    pub scratch: String,
+}
+
+/// Names one trial of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TrialKey {
+    /// Name of the system.
+    pub system: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// Name of the variant; may be empty.
+    pub variant: String,
+    /// Number of the trial.
+    pub trial: u32,
+}
+
+impl TrialKey {
+    /// The trial that this order asks for.
+    #[must_use]
+    pub fn of(order: &Order) -> Self {
+        TrialKey {
+            system: order.system.clone(),
+            workload: order.workload.clone(),
+            variant: order.variant.clone(),
+            trial: order.trial,
+        }
+    }
+}
+
+/// Where the server of a load runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Server {
+    /// The address it listens on, as the client sees it: `10.0.0.2`, or with its port.
+    pub address: String,
+    /// What stands before a program to start it there; empty where somebody has started the server already.
+    #[serde(default)]
+    pub prefix: Vec<String>,
+}
+
+/// What was asked of one trial and how it ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// What was asked.
+    #[serde(flatten)]
+    pub order: Order,
+    /// Seconds from the start of the run to the start of this trial, by the runner's clock.
+    #[serde(default)]
+    pub started_seconds: f64,
+    /// How long the trial took, with its set-up and its process.
+    pub elapsed_seconds: f64,
+    /// The clock that timed it.
+    pub clock: Option<Clock>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What was proved about the path: a number whose check failed is not a number.
+    #[serde(default)]
+    pub checks: Vec<Check>,
+    /// Differences of the system's counters over the trial, such as `steal_seconds` or `context_switches`.
+    #[serde(default)]
+    pub activity: BTreeMap<String, f64>,
+    /// Remarks that a reader of the numbers should see, each a whole sentence.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+}
+
+/// The clock that timed a trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Clock {
+    /// `tsc` or the name of the system's clock.
+    pub source: String,
+    /// Smallest step that was seen between two readings that differ.
+    pub tick_seconds: f64,
+    /// Median time from one reading to the next.
+    pub read_seconds: f64,
+}
+
+/// How a trial ended. A limit is a result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "ended", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// n went as far as was asked.
+    Complete,
+    /// The system refused an operation; what was measured below that n stands.
+    Limit {
+        /// Live objects when it happened.
+        n: u64,
+        /// The operation that was refused.
+        operation: String,
+        /// The system's word for it, such as `EMFILE`.
+        error: String,
+        /// What that means and how to raise it.
+        advice: String,
+    },
+    /// The allowance was used up; what was measured below that n stands.
+    Allowance {
+        /// Live objects when it happened.
+        n: u64,
+    },
+    /// The workload cannot exist on this system.
+    Unsupported {
+        /// Why.
+        reason: String,
+    },
+    /// The workload found that what it claims did not happen, or could not be set up.
+    Failed {
+        /// What was attempted, on what, and what came of it.
+        reason: String,
+    },
+    /// The process ended by itself or was killed, by the out-of-memory killer for example.
+    Crashed {
+        /// Live objects when it happened, as far as can be told.
+        n: u64,
+        /// The signal or exit status.
+        reason: String,
+    },
+    /// The process did not end in time and was killed.
+    TimedOut {
+        /// Live objects when it happened, as far as can be told.
+        n: u64,
+    },
+}
+
+/// Something that was proved, or not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// The claim: "every port is distinct".
+    pub claim: String,
+    /// Whether it held.
+    pub held: bool,
+}

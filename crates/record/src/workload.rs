@@ -1,0 +1,141 @@
+//! The definition of a workload, as it stood when it was measured.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Unit;
+
+/// The definition of one workload: enough for a reader to caption and judge it without this program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Name on the command line.
+    pub name: String,
+    /// Rises when the meaning of a measurement changes; different versions refuse to compare.
+    pub version: u32,
+    /// One sentence.
+    pub summary: String,
+    /// The whole page, Markdown: question, method, expected answer.
+    pub page: String,
+    /// What n counts, in words: "bound sockets".
+    pub grows: String,
+    /// The variants that were measured; one with an empty name when there is only one way.
+    pub variants: Vec<Variant>,
+    /// The series that every trial of it makes.
+    pub series: Vec<SeriesKind>,
+    /// How it measures.
+    #[serde(default)]
+    pub shape: Shape,
+    /// Whether it has a server under test, which may run on another machine.
+    #[serde(default)]
+    pub server: bool,
+    /// The variants are rivals: shown on one figure and ranked against each other.
+    #[serde(default)]
+    pub rivals: bool,
+}
+
+/// One way to run a workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Variant {
+    /// Name behind the slash in `socket/v6`; may be empty.
+    pub name: String,
+    /// One sentence.
+    pub summary: String,
+}
+
+/// One kind of measurement that a workload makes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeriesKind {
+    /// Name of the operation: `bind`, `close`.
+    pub name: String,
+    /// Whether n rises or falls while it is measured.
+    pub direction: Direction,
+    /// Where its values come from.
+    #[serde(default)]
+    pub side: Side,
+    /// The growth that the page predicts, unless `expect_by_variant` has the variant.
+    pub expect: Expect,
+    /// The growth that the page predicts for variants of which it predicts another.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub expect_by_variant: BTreeMap<String, Expect>,
+    /// One sentence: what exactly is between the two clock readings.
+    pub summary: String,
+    /// Names of other series of the same trial of which this one is the sum, value by value; empty for
+    /// a series that was measured itself. Readers make the first [`SUMS_MAX`](crate::SUMS_MAX) of a workload.
+    #[serde(default)]
+    pub sum_of: Vec<String>,
+    /// Unit of the values.
+    #[serde(default)]
+    pub unit: Unit,
+    /// What was measured under this name the other way, while n fell, belongs to this series: both ways have
+    /// one verdict.
+    #[serde(default)]
+    pub both_ways: bool,
+}
+
+impl SeriesKind {
+    /// The growth that the page predicts for this variant.
+    #[must_use]
+    pub fn expect_of(&self, variant: &str) -> Expect {
+        self.expect_by_variant.get(variant).copied().unwrap_or(self.expect)
+    }
+}
+
+/// How a workload measures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    /// The cost of the next operation while n objects live.
+    #[default]
+    Curve,
+    /// A server under rising connections or rising rate, level by level.
+    Load,
+    /// A whole piece of work, timed with its phases.
+    Job,
+}
+
+/// Where the values of a series come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// From the process that issues the operations: what it measures depends on how fast it can.
+    #[default]
+    Client,
+    /// From the server or its kernel: processor time of a response, memory of a connection. It does not
+    /// depend on how fast anybody asks.
+    Server,
+}
+
+/// Which way n went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// Objects pile up.
+    Up,
+    /// Objects are taken away again.
+    Down,
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Direction::Up => "up",
+            Direction::Down => "down",
+        })
+    }
+}
+
+/// The growth that a workload's page predicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Expect {
+    /// O(1).
+    Constant,
+    /// O(log n).
+    Logarithmic,
+    /// O(n).
+    Linear,
+    /// Nothing is predicted: the numbers were measured elsewhere.
+    Any,
+}

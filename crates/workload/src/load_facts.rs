@@ -1,0 +1,82 @@
+//! What a load records beside its series: what the load generator saw of itself, which percentiles are only
+//! lower bounds, and the distribution of the latencies.
+
+use net::load::{Distribution, Level, Times};
+use record::{FailureCount, GeneratorLevel, Histogram, Limitation, LimitedBy, Line, Purpose, TrialKey, Unit};
+
+use crate::{LevelRecorder, Trial};
+
+/// The percentiles that loads report, by the names of their series.
+pub(crate) const PERCENTILES: [(&str, f64); 3] = [("p50", 50.0), ("p99", 99.0), ("p999", 99.9)];
+
+/// Records a load that was held at this level.
+pub fn record_load(level: &Level, recorder: &mut LevelRecorder<'_>) {
+    let n = recorder.n();
+    recorder.fact(Line::Generator(generator_level(n, Purpose::Level, level)));
+    if let Some(bounds) = lower_bounds(n, level) {
+        recorder.fact(Line::Limited(bounds));
+    }
+    record_latencies(&level.latency.hdr, recorder);
+}
+
+/// Records a load that found the capacity of the server, of which the levels are shares.
+pub fn record_capacity(level: &Level, trial: &mut Trial<'_>) {
+    trial.facts.push(Line::Generator(generator_level(0, Purpose::Capacity, level)));
+}
+
+/// Records the distribution of the latencies at this level, where there are any.
+pub fn record_latencies(latencies: &Times, recorder: &mut LevelRecorder<'_>) {
+    if latencies.count() == 0 {
+        return;
+    }
+    recorder.fact(Line::Histogram(Histogram {
+        of: TrialKey::default(),
+        n: recorder.n(),
+        name: "latency".to_owned(),
+        unit: Unit::Seconds,
+        scale: 1e-9,
+        count: latencies.count(),
+        hdr: latencies.encoded(),
+    }));
+}
+
+/// What the load generator saw of itself while it offered a load; the trial is filled in by the worker.
+fn generator_level(n: u64, purpose: Purpose, level: &Level) -> GeneratorLevel {
+    let per_second = |requests: u64| requests as f64 / level.elapsed_seconds.max(1e-9);
+    let failures = level.failures.iter().map(|failure| FailureCount {
+        stage: failure.stage.name().to_owned(),
+        cause: failure.cause.clone(),
+        count: failure.count,
+    });
+    GeneratorLevel {
+        of: TrialKey::default(),
+        n,
+        purpose,
+        generators: level.workers as u64,
+        connections: level.load.connections as u64,
+        elapsed_seconds: level.elapsed_seconds,
+        intended_per_second: level.intended.map(per_second),
+        started_per_second: level.started_per_second,
+        completed_per_second: level.completed_per_second,
+        unanswered: level.unanswered,
+        cpu_share: level.watch.cpu_share,
+        run_delay_share: level.watch.run_delay_share,
+        latency_seconds_p50: quantile(&level.latency, 0.5),
+        lateness_seconds_p99: level.lateness.as_ref().and_then(|lateness| quantile(lateness, 0.99)),
+        failures: failures.collect(),
+    }
+}
+
+fn quantile(times: &Distribution, share: f64) -> Option<f64> {
+    (times.count > 0).then(|| times.quantile(share))
+}
+
+/// The percentiles beyond all responses: more requests than the rest had none.
+fn lower_bounds(n: u64, level: &Level) -> Option<Limitation> {
+    let is_beyond = |percent| level.latency.percentile(percent).is_none_or(|found| found.seconds.is_none());
+    let beyond = PERCENTILES.into_iter().filter(|(_, percent)| is_beyond(*percent));
+    let series: Vec<String> = beyond.map(|(name, _)| name.to_owned()).collect();
+    let why = format!("{} requests had no response, so {} are longer", level.unanswered, series.join(", "));
+    let of = TrialKey::default();
+    (!series.is_empty()).then_some(Limitation { of, n: Some(n), by: LimitedBy::Time, series, why })
+}
