@@ -130,7 +130,7 @@ fn bad_lines_are_named_and_the_exit_code_says_so() {
     assert_eq!(output.status.code(), Some(3));
     let told = text(&output.stderr);
     assert!(told.contains("table.csv line 6: n is \"three\" and no whole number"), "{told}");
-    assert!(told.contains("11 more lines could not be used"), "{told}");
+    assert!(told.contains("11 more lines cannot be used"), "{told}");
     assert_eq!(document(&output)["series"][0]["verdict"], "flat");
 }
 

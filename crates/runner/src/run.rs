@@ -3,18 +3,19 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use record::{End, Line, Order, Outcome, Recording, Run, SeriesKind, System, Tool, Writer};
-use workload::Workload;
+use record::{End, Line, Order, Outcome, Recording, System, Writer};
 
 use crate::launch::Launcher;
+use crate::lines::{failed, head, unsupported, workloads};
 use crate::plan::{Item, RunPlan};
 use crate::preset::Trials;
-use crate::schedule::{self, Blocks, Step};
+use crate::progress::Progress;
+use crate::schedule::{self, Step};
 use crate::scratch::Scratch;
 use crate::timeouts::Timeouts;
-use crate::{BUILD, Error, Target, noise_floor};
+use crate::{Error, Target, noise_floor};
 
 /// What a run tells while it goes on.
 #[derive(Debug)]
@@ -190,57 +191,6 @@ struct Session<'a> {
     lines: Vec<Line>,
 }
 
-/// How far one item is.
-#[derive(Debug)]
-struct Progress {
-    /// How far n goes, on every system: the smallest that one of them can reach in the time allowed.
-    n: u64,
-    /// Blocks, each of one trial on every system.
-    done: u32,
-    /// What each block cost.
-    cost_seconds: Vec<f64>,
-    blocks: Blocks,
-    lanes: Vec<Lane>,
-}
-
-/// How far one item is on one system.
-#[derive(Debug, Default)]
-struct Lane {
-    /// A trial has shown how far n goes in the time allowed; all others go as far.
-    fitted: bool,
-    /// Trials that crashed or hung, one after the other.
-    troubles: u32,
-    /// More trials would tell nothing new: the item cannot be measured here.
-    hopeless: bool,
-}
-
-impl Progress {
-    fn new(n: u64, systems: usize) -> Progress {
-        Progress {
-            n,
-            done: 0,
-            cost_seconds: Vec::new(),
-            blocks: Blocks::of(systems),
-            lanes: (0..systems).map(|_| Lane::default()).collect(),
-        }
-    }
-
-    /// Median time of a block so far.
-    fn cost(&self) -> f64 {
-        let mut costs = self.cost_seconds.clone();
-        costs.sort_by(f64::total_cmp);
-        costs.get(costs.len() / 2).copied().unwrap_or(0.0)
-    }
-
-    /// No system can measure the item.
-    fn is_hopeless(&self) -> bool {
-        self.lanes.iter().all(|lane| lane.hopeless)
-    }
-}
-
-/// Trials in a row that crash or hang before an item is given up: the first may be bad luck.
-const TROUBLES_MAX: u32 = 3;
-
 impl Session<'_> {
     /// Runs all trials and says how it ended.
     fn measure(&mut self, tell: &mut dyn FnMut(Event<'_>)) -> &'static str {
@@ -336,7 +286,7 @@ impl Session<'_> {
         let seed = self.random.u64(..);
         let begun = Instant::now();
         for system in order {
-            if self.progress[index].lanes[system].hopeless {
+            if self.progress[index].systems[system].hopeless {
                 continue;
             }
             tell(Event::Trial {
@@ -368,7 +318,7 @@ impl Session<'_> {
         let plan = self.plan;
         let (item, target) = (&plan.items[index], &plan.targets[system]);
         let progress = &self.progress[index];
-        let timeouts = Timeouts::of(self.plan, item, progress.n, progress.lanes[system].fitted);
+        let timeouts = Timeouts::of(self.plan, item, progress.n, progress.systems[system].fitted);
         let order = Order {
             system: target.name.clone(),
             workload: item.workload.name.to_owned(),
@@ -392,12 +342,12 @@ impl Session<'_> {
             Ok(None) => return,
             Err(error) => vec![failed(&order, error.to_string())],
         };
-        let lane = &mut self.progress[index].lanes[system];
+        let learned = &mut self.progress[index].systems[system];
         let mut reach = None;
         for line in &mut lines {
             if let Line::Trial(trial) = line {
                 trial.started_seconds = started_seconds;
-                reach = lane.learn(trial).or(reach);
+                reach = learned.learn(trial).or(reach);
                 // What keeps a whole system from being measured is told at the beginning.
                 if is_trouble(&trial.outcome) && self.obstacles[system].is_none() {
                     let (system, outcome) = (&target.name, &trial.outcome);
@@ -449,8 +399,8 @@ impl Session<'_> {
         let mut changed = Vec::new();
         for &index in measured.iter().filter(|index| is_of(index)) {
             let variant = self.plan.items[index].variant.name;
-            let lanes = self.plan.targets.iter().zip(&self.progress[index].lanes);
-            let open = lanes.filter(|(_, lane)| !lane.hopeless);
+            let systems = self.plan.targets.iter().zip(&self.progress[index].systems);
+            let open = systems.filter(|(_, system)| !system.hopeless);
             changed.extend(open.map(|(target, _)| judge::MeasuredVariant { system: &target.name, variant }));
         }
         let lines = self.lines.iter().filter(|line| line.workload().is_none_or(|name| name == workload));
@@ -520,115 +470,6 @@ impl Session<'_> {
     }
 }
 
-impl Lane {
-    /// Takes from a trial what the next ones need; gives the n that fits, where it has found one.
-    fn learn(&mut self, trial: &record::Trial) -> Option<u64> {
-        match trial.outcome {
-            // All trials of an item go equally far, so that they can be laid over each other.
-            Outcome::Allowance { n } => {
-                (self.fitted, self.troubles) = (true, 0);
-                return Some(n.max(1));
-            }
-            Outcome::Unsupported { .. } | Outcome::Failed { .. } => self.hopeless = true,
-            Outcome::Crashed { .. } | Outcome::TimedOut { .. } => {
-                self.troubles += 1;
-                self.hopeless = self.troubles >= TROUBLES_MAX;
-            }
-            Outcome::Complete | Outcome::Limit { .. } => (self.fitted, self.troubles) = (true, 0),
-        }
-        None
-    }
-}
-
 fn is_trouble(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Failed { .. } | Outcome::Crashed { .. } | Outcome::TimedOut { .. })
-}
-
-fn unsupported(order: &Order, reason: &str) -> Line {
-    trial_line(order, Outcome::Unsupported { reason: reason.to_owned() })
-}
-
-fn failed(order: &Order, reason: String) -> Line {
-    trial_line(order, Outcome::Failed { reason })
-}
-
-fn trial_line(order: &Order, outcome: Outcome) -> Line {
-    Line::Trial(record::Trial {
-        order: order.clone(),
-        started_seconds: 0.0,
-        elapsed_seconds: 0.0,
-        clock: None,
-        outcome,
-        checks: Vec::new(),
-        activity: std::collections::BTreeMap::new(),
-        warnings: Vec::new(),
-    })
-}
-
-fn head(plan: &RunPlan, command: Vec<String>) -> Run {
-    Run {
-        schema: record::SCHEMA,
-        tool: Tool {
-            name: "osdyno".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            build: BUILD.to_owned(),
-        },
-        started_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-        command,
-        preset: plan.preset.to_owned(),
-        seed: plan.seed,
-        budget_seconds: plan.budget.map(|budget| budget.as_secs_f64()),
-        looks: match plan.trials {
-            Trials::Looks(looks) => looks.to_vec(),
-            Trials::Fixed(_) => Vec::new(),
-        },
-        pinned: plan.cpu.is_some(),
-        paired: plan.targets.len() > 1,
-    }
-}
-
-/// The definitions of all workloads of these items, each with its variants.
-fn workloads(items: &[Item]) -> impl Iterator<Item = record::Workload> + '_ {
-    let first = |&(place, item): &(usize, &Item)| {
-        items[..place].iter().all(|other| other.workload.name != item.workload.name)
-    };
-    items.iter().enumerate().filter(first).map(|(_, item)| {
-        let variants =
-            items.iter().filter(|other| other.workload.name == item.workload.name).map(|item| item.variant);
-        workload(item.workload, variants)
-    })
-}
-
-fn workload(workload: &Workload, variants: impl Iterator<Item = workload::Variant>) -> record::Workload {
-    let variant = |variant: workload::Variant| record::Variant {
-        name: variant.name.to_owned(),
-        summary: variant.summary.to_owned(),
-    };
-    let series = workload.operations.iter().map(|operation| SeriesKind {
-        name: operation.name.to_owned(),
-        direction: operation.direction,
-        side: operation.side,
-        expect: operation.expect,
-        expect_by_variant: operation
-            .expect_by_variant
-            .iter()
-            .map(|&(name, expect)| (name.to_owned(), expect))
-            .collect(),
-        summary: operation.summary.to_owned(),
-        sum_of: operation.sum_of.iter().map(|&name| name.to_owned()).collect(),
-        unit: operation.unit,
-        both_ways: false,
-    });
-    record::Workload {
-        name: workload.name.to_owned(),
-        version: workload.version,
-        summary: workload.summary(),
-        page: workload.page(),
-        grows: workload.grows.to_owned(),
-        variants: variants.map(variant).collect(),
-        series: series.collect(),
-        shape: workload.shape,
-        server: workload.server,
-        rivals: workload.rivals,
-    }
 }

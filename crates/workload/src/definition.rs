@@ -216,6 +216,41 @@ impl Workload {
         self.settings.iter().find(|setting| setting.name == name)
     }
 
+    /// Its definition as a line of the record, with those of its variants that are measured.
+    pub fn recorded(&self, variants: impl Iterator<Item = Variant>) -> record::Workload {
+        let variant = |variant: Variant| record::Variant {
+            name: variant.name.to_owned(),
+            summary: variant.summary.to_owned(),
+        };
+        let series = self.operations.iter().map(|operation| record::SeriesKind {
+            name: operation.name.to_owned(),
+            direction: operation.direction,
+            side: operation.side,
+            expect: operation.expect,
+            expect_by_variant: operation
+                .expect_by_variant
+                .iter()
+                .map(|&(name, expect)| (name.to_owned(), expect))
+                .collect(),
+            summary: operation.summary.to_owned(),
+            sum_of: operation.sum_of.iter().map(|&name| name.to_owned()).collect(),
+            unit: operation.unit,
+            both_ways: false,
+        });
+        record::Workload {
+            name: self.name.to_owned(),
+            version: self.version,
+            summary: self.summary(),
+            page: self.page(),
+            grows: self.grows.to_owned(),
+            variants: variants.map(variant).collect(),
+            series: series.collect(),
+            shape: self.shape,
+            server: self.server,
+            rivals: self.rivals,
+        }
+    }
+
     /// The operation of that name.
     pub fn operation(&self, name: &str) -> Option<&'static Operation> {
         self.operations.iter().find(|operation| operation.name == name)

@@ -1,0 +1,69 @@
+//! The lines of the record that the runner writes itself: the head, the definitions, and trials that never
+//! began.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use record::{Line, Order, Outcome, Run, Tool};
+
+use crate::BUILD;
+use crate::plan::{Item, RunPlan};
+use crate::preset::Trials;
+
+/// A trial that this system cannot have.
+pub(crate) fn unsupported(order: &Order, reason: &str) -> Line {
+    trial_line(order, Outcome::Unsupported { reason: reason.to_owned() })
+}
+
+/// A trial that could not be started.
+pub(crate) fn failed(order: &Order, reason: String) -> Line {
+    trial_line(order, Outcome::Failed { reason })
+}
+
+fn trial_line(order: &Order, outcome: Outcome) -> Line {
+    Line::Trial(record::Trial {
+        order: order.clone(),
+        started_seconds: 0.0,
+        elapsed_seconds: 0.0,
+        clock: None,
+        outcome,
+        checks: Vec::new(),
+        activity: BTreeMap::new(),
+        warnings: Vec::new(),
+    })
+}
+
+/// The first line of the record.
+pub(crate) fn head(plan: &RunPlan, command: Vec<String>) -> Run {
+    Run {
+        schema: record::SCHEMA,
+        tool: Tool {
+            name: "osdyno".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            build: BUILD.to_owned(),
+        },
+        started_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        command,
+        preset: plan.preset.to_owned(),
+        seed: plan.seed,
+        budget_seconds: plan.budget.map(|budget| budget.as_secs_f64()),
+        looks: match plan.trials {
+            Trials::Looks(looks) => looks.to_vec(),
+            Trials::Fixed(_) => Vec::new(),
+        },
+        pinned: plan.cpu.is_some(),
+        paired: plan.targets.len() > 1,
+    }
+}
+
+/// The definitions of all workloads of these items, each with its variants.
+pub(crate) fn workloads(items: &[Item]) -> impl Iterator<Item = record::Workload> + '_ {
+    let first = |&(place, item): &(usize, &Item)| {
+        items[..place].iter().all(|other| other.workload.name != item.workload.name)
+    };
+    items.iter().enumerate().filter(first).map(|(_, item)| {
+        let variants =
+            items.iter().filter(|other| other.workload.name == item.workload.name).map(|item| item.variant);
+        item.workload.recorded(variants)
+    })
+}
