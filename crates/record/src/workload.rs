@@ -68,8 +68,7 @@ pub struct SeriesKind {
     /// Unit of the values.
     #[serde(default)]
     pub unit: Unit,
-    /// What was measured under this name the other way, while n fell, belongs to this series: both ways have
-    /// one verdict.
+    /// No longer used: `false`, and ignored by readers. The two directions of a name are two series.
     #[serde(default)]
     pub both_ways: bool,
 }
