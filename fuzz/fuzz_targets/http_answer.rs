@@ -26,10 +26,10 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(whole, told(&stream, usize::from(choice >> 1).max(1), head));
 });
 
-type Told = (Vec<(ResponseState, Option<ResponseError>)>, Option<ResponseError>);
+type Reported = (Vec<(ResponseState, Option<ResponseError>)>, Option<ResponseError>);
 
 /// Every answer in the stream, and how it ended.
-fn told(stream: &[u8], cut: usize, head: bool) -> Told {
+fn told(stream: &[u8], cut: usize, head: bool) -> Reported {
     let mut client =
         HttpClientSettings { head, ..HttpClientSettings::default() }.open().expect("sound settings");
     let mut session = client.session();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{cargo, program, read, show};
-use crate::{Failure, workspace};
+use crate::{AnyError, workspace};
 
 /// How often the two sides take turns.
 const ROUNDS: usize = 30;
@@ -18,7 +18,7 @@ const COLD: u64 = 100;
 ///
 /// # Errors
 /// When something cannot be built or does not measure.
-pub fn run() -> Result<(), Failure> {
+pub fn run() -> Result<(), AnyError> {
     show(cargo().args(["build", "--release", "--package", "osdyno"]))?;
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace::root().join("target"), PathBuf::from);
@@ -79,14 +79,14 @@ const ROWS: [&str; 10] = [
     "reap: bare C dynamic / static",
 ];
 
-fn compile(folder: &Path, name: &str, flags: &[&str]) -> Result<PathBuf, Failure> {
+fn compile(folder: &Path, name: &str, flags: &[&str]) -> Result<PathBuf, AnyError> {
     let binary = folder.join(format!("{name}{}", flags.concat()));
     let source = workspace::root().join(format!("xtask/bench/{name}.c"));
     show(program("cc").args(["-O2", "-o"]).arg(&binary).arg(source).args(flags))?;
     Ok(binary)
 }
 
-fn bare(binary: &Path, cpu: &str, count: &str) -> Result<[f64; 2], Failure> {
+fn bare(binary: &Path, cpu: &str, count: &str) -> Result<[f64; 2], AnyError> {
     let printed = read(program(binary).args([cpu, count]))?;
     let values: Vec<f64> = printed.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     <[f64; 2]>::try_from(values).map_err(|_| format!("{}: printed {printed:?}", binary.display()).into())
@@ -96,7 +96,7 @@ fn bare(binary: &Path, cpu: &str, count: &str) -> Result<[f64; 2], Failure> {
 type Value = (String, String, u64, f64);
 
 /// One trial of each workload.
-fn measure(osdyno: &Path, folder: &Path, workloads: &[&str], n: &str) -> Result<Vec<Value>, Failure> {
+fn measure(osdyno: &Path, folder: &Path, workloads: &[&str], n: &str) -> Result<Vec<Value>, AnyError> {
     let (run, page) = (folder.join("bench.osdyno"), folder.join("bench.html"));
     for old in [&run, &page] {
         let _ = std::fs::remove_file(old);
@@ -114,7 +114,7 @@ fn measure(osdyno: &Path, folder: &Path, workloads: &[&str], n: &str) -> Result<
     Ok(table.lines().skip(1).filter_map(value).collect())
 }
 
-fn find(values: &[Value], workload: &str, series: &str) -> Result<f64, Failure> {
+fn find(values: &[Value], workload: &str, series: &str) -> Result<f64, AnyError> {
     let mine = values.iter().filter(|value| value.0 == workload && value.1 == series && value.2 >= COLD);
     let mut mine: Vec<f64> = mine.map(|value| value.3).collect();
     mine.sort_by(f64::total_cmp);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::command::{cargo, show};
-use crate::{Failure, rust_src, workspace};
+use crate::{AnyError, rust_src, workspace};
 
 /// One for each family of systems that osdyno is written for; of Windows' two the one whose imports need no
 /// tool from outside.
@@ -30,7 +30,7 @@ const C_LIBRARIES: &[&str] = &["zstd"];
 ///
 /// # Errors
 /// Names the targets that do not compile.
-pub fn run(crates: &[&str]) -> Result<(), Failure> {
+pub fn run(crates: &[&str]) -> Result<(), AnyError> {
     let library = match rust_src::find() {
         Ok(library) => library,
         Err(reason) => {
@@ -52,7 +52,7 @@ pub fn run(crates: &[&str]) -> Result<(), Failure> {
     if failed.is_empty() { Ok(()) } else { Err(format!("does not compile for {}", failed.join(", ")).into()) }
 }
 
-fn check(library: &Path, target: &str, crates: &[&str]) -> Result<(), Failure> {
+fn check(library: &Path, target: &str, crates: &[&str]) -> Result<(), AnyError> {
     let mut command = cargo();
     command
         .args(["check", "--quiet", "--target", target])

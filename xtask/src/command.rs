@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
-use crate::{Failure, workspace};
+use crate::{AnyError, workspace};
 
 /// The same cargo, and so the same toolchain, that runs us.
 pub(crate) fn cargo() -> Command {
@@ -18,14 +18,14 @@ pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
 }
 
 /// Runs it with its output shown.
-pub(crate) fn show(command: &mut Command) -> Result<(), Failure> {
+pub(crate) fn show(command: &mut Command) -> Result<(), AnyError> {
     let status = command.status().map_err(|error| format!("{}: {error}", words(command)))?;
     if status.success() { Ok(()) } else { Err(format!("`{}` failed: {status}", words(command)).into()) }
 }
 
 /// Runs it and returns what it wrote to standard output; what it wrote to standard error is part of the
 /// failure.
-pub(crate) fn read(command: &mut Command) -> Result<String, Failure> {
+pub(crate) fn read(command: &mut Command) -> Result<String, AnyError> {
     let output = command.output().map_err(|error| format!("{}: {error}", words(command)))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());

@@ -10,13 +10,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::command::{cargo, program, show};
-use crate::{Failure, workspace};
+use crate::{AnyError, workspace};
 
 /// Builds the manual and runs the documents.
 ///
 /// # Errors
 /// The first that fails of the two builds, or how many commands did not do what their document says.
-pub fn run() -> Result<(), Failure> {
+pub fn run() -> Result<(), AnyError> {
     show(cargo().args(["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     show(cargo().args(["build", "--quiet", "--package", "osdyno"]))?;
     let programs = workspace::target().join("debug");
@@ -51,7 +51,7 @@ fn documents(root: &Path) -> Vec<PathBuf> {
 
 /// What became of the commands of one document.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct Checked {
     /// How many were run.
     pub commands: usize,
     /// What was shown and what came instead, for each that differed, with its line.
@@ -62,7 +62,7 @@ pub struct Outcome {
 ///
 /// # Errors
 /// If no shell can be started.
-pub fn check(document: &str, programs: &Path, folder: &Path) -> Result<Outcome, Failure> {
+pub fn check(document: &str, programs: &Path, folder: &Path) -> Result<Checked, AnyError> {
     let old = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(std::iter::once(programs.to_owned()).chain(std::env::split_paths(&old)))?;
 
@@ -91,7 +91,7 @@ pub fn check(document: &str, programs: &Path, folder: &Path) -> Result<Outcome, 
             ));
         }
     }
-    Ok(Outcome { commands: commands.len(), differences })
+    Ok(Checked { commands: commands.len(), differences })
 }
 
 struct Command {

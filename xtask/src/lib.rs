@@ -16,4 +16,4 @@ pub mod truths;
 mod workspace;
 
 /// What went wrong, in words for a person.
-pub type Failure = Box<dyn std::error::Error>;
+pub type AnyError = Box<dyn std::error::Error>;

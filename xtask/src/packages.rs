@@ -1,6 +1,6 @@
 //! What the tests need of the machine, and where Debian keeps it.
 
-use crate::Failure;
+use crate::AnyError;
 use crate::command::{exists, program, show};
 
 struct Need {
@@ -39,7 +39,7 @@ const NEEDS: &[Need] = &[
 
 /// Installs what is missing when we are root on a Debian system; otherwise says what to install, which is a
 /// failure only where nothing works without.
-pub(crate) fn install() -> Result<(), Failure> {
+pub(crate) fn install() -> Result<(), AnyError> {
     let missing: Vec<&Need> = NEEDS.iter().filter(|need| !exists(need.program)).collect();
     if missing.is_empty() {
         println!("everything is there");

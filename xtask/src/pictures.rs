@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::command::cargo;
-use crate::{Failure, workspace};
+use crate::{AnyError, workspace};
 
 /// A picture: its file, the simulated sweep as `osdyno selftest --dump` names it, and the plots that show it.
 const PICTURES: [(&str, &str, [&str; 2]); 11] = [
@@ -29,7 +29,7 @@ const PICTURES: [(&str, &str, [&str; 2]); 11] = [
 ///
 /// # Errors
 /// When something cannot be built, simulated, judged or written.
-pub fn run() -> Result<(), Failure> {
+pub fn run() -> Result<(), AnyError> {
     let folder = workspace::root().join("docs/pictures");
     std::fs::create_dir_all(&folder)?;
     for (name, sweep, panels) in PICTURES {
@@ -49,7 +49,7 @@ pub fn run() -> Result<(), Failure> {
 }
 
 /// One picture from what stands at the standard input; the verdict goes to standard error.
-fn draw(arguments: &[&str], input: Stdio) -> Result<Vec<u8>, Failure> {
+fn draw(arguments: &[&str], input: Stdio) -> Result<Vec<u8>, AnyError> {
     let mut command = quiet(&["--package", "report", "--example", "picture", "--"]);
     let output = command.args(arguments).stdin(input).stderr(Stdio::inherit()).output()?;
     match output.status.success() {
@@ -58,7 +58,7 @@ fn draw(arguments: &[&str], input: Stdio) -> Result<Vec<u8>, Failure> {
     }
 }
 
-fn write(folder: &Path, name: &str, picture: &[u8]) -> Result<(), Failure> {
+fn write(folder: &Path, name: &str, picture: &[u8]) -> Result<(), AnyError> {
     Ok(std::fs::write(folder.join(format!("{name}.svg")), picture)?)
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::command::{exists, program, read};
-use crate::{Failure, workspace};
+use crate::{AnyError, workspace};
 
 /// Where Debian keeps compilers newer than its own.
 const SUITE: &str = "trixie-backports";
@@ -17,7 +17,7 @@ const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 ///
 /// # Errors
 /// Says why there is none to be had.
-pub(crate) fn find() -> Result<PathBuf, Failure> {
+pub(crate) fn find() -> Result<PathBuf, AnyError> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let sysroot = read(program(&rustc).args(["--print", "sysroot"]))?;
     let with_toolchain = Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library");
@@ -29,7 +29,7 @@ pub(crate) fn find() -> Result<PathBuf, Failure> {
     from_debian(version.ok_or("rustc does not tell its version")?)
 }
 
-fn from_debian(version: &str) -> Result<PathBuf, Failure> {
+fn from_debian(version: &str) -> Result<PathBuf, AnyError> {
     let folder = workspace::target().join("rust-src").join(version);
     let library = folder.join(format!("usr/src/rustc-{version}/library"));
     // Written last: what an interrupted run left behind is not taken for the whole.

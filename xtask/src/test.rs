@@ -5,9 +5,9 @@
 use std::time::{Duration, Instant};
 
 use crate::command::{cargo, show};
-use crate::{Failure, check_systems, docs, packages, release, tidy};
+use crate::{AnyError, check_systems, docs, packages, release, tidy};
 
-type Step = (&'static str, fn() -> Result<(), Failure>);
+type Step = (&'static str, fn() -> Result<(), AnyError>);
 
 const STEPS: &[Step] = &[
     ("packages", packages::install),
@@ -26,7 +26,7 @@ const STEPS: &[Step] = &[
 ///
 /// # Errors
 /// Names the steps that failed.
-pub fn run() -> Result<(), Failure> {
+pub fn run() -> Result<(), AnyError> {
     let start = Instant::now();
     let mut outcomes = Vec::new();
     for (name, step) in STEPS {
@@ -56,7 +56,7 @@ pub fn run() -> Result<(), Failure> {
 }
 
 /// What a minute can show of the error rates; `osdyno selftest --nightly` shows all of them.
-fn selftest() -> Result<(), Failure> {
+fn selftest() -> Result<(), AnyError> {
     let cells = [
         "*/low/log20/10",
         "*-margin/low/dense/40",

@@ -3,14 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
-use xtask::Failure;
-use xtask::docs::{Outcome, check};
+use xtask::AnyError;
+use xtask::docs::{Checked, check};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
 }
 
-fn outcome(document: &str) -> Result<Outcome, Failure> {
+fn outcome(document: &str) -> Result<Checked, AnyError> {
     let folder = tempfile::tempdir()?;
     check(document, &fixtures(), folder.path())
 }

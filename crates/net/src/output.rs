@@ -37,7 +37,7 @@ pub enum Sent {
 }
 
 /// What one connection may send while others wait.
-pub const TURN_BYTES: u64 = 1 << 20;
+pub(crate) const TURN_BYTES: u64 = 1 << 20;
 
 /// A spare buffer larger than this is not kept.
 const SPARE_BYTES: usize = 64 << 10;
@@ -60,7 +60,7 @@ impl Output {
     /// Whether at most 64 KiB wait, all in one piece. Beyond, what can be shared should be: a flood of
     /// requests whose answers nobody takes must not fill the memory with copies.
     #[inline]
-    pub fn is_short(&self) -> bool {
+    pub(crate) fn is_short(&self) -> bool {
         match self.parts.front() {
             None => true,
             Some(Part::Bytes(bytes)) => self.parts.len() == 1 && bytes.len() <= SPARE_BYTES,
@@ -75,7 +75,7 @@ impl Output {
     }
 
     /// Adds a range of bytes that many connections share; of one that they do not have, nothing.
-    pub fn shared_range(&mut self, bytes: Arc<[u8]>, range: Range<usize>) {
+    pub(crate) fn shared_range(&mut self, bytes: Arc<[u8]>, range: Range<usize>) {
         if bytes.get(range.clone()).is_some_and(|bytes| !bytes.is_empty()) {
             self.parts.push_back(Part::Shared { bytes, range });
         }
@@ -126,7 +126,7 @@ impl Output {
     /// # Errors
     /// Those of [`Output::send`].
     #[inline]
-    pub fn send_turn(&mut self, connection: &Connection, sent_bytes: &mut u64) -> io::Result<Sent> {
+    pub(crate) fn send_turn(&mut self, connection: &Connection, sent_bytes: &mut u64) -> io::Result<Sent> {
         self.send_at_most(TURN_BYTES, connection, sent_bytes)
     }
 

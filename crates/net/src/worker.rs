@@ -39,10 +39,10 @@ pub struct WorkerContext {
 pub const TICK: Duration = Duration::from_millis(200);
 
 /// After a close for which the other end is to be given time, so long is input taken and dropped.
-pub const LINGER: Duration = Duration::from_secs(2);
+pub(crate) const LINGER: Duration = Duration::from_secs(2);
 
 /// And so much of it.
-pub const LINGER_BYTES: usize = 256 << 10;
+pub(crate) const LINGER_BYTES: usize = 256 << 10;
 
 /// What a server takes, and for how long.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -151,7 +151,7 @@ impl Counters {
 
     /// The same counters, for the worker of that number.
     #[must_use]
-    pub fn of_worker(&self, number: usize) -> Counters {
+    pub(crate) fn of_worker(&self, number: usize) -> Counters {
         Counters { memory: Arc::clone(&self.memory), row: number }
     }
 
@@ -234,7 +234,7 @@ impl StopFlag {
 
     /// Whether it was given, here or to the process by SIGTERM or SIGINT.
     #[inline]
-    pub fn is_ordered(&self) -> bool {
+    pub(crate) fn is_ordered(&self) -> bool {
         self.own.load(Ordering::Relaxed) || sys::signal::stop_ordered()
     }
 }
@@ -249,7 +249,7 @@ impl WorkerContext {
     }
 
     /// Writes lines to the access log, where there is one. A full disk must not stop the server.
-    pub fn write_log(&self, lines: &mut Vec<u8>) {
+    pub(crate) fn write_log(&self, lines: &mut Vec<u8>) {
         write_log(self.log.as_ref(), lines);
     }
 }

@@ -7,10 +7,10 @@ use net::client::{Client, ClientSettings, ResponseError, ResponseState};
 use proptest::prelude::*;
 
 /// What came of a stream of answers: each answer's end, and what ended the stream.
-type Told = (Vec<(ResponseState, Option<ResponseError>)>, Option<ResponseError>);
+type Reported = (Vec<(ResponseState, Option<ResponseError>)>, Option<ResponseError>);
 
 /// Asks as often as the stream answers, at most `asked` times, and feeds it in pieces of these lengths.
-fn tell<C: Client>(client: &mut C, stream: &[u8], cuts: &[usize], asked: usize) -> Told {
+fn tell<C: Client>(client: &mut C, stream: &[u8], cuts: &[usize], asked: usize) -> Reported {
     let mut session = client.session();
     for _ in 0..asked {
         client.request(&mut session);
@@ -54,7 +54,7 @@ fn echo(bytes: usize) -> EchoClient {
     EchoClientSettings { bytes }.open().expect("sound settings")
 }
 
-fn http(stream: &str) -> Told {
+fn http(stream: &str) -> Reported {
     tell(&mut client(false), stream.as_bytes(), &[usize::MAX], 10)
 }
 

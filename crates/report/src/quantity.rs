@@ -9,7 +9,7 @@ use stats::Interval;
 use crate::words::{GAP, decimals, digits_carried, fixed, is_bounded, is_extreme, rounded, scientific};
 
 /// How values of a unit are written.
-pub trait Quantity: Copy {
+pub(crate) trait Quantity: Copy {
     /// What a value is where its series has no better name: `cost`, `rate`, `size`.
     fn noun(self) -> &'static str;
 

@@ -6,7 +6,7 @@
 use stats::Interval;
 
 /// The space inside a quantity: narrow, and a line never breaks at it.
-pub const GAP: char = '\u{202f}';
+pub(crate) const GAP: char = '\u{202f}';
 
 /// The space between words that a line does not break at.
 pub const NO_BREAK: char = '\u{a0}';
@@ -30,12 +30,12 @@ pub fn about(n: f64) -> String {
 }
 
 /// A number of things, in the singular or the plural: `1 trial`, `10 trials`.
-pub fn things(n: usize, one: &str, many: &str) -> String {
+pub(crate) fn things(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", count(n as u64), if n == 1 { one } else { many })
 }
 
 /// A count that is an estimate, with its interval: `13 000 (12 000–15 000)`.
-pub fn count_with_interval(n: Interval) -> String {
+pub(crate) fn count_with_interval(n: Interval) -> String {
     let two = |x: f64| fixed(rounded(x, 2), 0);
     if !is_bounded(n) {
         return format!("{} (no interval)", two(n.value));
@@ -45,7 +45,7 @@ pub fn count_with_interval(n: Interval) -> String {
 
 /// A place of n with its interval, at the digits that it carries: `4 096 (3 900–4 300)`; without one when
 /// the place is exact. The interval is rounded outward.
-pub fn place_with_interval(n: Interval) -> String {
+pub(crate) fn place_with_interval(n: Interval) -> String {
     let width = n.high - n.low;
     if !is_bounded(n) || width < 1.0 {
         return fixed(n.value, 0);
@@ -66,7 +66,7 @@ pub fn change(ratio: f64) -> String {
 }
 
 /// A jump with its interval: `+510 % (+490 to +530 %)`, `×2 000 (1 900–2 100)`.
-pub fn change_with_interval(ratio: Interval) -> String {
+pub(crate) fn change_with_interval(ratio: Interval) -> String {
     if !is_bounded(ratio) {
         return format!("{} (no interval)", change(ratio.value));
     }
@@ -77,7 +77,7 @@ pub fn change_with_interval(ratio: Interval) -> String {
 }
 
 /// A bare number with its interval: `0.02 (−0.01 to 0.05)`.
-pub fn number_with_interval(x: Interval) -> String {
+pub(crate) fn number_with_interval(x: Interval) -> String {
     if !is_bounded(x) {
         return format!("{} (no interval)", fixed(x.value, 2));
     }
@@ -124,7 +124,7 @@ pub fn factor(ratio: f64) -> String {
 }
 
 /// A factor with its interval: `×2.1 (1.9–2.3)`.
-pub fn factor_with_interval(ratio: Interval) -> String {
+pub(crate) fn factor_with_interval(ratio: Interval) -> String {
     if !ratio.value.is_finite() {
         return "—".into();
     }
@@ -147,7 +147,7 @@ pub fn factor_with_interval(ratio: Interval) -> String {
 }
 
 /// A ratio with its interval and no sign before it: `1.18 (1.15–1.21)`.
-pub fn ratio_with_interval(ratio: Interval) -> String {
+pub(crate) fn ratio_with_interval(ratio: Interval) -> String {
     factor_with_interval(ratio).trim_start_matches('×').to_string()
 }
 
@@ -252,7 +252,7 @@ pub fn sentence(words: &str) -> String {
 }
 
 /// The same words with a capital letter.
-pub fn capital(words: &str) -> String {
+pub(crate) fn capital(words: &str) -> String {
     let mut chars = words.chars();
     match chars.next() {
         Some(first) => first.to_uppercase().chain(chars).collect(),

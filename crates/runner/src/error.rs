@@ -17,10 +17,12 @@ pub enum Error {
         count: usize,
     },
     /// No preset has this name.
-    #[error("no preset is called \"{name}\"; there are {}", preset_names())]
+    #[error("no preset is called \"{name}\"; there are {known}")]
     UnknownPreset {
         /// The name that was given.
         name: String,
+        /// The names of all presets.
+        known: String,
     },
     /// A `--system` cannot be parsed.
     #[error("invalid system {text:?}: {reason}; write NAME=COMMAND, such as 'nice=nice -n 10'")]
@@ -154,8 +156,4 @@ fn settings_known(known: &str) -> String {
         "" => "they have no settings".to_owned(),
         known => format!("there are {known}"),
     }
-}
-
-fn preset_names() -> String {
-    crate::PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ")
 }

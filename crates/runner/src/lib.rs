@@ -28,7 +28,7 @@ mod timeouts;
 pub use error::Error;
 pub use groups::{GROUPS, find, workloads};
 pub use plan::{Item, RunOptions, RunPlan};
-pub use preset::{PRESETS, Preset};
+pub use preset::Preset;
 pub use run::{Event, Ran, run};
 pub use select::{nearest, select};
 pub use server::parse_server;
@@ -36,4 +36,4 @@ pub use settings::parse_setting;
 pub use target::Target;
 
 /// Compiler, target and profile of this build.
-pub const BUILD: &str = env!("OSDYNO_BUILD");
+pub(crate) const BUILD: &str = env!("OSDYNO_BUILD");

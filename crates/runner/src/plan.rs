@@ -97,7 +97,7 @@ pub struct Item {
     /// What the user chose; what is left out has its default.
     pub settings: BTreeMap<String, String>,
     /// Why not a single one fits on this machine, where that is so.
-    pub obstacle: Option<String>,
+    pub unavailable_reason: Option<String>,
 }
 
 impl Item {
@@ -143,9 +143,10 @@ impl RunPlan {
         let mut short = Vec::new();
         for (workload, variant) in selected {
             let n = reach(workload, &preset, options.n, &mut short);
-            let obstacle = short.last().filter(|_| n == 0).map(|short| short.ceiling.reason.clone());
+            let unavailable_reason =
+                short.last().filter(|_| n == 0).map(|short| short.ceiling.reason.clone());
             let settings = settings::of(workload, &options.settings)?;
-            items.push(Item { workload, variant, n, settings, obstacle });
+            items.push(Item { workload, variant, n, settings, unavailable_reason });
         }
         notes.extend(told(&short));
         if options.server.is_some() && !items.iter().any(Item::is_load) {

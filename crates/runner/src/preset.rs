@@ -47,7 +47,7 @@ pub enum Trials {
 const LOOKS: &[u32] = &[10, 20, 40, 80, 160];
 
 /// All presets, shortest first.
-pub const PRESETS: &[Preset] = &[
+pub(crate) const PRESETS: &[Preset] = &[
     Preset {
         name: "quick",
         summary: "n to 5 000, within 60 s: a first look",
@@ -92,6 +92,9 @@ impl Preset {
     /// [`Error::UnknownPreset`].
     pub fn named(name: &str) -> Result<Preset, Error> {
         let found = PRESETS.iter().find(|preset| preset.name == name);
-        found.cloned().ok_or_else(|| Error::UnknownPreset { name: name.to_owned() })
+        found.cloned().ok_or_else(|| Error::UnknownPreset {
+            name: name.to_owned(),
+            known: PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", "),
+        })
     }
 }

@@ -362,11 +362,11 @@ impl Session<'_> {
 
     /// Runs the trial, or says why there is none; `None` when it was interrupted.
     fn attempt(&mut self, item: &Item, system: usize, order: &Order) -> Result<Option<Vec<Line>>, Error> {
-        if let Some(obstacle) = &self.obstacles[system] {
-            return Ok(Some(vec![failed(order, obstacle.clone())]));
+        if let Some(unavailable_reason) = &self.obstacles[system] {
+            return Ok(Some(vec![failed(order, unavailable_reason.clone())]));
         }
-        if let Some(obstacle) = &item.obstacle {
-            return Ok(Some(vec![unsupported(order, obstacle)]));
+        if let Some(unavailable_reason) = &item.unavailable_reason {
+            return Ok(Some(vec![unsupported(order, unavailable_reason)]));
         }
         let program = match self.scratch.programs.of(item.workload) {
             Ok(program) => program,

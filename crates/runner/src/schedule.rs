@@ -37,8 +37,8 @@ pub(crate) struct Step {
 /// Steps that cost at most this many times the cheapest are taken together, so that they interleave.
 const ALIKE: f64 = 3.0;
 
-/// The steps to be taken next: the cheapest and those like it, as long as the time lasts. Dear items so
-/// wait until cheap ones, whose trials buy certainty for little, are decided.
+/// The steps to be taken next: the cheapest and those like it, as long as the time lasts. Expensive
+/// items wait until the cheap ones, whose trials narrow intervals in less time, are decided.
 pub(crate) fn next(mut steps: Vec<Step>, remaining: Duration) -> Vec<Step> {
     steps.sort_by(|a, b| a.cost_seconds.total_cmp(&b.cost_seconds));
     let most = steps.first().map_or(0.0, |cheapest| cheapest.cost_seconds * ALIKE);

@@ -63,7 +63,13 @@ mod tests {
     const LOAD: Workload = Workload { name: "load", ..Workload::LOAD };
 
     fn item(workload: &'static Workload) -> Item {
-        Item { workload, variant: workload.variants[0], n: 1000, settings: BTreeMap::new(), obstacle: None }
+        Item {
+            workload,
+            variant: workload.variants[0],
+            n: 1000,
+            settings: BTreeMap::new(),
+            unavailable_reason: None,
+        }
     }
 
     #[test]

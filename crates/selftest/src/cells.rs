@@ -57,9 +57,9 @@ impl Cell {
 }
 
 /// Growth over the range, from hardly any to much.
-pub const GROWTHS: [f64; 8] = [1.02, 1.05, 1.10, 1.21, 1.5, 2.0, 5.0, 50.0];
+pub(crate) const GROWTHS: [f64; 8] = [1.02, 1.05, 1.10, 1.21, 1.5, 2.0, 5.0, 50.0];
 /// Trials of a power curve.
-pub const LADDER: [usize; 4] = [5, 10, 20, 40];
+pub(crate) const LADDER: [usize; 4] = [5, 10, 20, 40];
 /// Steps, down and up.
 const STEPS: [f64; 7] = [0.4, 0.8, 1.05, 1.10, 1.20, 1.30, 1.60];
 /// Where a step is, as a share of the range on a log scale.

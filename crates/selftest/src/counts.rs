@@ -66,11 +66,11 @@ pub const CLASSES: [Class; 14] = [
 ];
 
 /// Every answer of a comparison.
-pub const ANSWERS: [Answer; 5] =
+pub(crate) const ANSWERS: [Answer; 5] =
     [Answer::Faster, Answer::Slower, Answer::DifferentButSmall, Answer::Equivalent, Answer::Unresolved];
 
 /// Whether a word names one family: it can be wrong.
-pub fn is_definite(class: Class) -> bool {
+pub(crate) fn is_definite(class: Class) -> bool {
     use Class::{Ambiguous, Composite, Flat, Inconclusive, SmallGrowth, Uneven, Value};
     !matches!(class, Value | Flat | SmallGrowth | Composite | Ambiguous | Uneven | Inconclusive)
 }
@@ -183,12 +183,12 @@ impl CellCounts {
     }
 
     /// How often an interval held the truth, of how many.
-    pub fn coverage(&self, figure: Figure) -> (usize, usize) {
+    pub(crate) fn coverage(&self, figure: Figure) -> (usize, usize) {
         self.covered[figure as usize]
     }
 
     /// Whether a verdict was wanted.
-    pub fn is_verdict(&self) -> bool {
+    pub(crate) fn is_verdict(&self) -> bool {
         self.cell.asked == Asked::Verdict
     }
 }

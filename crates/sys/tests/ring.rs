@@ -31,7 +31,7 @@ fn ring(settings: RingSettings) -> Option<Ring> {
 
 /// A completion without its borrow, and when it came.
 #[derive(Debug)]
-struct Told {
+struct Reported {
     token: u64,
     result: std::io::Result<u32>,
     more: bool,
@@ -40,22 +40,22 @@ struct Told {
     accepted: Option<OwnedFd>,
 }
 
-impl Told {
+impl Reported {
     fn errno(&self) -> i32 {
         self.result.as_ref().err().and_then(std::io::Error::raw_os_error).unwrap_or(0)
     }
 }
 
 /// The next completion, which must come.
-fn next(ring: &mut Ring) -> Told {
+fn next(ring: &mut Ring) -> Reported {
     told(ring, PATIENCE).expect("a completion within ten seconds")
 }
 
-fn told(ring: &mut Ring, patience: Duration) -> Option<Told> {
+fn told(ring: &mut Ring, patience: Duration) -> Option<Reported> {
     let deadline = Instant::now() + patience;
     loop {
         if let Some(completion) = ring.completion() {
-            return Some(Told {
+            return Some(Reported {
                 token: completion.token,
                 result: completion.result,
                 more: completion.more,

@@ -7,7 +7,7 @@ use host::{FrameReader, FrameWriter};
 use record::{Line, Processors, ResourceLimit, System};
 use sys::limit::{self, Resource};
 
-use crate::Done;
+use crate::common::Done;
 
 /// Receives the folder for the workloads' files, and replies with the system.
 pub(crate) fn describe() -> Done {

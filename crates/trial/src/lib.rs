@@ -13,19 +13,18 @@
 //! May import: host, record (without files), sys, workload; a program also its groups, and net where it
 //! serves. Must never: judge, plan, or write anywhere but on standard output and in its scratch folder.
 
+mod common;
 mod describe;
 mod supervisor;
 mod worker;
 
-use std::error::Error;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use workload::{Group, Workload};
+pub use common::Done;
 
-/// What became of the part that a process was to play.
-pub type Done = Result<(), Box<dyn Error>>;
+use workload::Group;
 
 /// A further part that a program can play, by its arguments; `None` for what it does not know.
 pub type Role = fn(&[&str]) -> Option<Done>;
@@ -60,9 +59,4 @@ const USAGE: &str =
 
 fn janitor(folder: &Path) -> Done {
     host::janitor(folder).map_err(|error| format!("cannot remove {}: {error}", folder.display()).into())
-}
-
-/// The workload of that name in these groups.
-fn find(groups: &[Group], name: &str) -> Option<&'static Workload> {
-    groups.iter().find_map(|group| group.find(name))
 }

@@ -10,8 +10,8 @@ use sys::clock::Clock;
 use sys::memory::Shared;
 use workload::{Direction, Group, Sizes, Slots, Workload};
 
+use crate::common::{Done, find};
 use crate::worker::{Account, Task};
-use crate::{Done, find};
 
 /// Values are rounded to a tenth of a nanosecond: finer than any clock here, and short on disk.
 const VALUES_PER_SECOND: f64 = 1e10;

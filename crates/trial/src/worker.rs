@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use sys::clock;
 use workload::{EarlyEnd, Group, Server, Slots, Trial, Workload};
 
-use crate::{Done, find};
+use crate::common::{Done, find};
 
 /// What a worker receives.
 #[derive(Debug, Serialize, Deserialize)]

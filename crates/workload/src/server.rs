@@ -71,7 +71,7 @@ mod measured {
             let attempted = || format!("to serve with {name}");
             let place = place(trial).map_err(TrialError::at(attempted()))?;
             let is_here = trial.server().is_none();
-            if let Some(reason) = obstacle(&name, is_here).map_err(TrialError::at(attempted()))? {
+            if let Some(reason) = unavailable_reason(&name, is_here).map_err(TrialError::at(attempted()))? {
                 return Err(TrialError::at(attempted())(io::Error::new(io::ErrorKind::Unsupported, reason)));
             }
             let limits = Limits { idle: IDLE, grace: GRACE, ..plan.limits };
@@ -365,7 +365,7 @@ mod measured {
     }
 
     /// Why the architecture cannot run. Another machine may have what this one lacks, but no other program.
-    fn obstacle(name: &str, is_here: bool) -> io::Result<Option<String>> {
+    fn unavailable_reason(name: &str, is_here: bool) -> io::Result<Option<String>> {
         let architecture = arch::find(name).map_err(io_error)?;
         let missing = architecture.serve.err().map(str::to_owned);
         Ok(if is_here { architecture.unavailable_reason() } else { missing })

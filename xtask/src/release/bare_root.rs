@@ -4,14 +4,14 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::Failure;
+use crate::AnyError;
 use crate::command::program;
 
 /// Workloads that need no more of a system than its kernel.
 const WORKLOADS: [&str; 3] = ["noop", "socket", "fork-static"];
 
 /// Starts the program in a root folder of its own, measures with it, and looks at what it leaves.
-pub(super) fn check(binary: &Path) -> Result<(), Failure> {
+pub(super) fn check(binary: &Path) -> Result<(), AnyError> {
     let root = tempfile::tempdir()?;
     fs::copy(binary, root.path().join("osdyno"))?;
     let Some(enter) = ENTER.iter().find(|enter| started(&enter(root.path()).arg("--version").output()))
@@ -19,7 +19,7 @@ pub(super) fn check(binary: &Path) -> Result<(), Failure> {
         println!("not tried in an empty root folder: neither chroot nor unshare may be used here");
         return Ok(());
     };
-    let osdyno = |arguments: &[&str]| -> Result<String, Failure> {
+    let osdyno = |arguments: &[&str]| -> Result<String, AnyError> {
         let output = enter(root.path()).args(arguments).output()?;
         let said =
             format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::command::{cargo, program, read, show};
-use crate::{Failure, workspace};
+use crate::{AnyError, workspace};
 
 mod bare_root;
 mod package;
@@ -20,7 +20,7 @@ mod package;
 ///
 /// # Errors
 /// When something cannot be built, does not work alone, or differs when built again.
-pub fn run(verify: bool) -> Result<(), Failure> {
+pub fn run(verify: bool) -> Result<(), AnyError> {
     let root = workspace::root();
     let date = date(&root)?;
     let target = workspace::target().join("release-static");
@@ -41,7 +41,7 @@ struct Packages {
     files: Vec<PathBuf>,
 }
 
-fn make(checkout: &Path, target: &Path, dist: &Path, date: &str) -> Result<Packages, Failure> {
+fn make(checkout: &Path, target: &Path, dist: &Path, date: &str) -> Result<Packages, AnyError> {
     let built = build(checkout, target, date)?;
     if dist.exists() {
         fs::remove_dir_all(dist)?;
@@ -54,7 +54,7 @@ fn make(checkout: &Path, target: &Path, dist: &Path, date: &str) -> Result<Packa
 }
 
 /// The program as users get it, and beside it what a debugger needs, which finds it by its name.
-fn split(built: &Path, dist: &Path) -> Result<(PathBuf, PathBuf), Failure> {
+fn split(built: &Path, dist: &Path) -> Result<(PathBuf, PathBuf), AnyError> {
     let (binary, debug) = (dist.join("osdyno"), dist.join("osdyno.debug"));
     let mut keep = program("objcopy");
     show(keep.args(["--only-keep-debug", "--compress-debug-sections"]).arg(built).arg(&debug))?;
@@ -65,7 +65,7 @@ fn split(built: &Path, dist: &Path) -> Result<(PathBuf, PathBuf), Failure> {
 }
 
 /// The program, linked statically, with the lines of its source and without a trace of where it was built.
-fn build(checkout: &Path, target: &Path, date: &str) -> Result<PathBuf, Failure> {
+fn build(checkout: &Path, target: &Path, date: &str) -> Result<PathBuf, AnyError> {
     let triple = host()?;
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
@@ -90,7 +90,7 @@ fn build(checkout: &Path, target: &Path, date: &str) -> Result<PathBuf, Failure>
 }
 
 /// The seconds of the last commit, which every file of a package has as its date.
-fn date(root: &Path) -> Result<String, Failure> {
+fn date(root: &Path) -> Result<String, AnyError> {
     if let Ok(given) = std::env::var("SOURCE_DATE_EPOCH") {
         return Ok(given);
     }
@@ -99,14 +99,14 @@ fn date(root: &Path) -> Result<String, Failure> {
     Ok(date.trim().to_owned())
 }
 
-fn host() -> Result<String, Failure> {
+fn host() -> Result<String, AnyError> {
     let version = read(program(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())).arg("-vV"))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     Ok(host.ok_or("rustc does not tell its host")?.to_owned())
 }
 
 /// Builds a copy of the checkout elsewhere and compares what comes of it.
-fn reproduce(root: &Path, date: &str, first: &Packages) -> Result<(), Failure> {
+fn reproduce(root: &Path, date: &str, first: &Packages) -> Result<(), AnyError> {
     let elsewhere = tempfile::tempdir()?;
     let copy = elsewhere.path().join("a/checkout/elsewhere");
     fs::create_dir_all(&copy)?;
@@ -128,7 +128,7 @@ fn reproduce(root: &Path, date: &str, first: &Packages) -> Result<(), Failure> {
     Ok(())
 }
 
-fn hash(file: &Path) -> Result<String, Failure> {
+fn hash(file: &Path) -> Result<String, AnyError> {
     let printed = read(program("sha256sum").arg(file))?;
     Ok(printed.split_whitespace().next().unwrap_or_default().to_owned())
 }

@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::Failure;
+use crate::AnyError;
 use crate::command::{exists, program, read, show};
 
 /// Documents that a user needs with the program.
@@ -21,7 +21,7 @@ const SHELLS: [(&str, &str); 3] = [
 ];
 
 /// Packs the program in all forms and returns the files.
-pub(super) fn all(checkout: &Path, binary: &Path, dist: &Path, date: &str) -> Result<Vec<PathBuf>, Failure> {
+pub(super) fn all(checkout: &Path, binary: &Path, dist: &Path, date: &str) -> Result<Vec<PathBuf>, AnyError> {
     let version = read(program(binary).arg("--version"))?;
     let version = version.split_whitespace().last().ok_or("osdyno does not tell its version")?.to_owned();
     let contents = Contents { checkout, binary, version, date };
@@ -42,7 +42,7 @@ struct Contents<'a> {
 }
 
 impl Contents<'_> {
-    fn archive(&self, dist: &Path) -> Result<PathBuf, Failure> {
+    fn archive(&self, dist: &Path) -> Result<PathBuf, AnyError> {
         let name = format!("osdyno-{}-{}-linux", self.version, std::env::consts::ARCH);
         let folder = dist.join(&name);
         put(self.binary, &folder.join("osdyno"))?;
@@ -65,7 +65,7 @@ impl Contents<'_> {
         Ok(archive.with_extension("tar.gz"))
     }
 
-    fn debian(&self, dist: &Path) -> Result<PathBuf, Failure> {
+    fn debian(&self, dist: &Path) -> Result<PathBuf, AnyError> {
         let architecture = read(program("dpkg").arg("--print-architecture"))?;
         let architecture = architecture.trim();
         let folder = dist.join("debian");
@@ -97,12 +97,12 @@ impl Contents<'_> {
         Ok(package)
     }
 
-    fn pages(&self, folder: &Path) -> Result<(), Failure> {
+    fn pages(&self, folder: &Path) -> Result<(), AnyError> {
         fs::create_dir_all(folder)?;
         show(program(self.binary).arg("man").arg(folder))
     }
 
-    fn completions(&self, shell: &str, file: &Path) -> Result<(), Failure> {
+    fn completions(&self, shell: &str, file: &Path) -> Result<(), AnyError> {
         write(file, &read(program(self.binary).args(["completions", shell]))?)
     }
 }
@@ -117,33 +117,33 @@ fn control(version: &str, architecture: &str, kilobytes: u64) -> String {
     )
 }
 
-fn put(from: &Path, to: &Path) -> Result<(), Failure> {
+fn put(from: &Path, to: &Path) -> Result<(), AnyError> {
     fs::create_dir_all(to.parent().unwrap_or(to))?;
     fs::copy(from, to).map_err(|error| format!("cannot copy {}: {error}", from.display()))?;
     Ok(())
 }
 
-fn write(file: &Path, text: &str) -> Result<(), Failure> {
+fn write(file: &Path, text: &str) -> Result<(), AnyError> {
     fs::create_dir_all(file.parent().unwrap_or(file))?;
     Ok(fs::write(file, text)?)
 }
 
-fn compress(file: &Path) -> Result<(), Failure> {
+fn compress(file: &Path) -> Result<(), AnyError> {
     show(program("gzip").args(["-9", "--no-name"]).arg(file))
 }
 
 /// Modes that do not depend on the user who builds: what its owner can execute everybody can.
-fn set_modes(folder: &Path) -> Result<(), Failure> {
+fn set_modes(folder: &Path) -> Result<(), AnyError> {
     show(program("chmod").args(["-R", "u=rwX,go=rX"]).arg(folder))
 }
 
-fn size(folder: &Path) -> Result<u64, Failure> {
+fn size(folder: &Path) -> Result<u64, AnyError> {
     let files = everything(folder)?.into_iter().filter(|path| path.is_file());
     files.map(|file| Ok(fs::metadata(file)?.len())).sum()
 }
 
 /// The folder and all that is in it.
-fn everything(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn everything(folder: &Path) -> Result<Vec<PathBuf>, AnyError> {
     let mut found = vec![folder.to_owned()];
     let mut next = 0;
     while let Some(path) = found.get(next).cloned() {

@@ -4,14 +4,14 @@
 //! row of a table, which Markdown wants on one line, up to a width of its own; and a single word, such as a
 //! link.
 
-use super::house::{Finding, House, Source};
+use super::house::{Breach, House, Source};
 use super::ratchet::{Count, hold};
 
 const PROSE_MAX: usize = 120;
 /// What is wider than this belongs into a list.
 const ROW_MAX: usize = 160;
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
+pub(super) fn check(house: &House) -> Vec<Breach> {
     let counts: Vec<Count> = house.documents.iter().map(of_document).collect();
     hold(house, "columns", 0, &counts)
 }

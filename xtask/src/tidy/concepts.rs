@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::house::{Finding, House, Source};
+use super::house::{Breach, House, Source};
 use super::modules::is_test;
 use super::ratchet::{Count, hold};
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
+pub(super) fn check(house: &House) -> Vec<Breach> {
     let list = house.list("concepts.txt");
     let shared = list.map_or(Vec::new(), names);
     let mut places: BTreeMap<String, Vec<(&Source, usize)>> = BTreeMap::new();

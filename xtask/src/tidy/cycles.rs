@@ -7,12 +7,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::house::{Finding, House, Source};
+use super::house::{Breach, House, Source};
 use super::modules::Crate;
 use super::ratchet::{Count, hold};
 use super::uses::edges;
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
+pub(super) fn check(house: &House) -> Vec<Breach> {
     let is_root = |source: &&Source| {
         let inside = source.path.strip_prefix(source.home()).unwrap_or(&source.path);
         inside == Path::new("src/lib.rs") || inside == Path::new("src/main.rs")

@@ -12,7 +12,7 @@ const LISTS: &str = "xtask/src/tidy";
 
 /// One broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct Breach {
     /// The file, from the root of the workspace.
     pub file: PathBuf,
     /// Its line, from 1.
@@ -21,7 +21,7 @@ pub struct Finding {
     pub what: String,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for Breach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.file.display(), self.line, self.what)
     }
@@ -66,8 +66,8 @@ impl Source {
         self.folded.get_or_init(|| self.text.to_lowercase())
     }
 
-    pub(super) fn finding(&self, line: usize, what: impl Into<String>) -> Finding {
-        Finding { file: self.path.clone(), line, what: what.into() }
+    pub(super) fn finding(&self, line: usize, what: impl Into<String>) -> Breach {
+        Breach { file: self.path.clone(), line, what: what.into() }
     }
 
     /// Lines of the text from 1.

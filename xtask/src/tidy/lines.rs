@@ -1,6 +1,6 @@
 //! Lines are short, without tabs and spaces at their ends, and hold no reminder of unfinished work.
 
-use super::house::{Finding, House};
+use super::house::{Breach, House};
 
 /// As in rustfmt.toml; rustfmt leaves comments and strings alone.
 const LENGTH_MAX: usize = 110;
@@ -9,7 +9,7 @@ const LENGTH_MAX: usize = 110;
 const LEFTOVERS: [(&str, &str); 5] =
     [("todo", "!("), ("FIX", "ME"), ("XX", "X"), ("dbg", "!("), ("unimple", "mented!")];
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
+pub(super) fn check(house: &House) -> Vec<Breach> {
     let mut findings = Vec::new();
     for source in &house.rust {
         let is_test = source.path.iter().any(|part| part == "tests");

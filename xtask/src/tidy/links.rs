@@ -1,8 +1,8 @@
 //! A document names only files that exist: every relative link in every Markdown file leads somewhere.
 
-use super::house::{Finding, House};
+use super::house::{Breach, House};
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
+pub(super) fn check(house: &House) -> Vec<Breach> {
     let mut findings = Vec::new();
     for document in &house.documents {
         let folder = document.path.parent().unwrap_or(std::path::Path::new(""));

@@ -25,13 +25,13 @@ mod unwraps;
 mod uses;
 mod workloads;
 
-pub use house::Finding;
+pub use house::Breach;
 
 use house::House;
 
-use crate::{Failure, workspace};
+use crate::{AnyError, workspace};
 
-type Rule = (&'static str, fn(&House) -> Vec<Finding>);
+type Rule = (&'static str, fn(&House) -> Vec<Breach>);
 
 const RULES: &[Rule] = &[
     ("imports run downward only", imports::check),
@@ -47,7 +47,7 @@ const RULES: &[Rule] = &[
     ("no file is left out of every list", orphans::check),
     ("unsafe stays in sys and says why it is sound", safety::check),
     ("library code does not panic by unwrapping", unwraps::check),
-    ("a workload is listed and has its three parts", workloads::check),
+    ("the page of a workload has its three parts", workloads::check),
     ("documents name only files that exist", links::check),
 ];
 
@@ -55,7 +55,7 @@ const RULES: &[Rule] = &[
 ///
 /// # Errors
 /// Says how many findings there are, after printing them.
-pub fn run() -> Result<(), Failure> {
+pub fn run() -> Result<(), AnyError> {
     let findings = check(&workspace::root());
     for finding in &findings {
         println!("{finding}");
@@ -71,9 +71,9 @@ pub fn run() -> Result<(), Failure> {
 }
 
 /// All findings in a workspace, by file and line.
-pub fn check(root: &Path) -> Vec<Finding> {
+pub fn check(root: &Path) -> Vec<Breach> {
     let house = House::read(root);
-    let mut findings: Vec<Finding> = RULES.iter().flat_map(|(_, rule)| rule(&house)).collect();
+    let mut findings: Vec<Breach> = RULES.iter().flat_map(|(_, rule)| rule(&house)).collect();
     findings.sort_by(|a, b| (&a.file, a.line, &a.what).cmp(&(&b.file, b.line, &b.what)));
     findings
 }

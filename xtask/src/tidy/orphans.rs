@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::code;
-use super::house::{Finding, House, Source};
+use super::house::{Breach, House, Source};
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
+pub(super) fn check(house: &House) -> Vec<Breach> {
     let mut reached = BTreeSet::new();
     for source in &house.rust {
         if is_root(source) {

@@ -1,8 +1,8 @@
 //! Every file opens with its page: what it is, before anything of what it does.
 
-use super::house::{Finding, House};
+use super::house::{Breach, House};
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
+pub(super) fn check(house: &House) -> Vec<Breach> {
     house
         .rust
         .iter()

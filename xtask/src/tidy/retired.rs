@@ -5,10 +5,10 @@
 //! large letters.
 
 use super::code;
-use super::house::{Finding, House, Source};
+use super::house::{Breach, House, Source};
 use super::ratchet::{Count, hold};
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
+pub(super) fn check(house: &House) -> Vec<Breach> {
     let list = house.list("retired.txt").map_or("", |list| &list.text);
     let counts: Vec<Count> = retired(list).map(|term| count(house, &term)).collect();
     hold(house, "retired", 0, &counts)
@@ -30,11 +30,11 @@ fn retired(list: &str) -> impl Iterator<Item = Retired<'_>> {
 
 fn count(house: &House, term: &Retired<'_>) -> Count {
     let sources = house.rust.iter().chain(&house.documents);
-    let findings: Vec<Finding> = sources.flat_map(|source| of_file(source, term)).collect();
+    let findings: Vec<Breach> = sources.flat_map(|source| of_file(source, term)).collect();
     Count { key: term.old.replace(' ', "-"), value: findings.len(), findings }
 }
 
-fn of_file(source: &Source, term: &Retired<'_>) -> Vec<Finding> {
+fn of_file(source: &Source, term: &Retired<'_>) -> Vec<Breach> {
     let (text, old) = match term.is_word {
         true => (source.folded(), &term.old.to_lowercase()),
         false => (source.text.as_str(), &term.old.to_owned()),

@@ -1,16 +1,16 @@
 //! `unsafe` stays in `sys`, and each use is preceded by a comment that says why it is sound.
 
 use super::code;
-use super::house::{Finding, House, Source};
+use super::house::{Breach, House, Source};
 
 /// How far above its `unsafe` a reason may stand: a call is sometimes broken into lines.
 const NEAR: usize = 8;
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
+pub(super) fn check(house: &House) -> Vec<Breach> {
     house.rust.iter().flat_map(of_file).collect()
 }
 
-fn of_file(source: &Source) -> Vec<Finding> {
+fn of_file(source: &Source) -> Vec<Breach> {
     let lines: Vec<&str> = source.text.lines().collect();
     let code_lines: Vec<&str> = source.code.lines().collect();
     let mut findings = Vec::new();

@@ -2,13 +2,13 @@
 
 use syn::visit::Visit;
 
-use super::house::{Finding, House, Source};
+use super::house::{Breach, House, Source};
 use super::ratchet::{Count, hold};
 
 const FILE_MAX: usize = 500;
 const FUNCTION_MAX: usize = 70;
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
+pub(super) fn check(house: &House) -> Vec<Breach> {
     let files: Vec<Count> = house.rust.iter().map(of_file).collect();
     let functions: Vec<Count> = house.rust.iter().flat_map(functions).collect();
     let mut findings = hold(house, "file", FILE_MAX, &files);

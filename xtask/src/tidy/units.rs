@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use super::code;
-use super::house::{Finding, House, Source};
+use super::house::{Breach, House, Source};
 use super::modules::Crate;
 use super::uses::edges;
 
@@ -31,11 +31,11 @@ const KINDS: [Kind; 6] = [
 /// The lines of a list that name a unit: `mod NAME;` and its place.
 const LINES_IN_LIST: usize = 2;
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
+pub(super) fn check(house: &House) -> Vec<Breach> {
     KINDS.iter().flat_map(|kind| of_kind(house, kind)).collect()
 }
 
-fn of_kind(house: &House, kind: &Kind) -> Vec<Finding> {
+fn of_kind(house: &House, kind: &Kind) -> Vec<Breach> {
     let list = Path::new(kind.folder).join(kind.list);
     let Some(list) = house.rust.iter().find(|source| source.path == list) else { return Vec::new() };
     let units: Vec<&Source> = house.rust.iter().filter(|source| is_unit(source, kind)).collect();
@@ -60,7 +60,7 @@ fn of_kind(house: &House, kind: &Kind) -> Vec<Finding> {
 }
 
 /// Files of the same crate that name a unit and are neither a unit, nor a part of it, nor its list.
-fn named_elsewhere(house: &House, kind: &Kind, list: &Source) -> Vec<Finding> {
+fn named_elsewhere(house: &House, kind: &Kind, list: &Source) -> Vec<Breach> {
     let root = |source: &&Source| source.path == list.home().join("src/lib.rs");
     let Some(root) = house.rust.iter().find(root) else { return Vec::new() };
     let modules = Crate::read(house, root);

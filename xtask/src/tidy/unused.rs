@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use syn::visit::Visit;
 
-use super::house::{Finding, House, Source};
+use super::house::{Breach, House, Source};
 use super::modules::is_test;
 use super::ratchet::{Count, hold};
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
+pub(super) fn check(house: &House) -> Vec<Breach> {
     let words: Vec<HashSet<&str>> = house.rust.iter().map(|source| words(&source.code)).collect();
     let mut crates: BTreeMap<PathBuf, Vec<&Source>> = BTreeMap::new();
     for source in house.rust.iter().filter(|source| is_of_library(source)) {
@@ -50,7 +50,7 @@ fn of_crate(house: &House, words: &[HashSet<&str>], home: &Path, files: &[&Sourc
     let say = |(source, name, line): (&Source, String, usize)| {
         source.finding(line, format!("{name} is public and nothing outside this crate uses it"))
     };
-    let findings: Vec<Finding> = unused.map(say).collect();
+    let findings: Vec<Breach> = unused.map(say).collect();
     Count { key: home.display().to_string(), value: findings.len(), findings }
 }
 

@@ -1,9 +1,9 @@
 //! Library code returns errors. Tests and build scripts may panic; programs and libraries may not.
 
 use super::code;
-use super::house::{Finding, House, Source};
+use super::house::{Breach, House, Source};
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
+pub(super) fn check(house: &House) -> Vec<Breach> {
     house.rust.iter().filter(|source| ships(source)).flat_map(of_file).collect()
 }
 
@@ -14,7 +14,7 @@ fn ships(source: &Source) -> bool {
     source.is_below("crates") && in_source && !is_test
 }
 
-fn of_file(source: &Source) -> Vec<Finding> {
+fn of_file(source: &Source) -> Vec<Breach> {
     let tests = code::test_lines(&source.code);
     let mut findings = Vec::new();
     for (number, line) in source.code.lines().enumerate().map(|(index, line)| (index + 1, line)) {

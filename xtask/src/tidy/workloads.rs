@@ -2,36 +2,22 @@
 
 use std::path::Path;
 
-use super::house::{Finding, House};
+use super::house::{Breach, House, Source};
 
-/// Folders of workloads and the list of each; the mark makes a file there a workload.
-const FOLDERS: [(&str, &str); 2] =
-    [("crates/kernel/src", "crates/kernel/src/lib.rs"), ("crates/servers/src", "crates/servers/src/lib.rs")];
+/// Folders of workloads; the mark makes a file there a workload.
+const FOLDERS: [&str; 2] = ["crates/kernel/src", "crates/servers/src"];
 const MARK: &str = "const WORKLOAD: Workload";
 
 /// The same words in the same order on every page: reports and `explain` show them so.
 const PARTS: [&str; 3] = ["**Question.**", "**Method.**", "**Expected answer.**"];
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (folder, list) in FOLDERS {
-        let Some(list) = house.rust.iter().find(|source| source.path == Path::new(list)) else { continue };
-        let workloads = house
-            .rust
-            .iter()
-            .filter(|source| source.path.parent() == Some(Path::new(folder)) && source.code.contains(MARK));
-        for workload in workloads {
-            let stem = workload.path.file_stem().unwrap_or_default().to_string_lossy();
-            if !list.code.contains(&format!("&{stem}::WORKLOAD")) {
-                let what = format!("{} does not list this workload", list.path.display());
-                findings.push(workload.finding(1, what));
-            }
-            if let Some(what) = fault(&workload.text) {
-                findings.push(workload.finding(1, what));
-            }
-        }
-    }
-    findings
+pub(super) fn check(house: &House) -> Vec<Breach> {
+    let is_workload = |source: &&Source| {
+        FOLDERS.iter().any(|folder| source.path.parent() == Some(Path::new(folder)))
+            && source.code.contains(MARK)
+    };
+    let workloads = house.rust.iter().filter(is_workload);
+    workloads.filter_map(|workload| Some(workload.finding(1, fault(&workload.text)?))).collect()
 }
 
 fn fault(text: &str) -> Option<String> {

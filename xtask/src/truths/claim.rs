@@ -16,7 +16,7 @@ pub(super) enum Claim {
     /// The way up was stopped by a limit, with this errno and an n in this range.
     Stopped { error: &'static str, from: u64, to: u64 },
     /// A note of the run says so.
-    Told(&'static str),
+    Reported(&'static str),
 }
 
 impl Claim {
@@ -34,7 +34,7 @@ impl Claim {
             Claim::Stopped { error, from, to } => {
                 found.stops.iter().any(|stop| stop.error == error && (from..=to).contains(&stop.n))
             }
-            Claim::Told(words) => found.told.contains(words),
+            Claim::Reported(words) => found.told.contains(words),
         }
     }
 
@@ -49,7 +49,7 @@ impl Claim {
                 None => format!("×{times} or more at half of the ports"),
             },
             Claim::Stopped { error, from, to } => format!("{error} at {from} to {to}"),
-            Claim::Told(words) => words.to_owned(),
+            Claim::Reported(words) => words.to_owned(),
         }
     }
 
@@ -73,8 +73,8 @@ impl Claim {
                 Some(stop) => format!("{} at {}", stop.error, stop.n),
                 None => "no stop".to_owned(),
             },
-            Claim::Told(words) if found.told.contains(words) => words.to_owned(),
-            Claim::Told(_) => "not told".to_owned(),
+            Claim::Reported(words) if found.told.contains(words) => words.to_owned(),
+            Claim::Reported(_) => "not told".to_owned(),
         }
     }
 }
@@ -103,7 +103,7 @@ mod tests {
             Claim::Growth { low: 2.0, high: f64::INFINITY },
             Claim::CliffAtHalfOfPorts { times: 100.0 },
             Claim::Stopped { error: "EMFILE", from: 500, to: 600 },
-            Claim::Told("RLIMIT_NOFILE is 600"),
+            Claim::Reported("RLIMIT_NOFILE is 600"),
         ];
         assert!(yes.iter().all(|claim| claim.holds(&found())));
         let no = [
@@ -112,7 +112,7 @@ mod tests {
             Claim::CliffAtHalfOfPorts { times: 2000.0 },
             Claim::Stopped { error: "ENOMEM", from: 500, to: 600 },
             Claim::Stopped { error: "EMFILE", from: 600, to: 700 },
-            Claim::Told("RLIMIT_AS"),
+            Claim::Reported("RLIMIT_AS"),
         ];
         assert!(!no.iter().any(|claim| claim.holds(&found())));
     }
@@ -141,6 +141,6 @@ mod tests {
         assert_eq!(claim.expected(None), "×100 or more at half of the ports");
         assert_eq!(claim.expected(Some(&found())), "×100 or more at 14116");
         assert_eq!(claim.found(&found()), "×900.00 at 1024, 14110");
-        assert_eq!(Claim::Told("RLIMIT_AS").found(&found()), "not told");
+        assert_eq!(Claim::Reported("RLIMIT_AS").found(&found()), "not told");
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::Failure;
+use crate::AnyError;
 
 /// What osdyno said of one series.
 pub(super) struct Found {
@@ -36,7 +36,7 @@ impl Found {
     ///
     /// # Errors
     /// When it is no JSON, or has no such series.
-    pub(super) fn read(json: &str, series: &str, told: String) -> Result<Found, Failure> {
+    pub(super) fn read(json: &str, series: &str, told: String) -> Result<Found, AnyError> {
         let document: Value = serde_json::from_str(json)?;
         // A run names a series "name"; `judge` takes the word of the column.
         let is_it = |entry: &&Value| entry["name"] == series || entry["series"] == series;

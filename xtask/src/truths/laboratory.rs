@@ -9,7 +9,7 @@ use std::process::Command;
 
 use super::found::Found;
 use crate::command::{cargo, exists, program, read, show};
-use crate::{Failure, workspace};
+use crate::{AnyError, workspace};
 
 /// Trials of each series.
 const TRIALS: u32 = 20;
@@ -42,7 +42,7 @@ impl Laboratory {
     ///
     /// # Errors
     /// When something cannot be built or the folder cannot be made.
-    pub(super) fn open() -> Result<Laboratory, Failure> {
+    pub(super) fn open() -> Result<Laboratory, AnyError> {
         if !cfg!(target_os = "linux") {
             return Err("the truths are Linux's; there are none for this system yet".into());
         }
@@ -82,7 +82,7 @@ impl Laboratory {
     ///
     /// # Errors
     /// When osdyno fails, or says nothing of the series.
-    pub(super) fn run(&self, arguments: &[&str], series: &str) -> Result<Found, Failure> {
+    pub(super) fn run(&self, arguments: &[&str], series: &str) -> Result<Found, AnyError> {
         self.run_by(program(self.osdyno()), arguments, series)
     }
 
@@ -95,7 +95,7 @@ impl Laboratory {
         limit: &str,
         arguments: &[&str],
         series: &str,
-    ) -> Result<Found, Failure> {
+    ) -> Result<Found, AnyError> {
         let mut command = program("prlimit");
         command.arg(limit).arg(self.osdyno());
         self.run_by(command, arguments, series)
@@ -110,11 +110,11 @@ impl Laboratory {
         range: &str,
         arguments: &[&str],
         series: &str,
-    ) -> Result<Found, Failure> {
+    ) -> Result<Found, AnyError> {
         self.run_by(in_network(range, &self.osdyno()), arguments, series)
     }
 
-    fn run_by(&self, mut osdyno: Command, arguments: &[&str], series: &str) -> Result<Found, Failure> {
+    fn run_by(&self, mut osdyno: Command, arguments: &[&str], series: &str) -> Result<Found, AnyError> {
         let file = self.unused(arguments[0]);
         osdyno.arg("run").args(arguments).args([
             "--trials",
@@ -137,7 +137,7 @@ impl Laboratory {
     ///
     /// # Errors
     /// When a program fails.
-    pub(super) fn wait(&self, call: &str) -> Result<Found, Failure> {
+    pub(super) fn wait(&self, call: &str) -> Result<Found, AnyError> {
         self.judged(call, |trial| {
             let mut command = program(self.example("wait"));
             command.args([call, trial, "2000"]);
@@ -149,7 +149,7 @@ impl Laboratory {
     ///
     /// # Errors
     /// When a program fails.
-    pub(super) fn create(&self, series: &str, format: Format) -> Result<Found, Failure> {
+    pub(super) fn create(&self, series: &str, format: Format) -> Result<Found, AnyError> {
         let image = self.image(series, format)?;
         let found = self.judged(series, |trial| {
             let mut command = self.mounted(&image, &self.example("create"))?;
@@ -164,8 +164,8 @@ impl Laboratory {
     fn judged(
         &self,
         series: &str,
-        process: impl Fn(&str) -> Result<Command, Failure>,
-    ) -> Result<Found, Failure> {
+        process: impl Fn(&str) -> Result<Command, AnyError>,
+    ) -> Result<Found, AnyError> {
         let mut table = String::new();
         for trial in 1..=TRIALS {
             let printed = read(&mut process(&trial.to_string())?)?;
@@ -188,7 +188,7 @@ impl Laboratory {
     }
 
     /// A file with a new file system in it.
-    fn image(&self, name: &str, format: Format) -> Result<PathBuf, Failure> {
+    fn image(&self, name: &str, format: Format) -> Result<PathBuf, AnyError> {
         const IMAGE_BYTES: u64 = 128 << 20;
         let image = self.folder.join(format!("{name}.image"));
         fs::File::create(&image)?.set_len(IMAGE_BYTES)?;
@@ -197,7 +197,7 @@ impl Laboratory {
     }
 
     /// The program in a place of its own where the image is mounted; however it ends, the mount ends too.
-    fn mounted(&self, image: &Path, binary: &Path) -> Result<Command, Failure> {
+    fn mounted(&self, image: &Path, binary: &Path) -> Result<Command, AnyError> {
         const SCRIPT: &str = "mount -o loop,noatime \"$1\" \"$2\" || exit 1
             place=$2; shift 2; \"$@\"; status=$?; umount \"$place\"; exit $status";
         let place = self.mount_point();

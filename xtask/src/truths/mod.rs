@@ -11,8 +11,8 @@ mod laboratory;
 
 use std::time::Instant;
 
-use crate::Failure;
-use claim::Claim::{self, CliffAtHalfOfPorts, Growth, Stopped, Told, Word};
+use crate::AnyError;
+use claim::Claim::{self, CliffAtHalfOfPorts, Growth, Reported, Stopped, Word};
 use found::Found;
 use laboratory::{Format, Laboratory, Need};
 
@@ -21,7 +21,7 @@ struct Truth {
     /// One sentence, and its source.
     known: &'static str,
     needs: Need,
-    measure: fn(&Laboratory) -> Result<Found, Failure>,
+    measure: fn(&Laboratory) -> Result<Found, AnyError>,
     claims: &'static [Claim],
 }
 
@@ -101,7 +101,7 @@ const TRUTHS: &[Truth] = &[
         known: "no process has more descriptors than RLIMIT_NOFILE, getrlimit(2)",
         needs: Need::Program("prlimit"),
         measure: |lab| lab.run_limited("--nofile=600", &["socket/v4", "-n", "2000"], "socket"),
-        claims: &[Told("RLIMIT_NOFILE is 600")],
+        claims: &[Reported("RLIMIT_NOFILE is 600")],
     },
     Truth {
         name: "a limit that is met",
@@ -119,7 +119,7 @@ const TRUTHS: &[Truth] = &[
 enum Outcome {
     Right(Found),
     Wrong(Found),
-    Failed(Failure),
+    Failed(AnyError),
     NotRun(String),
 }
 
@@ -127,7 +127,7 @@ enum Outcome {
 ///
 /// # Errors
 /// When a verdict is wrong, or something that could be measured here was not.
-pub fn run() -> Result<(), Failure> {
+pub fn run() -> Result<(), AnyError> {
     let start = Instant::now();
     let laboratory = Laboratory::open()?;
     let (mut right, mut not_run) = (0, 0);

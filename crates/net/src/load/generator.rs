@@ -86,7 +86,7 @@ impl Generator {
         Ok(Generator { engine, settings, places: 0 })
     }
 
-    /// Whom it asks, and how.
+    /// Which server it loads, and how.
     pub fn settings(&self) -> &LoadSettings {
         &self.settings
     }

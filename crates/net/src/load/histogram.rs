@@ -16,7 +16,7 @@ use crate::Error;
 pub struct Times(Histogram<u64>);
 
 /// What takes longer is counted as this.
-pub const LONGEST_NS: u64 = 600_000_000_000;
+pub(crate) const LONGEST_NS: u64 = 600_000_000_000;
 
 /// Known to one part in a thousand.
 const SIGNIFICANT_DIGITS: u8 = 3;
@@ -55,17 +55,17 @@ impl Times {
     }
 
     /// The largest.
-    pub fn max_ns(&self) -> u64 {
+    pub(crate) fn max_ns(&self) -> u64 {
         self.0.max()
     }
 
     /// The smallest; 0 of none.
-    pub fn min_ns(&self) -> u64 {
+    pub(crate) fn min_ns(&self) -> u64 {
         if self.0.is_empty() { 0 } else { self.0.min() }
     }
 
     /// The mean.
-    pub fn mean_ns(&self) -> f64 {
+    pub(crate) fn mean_ns(&self) -> f64 {
         self.0.mean()
     }
 
@@ -75,7 +75,7 @@ impl Times {
     }
 
     /// For each of these rising times, how many are not longer.
-    pub fn counts_until(&self, rising_ns: &[u64]) -> Vec<u64> {
+    pub(crate) fn counts_until(&self, rising_ns: &[u64]) -> Vec<u64> {
         let mut counts = Vec::with_capacity(rising_ns.len());
         let mut sum = 0;
         for step in self.0.iter_recorded() {
@@ -97,7 +97,7 @@ impl Times {
     }
 
     /// Reads what [`Times::encoded`] wrote.
-    pub fn decoded(text: &str) -> Option<Times> {
+    pub(crate) fn decoded(text: &str) -> Option<Times> {
         let bytes = STANDARD.decode(text).ok()?;
         let read: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;
         // Its own bounds are as narrow as its contents.

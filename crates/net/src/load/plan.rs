@@ -10,7 +10,7 @@ use super::source::Sources;
 use crate::Error;
 use crate::client::{ClientChoice, ClientSettings, ClientVisitor};
 
-/// Whom a generator asks, and how. It holds for all loads.
+/// Which server a generator loads, and how. It holds for all loads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoadSettings {
     /// The server.

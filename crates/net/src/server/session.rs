@@ -6,7 +6,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use sys::tcp::Connection;
 
-use super::ServerPlan;
+use super::plan::ServerPlan;
 use crate::Error;
 use crate::arch::blocking::{self, Live, Terms};
 use crate::service;

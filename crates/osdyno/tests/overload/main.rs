@@ -28,11 +28,11 @@ pub(crate) const SERVERS: &[&[&str]] = &[
 /// Those that this system has.
 pub(crate) fn architectures() -> impl Iterator<Item = &'static [&'static str]> {
     SERVERS.iter().copied().filter(|words| {
-        let obstacle = net::arch::find(words[1]).unwrap().unavailable_reason();
-        if let Some(reason) = &obstacle {
+        let unavailable_reason = net::arch::find(words[1]).unwrap().unavailable_reason();
+        if let Some(reason) = &unavailable_reason {
             println!("skipped: {} is unsupported here: {reason}", words[1]);
         }
-        obstacle.is_none()
+        unavailable_reason.is_none()
     })
 }
 

@@ -12,7 +12,7 @@ use judge::SEED;
 /// So many series are read; more are no plan of measurements but another kind of file.
 pub const SERIES_MAX: usize = 10_000;
 /// So many trials, of all series and directions together, are read.
-pub const TRACKS_MAX: usize = 200_000;
+pub(crate) const TRACKS_MAX: usize = 200_000;
 
 /// Values by series, trial and direction.
 #[derive(Debug, Default)]

@@ -16,7 +16,7 @@ use std::io::{self, BufRead};
 
 use record::Recording;
 
-pub use gather::{SERIES_MAX, TRACKS_MAX};
+pub use gather::SERIES_MAX;
 pub use lines::LINE_BYTES_MAX;
 pub use options::{Options, Program};
 

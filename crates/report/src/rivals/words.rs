@@ -14,11 +14,11 @@ use judge::Limited;
 use judge::{Cause, Stop};
 
 /// The ratio of a pair, as `12× inetd (11–13)`.
-fn so_many_times(ratio: Interval, whom: &str) -> String {
+fn so_many_times(ratio: Interval, other: &str) -> String {
     let words = ratio_with_interval(ratio);
     match words.split_once(' ') {
-        Some((value, interval)) => format!("{value}× {whom} {interval}"),
-        None => format!("{words}× {whom}"),
+        Some((value, interval)) => format!("{value}× {other} {interval}"),
+        None => format!("{words}× {other}"),
     }
 }
 

@@ -80,13 +80,13 @@ pub fn label(findings: &Findings, finding: &Finding) -> String {
 }
 
 /// The label of a variant, with its system when there are several: `race/uring on 7.3`.
-pub fn variant_label(findings: &Findings, finding: &Finding) -> String {
+pub(crate) fn variant_label(findings: &Findings, finding: &Finding) -> String {
     let label = label(findings, finding);
     label.replacen(&format!(" {}", finding.key.name), "", 1)
 }
 
 /// Series whose verdict is another than their page predicts: `unlike its page: bind (constant expected)`.
-pub fn surprises(findings: &Findings) -> Option<String> {
+pub(crate) fn surprises(findings: &Findings) -> Option<String> {
     let unlike: Vec<&Finding> = findings.series.iter().filter(|f| f.as_expected() == Some(false)).collect();
     let said = |f: &&Finding| format!("{} ({} expected)", label(findings, f), expectation(f.expect));
     match unlike.len() {
@@ -104,12 +104,12 @@ pub fn surprises(findings: &Findings) -> Option<String> {
 }
 
 /// How sure, in words: `95 % confidence`.
-pub fn confidence(alpha: f64) -> String {
+pub(crate) fn confidence(alpha: f64) -> String {
     format!("{} confidence", percent(1.0 - alpha))
 }
 
 /// How the number of trials was decided: `fixed in advance`, `interim analyses after 10, 20 and 40 trials`.
-pub fn planning(findings: &Findings) -> String {
+pub(crate) fn planning(findings: &Findings) -> String {
     let looks: Vec<String> = findings.run.looks.iter().map(|n| count(u64::from(*n))).collect();
     let budget = findings.run.budget_seconds.map(|s| format!(", within {}", duration(s))).unwrap_or_default();
     match looks.as_slice() {

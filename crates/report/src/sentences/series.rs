@@ -7,7 +7,7 @@ use record::{Expect, Unit};
 use stats::Class;
 
 /// The tone of a finding.
-pub fn tone(finding: &Finding) -> Tone {
+pub(crate) fn tone(finding: &Finding) -> Tone {
     let Some(v) = &finding.verdict else { return Tone::Open };
     match v.class {
         Class::Flat | Class::SmallGrowth => Tone::Good,
@@ -34,7 +34,7 @@ pub fn what_of(finding: &Finding) -> &str {
 }
 
 /// The growth that a page predicts, in a word.
-pub fn expectation(expect: Expect) -> &'static str {
+pub(crate) fn expectation(expect: Expect) -> &'static str {
     match expect {
         Expect::Constant => "constant",
         Expect::Logarithmic => "logarithmic",

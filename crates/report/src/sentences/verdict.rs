@@ -28,12 +28,12 @@ pub fn verdict(v: &Verdict, unit: Unit) -> String {
 }
 
 /// The verdict where no other column says the growth: `linear, ×2.1 (1.9–2.3), +1.3 µs per 1 000`.
-pub fn verdict_with_growth(v: &Verdict, unit: Unit) -> String {
+pub(crate) fn verdict_with_growth(v: &Verdict, unit: Unit) -> String {
     words(v, unit, Some(&factor_with_interval(v.growth)))
 }
 
 /// The verdict as a sentence of its own, with the range of n and what carries it.
-pub fn verdict_sentence(v: &Verdict, unit: Unit, alpha: f64) -> String {
+pub(crate) fn verdict_sentence(v: &Verdict, unit: Unit, alpha: f64) -> String {
     let judged = if v.class == Class::Flat { "" } else { ", judged" };
     let range = match v.n_low == v.n_high {
         true => format!(" at n = {}", count(v.n_low)),
@@ -52,7 +52,7 @@ pub fn verdict_sentence(v: &Verdict, unit: Unit, alpha: f64) -> String {
 }
 
 /// The verdict in a word or two, for a cell of a matrix: `flat 3 %`, `linear ×2.1`, `stepped +510 %`.
-pub fn in_short(v: &Verdict, unit: Unit) -> String {
+pub(crate) fn in_short(v: &Verdict, unit: Unit) -> String {
     match v.class {
         Class::Value => unit.estimate_with_interval(v.cost_low),
         Class::Flat => format!("flat {}", bound(v.bound)),
@@ -285,7 +285,7 @@ fn per_thousand(verdict: &Verdict, unit: Unit) -> String {
 
 /// The largest jump within three neighbouring ranges of n, when it is most of a gross growth and no step is
 /// shown: `from 0.9 µs at 14 000 to 1.1 ms at 16 000`. Three, because a cliff may lie inside the middle one.
-pub fn gross_jump(verdict: &Verdict, unit: Unit) -> Option<String> {
+pub(crate) fn gross_jump(verdict: &Verdict, unit: Unit) -> Option<String> {
     if !verdict.steps.is_empty() || verdict.growth.value.is_nan() || verdict.growth.value < GROSS {
         return None;
     }

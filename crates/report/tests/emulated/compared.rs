@@ -12,7 +12,7 @@ fn around(value: f64, share: f64) -> Interval {
 }
 
 /// Three systems of one run, trial beside trial, on a machine whose level wanders by a fifth. The second
-/// forks dearer and stops early, the third has cheap sockets and no mappings; the floor is 2 %.
+/// has a more expensive fork and stops early, the third has cheap sockets and no mappings; the floor is 2 %.
 pub(crate) fn one_run_of_three(n: u64) -> Recording {
     let quiet = || {
         let mut all: Vec<Emulated> = mixed(n).into_iter().take(4).collect();

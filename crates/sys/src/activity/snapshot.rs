@@ -17,8 +17,9 @@ impl Snapshot {
         self.counters.get(name).or_else(|| self.levels.get(name)).copied()
     }
 
-    /// Sets a value by hand: for tests, and for what was read elsewhere.
-    pub fn set_level(&mut self, name: &'static str, value: f64) {
+    /// Sets a value by hand.
+    #[cfg(test)]
+    pub(crate) fn set_level(&mut self, name: &'static str, value: f64) {
         self.levels.insert(name, value);
     }
 

@@ -69,7 +69,7 @@ impl Topology {
     }
 
     /// The processors of the same core as this one, itself among them.
-    pub fn siblings(&self, number: u32) -> Vec<u32> {
+    pub(crate) fn siblings(&self, number: u32) -> Vec<u32> {
         let core = self.cpus.iter().find(|cpu| cpu.number == number).map(|cpu| cpu.core);
         self.cpus.iter().filter(|cpu| Some(cpu.core) == core).map(|cpu| cpu.number).collect()
     }

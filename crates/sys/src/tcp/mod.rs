@@ -12,6 +12,9 @@ mod platform;
 #[cfg(target_os = "linux")]
 mod sockstat;
 
+mod options;
+
+pub use options::{Listening, Waiting};
 pub use platform::{Connection, Listener};
 
 /// TCP sockets that are open on this machine, whoever has them; of Linux those of this network namespace.
@@ -51,30 +54,4 @@ pub fn unacknowledged(connection: std::os::fd::BorrowedFd<'_>) -> std::io::Resul
             Err(crate::Unsupported("what is still to be acknowledged is asked for on Linux only").into())
         }
     }
-}
-
-/// How a listener is made.
-#[derive(Clone, Copy, Debug)]
-pub struct Listening {
-    /// Connections that may wait to be accepted; the system may cut it (`net.core.somaxconn`).
-    pub backlog: u16,
-    /// Several listeners share the port, and the system spreads connections over them (`SO_REUSEPORT`).
-    pub share_port: bool,
-    /// Whether `accept` waits.
-    pub blocking: bool,
-}
-
-impl Default for Listening {
-    fn default() -> Listening {
-        Listening { backlog: 4096, share_port: false, blocking: false }
-    }
-}
-
-/// Whether calls on a connection wait for the other end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
-    /// They wait.
-    Blocking,
-    /// They answer `WouldBlock`.
-    NonBlocking,
 }

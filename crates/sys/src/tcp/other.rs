@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::process::Stdio;
 use std::time::Duration;
 
-use super::{Listening, Waiting};
+use super::options::{Listening, Waiting};
 use crate::Unsupported;
 
 const MISSING: Unsupported = Unsupported("servers and generators are not written for this system yet");
@@ -46,7 +46,6 @@ impl Listener {
         accept(_waiting: Waiting) -> Connection;
         accept_timeout(_timeout: Duration) -> ();
         send_timeout(_timeout: Duration) -> ();
-        duplicate() -> Listener;
     }
 
     /// Nothing to do.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::net::SocketFlags;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, Shutdown, SocketType, sockopt};
 
-use super::{Listening, Waiting};
+use super::options::{Listening, Waiting};
 
 /// A peer that is gone answers with an error, not with a signal.
 #[cfg(not(target_vendor = "apple"))]
@@ -99,14 +99,6 @@ impl Listener {
     /// that has this socket; whoever waits in accept comes back. Where the system cannot, closing has to do.
     pub fn finish(&self) {
         let _ = net::shutdown(&self.0, Shutdown::Both);
-    }
-
-    /// The same socket once more, for another thread.
-    ///
-    /// # Errors
-    /// Those of dup(2).
-    pub fn duplicate(&self) -> io::Result<Listener> {
-        Ok(Listener(self.0.try_clone()?))
     }
 }
 
