@@ -1,6 +1,6 @@
 //! Clients of protocols: state machines that produce requests and check responses, without a socket.
 //!
-//! A new client is a new file here, its `mod` line and its line in [`clients!`]. The file declares the name
+//! A new client is a new file here, its `mod` line and its line in `clients!`. The file declares the name
 //! of the client, its service and its options; `load`, `list`, `explain` and the conformance table use that
 //! declaration.
 
