@@ -119,7 +119,7 @@ impl Output {
         self.send_at_most(u64::MAX, connection, sent_bytes)
     }
 
-    /// Sends as much as the connection takes, or a little more than [`TURN_BYTES`]: a connection that is
+    /// Sends as much as the connection takes, or a little more than `TURN_BYTES`: a connection that is
     /// emptied as fast as it is filled must not hold up all others. `Blocked` then, although it would take
     /// more.
     ///

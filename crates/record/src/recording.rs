@@ -46,7 +46,7 @@ pub enum Exclusion {
 
 /// All of a run, in memory.
 ///
-/// Sums that a workload declares ([`SeriesKind::sum_of`]) are made here, unless they were measured.
+/// Sums that a workload declares (`SeriesKind::sum_of`) are made here, unless they were measured.
 #[derive(Clone, Debug)]
 pub struct Recording {
     /// The head of the run.

@@ -18,7 +18,7 @@ pub struct Series {
     pub variant: String,
     /// Number of the trial.
     pub trial: u32,
-    /// Name of the operation, as in the workload's [`SeriesKind`].
+    /// Name of the operation, as in the workload's `SeriesKind`.
     pub name: String,
     /// Whether n rises or falls.
     pub direction: Direction,
@@ -32,7 +32,7 @@ pub struct Series {
     pub sizes: Vec<u64>,
     /// Operations per value when one alone is too short for the clock; values are per operation already.
     pub batch: u32,
-    /// Seconds per operation, or what [`SeriesKind::unit`] says.
+    /// Seconds per operation, or what `SeriesKind::unit` says.
     pub values: Vec<f64>,
 }
 

@@ -1,6 +1,6 @@
 //! From run options to a record: a plan, then systems × workloads × trials, each trial a separate process.
 //!
-//! [`RunPlan::make`] decides what to measure and how far, [`run`] measures it and writes the record as it
+//! [`RunPlan::make`] decides what to measure and how far, `run` measures it and writes the record as it
 //! goes.
 //!
 //! May import: judge, kernel, record, servers, sys, workload. Must never: draw, print, or judge

@@ -16,7 +16,7 @@ pub struct CellCounts {
     pub replicates: usize,
     /// How often each word was said, in the order of [`CLASSES`].
     pub classes: [usize; CLASSES.len()],
-    /// How often each answer was given, in the order of [`ANSWERS`].
+    /// How often each answer was given, in the order of `ANSWERS`.
     pub answers: [usize; 5],
     /// The upper bounds of the change.
     pub bounds: Vec<f64>,

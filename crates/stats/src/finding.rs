@@ -45,7 +45,7 @@ pub struct Line {
     pub share: f64,
     /// How it goes.
     pub class: Class,
-    /// Largest change along it, as in [`crate::Verdict::bound`].
+    /// Largest change along it, as in `crate::Verdict::bound`.
     pub bound: f64,
     /// Cost at its end over cost at its beginning.
     pub growth: Interval,

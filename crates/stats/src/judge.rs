@@ -28,8 +28,8 @@ const TICKS: f64 = 10.0;
 /// well its cost is known. All trials go the same way: what is measured on the way down is a series of its
 /// own.
 ///
-/// With fewer than four trials the word is [`crate::Class::Inconclusive`], or [`crate::Class::Ambiguous`] and
-/// [`crate::Class::Decreasing`] where every one of three more than doubles or halves, or of two more than
+/// With fewer than four trials the word is `crate::Class::Inconclusive`, or `crate::Class::Ambiguous` and
+/// `crate::Class::Decreasing` where every one of three more than doubles or halves, or of two more than
 /// triples or falls to a third, in the same two neighbouring blocks. Where one trial says nothing of the
 /// spread, interval ends are infinite, or 0 for a cost or ratio.
 pub fn judge(trials: &[Sweep<'_>], settings: &JudgeSettings) -> Option<Verdict> {

@@ -33,7 +33,7 @@ const REFERENCE: usize = 25;
 
 /// Two lines, and what belongs to each.
 pub(crate) struct Found {
-    /// As in [`crate::Lines::persistence`].
+    /// As in `crate::Lines::persistence`.
     pub(crate) persistence: f64,
     /// Distance of the lines at the largest n, as a ratio.
     pub(crate) distance: f64,

@@ -87,7 +87,7 @@ pub trait Poller: Sized {
     ///
     /// # Errors
     /// Those of the system; [`BeyondSelect`] for a descriptor too large for the interface. To a server that
-    /// is the same as `EMFILE`: [`crate::error::out_of_descriptors`] holds for both.
+    /// is the same as `EMFILE`: `crate::error::out_of_descriptors` holds for both.
     fn add(&mut self, descriptor: BorrowedFd<'_>, token: usize, interest: Interest) -> io::Result<()>;
 
     /// Waits for something else on a descriptor that was added.

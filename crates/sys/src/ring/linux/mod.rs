@@ -59,7 +59,7 @@ impl Ring {
     /// A ring of this thread.
     ///
     /// # Errors
-    /// [`crate::Unsupported`] with what is missing; else those of io_uring_setup(2) and mmap(2).
+    /// `crate::Unsupported` with what is missing; else those of io_uring_setup(2) and mmap(2).
     pub fn new(settings: RingSettings) -> io::Result<Ring> {
         let ring = kernel::set_up(settings)?;
         let buffers = match settings.buffers {
