@@ -3,7 +3,7 @@
 //! - [`Findings`] judges every series of a recording once.
 //! - [`compare`] compares the variants of a workload, or systems.
 //! - [`noise_floor`] computes the noise floor of a system that was measured against itself.
-//! - [`undecided`] says whether more trials would decide more.
+//! - [`undecided()`] says whether more trials would decide more.
 //! - [`hints`] finds numbers of the system near a place of n.
 //!
 //! May import: record, stats. Must never: measure, know a workload, look at this machine, or speak in

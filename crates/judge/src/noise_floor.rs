@@ -26,13 +26,16 @@ pub fn measured(recording: &Recording) -> Option<NoiseFloor> {
     let (keys, ratios): (Vec<_>, Vec<_>) = of_first.filter_map(both).unzip();
     let found = stats::noise_floor(&ratios, recording.run.seed)?;
     let judged = || keys.iter().zip(&ratios).zip(&found.series).filter(|(_, share)| share.is_some());
+    let name = |key: &SeriesKey| {
+        recording.settings(&a.name, &key.workload).map(|settings| NoiseFloor::name(key, settings))
+    };
     Some(NoiseFloor {
         share: found.share,
         false_alarm_rate: found.false_alarm_rate,
         trials: judged().map(|((_, ratio), _)| ratio.pairs.len() as u32).min().unwrap_or(0),
         measured_at: recording.run.started_at.clone(),
         run: String::new(),
-        series: judged().filter_map(|((key, _), share)| Some((NoiseFloor::name(key), (*share)?))).collect(),
+        series: judged().filter_map(|((key, _), share)| Some((name(key)?, (*share)?))).collect(),
     })
 }
 

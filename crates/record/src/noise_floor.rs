@@ -29,16 +29,18 @@ pub struct NoiseFloor {
 }
 
 impl NoiseFloor {
-    /// The name under which a series has its floor, such as `bind/v6 close down`.
+    /// The name under which a series has its floor: `bind/v6 close down`. Settings that the user chose are
+    /// part of it, as in `files create up per-folder=1000`.
     #[must_use]
-    pub fn name(key: &SeriesKey) -> String {
-        format!("{key} {}", key.direction)
+    pub fn name(key: &SeriesKey, settings: &BTreeMap<String, String>) -> String {
+        let settings: String = settings.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+        format!("{key} {}{settings}", key.direction)
     }
 
-    /// The smallest difference that this series can support, as a share: its own floor where it has one,
-    /// else the one over all series.
+    /// The smallest difference that this series can support with these settings, as a share: its own floor
+    /// where it has one, else the one over all series.
     #[must_use]
-    pub fn of(&self, key: &SeriesKey) -> f64 {
-        self.series.get(&Self::name(key)).copied().unwrap_or(self.share)
+    pub fn of(&self, key: &SeriesKey, settings: &BTreeMap<String, String>) -> f64 {
+        self.series.get(&Self::name(key, settings)).copied().unwrap_or(self.share)
     }
 }

@@ -145,6 +145,15 @@ impl Recording {
         kinds.iter().find(|kind| kind.name == key.name && kind.direction == key.direction)
     }
 
+    /// The settings that trials of the workload on that system had, which are the same in all of them; `None`
+    /// without a trial.
+    #[must_use]
+    pub fn settings(&self, system: &str, workload: &str) -> Option<&BTreeMap<String, String>> {
+        let mut orders = self.trials.iter().map(|trial| &trial.order);
+        let first = orders.find(|order| order.workload == workload && order.system == system);
+        first.map(|order| &order.settings)
+    }
+
     /// Whether the run did not come to its own end.
     #[must_use]
     pub fn interrupted(&self) -> bool {

@@ -136,13 +136,19 @@ fn a_noise_floor_that_the_run_found_is_that_of_its_systems() {
 }
 
 #[test]
-fn a_series_without_a_noise_floor_of_its_own_has_that_of_all() {
+fn a_series_without_a_noise_floor_of_its_own_settings_has_that_of_all() {
     let key = |name: &str, direction| {
         let (system, workload, variant) = ("local".into(), "bind".into(), "v6".into());
         SeriesKey { system, workload, variant, name: name.into(), direction }
     };
-    assert_eq!(sample::noise_floor().of(&key("close", Direction::Down)), 0.03);
-    assert_eq!(sample::noise_floor().of(&key("bind", Direction::Up)), 0.02);
+    let floor_of = |key, settings: &[(&str, &str)]| {
+        let owned = settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        sample::noise_floor().of(&key, &owned.collect())
+    };
+    assert_eq!(floor_of(key("close", Direction::Down), &[]), 0.03);
+    assert_eq!(floor_of(key("bind", Direction::Up), &[]), 0.02);
+    let with_settings = floor_of(key("close", Direction::Down), &[("backlog", "7")]);
+    assert_eq!(with_settings, 0.02, "its own floor was measured with other settings");
 }
 
 fn with_seed(mut line: Line, seed: u64) -> Line {

@@ -66,9 +66,11 @@ impl<'a> Sample<'a> {
         self.levels.iter().filter(reached).map(|level| level.n)
     }
 
-    /// The noise floor of its series, as a share; 0 where none is known.
+    /// The noise floor of its series with its settings, as a share; 0 where none is known.
     pub(super) fn floor(&self) -> f64 {
-        self.system.noise_floor.as_ref().map_or(0.0, |floor| floor.of(&self.key))
+        let Some(floor) = &self.system.noise_floor else { return 0.0 };
+        let settings = self.recording.settings(&self.system.name, &self.key.workload);
+        settings.map_or(floor.share, |settings| floor.of(&self.key, settings))
     }
 
     /// All measurements of a trial. What the generator limited says nothing of the contender: it is no cost.

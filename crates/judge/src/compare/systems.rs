@@ -1,7 +1,5 @@
 //! Systems, of one run or of several, set against the first of them.
 
-use std::collections::BTreeMap;
-
 use record::{Direction, Recording, SeriesKey, System};
 
 use super::levels::by_level;
@@ -173,14 +171,6 @@ impl<'a> Source<'a> {
     fn version(&self, workload: &str) -> Option<u32> {
         self.recording.workload(workload).map(|workload| workload.version)
     }
-
-    /// The settings that its trials of the workload had, which are the same in all of them.
-    fn settings(&self, workload: &str) -> Option<BTreeMap<String, String>> {
-        let orders = self.recording.trials.iter().map(|trial| &trial.order);
-        let system = &self.contender.system.name;
-        let mut its = orders.filter(|order| order.workload == workload && order.system == *system);
-        its.next().map(|order| order.settings.clone())
-    }
 }
 
 /// Every system of every recording with what was found of it.
@@ -234,7 +224,9 @@ fn refused(sources: &[Source<'_>]) -> Vec<Refused> {
             continue;
         }
         let versions = of_each(sources, |source| source.version(&workload.name));
-        let settings = of_each(sources, |source| source.settings(&workload.name));
+        let settings = of_each(sources, |source| {
+            source.recording.settings(&source.contender.system.name, &workload.name).cloned()
+        });
         let mismatch = match (is_same(&versions), is_same(&settings)) {
             (false, _) => Mismatch::Versions(versions),
             (true, false) => Mismatch::Settings(settings),
