@@ -18,7 +18,7 @@ pub struct System {
     /// What the readiness check found worth a warning, each a whole sentence.
     #[serde(default)]
     pub warnings: Vec<String>,
-    /// What bounds n there: by resource (`descriptors`, `memory`, …) its limits, the tightest first.
+    /// What bounds n there: by [`resource`] its limits, the tightest first.
     #[serde(default)]
     pub limits: BTreeMap<String, Vec<ResourceLimit>>,
     /// Its processors; `None` where they could not be counted.
@@ -27,6 +27,22 @@ pub struct System {
     /// The smallest difference that a comparison on this system can support, where it was ever measured.
     #[serde(default)]
     pub noise_floor: Option<NoiseFloor>,
+}
+
+/// What piles up in a sweep: the keys of [`System::limits`].
+pub mod resource {
+    /// Descriptors of one process.
+    pub const DESCRIPTORS: &str = "descriptors";
+    /// Processes alive at once.
+    pub const PROCESSES: &str = "processes";
+    /// Threads of one process.
+    pub const THREADS: &str = "threads";
+    /// Memory mappings of one process.
+    pub const MAPPINGS: &str = "mappings";
+    /// Bytes of memory.
+    pub const MEMORY: &str = "memory";
+    /// Local ports that the system assigns, for one local address and one peer.
+    pub const PORTS: &str = "ports";
 }
 
 /// One limit of a system, as it bounds one resource.

@@ -1,12 +1,11 @@
 //! From run options to a record: a plan, then systems × workloads × trials, each trial a separate process.
 //!
-//! [`RunPlan::make`] decides what to measure and how far, `run` measures it and writes the record as it
-//! goes.
+//! [`RunPlan::make`] decides what to measure. [`run()`] has every system describe itself, decides how far n
+//! goes on each, measures, and writes the record as it goes.
 //!
-//! May import: judge, kernel, record, servers, sys, workload. Must never: draw, print, or judge
+//! May import: host, judge, kernel, record, servers, sys, workload. Must never: draw, print, or judge
 //! beyond "are more trials needed".
 
-mod ceiling;
 mod error;
 mod groups;
 mod launch;
@@ -22,6 +21,8 @@ mod scratch;
 mod select;
 mod server;
 mod settings;
+mod system_plan;
+mod systems;
 mod target;
 mod timeouts;
 

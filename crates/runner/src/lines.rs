@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use record::{Line, Order, Outcome, Run, Tool};
+use record::{Line, Order, Outcome, Run, System, Tool};
 
 use crate::BUILD;
 use crate::plan::{Item, RunPlan};
@@ -34,7 +34,8 @@ fn trial_line(order: &Order, outcome: Outcome) -> Line {
 }
 
 /// The first line of the record.
-pub(crate) fn head(plan: &RunPlan, command: Vec<String>) -> Run {
+pub(crate) fn head(plan: &RunPlan, command: Vec<String>, systems: &[System]) -> Run {
+    let mut processors = systems.iter().filter_map(|system| system.processors.as_ref());
     Run {
         schema: record::SCHEMA,
         tool: Tool {
@@ -51,7 +52,7 @@ pub(crate) fn head(plan: &RunPlan, command: Vec<String>) -> Run {
             Trials::Looks(looks) => looks.to_vec(),
             Trials::Fixed(_) => Vec::new(),
         },
-        pinned: plan.cpu.is_some(),
+        pinned: !plan.unpinned && processors.all(|processors| processors.trial.is_some()),
         paired: plan.targets.len() > 1,
     }
 }

@@ -1,4 +1,4 @@
-//! The plan of a run: workloads, range of n and number of trials, decided before anything is measured.
+//! The plan of a run as far as it is the same on every system: workloads, settings, number of trials.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,7 +7,6 @@ use std::time::Duration;
 use record::Server;
 use workload::{Variant, Workload};
 
-use crate::ceiling::{self, Ceiling};
 use crate::preset::{Preset, Reach, Trials};
 use crate::{Error, Target, select, server, settings};
 
@@ -59,18 +58,18 @@ pub struct RunPlan {
     pub budget: Option<Duration>,
     /// Time that the way up of an item's first trial may take.
     pub allowance: Option<Duration>,
-    /// The user has said how far n goes: a load goes as far, however slow one of its variants is.
-    pub is_n_chosen: bool,
+    /// How far n goes, by the preset.
+    pub(crate) reach: Reach,
+    /// How far n goes, if the user chose it: a load goes as far, however slow one of its variants is.
+    pub n: Option<u64>,
     /// A trial that takes longer is killed; a load may take its windows besides.
     pub timeout: Duration,
     /// How long a load is held at each level; `None` is as long as fits the allowance.
     pub window: Option<Duration>,
     /// Where the server of a load runs; `None` is beside the trial.
     pub server: Option<Server>,
-    /// The processor of all trials; `None` leaves it to the system.
-    pub cpu: Option<u32>,
-    /// The processor of servers beside a trial; `None` leaves it to the system.
-    pub server_cpu: Option<u32>,
+    /// Leave the choice of processors to the system.
+    pub unpinned: bool,
     /// Seed of every random choice.
     pub seed: u64,
     /// Where the scratch folder is made.
@@ -92,12 +91,8 @@ pub struct Item {
     pub workload: &'static Workload,
     /// The variant.
     pub variant: Variant,
-    /// How far n goes.
-    pub n: u64,
     /// What the user chose; what is left out has its default.
     pub settings: BTreeMap<String, String>,
-    /// Why not a single one fits on this machine, where that is so.
-    pub unavailable_reason: Option<String>,
 }
 
 impl Item {
@@ -119,7 +114,8 @@ impl Item {
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 impl RunPlan {
-    /// Makes a plan for this machine.
+    /// Makes a plan. What depends on a system, such as its limits, is added once the system has described
+    /// itself.
     ///
     /// # Errors
     /// [`Error::UnknownWorkload`], [`Error::UnknownPreset`], and systems or trials that are impossible.
@@ -136,23 +132,14 @@ impl RunPlan {
         let selected = select(&options.workloads)?;
         let workloads: Vec<&Workload> = selected.iter().map(|(workload, _)| *workload).collect();
         settings::refuse_unknown(&options.settings, &workloads)?;
-        // Limits are those of the processes to come, which inherit ours.
-        let _ = sys::limit::raise_soft_to_hard();
         let mut notes = Vec::new();
         let mut items = Vec::with_capacity(selected.len());
-        let mut short = Vec::new();
         for (workload, variant) in selected {
-            let n = reach(workload, &preset, options.n, &mut short);
-            let unavailable_reason =
-                short.last().filter(|_| n == 0).map(|short| short.ceiling.reason.clone());
-            let settings = settings::of(workload, &options.settings)?;
-            items.push(Item { workload, variant, n, settings, unavailable_reason });
+            items.push(Item { workload, variant, settings: settings::of(workload, &options.settings)? });
         }
-        notes.extend(told(&short));
         if options.server.is_some() && !items.iter().any(Item::is_load) {
             notes.push("nothing that is measured has a server, so --server changes nothing".to_owned());
         }
-        let (cpu, server_cpu) = if options.unpinned { (None, None) } else { pinned_cpus(&mut notes) };
         Ok(RunPlan {
             preset: preset.name,
             items,
@@ -162,12 +149,12 @@ impl RunPlan {
             },
             budget: options.budget.or(preset.budget),
             allowance: preset.allowance,
-            is_n_chosen: options.n.is_some(),
+            reach: preset.reach,
+            n: options.n,
             timeout: options.timeout.unwrap_or(TIMEOUT),
             window: options.window,
             server: options.server.clone(),
-            cpu,
-            server_cpu,
+            unpinned: options.unpinned,
             seed: options.seed.unwrap_or_else(|| fastrand::u64(..)),
             scratch: options.scratch.clone().unwrap_or_else(std::env::temp_dir),
             notes,
@@ -201,79 +188,9 @@ fn targets(options: &RunOptions) -> Result<Vec<Target>, Error> {
     }
 }
 
-/// How far n goes for this workload.
-fn reach(workload: &Workload, preset: &Preset, asked: Option<u64>, short: &mut Vec<Short>) -> u64 {
-    let ceiling = ceiling::of(&workload.needs);
-    // Where nothing limits n, there is nothing to find at its limit either.
-    let unlimited = 20_000;
-    let preset_n = match preset.reach {
-        Reach::To(n) => n,
-        Reach::Classic => workload.classic_n,
-        Reach::Limit => ceiling.as_ref().map_or(unlimited, |ceiling| ceiling.n),
-    };
-    let wanted = asked.unwrap_or_else(|| workload.top.map_or(preset_n, |top| preset_n.min(top)));
-    match ceiling {
-        Some(ceiling) if ceiling.n < wanted => {
-            let n = ceiling.n;
-            short.push(Short { workload: workload.name, wanted, ceiling });
-            n
-        }
-        _ => wanted,
-    }
-}
-
-/// A workload that goes less far than was asked for, and what stops it.
-struct Short {
-    workload: &'static str,
-    wanted: u64,
-    ceiling: Ceiling,
-}
-
-/// One sentence per limit, with all the curves that it stops.
-fn told(short: &[Short]) -> Vec<String> {
-    let mut sentences: Vec<String> = Vec::new();
-    // A workload that does not fit at all is reported as a result.
-    for (place, first) in short.iter().enumerate().filter(|(_, short)| short.ceiling.n > 0) {
-        let alike = |other: &&Short| other.ceiling == first.ceiling && other.wanted == first.wanted;
-        if short[..place].iter().any(|earlier| alike(&earlier)) {
-            continue;
-        }
-        let mut workloads: Vec<&str> = short.iter().filter(alike).map(|short| short.workload).collect();
-        workloads.dedup();
-        let Short { wanted, ceiling: Ceiling { n, reason }, .. } = first;
-        sentences
-            .push(format!("{}: n goes to {n} instead of {wanted}, because {reason}", workloads.join(", ")));
-    }
-    sentences
-}
-
-/// The processor of trials, and that of servers beside them, where there is another.
-fn pinned_cpus(notes: &mut Vec<String>) -> (Option<u32>, Option<u32>) {
-    match sys::cpu::preferred() {
-        Ok(cpus) => (cpus.first().copied(), cpus.get(1).copied()),
-        Err(reason) => {
-            notes.push(format!("trials are not pinned: {reason}"));
-            (None, None)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn reach_of(workload: &Workload, preset: &str, asked: Option<u64>) -> u64 {
-        reach(workload, &Preset::named(preset).expect("a preset"), asked, &mut Vec::new())
-    }
-
-    #[test]
-    fn a_curve_has_a_top_of_its_own_unless_the_user_wants_more() {
-        let workload = Workload { top: Some(1000), ..Workload::LOAD };
-        assert_eq!(reach_of(&workload, "standard", None), 1000);
-        assert_eq!(reach_of(&workload, "full", None), 1000);
-        assert_eq!(reach_of(&workload, "standard", Some(3000)), 3000);
-        assert_eq!(reach_of(&Workload { top: Some(100_000), ..workload }, "quick", None), 5000);
-    }
 
     #[test]
     fn a_server_must_be_near_unless_the_user_says_otherwise() {

@@ -10,7 +10,10 @@ const TROUBLES_MAX: u32 = 3;
 /// How far one item is.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// How far n goes, on every system: the smallest that one of them can reach in the time allowed.
+    /// How far n was planned to go, on the system with the highest limits.
+    pub(crate) top: u64,
+    /// How far n goes, within the limits of each system: the smallest that one of them can reach in the time
+    /// allowed.
     pub(crate) n: u64,
     /// Blocks, each of one trial on every system.
     pub(crate) done: u32,
@@ -32,9 +35,10 @@ pub(crate) struct SystemProgress {
 }
 
 impl Progress {
-    pub(crate) fn new(n: u64, systems: usize) -> Progress {
+    pub(crate) fn new(top: u64, systems: usize) -> Progress {
         Progress {
-            n,
+            top,
+            n: top,
             done: 0,
             cost_seconds: Vec::new(),
             blocks: Blocks::of(systems),

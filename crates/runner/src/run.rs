@@ -14,8 +14,10 @@ use crate::preset::Trials;
 use crate::progress::Progress;
 use crate::schedule::{self, Step};
 use crate::scratch::Scratch;
+use crate::system_plan;
+use crate::systems::{MeasuredSystem, describe};
 use crate::timeouts::Timeouts;
-use crate::{Error, Target, noise_floor};
+use crate::{Error, noise_floor};
 
 /// What a run tells while it goes on.
 #[derive(Debug)]
@@ -82,10 +84,8 @@ pub fn run(
     // Where the user names no folder, a system that shares none with this machine has one of its own.
     let parent = (plan.scratch != std::env::temp_dir()).then_some(plan.scratch.as_path());
     let launch = |target| Launcher::new(target, &scratch.programs, scratch.path(), parent, interrupt);
-    let mut launchers: Vec<Launcher<'_>> = plan.targets.iter().map(launch).collect();
-    let (systems, obstacles) = describe(plan, &mut launchers, interrupt)?;
-    let head = head(plan, command);
-    let mut systems = systems;
+    let (mut systems, measured) = describe(plan, plan.targets.iter().map(launch).collect(), interrupt)?;
+    let head = head(plan, command, &systems);
     for system in &mut systems {
         system.warnings.extend(scratch.programs.remark());
     }
@@ -98,12 +98,11 @@ pub fn run(
     let mut session = Session {
         plan,
         scratch: &scratch,
-        launchers,
-        obstacles,
+        progress: progress(plan, &measured),
+        systems: measured,
         interrupt,
         begun: Instant::now(),
         random: fastrand::Rng::with_seed(plan.seed),
-        progress: plan.items.iter().map(|item| Progress::new(item.n, systems.len())).collect(),
         writer: Some(writer),
         unwritten: None,
         lines,
@@ -113,75 +112,18 @@ pub fn run(
     session.finish(path, End { status: status.to_owned(), elapsed_seconds })
 }
 
-/// Asks every system what it is; beside it, why it cannot be measured, where that is so.
-fn describe(
-    plan: &RunPlan,
-    launchers: &mut [Launcher<'_>],
-    interrupt: &AtomicBool,
-) -> Result<(Vec<System>, Vec<Option<String>>), Error> {
-    let (mut systems, mut obstacles) = (Vec::new(), Vec::new());
-    let mut first_error = None;
-    for (target, launcher) in plan.targets.iter().zip(launchers) {
-        match launcher.describe() {
-            Ok(mut system) => {
-                // A run that is to find the floor must not repeat what was found before.
-                match noise_floor::known(&system) {
-                    Ok(floor) => system.noise_floor = floor.filter(|_| !plan.aa),
-                    Err(warning) => system.warnings.push(warning),
-                }
-                if let Some(processors) = &mut system.processors {
-                    processors.trial = plan.cpu;
-                    processors.server = plan.server_cpu.filter(|_| plan.starts_servers());
-                }
-                systems.push(system);
-                obstacles.push(None);
-            }
-            Err(error) => {
-                systems.push(unknown(target, &error));
-                obstacles.push(Some(match &error {
-                    Error::Command { reason, .. } | Error::Describe { reason, .. } => reason.clone(),
-                    other => other.to_string(),
-                }));
-                first_error = first_error.or(Some(error));
-            }
-        }
-    }
-    match first_error {
-        // Where the user wants to stop, nothing went wrong.
-        Some(error) if obstacles.iter().all(Option::is_some) && !interrupt.load(Ordering::Relaxed) => {
-            Err(error)
-        }
-        _ => Ok((systems, obstacles)),
-    }
-}
-
-/// A system that did not describe itself.
-fn unknown(target: &Target, error: &Error) -> System {
-    System {
-        name: target.name.clone(),
-        prefix: target.prefix.clone(),
-        environment: std::collections::BTreeMap::new(),
-        warnings: vec![sentence(&error.to_string())],
-        limits: std::collections::BTreeMap::new(),
-        processors: None,
-        noise_floor: None,
-    }
-}
-
-/// An error's text as a sentence.
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).chain(['.']).collect()
+/// The progress of every item, at its beginning.
+fn progress(plan: &RunPlan, systems: &[MeasuredSystem<'_>]) -> Vec<Progress> {
+    let plans = || systems.iter().map(|system| &system.plan);
+    let tops = (0..plan.items.len()).map(|item| system_plan::top(plans(), item));
+    tops.map(|top| Progress::new(top, systems.len())).collect()
 }
 
 /// One run at work.
 struct Session<'a> {
     plan: &'a RunPlan,
     scratch: &'a Scratch,
-    /// Where each system is measured.
-    launchers: Vec<Launcher<'a>>,
-    /// Why a system cannot be measured, where that is so.
-    obstacles: Vec<Option<String>>,
+    systems: Vec<MeasuredSystem<'a>>,
     interrupt: &'a AtomicBool,
     begun: Instant,
     random: fastrand::Rng,
@@ -316,28 +258,29 @@ impl Session<'_> {
         tell: &mut dyn FnMut(Event<'_>),
     ) {
         let plan = self.plan;
-        let (item, target) = (&plan.items[index], &plan.targets[system]);
+        let (item, target, own) = (&plan.items[index], &plan.targets[system], &self.systems[system].plan);
         let progress = &self.progress[index];
-        let timeouts = Timeouts::of(self.plan, item, progress.n, progress.systems[system].fitted);
+        let n = own.n(index, progress.n);
+        let timeouts = Timeouts::of(plan, item, (n, progress.top), progress.systems[system].fitted);
         let order = Order {
             system: target.name.clone(),
             workload: item.workload.name.to_owned(),
             version: item.workload.version,
             variant: item.variant.name.to_owned(),
             trial: number,
-            n: progress.n,
-            cpu: self.plan.cpu,
+            n,
+            cpu: own.cpu,
             seed,
             allowance_seconds: timeouts.allowance.map(|allowed| allowed.as_secs_f64()),
             window_seconds: timeouts.window.map(|window| window.as_secs_f64()),
-            server_cpu: self.plan.server_cpu.filter(|_| item.is_load() && self.plan.starts_servers()),
-            server: self.plan.server.clone().filter(|_| item.is_load()),
+            server_cpu: own.server_cpu.filter(|_| item.is_load()),
+            server: plan.server.clone().filter(|_| item.is_load()),
             settings: item.settings.clone(),
             timeout_seconds: timeouts.timeout.as_secs_f64(),
             scratch: self.scratch.path().to_string_lossy().into_owned(),
         };
         let started_seconds = self.begun.elapsed().as_secs_f64();
-        let mut lines = match self.attempt(item, system, &order) {
+        let mut lines = match self.attempt(index, system, &order) {
             Ok(Some(lines)) => lines,
             Ok(None) => return,
             Err(error) => vec![failed(&order, error.to_string())],
@@ -349,7 +292,7 @@ impl Session<'_> {
                 trial.started_seconds = started_seconds;
                 reach = learned.learn(trial).or(reach);
                 // What keeps a whole system from being measured is told at the beginning.
-                if is_trouble(&trial.outcome) && self.obstacles[system].is_none() {
+                if is_trouble(&trial.outcome) && self.systems[system].unavailable_reason.is_none() {
                     let (system, outcome) = (&target.name, &trial.outcome);
                     tell(Event::Trouble { item, system, trial: number, outcome });
                 }
@@ -361,18 +304,18 @@ impl Session<'_> {
     }
 
     /// Runs the trial, or says why there is none; `None` when it was interrupted.
-    fn attempt(&mut self, item: &Item, system: usize, order: &Order) -> Result<Option<Vec<Line>>, Error> {
-        if let Some(unavailable_reason) = &self.obstacles[system] {
-            return Ok(Some(vec![failed(order, unavailable_reason.clone())]));
+    fn attempt(&mut self, item: usize, system: usize, order: &Order) -> Result<Option<Vec<Line>>, Error> {
+        let system = &mut self.systems[system];
+        if let Some(reason) = &system.unavailable_reason {
+            return Ok(Some(vec![failed(order, reason.clone())]));
         }
-        if let Some(unavailable_reason) = &item.unavailable_reason {
-            return Ok(Some(vec![unsupported(order, unavailable_reason)]));
+        if let Some(reason) = system.plan.unavailable_reason(item) {
+            return Ok(Some(vec![unsupported(order, reason)]));
         }
-        let program = match self.scratch.programs.of(item.workload) {
-            Ok(program) => program,
-            Err(reason) => return Ok(Some(vec![unsupported(order, reason)])),
-        };
-        self.launchers[system].trial(program, order.clone())
+        match self.scratch.programs.of(self.plan.items[item].workload) {
+            Ok(program) => system.launcher.trial(program, order.clone()),
+            Err(reason) => Ok(Some(vec![unsupported(order, reason)])),
+        }
     }
 
     /// Writes the lines down; a disk that is full ends the run but loses nothing that was written.

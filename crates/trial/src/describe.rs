@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use host::{FrameReader, FrameWriter};
-use record::{Line, Processors, ResourceLimit, System};
+use record::{Line, Processors, ResourceLimit, System, resource};
 use sys::limit::{self, Resource};
 
 use crate::common::Done;
@@ -44,16 +44,16 @@ fn limit_of(bound: limit::Bound) -> ResourceLimit {
 /// The name of a resource in the record.
 fn name(resource: Resource) -> &'static str {
     match resource {
-        Resource::Descriptors => "descriptors",
-        Resource::Processes => "processes",
-        Resource::Threads => "threads",
-        Resource::Mappings => "mappings",
-        Resource::MemoryBytes => "memory",
-        Resource::LocalPorts => "ports",
+        Resource::Descriptors => resource::DESCRIPTORS,
+        Resource::Processes => resource::PROCESSES,
+        Resource::Threads => resource::THREADS,
+        Resource::Mappings => resource::MAPPINGS,
+        Resource::MemoryBytes => resource::MEMORY,
+        Resource::LocalPorts => resource::PORTS,
     }
 }
 
-/// The processors here. Whoever plans the trials says which of them they are pinned to.
+/// The processors here. The plan of the run chooses those to which trials and servers are pinned.
 fn processors() -> Option<Processors> {
     let online = sys::cpu::topology().map(|topology| topology.cpus.len()).ok().filter(|&count| count > 0);
     let online = u32::try_from(online.unwrap_or_else(sys::cpu::count)).ok()?;

@@ -1,0 +1,255 @@
+//! What is planned for one system: how far n goes there and on which processors, from what the system
+//! reported of itself.
+
+use record::{ResourceLimit, System, resource};
+use workload::{Needs, Sizes, Workload};
+
+use crate::plan::RunPlan;
+use crate::preset::Reach;
+
+/// The plan for one system. That of a system which did not describe itself is empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct SystemPlan {
+    /// The processor of its trials; `None` leaves it to the system.
+    pub(crate) cpu: Option<u32>,
+    /// The processor of servers beside its trials; `None` leaves it to the system, or there are no servers.
+    pub(crate) server_cpu: Option<u32>,
+    /// How far n goes, for each item of the run.
+    ranges: Vec<Range>,
+}
+
+/// How far n goes in one item on one system.
+#[derive(Clone, Debug, PartialEq)]
+struct Range {
+    n: u64,
+    /// How far it would go without limits.
+    wanted: u64,
+    ceiling: Option<Ceiling>,
+}
+
+/// The tightest limit of a system for a workload.
+#[derive(Clone, Debug, PartialEq)]
+struct Ceiling {
+    n: u64,
+    reason: String,
+}
+
+/// Memory that a workload may not take: half of what is available stays with the machine.
+const MEMORY_SHARE: u64 = 2;
+
+/// n in a run to the limits, where nothing limits it: there is nothing to find at its limit either.
+const UNLIMITED: u64 = 20_000;
+
+/// What is in use changes from moment to moment, and with it what is left of a limit: systems whose n differ
+/// by less than this share go equally far.
+const ALIKE_SHARE: f64 = 0.1;
+
+/// The plans of these systems, in their order; `None` is one that did not describe itself.
+///
+/// Each system goes as far as its own limits allow. A comparison covers what two systems have in common, so
+/// a system that goes less far than another one stops at a level of the other.
+pub(crate) fn of_all(plan: &RunPlan, systems: &[Option<&System>]) -> Vec<SystemPlan> {
+    let of = |system: &Option<&System>| system.map(|system| SystemPlan::of(plan, system));
+    let mut plans: Vec<SystemPlan> = systems.iter().map(|system| of(system).unwrap_or_default()).collect();
+    for (index, item) in plan.items.iter().enumerate() {
+        let ranges = plans.iter_mut().filter_map(|plan| plan.ranges.get_mut(index));
+        align(item.workload.sizes, &mut ranges.collect::<Vec<_>>());
+    }
+    plans
+}
+
+/// The largest n of the item on any of these systems.
+pub(crate) fn top<'a>(plans: impl Iterator<Item = &'a SystemPlan>, item: usize) -> u64 {
+    plans.filter_map(|plan| plan.ranges.get(item)).map(|range| range.n).max().unwrap_or(0)
+}
+
+impl SystemPlan {
+    /// The plan of this system, whatever the other systems of the run are.
+    fn of(plan: &RunPlan, system: &System) -> SystemPlan {
+        let usable = system.processors.as_ref().map_or(&[][..], |processors| &processors.usable);
+        let cpu = |place: usize| usable.get(place).copied().filter(|_| !plan.unpinned);
+        let range = |workload: &Workload| {
+            let ceiling = Ceiling::of(&workload.needs, system);
+            let wanted = wanted(plan, workload, ceiling.as_ref());
+            let n = ceiling.as_ref().map_or(wanted, |ceiling| ceiling.n.min(wanted));
+            Range { n, wanted, ceiling }
+        };
+        SystemPlan {
+            cpu: cpu(0),
+            server_cpu: cpu(1).filter(|_| plan.starts_servers()),
+            ranges: plan.items.iter().map(|item| range(item.workload)).collect(),
+        }
+    }
+
+    /// How far n goes in this item, if it goes to `n` at most.
+    pub(crate) fn n(&self, item: usize, n: u64) -> u64 {
+        self.ranges.get(item).map_or(n, |range| range.n.min(n))
+    }
+
+    /// Why the item cannot be measured with a single n; `None` if it can.
+    pub(crate) fn unavailable_reason(&self, item: usize) -> Option<&str> {
+        let range = self.ranges.get(item).filter(|range| range.n == 0)?;
+        range.ceiling.as_ref().map(|ceiling| ceiling.reason.as_str())
+    }
+
+    /// What a reader should know of the plan, each a whole sentence: every limit with all the workloads that
+    /// it shortens.
+    pub(crate) fn remarks(&self, plan: &RunPlan) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if self.cpu.is_none() && !plan.unpinned && !self.ranges.is_empty() {
+            let reason = "because a process cannot be bound to a processor here";
+            remarks.push(format!("Trials are not pinned, {reason}."));
+        }
+        // A workload that does not fit at all is reported as a result.
+        let short = |range: &&Range| range.n > 0 && range.n < range.wanted;
+        let shortened = |range: &Range| range.ceiling.clone().map(|by| (range.n, range.wanted, by.reason));
+        let mut told = Vec::new();
+        for limit in self.ranges.iter().filter(short).filter_map(shortened) {
+            if told.contains(&limit) {
+                continue;
+            }
+            let of_limit = |(range, _): &(&Range, _)| shortened(range).as_ref() == Some(&limit);
+            let items = self.ranges.iter().zip(&plan.items).filter(of_limit);
+            let mut workloads: Vec<&str> = items.map(|(_, item)| item.workload.name).collect();
+            workloads.dedup();
+            let (n, wanted, reason) = &limit;
+            let workloads = workloads.join(", ");
+            remarks
+                .push(format!("The largest n of {workloads} is {n} instead of {wanted}, because {reason}."));
+            told.push(limit);
+        }
+        remarks
+    }
+}
+
+/// How far n is to go in this workload, if the ceiling does not prevent that.
+fn wanted(plan: &RunPlan, workload: &Workload, ceiling: Option<&Ceiling>) -> u64 {
+    let of_preset = match plan.reach {
+        Reach::To(n) => n,
+        Reach::Classic => workload.classic_n,
+        Reach::Limit => ceiling.map_or(UNLIMITED, |ceiling| ceiling.n),
+    };
+    plan.n.unwrap_or_else(|| workload.top.map_or(of_preset, |top| of_preset.min(top)))
+}
+
+/// Gives systems that can be compared the same n, or at least levels in common.
+fn align(sizes: Sizes, ranges: &mut [&mut Range]) {
+    let top = ranges.iter().map(|range| range.n).max().unwrap_or(0);
+    let is_near_top = |n: u64| n as f64 >= (1.0 - ALIKE_SHARE) * top as f64;
+    let nearest = ranges.iter().map(|range| range.n).filter(|&n| is_near_top(n)).min().unwrap_or(0);
+    for range in ranges {
+        range.n = match sizes {
+            _ if is_near_top(range.n) => nearest,
+            Sizes::Every => range.n,
+            Sizes::Levels(levels) => {
+                let fits = |level: &u64| *level <= range.n;
+                levels(nearest).into_iter().rfind(fits).unwrap_or(range.n)
+            }
+        };
+    }
+}
+
+impl Ceiling {
+    /// The tightest limit on a workload with these needs; `None` if only time limits it.
+    fn of(needs: &Needs, system: &System) -> Option<Ceiling> {
+        let per_n = [
+            (resource::DESCRIPTORS, needs.descriptors),
+            (resource::PROCESSES, needs.processes),
+            (resource::THREADS, needs.threads),
+            (resource::MAPPINGS, needs.mappings),
+            (resource::PORTS, needs.ports),
+            (resource::MEMORY, needs.memory_bytes * MEMORY_SHARE),
+        ];
+        let ceilings =
+            per_n.into_iter().filter(|&(_, amount)| amount > 0).filter_map(|(resource, amount)| {
+                let ResourceLimit { name, value, usable, advice } = system.limits.get(resource)?.first()?;
+                Some(Ceiling { n: usable / amount, reason: format!("{name} is {value}; {advice}") })
+            });
+        ceilings.min_by_key(|ceiling| ceiling.n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Processors;
+    use workload::levels;
+
+    use super::*;
+    use crate::RunOptions;
+
+    fn plan(workloads: &[&str], preset: &str, n: Option<u64>) -> RunPlan {
+        let workloads = workloads.iter().map(|&name| name.to_owned()).collect();
+        let options = RunOptions { workloads, preset: Some(preset.to_owned()), n, ..RunOptions::default() };
+        RunPlan::make(&options).expect("a plan")
+    }
+
+    /// A system on which a process may have so many descriptors.
+    fn system(descriptors: u64) -> System {
+        let limit = ResourceLimit {
+            name: "RLIMIT_NOFILE".to_owned(),
+            value: descriptors + 32,
+            usable: descriptors,
+            advice: "raise it".to_owned(),
+        };
+        System {
+            name: "one".to_owned(),
+            prefix: Vec::new(),
+            environment: [].into(),
+            warnings: Vec::new(),
+            limits: [(resource::DESCRIPTORS.to_owned(), vec![limit])].into(),
+            processors: Some(Processors { online: 4, usable: vec![3, 1], trial: None, server: None }),
+            noise_floor: None,
+        }
+    }
+
+    #[test]
+    fn a_workload_has_a_top_of_its_own_unless_the_user_wants_more() {
+        let workload = Workload { top: Some(1000), ..Workload::LOAD };
+        let wanted = |preset, n, workload| wanted(&plan(&["noop"], preset, n), workload, None);
+        assert_eq!(wanted("standard", None, &workload), 1000);
+        assert_eq!(wanted("full", None, &workload), 1000);
+        assert_eq!(wanted("standard", Some(3000), &workload), 3000);
+        assert_eq!(wanted("quick", None, &Workload { top: Some(100_000), ..workload }), 5000);
+    }
+
+    #[test]
+    fn limits_and_processors_are_those_of_each_system() {
+        let plan = plan(&["noop", "socket/v4", "bind"], "standard", None);
+        let (wide, narrow) = (system(100_000), system(150));
+        let plans = of_all(&plan, &[Some(&wide), None, Some(&narrow)]);
+        let reached = |place: usize| [0, 1, 2].map(|item| plans[place].n(item, 20_000));
+        assert_eq!(reached(0), [20_000; 3]);
+        assert_eq!(reached(1), [20_000; 3], "nothing is known of it");
+        assert_eq!(reached(2), [20_000, 150, 150]);
+        assert_eq!((top(plans.iter(), 1), plans[2].n(1, 90)), (20_000, 90));
+        assert_eq!((plans[2].cpu, plans[2].server_cpu, plans[1].cpu), (Some(3), Some(1), None));
+        assert!(plans[0].remarks(&plan).is_empty() && plans[1].remarks(&plan).is_empty());
+        let expected = "The largest n of socket, bind is 150 instead of 20000, because RLIMIT_NOFILE is 182; \
+                        raise it.";
+        assert_eq!(plans[2].remarks(&plan), [expected]);
+    }
+
+    #[test]
+    fn a_limit_that_leaves_nothing_is_the_reason() {
+        let plan = plan(&["noop", "socket/v4"], "full", None);
+        let plans = of_all(&plan, &[Some(&system(0))]);
+        assert_eq!(plans[0].unavailable_reason(0), None);
+        assert_eq!(plans[0].unavailable_reason(1), Some("RLIMIT_NOFILE is 32; raise it"));
+        assert!(plans[0].remarks(&plan).is_empty());
+    }
+
+    #[test]
+    fn systems_that_are_alike_go_equally_far_and_others_have_levels_in_common() {
+        let aligned = |sizes, tops: &[u64]| {
+            let mut ranges: Vec<Range> =
+                tops.iter().map(|&n| Range { n, wanted: 20_000, ceiling: None }).collect();
+            align(sizes, &mut ranges.iter_mut().collect::<Vec<_>>());
+            ranges.iter().map(|range| range.n).collect::<Vec<_>>()
+        };
+        let levels = Sizes::Levels(levels::one_two_five);
+        assert_eq!(aligned(Sizes::Every, &[1000, 995, 130]), [995, 995, 130]);
+        assert_eq!(aligned(levels, &[1000, 995, 130, 0]), [995, 995, 100, 0]);
+        assert_eq!(aligned(levels, &[130]), [130], "a system alone goes to its limit");
+        assert_eq!(aligned(levels, &[0, 0]), [0, 0]);
+    }
+}

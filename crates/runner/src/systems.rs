@@ -1,0 +1,92 @@
+//! The systems of a run: what each reports of itself, and what is planned for it.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use record::System;
+
+use crate::launch::Launcher;
+use crate::plan::RunPlan;
+use crate::system_plan::{self, SystemPlan};
+use crate::{Error, Target, noise_floor};
+
+/// A system of the run, ready to be measured.
+pub(crate) struct MeasuredSystem<'a> {
+    /// Starts its trials.
+    pub(crate) launcher: Launcher<'a>,
+    /// Why nothing can be measured there; `None` if it can.
+    pub(crate) unavailable_reason: Option<String>,
+    /// What is planned for it.
+    pub(crate) plan: SystemPlan,
+}
+
+/// Has every system describe itself, and plans for each with what it reported.
+///
+/// # Errors
+/// The first error, if no system can be measured.
+pub(crate) fn describe<'a>(
+    plan: &RunPlan,
+    mut launchers: Vec<Launcher<'a>>,
+    interrupt: &AtomicBool,
+) -> Result<(Vec<System>, Vec<MeasuredSystem<'a>>), Error> {
+    let mut described: Vec<Result<System, Error>> = launchers.iter_mut().map(Launcher::describe).collect();
+    // An interrupt is not an error.
+    if described.iter().all(Result::is_err)
+        && !interrupt.load(Ordering::Relaxed)
+        && let Some(Err(error)) = described.drain(..).next()
+    {
+        return Err(error);
+    }
+    let systems: Vec<Option<&System>> = described.iter().map(|system| system.as_ref().ok()).collect();
+    let plans = system_plan::of_all(plan, &systems);
+    let reason = |error: &Error| match error {
+        Error::Command { reason, .. } | Error::Describe { reason, .. } => reason.clone(),
+        other => other.to_string(),
+    };
+    let reasons: Vec<Option<String>> =
+        described.iter().map(|system| system.as_ref().err().map(reason)).collect();
+    let recorded = described.into_iter().zip(&plan.targets).zip(&plans).map(|((system, target), own)| {
+        system.map_or_else(|error| unknown(target, &error), |system| planned(system, plan, own))
+    });
+    let recorded = recorded.collect();
+    let measured = launchers.into_iter().zip(reasons).zip(plans);
+    let measured = measured.map(|((launcher, unavailable_reason), plan)| MeasuredSystem {
+        launcher,
+        unavailable_reason,
+        plan,
+    });
+    Ok((recorded, measured.collect()))
+}
+
+/// The system with what is planned for it, and with its noise floor.
+fn planned(mut system: System, plan: &RunPlan, own: &SystemPlan) -> System {
+    // A run that is to find the floor must not repeat what was found before.
+    match noise_floor::known(&system) {
+        Ok(floor) => system.noise_floor = floor.filter(|_| !plan.aa),
+        Err(warning) => system.warnings.push(warning),
+    }
+    if let Some(processors) = &mut system.processors {
+        (processors.trial, processors.server) = (own.cpu, own.server_cpu);
+    }
+    system.warnings.extend(own.remarks(plan));
+    system
+}
+
+/// A system that did not describe itself.
+fn unknown(target: &Target, error: &Error) -> System {
+    System {
+        name: target.name.clone(),
+        prefix: target.prefix.clone(),
+        environment: BTreeMap::new(),
+        warnings: vec![sentence(&error.to_string())],
+        limits: BTreeMap::new(),
+        processors: None,
+        noise_floor: None,
+    }
+}
+
+/// An error's text as a sentence.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).chain(['.']).collect()
+}
