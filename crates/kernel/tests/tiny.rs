@@ -15,10 +15,11 @@ fn turn() -> MutexGuard<'static, ()> {
 /// Runs the workload to `n` and returns the top of the way up and, per timed operation, how many values it made.
 fn run(workload: &'static Workload, variant: &str, n: u64) -> Result<(u64, Vec<usize>), String> {
     let scratch = tempfile::tempdir().expect("a scratch folder");
-    let numbers: Vec<AtomicU64> = (0..Slots::needed(workload, n)).map(|_| AtomicU64::new(0)).collect();
-    let slots = Slots::new(workload, &numbers);
+    let numbers: Vec<AtomicU64> =
+        (0..Slots::needed(workload.declaration(), n)).map(|_| AtomicU64::new(0)).collect();
+    let slots = Slots::new(workload.declaration(), &numbers);
     let clock = Clock::start();
-    let mut trial = Trial::new(workload, variant, n, scratch.path(), 7, &clock, slots);
+    let mut trial = Trial::new(workload.declaration(), variant, n, scratch.path(), 7, &clock, slots);
     workload.run.map_err(str::to_owned)?(&mut trial).map_err(|stop| stop.to_string())?;
     if let Some(EarlyEnd::Refused { operation, error, .. }) = trial.ended() {
         return Err(format!("{operation}: {error}"));

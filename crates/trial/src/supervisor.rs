@@ -51,7 +51,7 @@ fn watch(
     requests: Incoming,
 ) -> Result<Option<Vec<Line>>, Box<dyn std::error::Error>> {
     let clock = Clock::start();
-    let region = Shared::create(Slots::needed(workload, order.n))?;
+    let region = Shared::create(Slots::needed(workload.declaration(), order.n))?;
     sys::process::adopt_orphans();
     let before = sys::activity::snapshot();
 
@@ -71,7 +71,7 @@ fn watch(
     sys::process::reap_orphans();
 
     let activity = sys::activity::difference(&before, &sys::activity::snapshot());
-    let slots = Slots::new(workload, region.slots());
+    let slots = Slots::new(workload.declaration(), region.slots());
     let n = live(workload, slots);
     let account = reported.map_err(|error| match error {
         host::Error::NoReply { reason: NoReply::Interrupted, .. } => None,
@@ -255,10 +255,12 @@ mod tests {
 
     #[test]
     fn what_was_told_becomes_series_with_their_levels() {
-        let numbers: Vec<AtomicU64> = (0..Slots::needed(&LOAD, 10)).map(|_| AtomicU64::new(0)).collect();
-        let slots = Slots::new(&LOAD, &numbers);
+        let numbers: Vec<AtomicU64> =
+            (0..Slots::needed(LOAD.declaration(), 10)).map(|_| AtomicU64::new(0)).collect();
+        let slots = Slots::new(LOAD.declaration(), &numbers);
         let clock = Clock::start();
-        let mut trial = workload::Trial::new(&LOAD, "", 10, std::path::Path::new("/"), 7, &clock, slots);
+        let mut trial =
+            workload::Trial::new(LOAD.declaration(), "", 10, std::path::Path::new("/"), 7, &clock, slots);
         let crash = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             trial.at_levels(|level, recorder| {
                 recorder.value("throughput", 1e5 / 3.0);

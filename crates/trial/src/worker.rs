@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use host::{FrameReader, FrameWriter};
-use record::{Check, Clock, Line, Order, Outcome, TrialKey};
+use record::{Check, Line, Order, Outcome, TrialClock, TrialKey};
 use serde::{Deserialize, Serialize};
-use sys::clock;
-use workload::{EarlyEnd, Group, Server, Slots, Trial, Workload};
+use sys::clock::Clock;
+use workload::{EarlyEnd, Group, Slots, Trial, Workload};
 
 use crate::common::{Done, find};
 
@@ -25,7 +25,7 @@ pub(crate) struct Task {
 pub(crate) struct Account {
     pub(crate) outcome: Outcome,
     pub(crate) checks: Vec<Check>,
-    pub(crate) clock: Clock,
+    pub(crate) clock: TrialClock,
     pub(crate) batch: u32,
     pub(crate) warnings: Vec<String>,
     /// Lines of the record beside the series, of this trial.
@@ -39,20 +39,20 @@ pub(crate) fn measure(groups: &[Group]) -> Done {
     sys::process::die_with_parent();
     let Some(Task { order, region }) = FrameReader::standard_input().receive()? else { return Ok(()) };
     let workload = find(groups, &order.workload).ok_or("the supervisor let an unknown workload pass")?;
-    let region = sys::memory::Shared::open(region, Slots::needed(workload, order.n))?;
-    let account = account(workload, &order, Slots::new(workload, region.slots()));
+    let region = sys::memory::Shared::open(region, Slots::needed(workload.declaration(), order.n))?;
+    let account = account(workload, &order, Slots::new(workload.declaration(), region.slots()));
     Ok(FrameWriter::standard_output().send(&account)?)
 }
 
 fn account(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Account {
     let mut warnings = prepare(order);
-    let clock = clock::Clock::start();
+    let clock = Clock::start();
     let resolution = clock.resolution();
     let per_tick = clock.seconds_per_tick();
     let mut account = Account {
         outcome: Outcome::Complete,
         checks: Vec::new(),
-        clock: Clock {
+        clock: TrialClock {
             source: clock.source().to_owned(),
             tick_seconds: resolution.tick_seconds,
             read_seconds: resolution.read_seconds,
@@ -68,14 +68,11 @@ fn account(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Acco
             return account;
         }
     };
-    let server = order
-        .server
-        .as_ref()
-        .map(|server| Server { address: server.address.clone(), prefix: server.prefix.clone() });
-    warm_up(workload, order, &clock, server.as_ref());
+    warm_up(workload, order, &clock);
 
     let scratch = Path::new(&order.scratch);
-    let mut trial = Trial::new(workload, &order.variant, order.n, scratch, order.seed, &clock, slots);
+    let mut trial =
+        Trial::new(workload.declaration(), &order.variant, order.n, scratch, order.seed, &clock, slots);
     trial.set_resolution(resolution.tick_seconds / per_tick);
     if let Some(seconds) = order.allowance_seconds {
         trial.allow((seconds / per_tick) as u64);
@@ -83,7 +80,7 @@ fn account(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Acco
     if let Some(window) = order.window_seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
         trial.set_window(window);
     }
-    trial.set_server(server.as_ref(), order.server_cpu);
+    trial.set_server(order.server.as_ref(), order.server_cpu);
     let ran = trial.set_settings(&order.settings).and_then(|()| run(&mut trial));
     account.outcome = match ran {
         Err(stop) if sys::error::means_unsupported(&stop.error) => {
@@ -92,11 +89,7 @@ fn account(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Acco
         Err(stop) => Outcome::Failed { reason: stop.to_string() },
         Ok(()) => outcome(trial.ended(), trial.n()),
     };
-    account.checks = trial
-        .checks()
-        .iter()
-        .map(|check| Check { claim: check.claim.to_owned(), held: check.held })
-        .collect();
+    account.checks = trial.checks().to_vec();
     account.batch = trial.batch();
     account.warnings.append(&mut warnings);
     account.warnings.extend_from_slice(trial.warnings());
@@ -126,15 +119,16 @@ fn prepare(order: &Order) -> Vec<String> {
 
 /// Runs the experiment small and discards it, so that the first measurements do not pay for lazy binding
 /// and cold code. What goes wrong here will go wrong again where it is told.
-fn warm_up(workload: &'static Workload, order: &Order, clock: &clock::Clock, server: Option<&Server>) {
+fn warm_up(workload: &'static Workload, order: &Order, clock: &Clock) {
     let Ok(run) = workload.run else { return };
     let n = workload::warm_up_n(order.n);
-    let discarded: Vec<AtomicU64> = (0..Slots::needed(workload, n)).map(|_| AtomicU64::new(0)).collect();
-    let slots = Slots::new(workload, &discarded);
+    let discarded: Vec<AtomicU64> =
+        (0..Slots::needed(workload.declaration(), n)).map(|_| AtomicU64::new(0)).collect();
+    let slots = Slots::new(workload.declaration(), &discarded);
     let scratch = Path::new(&order.scratch);
-    let mut trial = Trial::new(workload, &order.variant, n, scratch, order.seed, clock, slots);
+    let mut trial = Trial::new(workload.declaration(), &order.variant, n, scratch, order.seed, clock, slots);
     trial.rehearse();
-    trial.set_server(server, order.server_cpu);
+    trial.set_server(order.server.as_ref(), order.server_cpu);
     let _ = trial.set_settings(&order.settings).and_then(|()| run(&mut trial));
 }
 

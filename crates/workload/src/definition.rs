@@ -1,9 +1,13 @@
 //! What a workload declares of itself.
 
-use crate::setting::Setting;
-use record::{Direction, Expect, Shape, Side, Unit};
+use record::Shape;
 
-use crate::{Trial, TrialError, levels};
+use crate::declaration::Declaration;
+use crate::levels::{self, Sizes};
+use crate::operation::Operation;
+use crate::outcome::TrialError;
+use crate::setting::Setting;
+use crate::trial::Trial;
 
 /// A workload: what something costs, or how much of it there is in a second, while n objects live. Either an
 /// operation is timed at every n while objects pile up, and again while they are taken away; or a load is
@@ -46,34 +50,6 @@ pub struct Workload {
     pub run: Result<Experiment, &'static str>,
 }
 
-/// The n at which a workload is measured.
-#[derive(Clone, Copy, Debug)]
-pub enum Sizes {
-    /// 0, 1, 2 and so on: the cost of each next one.
-    Every,
-    /// At some n only, each held for a while. The function gives them for the largest: rising, none of them
-    /// 0 or above it, one at least where that is not 0.
-    Levels(fn(u64) -> Vec<u64>),
-}
-
-impl Sizes {
-    /// How many n there are up to `top`.
-    pub fn count(self, top: u64) -> usize {
-        match self {
-            Sizes::Every => top as usize,
-            Sizes::Levels(levels) => levels(top).len(),
-        }
-    }
-
-    /// Each n up to `top`, rising.
-    pub fn list(self, top: u64) -> Vec<u64> {
-        match self {
-            Sizes::Every => (0..top).collect(),
-            Sizes::Levels(levels) => levels(top),
-        }
-    }
-}
-
 /// Workloads that are run together; its name stands for all of them on the command line.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
@@ -107,29 +83,6 @@ pub struct Variant {
 impl Variant {
     /// For a workload with only one way to run it.
     pub const ONLY: &'static [Variant] = &[Variant { name: "", summary: "" }];
-}
-
-/// The smallest unit that is measured.
-#[derive(Clone, Copy, Debug)]
-pub struct Operation {
-    /// Its name, unique in the workload.
-    pub name: &'static str,
-    /// Unit of its values.
-    pub unit: Unit,
-    /// Whether its values come from the workload itself, one for each level; others are timed by the trial.
-    pub reported: bool,
-    /// Whether n rises or falls while it is measured.
-    pub direction: Direction,
-    /// Where its values come from.
-    pub side: Side,
-    /// The growth that the page predicts, unless `expect_by_variant` names the variant.
-    pub expect: Expect,
-    /// The variants for which the page predicts another growth.
-    pub expect_by_variant: &'static [(&'static str, Expect)],
-    /// What exactly is between the two clock readings, or what exactly was counted.
-    pub summary: &'static str,
-    /// The operations of which this one is the sum; empty when it is measured itself.
-    pub sum_of: &'static [&'static str],
 }
 
 /// What one more n takes from the system; the planner stops n before it runs out.
@@ -213,7 +166,7 @@ impl Workload {
 
     /// The setting of that name.
     pub fn setting(&self, name: &str) -> Option<&'static Setting> {
-        self.settings.iter().find(|setting| setting.name == name)
+        self.declaration().setting(name)
     }
 
     /// Its definition as a line of the record, with those of its variants that are measured.
@@ -256,69 +209,14 @@ impl Workload {
         self.operations.iter().find(|operation| operation.name == name)
     }
 
+    /// What a trial needs to know of it.
+    pub fn declaration(&self) -> Declaration {
+        let Workload { name, sizes, operations, settings, .. } = *self;
+        Declaration { name, sizes, operations, settings }
+    }
+
     /// The operations that are timed or reported, not summed, in the order of their columns.
     pub fn measured(&self) -> impl Iterator<Item = &'static Operation> + use<> {
-        self.operations.iter().filter(|operation| operation.sum_of.is_empty())
-    }
-}
-
-impl Operation {
-    /// A timed operation, for `..Operation::TIMED`.
-    const TIMED: Operation = Operation {
-        name: "",
-        unit: Unit::Seconds,
-        reported: false,
-        direction: Direction::Up,
-        side: Side::Client,
-        expect: Expect::Constant,
-        expect_by_variant: &[],
-        summary: "",
-        sum_of: &[],
-    };
-
-    /// An operation timed while n rises.
-    pub const fn up(name: &'static str, expect: Expect, summary: &'static str) -> Operation {
-        Operation { name, expect, summary, ..Operation::TIMED }
-    }
-
-    /// A value that the workload computes itself at each level: a rate, a percentile in seconds, bytes for
-    /// each connection. See [`Trial::at_levels`].
-    pub const fn reported(
-        name: &'static str,
-        unit: Unit,
-        expect: Expect,
-        summary: &'static str,
-    ) -> Operation {
-        Operation { name, unit, reported: true, expect, summary, ..Operation::TIMED }
-    }
-
-    /// A phase of a job, timed at each level. See [`Trial::job`].
-    pub const fn phase(name: &'static str, expect: Expect, summary: &'static str) -> Operation {
-        Operation::reported(name, Unit::Seconds, expect, summary)
-    }
-
-    /// An operation timed while n falls.
-    pub const fn down(name: &'static str, expect: Expect, summary: &'static str) -> Operation {
-        Operation { name, direction: Direction::Down, expect, summary, ..Operation::TIMED }
-    }
-
-    /// The sum of operations that are timed one after the other.
-    pub const fn sum(
-        name: &'static str,
-        of: &'static [&'static str],
-        expect: Expect,
-        summary: &'static str,
-    ) -> Operation {
-        Operation { name, expect, summary, sum_of: of, ..Operation::TIMED }
-    }
-
-    /// The same, of which the page predicts another growth for some variants.
-    pub const fn except(self, expect_by_variant: &'static [(&'static str, Expect)]) -> Operation {
-        Operation { expect_by_variant, ..self }
-    }
-
-    /// The same, counted at the server or in its kernel, whoever sends the requests.
-    pub const fn at_server(self) -> Operation {
-        Operation { side: Side::Server, ..self }
+        self.declaration().measured()
     }
 }

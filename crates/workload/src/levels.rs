@@ -1,4 +1,32 @@
-//! The levels of n at which a load or a job is measured, where every n would take too long.
+//! The n at which a workload is measured: every n, or levels where every n would take too long.
+
+/// The n at which a workload is measured.
+#[derive(Clone, Copy, Debug)]
+pub enum Sizes {
+    /// 0, 1, 2 and so on: the cost of each next one.
+    Every,
+    /// At some n only, each held for a while. The function gives them for the largest: rising, none of them
+    /// 0 or above it, one at least where that is not 0.
+    Levels(fn(u64) -> Vec<u64>),
+}
+
+impl Sizes {
+    /// How many n there are up to `top`.
+    pub fn count(self, top: u64) -> usize {
+        match self {
+            Sizes::Every => top as usize,
+            Sizes::Levels(levels) => levels(top).len(),
+        }
+    }
+
+    /// Each n up to `top`, rising.
+    pub fn list(self, top: u64) -> Vec<u64> {
+        match self {
+            Sizes::Every => (0..top).collect(),
+            Sizes::Levels(levels) => levels(top),
+        }
+    }
+}
 
 /// 1, 2, 5, 10, 20, 50 and so on below `top`, and `top` itself last. Even spaces on a logarithmic scale, at
 /// numbers that people know. Empty for 0.

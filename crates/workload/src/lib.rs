@@ -9,12 +9,14 @@
 #[cfg(feature = "server")]
 pub mod architectures;
 mod curve;
+mod declaration;
 mod definition;
 mod job;
 pub mod levels;
 mod load;
 #[cfg(all(unix, feature = "server"))]
 mod load_facts;
+mod operation;
 mod outcome;
 #[cfg(feature = "server")]
 pub mod server;
@@ -23,11 +25,14 @@ mod slots;
 mod trial;
 
 pub use curve::Lap;
-pub use definition::{Experiment, Group, Linkage, Needs, Operation, Sizes, Variant, Workload};
+pub use declaration::Declaration;
+pub use definition::{Experiment, Group, Linkage, Needs, Variant, Workload};
 pub use job::JobRecorder;
+pub use levels::Sizes;
 pub use load::LevelRecorder;
-pub use outcome::{Check, EarlyEnd, TrialError};
-pub use record::{Direction, Expect, Shape, Side, Unit};
+pub use operation::Operation;
+pub use outcome::{EarlyEnd, TrialError};
+pub use record::{Check, Direction, Expect, Server, Shape, Side, Unit};
 pub use setting::{Setting, Values};
 pub use slots::Slots;
-pub use trial::{Server, Trial, warm_up_n, window};
+pub use trial::{Trial, warm_up_n, window};

@@ -2,11 +2,12 @@
 
 use std::io;
 
-use record::Line;
+use record::{Check, Line};
 
-use crate::outcome::{Check, EarlyEnd, TrialError};
-use crate::trial::UNDECLARED;
-use crate::{Slots, Trial, Workload};
+use crate::declaration::Declaration;
+use crate::outcome::{self, EarlyEnd, TrialError};
+use crate::slots::Slots;
+use crate::trial::{Trial, UNDECLARED};
 
 impl Trial<'_> {
     /// Measures a load: calls the closure at each level, rising. The closure makes the load, holds it for
@@ -70,7 +71,7 @@ impl Trial<'_> {
 /// Takes what a load reports at one level.
 #[derive(Debug)]
 pub struct LevelRecorder<'a> {
-    pub(crate) workload: &'static Workload,
+    pub(crate) workload: Declaration,
     pub(crate) slots: Slots<'a>,
     /// The level.
     pub(crate) n: u64,
@@ -116,7 +117,7 @@ impl LevelRecorder<'_> {
     /// States something that must hold for the numbers to be numbers. The same claim of several levels is
     /// one, which holds where it held at all of them.
     pub fn check(&mut self, claim: &'static str, held: bool) {
-        Check::note(self.checks, claim, held);
+        outcome::note(self.checks, claim, held);
     }
 
     /// A remark that a reader of the numbers should see, a whole sentence. The same one is said once.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use record::Check;
+
 /// Why the way up ended before n was reached; what was measured until then stands.
 #[derive(Debug)]
 pub enum EarlyEnd {
@@ -31,22 +33,11 @@ pub struct TrialError {
     pub error: io::Error,
 }
 
-/// Something that was proved, or not.
-#[derive(Clone, Debug)]
-pub struct Check {
-    /// The claim: "every port is distinct".
-    pub claim: &'static str,
-    /// Whether it held.
-    pub held: bool,
-}
-
-impl Check {
-    /// Adds a claim, or what became of one that was stated before: it holds where it always held.
-    pub(crate) fn note(checks: &mut Vec<Check>, claim: &'static str, held: bool) {
-        match checks.iter_mut().find(|check| check.claim == claim) {
-            Some(check) => check.held &= held,
-            None => checks.push(Check { claim, held }),
-        }
+/// Adds a claim, or what became of one that was stated before: it holds where it always held.
+pub(crate) fn note(checks: &mut Vec<Check>, claim: &'static str, held: bool) {
+    match checks.iter_mut().find(|check| check.claim == claim) {
+        Some(check) => check.held &= held,
+        None => checks.push(Check { claim: claim.to_owned(), held }),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::Workload;
+use crate::declaration::Declaration;
 
 /// Where a trial leaves its measurements.
 ///
@@ -18,12 +18,12 @@ pub struct Slots<'a> {
 
 impl<'a> Slots<'a> {
     /// How many numbers a trial of `workload` to `n` needs.
-    pub fn needed(workload: &Workload, n: u64) -> usize {
+    pub fn needed(workload: Declaration, n: u64) -> usize {
         1 + workload.measured().count() * workload.sizes.count(n)
     }
 
     /// Lays the numbers out for a trial of `workload`; as many as [`Slots::needed`] says.
-    pub fn new(workload: &Workload, numbers: &'a [AtomicU64]) -> Slots<'a> {
+    pub fn new(workload: Declaration, numbers: &'a [AtomicU64]) -> Slots<'a> {
         Slots { numbers, rows: numbers.len().saturating_sub(1) / workload.measured().count().max(1) }
     }
 

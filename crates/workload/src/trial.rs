@@ -6,11 +6,12 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use record::Line;
+use record::{Check, Line, Server};
 use sys::clock::Clock;
 
-use crate::outcome::{Check, EarlyEnd, TrialError};
-use crate::{Slots, Workload};
+use crate::declaration::Declaration;
+use crate::outcome::{self, EarlyEnd, TrialError};
+use crate::slots::Slots;
 
 /// How far n goes in the discarded pass before a trial: far enough for every code path and lazy binding
 /// to have been used, and no further. Objects that a longer pass frees are handed out again, warm, to the
@@ -47,7 +48,7 @@ pub fn warm_up_n(n: u64) -> u64 {
 /// One execution of a workload.
 #[derive(Debug)]
 pub struct Trial<'a> {
-    pub(crate) workload: &'static Workload,
+    pub(crate) workload: Declaration,
     variant: &'a str,
     pub(crate) n: usize,
     scratch: &'a Path,
@@ -69,19 +70,10 @@ pub struct Trial<'a> {
     settings: Option<&'a BTreeMap<String, String>>,
 }
 
-/// Where the server of a load runs, when it is not this machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
-    /// The address it listens on, as the client sees it: `10.0.0.2`, or `10.0.0.2:8080`.
-    pub address: String,
-    /// The command that starts a program there. None: it already runs.
-    pub prefix: Vec<String>,
-}
-
 impl<'a> Trial<'a> {
     /// A trial of `workload` that goes to `n`.
     pub fn new(
-        workload: &'static Workload,
+        workload: Declaration,
         variant: &'a str,
         n: u64,
         scratch: &'a Path,
@@ -248,7 +240,7 @@ impl<'a> Trial<'a> {
 
     /// States something that must hold for the numbers to be numbers.
     pub fn check(&mut self, claim: &'static str, held: bool) {
-        Check::note(&mut self.checks, claim, held);
+        outcome::note(&mut self.checks, claim, held);
     }
 
     /// Remarks that a reader of the numbers should see, each a whole sentence.

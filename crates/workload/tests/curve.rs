@@ -15,10 +15,11 @@ const CURVE: Workload = Workload {
 #[test]
 fn a_limit_shortens_the_trial_and_is_kept_as_a_result() {
     let n = 50;
-    let numbers: Vec<AtomicU64> = (0..Slots::needed(&CURVE, n)).map(|_| AtomicU64::new(0)).collect();
-    let slots = Slots::new(&CURVE, &numbers);
+    let numbers: Vec<AtomicU64> =
+        (0..Slots::needed(CURVE.declaration(), n)).map(|_| AtomicU64::new(0)).collect();
+    let slots = Slots::new(CURVE.declaration(), &numbers);
     let clock = Clock::start();
-    let mut trial = Trial::new(&CURVE, "", n, Path::new("/"), 7, &clock, slots);
+    let mut trial = Trial::new(CURVE.declaration(), "", n, Path::new("/"), 7, &clock, slots);
     let made = trial
         .untimed("made up", |n| if n < 20 { Ok(n) } else { Err(std::io::ErrorKind::OutOfMemory.into()) });
     assert_eq!(made.expect("what was made").len(), 20);
@@ -33,10 +34,11 @@ fn a_limit_shortens_the_trial_and_is_kept_as_a_result() {
 #[test]
 fn an_allowance_ends_the_way_up_early() {
     let n = 1000;
-    let numbers: Vec<AtomicU64> = (0..Slots::needed(&CURVE, n)).map(|_| AtomicU64::new(0)).collect();
-    let slots = Slots::new(&CURVE, &numbers);
+    let numbers: Vec<AtomicU64> =
+        (0..Slots::needed(CURVE.declaration(), n)).map(|_| AtomicU64::new(0)).collect();
+    let slots = Slots::new(CURVE.declaration(), &numbers);
     let clock = Clock::start();
-    let mut trial = Trial::new(&CURVE, "", n, Path::new("/"), 7, &clock, slots);
+    let mut trial = Trial::new(CURVE.declaration(), "", n, Path::new("/"), 7, &clock, slots);
     trial.allow((0.02 / clock.seconds_per_tick()) as u64);
     let pause = std::time::Duration::from_millis(1);
     let made = trial.timed("socket", |_| {
@@ -51,7 +53,15 @@ fn an_allowance_ends_the_way_up_early() {
 #[test]
 fn an_operation_that_no_curve_declares_cannot_be_timed() {
     let clock = Clock::start();
-    let mut trial = Trial::new(&CURVE, "", 3, Path::new("/"), 7, &clock, Slots::new(&CURVE, &[]));
+    let mut trial = Trial::new(
+        CURVE.declaration(),
+        "",
+        3,
+        Path::new("/"),
+        7,
+        &clock,
+        Slots::new(CURVE.declaration(), &[]),
+    );
     let stop = trial.timed("invented", |_| Ok(())).expect_err("no such operation");
     assert!(stop.to_string().contains("invented"), "{stop}");
 }

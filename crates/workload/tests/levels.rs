@@ -22,7 +22,7 @@ const LOAD: Workload = Workload {
 
 /// The numbers of a trial to `n`.
 fn numbers(n: u64) -> Vec<AtomicU64> {
-    (0..Slots::needed(&LOAD, n)).map(|_| AtomicU64::new(0)).collect()
+    (0..Slots::needed(LOAD.declaration(), n)).map(|_| AtomicU64::new(0)).collect()
 }
 
 /// What a load left behind.
@@ -32,7 +32,7 @@ struct Left {
     throughput: Vec<(usize, f64)>,
     p99: Vec<(usize, f64)>,
     ended: Option<String>,
-    checks: Vec<(&'static str, bool)>,
+    checks: Vec<(String, bool)>,
     warnings: Vec<String>,
     stopped: Option<String>,
 }
@@ -40,8 +40,8 @@ struct Left {
 /// Runs the load to 10, which is at 1, 2, 5 and 10.
 fn run(measure: impl FnMut(u64, &mut LevelRecorder<'_>) -> io::Result<()>) -> Left {
     let (numbers, clock) = (numbers(10), Clock::start());
-    let slots = Slots::new(&LOAD, &numbers);
-    let mut trial = Trial::new(&LOAD, "", 10, Path::new("/"), 7, &clock, slots);
+    let slots = Slots::new(LOAD.declaration(), &numbers);
+    let mut trial = Trial::new(LOAD.declaration(), "", 10, Path::new("/"), 7, &clock, slots);
     let stopped = trial.at_levels(measure).err().map(|stop| stop.to_string());
     Left {
         n: trial.n(),
@@ -49,7 +49,7 @@ fn run(measure: impl FnMut(u64, &mut LevelRecorder<'_>) -> io::Result<()>) -> Le
         throughput: slots.reported(0).collect(),
         p99: slots.reported(1).collect(),
         ended: trial.ended().map(|ended| format!("{ended:?}")),
-        checks: trial.checks().iter().map(|check| (check.claim, check.held)).collect(),
+        checks: trial.checks().iter().map(|check| (check.claim.clone(), check.held)).collect(),
         warnings: trial.warnings().to_vec(),
         stopped,
     }
@@ -105,8 +105,8 @@ fn a_refusal_ends_it_and_what_was_measured_below_stands() {
 fn an_allowance_ends_it_after_a_whole_level_and_never_after_the_last() {
     for (n, is_early) in [(10, true), (1, false)] {
         let (numbers, clock) = (numbers(n), Clock::start());
-        let slots = Slots::new(&LOAD, &numbers);
-        let mut trial = Trial::new(&LOAD, "", n, Path::new("/"), 7, &clock, slots);
+        let slots = Slots::new(LOAD.declaration(), &numbers);
+        let mut trial = Trial::new(LOAD.declaration(), "", n, Path::new("/"), 7, &clock, slots);
         trial.allow((0.001 / clock.seconds_per_tick()) as u64);
         let measured = trial.at_levels(|_, recorder| {
             std::thread::sleep(Duration::from_millis(2));
@@ -122,9 +122,9 @@ fn an_allowance_ends_it_after_a_whole_level_and_never_after_the_last() {
 #[test]
 fn a_crash_leaves_the_level_that_was_under_way_and_what_was_told() {
     let (numbers, clock) = (numbers(10), Clock::start());
-    let slots = Slots::new(&LOAD, &numbers);
+    let slots = Slots::new(LOAD.declaration(), &numbers);
     let crash = std::panic::catch_unwind(|| {
-        let mut trial = Trial::new(&LOAD, "", 10, Path::new("/"), 7, &clock, slots);
+        let mut trial = Trial::new(LOAD.declaration(), "", 10, Path::new("/"), 7, &clock, slots);
         trial.at_levels(|level, recorder| {
             recorder.value("throughput", 1.0);
             if level == 5 { std::panic::resume_unwind(Box::new(())) } else { Ok(()) }
@@ -144,7 +144,15 @@ fn what_was_not_declared_as_told_stops_the_trial() {
         assert!(left.stopped.is_some_and(|stopped| stopped.contains(name)));
     }
     let (numbers, clock) = (numbers(10), Clock::start());
-    let mut trial = Trial::new(&LOAD, "", 10, Path::new("/"), 7, &clock, Slots::new(&LOAD, &numbers));
+    let mut trial = Trial::new(
+        LOAD.declaration(),
+        "",
+        10,
+        Path::new("/"),
+        7,
+        &clock,
+        Slots::new(LOAD.declaration(), &numbers),
+    );
     let timed: Result<Vec<()>, TrialError> = trial.timed("throughput", |_| Ok(()));
     assert!(timed.is_err(), "what is told cannot be timed");
 }
@@ -157,15 +165,16 @@ fn the_same_claim_of_several_levels_is_one_and_holds_where_it_always_held() {
         recorder.warn("The generator was the limit.".to_owned());
         Ok(())
     });
-    assert_eq!(left.checks, [("client and server agree", false), ("every answer is whole", true)]);
+    let claims = [("client and server agree", false), ("every answer is whole", true)];
+    assert_eq!(left.checks, claims.map(|(claim, held)| (claim.to_owned(), held)));
     assert_eq!(left.warnings, ["The generator was the limit."]);
 }
 
 #[test]
 fn a_window_is_as_asked_or_fits_the_time_allowed() {
     let (numbers, clock) = (numbers(10), Clock::start());
-    let slots = Slots::new(&LOAD, &numbers);
-    let trial = || Trial::new(&LOAD, "", 10, Path::new("/"), 7, &clock, slots);
+    let slots = Slots::new(LOAD.declaration(), &numbers);
+    let trial = || Trial::new(LOAD.declaration(), "", 10, Path::new("/"), 7, &clock, slots);
     let allowed = |seconds: f64| {
         let mut trial = trial();
         trial.allow((seconds / clock.seconds_per_tick()) as u64);
@@ -183,8 +192,8 @@ fn a_window_is_as_asked_or_fits_the_time_allowed() {
 fn a_rehearsal_is_one_small_level_and_short() {
     let n = workload::warm_up_n(10_000);
     let (numbers, clock) = (numbers(n), Clock::start());
-    let slots = Slots::new(&LOAD, &numbers);
-    let mut trial = Trial::new(&LOAD, "", n, Path::new("/"), 7, &clock, slots);
+    let slots = Slots::new(LOAD.declaration(), &numbers);
+    let mut trial = Trial::new(LOAD.declaration(), "", n, Path::new("/"), 7, &clock, slots);
     trial.set_window(Duration::from_secs(7));
     trial.rehearse();
     assert_eq!((trial.levels(), trial.window()), (vec![8], Duration::from_millis(10)));
@@ -199,7 +208,8 @@ fn a_rehearsal_is_one_small_level_and_short() {
 #[test]
 fn a_trial_knows_where_its_server_is() {
     let clock = Clock::start();
-    let mut trial = Trial::new(&LOAD, "", 3, Path::new("/"), 7, &clock, Slots::new(&LOAD, &[]));
+    let mut trial =
+        Trial::new(LOAD.declaration(), "", 3, Path::new("/"), 7, &clock, Slots::new(LOAD.declaration(), &[]));
     assert_eq!((trial.server(), trial.server_cpu(), trial.seed()), (None, None, 7));
     let server = Server { address: "10.0.0.2".to_owned(), prefix: Vec::new() };
     trial.set_server(Some(&server), Some(3));

@@ -1,0 +1,87 @@
+//! The operations of a workload: what is measured, in which unit, and what growth its page predicts.
+
+use record::{Direction, Expect, Side, Unit};
+
+/// The smallest unit that is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    /// Its name, unique in the workload.
+    pub name: &'static str,
+    /// Unit of its values.
+    pub unit: Unit,
+    /// Whether its values come from the workload itself, one for each level; others are timed by the trial.
+    pub reported: bool,
+    /// Whether n rises or falls while it is measured.
+    pub direction: Direction,
+    /// Where its values come from.
+    pub side: Side,
+    /// The growth that the page predicts, unless `expect_by_variant` names the variant.
+    pub expect: Expect,
+    /// The variants for which the page predicts another growth.
+    pub expect_by_variant: &'static [(&'static str, Expect)],
+    /// What exactly is between the two clock readings, or what exactly was counted.
+    pub summary: &'static str,
+    /// The operations of which this one is the sum; empty when it is measured itself.
+    pub sum_of: &'static [&'static str],
+}
+
+impl Operation {
+    /// A timed operation, for `..Operation::TIMED`.
+    const TIMED: Operation = Operation {
+        name: "",
+        unit: Unit::Seconds,
+        reported: false,
+        direction: Direction::Up,
+        side: Side::Client,
+        expect: Expect::Constant,
+        expect_by_variant: &[],
+        summary: "",
+        sum_of: &[],
+    };
+
+    /// An operation timed while n rises.
+    pub const fn up(name: &'static str, expect: Expect, summary: &'static str) -> Operation {
+        Operation { name, expect, summary, ..Operation::TIMED }
+    }
+
+    /// A value that the workload computes itself at each level: a rate, a percentile in seconds, bytes for
+    /// each connection. See [`Trial::at_levels`](crate::Trial::at_levels).
+    pub const fn reported(
+        name: &'static str,
+        unit: Unit,
+        expect: Expect,
+        summary: &'static str,
+    ) -> Operation {
+        Operation { name, unit, reported: true, expect, summary, ..Operation::TIMED }
+    }
+
+    /// A phase of a job, timed at each level. See [`Trial::job`](crate::Trial::job).
+    pub const fn phase(name: &'static str, expect: Expect, summary: &'static str) -> Operation {
+        Operation::reported(name, Unit::Seconds, expect, summary)
+    }
+
+    /// An operation timed while n falls.
+    pub const fn down(name: &'static str, expect: Expect, summary: &'static str) -> Operation {
+        Operation { name, direction: Direction::Down, expect, summary, ..Operation::TIMED }
+    }
+
+    /// The sum of operations that are timed one after the other.
+    pub const fn sum(
+        name: &'static str,
+        of: &'static [&'static str],
+        expect: Expect,
+        summary: &'static str,
+    ) -> Operation {
+        Operation { name, expect, summary, sum_of: of, ..Operation::TIMED }
+    }
+
+    /// The same, of which the page predicts another growth for some variants.
+    pub const fn except(self, expect_by_variant: &'static [(&'static str, Expect)]) -> Operation {
+        Operation { expect_by_variant, ..self }
+    }
+
+    /// The same, counted at the server or in its kernel, whoever sends the requests.
+    pub const fn at_server(self) -> Operation {
+        Operation { side: Side::Server, ..self }
+    }
+}
