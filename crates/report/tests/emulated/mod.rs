@@ -10,8 +10,8 @@ pub(crate) mod pinned;
 use std::collections::BTreeMap;
 
 use record::{
-    Check, Clock, Direction, End, Expect, Line, Order, Outcome, Recording, Run, SCHEMA, Series, SeriesKind,
-    Shape, Side, System, Tool, Trial, Unit, Variant, Workload,
+    Check, Direction, End, Expect, Line, Order, Outcome, Recording, Run, SCHEMA, Series, SeriesKind, Shape,
+    Side, System, Tool, Trial, TrialClock, Unit, Variant, Workload,
 };
 
 /// How one emulated series behaves.
@@ -210,7 +210,7 @@ fn trial_line(system: &str, workload: &Emulated, trial: u32, stops: bool) -> Tri
         },
         started_seconds: f64::from(trial),
         elapsed_seconds: 0.4,
-        clock: Some(Clock { source: "tsc".into(), tick_seconds: TICK, read_seconds: 12e-9 }),
+        clock: Some(TrialClock { source: "tsc".into(), tick_seconds: TICK, read_seconds: 12e-9 }),
         outcome: if stops { workload.outcome.clone() } else { Outcome::Complete },
         checks: vec![Check { claim: "every descriptor is distinct".into(), held: true }],
         activity: BTreeMap::new(),

@@ -2,7 +2,8 @@
 
 use judge::Findings;
 use stats::{
-    Class, Interval, Limit, Line, Lines, Modes, Period, Repeated, Segment, Spikes, Step, Verdict, Warning,
+    Asymptote, Class, FittedLine, Interval, Lines, Modes, Period, Repeated, Segment, Spikes, Step, Verdict,
+    Warning,
 };
 
 fn around(value: f64, share: f64) -> Interval {
@@ -83,91 +84,7 @@ pub(crate) fn pin_shapes(findings: &mut Findings) {
         (verdict.trials_needed, verdict.doubling_size, verdict.top_decade_slope) =
             (None, None, around(0.4, 0.2));
         finding.remarks = vec![];
-        let n_high = verdict.n_high;
-        let step = |n: u64, reach: u64, ratio| Step {
-            n,
-            n_low: n - reach,
-            n_high: n + reach,
-            ratio: around(ratio, 0.03),
-            agreement: 0.98,
-        };
-        let stretch =
-            |n_low, n_high, class, growth| Segment { n_low, n_high, class, growth: around(growth, 0.03) };
-        let class = match finding.label.as_str() {
-            "touch" => {
-                verdict.steps = vec![step(4_096, 180, 6.13)];
-                verdict.segments =
-                    vec![stretch(10, 4_095, Class::Flat, 1.0), stretch(4_096, n_high, Class::Flat, 1.01)];
-                set_truth(verdict, |n| if n >= 4096.0 { 1.9e-6 } else { 310e-9 });
-                Class::Stepped
-            }
-            "bind" => {
-                verdict.steps = vec![step(14_116, 24, 486.0)];
-                verdict.segments = vec![
-                    stretch(10, 14_115, Class::ApproachingLimit, 4.5),
-                    stretch(14_116, n_high, Class::Flat, 1.0),
-                ];
-                verdict.limit =
-                    Some(Limit { n: Interval { value: 18_020.0, low: 17_890.0, high: 18_140.0 } });
-                set_truth(verdict, super::ports);
-                Class::Composite
-            }
-            "lookup" => {
-                verdict.steps = vec![step(3_000, 40, 0.7), step(5_000, 90, 1.43)];
-                set_truth(verdict, |n| if (3_000.0..5_000.0).contains(&n) { 0.70e-6 } else { 1.0e-6 });
-                Class::Stepped
-            }
-            "fork" => {
-                verdict.lines = Some(lines(
-                    line(0.62, Class::Flat, 61e-6, 61.4e-6, n_high),
-                    line(0.38, Class::LinearLike, 120e-6, 298e-6, n_high),
-                    0.5,
-                ));
-                set_truth(verdict, |_| 61e-6);
-                Class::TwoLines
-            }
-            "wake" => {
-                verdict.lines = Some(lines(
-                    line(0.7, Class::Flat, 2.2e-6, 2.2e-6, n_high),
-                    line(0.3, Class::Flat, 5.1e-6, 5.1e-6, n_high),
-                    1.0,
-                ));
-                let (n_low, lower, upper) = (15_000, 2.2e-6, 5.1e-6);
-                let (upper_share, separation, persistence) = (0.3, 14.0, 1.0);
-                verdict.modes =
-                    vec![Modes { n_low, n_high, lower, upper, upper_share, separation, persistence }];
-                set_truth(verdict, |_| 2.2e-6);
-                Class::TwoLines
-            }
-            "open" => {
-                verdict.spikes = Spikes {
-                    count: 3_214,
-                    of: 800_000,
-                    worst: 41.0,
-                    time_share: 0.031,
-                    repeated: [8_192, 16_384, 4_096, 2_048, 1_024]
-                        .map(|n| Repeated { n, trials: 38, ratio: 0.002 * n as f64 })
-                        .to_vec(),
-                    period: Some(Period::Seconds(4e-3)),
-                };
-                set_truth(verdict, |_| 0.83e-6);
-                Class::Flat
-            }
-            "open (down)" => {
-                set_truth(verdict, |n| if n > 4_000.0 && n < 6_000.0 { 0.93e-6 } else { 0.83e-6 });
-                Class::SmallGrowth
-            }
-            "mmap" => {
-                verdict.knee = Some(Interval { value: 4_020.0, low: 3_870.0, high: 4_160.0 });
-                set_truth(verdict, |n| 2.4e-6 + 0.6e-9 * (n - 4_000.0).max(0.0));
-                Class::LinearLike
-            }
-            _ => {
-                set_truth(verdict, |n| 1e-6 * (1.0 + (n / 3_000.0).sqrt()));
-                verdict.share = 0.61;
-                Class::Ambiguous
-            }
-        };
+        let class = pin_shape(&finding.label, verdict);
         verdict.class = class;
         verdict.classes = match finding.label.as_str() {
             "walk" => vec![Class::Sublinear, Class::LinearLike],
@@ -176,8 +93,99 @@ pub(crate) fn pin_shapes(findings: &mut Findings) {
     }
 }
 
-fn line(share: f64, class: Class, first: f64, last: f64, n_high: u64) -> Line {
-    Line {
+/// Sets the shape of the series with that label, and returns its class.
+fn pin_shape(label: &str, verdict: &mut Verdict) -> Class {
+    let n_high = verdict.n_high;
+    match label {
+        "touch" => {
+            verdict.steps = vec![step(4_096, 180, 6.13)];
+            verdict.segments =
+                vec![stretch(10, 4_095, Class::Flat, 1.0), stretch(4_096, n_high, Class::Flat, 1.01)];
+            set_truth(verdict, |n| if n >= 4096.0 { 1.9e-6 } else { 310e-9 });
+            Class::Stepped
+        }
+        "bind" => {
+            verdict.steps = vec![step(14_116, 24, 486.0)];
+            verdict.segments = vec![
+                stretch(10, 14_115, Class::ApproachingLimit, 4.5),
+                stretch(14_116, n_high, Class::Flat, 1.0),
+            ];
+            verdict.limit =
+                Some(Asymptote { n: Interval { value: 18_020.0, low: 17_890.0, high: 18_140.0 } });
+            set_truth(verdict, super::ports);
+            Class::Composite
+        }
+        "lookup" => {
+            verdict.steps = vec![step(3_000, 40, 0.7), step(5_000, 90, 1.43)];
+            set_truth(verdict, |n| if (3_000.0..5_000.0).contains(&n) { 0.70e-6 } else { 1.0e-6 });
+            Class::Stepped
+        }
+        "fork" => {
+            verdict.lines = Some(lines(
+                line(0.62, Class::Flat, 61e-6, 61.4e-6, n_high),
+                line(0.38, Class::LinearLike, 120e-6, 298e-6, n_high),
+                0.5,
+            ));
+            set_truth(verdict, |_| 61e-6);
+            Class::TwoLines
+        }
+        "wake" => {
+            verdict.lines = Some(lines(
+                line(0.7, Class::Flat, 2.2e-6, 2.2e-6, n_high),
+                line(0.3, Class::Flat, 5.1e-6, 5.1e-6, n_high),
+                1.0,
+            ));
+            let (n_low, lower, upper) = (15_000, 2.2e-6, 5.1e-6);
+            let (upper_share, separation, persistence) = (0.3, 14.0, 1.0);
+            verdict.modes = vec![Modes { n_low, n_high, lower, upper, upper_share, separation, persistence }];
+            set_truth(verdict, |_| 2.2e-6);
+            Class::TwoLines
+        }
+        "open" => {
+            verdict.spikes = spikes();
+            set_truth(verdict, |_| 0.83e-6);
+            Class::Flat
+        }
+        "open (down)" => {
+            set_truth(verdict, |n| if n > 4_000.0 && n < 6_000.0 { 0.93e-6 } else { 0.83e-6 });
+            Class::SmallGrowth
+        }
+        "mmap" => {
+            verdict.knee = Some(Interval { value: 4_020.0, low: 3_870.0, high: 4_160.0 });
+            set_truth(verdict, |n| 2.4e-6 + 0.6e-9 * (n - 4_000.0).max(0.0));
+            Class::LinearLike
+        }
+        _ => {
+            set_truth(verdict, |n| 1e-6 * (1.0 + (n / 3_000.0).sqrt()));
+            verdict.share = 0.61;
+            Class::Ambiguous
+        }
+    }
+}
+
+fn spikes() -> Spikes {
+    Spikes {
+        count: 3_214,
+        of: 800_000,
+        worst: 41.0,
+        time_share: 0.031,
+        repeated: [8_192, 16_384, 4_096, 2_048, 1_024]
+            .map(|n| Repeated { n, trials: 38, ratio: 0.002 * n as f64 })
+            .to_vec(),
+        period: Some(Period::Seconds(4e-3)),
+    }
+}
+
+fn step(n: u64, reach: u64, ratio: f64) -> Step {
+    Step { n, n_low: n - reach, n_high: n + reach, ratio: around(ratio, 0.03), agreement: 0.98 }
+}
+
+fn stretch(n_low: u64, n_high: u64, class: Class, growth: f64) -> Segment {
+    Segment { n_low, n_high, class, growth: around(growth, 0.03) }
+}
+
+fn line(share: f64, class: Class, first: f64, last: f64, n_high: u64) -> FittedLine {
+    FittedLine {
         share,
         class,
         bound: 0.024,
@@ -188,7 +196,7 @@ fn line(share: f64, class: Class, first: f64, last: f64, n_high: u64) -> Line {
     }
 }
 
-fn lines(lower: Line, upper: Line, persistence: f64) -> Lines {
+fn lines(lower: FittedLine, upper: FittedLine, persistence: f64) -> Lines {
     let distance = upper.cost_high.value / lower.cost_high.value;
     Lines { lower, upper, persistence, distance }
 }

@@ -12,114 +12,181 @@ const STEAL_SHARE: f64 = 0.01;
 const FEW_DESCRIPTORS: f64 = 10_000.0;
 /// Clocks that need a system call or access to a chip: a thousand cycles and more.
 const SLOW_CLOCKS: [&str; 6] = ["hpet", "acpi_pm", "xen", "jiffies", "refined-jiffies", "i8254"];
+/// Clocks that are read without a system call.
+const FAST_CLOCKS: [&str; 4] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
 
 /// The sentences, the most severe first; none if the machine is ready. Uses only its arguments, so it works
 /// for the facts of a remote system too.
 pub fn warnings(facts: &Facts, now: &Snapshot) -> Vec<String> {
-    let fact = |key: &str| facts.get(key).map(String::as_str);
-    let number = |key: &str| facts.get(key).and_then(|value| value.parse::<f64>().ok());
-    let mut warnings = Vec::new();
-    let mut warn = |sentence: String| warnings.push(sentence);
+    let machine = Machine { facts, now };
+    let conditions = [
+        machine.traced(),
+        machine.debug_kernel(),
+        machine.emulated(),
+        machine.slow_clock(),
+        machine.loaded(),
+        machine.stolen(),
+        machine.governor(),
+        machine.battery(),
+        machine.swapped(),
+        machine.throttled(),
+        machine.container(),
+        machine.filtered(),
+        machine.preloaded(),
+        machine.nice(),
+        machine.few_descriptors(),
+    ];
+    conditions.into_iter().flatten().collect()
+}
 
-    if fact("process.traced").is_some() {
-        warn(
-            "This process is being traced, which makes every system call many times slower; run it without \
-              the tracer."
-                .into(),
-        );
+/// What is known of a machine. Each method is one condition, and says nothing of what is not known.
+struct Machine<'a> {
+    facts: &'a Facts,
+    now: &'a Snapshot,
+}
+
+impl Machine<'_> {
+    fn fact(&self, key: &str) -> Option<&str> {
+        self.facts.get(key).map(String::as_str)
     }
-    if let Some(why) = fact("kernel.debug") {
-        warn(format!(
+
+    fn number(&self, key: &str) -> Option<f64> {
+        self.fact(key)?.parse().ok()
+    }
+
+    fn traced(&self) -> Option<String> {
+        self.fact("process.traced")?;
+        Some(
+            "This process is being traced, which makes every system call many times slower; run it without \
+             the tracer."
+                .into(),
+        )
+    }
+
+    fn debug_kernel(&self) -> Option<String> {
+        let why = self.fact("kernel.debug")?;
+        Some(format!(
             "The kernel has debugging options enabled ({why}), so its costs are not those of a production \
              kernel; boot another one."
-        ));
+        ))
     }
-    if let Some(emulation) = fact("machine.emulation") {
-        warn(format!(
+
+    fn emulated(&self) -> Option<String> {
+        let emulation = self.fact("machine.emulation")?;
+        Some(format!(
             "System calls are served by {emulation} and not by the kernel that it reports; the results are \
              those of {emulation}."
-        ));
+        ))
     }
-    if let Some(clock) = fact("clock.source").filter(|clock| SLOW_CLOCKS.contains(clock)) {
-        let better = fact("clock.sources").unwrap_or_default();
-        let advice = match ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"]
-            .into_iter()
-            .find(|name| better.split(' ').any(|source| source == *name))
-        {
+
+    fn slow_clock(&self) -> Option<String> {
+        let clock = self.fact("clock.source").filter(|clock| SLOW_CLOCKS.contains(clock))?;
+        let sources = self.fact("clock.sources").unwrap_or_default();
+        let is_present = |name: &&str| sources.split(' ').any(|source| source == *name);
+        let advice = match FAST_CLOCKS.into_iter().find(is_present) {
             Some(name) => format!("boot with clocksource={name}"),
             None => "measure on another machine, or distrust the figures of short operations".into(),
         };
-        warn(format!(
+        Some(format!(
             "The clock is {clock}, which takes about a microsecond to read and so hides short operations; \
              {advice}."
-        ));
+        ))
     }
-    if let Some(load) = now.get("load_1m") {
+
+    fn loaded(&self) -> Option<String> {
+        let load = self.now.get("load_1m")?;
         // The load is that of the whole machine, however few of its processors are ours.
-        let cpus = number("cpu.online").or_else(|| number("cpu.count")).unwrap_or(1.0).max(1.0);
-        if load > cpus * LOAD_PER_CPU {
-            warn(format!(
+        let cpus = self.number("cpu.online").or_else(|| self.number("cpu.count")).unwrap_or(1.0).max(1.0);
+        (load > cpus * LOAD_PER_CPU).then(|| {
+            format!(
                 "The load is {load:.1} on {cpus:.0} processors, so trials share them with other work; wait \
                  until the machine is idle."
-            ));
-        }
+            )
+        })
     }
-    if let Some(share) = steal(now).filter(|share| *share > STEAL_SHARE) {
-        warn(format!(
+
+    fn stolen(&self) -> Option<String> {
+        let share = steal(self.now).filter(|share| *share > STEAL_SHARE)?;
+        Some(format!(
             "The hypervisor has taken {:.1} % of the processor time since boot, which makes trials differ; \
              use a dedicated machine, or more trials.",
             share * 100.0
-        ));
+        ))
     }
-    if let Some(governors) = fact("cpu.governor")
-        && governors.split(' ').any(|governor| governor != "performance")
-    {
-        warn(format!(
-            "The frequency governor is {governors}, so the processor changes its speed during a trial; set \
-             it with `cpupower frequency-set -g performance`."
-        ));
+
+    fn governor(&self) -> Option<String> {
+        let governors = self.fact("cpu.governor")?;
+        governors.split(' ').any(|governor| governor != "performance").then(|| {
+            format!(
+                "The frequency governor is {governors}, so the processor changes its speed during a trial; \
+                 set it with `cpupower frequency-set -g performance`."
+            )
+        })
     }
-    if fact("power.source") == Some("battery") {
-        warn("The machine runs on battery power, so its speed may vary; connect it to mains power.".into());
+
+    fn battery(&self) -> Option<String> {
+        let on_battery = self.fact("power.source") == Some("battery");
+        on_battery.then(|| {
+            "The machine runs on battery power, so its speed may vary; connect it to mains power.".into()
+        })
     }
-    if let Some(used) = now.get("swap_used_bytes").filter(|used| *used > 0.0) {
-        warn(format!(
+
+    fn swapped(&self) -> Option<String> {
+        let used = self.now.get("swap_used_bytes").filter(|used| *used > 0.0)?;
+        Some(format!(
             "{:.0} MB are swapped out, and touching them again would be timed as part of an operation; free \
              memory and run `swapoff -a`.",
             (used / 1e6).max(1.0)
-        ));
+        ))
     }
-    if let Some(quota) = number("cgroup.cpu_max") {
-        warn(format!(
+
+    fn throttled(&self) -> Option<String> {
+        let quota = self.number("cgroup.cpu_max")?;
+        Some(format!(
             "A control group limits this process to {quota} processors and throttles it; raise its cpu.max."
-        ));
+        ))
     }
-    if let Some(manager) = fact("container") {
-        let filter = if fact("security.seccomp") == Some("filter") { ", a system call filter" } else { "" };
-        warn(format!(
+
+    fn container(&self) -> Option<String> {
+        let manager = self.fact("container")?;
+        let filter = if self.has_filter() { ", a system call filter" } else { "" };
+        Some(format!(
             "This is a container ({manager}): its network, its file system{filter} and its limits are part \
              of every result; measure on the host to leave them out."
-        ));
-    } else if fact("security.seccomp") == Some("filter") {
-        warn(
+        ))
+    }
+
+    /// In a container, the sentence about that names the filter.
+    fn filtered(&self) -> Option<String> {
+        let alone = self.has_filter() && self.fact("container").is_none();
+        alone.then(|| {
             "A system call filter (seccomp) adds time to every call; run without it, or compare only with \
-              runs that have the same filter."
-                .into(),
-        );
+             runs that have the same filter."
+                .into()
+        })
     }
-    if fact("process.preload").is_some() {
-        warn("LD_PRELOAD loads a library into every program; unset it.".into());
+
+    fn has_filter(&self) -> bool {
+        self.fact("security.seccomp") == Some("filter")
     }
-    if number("process.nice").is_some_and(|nice| nice > 0.0) {
-        warn("This process runs under nice and yields to all others; start it without nice.".into());
+
+    fn preloaded(&self) -> Option<String> {
+        self.fact("process.preload")?;
+        Some("LD_PRELOAD loads a library into every program; unset it.".into())
     }
-    if let Some(soft) = number("limit.descriptors.hard").filter(|limit| *limit < FEW_DESCRIPTORS) {
-        warn(format!(
-            "The limit is {soft:.0} descriptors, and most sweeps would go further; raise it as \
-             root with `ulimit -n 1048576`."
-        ));
+
+    fn nice(&self) -> Option<String> {
+        self.number("process.nice").filter(|nice| *nice > 0.0)?;
+        Some("This process runs under nice and yields to all others; start it without nice.".into())
     }
-    warnings
+
+    fn few_descriptors(&self) -> Option<String> {
+        let hard = self.number("limit.descriptors.hard").filter(|limit| *limit < FEW_DESCRIPTORS)?;
+        Some(format!(
+            "The limit is {hard:.0} descriptors, and most sweeps would go further; raise it as root with \
+             `ulimit -n 1048576`."
+        ))
+    }
 }
 
 /// Stolen time as a share of busy and stolen time; `None` before the machine has been busy for a second.
