@@ -43,7 +43,7 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let family = family(trial.variant());
     let open = || {
         let socket = Socket::stream(family)?;
-        if family == sys::socket::Family::V6 {
+        if family == sys::socket::AddressFamily::V6 {
             socket.serve_both_families()?;
         }
         Ok(socket)

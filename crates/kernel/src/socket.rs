@@ -12,7 +12,7 @@
 
 use std::io;
 
-use sys::socket::{Family, Socket};
+use sys::socket::{AddressFamily, Socket};
 use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
@@ -64,8 +64,8 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     trial.timed_back("close", sockets, Socket::close)
 }
 
-pub(crate) fn family(variant: &str) -> Family {
-    if variant.starts_with("v6") { Family::V6 } else { Family::V4 }
+pub(crate) fn family(variant: &str) -> AddressFamily {
+    if variant.starts_with("v6") { AddressFamily::V6 } else { AddressFamily::V4 }
 }
 
 pub(crate) fn all_distinct(mut numbers: Vec<u32>) -> bool {
@@ -75,7 +75,7 @@ pub(crate) fn all_distinct(mut numbers: Vec<u32>) -> bool {
 
 /// A free descriptor below all others, made anew each time.
 pub(crate) struct Hole {
-    plug: Option<(Family, Socket)>,
+    plug: Option<(AddressFamily, Socket)>,
     /// The descriptor's number, and how often the plug got another. None where there is no hole.
     lowest: Option<i32>,
     missed: usize,

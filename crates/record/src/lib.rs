@@ -40,7 +40,7 @@ pub use noise_floor::NoiseFloor;
 pub use recording::{Excluded, Exclusion, Recording, SUMS_MAX};
 pub use series::{Series, SeriesKey};
 pub use system::{Processors, ResourceLimit, System, resource};
-pub use trial::{Check, Clock, Order, Outcome, Server, Trial, TrialKey};
+pub use trial::{Check, Order, Outcome, Server, Trial, TrialClock, TrialKey};
 pub use unit::Unit;
 pub use workload::{Direction, Expect, SeriesKind, Shape, Side, Variant, Workload};
 #[cfg(feature = "file")]

@@ -95,7 +95,7 @@ pub struct Trial {
     /// How long the trial took, with its set-up and its process.
     pub elapsed_seconds: f64,
     /// The clock that timed it.
-    pub clock: Option<Clock>,
+    pub clock: Option<TrialClock>,
     /// How it ended.
     pub outcome: Outcome,
     /// What was proved about the path: a number whose check failed is not a number.
@@ -111,7 +111,7 @@ pub struct Trial {
 
 /// The clock that timed a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Clock {
+pub struct TrialClock {
     /// `tsc` or the name of the system's clock.
     pub source: String,
     /// Smallest step that was seen between two readings that differ.

@@ -6,7 +6,9 @@ use std::io::{self, Write};
 
 use record::{Direction, Expect};
 use serde::{Serialize, Serializer};
-use stats::{Block, Class, Interval, Line, Lines, Modes, Period, Repeated, Segment, Spikes, Step, Verdict};
+use stats::{
+    Block, Class, FittedLine, Interval, Lines, Modes, Period, Repeated, Segment, Spikes, Step, Verdict,
+};
 
 use crate::json_parts::{Estimate, SCHEMA, StopEntry, finite, limited, plain};
 use crate::{compare, sentences};
@@ -248,7 +250,7 @@ impl StepEntry {
 impl LineEntry {
     /// The cheaper one first.
     fn both(lines: &Lines) -> Vec<Self> {
-        let entry = |line: &Line| LineEntry {
+        let entry = |line: &FittedLine| LineEntry {
             share: line.share,
             verdict: line.class,
             bound_percent: finite(100.0 * line.bound),

@@ -30,7 +30,7 @@ pub use error::Error;
 pub use groups::{GROUPS, find, workloads};
 pub use plan::{Item, RunOptions, RunPlan};
 pub use preset::Preset;
-pub use run::{Event, Ran, run};
+pub use run::{Ran, RunEvent, run};
 pub use select::{nearest, select};
 pub use server::parse_server;
 pub use settings::parse_setting;

@@ -21,7 +21,7 @@ use crate::{Error, noise_floor};
 
 /// What a run tells while it goes on.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum RunEvent<'a> {
     /// The systems are known and measuring begins.
     Begun {
         /// The systems, also those that cannot be measured.
@@ -78,7 +78,7 @@ pub fn run(
     path: &Path,
     command: Vec<String>,
     interrupt: &AtomicBool,
-    tell: &mut dyn FnMut(Event<'_>),
+    tell: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<Ran, Error> {
     let scratch = Scratch::make(&plan.scratch)?;
     // Where the user names no folder, a system that shares none with this machine has one of its own.
@@ -92,7 +92,7 @@ pub fn run(
     let mut lines: Vec<Line> = systems.iter().cloned().map(Line::System).collect();
     lines.extend(workloads(&plan.items).map(Line::Workload));
     let writer = Writer::create(path, head.clone(), &lines)?;
-    tell(Event::Begun { systems: &systems });
+    tell(RunEvent::Begun { systems: &systems });
 
     lines.insert(0, Line::Run(head));
     let mut session = Session {
@@ -135,7 +135,7 @@ struct Session<'a> {
 
 impl Session<'_> {
     /// Runs all trials and says how it ended.
-    fn measure(&mut self, tell: &mut dyn FnMut(Event<'_>)) -> &'static str {
+    fn measure(&mut self, tell: &mut dyn FnMut(RunEvent<'_>)) -> &'static str {
         let all: Vec<usize> = (0..self.plan.items.len()).collect();
         match self.plan.trials {
             Trials::Fixed(trials) => self.bring_to(&all, &vec![trials; all.len()], tell),
@@ -157,7 +157,7 @@ impl Session<'_> {
     }
 
     /// Gives every item the trials of the first look, then more to those that are undecided.
-    fn adapt(&mut self, looks: &[u32], tell: &mut dyn FnMut(Event<'_>)) {
+    fn adapt(&mut self, looks: &[u32], tell: &mut dyn FnMut(RunEvent<'_>)) {
         let Some(&first) = looks.first() else { return };
         let all: Vec<usize> =
             (0..self.progress.len()).filter(|&index| !self.progress[index].is_hopeless()).collect();
@@ -195,7 +195,7 @@ impl Session<'_> {
     }
 
     /// Runs blocks of the items until each has its target, in random order.
-    fn bring_to(&mut self, items: &[usize], targets: &[u32], tell: &mut dyn FnMut(Event<'_>)) {
+    fn bring_to(&mut self, items: &[usize], targets: &[u32], tell: &mut dyn FnMut(RunEvent<'_>)) {
         let counts: Vec<(usize, u32)> = items
             .iter()
             .map(|&index| (index, targets[index].saturating_sub(self.progress[index].done)))
@@ -218,7 +218,7 @@ impl Session<'_> {
     }
 
     /// One trial of the item on every system, back to back: equal numbers are a pair.
-    fn block(&mut self, index: usize, of: u32, left_seconds: f64, tell: &mut dyn FnMut(Event<'_>)) {
+    fn block(&mut self, index: usize, of: u32, left_seconds: f64, tell: &mut dyn FnMut(RunEvent<'_>)) {
         let plan = self.plan;
         let progress = &mut self.progress[index];
         let number = progress.done + 1;
@@ -231,7 +231,7 @@ impl Session<'_> {
             if self.progress[index].systems[system].hopeless {
                 continue;
             }
-            tell(Event::Trial {
+            tell(RunEvent::Trial {
                 item: &plan.items[index],
                 system: &plan.targets[system].name,
                 trial: number,
@@ -255,7 +255,7 @@ impl Session<'_> {
         system: usize,
         number: u32,
         seed: u64,
-        tell: &mut dyn FnMut(Event<'_>),
+        tell: &mut dyn FnMut(RunEvent<'_>),
     ) {
         let plan = self.plan;
         let (item, target, own) = (&plan.items[index], &plan.targets[system], &self.systems[system].plan);
@@ -294,7 +294,7 @@ impl Session<'_> {
                 // What keeps a whole system from being measured is told at the beginning.
                 if is_trouble(&trial.outcome) && self.systems[system].unavailable_reason.is_none() {
                     let (system, outcome) = (&target.name, &trial.outcome);
-                    tell(Event::Trouble { item, system, trial: number, outcome });
+                    tell(RunEvent::Trouble { item, system, trial: number, outcome });
                 }
             }
         }

@@ -2,10 +2,10 @@
 //!
 //! Not every combination is included: each group answers one question, with the noise that is hardest for it.
 
-use crate::designs::{DENSE, Design, LOG8, LOG12, LOG20, ONE};
+use crate::designs::{DENSE, LOG8, LOG12, LOG20, ONE, SweepDesign};
 use crate::noises::{self, Noise};
 use crate::suites::{self, SharedNoise};
-use crate::truths::{Shape, Term, Truth};
+use crate::truths::{Term, TrueShape, Truth};
 
 /// One truth under one noise in one design with so many trials.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +17,7 @@ pub struct Cell {
     /// What disturbs it.
     pub noise: Noise,
     /// Which n are measured.
-    pub design: Design,
+    pub design: SweepDesign,
     /// How many trials a system has.
     pub trials: usize,
 }
@@ -89,12 +89,12 @@ pub fn all() -> Vec<Cell> {
     cells
 }
 
-fn cell(shape: Shape, noise: Noise, design: Design, trials: usize) -> Cell {
+fn cell(shape: TrueShape, noise: Noise, design: SweepDesign, trials: usize) -> Cell {
     Cell { asked: Asked::Verdict, truth: Truth::of(shape), noise, design, trials }
 }
 
 /// Each of `shapes` with each of the others.
-fn cross(shapes: &[Shape], noises: &[Noise], designs: &[Design], trials: &[usize]) -> Vec<Cell> {
+fn cross(shapes: &[TrueShape], noises: &[Noise], designs: &[SweepDesign], trials: &[usize]) -> Vec<Cell> {
     let mut cells = Vec::new();
     for shape in shapes {
         for noise in noises {
@@ -108,18 +108,23 @@ fn cross(shapes: &[Shape], noises: &[Noise], designs: &[Design], trials: &[usize
 
 /// Is a cost that does not change called anything else?
 fn constant() -> Vec<Cell> {
-    let mut cells = cross(&[Shape::Constant], &noises::ALL, &[LOG20], &[5, 10, 40]);
-    cells.extend(cross(&[Shape::Constant], &[noises::LOW, noises::HIGH], &[LOG8, LOG12, LOG20], &LADDER));
-    cells.extend(cross(&[Shape::Constant], &[noises::QUIET, noises::NOISY], &[DENSE], &LADDER));
-    cells.extend(cross(&[Shape::Constant], &[noises::REAL_SOCKET, noises::REAL_FORK], &[DENSE], &[10, 40]));
+    let mut cells = cross(&[TrueShape::Constant], &noises::ALL, &[LOG20], &[5, 10, 40]);
+    cells.extend(cross(&[TrueShape::Constant], &[noises::LOW, noises::HIGH], &[LOG8, LOG12, LOG20], &LADDER));
+    cells.extend(cross(&[TrueShape::Constant], &[noises::QUIET, noises::NOISY], &[DENSE], &LADDER));
+    cells.extend(cross(
+        &[TrueShape::Constant],
+        &[noises::REAL_SOCKET, noises::REAL_FORK],
+        &[DENSE],
+        &[10, 40],
+    ));
     cells
 }
 
 /// Is growth of exactly the margin called flat?
 fn margin() -> Vec<Cell> {
-    let terms: Vec<Shape> = Term::ALL.into_iter().map(Shape::Margin).collect();
+    let terms: Vec<TrueShape> = Term::ALL.into_iter().map(TrueShape::Margin).collect();
     let mut shapes = terms.clone();
-    shapes.push(Shape::Step(1.10, 0.9));
+    shapes.push(TrueShape::Step(1.10, 0.9));
     let mut cells = cross(&shapes, &[noises::LOW, noises::HIGH], &[DENSE], &[10, 40]);
     cells.extend(cross(&terms, &[noises::LOW], &[LOG8, LOG20], &[20]));
     let others = [
@@ -134,15 +139,20 @@ fn margin() -> Vec<Cell> {
         noises::REAL_FORK,
         noises::REAL_MMAP,
     ];
-    cells.extend(cross(&[Shape::Margin(Term::Line)], &others, &[DENSE], &[40]));
-    cells.extend(cross(&[Shape::Grows(Term::Line, 1.12)], &[noises::LOW, noises::QUIET], &[DENSE], &[40]));
+    cells.extend(cross(&[TrueShape::Margin(Term::Line)], &others, &[DENSE], &[40]));
+    cells.extend(cross(
+        &[TrueShape::Grows(Term::Line, 1.12)],
+        &[noises::LOW, noises::QUIET],
+        &[DENSE],
+        &[40],
+    ));
     cells
 }
 
 /// Which family is named, and is it the right one?
 fn families() -> Vec<Cell> {
-    let growing = |growths: &[f64]| -> Vec<Shape> {
-        let term = |term| growths.iter().map(move |growth| Shape::Grows(term, *growth));
+    let growing = |growths: &[f64]| -> Vec<TrueShape> {
+        let term = |term| growths.iter().map(move |growth| TrueShape::Grows(term, *growth));
         Term::ALL.into_iter().flat_map(term).collect()
     };
     let mut cells = cross(&growing(&GROWTHS[3..]), &[noises::LOW, noises::HIGH], &[LOG20], &[10]);
@@ -155,11 +165,11 @@ fn families() -> Vec<Cell> {
 
 /// How large must an effect be to be found?
 fn power() -> Vec<Cell> {
-    let mut shapes = GROWTHS.map(|growth| Shape::Grows(Term::Line, growth)).to_vec();
-    shapes.extend([1.05, 1.10, 1.20, 1.30, 1.60].map(|ratio| Shape::Step(ratio, 0.6)));
+    let mut shapes = GROWTHS.map(|growth| TrueShape::Grows(Term::Line, growth)).to_vec();
+    shapes.extend([1.05, 1.10, 1.20, 1.30, 1.60].map(|ratio| TrueShape::Step(ratio, 0.6)));
     let mut cells = cross(&shapes, &[noises::LOW], &[LOG20], &LADDER);
     // Coverage where a line is a line.
-    let lines = [Shape::Grows(Term::Line, 1.5), Shape::Grows(Term::Line, 2.0)];
+    let lines = [TrueShape::Grows(Term::Line, 1.5), TrueShape::Grows(Term::Line, 2.0)];
     cells.extend(cross(
         &lines,
         &[noises::LOW, noises::HIGH, noises::QUIET, noises::NOISY],
@@ -171,74 +181,84 @@ fn power() -> Vec<Cell> {
 
 /// Are steps found, where they are?
 fn steps() -> Vec<Cell> {
-    let shapes: Vec<Shape> =
-        STEPS.into_iter().flat_map(|ratio| PLACES.map(|place| Shape::Step(ratio, place))).collect();
+    let shapes: Vec<TrueShape> =
+        STEPS.into_iter().flat_map(|ratio| PLACES.map(|place| TrueShape::Step(ratio, place))).collect();
     let mut cells = cross(&shapes, &[noises::LOW], &[LOG20], &[10]);
-    let mid = [Shape::Step(0.4, 0.6), Shape::Step(1.20, 0.6), Shape::Step(1.60, 0.6)];
+    let mid = [TrueShape::Step(0.4, 0.6), TrueShape::Step(1.20, 0.6), TrueShape::Step(1.60, 0.6)];
     cells.extend(cross(&mid, &[noises::HIGH, noises::AR6, noises::AR9], &[LOG20], &[10]));
     cells.extend(cross(&mid, &[noises::LOW, noises::QUIET, noises::REAL_SOCKET], &[DENSE], &[10]));
-    let dents = [Shape::Dent(0.6), Shape::Dent(1.30), Shape::Dent(1.60)];
+    let dents = [TrueShape::Dent(0.6), TrueShape::Dent(1.30), TrueShape::Dent(1.60)];
     cells.extend(cross(&dents, &[noises::LOW], &[LOG20, DENSE], &[10]));
-    cells.extend(cross(&[Shape::LimitThenStep], &[noises::LOW, noises::HIGH], &[LOG20, DENSE], &[10]));
+    cells.extend(cross(&[TrueShape::LimitThenStep], &[noises::LOW, noises::HIGH], &[LOG20, DENSE], &[10]));
     cells
 }
 
 /// Hinges, limits, falls and two lines.
 fn other_shapes() -> Vec<Cell> {
-    let hinges: Vec<Shape> = [0.1, 0.5, 0.8]
+    let hinges: Vec<TrueShape> = [0.1, 0.5, 0.8]
         .into_iter()
-        .flat_map(|from| [1.5, 5.0].map(|growth| Shape::Hinge(from, growth)))
+        .flat_map(|from| [1.5, 5.0].map(|growth| TrueShape::Hinge(from, growth)))
         .collect();
     let mut cells = cross(&hinges, &[noises::LOW], &[DENSE], &[10]);
-    cells.extend(cross(&[Shape::Hinge(0.5, 1.5)], &[noises::LOW], &[DENSE], &[40]));
-    let limits = [1.02, 1.3, 3.0].map(Shape::Limit);
+    cells.extend(cross(&[TrueShape::Hinge(0.5, 1.5)], &[noises::LOW], &[DENSE], &[40]));
+    let limits = [1.02, 1.3, 3.0].map(TrueShape::Limit);
     cells.extend(cross(&limits, &[noises::LOW, noises::AR6], &[DENSE], &[10]));
     cells.extend(cross(&limits, &[noises::LOW], &[DENSE], &[40]));
-    cells.extend(cross(&[0.8, 0.5].map(Shape::Falls), &[noises::LOW, noises::HIGH], &[LOG20], &[10]));
-    let lines: Vec<Shape> = [0.1, 0.3, 0.5, 0.7, 0.9]
+    cells.extend(cross(&[0.8, 0.5].map(TrueShape::Falls), &[noises::LOW, noises::HIGH], &[LOG20], &[10]));
+    let lines: Vec<TrueShape> = [0.1, 0.3, 0.5, 0.7, 0.9]
         .into_iter()
-        .flat_map(|share| [Shape::TwoLines(share, false), Shape::TwoLines(share, true)])
+        .flat_map(|share| [TrueShape::TwoLines(share, false), TrueShape::TwoLines(share, true)])
         .collect();
     cells.extend(cross(&lines, &[noises::LOW], &[DENSE], &[10]));
-    cells.extend(cross(&[Shape::TwoLines(0.5, false)], &[noises::OFFSETS, noises::QUIET], &[DENSE], &[10]));
+    cells.extend(cross(
+        &[TrueShape::TwoLines(0.5, false)],
+        &[noises::OFFSETS, noises::QUIET],
+        &[DENSE],
+        &[10],
+    ));
     cells
 }
 
 /// Constant costs that something else disturbs than noise.
 fn disturbed() -> Vec<Cell> {
-    let shapes =
-        [Shape::RandomSpikes, Shape::FixedSpikes, Shape::Drift, Shape::CrashTogether, Shape::CrashApart];
+    let shapes = [
+        TrueShape::RandomSpikes,
+        TrueShape::FixedSpikes,
+        TrueShape::Drift,
+        TrueShape::CrashTogether,
+        TrueShape::CrashApart,
+    ];
     cross(&shapes, &[noises::LOW, noises::HIGH], &[DENSE], &[10])
 }
 
 /// Three trials may say only what is gross.
 fn gross() -> Vec<Cell> {
     let shapes = [
-        Shape::Constant,
-        Shape::Grows(Term::Line, 1.5),
-        Shape::Step(1.60, 0.6),
-        Shape::TwoLines(0.5, true),
-        Shape::Grows(Term::Line, 5.0),
+        TrueShape::Constant,
+        TrueShape::Grows(Term::Line, 1.5),
+        TrueShape::Step(1.60, 0.6),
+        TrueShape::TwoLines(0.5, true),
+        TrueShape::Grows(Term::Line, 5.0),
     ];
     let mut cells = cross(&shapes, &[noises::LOW, noises::NOISY], &[LOG20], &[2, 3]);
-    cells.extend(cross(&[Shape::Constant], &noises::ALL, &[LOG20], &[3]));
+    cells.extend(cross(&[TrueShape::Constant], &noises::ALL, &[LOG20], &[3]));
     cells
 }
 
 /// Is the cost at one n told with an interval that holds it?
 fn one_level() -> Vec<Cell> {
     let tails = [noises::STUDENT, noises::GAMMA, noises::PARETO, noises::NEIGHBOUR, noises::OFFSETS];
-    let mut cells = cross(&[Shape::Constant], &[noises::LOW, noises::HIGH], &[ONE], &LADDER);
-    cells.extend(cross(&[Shape::Constant], &tails, &[ONE], &[10, 40]));
+    let mut cells = cross(&[TrueShape::Constant], &[noises::LOW, noises::HIGH], &[ONE], &LADDER);
+    cells.extend(cross(&[TrueShape::Constant], &tails, &[ONE], &[10, 40]));
     cells
 }
 
 /// Does a system differ from itself, and from another?
 fn comparisons() -> Vec<Cell> {
     let machines = [noises::QUIET, noises::NOISY, noises::REAL_SOCKET, noises::REAL_FORK];
-    let mut same = cross(&[Shape::Constant], &noises::ALL, &[LOG8], &[10]);
-    same.extend(cross(&[Shape::Constant], &machines, &[DENSE], &[5, 20]));
-    let other = cross(&[Shape::Constant], &[noises::LOW, noises::OFFSETS], &[LOG8], &[10, 40]);
+    let mut same = cross(&[TrueShape::Constant], &noises::ALL, &[LOG8], &[10]);
+    same.extend(cross(&[TrueShape::Constant], &machines, &[DENSE], &[5, 20]));
+    let other = cross(&[TrueShape::Constant], &[noises::LOW, noises::OFFSETS], &[LOG8], &[10, 40]);
     let asked = |cells: &[Cell], asked: Asked| -> Vec<Cell> {
         cells.iter().map(|cell| Cell { asked, ..cell.clone() }).collect()
     };
@@ -252,7 +272,7 @@ fn comparisons() -> Vec<Cell> {
 
 /// Does the mean over many series tell a system from itself, where something moves all of them?
 fn means() -> Vec<Cell> {
-    let machine = cross(&[Shape::Constant], &[noises::OFFSETS], &[LOG8], &[10, 40]);
+    let machine = cross(&[TrueShape::Constant], &[noises::OFFSETS], &[LOG8], &[10, 40]);
     let asked = |in_pairs: bool, shared: SharedNoise| -> Vec<Cell> {
         let asked = Asked::Mean { in_pairs, shared };
         machine.iter().map(|cell| Cell { asked, ..cell.clone() }).collect()

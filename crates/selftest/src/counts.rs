@@ -3,9 +3,9 @@
 use stats::{Answer, Class};
 
 use crate::cells::{Asked, Cell};
-use crate::replicate::{Answered, FIGURES, Figure, Outcome};
+use crate::replicate::{Answered, FIGURES, Figure, ReplicateOutcome};
 use crate::rivals::Complexity;
-use crate::truths::{Shape, Term};
+use crate::truths::{Term, TrueShape};
 
 /// Counts over the replicates of one cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,7 +94,7 @@ impl CellCounts {
     }
 
     /// Counts one replicate.
-    pub fn count(&mut self, outcome: &Outcome) {
+    pub fn count(&mut self, outcome: &ReplicateOutcome) {
         self.replicates += 1;
         match outcome.answer {
             Some(Answered::Class(class)) => {
@@ -194,13 +194,13 @@ impl CellCounts {
 }
 
 /// What google/benchmark should say.
-fn complexity(shape: Shape) -> Option<Complexity> {
+fn complexity(shape: TrueShape) -> Option<Complexity> {
     match shape {
-        Shape::Grows(Term::Log, _) => Some(Complexity::Log),
-        Shape::Grows(Term::Line, _) => Some(Complexity::Line),
-        Shape::Grows(Term::LineLog, _) => Some(Complexity::LineLog),
-        Shape::Grows(Term::Square, _) => Some(Complexity::Square),
-        Shape::Constant => Some(Complexity::Constant),
+        TrueShape::Grows(Term::Log, _) => Some(Complexity::Log),
+        TrueShape::Grows(Term::Line, _) => Some(Complexity::Line),
+        TrueShape::Grows(Term::LineLog, _) => Some(Complexity::LineLog),
+        TrueShape::Grows(Term::Square, _) => Some(Complexity::Square),
+        TrueShape::Constant => Some(Complexity::Constant),
         _ => None,
     }
 }

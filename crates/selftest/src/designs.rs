@@ -4,7 +4,7 @@ use stats::Sweep;
 
 /// The n of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Design {
+pub struct SweepDesign {
     /// Names a cell together with truth, noise and trials.
     pub name: &'static str,
     spacing: Spacing,
@@ -19,19 +19,19 @@ enum Spacing {
 }
 
 /// Every tenth n to 10,000: as long as real sweeps, and ten times as fast to make.
-pub(crate) const DENSE: Design = Design { name: "dense", spacing: Spacing::Every { count: 1_000 } };
+pub(crate) const DENSE: SweepDesign = SweepDesign { name: "dense", spacing: Spacing::Every { count: 1_000 } };
 /// One n, and one value of it: what a job gives that is timed as a whole.
-pub(crate) const ONE: Design =
-    Design { name: "one", spacing: Spacing::Log { per_decade: 1, decades: 0, each: 1 } };
+pub(crate) const ONE: SweepDesign =
+    SweepDesign { name: "one", spacing: Spacing::Log { per_decade: 1, decades: 0, each: 1 } };
 /// The smallest recommended plan: eight sizes per decade over two decades, ten values of each.
-pub(crate) const LOG8: Design =
-    Design { name: "log8", spacing: Spacing::Log { per_decade: 8, decades: 2, each: 10 } };
+pub(crate) const LOG8: SweepDesign =
+    SweepDesign { name: "log8", spacing: Spacing::Log { per_decade: 8, decades: 2, each: 10 } };
 /// Twelve sizes a decade over four decades, five values of each.
-pub(crate) const LOG12: Design =
-    Design { name: "log12", spacing: Spacing::Log { per_decade: 12, decades: 4, each: 5 } };
+pub(crate) const LOG12: SweepDesign =
+    SweepDesign { name: "log12", spacing: Spacing::Log { per_decade: 12, decades: 4, each: 5 } };
 /// Twenty sizes a decade over three decades, five values of each.
-pub(crate) const LOG20: Design =
-    Design { name: "log20", spacing: Spacing::Log { per_decade: 20, decades: 3, each: 5 } };
+pub(crate) const LOG20: SweepDesign =
+    SweepDesign { name: "log20", spacing: Spacing::Log { per_decade: 20, decades: 3, each: 5 } };
 
 /// Where what is judged begins: below it caches are cold.
 const LOW: u64 = 100;
@@ -43,7 +43,7 @@ const MOST_OF_BLOCK: usize = 25;
 /// What a verdict compares with is the first blocks that hold so many times the least.
 const REFERENCE: usize = 4;
 
-impl Design {
+impl SweepDesign {
     /// The n of each value, rising; equal ones follow each other.
     pub fn sizes(&self) -> Vec<u64> {
         match self.spacing {

@@ -6,8 +6,8 @@
 use fastrand::Rng;
 
 use crate::chance::{normal, open, student3};
-use crate::designs::Design;
-use crate::real::{self, Series};
+use crate::designs::SweepDesign;
+use crate::real::{self, ResidualSeries};
 
 /// A kind of disturbance with its size.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,7 +15,7 @@ pub struct Noise {
     /// Names a cell together with truth, design and trials.
     pub name: &'static str,
     /// How the logarithms of the costs of one trial move.
-    pub kind: Kind,
+    pub kind: NoiseKind,
     /// How far the level of a whole trial moves (SD of its logarithm).
     pub offset: f64,
     /// How many ticks of the clock the cheapest operation takes.
@@ -24,7 +24,7 @@ pub struct Noise {
 
 /// How the logarithms of the costs of one trial move.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum NoiseKind {
     /// Each by itself, with these tails; the contrast spreads by so much.
     Independent(Tail, f64),
     /// Stretches of n of a thirteenth of a decade move together, neighbours correlated by the first number:
@@ -36,7 +36,7 @@ pub enum Kind {
     /// An autoregression in time, single operations, spikes, neighbours: a whole machine.
     Machine(Machine),
     /// Residuals of runs of this project.
-    Real(Series),
+    Real(ResidualSeries),
 }
 
 /// How a single operation spreads.
@@ -71,15 +71,15 @@ const HIGH_CONTRAST: f64 = 0.08;
 pub(crate) const FINE: f64 = 1_000.0;
 
 const fn independent(name: &'static str, tail: Tail, contrast: f64) -> Noise {
-    Noise { name, kind: Kind::Independent(tail, contrast), offset: 0.0, ticks: FINE }
+    Noise { name, kind: NoiseKind::Independent(tail, contrast), offset: 0.0, ticks: FINE }
 }
 
 const fn stretches(name: &'static str, rho: f64, contrast: f64) -> Noise {
-    Noise { name, kind: Kind::Stretches(rho, contrast), offset: 0.0, ticks: FINE }
+    Noise { name, kind: NoiseKind::Stretches(rho, contrast), offset: 0.0, ticks: FINE }
 }
 
-const fn real(name: &'static str, series: Series) -> Noise {
-    Noise { name, kind: Kind::Real(series), offset: 0.15, ticks: FINE }
+const fn real(name: &'static str, series: ResidualSeries) -> Noise {
+    Noise { name, kind: NoiseKind::Real(series), offset: 0.15, ticks: FINE }
 }
 
 /// Independent, 4 %.
@@ -104,7 +104,7 @@ pub(crate) const GAMMA: Noise = independent("gamma", Tail::Gamma, LOW_CONTRAST);
 pub(crate) const PARETO: Noise = independent("pareto", Tail::Pareto, LOW_CONTRAST);
 /// A neighbour comes and goes.
 pub(crate) const NEIGHBOUR: Noise =
-    Noise { name: "neighbour", kind: Kind::Neighbour(LOW_CONTRAST), offset: 0.0, ticks: FINE };
+    Noise { name: "neighbour", kind: NoiseKind::Neighbour(LOW_CONTRAST), offset: 0.0, ticks: FINE };
 /// Twelve ticks an operation.
 pub(crate) const TICKS12: Noise = Noise { ticks: 12.0, name: "ticks12", ..LOW };
 /// Twenty ticks an operation.
@@ -112,23 +112,23 @@ pub(crate) const TICKS20: Noise = Noise { ticks: 20.0, name: "ticks20", ..LOW };
 /// A quiet machine; contrasts spread by about 4 % in a dense sweep.
 pub(crate) const QUIET: Noise = Noise {
     name: "quiet",
-    kind: Kind::Machine(Machine { drift: 0.03, operation: 0.1, spikes: 0.01, neighbours: 0.0 }),
+    kind: NoiseKind::Machine(Machine { drift: 0.03, operation: 0.1, spikes: 0.01, neighbours: 0.0 }),
     offset: 0.2,
     ticks: FINE,
 };
 /// A noisy machine; contrasts spread by about 8 % in a dense sweep.
 pub(crate) const NOISY: Noise = Noise {
     name: "noisy",
-    kind: Kind::Machine(Machine { drift: 0.065, operation: 0.15, spikes: 0.02, neighbours: 0.025 }),
+    kind: NoiseKind::Machine(Machine { drift: 0.065, operation: 0.15, spikes: 0.02, neighbours: 0.025 }),
     offset: 0.2,
     ticks: FINE,
 };
 /// Residuals of `socket`; trials differ by 15 %.
-pub(crate) const REAL_SOCKET: Noise = real("real-socket", Series::Socket);
+pub(crate) const REAL_SOCKET: Noise = real("real-socket", ResidualSeries::Socket);
 /// Residuals of `fork`.
-pub(crate) const REAL_FORK: Noise = real("real-fork", Series::Fork);
+pub(crate) const REAL_FORK: Noise = real("real-fork", ResidualSeries::Fork);
 /// Residuals of `mmap`.
-pub(crate) const REAL_MMAP: Noise = real("real-mmap", Series::Mmap);
+pub(crate) const REAL_MMAP: Noise = real("real-mmap", ResidualSeries::Mmap);
 
 /// All of them.
 pub const ALL: [Noise; 18] = [
@@ -177,21 +177,21 @@ impl Noise {
     }
 
     /// Logarithms of the factors by which one trial is disturbed, one for each of `sizes`, at level 0.
-    pub(crate) fn trial(&self, rng: &mut Rng, design: &Design, sizes: &[u64]) -> Vec<f64> {
+    pub(crate) fn trial(&self, rng: &mut Rng, design: &SweepDesign, sizes: &[u64]) -> Vec<f64> {
         match self.kind {
-            Kind::Independent(tail, contrast) => {
+            NoiseKind::Independent(tail, contrast) => {
                 let spread = operation(contrast, design);
                 sizes.iter().map(|_| tail.log(rng, spread)).collect()
             }
-            Kind::Stretches(rho, contrast) => stretch(rng, rho, contrast, design, sizes),
-            Kind::Neighbour(contrast) => {
+            NoiseKind::Stretches(rho, contrast) => stretch(rng, rho, contrast, design, sizes),
+            NoiseKind::Neighbour(contrast) => {
                 let spread = operation(contrast, design);
                 let mut logs: Vec<f64> = sizes.iter().map(|_| spread * normal(rng)).collect();
                 neighbour(rng, NEIGHBOURS, &mut logs);
                 logs
             }
-            Kind::Machine(machine) => machine.trial(rng, sizes.len()),
-            Kind::Real(series) => real::window(rng, series, sizes.len()),
+            NoiseKind::Machine(machine) => machine.trial(rng, sizes.len()),
+            NoiseKind::Real(series) => real::window(rng, series, sizes.len()),
         }
     }
 }
@@ -230,11 +230,11 @@ impl Machine {
 }
 
 /// The spread of one operation with which contrasts spread by `contrast`.
-fn operation(contrast: f64, design: &Design) -> f64 {
+fn operation(contrast: f64, design: &SweepDesign) -> f64 {
     contrast / MEDIAN / (1.0 / design.least() as f64 + 1.0 / design.reference() as f64).sqrt()
 }
 
-fn stretch(rng: &mut Rng, rho: f64, contrast: f64, design: &Design, sizes: &[u64]) -> Vec<f64> {
+fn stretch(rng: &mut Rng, rho: f64, contrast: f64, design: &SweepDesign, sizes: &[u64]) -> Vec<f64> {
     // Variance of the mean of the four stretches in n…2n that a block is compared with.
     let reference = (4.0 + 2.0 * (3.0 * rho + 2.0 * rho.powi(2) + rho.powi(3))) / 16.0;
     let spread = ((contrast.powi(2) - BESIDE.powi(2)) / (1.0 + reference)).sqrt();

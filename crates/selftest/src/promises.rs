@@ -6,23 +6,23 @@ use crate::cells::{Asked, Cell};
 use crate::counts::CellCounts;
 use crate::designs::ONE;
 use crate::noises;
-use crate::rate::{Rate, Target};
+use crate::rate::{Rate, RateTarget};
 use crate::replicate::Figure;
-use crate::truths::{MARGIN, Shape, Term};
+use crate::truths::{MARGIN, Term, TrueShape};
 
 /// One promise.
 pub(crate) struct Promise {
     /// What is counted.
     pub(crate) claim: &'static str,
     /// What the rate has to be.
-    pub(crate) target: Target,
+    pub(crate) target: RateTarget,
     /// What is counted in a cell; `None` where the promise does not apply to it.
     pub(crate) count: fn(&CellCounts) -> Option<Rate>,
 }
 
 /// Error rate of whatever is promised at all.
 pub(crate) const ERROR: f64 = 0.05;
-const COVERAGE: Target = Target::Within(0.93, 0.97);
+const COVERAGE: RateTarget = RateTarget::Within(0.93, 0.97);
 /// As few as can show anything at all.
 const FEW: usize = 3;
 /// Two or three trials may name an effect of this factor.
@@ -34,11 +34,11 @@ const TWICE: f64 = 2.0 * MARGIN - 1e-9;
 pub(crate) const PROMISES: &[Promise] = &[
     Promise {
         claim: "called flat, where growth is exactly the margin",
-        target: Target::AtMost(ERROR),
+        target: RateTarget::AtMost(ERROR),
         count: |tally| {
             let exact = match tally.cell.truth.shape {
-                Shape::Margin(_) => true,
-                Shape::Step(ratio, _) => (ratio - 1.0 - MARGIN).abs() < 1e-9,
+                TrueShape::Margin(_) => true,
+                TrueShape::Step(ratio, _) => (ratio - 1.0 - MARGIN).abs() < 1e-9,
                 _ => false,
             };
             (exact && many(tally)).then(|| tally.rate(flat(tally)))
@@ -46,23 +46,23 @@ pub(crate) const PROMISES: &[Promise] = &[
     },
     Promise {
         claim: "called flat, a line of exactly the margin, 40 trials",
-        target: Target::AtMost(ERROR),
+        target: RateTarget::AtMost(ERROR),
         count: |tally| {
-            let asked = tally.cell.truth.shape == Shape::Margin(Term::Line) && tally.cell.trials == 40;
+            let asked = tally.cell.truth.shape == TrueShape::Margin(Term::Line) && tally.cell.trials == 40;
             asked.then(|| tally.rate(flat(tally)))
         },
     },
     Promise {
         claim: "called flat, a line of 12 %, 40 trials",
-        target: Target::AtMost(ERROR),
+        target: RateTarget::AtMost(ERROR),
         count: |tally| {
-            let asked = tally.cell.truth.shape == Shape::Grows(Term::Line, 1.12);
+            let asked = tally.cell.truth.shape == TrueShape::Grows(Term::Line, 1.12);
             asked.then(|| tally.rate(flat(tally)))
         },
     },
     Promise {
         claim: "called flat within less than the true change",
-        target: Target::AtMost(ERROR),
+        target: RateTarget::AtMost(ERROR),
         count: |tally| {
             let change = change(tally);
             let near = change > 0.0 && change <= TWICE && tally.cell.truth.has_one_cost();
@@ -71,7 +71,7 @@ pub(crate) const PROMISES: &[Promise] = &[
     },
     Promise {
         claim: "wrong family, noise independent or AR(1) to 0.6",
-        target: Target::AtMost(0.01),
+        target: RateTarget::AtMost(0.01),
         count: |tally| {
             let noises = [noises::LOW, noises::HIGH, noises::AR3, noises::AR6, noises::AR6_HIGH];
             (tally.is_verdict() && noises.contains(&tally.cell.noise)).then(|| tally.rate(tally.wrong()))
@@ -79,12 +79,12 @@ pub(crate) const PROMISES: &[Promise] = &[
     },
     Promise {
         claim: "wrong family, any noise",
-        target: Target::AtMost(ERROR),
+        target: RateTarget::AtMost(ERROR),
         count: |tally| tally.is_verdict().then(|| tally.rate(tally.wrong())),
     },
     Promise {
         claim: "false steps per curve",
-        target: Target::AtMost(0.05),
+        target: RateTarget::AtMost(0.05),
         count: |tally| {
             let none = tally.is_verdict() && tally.cell.truth.steps(tally.cell.design.range()).is_empty();
             none.then(|| tally.rate(tally.steps))
@@ -92,9 +92,9 @@ pub(crate) const PROMISES: &[Promise] = &[
     },
     Promise {
         claim: "false two lines",
-        target: Target::AtMost(0.02),
+        target: RateTarget::AtMost(0.02),
         count: |tally| {
-            let one = tally.is_verdict() && !matches!(tally.cell.truth.shape, Shape::TwoLines(..));
+            let one = tally.is_verdict() && !matches!(tally.cell.truth.shape, TrueShape::TwoLines(..));
             one.then(|| tally.rate(tally.lines))
         },
     },
@@ -111,7 +111,7 @@ pub(crate) const PROMISES: &[Promise] = &[
     },
     Promise {
         claim: "place of a step covered",
-        target: Target::AtLeast(0.93),
+        target: RateTarget::AtLeast(0.93),
         count: |tally| covered(tally, Figure::StepPlace),
     },
     Promise {
@@ -121,17 +121,17 @@ pub(crate) const PROMISES: &[Promise] = &[
     },
     Promise {
         claim: "all blocks covered together",
-        target: Target::AtLeast(0.93),
+        target: RateTarget::AtLeast(0.93),
         count: |tally| covered(tally, Figure::Blocks),
     },
     Promise {
         claim: "twice the margin found, 10 trials, low noise",
-        target: Target::AtLeast(0.90),
+        target: RateTarget::AtLeast(0.90),
         count: |tally| {
             let twice = match tally.cell.truth.shape {
-                Shape::Grows(_, growth) => growth < 1.0 + 1.5 * TWICE && growth > 1.0 + TWICE,
-                Shape::Step(ratio, _) => (ratio - 1.2).abs() < 1e-9 || (ratio - 0.8).abs() < 1e-9,
-                Shape::Falls(to) => (to - 0.8).abs() < 1e-9,
+                TrueShape::Grows(_, growth) => growth < 1.0 + 1.5 * TWICE && growth > 1.0 + TWICE,
+                TrueShape::Step(ratio, _) => (ratio - 1.2).abs() < 1e-9 || (ratio - 0.8).abs() < 1e-9,
+                TrueShape::Falls(to) => (to - 0.8).abs() < 1e-9,
                 _ => false,
             };
             (twice && ten_calm(tally)).then(|| tally.rate(tally.found()))
@@ -139,36 +139,36 @@ pub(crate) const PROMISES: &[Promise] = &[
     },
     Promise {
         claim: "step found within one block, 10 trials, low noise",
-        target: Target::AtLeast(0.90),
+        target: RateTarget::AtLeast(0.90),
         count: |tally| {
             let large =
-                matches!(tally.cell.truth.shape, Shape::Step(ratio, _) if (ratio - 1.0).abs() > TWICE);
+                matches!(tally.cell.truth.shape, TrueShape::Step(ratio, _) if (ratio - 1.0).abs() > TWICE);
             (large && ten_calm(tally)).then(|| tally.rate(tally.steps_in_place))
         },
     },
     Promise {
         claim: "a system called different from itself",
-        target: Target::AtMost(ERROR),
+        target: RateTarget::AtMost(ERROR),
         count: |tally| (tally.cell.asked == Asked::Comparison(1.0)).then(|| tally.rate(tally.different())),
     },
     Promise {
         claim: "a system called different from itself, in pairs",
-        target: Target::AtMost(ERROR),
+        target: RateTarget::AtMost(ERROR),
         count: |tally| (tally.cell.asked == Asked::Pairs(1.0)).then(|| tally.rate(tally.different())),
     },
     Promise {
         claim: "mean over runs of one system called different from 1, noise shared by all series",
-        target: Target::AtMost(ERROR),
+        target: RateTarget::AtMost(ERROR),
         count: |tally| mean_of(tally, false).then(|| tally.rate(tally.different())),
     },
     Promise {
         claim: "mean over pairs of one system called different from 1, noise shared by all series",
-        target: Target::AtMost(ERROR),
+        target: RateTarget::AtMost(ERROR),
         count: |tally| mean_of(tally, true).then(|| tally.rate(tally.different())),
     },
     Promise {
         claim: "cost at one n covered",
-        target: Target::AtLeast(0.93),
+        target: RateTarget::AtLeast(0.93),
         count: |cell| {
             let (count, of) = cell.coverage(Figure::Value);
             (of > 0).then_some(Rate { count, of })
@@ -176,7 +176,7 @@ pub(crate) const PROMISES: &[Promise] = &[
     },
     Promise {
         claim: "cost at one n known to 5 %, 20 trials, low noise",
-        target: Target::AtLeast(0.90),
+        target: RateTarget::AtLeast(0.90),
         count: |tally| {
             let Cell { design, noise, trials, .. } = tally.cell;
             let asked = design == ONE && noise == noises::LOW && trials == 20;
@@ -185,7 +185,7 @@ pub(crate) const PROMISES: &[Promise] = &[
     },
     Promise {
         claim: "verdict on less than a gross change, 2 or 3 trials",
-        target: Target::AtMost(0.0),
+        target: RateTarget::AtMost(0.0),
         count: |tally| {
             let small = tally.cell.truth.has_one_cost() && change(tally) < GROSS - 1.0;
             let asked = tally.is_verdict() && tally.cell.trials <= FEW && small;
@@ -228,9 +228,9 @@ fn change(tally: &CellCounts) -> f64 {
 /// constants and lines of moderate growth, and at large steps.
 fn covered(tally: &CellCounts, figure: Figure) -> Option<Rate> {
     let fit = match tally.cell.truth.shape {
-        Shape::Constant => true,
-        Shape::Grows(Term::Line, growth) => (1.4..=2.1).contains(&growth),
-        Shape::Step(ratio, _) => (ratio - 1.0).abs() > TWICE,
+        TrueShape::Constant => true,
+        TrueShape::Grows(Term::Line, growth) => (1.4..=2.1).contains(&growth),
+        TrueShape::Step(ratio, _) => (ratio - 1.0).abs() > TWICE,
         _ => false,
     };
     let (count, of) = tally.coverage(figure);

@@ -4,7 +4,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 /// What a rate must be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Target {
+pub enum RateTarget {
     /// So much or less.
     AtMost(f64),
     /// So much or more.
@@ -22,22 +22,22 @@ pub struct Rate {
     pub of: usize,
 }
 
-impl Target {
+impl RateTarget {
     /// How far a rate is on the wrong side; 0 or less where it is not.
     pub(crate) fn excess(self, rate: f64) -> f64 {
         match self {
-            Target::AtMost(most) => rate - most,
-            Target::AtLeast(least) => least - rate,
-            Target::Within(least, most) => (least - rate).max(rate - most),
+            RateTarget::AtMost(most) => rate - most,
+            RateTarget::AtLeast(least) => least - rate,
+            RateTarget::Within(least, most) => (least - rate).max(rate - most),
         }
     }
 
     /// Whether an interval holds a rate that would do.
     pub(crate) fn touches(self, (low, high): (f64, f64)) -> bool {
         match self {
-            Target::AtMost(most) => low <= most,
-            Target::AtLeast(least) => high >= least,
-            Target::Within(least, most) => low <= most && high >= least,
+            RateTarget::AtMost(most) => low <= most,
+            RateTarget::AtLeast(least) => high >= least,
+            RateTarget::Within(least, most) => low <= most && high >= least,
         }
     }
 }

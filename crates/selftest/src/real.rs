@@ -9,7 +9,7 @@ use fastrand::Rng;
 
 /// The series of which there are residuals, in the order of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Series {
+pub enum ResidualSeries {
     /// One more socket.
     Socket,
     /// One more process.
@@ -18,9 +18,9 @@ pub enum Series {
     Mmap,
 }
 
-impl Series {
+impl ResidualSeries {
     /// All of them.
-    pub const ALL: [Series; 3] = [Series::Socket, Series::Fork, Series::Mmap];
+    pub const ALL: [ResidualSeries; 3] = [ResidualSeries::Socket, ResidualSeries::Fork, ResidualSeries::Mmap];
 }
 
 /// Trials of a series.
@@ -34,7 +34,7 @@ pub const UNIT: f64 = 0.001;
 static RESIDUALS: &[u8] = include_bytes!("../data/residuals.i16");
 
 /// Logarithms of one trial of `count` values.
-pub(crate) fn window(rng: &mut Rng, series: Series, count: usize) -> Vec<f64> {
+pub(crate) fn window(rng: &mut Rng, series: ResidualSeries, count: usize) -> Vec<f64> {
     let trial = (series as usize * TRIALS + rng.usize(..TRIALS)) * VALUES;
     let (start, backwards) = (rng.usize(..VALUES), rng.bool());
     (0..count)
@@ -55,12 +55,12 @@ mod tests {
 
     #[test]
     fn every_series_has_all_its_trials() {
-        assert_eq!(RESIDUALS.len(), 2 * Series::ALL.len() * TRIALS * VALUES);
+        assert_eq!(RESIDUALS.len(), 2 * ResidualSeries::ALL.len() * TRIALS * VALUES);
     }
 
     #[test]
     fn the_middle_of_a_trial_is_zero() {
-        for series in Series::ALL {
+        for series in ResidualSeries::ALL {
             let mut logs = window(&mut Rng::with_seed(1), series, VALUES);
             logs.sort_unstable_by(f64::total_cmp);
             assert!(logs[VALUES / 2].abs() < 0.005, "{series:?}: {}", logs[VALUES / 2]);

@@ -10,7 +10,7 @@ use crate::cells::{Asked, Cell};
 use crate::chance;
 use crate::rivals::{self, Rivals};
 use crate::suites::SERIES;
-use crate::truths::{MARGIN, Shape, Term};
+use crate::truths::{MARGIN, Term, TrueShape};
 
 /// What the cheapest operation costs.
 const BASE_SECONDS: f64 = 1e-6;
@@ -38,7 +38,7 @@ pub(crate) struct Setup<'a> {
 
 /// What was answered, held against the truth.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct ReplicateOutcome {
     /// The answer; `None` when there was nothing to judge.
     pub answer: Option<Answered>,
     /// The upper bound of the change.
@@ -159,21 +159,21 @@ impl<'a> Setup<'a> {
     fn trial(&self, rng: &mut Rng, level: f64) -> Vec<f64> {
         let shape = self.cell.truth.shape;
         let logs = self.cell.noise.trial(rng, &self.cell.design, &self.sizes);
-        let drift = if shape == Shape::Drift { DRIFT * chance::normal(rng) } else { 0.0 };
-        let sticks_to_upper = matches!(shape, Shape::TwoLines(share, true) if rng.f64() < share);
+        let drift = if shape == TrueShape::Drift { DRIFT * chance::normal(rng) } else { 0.0 };
+        let sticks_to_upper = matches!(shape, TrueShape::TwoLines(share, true) if rng.f64() < share);
         let ticks = self.cell.noise.ticks;
         let count = logs.len();
         let kept = match shape {
-            Shape::CrashTogether => (CRASH_TOGETHER * count as f64) as usize,
-            Shape::CrashApart => rng.usize((CRASH_APART * count as f64) as usize..=count),
+            TrueShape::CrashTogether => (CRASH_TOGETHER * count as f64) as usize,
+            TrueShape::CrashApart => rng.usize((CRASH_APART * count as f64) as usize..=count),
             _ => count,
         };
         let value = |(place, log): (usize, f64)| {
             let cost = match shape {
-                Shape::TwoLines(_, true) if sticks_to_upper => self.upper[place],
-                Shape::TwoLines(share, false) if rng.f64() < share => self.upper[place],
-                Shape::RandomSpikes if rng.usize(..SPIKES) == 0 => SPIKE,
-                Shape::FixedSpikes if place % FIXED_SPIKES == FIXED_SPIKES - 1 => SPIKE,
+                TrueShape::TwoLines(_, true) if sticks_to_upper => self.upper[place],
+                TrueShape::TwoLines(share, false) if rng.f64() < share => self.upper[place],
+                TrueShape::RandomSpikes if rng.usize(..SPIKES) == 0 => SPIKE,
+                TrueShape::FixedSpikes if place % FIXED_SPIKES == FIXED_SPIKES - 1 => SPIKE,
                 _ => self.costs[place],
             };
             let log = level + log + drift * place as f64 / count as f64;
@@ -185,7 +185,7 @@ impl<'a> Setup<'a> {
     }
 
     /// Makes, judges and rates one replicate.
-    pub(crate) fn outcome(&self, seed: u64, replicate: u64) -> Outcome {
+    pub(crate) fn outcome(&self, seed: u64, replicate: u64) -> ReplicateOutcome {
         let (systems, settings) = self.systems(seed, replicate);
         let sweeps: Vec<Vec<Sweep<'_>>> = systems
             .iter()
@@ -201,7 +201,11 @@ impl<'a> Setup<'a> {
                 let answer = comparison.as_ref().map(|comparison| Answered::Answer(comparison.answer));
                 let covered = comparison.map(|comparison| holds(comparison.ratio, *ratio));
                 let rivals = rivals::of_two(&systems);
-                Outcome { covered: only(Figure::Ratio, covered), rivals: Some(rivals), ..Outcome::of(answer) }
+                ReplicateOutcome {
+                    covered: only(Figure::Ratio, covered),
+                    rivals: Some(rivals),
+                    ..ReplicateOutcome::of(answer)
+                }
             }
             (Asked::Mean { in_pairs, .. }, _) => mean(&sweeps, *in_pairs, &settings),
             (_, [trials, ..]) => match judge(trials, &settings) {
@@ -209,22 +213,22 @@ impl<'a> Setup<'a> {
                     // The rules of others are of several n.
                     let (low, high) = self.cell.design.range();
                     let rivals = (low < high).then(|| rivals::of_one(&self.sizes, &systems[0]));
-                    Outcome { rivals, ..self.rate(&verdict) }
+                    ReplicateOutcome { rivals, ..self.rate(&verdict) }
                 }
-                None => Outcome::of(None),
+                None => ReplicateOutcome::of(None),
             },
-            _ => Outcome::of(None),
+            _ => ReplicateOutcome::of(None),
         }
     }
 
     /// Holds a verdict against the truth.
-    pub(crate) fn rate(&self, verdict: &Verdict) -> Outcome {
+    pub(crate) fn rate(&self, verdict: &Verdict) -> ReplicateOutcome {
         let truth = &self.cell.truth;
         let judged: Vec<(f64, f64)> = self.in_range(verdict.n_low, verdict.n_high).collect();
         let reference = self.reference(verdict);
         let change =
             judged.iter().map(|(_, cost)| (cost.ln() - reference).abs()).fold(0.0, f64::max).exp_m1();
-        Outcome {
+        ReplicateOutcome {
             bound: verdict.bound,
             flat_within_less: verdict.class == Class::Flat
                 && truth.has_one_cost()
@@ -233,7 +237,7 @@ impl<'a> Setup<'a> {
             lines: verdict.class == Class::TwoLines || verdict.lines.is_some(),
             steps_in_place: self.steps_in_place(verdict),
             covered: self.covered(verdict, reference),
-            ..Outcome::of(Some(Answered::Class(verdict.class)))
+            ..ReplicateOutcome::of(Some(Answered::Class(verdict.class)))
         }
     }
 
@@ -286,9 +290,9 @@ impl<'a> Setup<'a> {
             let cost = BASE_SECONDS * self.block(verdict.n_low, verdict.n_high).0;
             return only(Figure::Value, Some(holds(verdict.cost_low, cost)));
         }
-        let smooth = matches!(truth.shape, Shape::Constant | Shape::Grows(..) | Shape::Falls(_));
+        let smooth = matches!(truth.shape, TrueShape::Constant | TrueShape::Grows(..) | TrueShape::Falls(_));
         let line = match truth.shape {
-            Shape::Grows(Term::Line, growth) => Some((growth - 1.0) / (high - low)),
+            TrueShape::Grows(Term::Line, growth) => Some((growth - 1.0) / (high - low)),
             _ => None,
         };
         let level = |block: &stats::Block| self.block(block.n_low, block.n_high).0;
@@ -306,7 +310,7 @@ impl<'a> Setup<'a> {
         };
         let step = if let [n] = steps[..] { nearest(n).map(|step| (n, step)) } else { None };
         let height = match truth.shape {
-            Shape::Step(ratio, _) => step.map(|(_, step)| holds(step.ratio, ratio)),
+            TrueShape::Step(ratio, _) => step.map(|(_, step)| holds(step.ratio, ratio)),
             _ => None,
         };
         [
@@ -322,14 +326,14 @@ impl<'a> Setup<'a> {
     }
 }
 
-impl Outcome {
+impl ReplicateOutcome {
     /// This answer, and nothing else found.
-    pub fn answered(answer: Answered) -> Outcome {
-        Outcome::of(Some(answer))
+    pub fn answered(answer: Answered) -> ReplicateOutcome {
+        ReplicateOutcome::of(Some(answer))
     }
 
-    fn of(answer: Option<Answered>) -> Outcome {
-        Outcome {
+    fn of(answer: Option<Answered>) -> ReplicateOutcome {
+        ReplicateOutcome {
             answer,
             bound: f64::NAN,
             flat_within_less: false,
@@ -343,13 +347,13 @@ impl Outcome {
 }
 
 /// The mean of the ratios of a suite, whose true ratios are 1.
-fn mean(sweeps: &[Vec<Sweep<'_>>], in_pairs: bool, settings: &JudgeSettings) -> Outcome {
+fn mean(sweeps: &[Vec<Sweep<'_>>], in_pairs: bool, settings: &JudgeSettings) -> ReplicateOutcome {
     let design = if in_pairs { Design::Paired } else { Design::Independent };
     let contrast = |sides: &[Vec<Sweep<'_>>]| Contrast::of(&sides[0], &sides[1], design, 0.0, settings);
     let contrasts: Vec<Contrast> = sweeps.chunks_exact(2).filter_map(contrast).collect();
     let contrasts: Vec<&Contrast> = contrasts.iter().collect();
     let Some(ratio) = geometric_mean(&contrasts, settings.alpha, settings.seed) else {
-        return Outcome::of(None);
+        return ReplicateOutcome::of(None);
     };
     let answer = match ratio {
         Interval { low, .. } if low > 1.0 => Answer::Slower,
@@ -357,7 +361,10 @@ fn mean(sweeps: &[Vec<Sweep<'_>>], in_pairs: bool, settings: &JudgeSettings) -> 
         _ => Answer::Unresolved,
     };
     let covered = ratio.high.is_finite().then(|| holds(ratio, 1.0));
-    Outcome { covered: only(Figure::Ratio, covered), ..Outcome::answered(Answered::Answer(answer)) }
+    ReplicateOutcome {
+        covered: only(Figure::Ratio, covered),
+        ..ReplicateOutcome::answered(Answered::Answer(answer))
+    }
 }
 
 fn holds(interval: Interval, truth: f64) -> bool {

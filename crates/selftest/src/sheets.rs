@@ -6,8 +6,8 @@ use crate::cells::{Asked, GROWTHS, LADDER};
 use crate::counts::{CLASSES, CellCounts};
 use crate::designs::LOG20;
 use crate::noises::{self, Noise};
-use crate::table::{Rate, Row, Standing, Target, table};
-use crate::truths::{Shape, Term};
+use crate::table::{Rate, RateTarget, Row, Standing, table};
+use crate::truths::{Term, TrueShape};
 
 /// A table.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,10 +67,10 @@ fn promises(tallies: &[CellCounts]) -> Sheet {
 }
 
 fn power(tallies: &[CellCounts]) -> Sheet {
-    let shapes = std::iter::once(Shape::Constant)
-        .chain(GROWTHS.map(|growth| Shape::Grows(Term::Line, growth)))
-        .chain([1.05, 1.10, 1.20, 1.30, 1.60].map(|ratio| Shape::Step(ratio, 0.6)));
-    let row = |shape: Shape| {
+    let shapes = std::iter::once(TrueShape::Constant)
+        .chain(GROWTHS.map(|growth| TrueShape::Grows(Term::Line, growth)))
+        .chain([1.05, 1.10, 1.20, 1.30, 1.60].map(|ratio| TrueShape::Step(ratio, 0.6)));
+    let row = |shape: TrueShape| {
         let at = |trials: usize| find(tallies, shape, noises::LOW, trials);
         let found = LADDER.map(|trials| at(trials).map(|tally| share(tally, tally.found())));
         let ten = at(10)?;
@@ -121,7 +121,7 @@ fn others(tally: &CellCounts) -> [String; 3] {
 
 fn others_on_constants(tallies: &[CellCounts]) -> Sheet {
     let row = |noise: Noise| {
-        let tally = find(tallies, Shape::Constant, noise, 10)?;
+        let tally = find(tallies, TrueShape::Constant, noise, 10)?;
         let mut fields = vec![noise.name.to_owned(), share(tally, tally.found())];
         fields.extend(others(tally));
         Some(fields)
@@ -133,11 +133,12 @@ fn others_on_constants(tallies: &[CellCounts]) -> Sheet {
 }
 
 fn others_on_growth(tallies: &[CellCounts]) -> Sheet {
-    let shapes = Term::ALL.into_iter().flat_map(|term| [1.5, 2.0, 5.0, 50.0].map(|g| Shape::Grows(term, g)));
-    let row = |shape: Shape| {
+    let shapes =
+        Term::ALL.into_iter().flat_map(|term| [1.5, 2.0, 5.0, 50.0].map(|g| TrueShape::Grows(term, g)));
+    let row = |shape: TrueShape| {
         let tally = find(tallies, shape, noises::LOW, 10)?;
         let google = match shape {
-            Shape::Grows(Term::Root, _) => "no such class".to_owned(),
+            TrueShape::Grows(Term::Root, _) => "no such class".to_owned(),
             _ => share(tally, tally.rivals.complexity_right),
         };
         let truth = tally.cell.truth.name.clone();
@@ -160,7 +161,7 @@ fn others_on_systems(tallies: &[CellCounts]) -> Sheet {
     sheet("Two systems called different", &head, tallies.iter().filter(compared).map(row).collect())
 }
 
-fn find(tallies: &[CellCounts], shape: Shape, noise: Noise, trials: usize) -> Option<&CellCounts> {
+fn find(tallies: &[CellCounts], shape: TrueShape, noise: Noise, trials: usize) -> Option<&CellCounts> {
     tallies.iter().find(|tally| {
         let cell = &tally.cell;
         let same = cell.truth.shape == shape && cell.noise == noise && cell.trials == trials;
@@ -192,10 +193,10 @@ pub fn standing(standing: Standing) -> &'static str {
     }
 }
 
-fn target(target: Target) -> String {
+fn target(target: RateTarget) -> String {
     match target {
-        Target::AtMost(most) => format!("≤ {:.0} %", 100.0 * most),
-        Target::AtLeast(least) => format!("≥ {:.0} %", 100.0 * least),
-        Target::Within(least, most) => format!("{:.0}–{:.0} %", 100.0 * least, 100.0 * most),
+        RateTarget::AtMost(most) => format!("≤ {:.0} %", 100.0 * most),
+        RateTarget::AtLeast(least) => format!("≥ {:.0} %", 100.0 * least),
+        RateTarget::Within(least, most) => format!("{:.0}–{:.0} %", 100.0 * least, 100.0 * most),
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::counts::CellCounts;
 use crate::promises::{ERROR, PROMISES, Promise};
-pub use crate::rate::{Rate, Target};
+pub use crate::rate::{Rate, RateTarget};
 
 /// One promise and what of it holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +14,7 @@ pub struct Row {
     /// What is counted.
     pub claim: &'static str,
     /// What is promised.
-    pub target: Target,
+    pub target: RateTarget,
     /// Over all cells.
     pub all: Rate,
     /// Wilson's 95 % interval of it.
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::cells::{Cell, all};
     use crate::counts::CLASSES;
-    use crate::replicate::{Answered, FIGURES, Outcome};
+    use crate::replicate::{Answered, FIGURES, ReplicateOutcome};
 
     const REPLICATES: usize = 300;
 
@@ -103,7 +103,7 @@ mod tests {
         let mut tally = CellCounts::of(&named(name));
         for replicate in 0..REPLICATES {
             let answer = if replicate < count { answer } else { otherwise };
-            tally.count(&Outcome::answered(answer));
+            tally.count(&ReplicateOutcome::answered(answer));
         }
         tally
     }
@@ -179,25 +179,25 @@ mod tests {
 
     #[test]
     fn steps_and_lines_that_are_not_there_are_caught() {
-        let with = |found: Outcome| {
+        let with = |found: ReplicateOutcome| {
             let mut tally = class("line-2.00/low/log20/10", 0, Class::Flat);
             (0..30).for_each(|_| tally.count(&found));
             tally
         };
-        let plain = Outcome::answered(Answered::Class(Class::Inconclusive));
-        assert!(!kept(&with(Outcome { steps: 1, ..plain.clone() }), "false steps"));
-        assert!(!kept(&with(Outcome { lines: true, ..plain.clone() }), "false two lines"));
+        let plain = ReplicateOutcome::answered(Answered::Class(Class::Inconclusive));
+        assert!(!kept(&with(ReplicateOutcome { steps: 1, ..plain.clone() }), "false steps"));
+        assert!(!kept(&with(ReplicateOutcome { lines: true, ..plain.clone() }), "false two lines"));
         assert!(kept(&with(plain.clone()), "false steps"));
         assert!(kept(&with(plain), "false two lines"));
     }
 
     #[test]
     fn steps_that_are_not_found_are_caught() {
-        let plain = Outcome::answered(Answered::Class(Class::Stepped));
+        let plain = ReplicateOutcome::answered(Answered::Class(Class::Stepped));
         let with = |count: usize| {
             let mut tally = CellCounts::of(&named("step+30-0.6/low/log20/10"));
             for replicate in 0..REPLICATES {
-                tally.count(&Outcome { steps_in_place: Some(replicate < count), ..plain.clone() });
+                tally.count(&ReplicateOutcome { steps_in_place: Some(replicate < count), ..plain.clone() });
             }
             kept(&tally, "step found")
         };
@@ -211,7 +211,10 @@ mod tests {
             let mut tally = CellCounts::of(&named("line-2.00/low/dense/40"));
             for replicate in 0..REPLICATES {
                 let covered = [Some(replicate < held); FIGURES];
-                tally.count(&Outcome { covered, ..Outcome::answered(Answered::Class(Class::LinearLike)) });
+                tally.count(&ReplicateOutcome {
+                    covered,
+                    ..ReplicateOutcome::answered(Answered::Class(Class::LinearLike))
+                });
             }
             tally
         };
@@ -263,7 +266,10 @@ mod tests {
             .map(|cell| {
                 let mut tally = CellCounts::of(cell);
                 let covered = [Some(true); FIGURES];
-                tally.count(&Outcome { covered, ..Outcome::answered(Answered::Class(Class::Flat)) });
+                tally.count(&ReplicateOutcome {
+                    covered,
+                    ..ReplicateOutcome::answered(Answered::Class(Class::Flat))
+                });
                 tally
             })
             .collect();

@@ -52,7 +52,7 @@ impl Term {
 
 /// How the cost goes with n; places are shares of the range, on a logarithmic scale where it says so.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Shape {
+pub enum TrueShape {
     /// Always the same.
     Constant,
     /// Grows to `growth` times its cost at the smallest n.
@@ -92,7 +92,7 @@ pub struct Truth {
     /// Names a cell together with noise, design and trials.
     pub name: String,
     /// How the cost goes.
-    pub shape: Shape,
+    pub shape: TrueShape,
     /// The words that are right; what is neither here nor definite is not wrong.
     pub right: Vec<Class>,
 }
@@ -110,7 +110,7 @@ const DENT: (f64, f64) = (0.5, 0.7);
 
 impl Truth {
     /// The truth of this shape.
-    pub fn of(shape: Shape) -> Truth {
+    pub fn of(shape: TrueShape) -> Truth {
         Truth { name: name(shape), shape, right: right(shape) }
     }
 
@@ -119,20 +119,20 @@ impl Truth {
         let n = n.max(low);
         let along = (n - low) / (high - low);
         match self.shape {
-            Shape::Grows(term, growth) => {
+            TrueShape::Grows(term, growth) => {
                 1.0 + (growth - 1.0) * (term.of(n) - term.of(low)) / (term.of(high) - term.of(low))
             }
-            Shape::Margin(term) => {
+            TrueShape::Margin(term) => {
                 let (whole, near) = (term.of(high) - term.of(low), term.of(NEAR_LOW * low) - term.of(low));
                 1.0 + MARGIN / (whole - (1.0 + MARGIN) * near) * (term.of(n) - term.of(low))
             }
-            Shape::Hinge(from, growth) => 1.0 + (growth - 1.0) * (along - from).max(0.0) / (1.0 - from),
-            Shape::Limit(far) => approach(n, low, far * high),
-            Shape::Step(ratio, _) | Shape::Dent(ratio) => {
+            TrueShape::Hinge(from, growth) => 1.0 + (growth - 1.0) * (along - from).max(0.0) / (1.0 - from),
+            TrueShape::Limit(far) => approach(n, low, far * high),
+            TrueShape::Step(ratio, _) | TrueShape::Dent(ratio) => {
                 let passed = self.steps((low, high)).iter().filter(|step| n >= **step).count();
                 if passed % 2 == 1 { ratio } else { 1.0 }
             }
-            Shape::LimitThenStep => {
+            TrueShape::LimitThenStep => {
                 let limit = BIND_LIMIT * high;
                 if n >= limit {
                     BIND_CLIFF
@@ -140,7 +140,7 @@ impl Truth {
                     1.0 + BIND_SHARE * n.min(0.99 * limit) / (limit - n.min(0.99 * limit))
                 }
             }
-            Shape::Falls(to) => 1.0 - (1.0 - to) * along,
+            TrueShape::Falls(to) => 1.0 - (1.0 - to) * along,
             _ => 1.0,
         }
     }
@@ -154,16 +154,16 @@ impl Truth {
     pub fn steps(&self, (low, high): (f64, f64)) -> Vec<f64> {
         let place = |share: f64| low * (high / low).powf(share);
         match self.shape {
-            Shape::Step(_, at) => vec![place(at)],
-            Shape::Dent(_) => vec![place(DENT.0), place(DENT.1)],
-            Shape::LimitThenStep => vec![BIND_LIMIT * high],
+            TrueShape::Step(_, at) => vec![place(at)],
+            TrueShape::Dent(_) => vec![place(DENT.0), place(DENT.1)],
+            TrueShape::LimitThenStep => vec![BIND_LIMIT * high],
             _ => Vec::new(),
         }
     }
 
     /// Whether the cost depends on nothing but n, so that there is a true change to compare a bound with.
     pub(crate) fn has_one_cost(&self) -> bool {
-        !matches!(self.shape, Shape::TwoLines(..))
+        !matches!(self.shape, TrueShape::TwoLines(..))
     }
 }
 
@@ -172,30 +172,30 @@ fn approach(n: f64, low: f64, limit: f64) -> f64 {
     cost(n) / cost(low)
 }
 
-fn name(shape: Shape) -> String {
+fn name(shape: TrueShape) -> String {
     let percent = |ratio: f64| format!("{:+.0}", 100.0 * (ratio - 1.0));
     match shape {
-        Shape::Constant => "constant".into(),
-        Shape::Grows(term, growth) => format!("{}-{growth:.2}", term.name()),
-        Shape::Margin(term) => format!("{}-margin", term.name()),
-        Shape::Hinge(from, growth) => format!("hinge-{from}-{growth}"),
-        Shape::Limit(far) => format!("limit-{far}"),
-        Shape::Step(ratio, place) => format!("step{}-{place}", percent(ratio)),
-        Shape::Dent(ratio) => format!("dent{}", percent(ratio)),
-        Shape::LimitThenStep => "limit-then-step".into(),
-        Shape::Falls(to) => format!("falls-{to}"),
-        Shape::TwoLines(share, true) => format!("lines-sticky-{share}"),
-        Shape::TwoLines(share, false) => format!("lines-{share}"),
-        Shape::RandomSpikes => "spikes-random".into(),
-        Shape::FixedSpikes => "spikes-fixed".into(),
-        Shape::Drift => "drift".into(),
-        Shape::CrashTogether => "crash-together".into(),
-        Shape::CrashApart => "crash-apart".into(),
+        TrueShape::Constant => "constant".into(),
+        TrueShape::Grows(term, growth) => format!("{}-{growth:.2}", term.name()),
+        TrueShape::Margin(term) => format!("{}-margin", term.name()),
+        TrueShape::Hinge(from, growth) => format!("hinge-{from}-{growth}"),
+        TrueShape::Limit(far) => format!("limit-{far}"),
+        TrueShape::Step(ratio, place) => format!("step{}-{place}", percent(ratio)),
+        TrueShape::Dent(ratio) => format!("dent{}", percent(ratio)),
+        TrueShape::LimitThenStep => "limit-then-step".into(),
+        TrueShape::Falls(to) => format!("falls-{to}"),
+        TrueShape::TwoLines(share, true) => format!("lines-sticky-{share}"),
+        TrueShape::TwoLines(share, false) => format!("lines-{share}"),
+        TrueShape::RandomSpikes => "spikes-random".into(),
+        TrueShape::FixedSpikes => "spikes-fixed".into(),
+        TrueShape::Drift => "drift".into(),
+        TrueShape::CrashTogether => "crash-together".into(),
+        TrueShape::CrashApart => "crash-apart".into(),
     }
 }
 
 /// Beyond the margin only the family is right; below it also what says that there is little.
-fn right(shape: Shape) -> Vec<Class> {
+fn right(shape: TrueShape) -> Vec<Class> {
     use Class::{ApproachingLimit, Composite, Decreasing, Flat, LinearLike};
     use Class::{SmallGrowth, Stepped, TwoLines, Value};
     let little = |change: f64, class: Class| match change.abs() {
@@ -204,29 +204,29 @@ fn right(shape: Shape) -> Vec<Class> {
         _ => vec![class],
     };
     match shape {
-        Shape::Grows(term, growth) => little(growth - 1.0, term.class()),
-        Shape::Margin(term) => little(MARGIN, term.class()),
-        Shape::Hinge(..) => vec![LinearLike],
+        TrueShape::Grows(term, growth) => little(growth - 1.0, term.class()),
+        TrueShape::Margin(term) => little(MARGIN, term.class()),
+        TrueShape::Hinge(..) => vec![LinearLike],
         // Up to a third of the way to its limit it differs from a line by 1 %.
-        Shape::Limit(far) if far >= 3.0 => vec![ApproachingLimit, LinearLike],
-        Shape::Limit(_) => vec![ApproachingLimit],
-        Shape::Step(ratio, _) if ratio < 1.0 => vec![Stepped, Decreasing],
-        Shape::Step(ratio, _) => little(ratio - 1.0, Stepped),
-        Shape::Dent(_) => vec![Stepped],
+        TrueShape::Limit(far) if far >= 3.0 => vec![ApproachingLimit, LinearLike],
+        TrueShape::Limit(_) => vec![ApproachingLimit],
+        TrueShape::Step(ratio, _) if ratio < 1.0 => vec![Stepped, Decreasing],
+        TrueShape::Step(ratio, _) => little(ratio - 1.0, Stepped),
+        TrueShape::Dent(_) => vec![Stepped],
         // It takes both words; they stand in `Verdict::classes`.
-        Shape::LimitThenStep => vec![Composite],
-        Shape::Falls(_) => vec![Decreasing],
+        TrueShape::LimitThenStep => vec![Composite],
+        TrueShape::Falls(_) => vec![Decreasing],
         // What holds nine tenths is the line of the medians; a tenth is where two lines begin to count.
-        Shape::TwoLines(share, _) if share >= 0.9 => vec![TwoLines, LinearLike],
+        TrueShape::TwoLines(share, _) if share >= 0.9 => vec![TwoLines, LinearLike],
         // Of ten trials that keep to their line all are on the growing one in 3 % of the runs.
-        Shape::TwoLines(share, true) if share >= 0.7 => vec![TwoLines, LinearLike],
-        Shape::TwoLines(..) => vec![TwoLines],
+        TrueShape::TwoLines(share, true) if share >= 0.7 => vec![TwoLines, LinearLike],
+        TrueShape::TwoLines(..) => vec![TwoLines],
         // Of one n nothing but its cost can be told.
-        Shape::Constant => vec![Value, Flat],
-        Shape::RandomSpikes
-        | Shape::FixedSpikes
-        | Shape::Drift
-        | Shape::CrashTogether
-        | Shape::CrashApart => vec![Flat],
+        TrueShape::Constant => vec![Value, Flat],
+        TrueShape::RandomSpikes
+        | TrueShape::FixedSpikes
+        | TrueShape::Drift
+        | TrueShape::CrashTogether
+        | TrueShape::CrashApart => vec![Flat],
     }
 }

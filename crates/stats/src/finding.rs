@@ -33,14 +33,14 @@ pub struct Segment {
 
 /// The place where a cost has no bound: a search among what is left of something that runs out.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limit {
+pub struct Asymptote {
     /// c in a + b/(1 − n/c), in n.
     pub n: Interval,
 }
 
 /// One of two lines, each judged by itself.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct FittedLine {
     /// Share of the measurements that lie on it.
     pub share: f64,
     /// How it goes.
@@ -61,9 +61,9 @@ pub struct Line {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lines {
     /// The cheaper one at the largest n.
-    pub lower: Line,
+    pub lower: FittedLine,
     /// The more expensive one at the largest n.
-    pub upper: Line,
+    pub upper: FittedLine,
     /// Chance that neighbouring measurements of a trial lie on the same line, on a scale where 0.5 is what
     /// independent choices give and 1 that a trial keeps to its line.
     pub persistence: f64,

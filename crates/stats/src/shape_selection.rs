@@ -3,7 +3,7 @@
 use crate::block::Grid;
 use crate::centre::{Student, exp, mean};
 use crate::class::Class;
-use crate::finding::{Limit, Segment, Step};
+use crate::finding::{Asymptote, Segment, Step};
 use crate::flat::Flatness;
 use crate::growth::growth;
 use crate::interval::Interval;
@@ -45,7 +45,7 @@ pub(crate) struct ShapeSelection {
     late: bool,
     pub(crate) steps: Vec<Step>,
     pub(crate) segments: Vec<Segment>,
-    pub(crate) limit: Option<Limit>,
+    pub(crate) limit: Option<Asymptote>,
     pub(crate) knee: Option<Interval>,
     /// What the cost grows by, in logarithms, from the smallest n to the middle of the first block and from
     /// the middle of the last to the largest n.
@@ -287,7 +287,7 @@ struct Part {
     segment: Segment,
     /// The words for how it changes, if it changes for certain and by more than the margin.
     changes: Vec<Class>,
-    limit: Option<Limit>,
+    limit: Option<Asymptote>,
 }
 
 impl Part {
@@ -337,10 +337,10 @@ impl Part {
 }
 
 /// The limit that a rising cost approaches.
-fn limit(curve: &Curve, fit: &Fit, sign: f64, settings: &JudgeSettings) -> Option<Limit> {
+fn limit(curve: &Curve, fit: &Fit, sign: f64, settings: &JudgeSettings) -> Option<Asymptote> {
     let Family::Approach { limit } = fit.family else { return None };
     let edge = curve.middles.iter().copied().filter(|n| *n < limit).fold(0.0, f64::max);
-    (sign > 0.0).then(|| interval(curve, fit, edge, settings).map(|n| Limit { n })).flatten()
+    (sign > 0.0).then(|| interval(curve, fit, edge, settings).map(|n| Asymptote { n })).flatten()
 }
 
 /// From where on a constant cost rises.

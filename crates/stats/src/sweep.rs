@@ -6,14 +6,14 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep<'a> {
     /// n of each value.
-    pub sizes: Sizes<'a>,
+    pub sizes: SweepSizes<'a>,
     /// Cost of each operation.
     pub values: &'a [f64],
 }
 
 /// The n of the values of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Sizes<'a> {
+pub enum SweepSizes<'a> {
     /// `first`, `first + step`, …; the step is negative on the way down.
     Even {
         /// n of the first value.
@@ -28,32 +28,32 @@ pub enum Sizes<'a> {
 impl<'a> Sweep<'a> {
     /// Values at `first`, `first + step`, …
     pub fn even(first: u64, step: i64, values: &'a [f64]) -> Sweep<'a> {
-        Sweep { sizes: Sizes::Even { first, step }, values }
+        Sweep { sizes: SweepSizes::Even { first, step }, values }
     }
 
     /// One n for each value, rising or falling throughout. What is too long is cut off.
     pub fn listed(sizes: &'a [u64], values: &'a [f64]) -> Sweep<'a> {
         let count = sizes.len().min(values.len());
-        Sweep { sizes: Sizes::Listed(&sizes[..count]), values: &values[..count] }
+        Sweep { sizes: SweepSizes::Listed(&sizes[..count]), values: &values[..count] }
     }
 
     /// n of the value at `place`; what leaves the range of n stays at its end.
     pub fn n(&self, place: usize) -> u64 {
         match self.sizes {
-            Sizes::Even { first, step } => {
+            SweepSizes::Even { first, step } => {
                 let steps = i64::try_from(place).unwrap_or(i64::MAX);
                 first.saturating_add_signed(step.saturating_mul(steps))
             }
-            Sizes::Listed(sizes) => sizes.get(place).or(sizes.last()).copied().unwrap_or(0),
+            SweepSizes::Listed(sizes) => sizes.get(place).or(sizes.last()).copied().unwrap_or(0),
         }
     }
 
     /// Whether n falls.
     pub(crate) fn is_down(&self) -> bool {
         match self.sizes {
-            Sizes::Even { step, .. } => step < 0,
-            Sizes::Listed([first, .., last]) => last < first,
-            Sizes::Listed(_) => false,
+            SweepSizes::Even { step, .. } => step < 0,
+            SweepSizes::Listed([first, .., last]) => last < first,
+            SweepSizes::Listed(_) => false,
         }
     }
 
@@ -61,13 +61,13 @@ impl<'a> Sweep<'a> {
     pub(crate) fn span(&self) -> Option<(u64, u64)> {
         let last = self.values.len().checked_sub(1)?;
         let (start, end) = match self.sizes {
-            Sizes::Even { first, step } => {
+            SweepSizes::Even { first, step } => {
                 let room = if step < 0 { first } else { u64::MAX - first };
                 let steps = (last as u64).min(room.checked_div(step.unsigned_abs()).unwrap_or(0));
                 let way = steps * step.unsigned_abs();
                 (first, if step < 0 { first - way } else { first + way })
             }
-            Sizes::Listed(_) => (self.n(0), self.n(last)),
+            SweepSizes::Listed(_) => (self.n(0), self.n(last)),
         };
         Some((start.min(end), start.max(end)))
     }
@@ -80,8 +80,8 @@ impl<'a> Sweep<'a> {
     /// The places of the values whose n lies in `n_low..=n_high`.
     pub(crate) fn places(&self, n_low: u64, n_high: u64) -> Range<usize> {
         match self.sizes {
-            Sizes::Even { first, step } => self.even_places(first, step, n_low, n_high),
-            Sizes::Listed(sizes) => {
+            SweepSizes::Even { first, step } => self.even_places(first, step, n_low, n_high),
+            SweepSizes::Listed(sizes) => {
                 let (near, far) = if self.is_down() {
                     (sizes.partition_point(|n| *n > n_high), sizes.partition_point(|n| *n >= n_low))
                 } else {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::block::Grid;
 use crate::centre::FEWEST;
 use crate::class::Class;
-use crate::finding::{Line, Lines};
+use crate::finding::{FittedLine, Lines};
 use crate::interval::Interval;
 use crate::lines;
 use crate::model_selection::ModelSelection;
@@ -38,14 +38,14 @@ pub(crate) fn find(
         let is_line =
             verdict.classes != [Class::Uneven] && verdict.steps.is_empty() && !jumps(&trials, &settings);
         let Verdict { class, bound, growth, marginal_cost, cost_low, cost_high, .. } = verdict;
-        is_line.then_some(Line { share, class, bound, growth, marginal_cost, cost_low, cost_high })
+        is_line.then_some(FittedLine { share, class, bound, growth, marginal_cost, cost_low, cost_high })
     };
     let [lower, upper] = found.shares;
     let (lower, upper) = (line(lower, &found.lower)?, line(upper, &found.upper)?);
     let margin = settings.log_margin();
     let way = (view.ranges[view.ranges.len() - 1].1 - view.ranges[0].0) as f64;
     // With few values the whole line is more informative than its two ends.
-    let rise = |line: &Line| {
+    let rise = |line: &FittedLine| {
         let rise = |seconds: f64| 1.0 + seconds * way / line.cost_low.value;
         let Interval { value, low, high } = line.marginal_cost;
         Interval { value: rise(value), low: rise(low), high: rise(high) }

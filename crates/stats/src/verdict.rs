@@ -1,7 +1,7 @@
 //! What is said of one series.
 
 use crate::class::Class;
-use crate::finding::{Limit, Lines, Modes, Segment, Spikes, Step};
+use crate::finding::{Asymptote, Lines, Modes, Segment, Spikes, Step};
 use crate::interval::Interval;
 
 /// One range of n and what it cost there.
@@ -61,7 +61,7 @@ pub struct Verdict {
     /// The stretches between the jumps, by n; empty without jumps.
     pub segments: Vec<Segment>,
     /// Where the cost has no bound, when it approaches a limit.
-    pub limit: Option<Limit>,
+    pub limit: Option<Asymptote>,
     /// From where on a cost rises that is constant before, when that describes it best.
     pub knee: Option<Interval>,
     /// The shape that describes the data best, at the middle of each block: (n, cost). Empty where none was

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use sys::event::Interest;
-use sys::ring::{Operation, Ring, RingSettings};
+use sys::ring::{OperationId, Ring, RingSettings};
 
 /// No test waits longer than this.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -290,7 +290,7 @@ fn polls_tell_once_or_at_every_change() {
 fn what_is_cancelled_says_so_and_an_old_name_cancels_nothing() {
     let Some(mut ring) = ring(SMALL) else { return };
     let (mut client, server) = pair();
-    let poll: Operation = ring.poll_once(server.as_fd(), Interest::Read, 1).unwrap();
+    let poll: OperationId = ring.poll_once(server.as_fd(), Interest::Read, 1).unwrap();
     ring.cancel(poll).unwrap();
     let told_of = next(&mut ring);
     assert_eq!((told_of.token, told_of.errno(), told_of.more), (1, libc::ECANCELED, false));
@@ -391,7 +391,7 @@ fn a_forked_child_leaves_the_ring_to_its_parent() {
 fn many_polls_are_added_and_cancelled() {
     let Some(mut ring) = ring(SMALL) else { return };
     let (_client, server) = pair();
-    let polls: Vec<Operation> =
+    let polls: Vec<OperationId> =
         (0..2000).map(|token| ring.poll_once(server.as_fd(), Interest::Read, token).unwrap()).collect();
     assert_eq!(ring.in_flight(), 2000);
     for poll in polls {

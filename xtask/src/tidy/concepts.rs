@@ -1,7 +1,8 @@
 //! A public type name has one meaning in the whole workspace.
 //!
 //! The files of one folder that stand for one module on different systems define the same type and count as
-//! one. Names that several crates define on purpose stand in `concepts.txt`, each with the reason.
+//! one. Names that several crates define on purpose stand in `concepts.txt`, each with these crates and the
+//! reason.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use super::ratchet::{Count, hold};
 
 pub(super) fn check(house: &House) -> Vec<Breach> {
     let list = house.list("concepts.txt");
-    let shared = list.map_or(Vec::new(), names);
+    let shared = list.map_or(Vec::new(), shared);
     let mut places: BTreeMap<String, Vec<(&Source, usize)>> = BTreeMap::new();
     for source in house.rust.iter().filter(|source| source.ships()) {
         for (name, line) in source.tree().map(|tree| types(&tree.items)).unwrap_or_default() {
@@ -20,10 +21,13 @@ pub(super) fn check(house: &House) -> Vec<Breach> {
         }
     }
     let mut counts = Vec::new();
-    for (name, places) in places.iter().filter(|(name, _)| !shared.iter().any(|(_, own)| own == name)) {
-        let (first, _) = places[0];
+    for (name, places) in &places {
+        let entry = shared.iter().find(|entry| entry.name == name);
+        let is_shared = |source: &Source| entry.is_some_and(|entry| entry.is_for(source));
+        let first = places.iter().find(|(source, _)| is_shared(source)).unwrap_or(&places[0]).0;
         let mut findings = Vec::new();
-        for (source, line) in places.iter().filter(|(source, _)| room(source) != room(first)) {
+        let is_other = |source: &Source| room(source) != room(first) && !is_shared(source);
+        for (source, line) in places.iter().filter(|(source, _)| is_other(source)) {
             let what = format!(
                 "{name} is the name of another type in {}; qualify one of them",
                 first.path.display()
@@ -33,20 +37,40 @@ pub(super) fn check(house: &House) -> Vec<Breach> {
         counts.push(Count { key: name.clone(), value: 1 + findings.len(), findings });
     }
     let mut findings = hold(house, "type", 1, &counts);
-    for (line, name) in shared {
-        if places.get(name).is_none_or(|places| places.len() < 2) {
-            let what = format!("{name} stands in one place only: remove this line");
-            findings.extend(list.map(|list| list.finding(line, what)));
+    for entry in &shared {
+        let count =
+            places.get(entry.name).map_or(0, |all| all.iter().filter(|one| entry.is_for(one.0)).count());
+        if count < 2 {
+            let what = format!("{} stands in one place only: remove this line", entry.name);
+            findings.extend(list.map(|list| list.finding(entry.line, what)));
         }
     }
     findings
 }
 
-/// The names that may stand in several places, with their lines.
-fn names(list: &Source) -> Vec<(usize, &str)> {
+/// A name that may stand in several places.
+struct Shared<'a> {
+    line: usize,
+    name: &'a str,
+    /// The crates with that name; all where there are none.
+    crates: Vec<&'a str>,
+}
+
+impl Shared<'_> {
+    fn is_for(&self, source: &Source) -> bool {
+        self.crates.is_empty() || self.crates.iter().any(|name| source.home().ends_with(name))
+    }
+}
+
+/// `NAME in CRATE, CRATE: why`, and `NAME: why` where every crate may have it.
+fn shared<'a>(list: &'a Source) -> Vec<Shared<'a>> {
     let is_entry = |(_, text): &(usize, &str)| !text.starts_with('#');
-    let entries = list.lines().filter(is_entry);
-    entries.filter_map(|(line, text)| Some((line, text.split_once(": ")?.0))).collect()
+    let parse = |(line, text): (usize, &'a str)| {
+        let names = text.split_once(": ")?.0;
+        let (name, crates) = names.split_once(" in ").unwrap_or((names, ""));
+        Some(Shared { line, name, crates: crates.split(", ").filter(|name| !name.is_empty()).collect() })
+    };
+    list.lines().filter(is_entry).filter_map(parse).collect()
 }
 
 /// What may define a type once for each system: a folder of `sys`, and elsewhere a file.
@@ -93,6 +117,12 @@ mod tests {
         assert_eq!(found(&[plan, other], ""), [format!("crates/b/src/c.rs:2: {what}")]);
         assert_eq!(found(&[plan, other], "Plan: a plan is a plan\n"), [""; 0]);
         assert_eq!(found(&[plan], "Plan: a plan is a plan\n").len(), 1, "a line that serves nothing");
+        assert_eq!(found(&[plan, other], "Plan in a, b: a plan is a plan\n"), [""; 0]);
+        let third = ("crates/c/src/lib.rs", "pub type Plan = u8;");
+        assert_eq!(
+            found(&[third, plan, other], "Plan in a, b: a plan is a plan\n"),
+            [format!("crates/c/src/lib.rs:1: {what}")]
+        );
     }
 
     #[test]

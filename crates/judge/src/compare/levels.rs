@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use record::{Direction, Order, Recording, Series, SeriesKey, System, Trial, Unit, Workload};
 
-use super::result::Level;
+use super::result::LevelValue;
 use super::sample::Sample;
 use crate::generator::{BoundsOf, is_of_server};
 use crate::series::{is_of_levels, median};
@@ -49,7 +49,7 @@ pub(super) fn sample<'a>(
         let limited = limited.as_ref().is_some_and(|limited| limited.at(n));
         let of_trials = values.get(&n).filter(|values| !values.is_empty())?;
         let value = median(of_trials.iter().map(|(_, value)| *value));
-        Some(Level { n, value, trials: of_trials.len(), limited })
+        Some(LevelValue { n, value, trials: of_trials.len(), limited })
     };
     let levels = values.keys().filter_map(|n| level(*n)).collect();
     let mut stops = stops::of(trials);

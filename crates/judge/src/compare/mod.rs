@@ -14,8 +14,8 @@ mod systems;
 mod variants;
 
 pub use result::{
-    AnswerNote, Comparison, Contender, Level, MARGIN, Mean, Mismatch, NoAnswer, Ranking, RankingEntry, Ratio,
-    Reference, Refused, Shortened, WithoutNumber,
+    AnswerNote, Comparison, Contender, LevelValue, MARGIN, Mean, Mismatch, NoAnswer, Ranking, RankingEntry,
+    Ratio, Reference, Refused, Shortened, WithoutNumber,
 };
 pub use systems::Refusal;
 pub(crate) use systems::of_findings;

@@ -93,7 +93,7 @@ pub struct RankingEntry {
     /// Its place among the contenders.
     pub place: usize,
     /// What it reached, level by level, n rising; none of a curve whose every n is compared.
-    pub levels: Vec<Level>,
+    pub levels: Vec<LevelValue>,
     /// What may be said of it by itself, where systems are compared.
     pub verdict: Option<Verdict>,
     /// Its cost over that of the best at the largest level that both reached; `None` for the reference, and
@@ -113,7 +113,7 @@ pub struct RankingEntry {
 
 /// What trials measured at one level.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Level {
+pub struct LevelValue {
     /// The level.
     pub n: u64,
     /// Median over trials.

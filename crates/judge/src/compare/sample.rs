@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use record::{Recording, Series, SeriesKey, System, Unit};
 use stats::{Sweep, Verdict};
 
-use super::result::Level;
+use super::result::LevelValue;
 use crate::generator::Limited;
 use crate::series::sweep;
 use crate::stops::Stop;
@@ -23,7 +23,7 @@ pub(super) struct Sample<'a> {
     pub(super) is_planned: bool,
     /// By level, what each trial measured: its number and its value, the numbers rising.
     pub(super) values: BTreeMap<u64, Vec<(u32, f64)>>,
-    pub(super) levels: Vec<Level>,
+    pub(super) levels: Vec<LevelValue>,
     /// Whether these are the levels of a load, and not places of a curve.
     pub(super) is_load: bool,
     pub(super) verdict: Option<Verdict>,
@@ -62,7 +62,7 @@ impl<'a> Sample<'a> {
     /// the contender was measured.
     pub(super) fn reached(&self) -> impl DoubleEndedIterator<Item = u64> {
         let trials = self.values.values().map(Vec::len).max().unwrap_or(0);
-        let reached = move |level: &&Level| !level.limited && 2 * level.trials >= trials;
+        let reached = move |level: &&LevelValue| !level.limited && 2 * level.trials >= trials;
         self.levels.iter().filter(reached).map(|level| level.n)
     }
 

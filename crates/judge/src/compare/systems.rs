@@ -4,7 +4,7 @@ use record::{Direction, Recording, SeriesKey, System};
 
 use super::levels::by_level;
 use super::ranking::{Compared, Field, compare};
-use super::result::{Comparison, Contender, Level, MARGIN, Mismatch, Reference, Refused, WithoutNumber};
+use super::result::{Comparison, Contender, LevelValue, MARGIN, Mismatch, Reference, Refused, WithoutNumber};
 use super::sample::Sample;
 use crate::environment;
 use crate::finding::{ALPHA, Finding, MARGIN as GROWTH_MARGIN, findings};
@@ -134,7 +134,7 @@ impl<'a> Source<'a> {
         let limited = finding.and_then(|finding| finding.limited.clone()).filter(|_| !is_of_server);
         let measured: Vec<_> = self.recording.trials_of(&key).iter().filter(|_| is_load).collect();
         let values = by_level(&measured);
-        let level = |(n, values): (&u64, &Vec<(u32, f64)>)| Level {
+        let level = |(n, values): (&u64, &Vec<(u32, f64)>)| LevelValue {
             n: *n,
             value: median(values.iter().map(|(_, value)| *value)),
             trials: values.len(),

@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use slab::Slab;
-use sys::ring::{Completion, Operation, Ring, RingSettings};
+use sys::ring::{Completion, OperationId, Ring, RingSettings};
 use sys::tcp::Connection;
 
 use super::connection_state::{ConnectionState, Late, Then};
@@ -55,7 +55,7 @@ struct Proactor<'worker> {
     slots: Slab<Slot>,
     timers: TimerWheel,
     chunks: Vec<Vec<u8>>,
-    accepting: Option<Operation>,
+    accepting: Option<OperationId>,
     /// When to accept again, after descriptors ran out.
     pause_end_ms: Option<u64>,
     /// When to end in any case.
@@ -65,8 +65,8 @@ struct Proactor<'worker> {
 struct Slot {
     connection: Connection,
     state: ConnectionState,
-    receiving: Option<Operation>,
-    sending: Option<Operation>,
+    receiving: Option<OperationId>,
+    sending: Option<OperationId>,
     /// What follows the chunk that is being sent.
     pending: Option<Box<Output>>,
     /// What arrived in the meantime.

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use judge::Findings;
 use judge::compare::Comparison;
 use record::{Outcome, Recording};
-use runner::{Event, RunOptions, RunPlan, Target};
+use runner::{RunEvent, RunOptions, RunPlan, Target};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::{Done, Format, print, print_places, refuse_unwritable, warn, write_file};
@@ -283,9 +283,9 @@ impl Screen {
         }
     }
 
-    fn show(&self, event: &Event<'_>) {
+    fn show(&self, event: &RunEvent<'_>) {
         match event {
-            Event::Begun { systems } => {
+            RunEvent::Begun { systems } => {
                 for (place, system) in systems.iter().enumerate() {
                     let name = if systems.len() > 1 { format!("{} · ", system.name) } else { String::new() };
                     tell(&::report::printable(&(name + &headline(system))));
@@ -297,14 +297,14 @@ impl Screen {
                     }
                 }
             }
-            Event::Trial { item, system, trial, of, done, left } => {
+            RunEvent::Trial { item, system, trial, of, done, left } => {
                 let left =
                     left.map(|left| format!(" · {} left", ::report::quantity::duration(left.as_secs_f64())));
                 let name = self.name(item, system);
                 self.bar.set_position((done * BAR_STEPS as f64) as u64);
                 self.bar.set_message(format!("{name} · trial {trial} of {of}{}", left.unwrap_or_default()));
             }
-            Event::Trouble { item, system, trial, outcome } => self.bar.suspend(|| {
+            RunEvent::Trouble { item, system, trial, outcome } => self.bar.suspend(|| {
                 warn(&format!("{} · trial {trial} {}", self.name(item, system), trouble(outcome)));
             }),
         }

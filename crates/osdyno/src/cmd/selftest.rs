@@ -9,7 +9,7 @@ use ::selftest::cells::{Cell, all};
 use ::selftest::counts::{CLASSES, CellCounts};
 use ::selftest::run::{Plan, dump, run};
 use ::selftest::sheets::{sheets, standing, word};
-use ::selftest::table::{Rate, Row, Standing, Target, table};
+use ::selftest::table::{Rate, RateTarget, Row, Standing, table};
 use ::selftest::text;
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -161,9 +161,9 @@ fn document(tallies: &[CellCounts], rows: &[Row], plan: Plan) -> Value {
     };
     let promise = |row: &Row| {
         let (least, most) = match row.target {
-            Target::AtMost(most) => (0.0, most),
-            Target::AtLeast(least) => (least, 1.0),
-            Target::Within(least, most) => (least, most),
+            RateTarget::AtMost(most) => (0.0, most),
+            RateTarget::AtLeast(least) => (least, 1.0),
+            RateTarget::Within(least, most) => (least, most),
         };
         json!({
             "promise": row.claim,

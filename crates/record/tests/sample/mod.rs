@@ -115,7 +115,7 @@ pub(crate) fn trial(number: u32, outcome: Outcome, checks: Vec<Check>) -> Line {
         },
         started_seconds: 0.25,
         elapsed_seconds: 0.5,
-        clock: Some(Clock { source: "tsc".into(), tick_seconds: 5e-10, read_seconds: 2.1e-8 }),
+        clock: Some(TrialClock { source: "tsc".into(), tick_seconds: 5e-10, read_seconds: 2.1e-8 }),
         outcome,
         checks,
         activity: [("steal_seconds".into(), 0.0)].into(),

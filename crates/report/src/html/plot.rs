@@ -1,6 +1,6 @@
 //! Plots of one series as inline SVG: cost over n, and the change against the first n.
 
-use stats::{Block, Interval, Line, Lines, Spikes, Step, Sweep, Verdict};
+use stats::{Block, FittedLine, Interval, Lines, Spikes, Step, Sweep, Verdict};
 
 use record::Unit;
 
@@ -202,7 +202,7 @@ impl Subject<'_> {
 }
 
 /// The cost on one of two lines: straight in n between its ends.
-fn cost_on(line: &Line, v: &Verdict, n: f64) -> f64 {
+fn cost_on(line: &FittedLine, v: &Verdict, n: f64) -> f64 {
     let (low, high) = (v.n_low as f64, v.n_high as f64);
     let share = if high > low { (n - low) / (high - low) } else { 0.0 };
     let cost = line.cost_low.value + share * (line.cost_high.value - line.cost_low.value);

@@ -8,7 +8,7 @@ use record::Unit;
 use super::escape::esc;
 use super::scale::{Axis, Kind, cost_label};
 use super::svg::{BOTTOM, LEFT, RIGHT, Svg, TOP, within};
-use judge::compare::{Comparison, Level, Ranking, RankingEntry, Ratio};
+use judge::compare::{Comparison, LevelValue, Ranking, RankingEntry, Ratio};
 
 use crate::quantity::Quantity;
 use crate::rivals::words;
@@ -88,7 +88,7 @@ fn figure(id: &str, rankings: &[(usize, &Ranking)], out: &mut dyn Write) -> io::
 /// All variants of a series over n, with their names at the ends of their lines.
 fn plot(id: &str, ranking: &Ranking) -> String {
     let levels = || ranking.standings.iter().flat_map(|standing| &standing.levels);
-    let fold = |of: fn(&Level) -> f64| {
+    let fold = |of: fn(&LevelValue) -> f64| {
         levels().map(of).fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)))
     };
     let (x, y) = (fold(|level| level.n as f64), fold(|level| level.value));
@@ -125,7 +125,7 @@ fn style(place: usize) -> String {
 
 /// One variant: its line, dotted where the generator was the limit, its levels, and a cross where it stopped.
 fn line(ranking: &Ranking, standing: &RankingEntry, (x, y): (&Axis, &Axis), svg: &mut Svg) {
-    let at = |level: &Level| (x.place(level.n as f64), within(y, level.value));
+    let at = |level: &LevelValue| (x.place(level.n as f64), within(y, level.value));
     let style = style(standing.place);
     svg.put(format_args!("<g class=\"{style}\">"));
     for pair in standing.levels.windows(2) {

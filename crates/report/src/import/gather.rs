@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::{
-    Clock, Direction, End, Expect, Line, Order, Outcome, Recording, Run, SCHEMA, Series, SeriesKind, Shape,
-    Side, System, Tool, Trial, Unit, Workload,
+    Direction, End, Expect, Line, Order, Outcome, Recording, Run, SCHEMA, Series, SeriesKind, Shape, Side,
+    System, Tool, Trial, TrialClock, Unit, Workload,
 };
 
 use judge::SEED;
@@ -237,7 +237,11 @@ fn trial(system: &str, name: &str, number: u32, tick: f64, tracks: &[Track]) -> 
         },
         started_seconds: 0.0,
         elapsed_seconds: 0.0,
-        clock: (tick > 0.0).then(|| Clock { source: String::new(), tick_seconds: tick, read_seconds: 0.0 }),
+        clock: (tick > 0.0).then(|| TrialClock {
+            source: String::new(),
+            tick_seconds: tick,
+            read_seconds: 0.0,
+        }),
         outcome: Outcome::Complete,
         checks: Vec::new(),
         activity: BTreeMap::new(),

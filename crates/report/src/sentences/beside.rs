@@ -2,7 +2,7 @@
 //! A hint says that something is near, never that it is the cause.
 
 use record::{System, Unit};
-use stats::{Class, Interval, Line, Lines, Modes, Period, Repeated, Spikes, Step, Verdict};
+use stats::{Class, FittedLine, Interval, Lines, Modes, Period, Repeated, Spikes, Step, Verdict};
 
 use super::series::what_of;
 use super::verdict::{alternation, name, place, several};
@@ -147,7 +147,7 @@ fn of_lines(lines: &Lines, v: &Verdict, unit: Unit) -> Beside {
 }
 
 /// `62 % of the points flat within 3 %, 1.2 µs to 1.2 µs`.
-fn of_line(line: &Line, unit: Unit) -> String {
+fn of_line(line: &FittedLine, unit: Unit) -> String {
     let shape = match line.class {
         Class::Flat => format!("flat within {}", bound(line.bound)),
         Class::LinearLike => {

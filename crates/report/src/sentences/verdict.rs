@@ -1,6 +1,6 @@
 //! One verdict in words. It does not depend on a run, so any caller can print it.
 
-use stats::{Block, Class, Interval, Line, Lines, Segment, Step, Verdict, Warning};
+use stats::{Block, Class, FittedLine, Interval, Lines, Segment, Step, Verdict, Warning};
 
 use record::Unit;
 
@@ -241,7 +241,7 @@ fn says_a_shape(segment: &Segment) -> bool {
 
 /// `two lines, 62 % flat and 38 % linear, alternating call by call`.
 fn two_lines(lines: &Lines) -> String {
-    let line = |line: &Line| format!("{} {}", percent(line.share), name(line.class));
+    let line = |line: &FittedLine| format!("{} {}", percent(line.share), name(line.class));
     let changes = alternation(lines.persistence, "line");
     format!("two lines, {} and {}, {changes}", line(&lines.lower), line(&lines.upper))
 }

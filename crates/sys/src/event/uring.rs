@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::by_descriptor::ByDescriptor;
 use super::{BROKEN, EVENTS_MAX, Event, Interest, Poller, asked, narrow, told};
-use crate::ring::{Operation, Ring, RingSettings};
+use crate::ring::{OperationId, Ring, RingSettings};
 
 /// Polls of io_uring(7), multishot.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ struct Watched {
     interest: Interest,
     /// Bits of poll(2) that are to be told.
     bits: libc::c_short,
-    poll: Option<(u32, Operation)>,
+    poll: Option<(u32, OperationId)>,
 }
 
 impl Poller for Uring {

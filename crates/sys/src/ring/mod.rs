@@ -71,7 +71,7 @@ impl Default for RingSettings {
 
 /// An operation of a ring, for [`Ring::cancel`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operation(u64);
+pub struct OperationId(u64);
 
 /// What the kernel says of an operation.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use super::{Completion, Operation, RingSettings};
+use super::{Completion, OperationId, RingSettings};
 use crate::Unsupported;
 use crate::event::Interest;
 
@@ -26,7 +26,7 @@ impl Ring {
     ///
     /// # Errors
     /// None, for there is no ring.
-    pub fn accept_multishot(&mut self, _listener: BorrowedFd<'_>, _token: u64) -> io::Result<Operation> {
+    pub fn accept_multishot(&mut self, _listener: BorrowedFd<'_>, _token: u64) -> io::Result<OperationId> {
         match self.0 {}
     }
 
@@ -34,7 +34,7 @@ impl Ring {
     ///
     /// # Errors
     /// None, for there is no ring.
-    pub fn recv_multishot(&mut self, _socket: BorrowedFd<'_>, _token: u64) -> io::Result<Operation> {
+    pub fn recv_multishot(&mut self, _socket: BorrowedFd<'_>, _token: u64) -> io::Result<OperationId> {
         match self.0 {}
     }
 
@@ -42,7 +42,7 @@ impl Ring {
     ///
     /// # Errors
     /// None, for there is no ring.
-    pub fn send(&mut self, _socket: BorrowedFd<'_>, _bytes: Vec<u8>, _token: u64) -> io::Result<Operation> {
+    pub fn send(&mut self, _socket: BorrowedFd<'_>, _bytes: Vec<u8>, _token: u64) -> io::Result<OperationId> {
         match self.0 {}
     }
 
@@ -56,7 +56,7 @@ impl Ring {
         _offset: u64,
         _bytes: Vec<u8>,
         _token: u64,
-    ) -> io::Result<Operation> {
+    ) -> io::Result<OperationId> {
         match self.0 {}
     }
 
@@ -69,7 +69,7 @@ impl Ring {
         _descriptor: BorrowedFd<'_>,
         _interest: Interest,
         _token: u64,
-    ) -> io::Result<Operation> {
+    ) -> io::Result<OperationId> {
         match self.0 {}
     }
 
@@ -82,7 +82,7 @@ impl Ring {
         _descriptor: BorrowedFd<'_>,
         _interest: Interest,
         _token: u64,
-    ) -> io::Result<Operation> {
+    ) -> io::Result<OperationId> {
         match self.0 {}
     }
 
@@ -90,7 +90,7 @@ impl Ring {
     ///
     /// # Errors
     /// None, for there is no ring.
-    pub fn cancel(&mut self, _operation: Operation) -> io::Result<()> {
+    pub fn cancel(&mut self, _operation: OperationId) -> io::Result<()> {
         match self.0 {}
     }
 

@@ -11,7 +11,7 @@ pub use platform::Socket;
 
 /// The address family of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
+pub enum AddressFamily {
     /// IPv4.
     V4,
     /// IPv6.

@@ -4,9 +4,9 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 
-use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};
+use rustix::net::{self, SocketType, bind, getsockname, socket};
 
-use super::Family;
+use super::AddressFamily;
 
 /// A stream socket.
 #[derive(Debug)]
@@ -18,10 +18,10 @@ impl Socket {
     /// # Errors
     /// Those of socket(2).
     #[inline]
-    pub fn stream(family: Family) -> io::Result<Socket> {
+    pub fn stream(family: AddressFamily) -> io::Result<Socket> {
         let family = match family {
-            Family::V4 => AddressFamily::INET,
-            Family::V6 => AddressFamily::INET6,
+            AddressFamily::V4 => net::AddressFamily::INET,
+            AddressFamily::V6 => net::AddressFamily::INET6,
         };
         Ok(Socket(socket(family, SocketType::STREAM, None)?))
     }
@@ -31,10 +31,10 @@ impl Socket {
     /// # Errors
     /// Those of bind(2).
     #[inline]
-    pub fn bind_any(&self, family: Family) -> io::Result<()> {
+    pub fn bind_any(&self, family: AddressFamily) -> io::Result<()> {
         match family {
-            Family::V4 => bind(&self.0, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0))?,
-            Family::V6 => bind(&self.0, &SocketAddrV6::new(Ipv6Addr::UNSPECIFIED, 0, 0, 0))?,
+            AddressFamily::V4 => bind(&self.0, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0))?,
+            AddressFamily::V6 => bind(&self.0, &SocketAddrV6::new(Ipv6Addr::UNSPECIFIED, 0, 0, 0))?,
         }
         Ok(())
     }

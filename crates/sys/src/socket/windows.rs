@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::Family;
+use super::AddressFamily;
 use crate::Unsupported;
 
 const MISSING: Unsupported = Unsupported("bare Winsock sockets are not written for Windows yet");
@@ -16,7 +16,7 @@ impl Socket {
     ///
     /// # Errors
     /// Always.
-    pub fn stream(_family: Family) -> io::Result<Socket> {
+    pub fn stream(_family: AddressFamily) -> io::Result<Socket> {
         Err(MISSING.into())
     }
 
@@ -24,7 +24,7 @@ impl Socket {
     ///
     /// # Errors
     /// Always.
-    pub fn bind_any(&self, _family: Family) -> io::Result<()> {
+    pub fn bind_any(&self, _family: AddressFamily) -> io::Result<()> {
         Err(MISSING.into())
     }
 

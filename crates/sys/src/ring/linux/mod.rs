@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use io_uring::types::{CancelBuilder, Fd};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 
-use super::{Completion, Operation, RingSettings};
+use super::{Completion, OperationId, RingSettings};
 use crate::event::Interest;
 
 mod buffers;
@@ -22,7 +22,7 @@ use kernel::Door;
 use slots::{Kind, Slots};
 
 /// What closing and cancelling are told by: nobody asks how they ended.
-const SILENT: Operation = Operation(u64::MAX);
+const SILENT: OperationId = OperationId(u64::MAX);
 
 /// The kernel reads and writes no more than this at once (MAX_RW_COUNT).
 const BYTES_MAX: usize = 0x7fff_f000;
@@ -83,7 +83,7 @@ impl Ring {
     ///
     /// # Errors
     /// Those of [`Ring::submit`], when the queue is full.
-    pub fn accept_multishot(&mut self, listener: BorrowedFd<'_>, token: u64) -> io::Result<Operation> {
+    pub fn accept_multishot(&mut self, listener: BorrowedFd<'_>, token: u64) -> io::Result<OperationId> {
         let entry = opcode::AcceptMulti::new(fd(listener)).flags(libc::SOCK_CLOEXEC).build();
         self.start(entry, Kind::Accept, Vec::new(), token)
     }
@@ -93,7 +93,7 @@ impl Ring {
     ///
     /// # Errors
     /// Those of [`Ring::submit`], when the queue is full.
-    pub fn recv_multishot(&mut self, socket: BorrowedFd<'_>, token: u64) -> io::Result<Operation> {
+    pub fn recv_multishot(&mut self, socket: BorrowedFd<'_>, token: u64) -> io::Result<OperationId> {
         let entry = opcode::RecvMulti::new(fd(socket), buffers::GROUP).build();
         self.start(entry, Kind::Receive, Vec::new(), token)
     }
@@ -103,7 +103,7 @@ impl Ring {
     ///
     /// # Errors
     /// Those of [`Ring::submit`], when the queue is full; the bytes are lost then.
-    pub fn send(&mut self, socket: BorrowedFd<'_>, bytes: Vec<u8>, token: u64) -> io::Result<Operation> {
+    pub fn send(&mut self, socket: BorrowedFd<'_>, bytes: Vec<u8>, token: u64) -> io::Result<OperationId> {
         let entry = opcode::Send::new(fd(socket), bytes.as_ptr(), length(bytes.len()))
             .flags(libc::MSG_WAITALL | libc::MSG_NOSIGNAL)
             .build();
@@ -121,7 +121,7 @@ impl Ring {
         offset: u64,
         mut bytes: Vec<u8>,
         token: u64,
-    ) -> io::Result<Operation> {
+    ) -> io::Result<OperationId> {
         bytes.clear();
         let entry =
             opcode::Read::new(fd(file), bytes.as_mut_ptr(), length(bytes.capacity())).offset(offset).build();
@@ -137,7 +137,7 @@ impl Ring {
         descriptor: BorrowedFd<'_>,
         interest: Interest,
         token: u64,
-    ) -> io::Result<Operation> {
+    ) -> io::Result<OperationId> {
         let entry = opcode::PollAdd::new(fd(descriptor), bits(interest)).build();
         self.start(entry, Kind::Poll, Vec::new(), token)
     }
@@ -151,7 +151,7 @@ impl Ring {
         descriptor: BorrowedFd<'_>,
         interest: Interest,
         token: u64,
-    ) -> io::Result<Operation> {
+    ) -> io::Result<OperationId> {
         let entry = opcode::PollAdd::new(fd(descriptor), bits(interest)).multi(true).build();
         self.start(entry, Kind::Poll, Vec::new(), token)
     }
@@ -160,7 +160,7 @@ impl Ring {
     ///
     /// # Errors
     /// Those of [`Ring::submit`], when the queue is full.
-    pub fn cancel(&mut self, operation: Operation) -> io::Result<()> {
+    pub fn cancel(&mut self, operation: OperationId) -> io::Result<()> {
         if self.slots.look(operation).is_none() {
             return Ok(());
         }
@@ -213,7 +213,7 @@ impl Ring {
             self.fetch();
         }
         while let Some(entry) = self.fetched.pop_front() {
-            let operation = Operation(entry.user_data());
+            let operation = OperationId(entry.user_data());
             if let Some((token, kind)) = self.slots.look(operation) {
                 return Some(self.completed(&entry, operation, token, kind));
             }
@@ -229,7 +229,7 @@ impl Ring {
     fn completed(
         &mut self,
         entry: &cqueue::Entry,
-        operation: Operation,
+        operation: OperationId,
         token: u64,
         kind: Kind,
     ) -> Completion<'_> {
@@ -268,7 +268,7 @@ impl Ring {
         kind: Kind,
         memory: Vec<u8>,
         token: u64,
-    ) -> io::Result<Operation> {
+    ) -> io::Result<OperationId> {
         let full = || io::Error::other("a ring cannot have more operations in flight");
         let operation = self.slots.start(kind, memory, token).ok_or_else(full)?;
         if let Err(error) = self.push(&entry.user_data(operation.0)) {

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use super::Operation;
+use super::OperationId;
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ struct Slot {
     token: u64,
     /// What the kernel reads or writes; empty for all but [`Kind::Send`] and [`Kind::Read`].
     memory: Vec<u8>,
-    /// How often the slot was used before, so that an old [`Operation`] does not name a new one.
+    /// How often the slot was used before, so that an old [`OperationId`] does not name a new one.
     generation: u32,
     kind: Kind,
 }
@@ -40,7 +40,7 @@ impl Slots {
     }
 
     /// Takes a slot; none when there are 2³² operations.
-    pub(super) fn start(&mut self, kind: Kind, memory: Vec<u8>, token: u64) -> Option<Operation> {
+    pub(super) fn start(&mut self, kind: Kind, memory: Vec<u8>, token: u64) -> Option<OperationId> {
         let index = match self.free.pop() {
             Some(index) => index,
             None => self.grow()?,
@@ -49,7 +49,7 @@ impl Slots {
         slot.token = token;
         slot.memory = memory;
         slot.kind = kind;
-        Some(Operation(u64::from(slot.generation) << 32 | u64::from(index)))
+        Some(OperationId(u64::from(slot.generation) << 32 | u64::from(index)))
     }
 
     fn grow(&mut self) -> Option<u32> {
@@ -60,14 +60,14 @@ impl Slots {
     }
 
     /// The token and the kind of an operation; none when it is not in flight.
-    pub(super) fn look(&self, operation: Operation) -> Option<(u64, Kind)> {
+    pub(super) fn look(&self, operation: OperationId) -> Option<(u64, Kind)> {
         let slot = self.slots.get(operation.0 as u32 as usize)?;
         let current = slot.generation == (operation.0 >> 32) as u32 && slot.kind != Kind::Free;
         current.then_some((slot.token, slot.kind))
     }
 
     /// Gives the slot of an operation in flight back, and its memory.
-    pub(super) fn finish(&mut self, operation: Operation) -> Vec<u8> {
+    pub(super) fn finish(&mut self, operation: OperationId) -> Vec<u8> {
         let index = operation.0 as u32;
         let Some(slot) = self.slots.get_mut(index as usize) else {
             return Vec::new();
