@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod baseline;
 mod block;
 mod centre;
 mod class;
@@ -14,18 +15,23 @@ mod drift;
 mod finding;
 mod flat;
 mod geometric_mean;
+mod groups;
 mod growth;
 mod interval;
 mod judge;
+mod line_mixture;
 mod lines;
 mod median;
+mod mixture;
 mod model_selection;
 mod modes;
 mod multiplicity;
 mod noise_floor;
 mod one_level;
+mod persistence;
 mod range;
 mod rank;
+mod regular;
 mod settings;
 mod shape;
 mod shape_selection;

@@ -7,7 +7,10 @@
 
 use crate::centre::mean;
 use crate::finding::Modes;
+use crate::groups::{Groups, LEAST_TRIALS};
 use crate::median::median;
+use crate::mixture::{EVIDENCE, Pair};
+use crate::persistence::Persistence;
 use crate::range::is_cost;
 use crate::sweep::Sweep;
 use fastrand::Rng;
@@ -16,22 +19,10 @@ use fastrand::Rng;
 const WINDOWS: usize = 8;
 /// Values of one window that are looked at.
 const SAMPLE: usize = 1000;
-/// The rarer mode holds at least this share…
+/// The rarer mode holds at least this share.
 const LEAST_SHARE: f64 = 0.03;
-/// …and so many values.
-const LEAST_COUNT: f64 = 8.0;
-/// A mode of trials holds at least so many of them…
-const LEAST_TRIALS: usize = 3;
-/// …and this share.
-const LEAST_SHARE_OF_TRIALS: f64 = 0.15;
 /// What lies as far above all others as a spike, and is rarer than this, is spikes.
 const SPIKES: f64 = 0.1;
-/// Ashman's D of two modes that can be distinguished.
-const SEPARATION: f64 = 2.5;
-/// Difference of Schwarz's criterion that is strong evidence (Kass & Raftery, JASA 90, 1995).
-pub(crate) const EVIDENCE: f64 = 10.0;
-/// The rarer mode is at most so many times as wide as the other.
-const WIDTHS: f64 = 3.0;
 /// Modes closer than this, as a share, are of no interest.
 pub(crate) const LEAST_DISTANCE: f64 = 0.05;
 /// Two modes are so many steps of the clock apart.
@@ -253,297 +244,10 @@ fn tails(values: &mut [f64]) -> Option<(f64, f64)> {
     Some((low, high))
 }
 
-/// How often neighbours in time are of one kind.
-#[derive(Default)]
-pub(crate) struct Persistence {
-    upper: f64,
-    all: f64,
-    same: f64,
-    pairs: f64,
-}
-
-impl Persistence {
-    /// The kinds of the values of one trial, in the order of time: whether each is an upper one.
-    pub(crate) fn add(&mut self, kinds: impl Iterator<Item = bool>) {
-        let mut last = None;
-        for upper in kinds {
-            self.upper += f64::from(u8::from(upper));
-            self.all += 1.0;
-            if let Some(last) = last {
-                self.same += f64::from(u8::from(last == upper));
-                self.pairs += 1.0;
-            }
-            last = Some(upper);
-        }
-    }
-
-    /// 0.5 where kinds are independent, whatever their shares, 1 where neighbours are always alike, 0 where
-    /// as many as can be differ. Cohen's κ (Educ. Psychol. Meas. 20, 1960) moved to that scale.
-    pub(crate) fn value(&self) -> f64 {
-        let share = self.upper / self.all;
-        let expected = share * share + (1.0 - share) * (1.0 - share);
-        let kappa = (self.same / self.pairs - expected) / (1.0 - expected);
-        if kappa.is_finite() { (0.5 + kappa / 2.0).clamp(0.0, 1.0) } else { 1.0 }
-    }
-}
-
-/// A normal distribution in a mixture.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Part {
-    pub(crate) centre: f64,
-    pub(crate) spread: f64,
-    pub(crate) share: f64,
-}
-
-impl Part {
-    /// Up to the factor 1/√2π.
-    pub(crate) fn density(&self, value: f64) -> f64 {
-        let z = (value - self.centre) / self.spread;
-        self.share / self.spread * (-0.5 * z * z).exp()
-    }
-
-    pub(crate) fn share_of(&self, other: Part) -> f64 {
-        self.share / (self.share + other.share)
-    }
-
-    fn of(values: &[f64], share: f64) -> Part {
-        let centre = mean(values);
-        let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
-        Part { centre, spread: (squares / values.len() as f64).sqrt().max(NARROWEST), share }
-    }
-}
-
-/// No spread of logarithms is smaller.
-pub(crate) const NARROWEST: f64 = 1e-4;
-/// Share of outliers from which a fit starts.
-pub(crate) const BROAD: f64 = 0.02;
-/// 1/√2π is left out of densities; one that is not normal is multiplied by √2π.
-pub(crate) const ROOT: f64 = 2.506_628_274_631;
-
-/// Two modes with a valley between them.
-#[derive(Clone, Debug)]
-pub(crate) struct Pair {
-    /// The lower and the upper one.
-    pub(crate) parts: [Part; 2],
-    /// Where fewest values lie between them.
-    pub(crate) valley: f64,
-}
-
-impl Pair {
-    /// The modes of sorted values, when every gate accepts them.
-    pub(crate) fn of(sorted: &[f64], least_share: f64, spikes: f64, evidence: f64) -> Option<Pair> {
-        let outside = Outside::of(sorted, spikes)?;
-        let beyond = sorted.partition_point(|value| *value <= outside.limit);
-        let mut sorted = if outside.begins(sorted, beyond) { &sorted[..beyond] } else { sorted };
-        let mut split = valley(sorted)?;
-        // Spikes may also lie above expensive operations.
-        if outside.begins(sorted, split) {
-            sorted = &sorted[..split];
-            split = valley(sorted)?;
-        }
-        let count = sorted.len() as f64;
-        let (below, above) = sorted.split_at(split);
-        let start = [below, above].map(|part| Part::of(part, (1.0 - BROAD) * part.len() as f64 / count));
-        // Most valleys are chance in the tails: no fit would make modes of them.
-        let rare = start[0].share.min(start[1].share);
-        let middle = |part: &[f64], start: Part| Part { centre: part[part.len() / 2], ..start };
-        let parts = [middle(below, start[0]), middle(above, start[1])];
-        let first = Pair { parts, valley: sorted[split].midpoint(sorted[split - 1]) };
-        if rare < 0.5 * least_share || !first.is_hollow(sorted) {
-            return None;
-        }
-        let (parts, two) = fit(sorted, start);
-        let (_, one) = fit(sorted, [Part::of(sorted, 1.0 - BROAD)]);
-        let [lower, upper] = parts;
-        let (rare, common) = if lower.share < upper.share { (lower, upper) } else { (upper, lower) };
-        // A centre, a spread and a share more.
-        let accepted = 2.0 * (two - one) - 3.0 * count.ln() > evidence
-            && rare.share >= least_share
-            && rare.share * count >= LEAST_COUNT
-            && rare.spread <= WIDTHS * common.spread;
-        let density = |value: f64| lower.density(value) + upper.density(value);
-        let between = (0..=STEPS).map(|step| {
-            let value = lower.centre + (upper.centre - lower.centre) * step as f64 / STEPS as f64;
-            (value, density(value))
-        });
-        let (place, least) = between.min_by(|a, b| a.1.total_cmp(&b.1))?;
-        let pair = Pair { parts, valley: place };
-        let peak = density(lower.centre).min(density(upper.centre));
-        (accepted && pair.separation() > SEPARATION && least <= peak / 2.0 && pair.is_hollow(sorted))
-            .then_some(pair)
-    }
-
-    /// D of Ashman, Bird & Zepf, Astronomical Journal 108, 1994.
-    pub(crate) fn separation(&self) -> f64 {
-        let [lower, upper] = self.parts;
-        (upper.centre - lower.centre) * (2.0 / (lower.spread.powi(2) + upper.spread.powi(2))).sqrt()
-    }
-
-    /// Whether the values, too, and not only the fit, are few in the valley.
-    fn is_hollow(&self, sorted: &[f64]) -> bool {
-        let [lower, upper] = self.parts;
-        let near = |place: f64| {
-            let reach = (upper.centre - lower.centre) / 8.0;
-            let below = |end: f64| sorted.partition_point(|value| *value < end);
-            below(place + reach) - below(place - reach)
-        };
-        2 * near(self.valley) <= near(lower.centre).min(near(upper.centre))
-    }
-}
-
-/// Places between two centres at which the density is looked at.
-const STEPS: usize = 64;
-
-/// What lies far above all other values, when it is few: from here on up, and how many may.
-struct Outside {
-    limit: f64,
-    few: f64,
-}
-
-impl Outside {
-    fn of(sorted: &[f64], share: f64) -> Option<Outside> {
-        let count = sorted.len();
-        let (middle, quartile) = (*sorted.get(count / 2)?, *sorted.get(count * 3 / 4)?);
-        let limit = (middle + 6.0 * 1.4826 * (quartile - middle)).max(middle + 1.5_f64.ln());
-        // Two standard deviations more may be chance.
-        let few = share * count as f64 + 2.0 * (share * (1.0 - share) * count as f64).sqrt();
-        Some(Outside { limit, few })
-    }
-
-    /// Whether what begins at `place` is spikes.
-    fn begins(&self, sorted: &[f64], place: usize) -> bool {
-        place < sorted.len() && sorted[place] > self.limit && ((sorted.len() - place) as f64) <= self.few
-    }
-}
-
-/// Where values lie at most half as densely as somewhere below and somewhere above: how many are below.
-///
-/// The density is taken from the distance over which a fixed number of values extends (Loftsgaarden &
-/// Quesenberry, Annals of Mathematical Statistics 36, 1965).
-fn valley(sorted: &[f64]) -> Option<usize> {
-    let count = sorted.len();
-    let near = (count / 60).max(3);
-    if count < 4 * near {
-        return None;
-    }
-    let distance = |place: usize| (sorted[place + near] - sorted[place]).max(NARROWEST / 10.0);
-    let distances: Vec<f64> = (0..count - near).map(distance).collect();
-    let mut above = distances.clone();
-    (0..above.len() - 1).rev().for_each(|place| above[place] = above[place].min(above[place + 1]));
-    // Few values make a rough density, in which chance digs valleys.
-    let needed = (2.2 / (near as f64).sqrt()).exp().max(2.0);
-    let mut below = f64::INFINITY;
-    let mut best = (needed, None);
-    for place in near..distances.len() - near {
-        below = below.min(distances[place - near]);
-        let ratio = distances[place] / below.max(above[place + near]);
-        if ratio > best.0 {
-            best = (ratio, Some(place + near / 2 + 1));
-        }
-    }
-    // Of the values that span it the two that lie furthest apart: the edge of a tight mode is no valley.
-    let gap = |place: &usize| sorted[*place] - sorted[*place - 1];
-    let span =
-        |split: usize| split.saturating_sub(near / 2 + 1).max(1)..=(split + near / 2 + 1).min(count - 1);
-    best.1.and_then(|split| span(split).max_by(|a, b| gap(a).total_cmp(&gap(b))))
-}
-
-/// Expectation and maximisation (Dempster, Laird & Rubin, JRSS B 39, 1977) of a mixture of normal
-/// distributions and a broad one for outliers, which covers all values evenly. Gives the log likelihood,
-/// up to a constant for each value.
-fn fit<const PARTS: usize>(sorted: &[f64], mut parts: [Part; PARTS]) -> ([Part; PARTS], f64) {
-    let range = sorted.last().zip(sorted.first()).map_or(1.0, |(last, first)| last - first);
-    let broad = ROOT / range.max(NARROWEST);
-    let count = sorted.len() as f64;
-    let (mut outliers, mut likelihood) = (BROAD, f64::NEG_INFINITY);
-    for _ in 0..ROUNDS {
-        let mut sums = [(0.0, 0.0, 0.0); PARTS];
-        let (mut outside, mut now) = (0.0, 0.0);
-        for value in sorted {
-            let densities = parts.map(|part| part.density(*value));
-            let all = densities.iter().sum::<f64>() + outliers * broad;
-            now += all.ln();
-            outside += outliers * broad / all;
-            for ((density, part), sum) in densities.iter().zip(&parts).zip(&mut sums) {
-                let (weight, away) = (density / all, value - part.centre);
-                *sum = (sum.0 + weight, sum.1 + weight * away, sum.2 + weight * away * away);
-            }
-        }
-        for (part, (weight, away, squares)) in parts.iter_mut().zip(sums) {
-            let moved = away / weight.max(f64::MIN_POSITIVE);
-            let variance = squares / weight.max(f64::MIN_POSITIVE) - moved * moved;
-            *part = Part {
-                centre: part.centre + moved,
-                spread: variance.max(0.0).sqrt().max(NARROWEST),
-                share: weight / count,
-            };
-        }
-        outliers = (outside / count).max(1e-4);
-        let gain = now - likelihood;
-        likelihood = now;
-        if gain < 1e-3 {
-            break;
-        }
-    }
-    (parts, likelihood)
-}
-
-/// A mixture is settled by then.
-const ROUNDS: usize = 60;
-
-/// Two groups of trials.
-pub(crate) struct Groups {
-    /// Means of the groups.
-    pub(crate) centres: [f64; 2],
-    /// Values above this belong to the upper group.
-    pub(crate) border: f64,
-    /// Trials in the upper group.
-    pub(crate) upper: usize,
-    /// Ashman's D.
-    pub(crate) separation: f64,
-}
-
-impl Groups {
-    /// The best split of one value per trial in two normal groups of one spread, when it is strong evidence
-    /// against a single group: Schwarz's criterion with the likelihood of the classification (Biernacki,
-    /// Celeux & Govaert, IEEE PAMI 22, 2000), which, unlike that of the mixture, requires a gap.
-    pub(crate) fn of(values: &[f64], needed: f64) -> Option<Groups> {
-        let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
-        sorted.sort_unstable_by(f64::total_cmp);
-        let trials = sorted.len() as f64;
-        let least = LEAST_TRIALS.max((LEAST_SHARE_OF_TRIALS * trials).ceil() as usize);
-        let squares = |values: &[f64]| -> f64 {
-            let middle = mean(values);
-            values.iter().map(|value| (value - middle).powi(2)).sum()
-        };
-        let all = squares(&sorted);
-        let split = |lower: usize| {
-            let (below, above) = sorted.split_at(lower);
-            let inside = (squares(below) + squares(above)).max(trials * NARROWEST * NARROWEST);
-            let share = lower as f64 / trials;
-            let entropy = share * share.ln() + (1.0 - share) * (1.0 - share).ln();
-            let evidence = trials * ((all / inside).ln() + 2.0 * entropy) - 2.0 * trials.ln();
-            (evidence, lower, inside)
-        };
-        let last = sorted.len().checked_sub(least)?;
-        let (evidence, lower, inside) = (least..=last).map(split).max_by(|a, b| a.0.total_cmp(&b.0))?;
-        let (below, above) = sorted.split_at(lower);
-        let centres = [mean(below), mean(above)];
-        let separation = (centres[1] - centres[0]) / (inside / (trials - 2.0)).sqrt();
-        let border = below.last()?.midpoint(*above.first()?);
-        (evidence > needed && separation > SEPARATION).then_some(Groups {
-            centres,
-            border,
-            upper: above.len(),
-            separation,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{CALM, Noise, Operation, any_input, normal, ranges, sweeps, up};
+    use crate::simulate::{CALM, Noise, Operation, any_input, ranges, sweeps, up};
 
     fn judged(values: &[Vec<f64>], tick: f64) -> Vec<Modes> {
         find(&up(values), &ranges(values[0].len()), tick, 7)
@@ -607,44 +311,6 @@ mod tests {
         let noise = Noise { level: 0.05, ..CALM };
         let found = judged(&sweeps(&mut Rng::with_seed(2), 20, 500, &noise, by_trial), 0.0);
         assert!(found.iter().all(|modes| modes.persistence == 1.0) && found.len() >= 5, "{found:?}");
-    }
-
-    #[test]
-    fn persistence_does_not_depend_on_shares() {
-        let mut rng = Rng::with_seed(3);
-        for upper in [0.1, 0.5, 0.9] {
-            let mut independent = Persistence::default();
-            (0..200).for_each(|_| independent.add((0..100).map(|_| rng.f64() < upper)));
-            assert!((independent.value() - 0.5).abs() < 0.02);
-            let mut sticky = Persistence::default();
-            (0..200).for_each(|_| sticky.add([rng.f64() < upper; 100].into_iter()));
-            assert_eq!(sticky.value(), 1.0);
-        }
-        let mut turns = Persistence::default();
-        turns.add((0..1000).map(|place| place % 2 == 0));
-        assert!(turns.value() < 0.01);
-        assert_eq!(Persistence::default().value(), 1.0);
-    }
-
-    #[test]
-    fn a_fit_finds_what_was_mixed() {
-        let mut rng = Rng::with_seed(4);
-        let mut values: Vec<f64> = (0..2000)
-            .map(|place| if place % 4 == 0 { 1.0 + 0.2 * normal(&mut rng) } else { 0.1 * normal(&mut rng) })
-            .collect();
-        values.sort_unstable_by(f64::total_cmp);
-        let Pair { parts: [lower, upper], valley } = Pair::of(&values, 0.1, 0.1, EVIDENCE).expect("modes");
-        for (found, truth) in [
-            (lower.centre, 0.0),
-            (lower.spread, 0.1),
-            (lower.share, 0.75),
-            (upper.centre, 1.0),
-            (upper.spread, 0.2),
-            (upper.share, 0.25),
-        ] {
-            assert!((found - truth).abs() < 0.03, "{found} is not {truth}");
-        }
-        assert!((0.2..0.7).contains(&valley));
     }
 
     #[test]

@@ -3,32 +3,22 @@
 //! A measurement is compared with the median at its n in its own trial and with its neighbours in time, so
 //! that neither a jump of the cost nor a more expensive stretch counts as a series of spikes.
 
+use crate::baseline::{PARTS, Spreads, baselines};
 use crate::finding::{Period, Repeated, Spikes};
 use crate::median::median;
 use crate::range::is_cost;
+use crate::regular::{Regular, regular};
 use crate::sweep::Sweep;
 use statrs::distribution::{Binomial, DiscreteCDF};
 use std::ops::Range;
 
-/// A spike lies so many spreads above the median…
-const SPREADS: f64 = 6.0;
-/// …is at least so many times the median…
-const RATIO: f64 = 1.5;
-/// …and exceeds it by so many steps of the clock.
+/// A spike exceeds the median by so many steps of the clock.
 const TICKS: f64 = 3.0;
 /// Neighbours in time, to either side, of which most must lie below a spike.
 const NEIGHBOURS: usize = 8;
 /// Fewer neighbours on a side say nothing.
 const FEWEST_NEIGHBOURS: usize = 3;
-/// Values of a trial from which spreads are estimated.
-const SAMPLE: usize = 256;
-/// Parts of the range of n that have a spread, and a rate of spikes, of their own.
-const PARTS: usize = 8;
-/// With fewer values in a block a spike is most of its median.
-const SPARSE: usize = 5;
-/// From quartiles to the standard deviation of a normal distribution.
-const DEVIATION: f64 = 1.4826;
-/// Error rate of the findings about spikes.
+/// Error rate of repeated n.
 const ALPHA: f64 = 0.01;
 /// A part with fewer n has no rate of its own.
 const ENOUGH: usize = 30;
@@ -39,18 +29,18 @@ const NAMED: usize = 16;
 /// is missing; `tick` is the step of the clock in the unit of the values.
 pub(crate) fn find(trials: &[Sweep<'_>], ranges: &[(u64, u64)], rows: &[Vec<f64>], tick: f64) -> Spikes {
     let Some(span) = span(ranges) else { return Spikes::default() };
-    let curves = curves(trials, ranges, rows, span);
-    let spreads = Spreads::of(trials, &curves, span);
+    let baselines = baselines(trials, ranges, rows, span);
+    let spreads = Spreads::of(trials, &baselines, span);
     let mut found = Vec::new();
     let (mut time, mut of_part) = (0.0, [0; PARTS]);
     let mut fit = Vec::new();
-    for (trial, (sweep, curve)) in trials.iter().zip(&curves).enumerate() {
+    for (trial, (sweep, baseline)) in trials.iter().zip(&baselines).enumerate() {
         fit.clear();
         fit.resize(sweep.values.len(), f64::NAN);
-        curve.fill(sweep, span, &mut fit);
+        baseline.fill(sweep, span, &mut fit);
         let before = found.len();
-        for (piece, places) in curve.pieces(sweep, span) {
-            let part = curve.part(piece);
+        for (piece, places) in baseline.pieces(sweep, span) {
+            let part = baseline.part(piece);
             let limit = spreads.limit(trial, part);
             for place in places {
                 let value = sweep.values[place];
@@ -105,128 +95,6 @@ struct Spike {
 /// Smallest and largest n of all ranges.
 fn span(ranges: &[(u64, u64)]) -> Option<(u64, u64)> {
     Some((ranges.first()?.0, ranges.last()?.1))
-}
-
-/// What is usual at each n of a trial: block medians, and straight lines between the middles of blocks.
-struct Curve {
-    /// n and cost, by n.
-    nodes: Vec<(f64, f64)>,
-}
-
-impl Curve {
-    fn of(logs: &[f64], middles: &[f64]) -> Curve {
-        let nodes = middles.iter().zip(logs).map(|(n, log)| (*n, log.exp()));
-        Curve { nodes: nodes.filter(|node| is_cost(node.1)).collect() }
-    }
-
-    /// The places of a sweep before the first node, between each two, and after the last.
-    fn pieces<'s>(
-        &'s self,
-        sweep: &'s Sweep<'_>,
-        span: (u64, u64),
-    ) -> impl Iterator<Item = (usize, Range<usize>)> + 's {
-        // The first n from a node on.
-        let from = |node: usize| self.nodes.get(node).map(|node| node.0.ceil() as u64);
-        let count = if self.nodes.is_empty() { 0 } else { self.nodes.len() + 1 };
-        (0..count).map(move |piece| {
-            let low = piece.checked_sub(1).and_then(from).unwrap_or(span.0).max(span.0);
-            let high = from(piece).map_or(span.1, |next| next.saturating_sub(1)).min(span.1);
-            let empty = low > high || (from(piece) == Some(0));
-            (piece, if empty { 0..0 } else { sweep.places(low, high) })
-        })
-    }
-
-    fn fill(&self, sweep: &Sweep<'_>, span: (u64, u64), fit: &mut [f64]) {
-        for (piece, places) in self.pieces(sweep, span) {
-            let right = self.nodes.get(piece).or(self.nodes.last());
-            let left = piece.checked_sub(1).and_then(|left| self.nodes.get(left)).or(right);
-            let (Some((n_left, left)), Some((n_right, right))) = (left, right) else { continue };
-            let slope = if n_right > n_left { (right - left) / (n_right - n_left) } else { 0.0 };
-            for place in places {
-                fit[place] = left + slope * (sweep.n(place) as f64 - n_left).max(0.0);
-            }
-        }
-    }
-
-    /// In which part of the range of n a piece lies.
-    fn part(&self, piece: usize) -> usize {
-        piece * PARTS / (self.nodes.len() + 1)
-    }
-}
-
-/// The curve of each trial. Where blocks hold few values, a trial's own median would follow its spikes:
-/// there the curve is the median of all trials, moved to the trial's level.
-fn curves(
-    trials: &[Sweep<'_>],
-    ranges: &[(u64, u64)],
-    rows: &[Vec<f64>],
-    (n_low, n_high): (u64, u64),
-) -> Vec<Curve> {
-    let middles: Vec<f64> = ranges.iter().map(|(low, high)| (*low as f64).midpoint(*high as f64)).collect();
-    let values: usize = trials.iter().map(|trial| trial.places(n_low, n_high).len()).sum();
-    if trials.len() < 3 || values >= SPARSE * ranges.len() * trials.len() {
-        return rows.iter().map(|row| Curve::of(row, &middles)).collect();
-    }
-    let middle = |values: &mut dyn Iterator<Item = f64>| -> f64 {
-        let mut present: Vec<f64> = values.filter(|value| value.is_finite()).collect();
-        median(&mut present).unwrap_or(f64::NAN)
-    };
-    let at = |row: &Vec<f64>, place: usize| row.get(place).copied().unwrap_or(f64::NAN);
-    let all: Vec<f64> =
-        (0..ranges.len()).map(|place| middle(&mut rows.iter().map(|row| at(row, place)))).collect();
-    let moved = |row: &Vec<f64>| {
-        let level = middle(&mut all.iter().enumerate().map(|(place, log)| at(row, place) - log));
-        Curve::of(&all.iter().map(|log| log + level).collect::<Vec<f64>>(), &middles)
-    };
-    rows.iter().map(moved).collect()
-}
-
-/// How far usual values lie above the median, as standard deviations of the logarithm: the distance
-/// of the upper quartile, because costs are skewed and what lies below says nothing of what lies above
-/// (the double median absolute deviation: Rosenmai, 2013).
-struct Spreads {
-    by_trial: Vec<f64>,
-    by_part: [f64; PARTS],
-}
-
-impl Spreads {
-    fn of(trials: &[Sweep<'_>], curves: &[Curve], span: (u64, u64)) -> Spreads {
-        let mut parts: [Vec<f64>; PARTS] = Default::default();
-        let mut own = Vec::new();
-        let mut of_trial = |(sweep, curve): (&Sweep<'_>, &Curve)| {
-            own.clear();
-            let mut fit = vec![f64::NAN; sweep.values.len()];
-            curve.fill(sweep, span, &mut fit);
-            for (piece, places) in curve.pieces(sweep, span) {
-                let stride = (places.len() * (curve.nodes.len() + 1)).div_ceil(SAMPLE).max(1);
-                for place in places.step_by(stride).filter(|place| is_cost(sweep.values[*place])) {
-                    let log = (sweep.values[place] / fit[place]).ln();
-                    own.push(log);
-                    parts[curve.part(piece)].push(log);
-                }
-            }
-            upper(&mut own)
-        };
-        let by_trial = trials.iter().zip(curves).map(&mut of_trial).collect();
-        Spreads { by_trial, by_part: parts.map(|mut logs| upper(&mut logs)) }
-    }
-
-    /// A spike exceeds the usual by this factor.
-    fn limit(&self, trial: usize, part: usize) -> f64 {
-        let spread = self.by_trial[trial].max(self.by_part[part]);
-        (SPREADS * spread).exp().max(RATIO)
-    }
-}
-
-/// From the median to the upper quartile, as a standard deviation.
-fn upper(logs: &mut [f64]) -> f64 {
-    let count = logs.len();
-    if count == 0 {
-        return 0.0;
-    }
-    let quartile = *logs.select_nth_unstable_by(count * 3 / 4, f64::total_cmp).1;
-    let middle = *logs.select_nth_unstable_by(count / 2, f64::total_cmp).1;
-    DEVIATION * (quartile - middle)
 }
 
 /// The cost of the more expensive side, relative to the usual, in the middle of its next values.
@@ -330,53 +198,6 @@ impl Period {
             time.map(|found| Period::Seconds(found.period))
         }
     }
-}
-
-struct Regular {
-    period: f64,
-    /// Spacings that keep to it.
-    count: usize,
-}
-
-/// Spacings within this share of a period keep to it, besides one grain.
-const KEEP: f64 = 0.02;
-/// A period is at least so many grains.
-const GRAINS: f64 = 8.0;
-/// At least this share of the spacings keeps to a period.
-const MOST: f64 = 0.25;
-
-/// The period to which more spacings keep than chance allows.
-///
-/// Between spikes that come by chance, at whatever rate, a spacing lies within ±h of P with a
-/// probability of at most 2h/(eP), which is what an exponential distribution has where it is most
-/// (d·e^(−d) ≤ 1/e). Binomial, with Bonferroni over the spacings at which a window may begin.
-fn regular(mut spacings: Vec<f64>, grain: f64) -> Option<Regular> {
-    spacings.retain(|spacing| spacing.is_finite() && *spacing > 0.0);
-    spacings.sort_unstable_by(f64::total_cmp);
-    let total = spacings.len();
-    let mut best: Option<(f64, Regular)> = None;
-    let mut end = 0;
-    for start in 0..total {
-        let least = spacings[start];
-        // Half a window above the least.
-        let period = (least + grain) / (1.0 - KEEP);
-        let most = period * (1.0 + KEEP) + grain;
-        end = end.max(start);
-        while end < total && spacings[end] <= most {
-            end += 1;
-        }
-        let count = end - start;
-        if period < GRAINS * grain || count < 3 || (count as f64) < MOST * total as f64 {
-            continue;
-        }
-        let chance = 2.0 * (KEEP + grain / period) / std::f64::consts::E;
-        let tail = Binomial::new(chance.min(1.0), total as u64).map_or(1.0, |all| all.sf(count as u64 - 1));
-        if tail * (total as f64) < ALPHA && best.as_ref().is_none_or(|(least, _)| tail < *least) {
-            let period = median(&mut spacings[start..end].to_vec()).unwrap_or(period);
-            best = Some((tail, Regular { period, count }));
-        }
-    }
-    best.map(|(_, regular)| regular)
 }
 
 #[cfg(test)]
