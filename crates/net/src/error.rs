@@ -48,6 +48,16 @@ pub enum Error {
         /// What happened.
         cause: String,
     },
+    /// The load generator contradicts itself: no figure of this load can be trusted.
+    #[error(
+        "the load generator started {started} requests and counted {outcomes} outcomes; please report this"
+    )]
+    Miscounted {
+        /// Requests that were started.
+        started: u64,
+        /// Those that were completed, failed, late or unanswered.
+        outcomes: u64,
+    },
     /// No generator has measured anything.
     #[error("no load generator returned a measurement")]
     NothingMeasured,

@@ -76,7 +76,8 @@ fn lower_bounds(n: u64, level: &Level) -> Option<Limitation> {
     let is_beyond = |percent| level.latency.percentile(percent).is_none_or(|found| found.seconds.is_none());
     let beyond = PERCENTILES.into_iter().filter(|(_, percent)| is_beyond(*percent));
     let series: Vec<String> = beyond.map(|(name, _)| name.to_owned()).collect();
-    let why = format!("{} requests had no response, so {} are longer", level.unanswered, series.join(", "));
+    let beyond = level.unanswered + level.timed_out;
+    let why = format!("{beyond} requests had no response, so {} are longer", series.join(", "));
     let of = TrialKey::default();
     (!series.is_empty()).then_some(Limitation { of, n: Some(n), by: LimitedBy::Time, series, why })
 }

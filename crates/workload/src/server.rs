@@ -35,6 +35,8 @@ mod measured {
     const ROUND_MAX: Duration = Duration::from_secs(8);
     /// A load is held for so many times what that took, at least.
     const ROUNDS_MIN: u32 = 4;
+    /// A load without a response is offered anew for so many times its time.
+    const LONGER: u32 = 4;
     /// Of a load, so many failures in a hundred are the end of what the server can do.
     const FAILURES_MAX: f64 = 0.01;
     /// A response is counted after it was sent: how often the counters are read until they include the last
@@ -116,17 +118,48 @@ mod measured {
             let round =
                 Load { requests, rate: None, warm_up: Duration::ZERO, duration: ROUND_MAX, ..load.clone() };
             let (first, _) = self.count(generator, &round, recorder, Agreement::Exact)?;
+            if first.completed == 0 {
+                return Err(io::Error::other(format!(
+                    "no response came within {:.3} s",
+                    first.elapsed_seconds
+                )));
+            }
             // Who asked before the time that is measured must have asked a server already busy; and a server
             // that accepts all who wait before it answers any does so in waves, of which there must be
             // several.
             let one_round = Duration::from_secs_f64(first.elapsed_seconds);
             let duration = load.duration.max((one_round * ROUNDS_MIN).min(ROUND_MAX));
             let load = Load { warm_up: one_round.max(duration / 10), duration, ..load.clone() };
-            let (level, taken) = self.count(generator, &load, recorder, Agreement::Least)?;
+            let (level, taken) = self.count_some(generator, load, recorder)?;
             record_load(&level, recorder);
             let server_seconds =
                 taken.map_or(f64::NAN, |taken| taken.cpu_seconds / taken.answers.max(1) as f64);
             Ok(Held { level, server_seconds })
+        }
+
+        /// Offers a load that has at least one response. On a busy machine the load generator or the server
+        /// may have no processor for longer than a short load lasts; it is then offered anew, for longer.
+        fn count_some(
+            &mut self,
+            generator: &mut Generator,
+            mut load: Load,
+            recorder: &mut LevelRecorder<'_>,
+        ) -> io::Result<(Level, Option<Taken>)> {
+            loop {
+                let (level, taken) = self.count(generator, &load, recorder, Agreement::Least)?;
+                if level.completed > 0 {
+                    return Ok((level, taken));
+                }
+                let seconds = load.duration.as_secs_f64();
+                if load.duration >= ROUND_MAX {
+                    return Err(io::Error::other(format!("no response came within {seconds:.3} s")));
+                }
+                load.duration = (load.duration * LONGER).min(ROUND_MAX);
+                recorder.warn(format!(
+                    "No response came within {seconds:.3} s, so the load was held for {:.3} s.",
+                    load.duration.as_secs_f64()
+                ));
+            }
         }
 
         /// Offers a load, and compares what both ends counted.
@@ -144,7 +177,7 @@ mod measured {
                 Some(before) => Some(self.taken_since(before, good)?),
                 None => None,
             };
-            every_answer(&level, taken.as_ref().map_or(0, |taken| taken.exhausted))?;
+            few_failures(&level, taken.as_ref().map_or(0, |taken| taken.exhausted))?;
             if let Some(taken) = &taken {
                 let agree = match agreement {
                     // What failed, or came too late, may have been answered all the same.
@@ -372,16 +405,15 @@ mod measured {
     }
 
     /// Refuses a load of which more than a little failed: the server can do no more.
-    fn every_answer(level: &Level, exhausted: u64) -> io::Result<()> {
-        let good = level.completed + level.late;
-        let all = good + level.failed;
-        if good > 0 && level.failed as f64 <= FAILURES_MAX * all as f64 {
+    fn few_failures(level: &Level, exhausted: u64) -> io::Result<()> {
+        let all = level.completed + level.late + level.failed;
+        let is_exhausted = all == level.failed && exhausted > 0;
+        if !is_exhausted && level.failed as f64 <= FAILURES_MAX * all as f64 {
             return Ok(());
         }
-        let why = match (&level.failures[..], exhausted) {
-            ([], 0) => "no answer came in time".to_owned(),
-            (failures, 0) => format!("{} of {all} requests failed ({})", level.failed, words(failures)),
-            (_, times) => format!("the server could take no more connections, {times} times"),
+        let why = match exhausted {
+            0 => format!("{} of {all} requests failed ({})", level.failed, words(&level.failures)),
+            times => format!("the server could take no more connections, {times} times"),
         };
         Err(io::Error::other(why))
     }

@@ -26,13 +26,15 @@ pub struct Level {
     pub elapsed_seconds: f64,
     /// Requests that were meant to start; `None` in a closed loop.
     pub intended: Option<u64>,
-    /// Requests that were sent.
+    /// Requests that were sent, and those that a closed loop had under way when measuring began.
     pub started: u64,
     /// Right answers within the time.
     pub completed: u64,
     /// Failed requests.
     pub failed: u64,
-    /// Right answers that came after the time; their latencies count.
+    /// Those of them that had no answer within the timeout. They are taken to be slower than all others.
+    pub timed_out: u64,
+    /// Right answers that came after the time; in an open loop their latencies count.
     pub late: u64,
     /// Requests that were meant to start, and have neither answer nor failure: not sent for want of a free
     /// connection, or under way when waiting ended; in a closed loop those that were under way for longer
@@ -125,8 +127,8 @@ impl Distribution {
         Distribution::with_slices(times, &[], 0)
     }
 
-    fn with_slices(times: Times, slices: &[Slice], unanswered: u64) -> Distribution {
-        let percentiles = percentiles(&times, slices, unanswered);
+    fn with_slices(times: Times, slices: &[Slice], beyond: u64) -> Distribution {
+        let percentiles = percentiles(&times, slices, beyond);
         Distribution {
             count: times.count(),
             min_seconds: seconds(times.min_ns()),
@@ -152,12 +154,13 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-fn percentiles(times: &Times, slices: &[Slice], unanswered: u64) -> Vec<Percentile> {
+/// `beyond` requests have no time, and are slower than all others.
+fn percentiles(times: &Times, slices: &[Slice], beyond: u64) -> Vec<Percentile> {
     let answered = times.count();
     if answered == 0 {
         return Vec::new();
     }
-    let all = (answered + unanswered) as f64;
+    let all = (answered + beyond) as f64;
     // Shares of all requests; those without an answer lie beyond every time.
     let at = |share: f64| {
         let share = share * all / answered as f64;
@@ -208,10 +211,9 @@ impl Level {
             .filter(|_| workers > 0);
         let (started, completed) = (sum(|one| one.started), sum(|one| one.completed));
         let (failed, late) = (sum(|one| one.failed), sum(|one| one.late));
-        let unanswered = match intended {
-            Some(intended) => intended.saturating_sub(completed + late + failed),
-            None => sum(|one| one.unanswered),
-        };
+        let timed_out = sum(|one| one.timed_out);
+        let unsent = intended.map_or(0, |intended| intended.saturating_sub(started));
+        let unanswered = unsent + sum(|one| one.unanswered);
         let (service, lag) = (joined(|one| &one.service), joined(|one| &one.lag));
         let (lateness, connect) = (joined(|one| &one.lateness), joined(|one| &one.connect));
         let connected = sum(|one| one.connected);
@@ -224,7 +226,7 @@ impl Level {
         let latency = join(slices.iter().map(|slice| &slice.latency)).ok_or(Error::NothingMeasured)?;
         let per_second = |count: u64| count as f64 / elapsed_seconds.max(1e-9);
         let some = |times: Option<Times>| times.filter(|times| times.count() > 0).map(Distribution::of);
-        let latency = Distribution::with_slices(latency, &slices, unanswered);
+        let latency = Distribution::with_slices(latency, &slices, unanswered + timed_out);
         let mut level = Level {
             load: load.clone(),
             connections,
@@ -233,9 +235,10 @@ impl Level {
             started,
             completed,
             failed,
+            timed_out,
             late,
             unanswered,
-            started_per_second: per_second(started),
+            started_per_second: per_second(slices.iter().map(|slice| slice.started).sum()),
             completed_per_second: per_second(completed),
             completed_per_second_interval: rate_interval(&slices, per_second(completed)),
             connected_per_second: per_second(connected),
@@ -306,29 +309,31 @@ const LATE_SECONDS: f64 = 1e-3;
 const BEHIND_SHARE: f64 = 0.01;
 
 fn verdict(level: &Level) -> LevelVerdict {
-    if level.completed + level.late == 0 {
-        let reason = match level.failures.first() {
-            Some(Failure { stage, cause, count }) => format!("{count} × {cause} at {}", stage.name()),
-            None => "no answer came in time".to_owned(),
-        };
-        return LevelVerdict::NoAnswers(reason);
+    if level.latency.count == 0 {
+        return LevelVerdict::NoAnswers(why_no_answers(level));
     }
     let delay = level.watch.run_delay_share.unwrap_or(0.0);
-    if let (Some(lateness), Some(intended)) = (&level.lateness, level.intended) {
+    let meant = level.intended.unwrap_or(level.started).max(1) as f64;
+    let share = (level.unanswered + level.timed_out) as f64 / meant;
+    let no_answer = |of: &str| format!("{:.0} % of the requests {of} had no answer", share * 100.0);
+    // However late they were sent, the timeout runs from there.
+    if level.timed_out as f64 / meant > BEHIND_SHARE {
+        return LevelVerdict::Behind(no_answer("that were sent"));
+    }
+    if let Some(lateness) = &level.lateness {
         let late = lateness.quantile(0.99);
         let median = level.latency.quantile(0.5);
         if late > LATE_SECONDS.max(median / 10.0) {
             let late = format!("1 % of requests were sent more than {:.1} ms late", late * 1e3);
             return LevelVerdict::Generator(late + &waited(delay));
         }
-        let share = level.unanswered as f64 / intended.max(1) as f64;
         if share > BEHIND_SHARE {
-            return LevelVerdict::Behind(format!(
-                "{:.0} % of the requests meant to start had no answer",
-                share * 100.0
-            ));
+            return LevelVerdict::Behind(no_answer("meant to start"));
         }
         return LevelVerdict::Sound;
+    }
+    if share > BEHIND_SHARE {
+        return LevelVerdict::Behind(no_answer("that were sent"));
     }
     // In a closed loop each connection waits for one answer, or for a few.
     if level.unanswered as f64 > BEHIND_SHARE * level.load.connections as f64 {
@@ -338,6 +343,13 @@ fn verdict(level: &Level) -> LevelVerdict {
         ));
     }
     busy(level.watch.cpu_share, delay)
+}
+
+fn why_no_answers(level: &Level) -> String {
+    match level.failures.first() {
+        Some(Failure { stage, cause, count }) => format!("{count} × {cause} at {}", stage.name()),
+        None => format!("no answer came within {:.3} s, {} after the end", level.elapsed_seconds, level.late),
+    }
 }
 
 /// Whether a generator in a closed loop had the time to ask, and who took it where it had not.

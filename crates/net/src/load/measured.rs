@@ -17,16 +17,19 @@ pub struct Measured {
     pub elapsed_seconds: f64,
     /// Requests that were meant to start; `None` in a closed loop.
     pub intended: Option<u64>,
-    /// Requests that were sent.
+    /// Requests that were sent, and those that a closed loop had under way when measuring began. Each is
+    /// completed, failed, late or unanswered.
     pub started: u64,
     /// Right answers within the time that was measured.
     pub completed: u64,
-    /// Failures of all kinds.
+    /// Failed requests, for whatever reason.
     pub failed: u64,
-    /// Right answers that came after the end: an open loop waits for those it had asked for.
+    /// Those of them that had no answer within the timeout.
+    pub timed_out: u64,
+    /// Right answers that came after the end.
     pub late: u64,
-    /// Requests of a closed loop that were under way for longer than any answer took, and still were when
-    /// waiting ended. Those of an open loop follow from the other counts.
+    /// Requests still under way when waiting ended; in a closed loop only those that were under way for
+    /// longer than any answer took.
     pub unanswered: u64,
     /// Connections that were made.
     pub connected: u64,

@@ -1,5 +1,6 @@
 //! The generator against servers that do what each test needs, and know what they have done.
 
+mod accounts;
 mod clients;
 mod connections;
 mod failures;

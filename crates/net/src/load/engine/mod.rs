@@ -8,7 +8,9 @@
 //! the next request, so a latency holds the recv, the send, and the time for which an answer lay ready while
 //! the loop was busy with others; resolution is that of the clock, some 20 ns.
 
+mod drain;
 mod offer;
+mod pace;
 mod places;
 mod request;
 mod slot;
@@ -77,6 +79,8 @@ pub(super) struct Engine<C: Client> {
     /// Requests that may still be started.
     allowance: u64,
     starts: Option<std::iter::Peekable<Starts>>,
+    /// Their number in a second.
+    rate: f64,
     begin_ns: u64,
 
     counts: Counts,
@@ -151,6 +155,7 @@ impl<C: Client> Engine<C> {
             until_ns: 0,
             allowance: 0,
             starts: None,
+            rate: 0.0,
             begin_ns: 0,
             counts: Counts::default(),
             failures: Failures::default(),
@@ -272,11 +277,19 @@ impl<C: Client> Engine<C> {
                 Ok(parsed) => {
                     at += parsed.taken;
                     let last = parsed.state == ResponseState::Last;
+                    if at < received && (last || slot.awaited == 1) {
+                        // Bytes behind the last response that was requested: it is a wrong one.
+                        slot.state = State::Reading;
+                        slot.served += 1;
+                        let wrong = parsed.error.unwrap_or(ResponseError::Unasked);
+                        self.fail(place, Cause::ResponseError(wrong), now);
+                        return false;
+                    }
                     self.answered(place, parsed.error, now);
                     let slot = &mut self.slots[place as usize];
                     if last {
-                        if at < received || slot.awaited > 0 {
-                            self.fail(place, Cause::ResponseError(ResponseError::Unasked), now);
+                        if slot.awaited > 0 {
+                            self.fail(place, Cause::ResponseError(ResponseError::Short), now);
                             return false;
                         }
                         slot.state = State::Closing;
@@ -287,10 +300,6 @@ impl<C: Client> Engine<C> {
                         return !self.settings.reset;
                     }
                     if slot.awaited == 0 {
-                        if at < received {
-                            self.fail(place, Cause::ResponseError(ResponseError::Unasked), now);
-                            return false;
-                        }
                         self.next(place, now);
                         return false;
                     }
@@ -315,6 +324,9 @@ impl<C: Client> Engine<C> {
             State::Waiting | State::Reading => match self.client.end(&mut slot.session) {
                 Ok(parsed) => {
                     self.answered(place, parsed.error, now);
+                    if self.slots[place as usize].awaited > 0 {
+                        return self.fail(place, Cause::ResponseError(ResponseError::Short), now);
+                    }
                     self.close(place);
                     self.next(place, now);
                 }
@@ -335,8 +347,7 @@ impl<C: Client> Engine<C> {
         slot.served += 1;
         // Where the server speaks first, nothing tells earlier that the connection is there.
         self.counts.connected += u64::from(C::SERVER_BEGINS && self.measuring);
-        let (intended_ns, sent_ns) = (slot.intended_ns, slot.sent_ns);
-        let counted = self.counted_at(intended_ns);
+        let (intended_ns, sent_ns, counted) = (slot.intended_ns, slot.sent_ns, slot.counted);
         if let Some(wrong) = wrong
             && (counted || self.mode == Mode::Alone)
         {
@@ -350,11 +361,13 @@ impl<C: Client> Engine<C> {
         if now < self.until_ns {
             self.counts.completed += 1;
             self.slices.completed(latency_ns);
-        } else if self.starts.is_some() {
+        } else {
             self.counts.late += 1;
-            self.slices.late(latency_ns);
         }
         if self.starts.is_some() {
+            if now >= self.until_ns {
+                self.slices.late(latency_ns);
+            }
             self.service.record(now.saturating_sub(sent_ns));
         }
     }
@@ -370,6 +383,7 @@ impl<C: Client> Engine<C> {
             self.close(place);
         }
         match self.mode {
+            Mode::Closed if now >= self.until_ns => self.set_free(place, now),
             Mode::Closed if self.settings.think.is_zero() => self.ask_again(place, now),
             Mode::Closed => {
                 self.set_free(place, now);
@@ -411,16 +425,17 @@ impl<C: Client> Engine<C> {
         let counted = match stage {
             // It may have asked for nothing yet, or never will.
             RequestStage::Idle => self.measuring,
-            _ => self.counted_at(self.slots[place as usize].intended_ns),
+            _ => slot.counted,
         };
         if counted || self.mode == Mode::Alone {
             self.failures.count(stage, cause);
         }
-        // Whose answer is complete has been counted, and an idle connection had asked for nothing.
-        if counted && !matches!(stage, RequestStage::Close | RequestStage::Idle) {
-            self.counts.failed += u64::from(self.slots[place as usize].awaited.max(1));
+        // None is awaited where the answer is complete, nor on an idle connection.
+        if slot.counted {
+            self.counts.failed += u64::from(slot.awaited);
+            self.counts.timed_out += if cause == Cause::Timeout { u64::from(slot.awaited) } else { 0 };
         }
-        self.slots[place as usize].awaited = 0;
+        slot.awaited = 0;
         self.close(place);
         if stage != RequestStage::Idle {
             // Until now it could not ask: an open loop that waited for it was not late.

@@ -60,6 +60,7 @@ impl<C: Client> Engine<C> {
             intended_ns: 0,
             sent_ns: 0,
             free_ns: 0,
+            counted: false,
             awaited: 0,
             served: 0,
         });
@@ -107,7 +108,7 @@ impl<C: Client> Engine<C> {
         let from = self.settings.sources.of(self.connects_begun);
         self.connects_begun += 1;
         let slot = &mut self.slots[place as usize];
-        (slot.sent_ns, slot.served, slot.awaited) = (now, 0, 0);
+        (slot.sent_ns, slot.served, slot.awaited, slot.counted) = (now, 0, 0, false);
         slot.session = self.client.session();
         slot.state = State::Connecting { request: false };
         match Connection::connect(self.settings.target, from, Waiting::NonBlocking) {

@@ -15,10 +15,12 @@ impl<C: Client> Engine<C> {
     #[inline]
     pub(super) fn start(&mut self, place: u32, intended_ns: u64, now: u64) {
         self.leave_rest(place);
+        let counted = self.counted_at(intended_ns);
         let slot = &mut self.slots[place as usize];
         slot.intended_ns = intended_ns;
         slot.sent_ns = now;
-        if self.counted_at(intended_ns) {
+        (slot.awaited, slot.counted) = (self.settings.pipeline, counted);
+        if counted {
             self.counts.started += u64::from(self.settings.pipeline);
             self.slices.started(u64::from(self.settings.pipeline));
         }
@@ -29,9 +31,9 @@ impl<C: Client> Engine<C> {
         }
     }
 
-    /// Whether a request that was meant to start then is counted, if it is still to come or under way.
+    /// Whether a request that was meant to start then is counted.
     #[inline(always)]
-    pub(super) fn counted_at(&self, intended_ns: u64) -> bool {
+    fn counted_at(&self, intended_ns: u64) -> bool {
         if self.starts.is_some() { intended_ns >= self.from_ns } else { self.measuring }
     }
 
@@ -51,7 +53,7 @@ impl<C: Client> Engine<C> {
             let added = self.set.add(socket.as_fd(), place as usize, Interest::Read);
             slot.socket = Some(socket);
             self.client.request(&mut slot.session);
-            (slot.awaited, slot.state) = (1, State::Waiting);
+            slot.state = State::Waiting;
             if let Err(error) = added {
                 self.fail(place, error.into(), now);
             }
@@ -59,7 +61,6 @@ impl<C: Client> Engine<C> {
         }
         // On this machine the connection is there when connect(2) returns. Elsewhere the send finds no room.
         let connected_ns = self.timer.now_ns();
-        slot.awaited = self.settings.pipeline;
         let bytes = requests(&self.client, &mut slot.session, &mut self.batch, self.settings.pipeline);
         let sent = match socket.send(bytes) {
             Ok(sent) => sent,
@@ -102,7 +103,6 @@ impl<C: Client> Engine<C> {
     pub(super) fn send(&mut self, place: u32, now: u64) {
         let slot = &mut self.slots[place as usize];
         let Some(socket) = &slot.socket else { return };
-        slot.awaited = self.settings.pipeline;
         let bytes = requests(&self.client, &mut slot.session, &mut self.batch, self.settings.pipeline);
         let sent = match socket.send(bytes) {
             Ok(sent) => sent,

@@ -15,6 +15,8 @@ pub(super) struct Slot<S> {
     pub(super) sent_ns: u64,
     /// Since when the place has been free.
     pub(super) free_ns: u64,
+    /// Whether the requests whose answers are awaited are among those that were counted as started.
+    pub(super) counted: bool,
     /// Answers that have still to come.
     pub(super) awaited: u32,
     /// Answers that have come on this connection.
@@ -66,12 +68,15 @@ pub(super) enum Mode {
     Open,
 }
 
-/// What is counted while a load is measured.
+/// What is counted while a load is measured. Every request that was started has one outcome: it is completed,
+/// failed, late or unanswered.
 #[derive(Default)]
 pub(super) struct Counts {
     pub(super) started: u64,
     pub(super) completed: u64,
     pub(super) failed: u64,
+    /// The part of `failed` that had no answer within the timeout.
+    pub(super) timed_out: u64,
     pub(super) late: u64,
     pub(super) unanswered: u64,
     pub(super) connected: u64,

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use net::load::{Distribution, Level, LevelVerdict, PERCENTS};
 
 pub(super) fn write(levels: &[Level], out: &mut dyn Write) -> io::Result<()> {
-    write!(out, "connections,rate,seconds,intended,started,completed,failed,late,unanswered")?;
+    write!(out, "connections,rate,seconds,intended,started,completed,failed,late,unanswered,timed_out")?;
     write!(out, ",started_per_second,completed_per_second,sent_bytes,received_bytes")?;
     for percent in PERCENTS {
         write!(out, ",p{percent},p{percent}_low,p{percent}_high")?;
@@ -17,7 +17,7 @@ pub(super) fn write(levels: &[Level], out: &mut dyn Write) -> io::Result<()> {
 fn write_line(level: &Level, out: &mut dyn Write) -> io::Result<()> {
     write!(
         out,
-        "{},{},{},{},{},{},{},{},{},{},{},{},{}",
+        "{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
         level.load.connections,
         or_empty(level.load.rate),
         level.elapsed_seconds,
@@ -27,6 +27,7 @@ fn write_line(level: &Level, out: &mut dyn Write) -> io::Result<()> {
         level.failed,
         level.late,
         level.unanswered,
+        level.timed_out,
         level.started_per_second,
         level.completed_per_second,
         level.sent_bytes,
