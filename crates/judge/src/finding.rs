@@ -8,7 +8,7 @@ use record::{
 };
 use stats::{Class, JudgeSettings, Sweep, Verdict};
 
-use crate::generator::{Bounds, BoundsOf, GeneratorRemark, Limited};
+use crate::generator::{Bounds, BoundsOf, GeneratorRemark, LimitedLevels};
 use crate::series::{is_of, is_of_levels, measured, median, sweep};
 use crate::stops::{self, Stop};
 
@@ -50,7 +50,7 @@ pub struct Finding {
     /// is cold at the first.
     pub levels: bool,
     /// Where the generator of a load was the limit.
-    pub limited: Option<Limited>,
+    pub limited: Option<LimitedLevels>,
 }
 
 /// What the record says of the numbers of a series.

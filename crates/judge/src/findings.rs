@@ -1,6 +1,6 @@
 //! What a run found: every series judged once, every outcome counted.
 
-use record::{End, Recording, Run, System, Workload};
+use record::{End, Recording, Run, SeriesKey, System, Workload};
 use stats::Class;
 
 use crate::compare::{self, Comparison};
@@ -23,8 +23,8 @@ pub struct Findings {
     pub alpha: f64,
     /// Every series, in the order of systems, workloads, variants and the workload's own series.
     pub series: Vec<Finding>,
-    /// The variants of every workload whose variants are rivals, compared.
-    pub rivals: Vec<Comparison>,
+    /// The variants of every workload whose variants compete, compared.
+    pub comparisons: Vec<Comparison>,
     /// What a reader of the whole run should know.
     pub notes: Vec<Note>,
 }
@@ -76,7 +76,7 @@ impl Findings {
             margin,
             alpha: ALPHA,
             series: findings(recording, margin, whole, &|_, _| true),
-            rivals: compare::of_variants(recording),
+            comparisons: compare::of_variants(recording),
             notes: notes(recording),
         }
     }
@@ -84,6 +84,11 @@ impl Findings {
     /// The workload of that name.
     pub fn workload(&self, name: &str) -> Option<&Workload> {
         self.workloads.iter().find(|workload| workload.name == name)
+    }
+
+    /// The comparison of the variants that a series belongs to.
+    pub fn comparison(&self, key: &SeriesKey) -> Option<&Comparison> {
+        self.comparisons.iter().find(|comparison| comparison.is_of(&key.system, &key.workload))
     }
 
     /// Series whose verdict has this word.

@@ -21,7 +21,7 @@ const BEHIND_SHARE: f64 = 0.01;
 
 /// Where the load generator was the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limited {
+pub struct LimitedLevels {
     /// The levels; empty where nobody said which, and so all are meant.
     pub levels: Vec<u64>,
     /// In how many trials.
@@ -30,7 +30,7 @@ pub struct Limited {
     pub of: usize,
 }
 
-impl Limited {
+impl LimitedLevels {
     /// Whether a level is meant.
     pub fn at(&self, n: u64) -> bool {
         self.levels.is_empty() || self.levels.contains(&n)
@@ -45,7 +45,7 @@ pub struct GeneratorRemark {
     /// What the load was for.
     pub purpose: Purpose,
     /// Where, and in how many trials.
-    pub limited: Limited,
+    pub limited: LimitedLevels,
     /// The evidence; none where the record does not have it.
     pub evidence: Option<Evidence>,
     /// Whether trials have different evidence, of which this is the last.
@@ -169,7 +169,7 @@ impl<'a> BoundsOf<'a> {
     /// Where the load generator, or others on its processor, limited what the trials of one variant measured
     /// of a series, at these levels. One trial is enough: which trials a generator limits is not chance, and
     /// to leave these out would flatter those that are slow.
-    pub(crate) fn limited(self, trials: &[&Trial], series: &str, levels: &[u64]) -> Option<Limited> {
+    pub(crate) fn limited(self, trials: &[&Trial], series: &str, levels: &[u64]) -> Option<LimitedLevels> {
         let is_meant = |bound: &Bound<'_>| {
             bound.by != LimitedBy::Time
                 && bound.purpose == Purpose::Level
@@ -204,8 +204,8 @@ impl<'a> BoundsOf<'a> {
         trials: &[&Trial],
         is_level: impl Fn(u64) -> bool,
         is_meant: impl Fn(&Bound<'_>) -> bool,
-    ) -> Option<Limited> {
-        let mut limited = Limited { levels: Vec::new(), trials: 0, of: trials.len() };
+    ) -> Option<LimitedLevels> {
+        let mut limited = LimitedLevels { levels: Vec::new(), trials: 0, of: trials.len() };
         let mut all = false;
         for trial in trials {
             let mut is_limited = false;
@@ -322,7 +322,7 @@ mod tests {
         let (one, two, three) = (trial(1), trial(2), trial(3));
         let bounds = bounds.of_variant("local", "race", "epoll");
         let limited = |levels| bounds.limited(&[&one, &two, &three], "p99", levels).expect("limited");
-        let expected = |levels| Limited { levels, trials: 2, of: 3 };
+        let expected = |levels| LimitedLevels { levels, trials: 2, of: 3 };
         assert_eq!(limited(&[1, 2, 5]), expected(vec![2, 5]));
         assert_eq!(limited(&[1, 2]), expected(vec![]), "a level that nobody has means all");
         assert_eq!(bounds.limited(&[&three], "p99", &[1, 2, 5]), None);

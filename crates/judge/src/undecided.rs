@@ -1,7 +1,7 @@
 //! Whether more trials would decide more.
 //!
-//! A run goes on by the rule by which its report judges: the verdicts, the ranking of rivals and the
-//! comparison of systems are those that the report makes of the same trials.
+//! A run goes on by the rule by which its report judges: the verdicts, the ranking of variants and
+//! the comparison of systems are those that the report makes of the same trials.
 
 use std::collections::BTreeSet;
 
@@ -24,8 +24,9 @@ pub struct MeasuredVariant<'a> {
 }
 
 /// The variants of which more trials may decide more, of a recording that holds one workload. Verdicts and
-/// comparisons are made of what was `measured` since the last time; rivals are ranked whole, for each is set
-/// against all others. With `compares` the systems are compared, as they are unless all are one and the same.
+/// comparisons are made of what was `measured` since the last time; variants that compete are
+/// ranked whole, for each is compared with all others. With `compares` the systems are compared, as they are
+/// unless all are one and the same.
 pub fn undecided(
     recording: &Recording,
     measured: &[MeasuredVariant<'_>],
@@ -34,7 +35,7 @@ pub fn undecided(
     let is_measured = |system: &str, variant: &str| measured.contains(&MeasuredVariant { system, variant });
     let findings = findings(recording, MARGIN, false, &is_measured);
     let mut open: BTreeSet<String> = findings.iter().filter_map(of_verdict).collect();
-    open.extend(of_rivals(recording));
+    open.extend(of_variants(recording));
     if compares && recording.systems.len() > 1 {
         open.extend(of_systems(recording, findings));
     }
@@ -50,9 +51,9 @@ fn of_verdict(finding: &Finding) -> Option<String> {
     finding.verdict.as_ref().is_some_and(may_change).then(|| finding.key.variant.clone())
 }
 
-/// The rivals whose distance from the best is unresolved, and the best, which they are set against.
-fn of_rivals(recording: &Recording) -> BTreeSet<String> {
-    let rankings = compare::of_variants(recording).into_iter().flat_map(|rivals| rivals.rankings);
+/// The variants whose distance from the best is unresolved, and the best, which they are compared with.
+fn of_variants(recording: &Recording) -> BTreeSet<String> {
+    let rankings = compare::of_variants(recording).into_iter().flat_map(|comparison| comparison.rankings);
     let mut open = BTreeSet::new();
     for ranking in rankings.filter(|ranking| ranking.standings.iter().any(RankingEntry::is_open)) {
         open.extend(ranking.best().map(|best| best.name.clone()));

@@ -1,4 +1,4 @@
-//! A run goes on by the rule of its report: verdicts, rivals and systems have a say, and nothing else.
+//! A run goes on by the rule of its report: verdicts, variants and systems have a say, and nothing else.
 #![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use stats::{Answer, Class};
 const LEVELS: [u64; 6] = [1, 2, 5, 10, 20, 50];
 
 /// A load on some systems in two variants; `cost` is that of a system and a variant, and `noise` moves a trial.
-fn load(systems: &[&str], rivals: bool, trials: u32, noise: f64, cost: fn(&str, &str) -> f64) -> Recording {
+fn load(systems: &[&str], compete: bool, trials: u32, noise: f64, cost: fn(&str, &str) -> f64) -> Recording {
     let mut lines = vec![json!({
         "type": "run", "schema": 1, "tool": {"name": "osdyno", "version": "0", "build": ""},
         "started_at": "2026-11-22T00:00:00Z", "command": [], "preset": "", "seed": 1, "budget_seconds": null,
@@ -22,7 +22,7 @@ fn load(systems: &[&str], rivals: bool, trials: u32, noise: f64, cost: fn(&str, 
     }
     lines.push(json!({
         "type": "workload", "name": "race", "version": 1, "summary": "", "page": "", "grows": "connections",
-        "variants": [{"name": "a", "summary": ""}, {"name": "b", "summary": ""}], "rivals": rivals,
+        "variants": [{"name": "a", "summary": ""}, {"name": "b", "summary": ""}], "rivals": compete,
         "series": [{"name": "p50", "direction": "up", "expect": "any", "summary": "", "unit": "s"}],
     }));
     let mut random = fastrand::Rng::with_seed(5);
@@ -72,23 +72,23 @@ fn names(names: &[&str]) -> BTreeSet<String> {
 
 /// Both are flat for certain, and which of them is faster is not.
 #[test]
-fn rivals_that_are_not_told_apart_go_on() {
-    let close = |_: &str, variant: &str| if variant == "a" { 1e-3 } else { 1.05e-3 };
-    let flat = load(&["local"], false, 10, 0.1, close);
+fn variants_that_are_not_resolved_go_on() {
+    let cost = |_: &str, variant: &str| if variant == "a" { 1e-3 } else { 1.05e-3 };
+    let flat = load(&["local"], false, 10, 0.1, cost);
     let findings = Findings::of(&flat);
     assert!(findings.series.iter().all(|f| f.verdict.as_ref().unwrap().class == Class::Flat));
     assert_eq!(open(&flat, true), names(&[]), "each verdict is definite, and nobody compares them");
-    let rivals = load(&["local"], true, 10, 0.1, close);
-    let last = Findings::of(&rivals).rivals[0].rankings[0].standings[1].last.clone().unwrap().comparison;
+    let close = load(&["local"], true, 10, 0.1, cost);
+    let last = Findings::of(&close).comparisons[0].rankings[0].standings[1].last.clone().unwrap().comparison;
     assert_eq!(last.answer, Answer::Unresolved);
-    assert_eq!(open(&rivals, true), names(&["a", "b"]), "the best too: the other is set against it");
+    assert_eq!(open(&close, true), names(&["a", "b"]), "the best too: the other is set against it");
     let far = load(&["local"], true, 10, 0.1, |_, variant| if variant == "a" { 1e-3 } else { 2e-3 });
     assert_eq!(open(&far, true), names(&[]));
 }
 
 /// Two systems, of which one is as fast as the other in `a`, and perhaps slower in `b`.
 #[test]
-fn systems_that_are_not_told_apart_go_on() {
+fn systems_that_are_not_resolved_go_on() {
     let cost = |system: &str, variant: &str| if (system, variant) == ("new", "b") { 1.03e-3 } else { 1e-3 };
     let two = load(&["old", "new"], false, 10, 0.05, cost);
     assert_eq!(open(&two, true), names(&["b"]));

@@ -1,6 +1,6 @@
 //! Writes the report of an emulated run, to look at: `cargo run -p report --example emulated > report.html`;
 //! with `shapes` behind `--` that of one with every shape, with `pinned` too as it should be judged; with
-//! `race` that of twelve rivals, with `four` too of four.
+//! `race` that of twelve variants, with `four` too of four.
 
 #[path = "../tests/emulated/mod.rs"]
 mod emulated;

@@ -190,7 +190,7 @@ impl<'a> Document<'a> {
             looks: &findings.run.looks,
             systems: findings.systems.iter().map(system).collect(),
             series: findings.series.iter().map(SeriesEntry::of).collect(),
-            comparisons: findings.rivals.iter().map(compare::entry).collect(),
+            comparisons: findings.comparisons.iter().map(compare::entry).collect(),
             notes: sentences::notes(findings),
         }
     }

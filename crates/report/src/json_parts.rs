@@ -1,11 +1,9 @@
 //! Parts that the documents for programs have in common.
 
-use judge::{Cause, Limited, Stop};
-use record::Unit;
+use judge::{Cause, LimitedLevels, Stop};
 use serde::Serialize;
-use stats::{Answer, Interval};
+use stats::Interval;
 
-use crate::ratios::sides;
 use crate::sentences;
 use crate::words::GAP;
 
@@ -70,23 +68,11 @@ impl<'a> StopEntry<'a> {
 }
 
 /// Where the generator of a load was the limit.
-pub(crate) fn limited(limited: &Limited) -> serde_json::Value {
+pub(crate) fn limited(limited: &LimitedLevels) -> serde_json::Value {
     serde_json::json!({ "n": limited.levels, "trials": limited.trials, "of": limited.of })
 }
 
 /// Words for a program: ordinary spaces, which can be searched for.
 pub(crate) fn plain(words: &str) -> String {
     words.replace(GAP, " ")
-}
-
-/// An answer as one word.
-pub(crate) fn answer_name(answer: Answer, unit: Unit) -> &'static str {
-    let (slower, faster) = sides(unit);
-    match answer {
-        Answer::Faster => faster,
-        Answer::Slower => slower,
-        Answer::Equivalent => "equivalent",
-        Answer::DifferentButSmall => "different-but-small",
-        Answer::Unresolved => "unresolved",
-    }
 }

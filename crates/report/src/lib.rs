@@ -6,7 +6,7 @@
 //! - [`json`] is the same findings for a program.
 //! - [`import`] makes a recording of numbers that were measured elsewhere.
 //! - [`noise_floor`] is what a system showed against itself.
-//! - [`compare`] is a comparison of systems.
+//! - [`compare`] is a comparison of systems, or of the variants of a workload.
 //!
 //! May import: judge, record, stats. Must never: measure, know a workload, or look at this machine.
 
@@ -21,8 +21,6 @@ pub mod json;
 mod json_parts;
 pub mod noise_floor;
 pub mod quantity;
-mod ratios;
-mod rivals;
 pub mod sentences;
 mod spark;
 pub mod table;

@@ -4,10 +4,9 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 
 use crate::quantity::Quantity;
-use crate::rivals::{self, words};
 use crate::text::{Cell, Page, Row, Style, Tone};
 use crate::words::{count, factor_with_interval, things};
-use crate::{sentences, spark};
+use crate::{compare, sentences, spark};
 use judge::Cause;
 use judge::{Finding, Findings, Remark};
 use record::LimitedBy;
@@ -32,13 +31,10 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Res
             }
             page.paragraph(system, 0, Tone::Strong)?;
         }
-        // Comparison stand beneath their own series, and these have a heading of their own.
-        let of = |finding: &Finding| {
-            findings.rivals.iter().find(|rivals| rivals.is_of(&finding.key.system, &finding.key.workload))
-        };
-        let same = |a: &&Finding, b: &&Finding| {
-            of(a).map(|rivals| &rivals.workload) == of(b).map(|rivals| &rivals.workload)
-        };
+        // Comparisons stand beneath their own series, and these have a heading of their own.
+        let of = |finding: &Finding| findings.comparison(&finding.key);
+        let workload = |finding: &Finding| of(finding).map(|compared| &compared.workload);
+        let same = |a: &&Finding, b: &&Finding| workload(a) == workload(b);
         for (i, series) in series.chunk_by(same).enumerate() {
             if i > 0 {
                 page.gap()?;
@@ -49,16 +45,19 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Res
                 let gives = if style.width >= ROOM_FOR_GROWTH { 4 } else { 3 };
                 page.columns(&rows(findings, &alone, style), gives)?;
             }
-            if let Some(rivals) = series.first().and_then(|finding| of(finding)) {
+            if let Some(compared) = series.first().and_then(|finding| of(finding)) {
                 if !alone.is_empty() {
                     page.gap()?;
                 }
-                rivals::write(rivals, &mut page)?;
-                let judged = |f: &&&Finding| f.verdict.is_some() && is_answered(findings, f);
-                let elsewhere = words::elsewhere(series.iter().filter(judged).count());
-                if let Some(words) = elsewhere {
-                    page.paragraph(&format!("  {words}"), 4, Tone::Faint)?;
-                }
+                compare::write_table_part(compared, style, &mut page)?;
+                let is_elsewhere = |f: &&&Finding| f.verdict.is_some() && is_answered(findings, f);
+                let which = match series.iter().filter(is_elsewhere).count() {
+                    0 => continue,
+                    1 => "the series".to_string(),
+                    n => format!("each of {} series", count(n as u64)),
+                };
+                let words = format!("the page and --format json have the verdict on {which}");
+                page.paragraph(&words, 2, Tone::Faint)?;
             }
         }
     }
@@ -73,9 +72,9 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Res
     Ok(())
 }
 
-/// Whether its rivals stand in place of its verdict.
+/// Whether a comparison stands in place of its verdict.
 fn is_answered(findings: &Findings, finding: &Finding) -> bool {
-    findings.rivals.iter().any(|rivals| rivals.answers(&finding.key))
+    findings.comparisons.iter().any(|compared| compared.answers(&finding.key))
 }
 
 fn rows(findings: &Findings, series: &[&Finding], style: &Style) -> Vec<Row> {
@@ -183,8 +182,8 @@ fn remarks(findings: &Findings) -> Vec<String> {
         alone.iter().map(|finding| (sentences::label(findings, finding), sentences::remarks(finding)));
     let judged = alone.iter().filter(|finding| finding.verdict.is_some()).count();
     let mut remarks = grouped(of_series, judged, "series");
-    // Of a rival no verdict is shown that could be warned of, and where its generator alone was the limit is
-    // said with its rivals.
+    // Of a variant that is compared no verdict is shown that could be warned of, and where its generator
+    // alone was the limit is said with the comparison.
     let of_variants = answered.iter().map(|finding| {
         let is_said = |remark: &&Remark| {
             matches!(remark, Remark::Generator(remark)

@@ -1,4 +1,4 @@
-//! What each variant measured of each series, level by level, from the record.
+//! What each contender measured of each series, level by level, from the record.
 //!
 //! A load has its levels. Of a curve, which has a value for each n, levels are 1, 2, 5, 10 and so on, and the
 //! value of a trial at one is the median of the tenth of n below it: so near that a slope hardly shows, and
@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Direction, Order, Recording, Series, SeriesKey, System, Trial, Unit, Workload};
+use record::{Direction, Order, Recording, Series, SeriesKey, System, Trial, Unit};
 
 use super::result::LevelValue;
 use super::sample::Sample;
@@ -21,70 +21,81 @@ const LEVELS_MAX: usize = 512;
 pub(super) fn trials<'a>(
     recording: &'a Recording,
     system: &System,
-    workload: &Workload,
+    workload: &str,
     variant: &str,
 ) -> Vec<&'a Trial> {
     let is_of = |trial: &&Trial| {
         let Order { system: of, workload: name, variant: of_variant, .. } = &trial.order;
-        (of, name, of_variant.as_str()) == (&system.name, &workload.name, variant)
+        (of, name.as_str(), of_variant.as_str()) == (&system.name, workload, variant)
     };
     recording.trials.iter().filter(is_of).collect()
 }
 
-/// What a variant has of a series, level by level.
+/// Whether a curve has levels too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OfCurve {
+    /// Every n is compared.
+    EveryN,
+    /// Windows of n are its levels.
+    Windows,
+}
+
+/// What a contender, known by the variant, has of a series.
 pub(super) fn sample<'a>(
     recording: &'a Recording,
     system: &'a System,
     (trials, bounds): (&[&Trial], BoundsOf<'_>),
     key: SeriesKey,
+    of_curve: OfCurve,
 ) -> Sample<'a> {
     let has_values = |series: &&Series| !series.values.is_empty();
     let counted: Vec<&Series> = recording.trials_of(&key).iter().filter(has_values).collect();
     let is_load = is_of_levels(&counted) && counted.iter().all(|s| s.sizes.len() <= LEVELS_MAX);
-    let by_level = if is_load { by_level } else { by_window };
-    let values = by_level(&counted);
-    let limited = bounds.limited(trials, &key.name, &values.keys().copied().collect::<Vec<u64>>());
-    let limited = limited.filter(|_| !recording.kind(&key).is_some_and(is_of_server));
-    let level = |n: u64| {
-        let limited = limited.as_ref().is_some_and(|limited| limited.at(n));
-        let of_trials = values.get(&n).filter(|values| !values.is_empty())?;
-        let value = median(of_trials.iter().map(|(_, value)| *value));
-        Some(LevelValue { n, value, trials: of_trials.len(), limited })
+    let values = match of_curve {
+        _ if is_load => by_level(&counted),
+        OfCurve::Windows => by_window(&counted),
+        OfCurve::EveryN => BTreeMap::new(),
     };
-    let levels = values.keys().filter_map(|n| level(*n)).collect();
+    let kind = recording.kind(&key);
+    let unit = kind.map(|kind| kind.unit).unwrap_or_default();
+    let limited = bounds.limited(trials, &key.name, &values.keys().copied().collect::<Vec<u64>>());
+    let limited = limited.filter(|_| !values.is_empty() && !kind.is_some_and(is_of_server));
+    let level = |(n, values): (&u64, &Vec<(u32, f64)>)| LevelValue {
+        n: *n,
+        value: median(values.iter().map(|(_, value)| *value)),
+        trials: values.len(),
+        limited: limited.as_ref().is_some_and(|limited| limited.at(*n)),
+    };
     let mut stops = stops::of(trials);
     if trials.is_empty() {
         stops.push(stops::not_measured(recording.end.as_ref()));
     }
     let ticks = trials.iter().filter_map(|trial| trial.clock.as_ref()).map(|clock| clock.tick_seconds);
     let batch = counted.iter().map(|series| series.batch).max().unwrap_or(1).max(1);
-    let timed =
-        !is_load && matches!(recording.kind(&key).map(|kind| kind.unit), Some(Unit::Seconds | Unit::None));
-    let tick_seconds = if timed { median(ticks) / f64::from(batch) } else { 0.0 };
+    let is_timed = !is_load && matches!(unit, Unit::Seconds | Unit::None);
     let started = trials.iter().map(|trial| (trial.order.trial, trial.started_seconds));
     let counts = |number: &u32| counted.iter().any(|series| series.trial == *number);
-    let started = started.filter(|(number, _)| counts(number)).collect();
     Sample {
         name: key.variant.clone(),
         recording,
         system,
-        unit: recording.kind(&key).map(|kind| kind.unit).unwrap_or_default(),
+        unit,
         key,
         is_planned: true,
+        levels: values.iter().map(level).collect(),
         values,
-        levels,
         is_load,
         verdict: None,
         limited,
         own_stops: stops.clone(),
         stops,
-        started,
-        tick_seconds,
+        started: started.filter(|(number, _)| counts(number)).collect(),
+        tick_seconds: if is_timed { median(ticks) / f64::from(batch) } else { 0.0 },
     }
 }
 
 /// By level the finite positive value of each trial.
-pub(super) fn by_level(all: &[&Series]) -> BTreeMap<u64, Vec<(u32, f64)>> {
+fn by_level(all: &[&Series]) -> BTreeMap<u64, Vec<(u32, f64)>> {
     let mut levels: BTreeMap<u64, Vec<(u32, f64)>> = BTreeMap::new();
     for series in all {
         for (n, value) in series.points() {

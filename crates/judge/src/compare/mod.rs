@@ -4,6 +4,7 @@
 //! is the first that was given or the best, over every n that two of them reached or level by level. What
 //! cannot be compared has a reason.
 
+mod claim;
 mod levels;
 mod notes;
 mod pairs;
@@ -13,6 +14,7 @@ mod sample;
 mod systems;
 mod variants;
 
+pub use claim::{Claim, MeanClaim, Part};
 pub use result::{
     AnswerNote, Comparison, Contender, LevelValue, MARGIN, Mean, Mismatch, NoAnswer, Ranking, RankingEntry,
     Ratio, Reference, Refused, Shortened, WithoutNumber,

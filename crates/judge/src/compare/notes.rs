@@ -2,31 +2,31 @@
 
 use super::result::{AnswerNote, NoAnswer, Shortened, WithoutNumber};
 use super::sample::Sample;
-use crate::generator::Limited;
+use crate::generator::LimitedLevels;
 use crate::stops::{Cause, Stop};
 
 /// A shorter range than this share of the other's is worth a word even where nothing stopped it.
 const SHORTER: f64 = 0.98;
 
-/// What stands beside the answer of `other` against `first`, or in its place.
-pub(super) fn note(
-    first: &Sample<'_>,
-    other: &Sample<'_>,
-    answer: Option<&stats::Comparison>,
-) -> Option<AnswerNote> {
-    match answer {
-        Some(answer) => shortened(first, other, answer).map(AnswerNote::Shortened),
-        None => Some(AnswerNote::NoAnswer(why_not(first, other))),
+/// What stands beside the answer of the second against the first, or in its place; of one alone, why it has
+/// none.
+pub(super) fn note(samples: &[&Sample<'_>], answer: Option<&stats::Comparison>) -> Option<AnswerNote> {
+    match (samples, answer) {
+        ([first, other], Some(answer)) => shortened(first, other, answer).map(AnswerNote::Shortened),
+        _ => why_not(samples).map(AnswerNote::NoAnswer),
     }
 }
 
-/// Why two have no answer.
-fn why_not(first: &Sample<'_>, other: &Sample<'_>) -> NoAnswer {
-    let without: Vec<WithoutNumber> = [first, other].into_iter().filter_map(without_number).collect();
-    match without.is_empty() {
-        true if [first, other].iter().any(|sample| sample.limited.is_some()) => NoAnswer::Limited,
-        true => NoAnswer::NothingCommon,
-        false => NoAnswer::WithoutNumber(without),
+/// Why these have no answer.
+fn why_not(samples: &[&Sample<'_>]) -> Option<NoAnswer> {
+    let without: Vec<WithoutNumber> = samples.iter().filter_map(|sample| without_number(sample)).collect();
+    let limited = samples.iter().filter_map(|sample| Some((sample.name.clone(), sample.limited.clone()?)));
+    let limited: Vec<(String, LimitedLevels)> = limited.collect();
+    match samples {
+        _ if !without.is_empty() => Some(NoAnswer::WithoutNumber(without)),
+        _ if !limited.is_empty() => Some(NoAnswer::Limited(limited)),
+        [_, _] => Some(NoAnswer::NothingCommon),
+        _ => None,
     }
 }
 
@@ -36,7 +36,7 @@ fn without_number(sample: &Sample<'_>) -> Option<WithoutNumber> {
         return None;
     }
     let stop = sample.stops.iter().find(|stop| stop.cause != Cause::Allowance).or(sample.stops.first());
-    Some(WithoutNumber { subject: sample.name.clone(), stop: stop.cloned(), is_planned: sample.is_planned })
+    Some(WithoutNumber { contender: sample.name.clone(), stop: stop.cloned(), is_planned: sample.is_planned })
 }
 
 /// How one of two stopped short of the other. What shortened neither range is said once a workload, with the
@@ -51,7 +51,7 @@ fn shortened(first: &Sample<'_>, other: &Sample<'_>, answer: &stats::Comparison)
         let stops = if censored { &sample.stops } else { &sample.own_stops };
         stops.iter().filter(counts).cloned().collect()
     });
-    let limited: [Option<Limited>; 2] = [first, other].map(|sample| sample.limited.clone());
+    let limited: [Option<LimitedLevels>; 2] = [first, other].map(|sample| sample.limited.clone());
     let nothing = stops.iter().all(Vec::is_empty) && limited.iter().all(Option::is_none);
     let shorter = if one < two { first } else { other };
     let is_shorter = nothing && (one.min(two) as f64) < SHORTER * one.max(two) as f64;

@@ -11,7 +11,9 @@ pub(super) enum Over<'l> {
     /// Over every n that both reached.
     EveryN,
     /// At these levels, a trial counting as the geometric mean of its costs there.
-    Levels(&'l [u64]),
+    MeanOf(&'l [u64]),
+    /// At each of these levels.
+    Each(&'l [u64]),
 }
 
 /// The second against the first; `None` where they have nothing in common.
@@ -49,7 +51,8 @@ pub(super) fn contrast(
 fn costs<'a>(sample: &Sample<'a>, trials: &[u32], over: Over<'_>) -> Vec<Costs<'a>> {
     let of_trial = |trial: &u32| match over {
         Over::EveryN => sample.every_n(*trial),
-        Over::Levels(levels) => sample.at_levels(levels, *trial),
+        Over::MeanOf(levels) => sample.mean_of_levels(levels, *trial),
+        Over::Each(levels) => sample.at_levels(levels, *trial),
     };
     trials.iter().map(of_trial).collect()
 }

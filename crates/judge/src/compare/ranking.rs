@@ -4,7 +4,7 @@
 //! luckiest of many equals would seem to differ from the unluckiest.
 
 use record::{Direction, Unit};
-use stats::{Contrast, Match, Rank};
+use stats::{Contrast, Match, PerClaim, Rank};
 
 use super::notes::note;
 use super::pairs::{Over, contrast};
@@ -51,6 +51,8 @@ struct Pair {
     /// The levels that it is over; none where every n counts.
     levels: Vec<u64>,
     contrast: Contrast,
+    /// LevelValue by level, where one of the two is the best and there are several.
+    by_level: Option<Contrast>,
     answer: Option<stats::Comparison>,
 }
 
@@ -85,7 +87,7 @@ fn against_first(field: Field<'_>, margin: f64) -> Contrasted<'_> {
     let places = (0..firsts).flat_map(|first| (first + 1..samples.len()).map(move |second| (first, second)));
     let pair = |(first, second): (usize, usize)| {
         let contrast = contrast(&samples[first], &samples[second], Over::EveryN, margin)?;
-        Some(Pair { first, second, levels: Vec::new(), contrast, answer: None })
+        Some(Pair { first, second, levels: Vec::new(), contrast, by_level: None, answer: None })
     };
     let overall = places.filter_map(pair).collect();
     Contrasted { reference: Some(0), n: None, last: Vec::new(), overall, field }
@@ -98,12 +100,16 @@ fn against_best(field: Field<'_>, margin: f64) -> Contrasted<'_> {
     let best = best(samples).filter(|_| judged > 0);
     let (mut last, mut overall) = (Vec::new(), Vec::new());
     for (one, two) in (0..judged).flat_map(|one| (one + 1..judged).map(move |two| (one, two))) {
-        let (first, second) = if best.is_some_and(|(best, _)| best == two) { (two, one) } else { (one, two) };
+        let is_best = |place| best.is_some_and(|(best, _)| best == place);
+        let (first, second) = if is_best(two) { (two, one) } else { (one, two) };
         let common = common(&samples[first], &samples[second]);
+        let over = |over: Over<'_>| contrast(&samples[first], &samples[second], over, margin);
         let pair = |levels: &[u64]| {
             levels.last()?;
-            let contrast = contrast(&samples[first], &samples[second], Over::Levels(levels), margin)?;
-            Some(Pair { first, second, levels: levels.to_vec(), contrast, answer: None })
+            let contrast = over(Over::MeanOf(levels))?;
+            let is_shown = is_best(first) && levels.len() > 1;
+            let by_level = is_shown.then(|| over(Over::Each(levels))).flatten();
+            Some(Pair { first, second, levels: levels.to_vec(), contrast, by_level, answer: None })
         };
         last.extend(common.last().and_then(|n| pair(&[*n])));
         overall.extend(Some(&common).filter(|common| common.len() > 1).and_then(|common| pair(common)));
@@ -191,7 +197,9 @@ fn mean(all: &[Contrasted<'_>], second: usize) -> Option<Mean> {
         return None;
     }
     let ratio = stats::geometric_mean(&contrasts, ALPHA, SEED)?;
-    Some(Mean { ratio, of: contrasts.len() })
+    let systems = all.iter().flat_map(|one| &one.field.samples).map(|sample| sample.system);
+    let floors = systems.filter_map(|system| Some(system.noise_floor.as_ref()?.share));
+    Some(Mean { ratio, of: contrasts.len(), floor: floors.fold(0.0, f64::max) })
 }
 
 fn ranking(one: &Contrasted<'_>, ranks: &[Option<Rank>]) -> Ranking {
@@ -230,14 +238,21 @@ fn standing(one: &Contrasted<'_>, (place, sample): (usize, &Sample<'_>), rank: O
         let mut comparison = pair.answer.clone()?;
         // The trial stands at the last of its levels, and speaks of all.
         comparison.n_low = pair.levels.first().copied().unwrap_or(comparison.n_low);
+        if let Some(by_level) = &pair.by_level {
+            let by_level = by_level.at(&PerClaim::all(comparison.level));
+            (comparison.blocks, comparison.crossings) = (by_level.blocks, by_level.crossings);
+        }
         Some(Ratio { comparison, levels: pair.levels.len() })
     };
     let (last, overall) = (ratio(&one.last), ratio(&one.overall));
-    let others = one.reference.filter(|reference| *reference != place);
-    let note = others.and_then(|reference| {
-        let answer = overall.as_ref().or(last.as_ref()).map(|ratio| &ratio.comparison);
-        note(&one.field.samples[reference], sample, answer)
-    });
+    let note = match one.reference {
+        None => note(&[sample], None),
+        Some(reference) if reference == place => None,
+        Some(reference) => {
+            let answer = overall.as_ref().or(last.as_ref()).map(|ratio| &ratio.comparison);
+            note(&[&one.field.samples[reference], sample], answer)
+        }
+    };
     RankingEntry {
         name: sample.name.clone(),
         place,

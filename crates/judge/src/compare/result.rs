@@ -6,8 +6,8 @@ use record::{Direction, Run, SeriesKey, System, Unit};
 use stats::{Answer, Interval, Rank, Verdict};
 
 use crate::environment::Difference;
-use crate::generator::Limited;
-use crate::stops::Stop;
+use crate::generator::LimitedLevels;
+use crate::stops::{Cause, Stop};
 
 /// A difference below this share is not worth a word.
 pub const MARGIN: f64 = 0.03;
@@ -104,7 +104,7 @@ pub struct RankingEntry {
     /// The places that it may have; `None` where it is not ranked.
     pub rank: Option<Rank>,
     /// Where the generator was the limit.
-    pub limited: Option<Limited>,
+    pub limited: Option<LimitedLevels>,
     /// How its trials stopped short.
     pub stops: Vec<Stop>,
     /// What shortened its comparison with the reference, or why there is none.
@@ -140,6 +140,8 @@ pub struct Mean {
     pub ratio: Interval,
     /// Of so many series.
     pub of: usize,
+    /// The largest noise floor of the systems, as a share; 0 where none is known. No smaller mean is claimed.
+    pub floor: f64,
 }
 
 /// A workload that must not be compared, because it is not the same on all systems.
@@ -175,8 +177,8 @@ pub struct Shortened {
     /// How the trials of the first and of the other stopped short.
     pub stops: [Vec<Stop>; 2],
     /// Where the generator was the limit, of the first and of the other.
-    pub limited: [Option<Limited>; 2],
-    /// The subject that nothing stopped and that was yet measured to this n only.
+    pub limited: [Option<LimitedLevels>; 2],
+    /// The contender that nothing stopped and that was yet measured to this n only.
     pub measured_to: Option<(String, u64)>,
     /// Where the comparison ends, when one of the two went on.
     pub compared_to: Option<u64>,
@@ -187,8 +189,8 @@ pub struct Shortened {
 pub enum NoAnswer {
     /// These have no number.
     WithoutNumber(Vec<WithoutNumber>),
-    /// The generator was the limit of one of them everywhere.
-    Limited,
+    /// The generator was the limit of these, by their names, at every level that both have.
+    Limited(Vec<(String, LimitedLevels)>),
     /// They have no n in common.
     NothingCommon,
 }
@@ -196,8 +198,8 @@ pub enum NoAnswer {
 /// One that has no number of a series, or of any.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WithoutNumber {
-    /// Name of the subject.
-    pub subject: String,
+    /// Name of the contender.
+    pub contender: String,
     /// How its trials stopped short; `None` where nothing did.
     pub stop: Option<Stop>,
     /// Whether it was to be measured at all.
@@ -237,8 +239,25 @@ impl Ranking {
         self.standings.iter().skip(1)
     }
 
+    /// The one that is furthest from the best for certain, at the largest level that both reached.
+    pub fn furthest(&self) -> Option<&RankingEntry> {
+        self.best()?;
+        self.standings.iter().rfind(|standing| standing.last.as_ref().is_some_and(Ratio::is_sure))
+    }
+
+    /// How many more trials may show a difference, the fewest of all ratios.
+    pub fn more_trials(&self) -> Option<usize> {
+        self.standings.iter().flat_map(RankingEntry::ratios).filter_map(Ratio::more_trials).min()
+    }
+
+    /// Over how many levels most means are.
+    pub fn most_levels(&self) -> usize {
+        let of = |standing: &RankingEntry| standing.overall.as_ref().map(|overall| overall.levels);
+        self.standings.iter().filter_map(of).max().unwrap_or(0)
+    }
+
     /// Whether any two differ for certain.
-    pub fn is_told(&self) -> bool {
+    pub fn has_difference(&self) -> bool {
         let placed = |rank: Rank| (rank.best, rank.worst) != (1, rank.of);
         self.standings.iter().flat_map(RankingEntry::ratios).any(Ratio::is_sure)
             || self.standings.iter().filter_map(|standing| standing.rank).any(placed)
@@ -249,6 +268,16 @@ impl RankingEntry {
     /// Its ratios to the reference.
     pub fn ratios(&self) -> impl Iterator<Item = &Ratio> {
         [&self.last, &self.overall].into_iter().flatten()
+    }
+
+    /// The ratio by which it has its place: at the largest level, or over all n.
+    pub fn ratio(&self) -> Option<&Ratio> {
+        self.last.as_ref().or(self.overall.as_ref())
+    }
+
+    /// Whether its trials ended before the last n, and not because their time was up.
+    pub fn ends_early(&self) -> bool {
+        self.stops.iter().any(|stop| stop.cause != Cause::Allowance && stop.n.is_some())
     }
 
     /// Its answer over all n.
@@ -276,11 +305,6 @@ impl RankingEntry {
 }
 
 impl Ratio {
-    /// Whether a difference may be said.
-    pub fn is_sure(&self) -> bool {
-        matches!(self.comparison.answer, Answer::Faster | Answer::Slower | Answer::DifferentButSmall)
-    }
-
     /// The ratio of the values: of a rate, of which more is better, the other way round than of its costs.
     pub fn of_values(&self, unit: Unit) -> Interval {
         let ratio = self.comparison.ratio;

@@ -7,7 +7,7 @@ use record::{Recording, Series, SeriesKey, System, Unit};
 use stats::{Sweep, Verdict};
 
 use super::result::LevelValue;
-use crate::generator::Limited;
+use crate::generator::LimitedLevels;
 use crate::series::sweep;
 use crate::stops::Stop;
 
@@ -27,7 +27,7 @@ pub(super) struct Sample<'a> {
     /// Whether these are the levels of a load, and not places of a curve.
     pub(super) is_load: bool,
     pub(super) verdict: Option<Verdict>,
-    pub(super) limited: Option<Limited>,
+    pub(super) limited: Option<LimitedLevels>,
     /// How its trials stopped short: at all, and in this series.
     pub(super) stops: Vec<Stop>,
     pub(super) own_stops: Vec<Stop>,
@@ -41,18 +41,17 @@ pub(super) struct Sample<'a> {
 #[derive(Clone, Default)]
 pub(super) struct Costs<'a> {
     series: Option<&'a Series>,
-    /// The level that they stand for, where they are one number.
-    level: Option<[u64; 1]>,
+    /// The levels that they stand for, where they are not all measurements.
+    levels: Vec<u64>,
     values: Cow<'a, [f64]>,
 }
 
 impl Costs<'_> {
     /// As statistics takes them; nothing stands for a trial that is missing.
     pub(super) fn sweep(&self) -> Sweep<'_> {
-        match (&self.level, self.series) {
-            (Some(level), _) => Sweep::listed(level, &self.values),
-            (None, Some(series)) => Sweep { values: &self.values, ..sweep(series) },
-            (None, None) => Sweep::even(0, 1, &[]),
+        match self.series {
+            Some(series) => Sweep { values: &self.values, ..sweep(series) },
+            None => Sweep::listed(&self.levels, &self.values),
         }
     }
 }
@@ -89,20 +88,29 @@ impl<'a> Sample<'a> {
             true => series.points().map(cost).collect(),
             false => Cow::Borrowed(series.values.as_slice()),
         };
-        Costs { series: Some(series), level: None, values }
+        Costs { series: Some(series), levels: Vec::new(), values }
     }
 
-    /// A trial as the geometric mean of its costs at some levels; nothing where it lacks one.
+    /// A trial at some levels; nothing where it lacks one.
     pub(super) fn at_levels(&self, levels: &[u64], trial: u32) -> Costs<'a> {
         let at = |n: &u64| {
             let of_level = self.values.get(n)?;
             let place = of_level.binary_search_by_key(&trial, |(number, _)| *number).ok()?;
-            Some(of_level[place].1.ln())
+            let value = of_level[place].1;
+            Some(if self.unit.more_is_better() { value.recip() } else { value })
         };
-        let logs: Option<Vec<f64>> = levels.iter().map(at).collect();
-        let (Some(logs), Some(last)) = (logs, levels.last()) else { return Costs::default() };
-        let mean = logs.iter().sum::<f64>() / levels.len() as f64;
-        let cost = if self.unit.more_is_better() { -mean } else { mean }.exp();
-        Costs { series: None, level: Some([*last]), values: Cow::Owned(vec![cost]) }
+        match levels.iter().map(at).collect() {
+            Some(values) => Costs { series: None, levels: levels.to_vec(), values: Cow::Owned(values) },
+            None => Costs::default(),
+        }
+    }
+
+    /// A trial as the geometric mean of its costs at some levels, which stands at the last of them; nothing
+    /// where it lacks one.
+    pub(super) fn mean_of_levels(&self, levels: &[u64], trial: u32) -> Costs<'a> {
+        let at_levels = self.at_levels(levels, trial).values;
+        let Some(last) = levels.last().filter(|_| !at_levels.is_empty()) else { return Costs::default() };
+        let mean = at_levels.iter().map(|cost| cost.ln()).sum::<f64>() / at_levels.len() as f64;
+        Costs { series: None, levels: vec![*last], values: Cow::Owned(vec![mean.exp()]) }
     }
 }

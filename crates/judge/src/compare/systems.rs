@@ -2,15 +2,13 @@
 
 use record::{Direction, Recording, SeriesKey, System};
 
-use super::levels::by_level;
+use super::levels::{OfCurve, sample, trials};
 use super::ranking::{Compared, Field, compare};
-use super::result::{Comparison, Contender, LevelValue, MARGIN, Mismatch, Reference, Refused, WithoutNumber};
+use super::result::{Comparison, Contender, MARGIN, Mismatch, Reference, Refused, WithoutNumber};
 use super::sample::Sample;
 use crate::environment;
 use crate::finding::{ALPHA, Finding, MARGIN as GROWTH_MARGIN, findings};
-use crate::generator::is_of_server;
-use crate::series::median;
-use crate::stops::Stop;
+use crate::generator::Bounds;
 
 /// Why nothing could be compared at all.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,50 +110,23 @@ impl<'a> Source<'a> {
         self.findings.iter().find(|finding| Kind::of(&finding.key) == *kind)
     }
 
-    /// How trials of a series stopped short: a stop is told of one series of its workload, and meets all.
-    fn stops(&self, kind: &Kind) -> Vec<Stop> {
-        let same =
-            |finding: &&Finding| finding.key.workload == kind.workload && finding.key.variant == kind.variant;
-        self.findings.iter().filter(same).flat_map(|finding| finding.stops.clone()).collect()
-    }
-
     /// What it has of a series.
     fn sample(&self, kind: &Kind) -> Sample<'a> {
+        let Kind { workload, variant, name, direction } = kind.clone();
+        let key = SeriesKey { system: self.system.name.clone(), workload, variant, name, direction };
+        let trials = trials(self.recording, self.system, &kind.workload, &kind.variant);
+        let bounds = Bounds::of(self.recording);
+        let bounds = bounds.of_variant(&self.system.name, &kind.workload, &kind.variant);
+        let sample = sample(self.recording, self.system, (&trials, bounds), key, OfCurve::EveryN);
         let finding = self.finding(kind);
-        let key = SeriesKey {
-            system: self.system.name.clone(),
-            workload: kind.workload.clone(),
-            variant: kind.variant.clone(),
-            name: kind.name.clone(),
-            direction: kind.direction,
-        };
-        let is_load = finding.is_some_and(|finding| finding.levels);
-        let is_of_server = self.recording.kind(&key).is_some_and(is_of_server);
-        let limited = finding.and_then(|finding| finding.limited.clone()).filter(|_| !is_of_server);
-        let measured: Vec<_> = self.recording.trials_of(&key).iter().filter(|_| is_load).collect();
-        let values = by_level(&measured);
-        let level = |(n, values): (&u64, &Vec<(u32, f64)>)| LevelValue {
-            n: *n,
-            value: median(values.iter().map(|(_, value)| *value)),
-            trials: values.len(),
-            limited: limited.as_ref().is_some_and(|limited| limited.at(*n)),
-        };
         Sample {
             name: self.contender.name.clone(),
-            recording: self.recording,
-            system: self.system,
-            key,
-            unit: finding.map(|finding| finding.unit).unwrap_or_default(),
             is_planned: finding.is_some(),
-            levels: values.iter().map(level).collect(),
-            values,
-            is_load,
             verdict: finding.and_then(|finding| finding.verdict.clone()),
-            limited,
-            stops: self.stops(kind),
+            // A stop belongs to one series of its workload, and meets all; what was not planned has none.
+            stops: if finding.is_some() { sample.stops } else { Vec::new() },
             own_stops: finding.map(|finding| finding.stops.clone()).unwrap_or_default(),
-            started: std::collections::BTreeMap::new(),
-            tick_seconds: finding.map_or(0.0, |finding| finding.tick_seconds),
+            ..sample
         }
     }
 
@@ -165,7 +136,7 @@ impl<'a> Source<'a> {
             return None;
         }
         let stop = self.findings.iter().flat_map(|finding| &finding.stops).next()?.clone();
-        Some(WithoutNumber { subject: self.contender.name.clone(), stop: Some(stop), is_planned: true })
+        Some(WithoutNumber { contender: self.contender.name.clone(), stop: Some(stop), is_planned: true })
     }
 
     fn version(&self, workload: &str) -> Option<u32> {

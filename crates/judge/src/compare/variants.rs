@@ -1,25 +1,28 @@
-//! The variants of a workload that are rivals, set against the best of them.
+//! The variants of a workload that compete, compared with the best of them.
 
 use record::{Recording, SeriesKey, SeriesKind, System, Trial, Workload};
 
-use super::levels::{sample, trials};
+use super::levels::{OfCurve, sample, trials};
 use super::ranking::{Compared, Field, compare};
 use super::result::{Comparison, Contender, MARGIN, Reference};
 use super::sample::Sample;
 use crate::finding::ALPHA;
 use crate::generator::Bounds;
 
-/// All rivals of a recording, by system and workload.
+/// All variants that compete, by system and workload.
 pub(crate) fn of_variants(recording: &Recording) -> Vec<Comparison> {
-    let rivals = || recording.workloads.iter().filter(|workload| workload.rivals);
-    let pairs = recording.systems.iter().flat_map(|system| rivals().map(move |workload| (system, workload)));
+    let compete = || recording.workloads.iter().filter(|workload| workload.rivals);
+    let pairs = recording.systems.iter().flat_map(|system| compete().map(move |workload| (system, workload)));
     pairs.filter_map(|(system, workload)| of_workload(recording, system, workload)).collect()
 }
 
-/// The rivals of one workload; `None` where no two of them measured the same.
+/// The variants of one workload; `None` where no two of them measured the same.
 fn of_workload(recording: &Recording, system: &System, workload: &Workload) -> Option<Comparison> {
-    let trials: Vec<Vec<&Trial>> =
-        workload.variants.iter().map(|variant| trials(recording, system, workload, &variant.name)).collect();
+    let trials: Vec<Vec<&Trial>> = workload
+        .variants
+        .iter()
+        .map(|variant| trials(recording, system, &workload.name, &variant.name))
+        .collect();
     let bounds = Bounds::of(recording);
     let has_values = |sample: &&Sample<'_>| !sample.levels.is_empty();
     let fields: Vec<Field<'_>> = workload
@@ -68,7 +71,7 @@ fn field<'a>(
             direction: kind.direction,
         };
         let bounds = bounds.of_variant(&system.name, &workload.name, &variant.name);
-        sample(recording, system, (trials, bounds), key)
+        sample(recording, system, (trials, bounds), key, OfCurve::Windows)
     };
     Field {
         label: kind.name.clone(),

@@ -5,11 +5,10 @@ use std::io::{self, Write};
 use judge::compare::{Comparison, Ranking, RankingEntry, Ratio, Reference};
 use record::Unit;
 use serde_json::{Value, json};
-use stats::{Design, Interval};
+use stats::{Answer, Design, Interval};
 
-use super::words;
-use crate::json_parts::{Estimate, SCHEMA, StopEntry, answer_name, limited, plain};
-use crate::rivals;
+use super::{lines, notes, words};
+use crate::json_parts::{Estimate, SCHEMA, StopEntry, limited, plain};
 
 /// Writes a comparison as a document of its own.
 pub fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
@@ -28,7 +27,11 @@ pub(crate) fn entry(compared: &Comparison) -> Value {
         let mean = mean.as_ref()?;
         Some(json!({ "contender": contender.name, "ratio": Estimate::from(mean.ratio), "of": mean.of }))
     });
-    let notes = if is_of_variants { rivals::words::notes(compared) } else { Vec::new() };
+    let mut said: Vec<String> = Vec::new();
+    for (row, one) in compared.rankings.iter().flat_map(|row| row.standings.iter().map(move |one| (row, one)))
+    {
+        said.extend(lines::note(row, one).filter(|note| is_of_variants && !said.contains(note)));
+    }
     json!({
         "reference": if is_of_variants { "best" } else { "first" },
         "workload": compared.workload,
@@ -47,14 +50,14 @@ pub(crate) fn entry(compared: &Comparison) -> Value {
         "differences": compared.differences.iter().map(|d| json!({
             "key": d.key, "values": d.values,
         })).collect::<Vec<_>>(),
-        "series": compared.rankings.iter().map(|row| series(compared, row)).collect::<Vec<_>>(),
+        "series": compared.rankings.iter().map(series).collect::<Vec<_>>(),
         "geometric_means": means.collect::<Vec<_>>(),
-        "refused": compared.refused.iter().map(words::refused).collect::<Vec<_>>(),
-        "notes": notes.iter().map(|note| plain(note)).collect::<Vec<_>>(),
+        "refused": compared.refused.iter().map(notes::refused).collect::<Vec<_>>(),
+        "notes": said.iter().map(|note| plain(note)).collect::<Vec<_>>(),
     })
 }
 
-fn series(compared: &Comparison, row: &Ranking) -> Value {
+fn series(row: &Ranking) -> Value {
     json!({
         "label": row.label,
         "name": row.name,
@@ -65,13 +68,13 @@ fn series(compared: &Comparison, row: &Ranking) -> Value {
         "grows": row.grows,
         "n": row.n,
         "best": row.best().map(|best| &best.name),
-        "words": rivals::words::sentence(row).map(|words| plain(&words)),
-        "contenders": row.standings.iter().map(|one| contender(compared, row, one)).collect::<Vec<_>>(),
+        "words": words::sentence(row).map(|words| plain(&words)),
+        "contenders": row.standings.iter().map(|one| contender(row, one)).collect::<Vec<_>>(),
     })
 }
 
-fn contender(compared: &Comparison, row: &Ranking, one: &RankingEntry) -> Value {
-    let note = one.note.as_ref().map(|note| plain(&words::note(compared, one.place, note)));
+fn contender(row: &Ranking, one: &RankingEntry) -> Value {
+    let note = lines::note(row, one).map(|note| plain(&note));
     json!({
         "contender": one.name,
         "rank": one.rank.map(|rank| json!({ "best": rank.best, "worst": rank.worst, "of": rank.of })),
@@ -89,18 +92,22 @@ fn contender(compared: &Comparison, row: &Ranking, one: &RankingEntry) -> Value 
 /// The cost of one over that of the reference.
 fn ratio(ratio: &Ratio, unit: Unit) -> Value {
     let answer = &ratio.comparison;
+    let words = match ratio.levels {
+        0 => words::answer(ratio, unit),
+        _ => words::answer_overall(ratio, unit, ""),
+    };
     let block = |(low, high, ratio): &(u64, u64, Interval)| {
         let ratio = Estimate::from(*ratio);
         json!({ "n_low": low, "n_high": high, "ratio": ratio })
     };
     let crossing = |crossing: &stats::Crossing| {
-        let (slower, faster) = crate::ratios::sides(unit);
+        let (slower, faster) = words::sides(unit);
         let below = if crossing.faster_below { faster } else { slower };
         json!({ "n": crossing.n, "low": crossing.n_low, "high": crossing.n_high, "below": below })
     };
     json!({
         "answer": answer_name(answer.answer, unit),
-        "words": plain(&words::answer(answer, unit)),
+        "words": plain(&words),
         "ratio": Estimate::from(answer.ratio),
         "level": answer.level,
         "margin": answer.margin,
@@ -115,4 +122,16 @@ fn ratio(ratio: &Ratio, unit: Unit) -> Value {
         "crossings": answer.crossings.iter().map(crossing).collect::<Vec<_>>(),
         "blocks": answer.blocks.iter().map(block).collect::<Vec<_>>(),
     })
+}
+
+/// An answer as one word.
+fn answer_name(answer: Answer, unit: Unit) -> &'static str {
+    let (slower, faster) = words::sides(unit);
+    match answer {
+        Answer::Faster => faster,
+        Answer::Slower => slower,
+        Answer::Equivalent => "equivalent",
+        Answer::DifferentButSmall => "different-but-small",
+        Answer::Unresolved => "unresolved",
+    }
 }

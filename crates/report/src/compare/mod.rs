@@ -1,14 +1,21 @@
-//! A comparison of systems, as it is said.
+//! A comparison, whether its contenders are systems or the variants of a workload: one set of words, one line
+//! for each contender in each series, one plot, one table, one document.
 
 mod html;
 mod json;
+mod lines;
+mod notes;
+mod page;
 mod picture;
+mod strip;
 mod table;
-mod words;
+pub(crate) mod words;
 
-pub use html::write as write_html;
+pub(crate) use html::write_part as write_html_part;
 pub(crate) use json::entry;
 pub use json::write as write_json;
+pub use notes::{note, refusal};
+pub use page::write as write_html;
 pub use picture::draw as picture;
 pub use table::write as write_table;
-pub use words::{note, refusal};
+pub(crate) use table::write_part as write_table_part;

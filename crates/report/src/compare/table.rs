@@ -2,31 +2,27 @@
 
 use std::io::{self, Write};
 
-use record::Unit;
+use judge::compare::{Comparison, Ranking};
 
-use judge::compare::{Comparison, Ranking, RankingEntry};
-
-use super::words;
+use super::lines::{self, Line};
+use super::{notes, words};
 use crate::text::{Cell, Page, Row, Style, Tone};
-use crate::words::percent;
+use crate::words::{percent, things};
 
 /// Columns from which two series stand on a line.
 const ROOM_FOR_TWO: usize = 100;
 
+/// Columns from which the mean of all levels has a column of its own.
+const ROOM_FOR_MEANS: usize = 110;
+
 /// Writes what differs, then an answer for every series, then what may be said of all.
 pub fn write(compared: &Comparison, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::new(*style, out);
-    page.paragraph(&words::who(compared), 2, Tone::Strong)?;
+    page.paragraph(&words::title(compared), 2, Tone::Strong)?;
     page.paragraph(&format!("differs: {}", words::differs(compared)), 9, Tone::Plain)?;
     page.paragraph(&words::judged(compared), 2, Tone::Plain)?;
     page.gap()?;
-    let rows = if compared.contenders.len() > 2 { several(compared) } else { two(compared, style) };
-    let gives = rows.first().map_or(1, |row| row.cells.len().saturating_sub(1));
-    page.columns(&rows, gives)?;
-    if let Some(rows) = ranks(compared) {
-        page.gap()?;
-        page.columns(&rows, usize::MAX)?;
-    }
+    answers(compared, style, &mut page)?;
     page.gap()?;
     page.paragraph(&words::summary(compared), 2, Tone::Strong)?;
     let means = words::means(compared);
@@ -37,7 +33,7 @@ pub fn write(compared: &Comparison, style: &Style, out: &mut dyn Write) -> io::R
         page.paragraph("--out FILE.html plots the ratios behind this mean", 2, Tone::Faint)?;
     }
     for refused in &compared.refused {
-        page.paragraph(&format!("refused: {}", words::refused(refused)), 2, Tone::Open)?;
+        page.paragraph(&format!("refused: {}", notes::refused(refused)), 2, Tone::Open)?;
     }
     let carries = format!(
         "margin {} · {} · {}",
@@ -48,75 +44,75 @@ pub fn write(compared: &Comparison, style: &Style, out: &mut dyn Write) -> io::R
     page.paragraph(&carries, 2, Tone::Faint)
 }
 
-/// The answer of a cell, and what stands beside it.
-fn cell(answer: Option<&stats::Comparison>, unit: Unit) -> Cell {
-    match answer {
-        Some(answer) => Cell::toned(words::answer(answer, unit), words::tone(answer)),
-        None => Cell::toned("—", Tone::Faint),
+/// Writes a comparison of variants as part of a run: the largest differences first, then every contender.
+pub(crate) fn write_part(compared: &Comparison, style: &Style, page: &mut Page<'_>) -> io::Result<()> {
+    page.paragraph(&words::title(compared), 2, Tone::Strong)?;
+    for finding in words::findings(compared) {
+        page.paragraph(&format!("  {finding}"), 4, Tone::Plain)?;
     }
+    answers(compared, style, page)?;
+    page.paragraph(&format!("{}; {}", words::judged(compared), words::design(compared)), 2, Tone::Faint)
 }
 
-/// Two systems: name and answer, two series on a line where there is room and nothing stands below.
-fn two(compared: &Comparison, style: &Style) -> Vec<Row> {
-    let plain: Vec<[Cell; 2]> = compared
-        .rankings
-        .iter()
-        .filter(|row| row.others().all(|standing| standing.note.is_none()))
-        .map(|row| {
-            [Cell::new(&row.label), cell(row.others().next().and_then(RankingEntry::answer), row.unit)]
-        })
-        .collect();
-    let on_a_line = if style.width >= ROOM_FOR_TWO && plain.len() > 3 { 2 } else { 1 };
-    // Down the first half, then down the second, as one reads a list.
-    let height = plain.len().div_ceil(on_a_line);
+/// Every contender in every series, in as many columns as say something.
+fn answers(compared: &Comparison, style: &Style, page: &mut Page<'_>) -> io::Result<()> {
+    let lines: Vec<Line<'_>> =
+        lines::of(compared).into_iter().filter(|line| line.ranking.is_some()).collect();
+    let has = |column: fn(&Line<'_>) -> bool| lines.iter().any(column);
+    let has_room = style.width >= ROOM_FOR_MEANS;
+    let (overall, rank) = (has_room && has(|line| line.overall.is_some()), has(|line| line.rank.is_some()));
+    let is_named = lines::is_named(compared);
+    let mut rows = Vec::new();
+    if is_named {
+        let headings = [Some(String::new()), Some(String::new()), Some(heading(compared))];
+        let others = [overall.then(|| mean_heading(compared)), rank.then(|| "place".into())];
+        let cells = headings.into_iter().chain(others).flatten().map(|text| Cell::toned(text, Tone::Faint));
+        rows.push(Row { cells: cells.collect(), below: Vec::new() });
+    }
+    let mut series = None;
+    for line in &lines {
+        let is_first = std::mem::replace(&mut series, line.ranking.map(|(i, _)| i)) != series;
+        let mut cells = vec![Cell::new(if is_first { &line.series } else { "" })];
+        cells.extend(is_named.then(|| Cell::new(words::name(&compared.contenders[line.contender].name))));
+        if line.is_reason {
+            rows.push(Row { cells, below: vec![(line.answer.clone(), line.tone)] });
+            continue;
+        }
+        cells.push(Cell::toned(&line.answer, line.tone));
+        cells.extend(overall.then(|| Cell::new(line.overall.clone().unwrap_or_default())));
+        cells.extend(rank.then(|| Cell::new(line.rank.clone().unwrap_or_default())));
+        let mean = line.overall.as_ref().filter(|_| !overall);
+        let mean = mean.map(|mean| (format!("{}: {mean}", mean_heading(compared)), Tone::Plain));
+        let below = mean.into_iter().chain(line.note.iter().map(|note| (note.clone(), Tone::Open)));
+        rows.push(Row { cells, below: below.collect() });
+    }
+    if !is_named && style.width >= ROOM_FOR_TWO {
+        rows = side_by_side(rows);
+    }
+    let gives = if is_named { 2 } else { rows.first().map_or(1, |row| row.cells.len().saturating_sub(1)) };
+    page.columns(&rows, gives)
+}
+
+/// What the answers are, where they have a heading: `at 1 000 connections`, `against 6.12`.
+fn heading(compared: &Comparison) -> String {
+    let level = compared.rankings.iter().find_map(|ranking| Some(words::at(ranking.n?, &ranking.grows)));
+    let first =
+        || compared.contenders.first().map_or(String::new(), |first| format!("against {}", first.name));
+    level.unwrap_or_else(first)
+}
+
+fn mean_heading(compared: &Comparison) -> String {
+    let most = compared.rankings.iter().map(Ranking::most_levels).max().unwrap_or(0);
+    format!("mean of {}", things(most, "level", "levels"))
+}
+
+/// Two series on a line, down the first half and then down the second; those with a note alone, below.
+fn side_by_side(rows: Vec<Row>) -> Vec<Row> {
+    let (plain, noted): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.below.is_empty());
+    let height = if plain.len() > 3 { plain.len().div_ceil(2) } else { plain.len() };
     let line = |y: usize| {
-        let cells = (0..on_a_line).filter_map(|x| plain.get(x * height + y)).flatten().cloned().collect();
-        Row { cells, below: Vec::new() }
+        let cells = [y, y + height].into_iter().filter_map(|place| plain.get(place));
+        Row { cells: cells.flat_map(|row| row.cells.clone()).collect(), below: Vec::new() }
     };
-    let noted = compared.rankings.iter().filter_map(|row| {
-        let other = row.others().next()?;
-        let note = words::note(compared, 1, other.note.as_ref()?);
-        let mut cells = vec![Cell::new(&row.label)];
-        cells.extend(other.answer().map(|answer| cell(Some(answer), row.unit)));
-        Some(Row { cells, below: vec![(note, Tone::Open)] })
-    });
     (0..height).map(line).chain(noted).collect()
-}
-
-/// Several systems: a column of answers for each.
-fn several(compared: &Comparison) -> Vec<Row> {
-    let headings = compared.contenders.iter().skip(1).map(|s| Cell::toned(&s.name, Tone::Faint));
-    let mut rows =
-        vec![Row { cells: [Cell::new("")].into_iter().chain(headings).collect(), below: Vec::new() }];
-    for row in &compared.rankings {
-        let note =
-            |standing: &RankingEntry| Some(words::note(compared, standing.place, standing.note.as_ref()?));
-        let mut notes: Vec<String> = row.others().filter_map(note).collect();
-        notes.dedup();
-        let answers = row.others().map(|standing| cell(standing.answer(), row.unit));
-        rows.push(Row {
-            cells: [Cell::new(&row.label)].into_iter().chain(answers).collect(),
-            below: notes.into_iter().map(|note| (note, Tone::Open)).collect(),
-        });
-    }
-    rows
-}
-
-/// The place that each of three or more systems may have.
-fn ranks(compared: &Comparison) -> Option<Vec<Row>> {
-    let is_ranked = |row: &&Ranking| row.standings.iter().any(|standing| standing.rank.is_some());
-    let ranked: Vec<&Ranking> = compared.rankings.iter().filter(is_ranked).collect();
-    if ranked.is_empty() {
-        return None;
-    }
-    let headings = compared.contenders.iter().map(|s| Cell::toned(&s.name, Tone::Faint));
-    let places = format!("place of {}", compared.contenders.len());
-    let heading = [Cell::toned(places, Tone::Faint)].into_iter().chain(headings).collect();
-    let row = |row: &Ranking| {
-        let place = |standing: &RankingEntry| super::html::place(standing.rank, compared.contenders.len());
-        let places = row.standings.iter().map(|standing| Cell::new(place(standing)));
-        Row { cells: [Cell::new(&row.label)].into_iter().chain(places).collect(), below: Vec::new() }
-    };
-    let heading = Row { cells: heading, below: Vec::new() };
-    Some([heading].into_iter().chain(ranked.into_iter().map(row)).collect())
 }

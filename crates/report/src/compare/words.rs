@@ -1,197 +1,247 @@
-//! The five answers in words.
-
-use std::collections::BTreeMap;
+//! Answers in words: one grammar for systems and for variants.
 
 use record::Unit;
-use stats::{Answer, Comparison, Design, Interval};
+use stats::{Design, Interval};
 
-use crate::ratios::{inverted, sides};
-use crate::sentences;
+use crate::quantity::Quantity;
 use crate::text::Tone;
 use crate::words::{
-    NO_BREAK, about, bound, count, factor, factor_with_interval, list, percent, place_with_interval, rounded,
-    things,
+    NO_BREAK, about, bound, count, factor, factor_with_interval, list, percent, place_with_interval,
+    ratio_with_interval, rounded, things,
 };
-use judge::Limited;
 use judge::compare::{
-    AnswerNote, Comparison as Compared, Contender, Mean, Mismatch, NoAnswer, Ranking, RankingEntry, Refusal,
-    Refused, Shortened, WithoutNumber,
+    Claim, Comparison, Contender, Mean, MeanClaim, Part, Ranking, RankingEntry, Ratio, Reference,
 };
 
-/// Ratios of two ranges of n that are further apart than this are not said as one.
-const FAR: f64 = 1.2;
+/// What is said of a larger cost and of a smaller one: `slower` and `faster`, of memory `more` and `less`.
+pub(super) fn sides(unit: Unit) -> (&'static str, &'static str) {
+    if unit == Unit::Bytes { ("more", "less") } else { ("slower", "faster") }
+}
+
+/// A ratio the other way round.
+fn inverted(ratio: Interval) -> Interval {
+    Interval { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low }
+}
 
 /// The answer in words: `1.18× slower (1.15–1.21)`, `faster below 4 300 (3 900–4 700), slower above`.
-pub(crate) fn answer(comparison: &Comparison, unit: Unit) -> String {
-    if let Some(words) = crossing(comparison, unit).or_else(|| part(comparison, unit)) {
-        return words;
-    }
-    match comparison.answer {
-        Answer::Faster | Answer::Slower => times(comparison.ratio, unit),
-        Answer::Equivalent if comparison.floor > reach(comparison.ratio) => {
-            format!("equivalent within the noise floor, {}", bound(comparison.floor))
+pub(super) fn answer(ratio: &Ratio, unit: Unit) -> String {
+    of_claim(ratio.claim(), ratio, unit, "")
+}
+
+/// The answer for all n taken together, and at or over which: `1.18× slower (1.15–1.21) at 500`.
+pub(super) fn answer_overall(ratio: &Ratio, unit: Unit, at: &str) -> String {
+    of_claim(ratio.claim_overall(), ratio, unit, at)
+}
+
+fn of_claim(claim: Claim, ratio: &Ratio, unit: Unit, at: &str) -> String {
+    let of_all = ratio.comparison.ratio;
+    let words = match claim {
+        Claim::DependsOnN => crossings(&ratio.comparison.crossings, unit),
+        Claim::InPart { is_slower, part, most } => {
+            let (slower, faster) = sides(unit);
+            let word = if is_slower { slower } else { faster };
+            let part = match part {
+                Part::To(n) => format!("up to {}", count(n)),
+                Part::From(n) => format!("from {}", count(n)),
+                Part::Between(low, high) => format!("from {} to {}", count(low), count(high)),
+            };
+            format!("{word} {part}, up to {}", times(if is_slower { most } else { inverted(most) }, ""))
         }
-        Answer::Equivalent => format!("equivalent within {}", bound(reach(comparison.ratio))),
-        Answer::DifferentButSmall => format!("different but small, {}", times(comparison.ratio, unit)),
-        Answer::Unresolved => {
-            let most = comparison.trials.0.max(comparison.trials.1);
-            let more = comparison.trials_needed.map(|needed| (needed as usize).saturating_sub(most));
-            match more {
-                Some(more) if more > 0 => {
-                    format!(
-                        "unresolved {}, {}",
-                        span(comparison.ratio),
-                        things(more, "more trial", "more trials")
-                    )
-                }
-                _ => format!("unresolved {}", span(comparison.ratio)),
-            }
+        Claim::Faster | Claim::Slower => times_with_word(of_all, unit),
+        Claim::Equivalent { within, is_noise_floor: true } => {
+            format!("equivalent within the noise floor, {}", bound(within))
         }
-    }
+        Claim::Equivalent { within, .. } => format!("equivalent within {}", bound(within)),
+        Claim::DifferentButSmall => format!("different but small, {}", times_with_word(of_all, unit)),
+        Claim::Unresolved { more_trials } => {
+            let more = more_trials.map(|more| format!(", {}", things(more, "more trial", "more trials")));
+            // That there is no interval is what is unresolved.
+            let ratio = factor_with_interval(of_all).replace(" (no interval)", "");
+            return format!("unresolved, {ratio}{at}{}", more.unwrap_or_default());
+        }
+    };
+    words + at
 }
 
 /// `1.18× slower (1.15–1.21)`; the faster of two is said by how much less time it takes.
-fn times(ratio: Interval, unit: Unit) -> String {
+fn times_with_word(ratio: Interval, unit: Unit) -> String {
     let (slower, faster) = sides(unit);
-    let (ratio, word) = if ratio.value >= 1.0 { (ratio, slower) } else { (inverted(ratio), faster) };
-    let words = factor_with_interval(ratio);
-    match words.trim_start_matches('×').split_once(' ') {
-        Some((value, interval)) => format!("{value}× {word} {interval}"),
-        None => format!("{words} {word}"),
-    }
+    if ratio.value >= 1.0 { times(ratio, slower) } else { times(inverted(ratio), faster) }
 }
 
-/// The interval alone: `(0.98–1.07)`.
-fn span(ratio: Interval) -> String {
-    let words = factor_with_interval(ratio);
-    words.split_once(' ').map_or(String::new(), |(_, interval)| interval.to_string())
+/// A ratio with a word behind the number: `1.18× slower (1.15–1.21)`.
+fn times(ratio: Interval, word: &str) -> String {
+    let words = ratio_with_interval(ratio);
+    let (value, interval) = words.split_once(' ').unwrap_or((&words, ""));
+    let parts = [&format!("{value}×"), word, interval];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// A difference at some n only, with none that matters elsewhere: `faster from
-/// 14 300, up to 1 170× (1 150–1 200)`. One ratio for all n would hide that.
-fn part(comparison: &Comparison, unit: Unit) -> Option<String> {
-    let margin = comparison.margin;
-    let slower = match comparison.answer {
-        Answer::Slower => true,
-        Answer::Faster => false,
-        _ => return None,
-    };
-    let distance = |r: &Interval| if slower { r.value } else { 1.0 / r.value };
-    let certain = |r: &Interval| if slower { r.low > 1.0 + margin } else { r.high < 1.0 / (1.0 + margin) };
-    let blocks = &comparison.blocks;
-    let most = blocks.iter().max_by(|a, b| distance(&a.2).total_cmp(&distance(&b.2)))?;
-    let least = blocks.iter().min_by(|a, b| distance(&a.2).total_cmp(&distance(&b.2)))?;
-    let apart = if slower { most.2.low > least.2.high } else { most.2.high < least.2.low };
-    if certain(&least.2) || !apart || distance(&most.2) < FAR * distance(&least.2) {
-        return None;
-    }
-    let first = blocks.iter().position(|b| certain(&b.2))?;
-    let last = blocks.iter().rposition(|b| certain(&b.2))?;
-    if blocks[first..=last].iter().any(|b| !certain(&b.2)) {
-        return None;
-    }
-    let range = match (first, last + 1 == blocks.len()) {
-        (0, _) => format!("up to {}", count(blocks[last].1)),
-        (_, true) => format!("from {}", count(blocks[first].0)),
-        _ => format!("from {} to {}", count(blocks[first].0), count(blocks[last].1)),
-    };
-    let word = if slower { sides(unit).0 } else { sides(unit).1 };
-    let most = times(most.2, unit);
-    Some(format!("{word} {range}, up to {}", most.replace(&format!(" {word}"), "")))
-}
-
-/// The share that a difference is certainly within.
-fn reach(ratio: Interval) -> f64 {
-    (ratio.high - 1.0).max(1.0 / ratio.low - 1.0).max(0.0)
-}
-
-/// Where one is faster for certain below some n and the other above, each by more than the margin somewhere.
-fn crossing(comparison: &Comparison, unit: Unit) -> Option<String> {
-    if !depends(comparison) {
-        return None;
-    }
+/// Where one becomes faster than the other: `faster below 4 310 (2 000–4 900), slower above`.
+pub(super) fn crossings(crossings: &[stats::Crossing], unit: Unit) -> String {
     let (slower, faster) = sides(unit);
     let word = |is_faster: bool| if is_faster { faster } else { slower };
-    match comparison.crossings.as_slice() {
-        [one] => Some(format!(
+    match crossings {
+        [one] => format!(
             "{} below {}, {} above",
             word(one.faster_below),
             place_with_interval(Interval { value: rounded(one.n, 3), low: one.n_low, high: one.n_high }),
             word(!one.faster_below)
-        )),
-        [one, other] => Some(format!(
+        ),
+        [one, other] => format!(
             "{} from {} to {}, {} elsewhere",
             word(other.faster_below),
             about(one.n),
             about(other.n),
             word(one.faster_below)
-        )),
-        [] => None,
-        several => Some(format!("{faster} or {slower} by n, {} crossings", count(several.len() as u64))),
+        ),
+        several => format!("{faster} or {slower} by n, {} crossings", count(several.len() as u64)),
     }
-}
-
-/// Which of two is faster depends on n.
-fn depends(comparison: &Comparison) -> bool {
-    let margin = comparison.margin;
-    let faster = comparison.blocks.iter().any(|(_, _, ratio)| ratio.high < 1.0 / (1.0 + margin));
-    let slower = comparison.blocks.iter().any(|(_, _, ratio)| ratio.low > 1.0 + margin);
-    faster && slower && !comparison.crossings.is_empty()
 }
 
 /// The tone of an answer.
-pub(crate) fn tone(comparison: &Comparison) -> Tone {
-    match comparison.answer {
-        _ if depends(comparison) => Tone::Notable,
-        Answer::Faster | Answer::Equivalent => Tone::Good,
-        Answer::Slower => Tone::Notable,
-        Answer::DifferentButSmall => Tone::Plain,
-        Answer::Unresolved => Tone::Open,
+pub(super) fn tone(claim: Claim) -> Tone {
+    match claim {
+        Claim::Faster | Claim::Equivalent { .. } | Claim::InPart { is_slower: false, .. } => Tone::Good,
+        Claim::DependsOnN | Claim::Slower | Claim::InPart { .. } => Tone::Notable,
+        Claim::DifferentButSmall => Tone::Plain,
+        Claim::Unresolved { .. } => Tone::Open,
     }
 }
 
-/// `7.3 against 6.12`
-pub(crate) fn who(compared: &Compared) -> String {
-    let names: Vec<String> = compared.contenders.iter().map(|s| s.name.clone()).collect();
-    match names.as_slice() {
-        [first, others @ ..] => format!("{} against {first}", list(others)),
-        [] => String::new(),
+/// The name of a variant that has none.
+pub(super) fn name(variant: &str) -> &str {
+    if variant.is_empty() { "plain" } else { variant }
+}
+
+/// `at 1 000 connections`; the level alone where it is unknown what n counts.
+pub(super) fn at(n: u64, grows: &str) -> String {
+    match grows {
+        "n" | "" => format!("at n = {}", count(n)),
+        grows => format!("at {} {grows}", count(n)),
+    }
+}
+
+/// What was measured in a series: `throughput`; of a curve `cost of select`.
+fn what(ranking: &Ranking) -> String {
+    if ranking.levels { ranking.name.clone() } else { format!("{} of {}", ranking.unit.noun(), ranking.name) }
+}
+
+/// What is better in a series.
+pub(super) fn better(unit: Unit) -> &'static str {
+    if unit.more_is_better() { "more is better" } else { "less is better" }
+}
+
+/// The best and the one that is furthest from it, the larger value first: `epoll has 12.0× the throughput of
+/// inetd (11.6–12.6) at 1 000 connections, and 3.47× (3.40–3.54) in the mean of 10 levels`. `None` where no
+/// difference is certain.
+pub(super) fn sentence(ranking: &Ranking) -> Option<String> {
+    let (best, other) = (ranking.best()?, ranking.furthest()?);
+    let last = other.last.as_ref()?;
+    let is_larger = last.of_values(ranking.unit).value >= 1.0;
+    let (larger, smaller) = if is_larger { (other, best) } else { (best, other) };
+    let words = |ratio: &Ratio, of: &str| {
+        let values = ratio.of_values(ranking.unit);
+        times(if is_larger { values } else { inverted(values) }, of)
+    };
+    let mean = other.overall.as_ref().map(|mean| {
+        format!(", and {} in the mean of {}", words(mean, ""), things(mean.levels, "level", "levels"))
+    });
+    Some(format!(
+        "{} has {} {}{}",
+        name(&larger.name),
+        words(last, &format!("the {} of {}", what(ranking), name(&smaller.name))),
+        at(last.comparison.n_high, &ranking.grows),
+        mean.unwrap_or_default()
+    ))
+}
+
+/// What was found of variants, a sentence for each series in which two differ for certain; for the others, or
+/// for all, that none do: `no difference is certain; one may be after 4 more trials`.
+pub(crate) fn findings(compared: &Comparison) -> Vec<String> {
+    let ranked: Vec<&Ranking> = compared.rankings.iter().filter(|ranking| ranking.n.is_some()).collect();
+    let (sure, open): (Vec<&Ranking>, Vec<&Ranking>) =
+        ranked.iter().partition(|ranking| ranking.furthest().is_some());
+    let mut findings: Vec<String> = sure.into_iter().filter_map(sentence).collect();
+    let more = open.iter().filter_map(|ranking| ranking.more_trials()).min();
+    let more = more.map(|more| format!("; one may be after {}", things(more, "more trial", "more trials")));
+    let names: Vec<String> = open.iter().map(|ranking| ranking.name.clone()).collect();
+    let of = if findings.is_empty() { String::new() } else { format!("{}: ", list(&names)) };
+    findings.extend(
+        (!open.is_empty())
+            .then(|| format!("{of}no difference from the best is certain{}", more.unwrap_or_default())),
+    );
+    findings
+}
+
+/// `1st` or `1st–2nd`, with `of 2` where not all contenders took part.
+pub(super) fn place_of(rank: stats::Rank, contenders: usize) -> String {
+    let stats::Rank { best, worst, of } = rank;
+    let place = if best == worst { ordinal(best) } else { format!("{}–{}", ordinal(best), ordinal(worst)) };
+    if of == contenders { place } else { format!("{place} of {of}") }
+}
+
+fn ordinal(n: usize) -> String {
+    let ending = match (n % 10, n % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{n}{ending}")
+}
+
+/// `7.3 against 6.12`; of variants `race: each variant against the best`.
+pub(super) fn title(compared: &Comparison) -> String {
+    let names: Vec<String> = compared.contenders.iter().map(|contender| contender.name.clone()).collect();
+    match (&compared.workload, names.as_slice()) {
+        (Some(workload), _) => format!("{workload}: each variant against the best"),
+        (None, [first, others @ ..]) => format!("{} against {first}", list(others)),
+        (None, []) => String::new(),
     }
 }
 
 /// What differs, in words: `kernel.release 6.12.107 → 7.3.4, …`
-pub(crate) fn differs(compared: &Compared) -> String {
+pub(super) fn differs(compared: &Comparison) -> String {
     match compared.differences.as_slice() {
         [] => "nothing that was recorded of the systems".into(),
         some => some.iter().map(crate::environment::difference).collect::<Vec<_>>().join(", "),
     }
 }
 
-/// `judged 41 of 44 series; false discoveries held at 5 %`
-pub(crate) fn judged(compared: &Compared) -> String {
+/// How much was judged together: `judged 41 of 44 series; false discoveries held at 5 %`, of variants
+/// `60 ratios of 30 pairs judged together; …`.
+pub(super) fn judged(compared: &Comparison) -> String {
+    let held = format!("false discoveries held at {}", percent(compared.alpha));
+    if compared.reference == Reference::Best {
+        let (ratios, pairs) = (compared.ratios, compared.pairs);
+        let (ratios, pairs) = (things(ratios, "ratio", "ratios"), things(pairs, "pair", "pairs"));
+        return format!("{ratios} of {pairs} judged together; {held}");
+    }
     let (given, of) = compared.judged();
     let what = if compared.contenders.len() > 2 { "pairs of series" } else { "series" };
-    format!(
-        "judged {} of {} {what}; false discoveries held at {}",
-        count(given as u64),
-        count(of as u64),
-        percent(compared.alpha)
-    )
+    format!("judged {} of {} {what}; {held}", count(given as u64), count(of as u64))
 }
 
-/// `paired, trial by trial` or how else trials were set against each other.
-pub(crate) fn design(compared: &Compared) -> String {
-    let answers = || compared.rankings.iter().flat_map(Ranking::others).filter_map(RankingEntry::answer);
-    let (all, pairs) = (answers().count(), answers().filter(|a| a.design == Design::Paired).count());
-    match pairs {
-        0 => "unpaired: the systems were measured one after the other".into(),
-        _ if pairs == all => "paired: each trial against the one measured beside it".into(),
-        _ => "partly paired: systems of one run trial against trial, others not".into(),
+/// How trials were compared: `paired: each trial against the one measured beside it`.
+pub(super) fn design(compared: &Comparison) -> &'static str {
+    let ratios = || compared.rankings.iter().flat_map(Ranking::others).filter_map(RankingEntry::ratio);
+    let pairs = ratios().filter(|ratio| ratio.comparison.design == Design::Paired).count();
+    match (compared.reference, pairs) {
+        (Reference::First, 0) => "unpaired: the systems were measured one after the other",
+        (Reference::Best, 0) => "unpaired",
+        (Reference::First, some) if some == ratios().count() => {
+            "paired: each trial against the one measured beside it"
+        }
+        (Reference::Best, some) if some == ratios().count() => "paired by rounds",
+        (Reference::First, _) => "partly paired: systems of one run trial against trial, others not",
+        (Reference::Best, _) => "some of them paired by rounds",
     }
 }
 
 /// `noise floor of this machine 2.1 %, measured 2026-11-21`
-pub(crate) fn noise_floor(compared: &Compared) -> String {
+pub(super) fn noise_floor(compared: &Comparison) -> String {
     let said = |floor: &record::NoiseFloor| {
         let day = floor.measured_at.get(..10).unwrap_or(&floor.measured_at);
         format!("{}, measured {day}", bound(floor.share))
@@ -215,168 +265,58 @@ pub(crate) fn noise_floor(compared: &Compared) -> String {
 
 /// `geometric mean of 6 series, each weighing the same: 1.02× slower (1.00–1.04)`; of several systems each by
 /// its name.
-pub(crate) fn means(compared: &Compared) -> Vec<String> {
+pub(super) fn means(compared: &Comparison) -> Vec<String> {
     let several = compared.contenders.len() > 2;
     let others = compared.contenders.iter().skip(1).zip(&compared.means);
     let said = |(subject, mean): (&Contender, &Option<Mean>)| {
         let mean = mean.as_ref()?;
         let whose = if several { format!("{}: ", subject.name) } else { String::new() };
-        Some(format!(
-            "{whose}geometric mean of {}, each weighing the same: {}",
-            of(mean),
-            mean_ratio(compared, mean)
-        ))
+        Some(format!("{whose}geometric mean of {}, each weighing the same: {}", of(mean), mean_ratio(mean)))
     };
     others.filter_map(said).collect()
 }
 
 /// `6 series`
-pub(crate) fn of(mean: &Mean) -> String {
+pub(super) fn of(mean: &Mean) -> String {
     things(mean.of, "series", "series")
 }
 
-/// The ratio of a mean, as that of a series; where it may be 1, or within the noise floor, without a word. Of
-/// trials that are no pairs it is an estimate and no claim.
-pub(crate) fn mean_ratio(compared: &Compared, mean: &Mean) -> String {
-    let floors = compared.contenders.iter().filter_map(|s| Some(s.system.noise_floor.as_ref()?.share));
-    let sure = 1.0 + floors.fold(0.0, f64::max);
-    let Interval { low, high, .. } = mean.ratio;
-    if !high.is_finite() {
-        return format!("{}, no claim without paired trials", factor(mean.ratio.value));
-    }
-    if low > sure || high < 1.0 / sure {
-        times(mean.ratio, Unit::Seconds)
-    } else {
-        factor_with_interval(mean.ratio)
+/// The ratio of a mean, as that of a series; without a word where nothing is claimed.
+pub(super) fn mean_ratio(mean: &Mean) -> String {
+    match mean.claim() {
+        MeanClaim::Estimate => format!("{}, no claim without paired trials", factor(mean.ratio.value)),
+        MeanClaim::Nothing => factor_with_interval(mean.ratio),
+        MeanClaim::Faster | MeanClaim::Slower => times_with_word(mean.ratio, Unit::Seconds),
     }
 }
 
 /// The count of every answer: `1 slower · 3 equivalent`.
-pub(crate) fn summary(compared: &Compared) -> String {
-    let (memory, time): (Vec<&Ranking>, Vec<&Ranking>) =
-        compared.rankings.iter().partition(|row| row.unit == Unit::Bytes);
-    fn given<'a>(rows: &'a [&Ranking]) -> impl Iterator<Item = &'a Comparison> {
-        rows.iter().flat_map(|row| row.others()).filter_map(RankingEntry::answer)
-    }
-    let all = || given(&time).chain(given(&memory));
-    let of =
-        |rows: &[&Ranking], wanted: Answer| given(rows).filter(|a| !depends(a) && a.answer == wanted).count();
-    let both = |wanted| of(&time, wanted) + of(&memory, wanted);
-    let counts = [
-        (all().filter(|a| depends(a)).count(), "depending on n"),
-        (of(&time, Answer::Slower), "slower"),
-        (of(&time, Answer::Faster), "faster"),
-        (of(&memory, Answer::Slower), "more"),
-        (of(&memory, Answer::Faster), "less"),
-        (both(Answer::Equivalent), "equivalent"),
-        (both(Answer::DifferentButSmall), "different but small"),
-        (both(Answer::Unresolved), "unresolved"),
+pub(super) fn summary(compared: &Comparison) -> String {
+    const WORDS: [&str; 8] = [
+        "depending on n",
+        "slower",
+        "faster",
+        "more",
+        "less",
+        "equivalent",
+        "different but small",
+        "unresolved",
     ];
-    let none = compared.judged();
-    let counts = counts.into_iter().chain([(none.1 - none.0, "without a result")]);
-    let said: Vec<String> = counts
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, word)| format!("{}{NO_BREAK}{}", count(n as u64), word.replace(' ', "\u{a0}")))
-        .collect();
-    said.join(" · ")
-}
-
-/// What stands beside an answer, of the second and the following against the first.
-pub fn note(compared: &Compared, other: usize, note: &AnswerNote) -> String {
-    let names = [&compared.contenders[0].name, &compared.contenders[other].name];
-    match note {
-        AnswerNote::Shortened(shortened) => self::shortened(names, shortened),
-        AnswerNote::NoAnswer(NoAnswer::WithoutNumber(some)) => {
-            some.iter().map(without_number).collect::<Vec<_>>().join("; ")
-        }
-        AnswerNote::NoAnswer(NoAnswer::Limited) => "load generator saturated".into(),
-        AnswerNote::NoAnswer(NoAnswer::NothingCommon) => {
-            format!("{} and {} have no n in common", names[0], names[1])
-        }
-    }
-}
-
-/// `unsupported: this system has no mmap in other`.
-fn without_number(without: &WithoutNumber) -> String {
-    let words = match &without.stop {
-        Some(stop) => sentences::stop(stop),
-        None if without.is_planned => "no number".to_string(),
-        None => "not measured".to_string(),
+    let said = |claim: Claim, unit: Unit| match claim {
+        Claim::DependsOnN => "depending on n",
+        Claim::Slower | Claim::InPart { is_slower: true, .. } => sides(unit).0,
+        Claim::Faster | Claim::InPart { .. } => sides(unit).1,
+        Claim::Equivalent { .. } => "equivalent",
+        Claim::DifferentButSmall => "different but small",
+        Claim::Unresolved { .. } => "unresolved",
     };
-    format!("{words} in {}", without.subject)
-}
-
-/// `stopped at 2 000: EAGAIN in 7.3; compared to 1 999`.
-fn shortened(names: [&String; 2], shortened: &Shortened) -> String {
-    let [of_first, of_other] =
-        shortened.stops.each_ref().map(|stops| stops.iter().map(sentences::stop).collect::<Vec<String>>());
-    let named = |words: &[String], name: &str| -> Vec<String> {
-        words.iter().map(|words| format!("{words} in {name}")).collect()
-    };
-    let mut said: Vec<String> = if of_first == of_other {
-        of_first.iter().map(|words| format!("{words} in both")).collect()
-    } else {
-        [named(&of_first, names[0]), named(&of_other, names[1])].concat()
-    };
-    said.extend(limited(names, &shortened.limited));
-    said.extend(
-        shortened.measured_to.as_ref().map(|(name, n)| format!("{name} was measured to {}", count(*n))),
-    );
-    said.extend(shortened.compared_to.map(|n| format!("compared to {}", count(n))));
-    said.join("; ")
-}
-
-/// Levels at which the load generator was saturated in one of two or in both, which are not compared.
-fn limited(names: [&String; 2], limited: &[Option<Limited>; 2]) -> Option<String> {
-    let places = limited.each_ref().map(|limited| limited.as_ref().map(sentences::places));
-    let said = match &places {
-        [Some(one), Some(two)] if one == two => format!("{one} in both"),
-        _ => {
-            let named = places
-                .iter()
-                .zip(names)
-                .filter_map(|(places, name)| places.as_ref().map(|places| format!("{places} in {name}")));
-            named.collect::<Vec<String>>().join(" and ")
-        }
-    };
-    (!said.is_empty()).then(|| format!("load generator saturated{said}, not compared there"))
-}
-
-/// `socket has different versions: version 1 in 6.12 and version 2 in 7.3`.
-pub(crate) fn refused(refused: &Refused) -> String {
-    let (what, each): (_, Vec<String>) = match &refused.mismatch {
-        Mismatch::Versions(all) => {
-            ("versions", all.iter().map(|(name, version)| format!("version {version} in {name}")).collect())
-        }
-        Mismatch::Settings(all) => {
-            ("settings", all.iter().map(|(name, chosen)| format!("{} in {name}", settings(chosen))).collect())
-        }
-    };
-    format!("{} has different {what}: {}", refused.workload, list(&each))
-}
-
-fn settings(chosen: &BTreeMap<String, String>) -> String {
-    match chosen.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>() {
-        none if none.is_empty() => "the defaults".to_owned(),
-        some => some.join(" "),
-    }
-}
-
-/// Why nothing could be compared at all, for an error.
-pub fn refusal(refusal: &Refusal) -> String {
-    let nothing = |why: Vec<String>| format!("nothing can be compared: {}", why.join("; "));
-    match refusal {
-        Refusal::Alone(name) => {
-            format!("a comparison needs two systems, of one run or of several; only {name:?} was given")
-        }
-        Refusal::Different(all) => nothing(all.iter().map(refused).collect()),
-        Refusal::NoNumber(all) => nothing(all.iter().map(no_number).collect()),
-        Refusal::NothingCommon => nothing(vec!["the runs have no series in common".into()]),
-    }
-}
-
-/// `7.3 failed: …`.
-fn no_number(without: &WithoutNumber) -> String {
-    let words = without.stop.as_ref().map_or("no number".into(), sentences::stop);
-    format!("{} {words}", without.subject)
+    let entries = compared.rankings.iter().flat_map(|row| row.others().map(|entry| (row.unit, entry)));
+    let all = entries.filter_map(|(unit, entry)| Some(said(entry.overall.as_ref()?.claim(), unit)));
+    let all: Vec<&str> = all.collect();
+    let counts = WORDS.map(|word| (all.iter().filter(|said| **said == word).count(), word));
+    let (given, of) = compared.judged();
+    let counts = counts.into_iter().chain([(of - given, "without a result")]).filter(|(n, _)| *n > 0);
+    let said =
+        counts.map(|(n, word)| format!("{} {word}", count(n as u64)).replace(' ', &NO_BREAK.to_string()));
+    said.collect::<Vec<String>>().join(" · ")
 }

@@ -8,10 +8,12 @@ use stats::{Sweep, Verdict};
 use super::escape::{esc, script_json};
 use super::markdown;
 use super::panel::Panel;
-use super::plot::{Curve, Subject, curves};
+use super::plot::Subject;
 use super::scale::Kind;
 use super::tail::Tail;
+use super::tracks::{Track, draw};
 use super::zoom::Points;
+use crate::compare::write_html_part;
 use crate::quantity::Quantity;
 use crate::sentences;
 use crate::words::{count, count_with_interval, factor_with_interval, number_with_interval, percent, things};
@@ -54,31 +56,28 @@ pub(super) fn workload(
     }
     writeln!(out, "<section class=\"workload\"><h2>{}</h2>", esc(&workload.name))?;
     writeln!(out, "<div class=\"prose\">{}</div>", markdown::render(&workload.page))?;
-    let rivals: Vec<(usize, &Comparison)> = findings
-        .rivals
-        .iter()
-        .enumerate()
-        .filter(|(_, rivals)| rivals.workload.as_ref() == Some(&workload.name))
-        .collect();
-    for (i, rivals) in &rivals {
+    let is_of = |compared: &Comparison| compared.workload.as_ref() == Some(&workload.name);
+    let comparisons = findings.comparisons.iter().enumerate().filter(|(_, compared)| is_of(compared));
+    let comparisons: Vec<(usize, &Comparison)> = comparisons.collect();
+    for (i, compared) in &comparisons {
         if findings.systems.len() > 1 {
             writeln!(
                 out,
                 "<h3>On {}</h3>",
-                esc(rivals.contenders.first().map_or("", |contender| &contender.system.name))
+                esc(compared.contenders.first().map_or("", |contender| &contender.system.name))
             )?;
         }
-        super::rivals::write(*i, rivals, out)?;
+        write_html_part(*i, compared, out)?;
     }
-    // The single figures of rivals are folded: they are many, and the common figure has them all.
-    if !rivals.is_empty() {
+    // The figures of single variants are folded: they are many, and the common ones have them all.
+    if !comparisons.is_empty() {
         let figures = things(series.len(), "series by itself", "series, each by itself");
         writeln!(out, "<details><summary>{figures}</summary>")?;
     }
     for (i, finding) in series {
         figure(recording, findings, i, finding, budget, out)?;
     }
-    writeln!(out, "{}</section>", if rivals.is_empty() { "" } else { "</details>" })
+    writeln!(out, "{}</section>", if comparisons.is_empty() { "" } else { "</details>" })
 }
 
 fn figure(
@@ -141,7 +140,7 @@ fn figure(
     if let Some(verdict) = &finding.verdict {
         let ways = ways(findings, finding, i);
         if let Some(svg) = &ways {
-            panel("The way up (solid) and the way down (dashed), medians", svg, out)?;
+            panel("The way up and the way down, medians", svg, out)?;
         }
         numbers(finding, verdict, ways.is_none() && !finding.levels, out)?;
     }
@@ -229,14 +228,12 @@ fn ways(findings: &Findings, finding: &Finding, i: usize) -> Option<String> {
         Direction::Up => (finding, other),
         Direction::Down => (other, finding),
     };
-    let curve = |class: &str, finding: &Finding| {
-        let blocks = finding.verdict.as_ref()?.blocks.clone();
-        Some((class.to_string(), blocks))
-    };
-    let (up, down) = (curve("of0", up)?, curve("of1", down)?);
-    let drawn = [&up, &down].map(|(class, blocks)| Curve { class: class.clone(), blocks });
-    let (id, named) = (format!("p{i}-ways"), (finding.label.as_str(), finding.unit));
-    Some(curves(&id, named, &finding.grows, "Each way is judged by itself.", &drawn))
+    let tracks = [
+        Track::of_verdict(0, "up", up.verdict.as_ref()?),
+        Track::of_verdict(1, "down", down.verdict.as_ref()?),
+    ];
+    let described = (&*format!("Median of {}, both ways", finding.label), "Each way is judged by itself.");
+    draw(&format!("p{i}-ways"), described, (&finding.grows, finding.unit), &tracks)
 }
 
 /// What the colours of a figure are, by their classes in the style sheet.

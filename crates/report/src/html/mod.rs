@@ -10,12 +10,12 @@ pub(crate) mod page;
 mod panel;
 mod picture;
 pub(crate) mod plot;
-mod rivals;
 pub(crate) mod scale;
 pub(crate) mod sheet;
 pub(crate) mod svg;
 mod tail;
 mod tone;
+pub(crate) mod tracks;
 mod zoom;
 
 use std::io::{self, Write};

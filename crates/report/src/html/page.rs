@@ -11,8 +11,8 @@ use super::tone::tone;
 use judge::compare::Comparison;
 use judge::{Finding, Findings};
 
+use crate::compare::words::findings as findings_of;
 use crate::quantity::{Quantity, duration};
-use crate::rivals::words;
 use crate::words::{count, factor_with_interval, list, percent, things};
 use crate::{environment, sentences, spark};
 
@@ -23,16 +23,17 @@ const SCRIPT: &str = include_str!("zoom.js");
 const UPLOT: &str = include_str!("../../assets/uPlot-1.6.32.iife.min.js");
 const UPLOT_STYLE: &str = include_str!("../../assets/uPlot-1.6.32.min.css");
 const UPLOT_LICENSE: &str = include_str!("../../assets/uPlot-LICENSE");
-/// The explanations of loads and of rivals, for pages that have any.
+/// The explanations of loads and of variants that are compared, for pages that have any.
 const LOAD: &str =
     "<p>For a load, every point is the measurement of one trial at one level. All levels are judged.</p>\n";
-const RIVALS: &str = "<dt>epoll 12× inetd (11–13)</dt><dd>The value of the first divided by that of the \
-    second, with an interval that is corrected for the number of ratios. The mean is the geometric mean of \
-    the ratios at all levels that both reached.</dd>\n\
-    <dt>2nd–3rd</dt><dd>The possible ranks of a variant: after those that are certainly better, before those \
-    that are certainly worse. Each pair is compared at the largest level that both reached.</dd>\n\
+const COMPARED: &str = "<dt>1.08× slower (1.04–1.12)</dt><dd>Compared with the best variant at the level \
+    named, by time per operation, with an interval that is corrected for the number of ratios. The mean is \
+    the geometric mean of the ratios at all levels that both reached.</dd>\n\
+    <dt>place 2nd–3rd</dt><dd>The possible ranks of a variant: after those that are certainly better, \
+    before those that are certainly worse. Each pair is compared at the largest level that both \
+    reached.</dd>\n\
     <dt>load generator saturated</dt><dd>The load generator, not the server, limited the value: it is shown \
-    and never ranked.</dd>\n";
+    and never compared.</dd>\n";
 /// Places of a curve in the table of verdicts.
 const SPARK_COLUMNS: usize = 40;
 
@@ -159,35 +160,33 @@ pub(crate) fn verdicts(findings: &Findings, out: &mut dyn Write) -> io::Result<(
         if findings.systems.len() > 1 {
             writeln!(out, "<h3>{}</h3>", esc(&system.name))?;
         }
-        let of = |finding: &Finding| {
-            findings.rivals.iter().find(|rivals| rivals.is_of(&finding.key.system, &finding.key.workload))
-        };
+        let of = |finding: &Finding| findings.comparison(&finding.key);
         let (folded, open): (Vec<_>, Vec<_>) = series.into_iter().partition(|(_, f)| of(f).is_some());
         if !open.is_empty() {
             table(&open, out)?;
         }
         for series in folded.chunk_by(|a, b| a.1.key.workload == b.1.key.workload) {
-            if let Some(rivals) = series.first().and_then(|(_, finding)| of(finding)) {
-                field(rivals, series, out)?;
+            if let Some(compared) = series.first().and_then(|(_, finding)| of(finding)) {
+                compared_variants(compared, series, out)?;
             }
         }
     }
     writeln!(out, "<p class=\"remark\">{}</p></section>", esc(&sentences::summary(findings)))
 }
 
-/// Comparison: their ratios, and the verdict of each on demand.
-fn field(rivals: &Comparison, series: &[(usize, &Finding)], out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "<h3>{}</h3><ul class=\"found\">", esc(rivals.workload.as_deref().unwrap_or_default()))?;
-    for ranking in rivals.rankings.iter().filter(|ranking| ranking.n.is_some()) {
-        let words = words::sentence(ranking).unwrap_or_else(|| "no difference is certain".into());
-        writeln!(out, "<li>{}: {}</li>", esc(&ranking.name), esc(&words))?;
+/// What was found of variants that are compared, and the verdict of each on demand.
+fn compared_variants(
+    compared: &Comparison,
+    series: &[(usize, &Finding)],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let workload = esc(compared.workload.as_deref().unwrap_or_default());
+    writeln!(out, "<h3>{workload}</h3><ul class=\"found\">")?;
+    for finding in findings_of(compared) {
+        writeln!(out, "<li>{}</li>", esc(&finding))?;
     }
     let verdicts = things(series.len(), "verdict", "verdicts");
-    writeln!(
-        out,
-        "</ul><details><summary>{verdicts} of {}</summary>",
-        esc(rivals.workload.as_deref().unwrap_or_default())
-    )?;
+    writeln!(out, "</ul><details><summary>{verdicts} of {workload}</summary>")?;
     table(series, out)?;
     writeln!(out, "</details>")
 }
@@ -345,7 +344,7 @@ pub(crate) fn how_to_read(findings: &Findings, out: &mut dyn Write) -> io::Resul
         .replace("{error}", &percent(findings.alpha))
         .replace("{judged}", &things(judged, "verdict", "verdicts"))
         .replace("{load}", if findings.series.iter().any(|f| f.levels) { LOAD } else { "" })
-        .replace("{rivals}", if findings.rivals.is_empty() { "" } else { RIVALS })
+        .replace("{compared}", if findings.comparisons.is_empty() { "" } else { COMPARED })
         .replace("{tick}", &super::figure::tick(findings))
         .replace("{planning}", &esc(&sentences::planning(findings)));
     writeln!(out, "{text}")

@@ -237,46 +237,6 @@ fn repeated(spikes: &Spikes, x: &Axis, svg: &mut Svg) {
     }
 }
 
-/// The medians of one system among others.
-pub(crate) struct Curve<'a> {
-    /// Its class in the style sheet.
-    pub(crate) class: String,
-    pub(crate) blocks: &'a [Block],
-}
-
-/// The medians of several systems over n, on logarithmic axes.
-pub(crate) fn curves(
-    id: &str,
-    (label, unit): (&str, Unit),
-    grows: &str,
-    sentence: &str,
-    curves: &[Curve<'_>],
-) -> String {
-    let blocks = || curves.iter().flat_map(|c| c.blocks);
-    let costs = || blocks().map(|b| b.cost.value).filter(|v| v.is_finite() && *v > 0.0);
-    let (low, high) = (costs().fold(f64::INFINITY, f64::min), costs().fold(0.0, f64::max));
-    let n_low = blocks().map(|b| b.n_low).min().unwrap_or(1).max(1) as f64;
-    let n_high = blocks().map(|b| b.n_high).max().unwrap_or(1) as f64;
-    let x = Axis::new(Kind::Log, n_low, n_high, LEFT, RIGHT);
-    // Two systems that differ by a few percent must not look worlds apart.
-    let middle = (low * high).sqrt();
-    let y = Axis::new(Kind::Log, (low * 0.8).min(middle / 1.6), (high * 1.25).max(middle * 1.6), BOTTOM, TOP)
-        .of(unit);
-    let mut svg = Svg::open(id, 0.0);
-    svg.describe(&format!("Median of {label} over {grows}, logarithmic axes"), sentence);
-    svg.axes(&x, &y, grows, |t| cost_label(t.value, unit, &y));
-    for curve in curves {
-        let places: Vec<(f64, f64)> = curve
-            .blocks
-            .iter()
-            .filter(|b| b.cost.value.is_finite())
-            .map(|b| (x.place(middle_of(b)), within(&y, b.cost.value)))
-            .collect();
-        svg.line(&curve.class, &places);
-    }
-    svg.close()
-}
-
 /// What the costs of all points span.
 struct Costs {
     low: f64,

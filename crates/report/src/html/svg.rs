@@ -48,7 +48,7 @@ impl Svg {
     }
 
     /// What is written into a string is written.
-    pub(super) fn put(&mut self, text: std::fmt::Arguments<'_>) {
+    pub(crate) fn put(&mut self, text: std::fmt::Arguments<'_>) {
         let _ = self.out.write_fmt(text);
     }
 
@@ -186,6 +186,6 @@ impl Svg {
 }
 
 /// Where a value stands, kept inside the plot.
-pub(super) fn within(y: &Axis, value: f64) -> f64 {
+pub(crate) fn within(y: &Axis, value: f64) -> f64 {
     y.place(value).clamp(TOP - 1.0, BOTTOM + 1.0)
 }

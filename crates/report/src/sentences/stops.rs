@@ -1,7 +1,7 @@
 //! What ended trials early, and what limited a load, in words.
 
 use judge::generator::{Evidence, GeneratorRemark};
-use judge::{Cause, Limited, Stop};
+use judge::{Cause, LimitedLevels, Stop};
 use record::{LimitedBy, Purpose, Unit};
 
 use crate::quantity::Quantity;
@@ -36,11 +36,11 @@ pub fn advice(stop: &Stop) -> Option<&str> {
 }
 
 /// `load generator saturated at 500 and 1 000 (3 of 10 trials)`.
-pub fn limited(limited: &Limited) -> String {
+pub fn limited(limited: &LimitedLevels) -> String {
     by(LimitedBy::Generator, Purpose::Level, limited)
 }
 
-fn by(by: LimitedBy, purpose: Purpose, limited: &Limited) -> String {
+fn by(by: LimitedBy, purpose: Purpose, limited: &LimitedLevels) -> String {
     let cause = match by {
         LimitedBy::Generator => "load generator saturated",
         LimitedBy::Others => "disturbed",
@@ -58,7 +58,7 @@ fn by(by: LimitedBy, purpose: Purpose, limited: &Limited) -> String {
 }
 
 /// ` at 500 and 1 000`; nothing where all levels are meant.
-pub(crate) fn places(limited: &Limited) -> String {
+fn places(limited: &LimitedLevels) -> String {
     let levels: Vec<String> = limited.levels.iter().map(|n| count(*n)).collect();
     if levels.is_empty() { String::new() } else { format!(" at {}", list(&levels)) }
 }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     fn remark(levels: &[u64], percent: Option<u32>, is_one_of_several: bool) -> String {
-        let limited = Limited { levels: levels.to_vec(), trials: 1, of: 2 };
+        let limited = LimitedLevels { levels: levels.to_vec(), trials: 1, of: 2 };
         let busy = |busy_percent| Evidence::Busy { busy_percent, run_delay_percent: 4 };
         let (by, purpose, evidence) = (LimitedBy::Generator, Purpose::Level, percent.map(busy));
         of_generator(&GeneratorRemark { by, purpose, limited, evidence, is_one_of_several })

@@ -7,6 +7,9 @@ use record::{
     Recording, Series, SeriesKind, Shape, Side, Trial, TrialKey, Unit, Variant, Workload,
 };
 
+use judge::compare::Ratio;
+use stats::Answer;
+
 use super::{normal, run_line, system};
 
 /// The levels of every trial: connections.
@@ -227,30 +230,34 @@ pub(crate) fn pin(findings: &mut judge::Findings) {
         low: value * (1.0 - share),
         high: value * (1.0 + share),
     };
-    for contest in findings.rivals.iter_mut().flat_map(|rivals| &mut rivals.rankings) {
-        let rate = contest.unit.more_is_better();
+    for ranking in findings.comparisons.iter_mut().flat_map(|compared| &mut compared.rankings) {
+        let rate = ranking.unit.more_is_better();
         // Of a rate what is pinned is the ratio of values, and what is stored that of costs.
         let cost = |stats::Interval { value, low, high }: stats::Interval| match rate {
             true => stats::Interval { value: 1.0 / value, low: 1.0 / high, high: 1.0 / low },
             false => stats::Interval { value, low, high },
         };
-        for rival in &mut contest.standings {
-            let value = match rival.name.as_str() {
+        for contender in &mut ranking.standings {
+            let value = match contender.name.as_str() {
                 "inetd" => 0.083,
                 "select" => 0.71,
                 _ => 0.93,
             };
             let value = if rate { value } else { 1.0 / value };
-            rival.last.iter_mut().for_each(|last| last.comparison.ratio = cost(around(value, 0.04)));
-            let mean = cost(around(value.sqrt(), 0.02));
-            rival.overall.iter_mut().for_each(|overall| overall.comparison.ratio = mean);
-            let pinned = match rival.name.as_str() {
+            let pin = |ratio: &mut Ratio, value: f64, share: f64| {
+                ratio.comparison.ratio = cost(around(value, share));
+                ratio.comparison.answer = Answer::Slower;
+                ratio.comparison.crossings.clear();
+            };
+            contender.last.iter_mut().for_each(|last| pin(last, value, 0.04));
+            contender.overall.iter_mut().for_each(|overall| pin(overall, value.sqrt(), 0.02));
+            let pinned = match contender.name.as_str() {
                 "inetd" => (4, 4),
                 "uring" => (1, 2),
                 "epoll" => (1, 3),
                 _ => (2, 3),
             };
-            (rival.rank).iter_mut().for_each(|rank| (rank.best, rank.worst) = pinned);
+            (contender.rank).iter_mut().for_each(|rank| (rank.best, rank.worst) = pinned);
         }
     }
 }

@@ -1,0 +1,158 @@
+//! What a ratio claims, and over which n.
+
+use stats::{Answer, Comparison, Interval};
+
+use super::result::{Mean, Ratio};
+
+/// Ratios of two ranges of n that are further apart than this are not one ratio.
+const FAR: f64 = 1.2;
+
+/// What may be claimed of the cost of a contender against that of the reference.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Claim {
+    /// For certain it is faster at some n and slower at others; the crossings are the places.
+    DependsOnN,
+    /// It differs at some n only: one ratio for all n would hide that.
+    InPart {
+        /// Whether it is slower there.
+        is_slower: bool,
+        /// At which n.
+        part: Part,
+        /// Where it differs most.
+        most: Interval,
+    },
+    /// It is faster, by more than the margin.
+    Faster,
+    /// It is slower, by more than the margin.
+    Slower,
+    /// Any difference is smaller than the margin.
+    Equivalent {
+        /// The share that a difference is certainly within.
+        within: f64,
+        /// Whether that is the noise floor of the machine.
+        is_noise_floor: bool,
+    },
+    /// There is a difference, and it is smaller than the margin.
+    DifferentButSmall,
+    /// None of these.
+    Unresolved {
+        /// How many more trials may resolve it; `None` where more would not help.
+        more_trials: Option<usize>,
+    },
+}
+
+/// The n that a claim is restricted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Up to this n.
+    To(u64),
+    /// From this n on.
+    From(u64),
+    /// From the first to the last.
+    Between(u64, u64),
+}
+
+/// What may be claimed of a geometric mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MeanClaim {
+    /// It is below 1 for certain, and by more than the noise floor.
+    Faster,
+    /// It is above 1 for certain, and by more than the noise floor.
+    Slower,
+    /// It may be 1, or noise.
+    Nothing,
+    /// It is an estimate: trials that are no pairs carry no claim.
+    Estimate,
+}
+
+impl Ratio {
+    /// What may be claimed of it, and at which n.
+    pub fn claim(&self) -> Claim {
+        match depends_on_n(&self.comparison) {
+            true => Claim::DependsOnN,
+            false => in_part(&self.comparison).unwrap_or_else(|| self.claim_overall()),
+        }
+    }
+
+    /// What may be claimed of it for all n taken together.
+    pub fn claim_overall(&self) -> Claim {
+        let comparison = &self.comparison;
+        match comparison.answer {
+            Answer::Faster => Claim::Faster,
+            Answer::Slower => Claim::Slower,
+            Answer::Equivalent => {
+                let Interval { low, high, .. } = comparison.ratio;
+                let reach = (high - 1.0).max(1.0 / low - 1.0).max(0.0);
+                let is_noise_floor = comparison.floor > reach;
+                Claim::Equivalent { within: reach.max(comparison.floor), is_noise_floor }
+            }
+            Answer::DifferentButSmall => Claim::DifferentButSmall,
+            Answer::Unresolved => Claim::Unresolved { more_trials: self.more_trials() },
+        }
+    }
+
+    /// Whether a difference may be claimed.
+    pub(super) fn is_sure(&self) -> bool {
+        matches!(self.comparison.answer, Answer::Faster | Answer::Slower | Answer::DifferentButSmall)
+    }
+
+    /// How many more trials may resolve it.
+    pub(super) fn more_trials(&self) -> Option<usize> {
+        let (first, other) = self.comparison.trials;
+        let more = (self.comparison.trials_needed? as usize).saturating_sub(first.max(other));
+        Some(more.max(1))
+    }
+}
+
+impl Mean {
+    /// What may be claimed of it.
+    pub fn claim(&self) -> MeanClaim {
+        let sure = 1.0 + self.floor;
+        match self.ratio {
+            Interval { high, .. } if !high.is_finite() => MeanClaim::Estimate,
+            Interval { low, .. } if low > sure => MeanClaim::Slower,
+            Interval { high, .. } if high < 1.0 / sure => MeanClaim::Faster,
+            _ => MeanClaim::Nothing,
+        }
+    }
+}
+
+/// Which of two is faster depends on n, each by more than the margin somewhere.
+fn depends_on_n(comparison: &Comparison) -> bool {
+    let is_any =
+        |is_slower| comparison.blocks.iter().any(|block| is_certain(comparison, is_slower, &block.2));
+    !comparison.crossings.is_empty() && is_any(true) && is_any(false)
+}
+
+/// Whether a range of n differs by more than the margin for certain.
+fn is_certain(comparison: &Comparison, is_slower: bool, ratio: &Interval) -> bool {
+    let beyond = 1.0 + comparison.margin;
+    if is_slower { ratio.low > beyond } else { ratio.high < 1.0 / beyond }
+}
+
+/// A difference at some n next to each other, with none that matters elsewhere.
+fn in_part(comparison: &Comparison) -> Option<Claim> {
+    let is_slower = match comparison.answer {
+        Answer::Slower => true,
+        Answer::Faster => false,
+        _ => return None,
+    };
+    let distance = |ratio: &Interval| if is_slower { ratio.value } else { 1.0 / ratio.value };
+    let certain = |block: &(u64, u64, Interval)| is_certain(comparison, is_slower, &block.2);
+    let blocks = &comparison.blocks;
+    let (_, _, most) = blocks.iter().max_by(|a, b| distance(&a.2).total_cmp(&distance(&b.2)))?;
+    let least = blocks.iter().min_by(|a, b| distance(&a.2).total_cmp(&distance(&b.2)))?;
+    let apart = if is_slower { most.low > least.2.high } else { most.high < least.2.low };
+    if certain(least) || !apart || distance(most) < FAR * distance(&least.2) {
+        return None;
+    }
+    let first = blocks.iter().position(certain)?;
+    let last = blocks.iter().rposition(certain)?;
+    let part = match (first, last + 1 == blocks.len()) {
+        _ if !blocks[first..=last].iter().all(certain) => return None,
+        (0, _) => Part::To(blocks[last].1),
+        (_, true) => Part::From(blocks[first].0),
+        _ => Part::Between(blocks[first].0, blocks[last].1),
+    };
+    Some(Claim::InPart { is_slower, part, most: *most })
+}

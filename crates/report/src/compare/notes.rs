@@ -1,0 +1,118 @@
+//! What stands beside an answer or in its place: stops, saturated levels, what was refused.
+
+use std::collections::BTreeMap;
+
+use crate::sentences;
+use crate::words::{count, list};
+use judge::LimitedLevels;
+use judge::compare::{
+    AnswerNote, Comparison, Mismatch, NoAnswer, Refusal, Refused, Shortened, WithoutNumber,
+};
+
+use super::words::name;
+
+/// What stands beside the answer of a contender against another, or in its place.
+pub(super) fn between(names: [&str; 2], note: &AnswerNote) -> String {
+    match note {
+        AnswerNote::Shortened(shortened) => self::shortened(names, shortened),
+        AnswerNote::NoAnswer(NoAnswer::WithoutNumber(some)) => {
+            some.iter().map(without_number).collect::<Vec<_>>().join("; ")
+        }
+        AnswerNote::NoAnswer(NoAnswer::Limited(some)) => {
+            let said =
+                some.iter().map(|(who, limited)| format!("{} in {}", sentences::limited(limited), name(who)));
+            said.collect::<Vec<_>>().join("; ")
+        }
+        AnswerNote::NoAnswer(NoAnswer::NothingCommon) => {
+            format!("{} and {} have no n in common", names[0], names[1])
+        }
+    }
+}
+
+/// The same, of a contender by its place against the first of a comparison.
+pub fn note(compared: &Comparison, other: usize, note: &AnswerNote) -> String {
+    between([&compared.contenders[0].name, &compared.contenders[other].name], note)
+}
+
+/// `unsupported: this system has no mmap in other`.
+fn without_number(without: &WithoutNumber) -> String {
+    let words = match &without.stop {
+        Some(stop) => sentences::stop(stop),
+        None if without.is_planned => "no number".to_string(),
+        None => "not measured".to_string(),
+    };
+    format!("{words} in {}", name(&without.contender))
+}
+
+/// `stopped at 2 000: EAGAIN in 7.3; compared to 1 999`.
+fn shortened(names: [&str; 2], shortened: &Shortened) -> String {
+    let [of_first, of_other] =
+        shortened.stops.each_ref().map(|stops| stops.iter().map(sentences::stop).collect::<Vec<String>>());
+    let named = |words: &[String], name: &str| -> Vec<String> {
+        words.iter().map(|words| format!("{words} in {name}")).collect()
+    };
+    let mut said: Vec<String> = if of_first == of_other {
+        of_first.iter().map(|words| format!("{words} in both")).collect()
+    } else {
+        [named(&of_first, names[0]), named(&of_other, names[1])].concat()
+    };
+    said.extend(limited(names, &shortened.limited));
+    said.extend(
+        shortened.measured_to.as_ref().map(|(name, n)| format!("{name} was measured to {}", count(*n))),
+    );
+    said.extend(shortened.compared_to.map(|n| format!("compared to {}", count(n))));
+    said.join("; ")
+}
+
+/// Levels at which the load generator was saturated in one of two or in both, which are not compared.
+fn limited(names: [&str; 2], limited: &[Option<LimitedLevels>; 2]) -> Option<String> {
+    let said: Vec<String> = match limited {
+        [Some(one), Some(two)] if one == two => vec![format!("{} in both", sentences::limited(one))],
+        _ => {
+            let each = limited.iter().zip(names);
+            let named =
+                each.filter_map(|(limited, name)| Some((sentences::limited(limited.as_ref()?), name)));
+            named.map(|(words, name)| format!("{words} in {name}")).collect()
+        }
+    };
+    (!said.is_empty()).then(|| format!("{}, not compared there", said.join("; ")))
+}
+
+/// `socket has different versions: version 1 in 6.12 and version 2 in 7.3`.
+pub(super) fn refused(refused: &Refused) -> String {
+    let (what, each): (_, Vec<String>) = match &refused.mismatch {
+        Mismatch::Versions(all) => {
+            ("versions", all.iter().map(|(name, version)| format!("version {version} in {name}")).collect())
+        }
+        Mismatch::Settings(all) => {
+            ("settings", all.iter().map(|(name, chosen)| format!("{} in {name}", settings(chosen))).collect())
+        }
+    };
+    format!("{} has different {what}: {}", refused.workload, list(&each))
+}
+
+fn settings(chosen: &BTreeMap<String, String>) -> String {
+    match chosen.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>() {
+        none if none.is_empty() => "the defaults".to_owned(),
+        some => some.join(" "),
+    }
+}
+
+/// Why nothing could be compared at all, for an error.
+pub fn refusal(refusal: &Refusal) -> String {
+    let nothing = |why: Vec<String>| format!("nothing can be compared: {}", why.join("; "));
+    match refusal {
+        Refusal::Alone(name) => {
+            format!("a comparison needs two systems, of one run or of several; only {name:?} was given")
+        }
+        Refusal::Different(all) => nothing(all.iter().map(refused).collect()),
+        Refusal::NoNumber(all) => nothing(all.iter().map(no_number).collect()),
+        Refusal::NothingCommon => nothing(vec!["the runs have no series in common".into()]),
+    }
+}
+
+/// `7.3 failed: …`.
+fn no_number(without: &WithoutNumber) -> String {
+    let words = without.stop.as_ref().map_or("no number".into(), sentences::stop);
+    format!("{} {words}", name(&without.contender))
+}

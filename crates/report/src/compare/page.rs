@@ -1,0 +1,103 @@
+//! A comparison of systems as one page: what differs first, then every ratio with its interval, then the
+//! curves.
+
+use std::io::{self, Write};
+
+use judge::compare::Comparison;
+
+use super::html::{named, plots, ratios};
+use super::{notes, words};
+use crate::html::escape::esc;
+use crate::html::page;
+use crate::sentences::capital;
+use crate::words::{count, percent};
+
+/// Writes a comparison of systems as a page.
+pub fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    page::open(&words::title(compared), out)?;
+    head(compared, out)?;
+    differences(compared, out)?;
+    writeln!(out, "<section><h2>Answers</h2>")?;
+    ratios("c", compared, out)?;
+    writeln!(out, "</section>")?;
+    refused(compared, out)?;
+    writeln!(out, "<section><h2>Curves</h2>")?;
+    plots("c", compared, out)?;
+    writeln!(out, "</section>")?;
+    how_to_read(compared, out)?;
+    page::close(false, out)
+}
+
+fn head(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let tool = compared.contenders.first().map(|s| format!("{} {}", s.run.tool.name, s.run.tool.version));
+    let carries = [words::judged(compared), words::design(compared).to_owned(), words::noise_floor(compared)];
+    writeln!(
+        out,
+        "<header><p class=\"over\">{} · comparison</p><h1>{}</h1><p class=\"lead\">{}.</p>\
+         <p class=\"remark\">{}.</p></header>",
+        esc(&tool.unwrap_or_default()),
+        esc(&words::title(compared)),
+        esc(&capital(&words::summary(compared))),
+        esc(&carries.map(|part| capital(&part)).join(". ")),
+    )
+}
+
+/// The facts that differ, a column for each system.
+fn differences(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "<section><h2>What differs</h2><div class=\"scroll\">\
+         <table class=\"facts differs\"><thead><tr><th></th>"
+    )?;
+    for place in 0..compared.contenders.len() {
+        write!(out, "<th scope=\"col\">{}</th>", named(compared, place))?;
+    }
+    writeln!(out, "</tr></thead><tbody>")?;
+    for difference in &compared.differences {
+        write!(out, "<tr><th scope=\"row\">{}</th>", esc(&difference.key))?;
+        for value in &difference.values {
+            write!(out, "<td>{}</td>", esc(value.as_deref().unwrap_or("—")))?;
+        }
+        writeln!(out, "</tr>")?;
+    }
+    write!(out, "<tr><th scope=\"row\">measured</th>")?;
+    for contender in &compared.contenders {
+        write!(out, "<td>{}</td>", esc(&page::when(&contender.run.started_at)))?;
+    }
+    writeln!(out, "</tr></tbody></table></div>")?;
+    if compared.differences.is_empty() {
+        writeln!(out, "<p>No recorded fact differs between the systems.</p>")?;
+    }
+    writeln!(out, "</section>")
+}
+
+fn refused(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    if compared.refused.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "<section><h2>Not compared</h2><ul>")?;
+    for refused in &compared.refused {
+        writeln!(out, "<li>Refused: {}</li>", esc(&notes::refused(refused)))?;
+    }
+    writeln!(out, "</ul></section>")
+}
+
+fn how_to_read(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let text = include_str!("reading.html")
+        .replace("{margin}", &percent(compared.margin))
+        .replace("{rate}", &percent(compared.alpha))
+        .replace("{confidence}", &percent(1.0 - compared.alpha))
+        .replace("{answers}", &count(compared.judged().0 as u64));
+    writeln!(out, "{text}")?;
+    writeln!(out, "<section><h2>How to repeat it</h2>")?;
+    for contender in &compared.contenders {
+        writeln!(
+            out,
+            "<p>{}, seed {}</p><pre><code>{}</code></pre>",
+            esc(&contender.name),
+            contender.run.seed,
+            esc(&page::command(&contender.run))
+        )?;
+    }
+    writeln!(out, "</section>")
+}

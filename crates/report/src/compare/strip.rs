@@ -1,0 +1,133 @@
+//! A ratio with its interval as a strip, and the axis of all strips.
+
+use std::fmt::Write as _;
+
+use judge::compare::{Comparison, RankingEntry, Ratio};
+use stats::Interval;
+
+use super::lines::{Drawn, Line};
+use crate::html::escape::esc;
+use crate::html::scale::{Axis, Kind};
+use crate::html::tracks::style;
+use crate::words::percent;
+use record::Unit;
+
+/// Width and height of a strip.
+pub(super) const STRIP: (f64, f64) = (360.0, 26.0);
+/// Ratios so many times further than most are shown as an arrow at the edge.
+const FAR: f64 = 1.6;
+/// The axis goes no further than this.
+const WIDEST: f64 = 200.0;
+/// Ratios beside the axis; those that fit are taken.
+const RATIOS: [f64; 24] = [
+    0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0,
+    10.0, 20.0, 50.0, 100.0, 200.0,
+];
+/// Labels of the axis are at least so far apart.
+const APART: f64 = 38.0;
+/// What the strips show.
+pub(super) fn shown(compared: &Comparison) -> String {
+    let reference = match &compared.workload {
+        Some(_) => "the best",
+        None => compared.contenders.first().map_or("", |first| first.name.as_str()),
+    };
+    let rates = compared.rankings.iter().any(|row| row.unit.more_is_better());
+    let memory = compared.rankings.iter().any(|row| row.unit == Unit::Bytes);
+    format!(
+        "Time per operation{}{}, divided by that of {reference}. Left of 1 is faster{}. The grey band is \
+         ±{}, or the noise floor of a series if that is wider: differences inside it do not matter.",
+        if rates { ", also for rates" } else { "" },
+        if memory { ", or memory" } else { "" },
+        if memory { ", or less" } else { "" },
+        percent(compared.margin)
+    )
+}
+
+/// An axis that has room for all ratios but a few far ones, alike to both sides.
+pub(super) fn axis(compared: &Comparison) -> Axis {
+    let entries = compared.rankings.iter().flat_map(|ranking| ranking.others());
+    let ratios = entries.filter_map(RankingEntry::ratio).map(|ratio| ratio.comparison.ratio);
+    let ratios = ratios.chain(compared.means.iter().flatten().map(|mean| mean.ratio));
+    let mut reaches: Vec<f64> =
+        ratios.map(|ratio| ratio.high.max(1.0 / ratio.low)).filter(|reach| reach.is_finite()).collect();
+    reaches.sort_by(f64::total_cmp);
+    let most = reaches.last().copied().unwrap_or(1.0);
+    let usual = reaches.get(reaches.len().saturating_sub(1) * 3 / 4).copied().unwrap_or(1.0);
+    let widest = if most > FAR * usual { FAR.min(1.5) * usual } else { most };
+    let widest = 1.03 * widest.max(1.0 + 2.0 * compared.margin).clamp(1.1, WIDEST);
+    Axis::new(Kind::Log, 1.0 / widest, widest, 12.0, STRIP.0 - 12.0)
+}
+
+/// The labels of the axis.
+pub(super) fn labels(axis: &Axis) -> String {
+    let mut svg = format!("<svg class=\"ratio\" viewBox=\"0 0 {} 18\" aria-hidden=\"true\">", STRIP.0);
+    let mut right = f64::NEG_INFINITY;
+    // One stands first, the others where there is room beside it.
+    let one = axis.place(1.0);
+    for ratio in RATIOS.into_iter().filter(|r| *r >= axis.low && *r <= axis.high) {
+        let at = axis.place(ratio);
+        let is_one = (ratio - 1.0).abs() < 1e-9;
+        if !is_one && ((at - one).abs() < APART || at - right < APART) {
+            continue;
+        }
+        right = at;
+        let _ = write!(svg, "<text x=\"{at:.1}\" y=\"13\">{ratio}</text>");
+    }
+    svg + "</svg>"
+}
+
+/// The strip of a line; empty where it has no ratio.
+pub(super) fn draw(axis: &Axis, line: &Line<'_>) -> String {
+    let (behind, mark) = match line.drawn {
+        Drawn::Nothing => return String::new(),
+        Drawn::Ratio(ratio) => of_ratio(axis, ratio, line.contender),
+        Drawn::Mean(ratio) => (String::new(), of_mean(axis, ratio)),
+    };
+    let (width, height) = STRIP;
+    format!(
+        "<svg class=\"ratio\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">{behind}\
+         <path class=\"one\" d=\"M{:.1} 0V{height}\"/><g class=\"{}\">{mark}</g></svg>",
+        esc(&line.answer),
+        axis.place(1.0),
+        style(line.contender)
+    )
+}
+
+/// The band of the margin, and the mark with its interval.
+fn of_ratio(axis: &Axis, ratio: &Ratio, contender: usize) -> (String, String) {
+    let (margin, ratio) = (ratio.comparison.margin, ratio.comparison.ratio);
+    let middle = STRIP.1 / 2.0;
+    let place = |r: f64| axis.place(r.clamp(axis.low, axis.high));
+    let (from, at, to) = (place(ratio.low), place(ratio.value), place(ratio.high));
+    let beyond = ratio.value > axis.high || ratio.value < axis.low;
+    let mark = match contender % 4 {
+        // Beyond the axis: an arrow at its end.
+        _ if ratio.value > axis.high => format!("<path d=\"M{:.1} {}l7 5l-7 5z\"/>", at + 2.0, middle - 5.0),
+        _ if ratio.value < axis.low => format!("<path d=\"M{:.1} {}l-7 5l7 5z\"/>", at - 2.0, middle - 5.0),
+        1 => format!("<circle cx=\"{at:.1}\" cy=\"{middle}\" r=\"3.4\"/>"),
+        2 => format!("<rect x=\"{:.1}\" y=\"{}\" width=\"8\" height=\"8\"/>", at - 4.0, middle - 4.0),
+        3 => format!("<path d=\"M{at:.1} {}l5 8h-10z\"/>", middle - 5.0),
+        _ => format!("<path d=\"M{at:.1} {}l5 5l-5 5l-5-5z\"/>", middle - 5.0),
+    };
+    let top = middle - 3.0;
+    let whisker = format!(
+        "<path class=\"whisker\" d=\"M{from:.1} {middle}H{to:.1}M{from:.1} {top}v6M{to:.1} {top}v6\"/>"
+    );
+    let whisker = if beyond { "" } else { whisker.as_str() };
+    let (low, high) = (place(1.0 / (1.0 + margin)), place(1.0 + margin));
+    let band = format!(
+        "<rect class=\"margin\" x=\"{low:.1}\" y=\"0\" width=\"{:.1}\" height=\"{}\"/>",
+        high - low,
+        STRIP.1
+    );
+    (band, format!("{whisker}{mark}"))
+}
+
+/// A lozenge as wide as the interval, as is the custom for what sums up.
+fn of_mean(axis: &Axis, ratio: Interval) -> String {
+    let middle = STRIP.1 / 2.0;
+    let place = |r: f64| axis.place(r.clamp(axis.low, axis.high));
+    let (from, at, to) = (place(ratio.low), place(ratio.value), place(ratio.high));
+    let (top, bottom) = (middle - 6.0, middle + 6.0);
+    format!("<path d=\"M{from:.1} {middle}L{at:.1} {top}L{to:.1} {middle}L{at:.1} {bottom}z\"/>")
+}
