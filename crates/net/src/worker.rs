@@ -38,11 +38,18 @@ pub struct WorkerContext {
 /// How long anything waits at most before it looks whether to stop.
 pub const TICK: Duration = Duration::from_millis(200);
 
-/// After a close for which the other end is to be given time, so long is input taken and dropped.
+/// After a close for which the other end is to be given time, input is taken and dropped until the other end
+/// closes or has sent nothing for this long. A close with input that was not received is a reset, which can
+/// destroy the answer before it is read (RFC 9112, section 9.6).
 pub(crate) const LINGER: Duration = Duration::from_secs(2);
 
-/// And so much of it.
-pub(crate) const LINGER_BYTES: usize = 256 << 10;
+/// And for so long in all.
+pub(crate) const LINGER_MAX: Duration = Duration::from_secs(30);
+
+/// Times that an answer is looked at within the limit for sending: whether the other end has acknowledged any
+/// more of it. A socket becomes writable only when a third of its buffer is free, which is a megabyte: a slow
+/// reader needs long for that, and reads all the same.
+pub(crate) const SEND_LOOKS: u32 = 4;
 
 /// What a server takes, and for how long.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -54,7 +61,8 @@ pub struct Limits {
     pub idle: Duration,
     /// A request must have arrived as a whole within this time of its first byte.
     pub request: Duration,
-    /// An answer of which nothing leaves for this time is given up.
+    /// An answer is given up when the other end has acknowledged nothing of it for this time, and for twice
+    /// this time at most: that is looked at now and then.
     pub send: Duration,
     /// After an order to stop, answers under way have this time to leave.
     pub grace: Duration,
@@ -70,6 +78,18 @@ impl Default for Limits {
             send: seconds(30),
             grace: seconds(10),
         }
+    }
+}
+
+impl Limits {
+    /// Gives a blocking listener the time limits of calls that wait, which its connections inherit.
+    ///
+    /// # Errors
+    /// Those of setsockopt(2).
+    pub fn inherit(&self, listener: &Listener) -> std::io::Result<()> {
+        listener.accept_timeout(TICK)?;
+        // 0 would wait for ever.
+        listener.send_timeout((self.send / SEND_LOOKS).max(Duration::from_millis(1)))
     }
 }
 

@@ -113,6 +113,12 @@ fn wrong_usage_is_told() {
         (&["--find-rate", "p99<5ms", "http://127.0.0.1/"], "p99<=5ms"),
         (&["--source", "nowhere", "http://127.0.0.1/"], "source addresses"),
         (&["--client", "echo", "--bytes", "0", "127.0.0.1:9"], "65536"),
+        (&["-r", "1e10", "http://127.0.0.1:9/"], "per second"),
+        (&["-r", "1e-20", "http://127.0.0.1:9/"], "per second"),
+        (&["--ramp", "1e300", "http://127.0.0.1:9/"], "per second"),
+        (&["--idle", "18446744073709551615", "http://127.0.0.1:9/"], "10000000"),
+        (&["-c", "10000001", "http://127.0.0.1:9/"], "10000000"),
+        (&["--timeout", "999999999y", "http://127.0.0.1:9/"], "at most"),
     ] {
         let output = run(folder.path(), &[&["load", "-d", "100ms"], arguments].concat());
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");

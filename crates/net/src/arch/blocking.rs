@@ -1,13 +1,14 @@
 //! One connection served by calls that wait: what the architectures of processes and of threads have in
 //! common.
 //!
-//! Time limits are those of the socket: a receive is late by a tick at most, and a send that moved a part
-//! before it got stuck begins its time anew, so that a client who takes nothing may hold it for up to three
-//! times the limit.
+//! Time limits are those of the socket: a receive is late by a tick at most. A send waits for a quarter of
+//! its limit, and is repeated while the client acknowledges anything. A client that takes nothing holds it
+//! for up to twice the limit.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,7 +18,7 @@ use sys::tcp::{Connection, Waiting};
 use crate::output::{Output, Sent};
 use crate::service::{Flow, OpenService, Session, SessionStage};
 use crate::worker::{
-    Counter, Counters, LINGER, LINGER_BYTES, Limits, StopFlag, TICK, WorkerContext, write_log,
+    Counter, Counters, LINGER, LINGER_MAX, Limits, SEND_LOOKS, StopFlag, TICK, WorkerContext, write_log,
 };
 
 /// One receive takes at most this much. It lies on the stack of each process or thread.
@@ -125,8 +126,10 @@ pub(crate) fn serve(terms: Terms<'_>, live: &Live) {
     let mut conversation = Conversation { terms, live, session, output: Output::default(), patience: TICK };
     if let Err(trouble) = conversation.hold() {
         terms.counters.add(trouble, 1);
-        // What the system still holds for somebody who does not take it would stay for minutes.
-        let _ = live.connection.reset_on_close();
+        if trouble == Counter::Slow {
+            // What the system still holds for somebody who does not take it would stay for minutes.
+            let _ = live.connection.reset_on_close();
+        }
     }
 }
 
@@ -200,7 +203,13 @@ impl Conversation<'_> {
     /// Sends all output; the requests that it answers.
     fn deliver(&mut self) -> Result<u64, Counter> {
         let mut sent_bytes = 0;
-        let sent = self.output.send(&self.live.connection, &mut sent_bytes);
+        let mut taken = Taken { since: None, acknowledged: 0 };
+        let sent = loop {
+            match self.output.send(&self.live.connection, &mut sent_bytes) {
+                Ok(Sent::Blocked) if taken.goes_on(&self.live.connection, self.terms.limits.send) => {}
+                sent => break sent,
+            }
+        };
         let answers = self.output.take_answers();
         self.terms.counters.add(Counter::Sent, sent_bytes);
         write_log(self.terms.log, &mut self.output.log);
@@ -259,16 +268,35 @@ impl Conversation<'_> {
     #[inline(never)]
     fn linger(&mut self) -> Result<(), Counter> {
         let mut chunk = [0_u8; CHUNK_BYTES];
-        let until = Instant::now().checked_add(LINGER);
+        let end = Instant::now() + LINGER_MAX;
         // An error says that the other end is gone, which is what is waited for.
         let _ = self.live.connection.finish_sending();
-        let mut left = LINGER_BYTES;
-        while left > 0
-            && let Ok(Input::Bytes(count)) = self.receive(&mut chunk, until, true)
+        while let Ok(Input::Bytes(_)) = self.receive(&mut chunk, Some(end.min(Instant::now() + LINGER)), true)
         {
-            left = left.saturating_sub(count);
         }
         Ok(())
+    }
+}
+
+/// Whether the other end takes an answer that the socket has no more room for.
+struct Taken {
+    /// When it was last known to.
+    since: Option<Instant>,
+    acknowledged: u64,
+}
+
+impl Taken {
+    /// A send has waited for its part of the limit; whether another one may.
+    fn goes_on(&mut self, connection: &Connection, limit: Duration) -> bool {
+        let acknowledged = sys::tcp::acknowledged(connection.as_fd()).unwrap_or(0);
+        let is_first = self.since.is_none();
+        let since = self.since.get_or_insert_with(Instant::now);
+        if acknowledged > self.acknowledged && !is_first {
+            *since = Instant::now();
+        }
+        self.acknowledged = acknowledged;
+        // The first wait is over already.
+        since.elapsed() + limit / SEND_LOOKS < limit
     }
 }
 

@@ -74,8 +74,8 @@ impl Connection {
             Err(error) => return self.nothing_received(&error, context),
         };
         context.count(Counter::Received, count as u64);
-        if let Some(is_enough) = self.state.drops(count) {
-            return if is_enough || count == 0 { Next::End } else { Next::Again };
+        if self.state.drops(context) {
+            return if count == 0 { Next::End } else { Next::Again };
         }
         let flow = match count {
             0 => self.state.end_of_input(&mut context.output),

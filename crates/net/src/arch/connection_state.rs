@@ -8,7 +8,7 @@ use sys::tcp::Connection;
 use super::loop_context::LoopContext;
 use crate::output::Output;
 use crate::service::{Flow, Session, SessionStage};
-use crate::worker::{Counter, LINGER, LINGER_BYTES};
+use crate::worker::{Counter, LINGER, LINGER_MAX, SEND_LOOKS};
 
 /// A session and where it stands.
 pub(super) struct ConnectionState {
@@ -18,13 +18,9 @@ pub(super) struct ConnectionState {
     pub(super) due_ms: u64,
     /// When to give up sending, if the other end takes nothing until then.
     give_up_ms: u64,
-    /// What the other end had still to take when it was looked at last.
-    left_bytes: u64,
+    /// What the other end had acknowledged when it was looked at last, in bytes.
+    acknowledged: u64,
 }
-
-/// Times that a response is checked within the limit for sending. A socket becomes writable only when a third
-/// of its buffer is free, which is a megabyte: a slow reader needs long for that, and reads all the same.
-pub(super) const LOOKS: u32 = 4;
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +31,8 @@ enum Phase {
     Request,
     /// The output to leave; what comes then.
     Sending(Flow),
-    /// The other end to finish, after so many bytes at most.
-    Lingering(usize),
+    /// The other end to finish, until this time at most.
+    Lingering(u64),
 }
 
 /// What comes after the output has left.
@@ -70,7 +66,7 @@ impl ConnectionState {
         let peer = if service.wants_peer() { connection.peer().ok() } else { None };
         let mut session = service.session(peer);
         let flow = session.begin(&mut context.output);
-        (ConnectionState { session, phase: Phase::Idle, due_ms: 0, give_up_ms: 0, left_bytes: 0 }, flow)
+        (ConnectionState { session, phase: Phase::Idle, due_ms: 0, give_up_ms: 0, acknowledged: 0 }, flow)
     }
 
     /// Takes input.
@@ -100,9 +96,8 @@ impl ConnectionState {
     pub(super) fn keep_sending(&mut self, flow: Flow, context: &LoopContext<'_>) {
         self.phase = Phase::Sending(flow);
         let limit = context.worker.limits.send;
-        self.due_ms = context.due_ms(limit / LOOKS);
+        self.due_ms = context.due_ms(limit / SEND_LOOKS);
         self.give_up_ms = context.due_ms(limit);
-        self.left_bytes = u64::MAX;
     }
 
     /// What the session asked for, where its output is still leaving.
@@ -116,12 +111,12 @@ impl ConnectionState {
         self.phase == Phase::Idle
     }
 
-    /// Whether input is dropped; and whether even that is enough, after these bytes.
+    /// Whether input is dropped.
     #[inline]
-    pub(super) fn drops(&mut self, input_bytes: usize) -> Option<bool> {
-        let Phase::Lingering(left) = &mut self.phase else { return None };
-        *left = left.saturating_sub(input_bytes);
-        Some(*left == 0)
+    pub(super) fn drops(&mut self, context: &LoopContext<'_>) -> bool {
+        let Phase::Lingering(until_ms) = self.phase else { return false };
+        self.due_ms = context.due_ms(LINGER).min(until_ms);
+        true
     }
 
     /// All output has left.
@@ -143,7 +138,7 @@ impl ConnectionState {
                 Then::Listen
             }
             (Flow::Linger | Flow::More, _) => {
-                self.phase = Phase::Lingering(LINGER_BYTES);
+                self.phase = Phase::Lingering(context.due_ms(LINGER_MAX));
                 self.due_ms = context.due_ms(LINGER);
                 Then::Linger
             }
@@ -154,12 +149,12 @@ impl ConnectionState {
     /// what is not ready for more in time is given up.
     fn is_taken(&mut self, connection: &Connection, context: &LoopContext<'_>) -> bool {
         let limit = context.worker.limits.send;
-        let left_bytes = sys::tcp::unacknowledged(connection.as_fd()).unwrap_or(u64::MAX);
-        if left_bytes < self.left_bytes {
-            self.left_bytes = left_bytes;
+        let acknowledged = sys::tcp::acknowledged(connection.as_fd()).unwrap_or(0);
+        if acknowledged > self.acknowledged {
+            self.acknowledged = acknowledged;
             self.give_up_ms = context.due_ms(limit);
         }
-        self.due_ms = context.due_ms(limit / LOOKS).min(self.give_up_ms);
+        self.due_ms = context.due_ms(limit / SEND_LOOKS).min(self.give_up_ms);
         context.now_ms() < self.give_up_ms
     }
 

@@ -228,11 +228,23 @@ impl<'worker> Proactor<'worker> {
         if !self.context.output.is_empty() {
             slot.pending = Some(Box::new(self.context.take_output()));
         }
-        slot.state.keep_sending(flow, &self.context);
-        match filled {
-            Ok(()) => self.send(number, chunk),
-            Err(_) => self.broken(number),
+        self.send_filled(number, flow, filled, chunk);
+    }
+
+    /// Sends a chunk. What came before a file that has become shorter leaves too; then comes the end.
+    fn send_filled(&mut self, number: usize, flow: Flow, filled: io::Result<()>, chunk: Vec<u8>) {
+        let Some(slot) = self.slots.get_mut(number) else { return };
+        if filled.is_err() {
+            self.context.take_output();
+            slot.pending = None;
+            if chunk.is_empty() {
+                return self.broken(number);
+            }
+            self.context.count(Counter::Broken, 1);
         }
+        let flow = if filled.is_ok() { flow } else { Flow::Close };
+        slot.state.keep_sending(flow, &self.context);
+        self.send(number, chunk);
     }
 
     fn send(&mut self, number: usize, chunk: Vec<u8>) {
@@ -263,11 +275,7 @@ impl<'worker> Proactor<'worker> {
         if !output.is_empty() {
             slot.pending = Some(output);
         }
-        slot.state.keep_sending(flow, &self.context);
-        match filled {
-            Ok(()) => self.send(number, chunk),
-            Err(_) => self.broken(number),
-        }
+        self.send_filled(number, flow, filled, chunk);
     }
 
     /// All output has left.
@@ -408,8 +416,8 @@ impl Slot {
     }
 
     fn input(&mut self, input: &[u8], context: &mut LoopContext<'_>) -> Action {
-        if let Some(is_enough) = self.state.drops(input.len()) {
-            return if is_enough { Action::End } else { Action::Listen };
+        if self.state.drops(context) {
+            return Action::Listen;
         }
         if self.sending.is_none() {
             return Action::Answer(self.state.on_input(input, &mut context.output));
@@ -420,7 +428,7 @@ impl Slot {
 
     fn end_of_input(&mut self, context: &mut LoopContext<'_>) -> Action {
         self.read_closed = true;
-        if self.state.drops(0).is_some() {
+        if self.state.drops(context) {
             return Action::End;
         }
         match self.sending {

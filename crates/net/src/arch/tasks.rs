@@ -12,10 +12,9 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at};
 
-use super::connection_state::LOOKS;
 use crate::output::Output;
 use crate::service::{Flow, OpenService, Session, SessionStage};
-use crate::worker::{Counter, Counters, LINGER, LINGER_BYTES, Limits, TICK, WorkerContext};
+use crate::worker::{Counter, Counters, LINGER, LINGER_MAX, Limits, SEND_LOOKS, TICK, WorkerContext};
 
 /// What a task receives at once.
 const INPUT_BYTES: usize = 8 << 10;
@@ -180,8 +179,10 @@ impl Task {
         self.shared.log(&mut self.output.log);
         let mut chunk = Vec::with_capacity(FIRST_CHUNK);
         while !self.output.is_empty() {
-            self.output.fill(&mut chunk).map_err(|_| Counter::Broken)?;
+            let filled = self.output.fill(&mut chunk);
+            // What came before a file that has become shorter leaves too; then comes the end.
             self.send(&chunk).await?;
+            filled.map_err(|_| Counter::Broken)?;
             chunk.clear();
             if !self.output.is_empty() {
                 chunk.reserve(LARGE_CHUNK);
@@ -193,9 +194,9 @@ impl Task {
     async fn send(&mut self, mut bytes: &[u8]) -> Result<(), Counter> {
         let limit = self.shared.limits.send.min(FOREVER);
         let mut since = Instant::now();
-        let mut left_bytes = u64::MAX;
+        let mut acknowledged = 0;
         while !bytes.is_empty() {
-            match timeout(limit / LOOKS, self.stream.write(bytes)).await {
+            match timeout(limit / SEND_LOOKS, self.stream.write(bytes)).await {
                 Ok(Ok(sent)) => {
                     self.shared.counters.add(Counter::Sent, sent as u64);
                     bytes = &bytes[sent..];
@@ -203,9 +204,9 @@ impl Task {
                 }
                 Ok(Err(_)) => return Err(Counter::Broken),
                 Err(_) => {
-                    let now_left = sys::tcp::unacknowledged(self.stream.as_fd()).unwrap_or(u64::MAX);
-                    if now_left < left_bytes {
-                        left_bytes = now_left;
+                    let now = sys::tcp::acknowledged(self.stream.as_fd()).unwrap_or(0);
+                    if now > acknowledged {
+                        acknowledged = now;
                         since = Instant::now();
                     }
                     if since.elapsed() < limit {
@@ -223,19 +224,13 @@ impl Task {
     /// Finishes sending, and drops what still comes.
     async fn linger(&mut self) {
         let _ = self.stream.shutdown().await;
-        let mut left = LINGER_BYTES;
         let mut input = vec![0; INPUT_BYTES];
-        let drop_input = async {
-            while let Ok(count) = self.stream.read(&mut input).await {
-                self.shared.counters.add(Counter::Received, count as u64);
-                left = left.saturating_sub(count);
-                if count == 0 || left == 0 {
-                    break;
-                }
-            }
-        };
-        // Either way it is closed now.
-        let _ = timeout(LINGER, drop_input).await;
+        let end = Instant::now() + LINGER_MAX;
+        while let Ok(Ok(count @ 1..)) =
+            timeout_at(end.min(Instant::now() + LINGER), self.stream.read(&mut input)).await
+        {
+            self.shared.counters.add(Counter::Received, count as u64);
+        }
     }
 }
 

@@ -234,8 +234,7 @@ fn listen(plan: &ServerPlan, architecture: &Architecture) -> io::Result<Vec<List
     };
     for listener in &listeners {
         if blocking {
-            listener.accept_timeout(TICK)?;
-            listener.send_timeout(plan.limits.send)?;
+            plan.limits.inherit(listener)?;
         }
     }
     Ok(listeners)

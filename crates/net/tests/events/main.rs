@@ -5,4 +5,5 @@
 
 mod exchange;
 mod limits;
+mod patience;
 mod server;

@@ -24,6 +24,18 @@ pub(crate) fn each(test: impl Fn(&'static Architecture) + Sync) {
     });
 }
 
+/// Those that run in a process with threads: driven by events, or threads that wait.
+pub(crate) fn each_and_threads(test: impl Fn(&'static Architecture) + Sync) {
+    let test = &test;
+    std::thread::scope(|scope| {
+        let waiting = ["thread", "pool"].map(|name| net::arch::find(name).unwrap());
+        for architecture in able().into_iter().chain(waiting) {
+            let named = std::thread::Builder::new().name(architecture.name.to_owned());
+            named.spawn_scoped(scope, move || test(architecture)).unwrap();
+        }
+    });
+}
+
 pub(crate) fn able() -> Vec<&'static Architecture> {
     let driven_by_events = || ALL.iter().copied().filter(|architecture| !architecture.blocking);
     let (able, unable): (Vec<_>, Vec<_>) =
@@ -53,7 +65,11 @@ impl Server {
         limits: Limits,
     ) -> Server {
         let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let listener = Listener::bind(anywhere, Listening::default()).unwrap();
+        let blocking = architecture.blocking;
+        let listener = Listener::bind(anywhere, Listening { blocking, ..Listening::default() }).unwrap();
+        if blocking {
+            limits.inherit(&listener).unwrap();
+        }
         let address = listener.address().unwrap();
         let (counters, stop) = (Counters::new(1).unwrap(), StopFlag::default());
         let worker = WorkerContext {
@@ -64,7 +80,7 @@ impl Server {
             stop: stop.clone(),
             log: None,
             session_command: Vec::new(),
-            pool: 1,
+            pool: 4,
             is_supervised: false,
         };
         let serve = architecture.serve.unwrap();

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 mod connection;
+mod descriptors;
 mod files;
 mod fixture;
 mod properties;

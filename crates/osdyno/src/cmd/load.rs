@@ -48,10 +48,10 @@ pub(crate) struct Args {
     #[arg(value_name = "URL|ADDR")]
     target: String,
     /// Number of connections; with --rate, the number at the start
-    #[arg(short, long, value_name = "N", default_value_t = 50)]
+    #[arg(short, long, value_name = "N", default_value_t = 50, value_parser = parse_connections)]
     connections: usize,
     /// How long to measure each level
-    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
+    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
     duration: Duration,
     /// End a level after this many requests, if that comes first
     #[arg(short = 'n', long, value_name = "N")]
@@ -70,7 +70,13 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "N", default_value_t = 1)]
     workers: usize,
     /// Several numbers of connections, one after the other
-    #[arg(long, value_name = "N,…", value_delimiter = ',', conflicts_with = "rate")]
+    #[arg(
+        long,
+        value_name = "N,…",
+        value_delimiter = ',',
+        conflicts_with = "rate",
+        value_parser = parse_connections
+    )]
     levels: Vec<usize>,
     /// Open a new connection for every request
     #[arg(long)]
@@ -79,28 +85,28 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     per_connection: Option<u32>,
     /// Load the server for this long before measuring
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_time)]
     warm_up: Duration,
     /// Connections opened per second, while their number grows
     #[arg(long, value_name = "RATE", default_value = "10000", value_parser = parse_rate)]
     ramp: f64,
     /// With --rate, open more connections while all are busy, up to this number
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = parse_connections)]
     connections_max: usize,
     /// Source addresses of the connections: 127.0.0.2, 127.0.0.2-127.0.0.20, 127.0.1.0/24, or a list
     #[arg(long, value_name = "ADDR,…")]
     source: Option<String>,
     /// Number of additional idle connections
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = parse_connections)]
     idle: usize,
     /// Number of requests sent together (HTTP pipelining)
     #[arg(long, value_name = "N", default_value = "1", value_parser = together())]
     pipeline: u32,
     /// Think time: from a response to the next request of a connection
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_time)]
     think: Duration,
     /// A request fails if its response takes longer
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
     timeout: Duration,
     /// Close connections with a reset, which leaves no port in TIME_WAIT; this is not the load of an orderly
     /// close
@@ -149,10 +155,32 @@ fn together() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=1024)
 }
 
+/// Rates that a process can keep: one in an hour and a half at least, and ten times what was ever measured.
+const RATES: std::ops::RangeInclusive<f64> = 0.0002..=10_000_000.0;
+/// More connections than any machine has room for.
+const CONNECTIONS_MAX: usize = 10_000_000;
+/// Longer than any load is held.
+const TIME_MAX: Duration = Duration::from_secs(366 * 86_400);
+
 fn parse_rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
-        _ => Err("a rate must be a number above 0".to_owned()),
+        Ok(rate) if RATES.contains(&rate) => Ok(rate),
+        _ => Err(format!("a rate is a number from {} to {} per second", RATES.start(), RATES.end())),
+    }
+}
+
+fn parse_connections(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(number) if number <= CONNECTIONS_MAX => Ok(number),
+        _ => Err(format!("a number of connections is an integer from 0 to {CONNECTIONS_MAX}")),
+    }
+}
+
+fn parse_time(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(time) if time <= TIME_MAX => Ok(time),
+        Ok(_) => Err(format!("a time is at most {}", humantime::format_duration(TIME_MAX))),
+        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 
-use rustix::fs::{Dir, Mode, OFlags};
+use rustix::fs::{Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 /// A folder out of which nothing is opened.
@@ -30,18 +30,24 @@ impl Root {
     /// Those of open(2).
     pub fn new(folder: &std::path::Path) -> io::Result<Root> {
         let folder = rustix::fs::open(folder, FLAGS | OFlags::DIRECTORY, Mode::empty())?;
-        let kernel_resolves = below(&folder, b".").is_ok();
+        let kernel_resolves = below(&folder, b".", FLAGS).is_ok();
         Ok(Root { folder, kernel_resolves })
     }
 
-    /// Opens what is at a path below the folder, to be read. An empty path is the folder itself. It may be no
-    /// regular file: look at its metadata before it is read.
+    /// Opens the regular file or the folder at a path below the folder, to be read. An empty path is the
+    /// folder itself. Nothing else is opened: opening a pipe wakes whoever writes to it, and opening a device
+    /// can do anything. Between the look and the opening others may put something else there, so look at the
+    /// metadata again.
     ///
     /// # Errors
-    /// Those of openat2(2) and openat(2); `NotFound` as well where the path would lead out of the folder.
+    /// Those of openat2(2), fstat(2) and openat(2); `NotFound` as well where the path would lead out of the
+    /// folder or to another kind of file.
     pub fn open(&self, path: &[u8]) -> io::Result<File> {
         let path = if path.is_empty() { b"." } else { path };
-        let opened = if self.kernel_resolves { below(&self.folder, path) } else { walk(&self.folder, path) };
+        let opened = match self.kernel_resolves {
+            true => look_below(&self.folder, path).and_then(|()| below(&self.folder, path, FLAGS)),
+            false => walk(&self.folder, path),
+        };
         match opened {
             Ok(file) => Ok(file.into()),
             // Ways out of the folder and links, which systems name differently; and sockets, which nobody
@@ -59,13 +65,19 @@ cfg_select! {
         /// How often a path is resolved anew after something above it was renamed meanwhile.
         const TRIES: u32 = 8;
 
-        fn below(folder: &OwnedFd, path: &[u8]) -> Result<OwnedFd, Errno> {
+        /// Whether a regular file or a folder is at the path; nothing is opened for that.
+        fn look_below(folder: &OwnedFd, path: &[u8]) -> Result<(), Errno> {
+            let place = below(folder, path, OFlags::PATH.union(OFlags::CLOEXEC))?;
+            only_served(rustix::fs::fstat(&place)?.st_mode)
+        }
+
+        fn below(folder: &OwnedFd, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
             use rustix::fs::ResolveFlags;
 
             let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
             let mut opened = Err(Errno::AGAIN);
             for _ in 0..TRIES {
-                opened = rustix::fs::openat2(folder, path, FLAGS, Mode::empty(), resolve);
+                opened = rustix::fs::openat2(folder, path, flags, Mode::empty(), resolve);
                 if !matches!(opened, Err(Errno::AGAIN | Errno::INTR)) {
                     break;
                 }
@@ -74,10 +86,20 @@ cfg_select! {
         }
     }
     _ => {
-        fn below(_folder: &OwnedFd, _path: &[u8]) -> Result<OwnedFd, Errno> {
+        fn look_below(_folder: &OwnedFd, _path: &[u8]) -> Result<(), Errno> {
+            Err(Errno::NOSYS)
+        }
+
+        fn below(_folder: &OwnedFd, _path: &[u8], _flags: OFlags) -> Result<OwnedFd, Errno> {
             Err(Errno::NOSYS)
         }
     }
+}
+
+/// Whether a file of this mode is served; the error is one for which nothing is found.
+fn only_served(mode: rustix::fs::RawMode) -> Result<(), Errno> {
+    let kind = FileType::from_raw_mode(mode);
+    if kind.is_file() || kind.is_dir() { Ok(()) } else { Err(Errno::NXIO) }
 }
 
 /// Opens one part of the path after the other, none of which may be a link or lead upward.
@@ -92,6 +114,14 @@ fn walk(folder: &OwnedFd, path: &[u8]) -> Result<OwnedFd, Errno> {
             return Err(Errno::XDEV);
         }
         let kind = if parts.peek().is_some() { OFlags::DIRECTORY } else { OFlags::empty() };
+        if kind.is_empty() {
+            let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
+            let mode = rustix::fs::statat(&at, part, flags)?.st_mode;
+            // That of a link is the opening's to say.
+            if !FileType::from_raw_mode(mode).is_symlink() {
+                only_served(mode)?;
+            }
+        }
         at = rustix::fs::openat(&at, part, FLAGS | OFlags::NOFOLLOW | kind, Mode::empty())?;
     }
     Ok(at)
@@ -153,6 +183,25 @@ mod tests {
         let root = Root::new(folder).unwrap();
         let walking = Root { folder: root.folder.try_clone().unwrap(), kernel_resolves: false };
         vec![root, walking]
+    }
+
+    /// Whoever writes to a pipe waits until it is read: a look must not end that wait.
+    #[test]
+    fn a_pipe_is_not_opened() {
+        let folder = std::env::temp_dir().join(format!("osdyno-pipe-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let pipe = folder.join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let writer = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || std::fs::write(pipe, "whole").unwrap()
+        });
+        for root in roots(&folder) {
+            assert_eq!(root.open(b"pipe").unwrap_err().kind(), io::ErrorKind::NotFound);
+        }
+        assert_eq!(std::fs::read_to_string(&pipe).unwrap(), "whole", "nobody else has taken it");
+        writer.join().unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

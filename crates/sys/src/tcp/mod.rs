@@ -40,18 +40,18 @@ pub fn time_wait() -> std::io::Result<u64> {
     }
 }
 
-/// Bytes that a connection was given to send and that the other end has not acknowledged yet (tcp(7),
-/// `SIOCOUTQ`).
+/// Bytes that the other end of a connection has acknowledged since it was made (tcp(7), `TCP_INFO`). They
+/// only grow, whatever is given to send meanwhile.
 ///
 /// # Errors
-/// Those of ioctl(2); unsupported.
+/// Those of getsockopt(2); unsupported.
 #[cfg(unix)]
-pub fn unacknowledged(connection: std::os::fd::BorrowedFd<'_>) -> std::io::Result<u64> {
+pub fn acknowledged(connection: std::os::fd::BorrowedFd<'_>) -> std::io::Result<u64> {
     cfg_select! {
-        target_os = "linux" => { platform::unacknowledged(connection) }
+        target_os = "linux" => { platform::acknowledged(connection) }
         _ => {
             let _ = connection;
-            Err(crate::Unsupported("what is still to be acknowledged is asked for on Linux only").into())
+            Err(crate::Unsupported("what was acknowledged is asked for on Linux only").into())
         }
     }
 }

@@ -390,10 +390,51 @@ fn choose_port_late(_socket: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
+/// `tcpi_bytes_acked` of `struct tcp_info` in linux/tcp.h, since Linux 4.1: eight bytes and 24 numbers of
+/// four come first, then two of eight.
 #[cfg(target_os = "linux")]
-pub(super) fn unacknowledged(connection: BorrowedFd<'_>) -> io::Result<u64> {
-    let mut bytes: libc::c_int = 0;
-    // SAFETY: the request writes one int, which lives as long as the call.
-    let answer = unsafe { libc::ioctl(connection.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
-    if answer == 0 { Ok(u64::from(bytes.unsigned_abs())) } else { Err(io::Error::last_os_error()) }
+const BYTES_ACKED: usize = (8 + 24 * 4 + 2 * 8) / 8;
+
+#[cfg(target_os = "linux")]
+pub(super) fn acknowledged(connection: BorrowedFd<'_>) -> io::Result<u64> {
+    let mut info = [0_u64; BYTES_ACKED + 1];
+    let mut length = size_of_val(&info) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes into `info`, and how many into `length`; both live as
+    // long as the call.
+    let answer = unsafe {
+        libc::getsockopt(
+            connection.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    if answer != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    if (length as usize) < size_of_val(&info) {
+        return Err(crate::Unsupported("acknowledged bytes are counted since Linux 4.1").into());
+    }
+    Ok(info[BYTES_ACKED])
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::io::{Read, Write};
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn what_the_other_end_has_taken_is_acknowledged() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut one = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut other = listener.accept().unwrap().0;
+        let before = super::acknowledged(one.as_fd()).unwrap();
+        one.write_all(&[7; 50_000]).unwrap();
+        other.read_exact(&mut [0; 50_000]).unwrap();
+        // The acknowledgement may be delayed.
+        other.write_all(b"!").unwrap();
+        one.read_exact(&mut [0]).unwrap();
+        assert_eq!(super::acknowledged(one.as_fd()).unwrap() - before, 50_000);
+    }
 }

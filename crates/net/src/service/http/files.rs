@@ -65,7 +65,12 @@ pub(super) struct Files {
     root: Root,
     listing: bool,
     kept: Mutex<Kept>,
+    /// Descriptors that are given up for a moment to open a file when connections have taken all others.
+    reserve: Mutex<Vec<File>>,
 }
+
+/// A file and its compressed neighbour, and what looks at each before it is opened.
+const RESERVE: usize = 3;
 
 /// What was found lately, by the path as it stands in requests.
 #[derive(Debug, Default)]
@@ -86,7 +91,28 @@ struct Slot {
 
 impl Files {
     pub(super) fn new(root: Root, listing: bool) -> Files {
-        Files { root, listing, kept: Mutex::default() }
+        let files = Files { root, listing, kept: Mutex::default(), reserve: Mutex::default() };
+        files.refill();
+        files
+    }
+
+    /// Takes back what was given up of the reserve, as far as there are descriptors.
+    fn refill(&self) {
+        let mut reserve = self.reserve.lock().unwrap_or_else(PoisonError::into_inner);
+        while reserve.len() < RESERVE
+            && let Ok(another) = self.root.open(b"")
+        {
+            reserve.push(another);
+        }
+    }
+
+    /// Opens with the descriptors that are in reserve.
+    fn open_with_reserve(&self, target: &target::Target, now: &Now) -> Result<Arc<Entry>, Miss> {
+        self.kept().close_files();
+        self.reserve.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let found = self.open(target, None, now);
+        self.refill();
+        found
     }
 
     /// What a path, as it stands in a request, leads to.
@@ -113,17 +139,11 @@ impl Files {
         let was_known = known.is_some();
         let found = target::decode(raw).map_err(Miss::Refused).and_then(|target| {
             let again = known.clone();
-            match self.open(&target, known, now) {
-                Err(Miss::Status(503)) => {
-                    // The files that are kept open may be the reason.
-                    *self.kept() = Kept::default();
-                    match (self.open(&target, again.clone(), now), again) {
-                        // What was there a second ago is better than nothing.
-                        (Err(Miss::Status(503)), Some(known)) => Ok(known),
-                        (found, _) => found,
-                    }
-                }
-                found => found,
+            match (self.open(&target, known, now), again) {
+                // What was there a second ago is better than nothing, and costs others nothing.
+                (Err(Miss::Status(503)), Some(known)) => Ok(known),
+                (Err(Miss::Status(503)), None) => self.open_with_reserve(&target, now),
+                (found, _) => found,
             }
         });
         let mut kept = self.kept();
@@ -239,6 +259,13 @@ impl Kept {
             self.open -= open;
             self.bytes -= bytes;
         }
+    }
+
+    /// Forgets those whose files are open; what is in memory stays.
+    fn close_files(&mut self) {
+        self.slots.retain(|_, slot| slot.entry.cost().0 == 0);
+        self.open = 0;
+        self.bytes = self.slots.values().map(|slot| slot.entry.cost().1).sum();
     }
 
     fn has_room(&self, open: usize, bytes: usize) -> bool {
