@@ -19,9 +19,11 @@ const LATE_SHARE: f64 = 0.1;
 /// how busy the generator was does not matter.
 const BEHIND_SHARE: f64 = 0.01;
 
-/// Where the load generator was the limit.
+/// Where something other than the system was the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LimitedLevels {
+    /// The limit; the load generator where there are several.
+    pub by: LimitedBy,
     /// The levels; empty where nobody said which, and so all are meant.
     pub levels: Vec<u64>,
     /// In how many trials.
@@ -116,6 +118,14 @@ struct Bound<'a> {
     evidence: Option<Evidence>,
 }
 
+impl Bound<'_> {
+    /// Whether it concerns what was measured of a series.
+    fn is_of(&self, series: &str) -> bool {
+        let is_named = self.series.is_empty() || self.series.iter().any(|name| name == series);
+        self.purpose == Purpose::Level && is_named
+    }
+}
+
 /// All that is only a lower bound in a recording, by system, workload and variant.
 #[derive(Debug, Default)]
 pub(crate) struct Bounds<'a>(HashMap<[&'a str; 3], ByTrial<'a>>);
@@ -170,12 +180,19 @@ impl<'a> BoundsOf<'a> {
     /// of a series, at these levels. One trial is enough: which trials a generator limits is not chance, and
     /// to leave these out would flatter those that are slow.
     pub(crate) fn limited(self, trials: &[&Trial], series: &str, levels: &[u64]) -> Option<LimitedLevels> {
-        let is_meant = |bound: &Bound<'_>| {
-            bound.by != LimitedBy::Time
-                && bound.purpose == Purpose::Level
-                && (bound.series.is_empty() || bound.series.iter().any(|name| name == series))
-        };
+        let is_meant = |bound: &Bound<'_>| bound.is_of(series) && bound.by != LimitedBy::Time;
         self.gathered(trials, |n| levels.contains(&n), is_meant)
+    }
+
+    /// The same, and where the time was up before all was measured: a latency that is only a lower bound
+    /// would rank as if it were the latency.
+    pub(crate) fn not_compared(
+        self,
+        trials: &[&Trial],
+        series: &str,
+        levels: &[u64],
+    ) -> Option<LimitedLevels> {
+        self.gathered(trials, |n| levels.contains(&n), |bound| bound.is_of(series))
     }
 
     /// All that is only a lower bound, at most one remark for each cause and purpose.
@@ -205,12 +222,14 @@ impl<'a> BoundsOf<'a> {
         is_level: impl Fn(u64) -> bool,
         is_meant: impl Fn(&Bound<'_>) -> bool,
     ) -> Option<LimitedLevels> {
-        let mut limited = LimitedLevels { levels: Vec::new(), trials: 0, of: trials.len() };
+        let mut limited =
+            LimitedLevels { by: LimitedBy::Time, levels: Vec::new(), trials: 0, of: trials.len() };
         let mut all = false;
         for trial in trials {
             let mut is_limited = false;
             for bound in self.of_trial(trial).iter().filter(|bound| is_meant(bound)) {
                 is_limited = true;
+                limited.by = limited.by.min(bound.by);
                 match bound.n.filter(|n| is_level(*n)) {
                     Some(n) => limited.levels.push(n),
                     None => all = true,
@@ -322,7 +341,8 @@ mod tests {
         let (one, two, three) = (trial(1), trial(2), trial(3));
         let bounds = bounds.of_variant("local", "race", "epoll");
         let limited = |levels| bounds.limited(&[&one, &two, &three], "p99", levels).expect("limited");
-        let expected = |levels| LimitedLevels { levels, trials: 2, of: 3 };
+        let by = LimitedBy::Generator;
+        let expected = |levels| LimitedLevels { by, levels, trials: 2, of: 3 };
         assert_eq!(limited(&[1, 2, 5]), expected(vec![2, 5]));
         assert_eq!(limited(&[1, 2]), expected(vec![]), "a level that nobody has means all");
         assert_eq!(bounds.limited(&[&three], "p99", &[1, 2, 5]), None);
@@ -348,7 +368,10 @@ mod tests {
         assert_eq!(remarks[0].evidence, Some(Evidence::Recorded("busy 99 %".into())));
         assert!(remarks[0].is_one_of_several);
         assert_eq!((&remarks[1].evidence, remarks[1].limited.levels.len()), (&None, 0));
-        assert_eq!(bounds.limited(&[&two], "p99", &[5]).expect("limited").levels, [5], "time limits no rank");
+        let with_time = bounds.not_compared(&[&two], "p99", &[5]).expect("limited");
+        assert_eq!((with_time.by, with_time.levels.len()), (LimitedBy::Generator, 0), "at all levels");
+        let generator = bounds.limited(&[&two], "p99", &[5]).expect("limited");
+        assert_eq!(generator.levels, [5], "the time is no fault of the generator");
     }
 
     #[test]

@@ -67,9 +67,9 @@ impl<'a> StopEntry<'a> {
     }
 }
 
-/// Where the generator of a load was the limit.
+/// Where something other than the system was the limit.
 pub(crate) fn limited(limited: &LimitedLevels) -> serde_json::Value {
-    serde_json::json!({ "n": limited.levels, "trials": limited.trials, "of": limited.of })
+    serde_json::json!({ "by": limited.by, "n": limited.levels, "trials": limited.trials, "of": limited.of })
 }
 
 /// Words for a program: ordinary spaces, which can be searched for.

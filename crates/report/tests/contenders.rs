@@ -150,6 +150,22 @@ fn what_the_generator_limited_is_never_ranked() {
     assert!(has_answer(counted), "{text}");
 }
 
+/// Where the time was up before all requests had a response, a percentile is longer than what was measured.
+#[test]
+fn a_lower_bound_of_time_is_never_ranked() {
+    let mut lines = load::lines(&free(), 10, 7);
+    let key = TrialKey { system: "local".into(), workload: "race".into(), variant: "inetd".into(), trial: 1 };
+    let (by, series, why) = (LimitedBy::Time, vec!["p99".into()], "900 requests had no response".into());
+    let end = lines.len() - 1;
+    lines.insert(end, Line::Limited(Limitation { of: key, n: Some(1_000), by, series, why }));
+    let findings = Findings::of(&record::Recording::new(lines).unwrap());
+    let inetd = |name| contender(ranking(&findings.comparisons[0], name), "inetd").clone();
+    assert_eq!(inetd("p99").last.unwrap().comparison.n_high, 500);
+    assert_eq!(inetd("p50").last.unwrap().comparison.n_high, 1_000);
+    let text = shown(&findings, 132);
+    assert!(text.contains("lower bound at 1 000 (1 of 10 trials)"), "{text}");
+}
+
 #[test]
 fn who_cannot_run_here_has_a_reason() {
     let mut lines = load::lines(&free(), 10, 7);

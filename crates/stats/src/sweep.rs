@@ -73,7 +73,7 @@ impl<'a> Sweep<'a> {
     }
 
     /// The values whose n lies in `n_low..=n_high`, in the order they were measured.
-    pub(crate) fn within(&self, n_low: u64, n_high: u64) -> &'a [f64] {
+    pub fn within(&self, n_low: u64, n_high: u64) -> &'a [f64] {
         &self.values[self.places(n_low, n_high)]
     }
 

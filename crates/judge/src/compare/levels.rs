@@ -11,7 +11,7 @@ use record::{Direction, Order, Recording, Series, SeriesKey, System, Trial, Unit
 use super::result::LevelValue;
 use super::sample::Sample;
 use crate::generator::{BoundsOf, is_of_server};
-use crate::series::{is_of_levels, median};
+use crate::series::{is_of_levels, median, sweep};
 use crate::stops;
 
 /// A load with more levels than these is taken as a curve.
@@ -58,7 +58,7 @@ pub(super) fn sample<'a>(
     };
     let kind = recording.kind(&key);
     let unit = kind.map(|kind| kind.unit).unwrap_or_default();
-    let limited = bounds.limited(trials, &key.name, &values.keys().copied().collect::<Vec<u64>>());
+    let limited = bounds.not_compared(trials, &key.name, &values.keys().copied().collect::<Vec<u64>>());
     let limited = limited.filter(|_| !values.is_empty() && !kind.is_some_and(is_of_server));
     let level = |(n, values): (&u64, &Vec<(u32, f64)>)| LevelValue {
         n: *n,
@@ -115,6 +115,7 @@ fn is_value(value: f64) -> bool {
 fn by_window(all: &[&Series]) -> BTreeMap<u64, Vec<(u32, f64)>> {
     let mut levels: BTreeMap<u64, Vec<(u32, f64)>> = BTreeMap::new();
     for series in all {
+        let sweep = sweep(series);
         let ends = [0, series.values.len().saturating_sub(1)].map(|place| series.n(place));
         let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
         // What is cold at the start of a curve, or settles after its turn, is left out as in a verdict.
@@ -123,9 +124,8 @@ fn by_window(all: &[&Series]) -> BTreeMap<u64, Vec<(u32, f64)>> {
         let steps = decades.flat_map(|decade| [1, 2, 5].map(|step| decade.saturating_mul(step)));
         for level in steps.filter(|level| *level >= start && *level - 1 <= end) {
             let from = level - (level / 10).max(1);
-            let inside =
-                |(n, value): (u64, f64)| ((from..level).contains(&n) && is_value(value)).then_some(value);
-            let mut values = series.points().filter_map(inside).peekable();
+            let mut values =
+                sweep.within(from, level - 1).iter().copied().filter(|value| is_value(*value)).peekable();
             if from >= low && values.peek().is_some() {
                 levels.entry(level).or_default().push((series.trial, median(values)));
             }

@@ -100,7 +100,7 @@ fn axes(tracks: &[&Track], unit: Unit) -> (Axis, Axis) {
     (across, up.of(unit))
 }
 
-/// One line, dotted where the generator was the limit, with its levels and a cross where it stopped.
+/// One line, dotted where it is not compared, with its levels and a cross where it stopped.
 fn line(unit: Unit, track: &Track, (x, y): (&Axis, &Axis), svg: &mut Svg) {
     let Track { place, name, levels, .. } = track;
     let at = |level: &LevelValue| (x.place(level.n as f64), within(y, level.value));
@@ -118,7 +118,7 @@ fn line(unit: Unit, track: &Track, (x, y): (&Axis, &Axis), svg: &mut Svg) {
     for level in levels.iter().filter(|_| track.has_knots) {
         let (cx, cy) = at(level);
         let (class, r, limited) = match level.limited {
-            true => ("hollow", 3.4, ", load generator saturated"),
+            true => ("hollow", 3.4, ", not compared"),
             false => ("knot", 2.2, ""),
         };
         let said = format!("{name}: {} at {}{limited}", unit.cost(level.value), count(level.n));

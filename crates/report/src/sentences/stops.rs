@@ -37,7 +37,7 @@ pub fn advice(stop: &Stop) -> Option<&str> {
 
 /// `load generator saturated at 500 and 1 000 (3 of 10 trials)`.
 pub fn limited(limited: &LimitedLevels) -> String {
-    by(LimitedBy::Generator, Purpose::Level, limited)
+    by(limited.by, Purpose::Level, limited)
 }
 
 fn by(by: LimitedBy, purpose: Purpose, limited: &LimitedLevels) -> String {
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     fn remark(levels: &[u64], percent: Option<u32>, is_one_of_several: bool) -> String {
-        let limited = LimitedLevels { levels: levels.to_vec(), trials: 1, of: 2 };
+        let limited = LimitedLevels { by: LimitedBy::Generator, levels: levels.to_vec(), trials: 1, of: 2 };
         let busy = |busy_percent| Evidence::Busy { busy_percent, run_delay_percent: 4 };
         let (by, purpose, evidence) = (LimitedBy::Generator, Purpose::Level, percent.map(busy));
         of_generator(&GeneratorRemark { by, purpose, limited, evidence, is_one_of_several })
