@@ -99,12 +99,12 @@ mod measured {
     const MORE: usize = 200;
     /// They are made one after the other, not in a burst.
     const MORE_PER_SECOND: f64 = 2000.0;
-    /// A request that is not answered ends asking, and so does this.
-    const ASKING_MAX: Duration = Duration::from_secs(5);
-    /// How long giving everything back may take.
+    /// No further request is sent after this time.
+    const REQUESTS_MAX: Duration = Duration::from_secs(5);
+    /// How long closing everything may take.
     const END_MAX: Duration = Duration::from_secs(60);
-    /// How often it is looked at.
-    const LOOK: Duration = Duration::from_millis(20);
+    /// How often that is checked.
+    const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         // Few where the limit is unknown.
@@ -123,23 +123,23 @@ mod measured {
         let mut more = Generator::new(LoadSettings { connect_rate: MORE_PER_SECOND, ..settings })
             .map_err(io_error)
             .map_err(TrialError::at("to start a generator"))?;
-        let none = Memory::of(&mut server).map_err(TrialError::at("to ask the server for its memory"))?;
+        let none = Memory::of(&mut server).map_err(TrialError::at("to read the memory of the server"))?;
         let mut random = fastrand::Rng::with_seed(trial.seed());
         let top = trial.n();
         trial.at_levels(|n, recorder| {
             recorder.doing("connect");
-            let asked = OWN.min(n as usize);
-            holders.hold(n as usize - asked)?;
-            grow(&mut server, &mut own, asked)?;
+            let own_count = OWN.min(n as usize);
+            holders.hold(n as usize - own_count)?;
+            grow(&mut server, &mut own, own_count)?;
             server.await_open(n)?;
             Memory::of(&mut server)?.report_each(&none, recorder);
             let made = grow(&mut server, &mut more, MORE)?;
             recorder.value("connect", seconds(&made, 0.5));
             more.grow_to(0).map_err(io_error)?;
             recorder.doing("request");
-            let mut order: Vec<usize> = (0..asked).collect();
+            let mut order: Vec<usize> = (0..own_count).collect();
             random.shuffle(&mut order);
-            let latency = ask(&mut own, &order)?;
+            let latency = request_each(&mut own, &order)?;
             recorder.value("p50", seconds(&latency, 0.5));
             recorder.value("p99", seconds(&latency, 0.99));
             record_latencies(&latency, recorder);
@@ -160,13 +160,13 @@ mod measured {
         Ok(())
     }
 
-    /// Asks once on each connection, one at a time.
-    fn ask(clients: &mut Generator, order: &[usize]) -> io::Result<Times> {
+    /// Sends one request on each connection, one at a time.
+    fn request_each(clients: &mut Generator, order: &[usize]) -> io::Result<Times> {
         let begun = Instant::now();
         let mut times = Times::new().map_err(io_error)?;
         for &number in order {
             times.record(clients.ask_once(number).map_err(io_error)?.as_nanos() as u64);
-            if begun.elapsed() > ASKING_MAX {
+            if begun.elapsed() > REQUESTS_MAX {
                 break;
             }
         }
@@ -177,7 +177,8 @@ mod measured {
         times.quantile_ns(share) as f64 / 1e9
     }
 
-    /// Whether the sockets go back to about so many. Others on the machine open and close theirs meanwhile.
+    /// Whether the number of sockets returns to about `before`. Others on the machine open and close theirs
+    /// meanwhile.
     fn are_given_back(before: u64, top: u64) -> bool {
         let others = (top / 20).max(1000);
         let begun = Instant::now();
@@ -185,7 +186,7 @@ mod measured {
             match sys::tcp::in_use() {
                 Ok(now) if now <= before + others => return true,
                 _ if begun.elapsed() > END_MAX => return false,
-                _ => std::thread::sleep(LOOK),
+                _ => std::thread::sleep(CHECK_INTERVAL),
             }
         }
     }
@@ -198,7 +199,7 @@ mod measured {
     }
 
     impl Holders {
-        /// As many as so many connections need.
+        /// As many holders as this many connections need.
         fn start(settings: &LoadSettings, room: usize, connections: usize) -> Result<Holders, TrialError> {
             let holder = |number| {
                 let sources = sources(settings.target, number);
@@ -208,7 +209,7 @@ mod measured {
             Ok(Holders { room, all: all.map_err(TrialError::at("to fork processes that hold connections"))? })
         }
 
-        /// Has so many connections in all.
+        /// Opens or closes connections until there are this many in all.
         fn hold(&mut self, connections: usize) -> io::Result<()> {
             let mut left = connections;
             for holder in &mut self.all {
@@ -234,30 +235,30 @@ mod measured {
     /// A process that holds connections. It ends with this, or with its parent.
     struct Holder {
         process: u32,
-        orders: PipeWriter,
-        answers: BufReader<PipeReader>,
+        requests: PipeWriter,
+        replies: BufReader<PipeReader>,
         held: usize,
     }
 
     impl Holder {
         fn start(settings: LoadSettings) -> io::Result<Holder> {
-            let (its_orders, orders) = io::pipe()?;
-            let (answers, its_answers) = io::pipe()?;
-            let process = process::fork(|| u8::from(live(settings, its_orders, its_answers).is_err()))?;
-            Ok(Holder { process, orders, answers: BufReader::new(answers), held: 0 })
+            let (its_requests, requests) = io::pipe()?;
+            let (replies, its_replies) = io::pipe()?;
+            let process = process::fork(|| u8::from(live(settings, its_requests, its_replies).is_err()))?;
+            Ok(Holder { process, requests, replies: BufReader::new(replies), held: 0 })
         }
 
-        /// Has so many connections.
+        /// Opens or closes connections until there are this many.
         fn hold(&mut self, connections: usize) -> io::Result<()> {
             if connections == self.held {
                 return Ok(());
             }
-            writeln!(self.orders, "{connections}").map_err(|_| ended())?;
-            let mut answer = String::new();
-            if self.answers.read_line(&mut answer)? == 0 {
+            writeln!(self.requests, "{connections}").map_err(|_| ended())?;
+            let mut reply = String::new();
+            if self.replies.read_line(&mut reply)? == 0 {
                 return Err(ended());
             }
-            let (held, why) = answer.trim_end_matches('\n').split_once(' ').unwrap_or_default();
+            let (held, why) = reply.trim_end_matches('\n').split_once(' ').unwrap_or_default();
             if held.parse() == Ok(connections) {
                 self.held = connections;
                 return Ok(());
@@ -276,19 +277,19 @@ mod measured {
             let _ = process::kill(self.process);
             let begun = Instant::now();
             while begun.elapsed() < END_MAX && matches!(process::ended_child(), Ok(None)) {
-                std::thread::sleep(LOOK / 20);
+                std::thread::sleep(CHECK_INTERVAL / 20);
             }
         }
     }
 
-    /// The life of a holder: it reads how many connections to have, and answers how many it has.
-    fn live(settings: LoadSettings, orders: PipeReader, mut answers: PipeWriter) -> io::Result<()> {
+    /// The loop of a holder: it reads how many connections to have, and replies how many it has.
+    fn live(settings: LoadSettings, requests: PipeReader, mut replies: PipeWriter) -> io::Result<()> {
         let mut clients = Generator::new(settings).map_err(io_error)?;
-        for line in BufReader::new(orders).lines() {
+        for line in BufReader::new(requests).lines() {
             let wanted = line?.parse().map_err(io::Error::other)?;
             let grown = clients.grow_to(wanted).map_err(io_error)?;
             let causes: Vec<&str> = grown.failures.iter().map(|failure| failure.cause.as_str()).collect();
-            writeln!(answers, "{} {}", grown.connections, causes.join(", "))?;
+            writeln!(replies, "{} {}", grown.connections, causes.join(", "))?;
         }
         Ok(())
     }

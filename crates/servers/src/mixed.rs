@@ -107,14 +107,14 @@ mod measured {
     const SLOW_READERS: usize = 8;
     const SLOW_BYTES: usize = 16 << 10;
     const SLOW_PAUSE: Duration = Duration::from_millis(50);
-    /// Connections that find out the capacity, and with which an open loop begins.
+    /// Connections with which the capacity is measured, and with which an open loop begins.
     const CONNECTIONS: usize = 50;
     const CONNECTIONS_MAX: usize = 1000;
     const REQUESTS_PER_CONNECTION: u32 = 10;
-    /// Less time does not tell what the server can do.
+    /// A shorter time does not show what the server can do.
     const CAPACITY_TIME_MIN: Duration = Duration::from_millis(100);
-    /// Recovery is looked for in pieces of this length, or of a fifth of the window.
-    const PIECE_MIN: Duration = Duration::from_millis(50);
+    /// After an overload, the load is offered in stages of this length, or of a fifth of the window.
+    const STAGE_MIN: Duration = Duration::from_millis(50);
     const RECOVERY_MAX: Duration = Duration::from_secs(5);
     /// The share of the capacity that is offered before and after.
     const CALM: f64 = 0.5;
@@ -146,19 +146,19 @@ mod measured {
             ..web_client(server.address(), path)
         })?;
         let window = trial.window();
-        let finding = Load { warm_up: window / 4, ..closed_loop(CONNECTIONS, window.max(CAPACITY_TIME_MIN)) };
-        let found = visitors.offer(&finding, &mut unwatched).map_err(at)?;
+        let closed = Load { warm_up: window / 4, ..closed_loop(CONNECTIONS, window.max(CAPACITY_TIME_MIN)) };
+        let found = visitors.offer(&closed, &mut unwatched).map_err(at)?;
         record_capacity(&found, trial);
         let rate = move |share: f64| (found.completed_per_second * share).max(1.0);
-        let asked = move |share: f64, time| open_loop(CONNECTIONS, rate(share), Schedule::Poisson, time);
-        let calm = visitors.offer(&asked(CALM, window), &mut unwatched).map_err(at)?;
+        let offered = move |share: f64, time| open_loop(CONNECTIONS, rate(share), Schedule::Poisson, time);
+        let calm = visitors.offer(&offered(CALM, window), &mut unwatched).map_err(at)?;
         let calm_p99 = percentile(&calm, 99.0);
-        let piece = asked(CALM, PIECE_MIN.max(window / 5));
+        let stage = offered(CALM, STAGE_MIN.max(window / 5));
 
         trial.at_levels(|n, recorder| {
             recorder.doing("answer");
             let answers = server.report()?.map(|report| report.count(Counter::Answers));
-            let load = Load { warm_up: window / 10, ..asked(n as f64 / 100.0, window) };
+            let load = Load { warm_up: window / 10, ..offered(n as f64 / 100.0, window) };
             let begun = Instant::now();
             let level = visitors.offer(&load, &mut unwatched).map_err(io_error)?;
             recorder.value("completed", level.completed_per_second);
@@ -167,7 +167,7 @@ mod measured {
             recorder
                 .check("no response was wrong", !level.failures.iter().any(|failure| wrong(&failure.cause)));
 
-            let recovered = recover(&mut visitors, &piece, calm_p99)?;
+            let recovered = recover(&mut visitors, &stage, calm_p99)?;
             match recovered.is_calm {
                 true => {
                     let load = load.warm_up + Duration::from_secs_f64(level.elapsed_seconds);
@@ -179,7 +179,7 @@ mod measured {
             }
             if let (Some(before), Some(after)) = (answers, server.report()?) {
                 let counted = after.count(Counter::Answers).saturating_sub(before);
-                let claim = "the server counted every answer that the client counted";
+                let claim = "the server counted every response that the client counted";
                 recorder.check(claim, counted >= level.completed + level.late + recovered.answers);
             }
             // Not before: writing it takes time, which recovery must not.
@@ -188,18 +188,18 @@ mod measured {
         })
     }
 
-    /// What came of asking little again.
+    /// What came of offering little again.
     #[derive(Default)]
     struct Recovered {
         is_calm: bool,
         answers: u64,
     }
 
-    /// Asks piece by piece until p99 is low.
-    fn recover(visitors: &mut Generator, piece: &Load, calm_p99: f64) -> io::Result<Recovered> {
+    /// Offers stage after stage until p99 is low.
+    fn recover(visitors: &mut Generator, stage: &Load, calm_p99: f64) -> io::Result<Recovered> {
         let (begun, mut recovered) = (Instant::now(), Recovered::default());
         while begun.elapsed() < RECOVERY_MAX && !recovered.is_calm {
-            let level = visitors.offer(piece, &mut unwatched).map_err(io_error)?;
+            let level = visitors.offer(stage, &mut unwatched).map_err(io_error)?;
             recovered.answers += level.completed + level.late;
             recovered.is_calm = percentile(&level, 99.0) <= RECOVERED * calm_p99;
         }

@@ -32,14 +32,14 @@ pub(crate) const WORKLOAD: Workload = Workload {
     rivals: true,
     operations: &[
         Operation::reported("p50", Unit::Seconds, Expect::Constant, "median latency of a single request")
-            .except(HANDED_OVER),
+            .except(PASSES_ALL),
         Operation::reported(
             "p99",
             Unit::Seconds,
             Expect::Constant,
             "latency that 99 % of requests do not exceed",
         )
-        .except(HANDED_OVER),
+        .except(PASSES_ALL),
         Operation::reported(
             "user memory",
             Unit::Bytes,
@@ -73,10 +73,10 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ..Workload::LOAD
 };
 
-/// These hand the whole set of connections to the kernel with every wait.
-const HANDED_OVER: &[(&str, Expect)] = &[("select", Expect::Linear), ("poll", Expect::Linear)];
+/// These pass the whole set of connections to the kernel in every wait.
+const PASSES_ALL: &[(&str, Expect)] = &[("select", Expect::Linear), ("poll", Expect::Linear)];
 
-/// From 100 on: with fewer, what the machine does besides would drown what a connection takes.
+/// From 100 on: with fewer, other memory of the machine changes more than a connection takes.
 fn sizes(top: u64) -> Vec<u64> {
     let is_enough = |&n: &u64| n >= 100 || n == top;
     levels::one_two_five(top).into_iter().filter(is_enough).collect()
@@ -105,14 +105,14 @@ mod measured {
         // what it has taken.
         let settings = LoadSettings { reset: true, ..web_client(server.address(), path) };
         let mut clients = server.generator(settings)?;
-        let none = Memory::of(&mut server).map_err(TrialError::at("to ask the server for its memory"))?;
+        let none = Memory::of(&mut server).map_err(TrialError::at("to read the memory of the server"))?;
         let mut random = fastrand::Rng::with_seed(trial.seed());
         let window = trial.window();
         trial.at_levels(|n, recorder| {
             recorder.doing("connect");
             grow(&mut server, &mut clients, n as usize)?;
             recorder.doing("request");
-            let latency = ask(&mut clients, &mut random, window)?;
+            let latency = request_each(&mut clients, &mut random, window)?;
             recorder.value("p50", latency.quantile_ns(0.5) as f64 / 1e9);
             recorder.value("p99", latency.quantile_ns(0.99) as f64 / 1e9);
             Memory::of(&mut server)?.report_each(&none, recorder);
@@ -123,8 +123,12 @@ mod measured {
         server.stop(trial)
     }
 
-    /// Asks on connections chosen at random, one at a time.
-    fn ask(clients: &mut Generator, random: &mut fastrand::Rng, window: Duration) -> io::Result<Times> {
+    /// Sends requests on connections chosen at random, one at a time.
+    fn request_each(
+        clients: &mut Generator,
+        random: &mut fastrand::Rng,
+        window: Duration,
+    ) -> io::Result<Times> {
         let begun = Instant::now();
         let mut times = Times::new().map_err(io_error)?;
         while begun.elapsed() < window || (times.count() < REQUESTS_MIN && begun.elapsed() < TIME_MAX) {

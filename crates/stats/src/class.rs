@@ -1,6 +1,6 @@
-//! The word of a verdict.
+//! The class of a verdict.
 
-/// The word of a verdict.
+/// The class of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// Measured at one n only, where the cost is known to within 5 %: `Verdict::cost_low` is all there is.

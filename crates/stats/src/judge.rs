@@ -2,6 +2,7 @@
 
 use crate::block::Grid;
 use crate::centre::FEWEST;
+use crate::classify::{Evidence, classify};
 use crate::finding::Lines;
 use crate::interval::Interval;
 use crate::modes;
@@ -14,7 +15,6 @@ use crate::sweep::Sweep;
 use crate::two_lines;
 use crate::verdict::{Verdict, Warning};
 use crate::view::View;
-use crate::word::{self, Evidence};
 
 /// Fewer trials do not show their own spread well.
 const FEW: usize = 10;
@@ -28,7 +28,7 @@ const TICKS: f64 = 10.0;
 /// well its cost is known. All trials go the same way: what is measured on the way down is a series of its
 /// own.
 ///
-/// With fewer than four trials the word is `crate::Class::Inconclusive`, or `crate::Class::Ambiguous` and
+/// With fewer than four trials the class is `crate::Class::Inconclusive`, or `crate::Class::Ambiguous` and
 /// `crate::Class::Decreasing` where every one of three more than doubles or halves, or of two more than
 /// triples or falls to a third, in the same two neighbouring blocks. Where one trial says nothing of the
 /// spread, interval ends are infinite, or 0 for a cost or ratio.
@@ -71,7 +71,7 @@ struct Found {
     below_resolution: bool,
 }
 
-/// The word for what was found, with the figures beside it.
+/// The verdict on what was found, with all figures.
 fn verdict(common: &Common<'_>, view: &View, found: Found, settings: &JudgeSettings) -> Option<Verdict> {
     let alpha = settings.error_rate();
     let Found { selection, lines, tick, below_resolution } = found;
@@ -87,21 +87,21 @@ fn verdict(common: &Common<'_>, view: &View, found: Found, settings: &JudgeSetti
         growth,
         selection: selection.as_ref(),
     };
-    let word = word::of(&evidence, settings.log_margin());
+    let classified = classify(&evidence, settings.log_margin());
     let selection = selection.unwrap_or_default();
     let (marginal_cost, doubling_size) = view.marginal_cost(alpha);
 
     Some(Verdict {
-        class: word.class,
-        share: if selection.class == Some(word.class) { selection.share } else { 1.0 },
-        classes: word.classes,
+        class: classified.class,
+        share: if selection.class == Some(classified.class) { selection.share } else { 1.0 },
+        classes: classified.classes,
         n_low: first.n_low,
         n_high: last.n_high,
         trials: view.rows.len(),
         bound: view.flatness.bound.max(tick).exp_m1(),
         certain: view.flatness.rise.max(view.flatness.fall).exp_m1(),
         peak: view.flatness.peak.exp_m1(),
-        trials_needed: word.trials_needed,
+        trials_needed: classified.trials_needed,
         growth,
         marginal_cost,
         doubling_size,
@@ -110,7 +110,7 @@ fn verdict(common: &Common<'_>, view: &View, found: Found, settings: &JudgeSetti
         cost_high: last.cost,
         warnings: warnings(
             common,
-            (view.rows.len(), word.trials_apart),
+            (view.rows.len(), classified.trials_apart),
             (first.n_low, last.n_high),
             below_resolution,
         ),

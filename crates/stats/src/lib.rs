@@ -9,6 +9,7 @@ mod baseline;
 mod block;
 mod centre;
 mod class;
+mod classify;
 mod cluster;
 mod compare;
 mod drift;
@@ -44,7 +45,6 @@ mod sweep;
 mod two_lines;
 mod verdict;
 mod view;
-mod word;
 
 pub use class::Class;
 pub use cluster::{Cluster, mean_reach, share_reach};

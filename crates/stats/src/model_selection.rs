@@ -112,8 +112,8 @@ impl ModelSelection {
         self.fits.retain(there);
     }
 
-    /// The words that the data do not exclude, and the share of resampled runs in which the word of the best
-    /// shape is that of the best.
+    /// The classes that the data do not exclude, and the share of resampled runs in which the class of the
+    /// best shape is that of the best.
     ///
     /// A shape is excluded only if three ways agree: it is worse by the criterion of Schwarz, with distances
     /// divided by the overdispersion (Burnham & Anderson, Model Selection, 2002, §2.5); it is hardly ever
@@ -143,13 +143,13 @@ impl ModelSelection {
         (classes, share(best.class()).min(1.0))
     }
 
-    /// The words for what is not excluded between the steps of the shapes that have some.
+    /// The classes that are not excluded between the steps of the shapes that have some.
     pub(crate) fn families(&self, curve: &Curve, seed: u64, sign: f64) -> Vec<Class> {
         if sign < 0.0 {
             return vec![Class::Decreasing];
         }
         let grows = |fit: &&Fit| !fit.steps.is_empty() && fit.family != Family::Constant;
-        // As if there were no steps, so that each family has its own word.
+        // As if there were no steps, so that each family has its own class.
         let bare = |fit: &Fit| Fit { steps: Vec::new(), ..fit.clone() };
         let fits: Vec<Fit> = self.fits.iter().filter(grows).map(bare).collect();
         ModelSelection { fits, scale: self.scale }.allowed(curve, seed).0

@@ -50,7 +50,7 @@ impl Family {
         Family::Cube,
     ];
 
-    /// The word for it where there are no steps; what only falls has one word for all.
+    /// Its class where there are no steps; whatever only falls has one class.
     pub(crate) fn class(self) -> Class {
         match self {
             Family::Constant => Class::Flat,
@@ -179,7 +179,7 @@ impl Fit {
         self.family.parameters() + 3.0 * self.steps.len() as f64
     }
 
-    /// The word for it.
+    /// Its class.
     pub(crate) fn class(&self) -> Class {
         match (self.steps.is_empty(), self.family) {
             (true, family) => family.class(),

@@ -33,9 +33,9 @@ pub(crate) struct Case<'a> {
 /// How a cost goes that changes for certain.
 #[derive(Default)]
 pub(crate) struct ShapeSelection {
-    /// The word for the best shape.
+    /// The class of the best shape.
     pub(crate) class: Option<Class>,
-    /// The words for all shapes that are not excluded.
+    /// The classes of all shapes that are not excluded.
     classes: Vec<Class>,
     /// Share of resampled runs that agree with `class`.
     pub(crate) share: f64,
@@ -132,7 +132,7 @@ impl ShapeSelection {
         })
     }
 
-    /// The word of the verdict, and those that are not excluded.
+    /// The class of the verdict, and those that are not excluded.
     pub(crate) fn class(&self, growth: Interval, margin: f64) -> (Class, Vec<Class>) {
         let one = match (self.class, self.classes.as_slice()) {
             (Some(Class::Decreasing), _)
@@ -285,7 +285,7 @@ fn steps(case: &Case<'_>, view: &View, facing: &Facing, shape: &Fit) -> Vec<Step
 /// One stretch between steps.
 struct Part {
     segment: Segment,
-    /// The words for how it changes, if it changes for certain and by more than the margin.
+    /// The classes of its change, if it changes for certain and by more than the margin.
     changes: Vec<Class>,
     limit: Option<Asymptote>,
 }

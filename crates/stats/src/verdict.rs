@@ -1,4 +1,4 @@
-//! What is said of one series.
+//! The verdict of one series.
 
 use crate::class::Class;
 use crate::finding::{Asymptote, Lines, Modes, Segment, Spikes, Step};
@@ -17,12 +17,12 @@ pub struct Block {
     pub relative: Interval,
 }
 
-/// What may be said of one series, and how surely.
+/// What the data support of one series, with intervals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// The word.
+    /// The class.
     pub class: Class,
-    /// The words that the data do not exclude: `class` among them, unless it is [`Class::Composite`],
+    /// The classes that the data do not exclude: `class` among them, unless it is [`Class::Composite`],
     /// [`Class::Ambiguous`] or [`Class::Inconclusive`], whose parts or candidates these are.
     pub classes: Vec<Class>,
     /// Share of resampled runs in which the shape of `class` describes the data best; 1 where no shape was

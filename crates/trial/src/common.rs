@@ -1,10 +1,10 @@
-//! What every part that a program plays has in common.
+//! What all roles of a program have in common.
 
 use std::error::Error;
 
 use workload::{Group, Workload};
 
-/// What became of the part that a process was to play.
+/// The result of a role.
 pub type Done = Result<(), Box<dyn Error>>;
 
 /// The workload of that name in these groups.

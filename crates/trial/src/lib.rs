@@ -26,11 +26,11 @@ pub use common::Done;
 
 use workload::Group;
 
-/// A further part that a program can play, by its arguments; `None` for what it does not know.
+/// A further role of a program, by its arguments; `None` for arguments that it does not know.
 pub type Role = fn(&[&str]) -> Option<Done>;
 
-/// Plays the part that the arguments of the process ask for: in a trial of one of these groups, or the
-/// further one of this program.
+/// Performs the role that the arguments of the process name: one of a trial of these groups, or a further one
+/// of this program.
 pub fn run(groups: &[Group], further: Role) -> ExitCode {
     let arguments: Vec<String> =
         std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
@@ -47,7 +47,7 @@ pub fn run(groups: &[Group], further: Role) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nobody may be listening any more.
+            // The reader may have ended.
             let _ = writeln!(std::io::stderr(), "osdyno-trial: {error}");
             ExitCode::FAILURE
         }

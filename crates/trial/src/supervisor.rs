@@ -11,7 +11,7 @@ use sys::memory::Shared;
 use workload::{Direction, Group, Sizes, Slots, Workload};
 
 use crate::common::{Done, find};
-use crate::worker::{Account, Task};
+use crate::worker::{Task, WorkerReport};
 
 /// Values are rounded to a tenth of a nanosecond: finer than any clock here, and short on disk.
 const VALUES_PER_SECOND: f64 = 1e10;
@@ -20,7 +20,7 @@ const VALUES_PER_SECOND: f64 = 1e10;
 const END_GRACE: Duration = Duration::from_secs(5);
 
 /// Receives an order, supervises the trial, and replies with the number of its lines and these lines.
-/// Standard input stays open for as long as somebody wants the trial.
+/// The trial is abandoned when standard input ends.
 pub(crate) fn supervise(groups: &[Group]) -> Done {
     let begun = Instant::now();
     let mut requests = FrameReader::standard_input();
@@ -30,11 +30,11 @@ pub(crate) fn supervise(groups: &[Group]) -> Done {
         Some(workload) if workload.version == order.version => workload,
         Some(workload) => {
             let reason = format!("this program measures version {} of {}", workload.version, workload.name);
-            return tell(&order, begun, Outcome::Failed { reason });
+            return reply_without_trial(&order, begun, Outcome::Failed { reason });
         }
         None => {
             let reason = format!("this program knows no workload {:?}", order.workload);
-            return tell(&order, begun, Outcome::Failed { reason });
+            return reply_without_trial(&order, begun, Outcome::Failed { reason });
         }
     };
     match watch(workload, &order, begun, requests)? {
@@ -43,7 +43,7 @@ pub(crate) fn supervise(groups: &[Group]) -> Done {
     }
 }
 
-/// Runs the worker to its end; `None` when nobody wants the result any more.
+/// Runs the worker to its end; `None` if the trial was abandoned.
 fn watch(
     workload: &'static Workload,
     order: &Order,
@@ -62,7 +62,7 @@ fn watch(
         interrupter.interrupt();
     })?;
     let timeout = Duration::try_from_secs_f64(order.timeout_seconds).unwrap_or(Duration::MAX);
-    let reported = worker.receive::<Account>(Deadline::within(timeout.saturating_sub(begun.elapsed())));
+    let reported = worker.receive::<WorkerReport>(Deadline::within(timeout.saturating_sub(begun.elapsed())));
     // The children of a workload are in the worker's group; none outlives it.
     match reported {
         Ok(_) => drop(worker.finish(END_GRACE)),
@@ -73,7 +73,7 @@ fn watch(
     let activity = sys::activity::difference(&before, &sys::activity::snapshot());
     let slots = Slots::new(workload.declaration(), region.slots());
     let n = live(workload, slots);
-    let account = reported.map_err(|error| match error {
+    let report = reported.map_err(|error| match error {
         host::Error::NoReply { reason: NoReply::Interrupted, .. } => None,
         host::Error::NoReply { reason: NoReply::Deadline(_), .. } => Some(Outcome::TimedOut { n }),
         host::Error::NoReply { reason: NoReply::Exited(ending), stderr, .. } => {
@@ -92,14 +92,14 @@ fn watch(
         warnings: Vec::new(),
     };
     let (mut batch, mut facts) = (1, Vec::new());
-    match account {
-        Ok(account) => {
-            trial.outcome = account.outcome;
-            trial.clock = Some(account.clock);
-            trial.checks = account.checks;
-            trial.warnings = account.warnings;
+    match report {
+        Ok(report) => {
+            trial.outcome = report.outcome;
+            trial.clock = Some(report.clock);
+            trial.checks = report.checks;
+            trial.warnings = report.warnings;
             trial.warnings.extend(remark(&worker.stderr()));
-            (batch, facts) = (account.batch, account.facts);
+            (batch, facts) = (report.batch, report.facts);
         }
         Err(Some(outcome)) => trial.outcome = outcome,
         Err(None) => return Ok(None),
@@ -114,7 +114,7 @@ fn start(order: &Order, region: &Shared) -> Result<Process, Box<dyn std::error::
     command.arg("measure");
     let mut worker = Process::start("the worker", command)?.with_grace(Duration::ZERO);
     worker.send(&Task { order: order.clone(), region })?;
-    // Nothing more is written to it, so that nothing but its own work wakes anybody up until it is done.
+    // Nothing more is written to it, so that nothing wakes either process before the work is done.
     worker.close_input();
     Ok(worker)
 }
@@ -124,7 +124,7 @@ fn remark(stderr: &str) -> Option<String> {
     (!stderr.is_empty()).then(|| format!("Standard error of the worker: {stderr}."))
 }
 
-/// Live objects at the end, as far as the measurements tell; the level that was under way, where n goes by
+/// Live objects at the end, as far as the measurements tell; the current level of a workload with
 /// levels.
 fn live(workload: &Workload, slots: Slots<'_>) -> u64 {
     if matches!(workload.sizes, Sizes::Levels(_)) {
@@ -181,8 +181,8 @@ fn series(
             values: Vec::new(),
         };
         if operation.reported {
-            let told = slots.reported(index).filter_map(|(row, value)| Some((*levels.get(row)?, value)));
-            let (sizes, values): (Vec<u64>, Vec<f64>) = told.unzip();
+            let reported = slots.reported(index).filter_map(|(row, value)| Some((*levels.get(row)?, value)));
+            let (sizes, values): (Vec<u64>, Vec<f64>) = reported.unzip();
             let n_first = sizes.first().copied().unwrap_or(0);
             Series { n_first, n_step: 0, sizes, batch: 1, values, ..even }
         } else {
@@ -192,8 +192,8 @@ fn series(
     series.filter(|series| !series.values.is_empty())
 }
 
-/// A trial that never began.
-fn tell(order: &Order, begun: Instant, outcome: Outcome) -> Done {
+/// Replies with a trial that was not executed.
+fn reply_without_trial(order: &Order, begun: Instant, outcome: Outcome) -> Done {
     let trial = Trial {
         order: order.clone(),
         started_seconds: 0.0,
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_becomes_series_with_their_levels() {
+    fn reported_values_become_series_with_their_levels() {
         let numbers: Vec<AtomicU64> =
             (0..Slots::needed(LOAD.declaration(), 10)).map(|_| AtomicU64::new(0)).collect();
         let slots = Slots::new(LOAD.declaration(), &numbers);

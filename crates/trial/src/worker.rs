@@ -22,7 +22,7 @@ pub(crate) struct Task {
 
 /// What a worker reports when it comes to its own end.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Account {
+pub(crate) struct WorkerReport {
     pub(crate) outcome: Outcome,
     pub(crate) checks: Vec<Check>,
     pub(crate) clock: TrialClock,
@@ -40,16 +40,16 @@ pub(crate) fn measure(groups: &[Group]) -> Done {
     let Some(Task { order, region }) = FrameReader::standard_input().receive()? else { return Ok(()) };
     let workload = find(groups, &order.workload).ok_or("the supervisor let an unknown workload pass")?;
     let region = sys::memory::Shared::open(region, Slots::needed(workload.declaration(), order.n))?;
-    let account = account(workload, &order, Slots::new(workload.declaration(), region.slots()));
-    Ok(FrameWriter::standard_output().send(&account)?)
+    let report = execute(workload, &order, Slots::new(workload.declaration(), region.slots()));
+    Ok(FrameWriter::standard_output().send(&report)?)
 }
 
-fn account(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Account {
+fn execute(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> WorkerReport {
     let mut warnings = prepare(order);
     let clock = Clock::start();
     let resolution = clock.resolution();
     let per_tick = clock.seconds_per_tick();
-    let mut account = Account {
+    let mut report = WorkerReport {
         outcome: Outcome::Complete,
         checks: Vec::new(),
         clock: TrialClock {
@@ -64,8 +64,8 @@ fn account(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Acco
     let run = match workload.run {
         Ok(run) => run,
         Err(reason) => {
-            account.outcome = Outcome::Unsupported { reason: reason.to_owned() };
-            return account;
+            report.outcome = Outcome::Unsupported { reason: reason.to_owned() };
+            return report;
         }
     };
     warm_up(workload, order, &clock);
@@ -82,21 +82,21 @@ fn account(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Acco
     }
     trial.set_server(order.server.as_ref(), order.server_cpu);
     let ran = trial.set_settings(&order.settings).and_then(|()| run(&mut trial));
-    account.outcome = match ran {
+    report.outcome = match ran {
         Err(stop) if sys::error::means_unsupported(&stop.error) => {
             Outcome::Unsupported { reason: stop.to_string() }
         }
         Err(stop) => Outcome::Failed { reason: stop.to_string() },
         Ok(()) => outcome(trial.ended(), trial.n()),
     };
-    account.checks = trial.checks().to_vec();
-    account.batch = trial.batch();
-    account.warnings.append(&mut warnings);
-    account.warnings.extend_from_slice(trial.warnings());
-    account.facts = trial.facts().to_vec();
+    report.checks = trial.checks().to_vec();
+    report.batch = trial.batch();
+    report.warnings.append(&mut warnings);
+    report.warnings.extend_from_slice(trial.warnings());
+    report.facts = trial.facts().to_vec();
     let key = TrialKey::of(order);
-    account.facts.iter_mut().for_each(|fact| fact.belong_to(&key));
-    account
+    report.facts.iter_mut().for_each(|fact| fact.belong_to(&key));
+    report
 }
 
 /// Raises limits and pins the process; what could not be done is a warning.
@@ -118,7 +118,7 @@ fn prepare(order: &Order) -> Vec<String> {
 }
 
 /// Runs the experiment small and discards it, so that the first measurements do not pay for lazy binding
-/// and cold code. What goes wrong here will go wrong again where it is told.
+/// and cold code. An error here occurs again where it is reported.
 fn warm_up(workload: &'static Workload, order: &Order, clock: &Clock) {
     let Ok(run) = workload.run else { return };
     let n = workload::warm_up_n(order.n);

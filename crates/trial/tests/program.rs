@@ -113,7 +113,7 @@ fn expect_whole(workload: &Workload, variant: Variant, n: u64) {
     // others change; a server may take longer to recover than anybody waits.
     let may_lack = |series: &str| {
         let reason = match series {
-            "kernel memory" => "No kernel memory is told at some n: ",
+            "kernel memory" => "Kernel memory is not reported at some n: ",
             "recovery" => "p99 was still high ",
             _ => return false,
         };

@@ -4,8 +4,8 @@ use net::arch;
 
 use crate::Variant;
 
-/// Every architecture is a way to run a workload, those of other systems too: they say why they are none
-/// here.
+/// Every architecture as a variant of a workload. Those of other systems are included, with the reason why
+/// they cannot run here.
 pub const VARIANTS: &[Variant] = &variants();
 
 const fn variants() -> [Variant; arch::ALL.len()] {

@@ -9,10 +9,9 @@ use crate::outcome::TrialError;
 use crate::setting::Setting;
 use crate::trial::Trial;
 
-/// A workload: what something costs, or how much of it there is in a second, while n objects live. Either an
-/// operation is timed at every n while objects pile up, and again while they are taken away; or a load is
-/// measured for a while at each of some levels of n. [`Workload::CURVE`] and [`Workload::LOAD`] have what
-/// most of a kind share.
+/// A workload, of one of three shapes. A curve times an operation at every n while objects are added, and
+/// again while they are removed. A load is held for a time at some levels of n. A job is timed as a whole.
+/// [`Workload::CURVE`], [`Workload::LOAD`] and [`Workload::JOB`] have what most of a shape share.
 #[derive(Debug)]
 pub struct Workload {
     /// Name on the command line.
@@ -37,10 +36,10 @@ pub struct Workload {
     pub settings: &'static [Setting],
     /// What every trial of it measures.
     pub operations: &'static [Operation],
-    /// What one more n takes. Nothing of what several processes share out among themselves.
+    /// What one more n takes of a single process; nothing where several processes divide it among them.
     pub needs: Needs,
-    /// n goes no further than this unless the user says how far; the presets' reach is for what costs
-    /// microseconds.
+    /// The largest n unless the user names one. Presets go further, which suits operations of microseconds
+    /// only.
     pub top: Option<u64>,
     /// How the executable that runs it must be linked.
     pub linkage: Linkage,

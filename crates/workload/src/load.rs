@@ -109,7 +109,7 @@ impl LevelRecorder<'_> {
         self.facts.push(line);
     }
 
-    /// Says what is attempted from here on: the record names it where the system refuses it.
+    /// Names what is attempted from here on: the record has it if the system refuses the level.
     pub fn doing(&mut self, what: &'static str) {
         self.doing = what;
     }
@@ -120,7 +120,7 @@ impl LevelRecorder<'_> {
         outcome::note(self.checks, claim, held);
     }
 
-    /// A remark that a reader of the numbers should see, a whole sentence. The same one is said once.
+    /// A remark that a reader of the numbers should see, a whole sentence. Repetitions are dropped.
     pub fn warn(&mut self, sentence: String) {
         if !self.warnings.contains(&sentence) {
             self.warnings.push(sentence);

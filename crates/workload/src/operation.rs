@@ -80,7 +80,7 @@ impl Operation {
         Operation { expect_by_variant, ..self }
     }
 
-    /// The same, counted at the server or in its kernel, whoever sends the requests.
+    /// The same, measured at the server or in its kernel, independently of the load generator.
     pub const fn at_server(self) -> Operation {
         Operation { side: Side::Server, ..self }
     }

@@ -33,7 +33,7 @@ pub struct TrialError {
     pub error: io::Error,
 }
 
-/// Adds a claim, or what became of one that was stated before: it holds where it always held.
+/// Adds a claim, or a further result of a known one: a claim holds if it always held.
 pub(crate) fn note(checks: &mut Vec<Check>, claim: &'static str, held: bool) {
     match checks.iter_mut().find(|check| check.claim == claim) {
         Some(check) => check.held &= held,
@@ -42,7 +42,7 @@ pub(crate) fn note(checks: &mut Vec<Check>, claim: &'static str, held: bool) {
 }
 
 impl TrialError {
-    /// For `map_err`: says what was attempted.
+    /// For `map_err`: adds what was attempted.
     pub fn at(attempted: impl Into<String>) -> impl FnOnce(io::Error) -> TrialError {
         let attempted = attempted.into();
         move |error| TrialError { attempted, error }

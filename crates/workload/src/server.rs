@@ -1,5 +1,5 @@
-//! The test stand of the workloads with a server: the server in a process of its own, the generator that
-//! loads it, and what the counts of both must say.
+//! The server under test: it runs in a process of its own, a load generator loads it, and the counters of
+//! both are compared.
 
 #[cfg(unix)]
 pub use crate::load_facts::{record_capacity, record_latencies, record_load};
@@ -29,25 +29,26 @@ mod measured {
     const IDLE: Duration = Duration::from_secs(24 * 3600);
     /// At the end responses are not waited for.
     const GRACE: Duration = Duration::from_secs(2);
-    /// An answer that takes longer will not come; more than a fair share of what any load here needs.
-    const ANSWER_MAX: Duration = Duration::from_secs(5);
+    /// Time limit for a response, which is more than any load here needs.
+    const RESPONSE_MAX: Duration = Duration::from_secs(5);
     /// Time limit for the first request on every connection, before anything is measured.
     const ROUND_MAX: Duration = Duration::from_secs(8);
-    /// A load is held for so many times what that took, at least.
+    /// A load is held at least this many times as long as that request took.
     const ROUNDS_MIN: u32 = 4;
     /// A load without a response is offered anew for so many times its time.
     const LONGER: u32 = 4;
-    /// Of a load, so many failures in a hundred are the end of what the server can do.
+    /// With a larger share of failed requests, the server is at its limit.
     const FAILURES_MAX: f64 = 0.01;
     /// A response is counted after it was sent: how often the counters are read until they include the last
     /// one.
-    const ASKED_AGAIN: u32 = 50;
-    const ASKED_EVERY: Duration = Duration::from_millis(10);
-    /// A server that accepts nothing for so long will accept no more.
+    const READS_MAX: u32 = 50;
+    const READ_INTERVAL: Duration = Duration::from_millis(10);
+    /// A server that accepts nothing for this long will accept no more.
     const STILL_MAX: Duration = Duration::from_secs(1);
 
-    /// Of n connections, one in so many that left TIME_WAIT meanwhile hides what the others take.
-    const RESTING_SHARE: u64 = 10;
+    /// If more than one connection in this many left TIME_WAIT meanwhile, the memory that they gave back
+    /// hides what the others take.
+    const TIME_WAIT_SHARE: u64 = 10;
 
     /// A server, ready to be loaded. Dropped, it is ended.
     pub struct ServerUnderTest {
@@ -59,15 +60,15 @@ mod measured {
 
     /// A load that was held.
     pub struct Held {
-        /// What the generator says.
+        /// What the load generator measured.
         pub level: Level,
         /// Processor time of the server for each response; `NAN` where it is unknown.
         pub server_seconds: f64,
     }
 
     impl ServerUnderTest {
-        /// Starts a server as planned: here, on the processor that the trial has for it, or where the user
-        /// wants it.
+        /// Starts a server as planned: here, on the processor that the trial has for it, or on the host that
+        /// the user has named.
         pub fn start(trial: &Trial<'_>, plan: ServerPlan) -> Result<ServerUnderTest, TrialError> {
             let name = plan.architecture.clone();
             let attempted = || format!("to serve with {name}");
@@ -96,7 +97,7 @@ mod measured {
         /// A generator for it.
         pub fn generator(&self, settings: LoadSettings) -> Result<Generator, TrialError> {
             let settings =
-                LoadSettings { timeout: ANSWER_MAX, seed: self.seed, connect_rate: 1e6, ..settings };
+                LoadSettings { timeout: RESPONSE_MAX, seed: self.seed, connect_rate: 1e6, ..settings };
             Generator::new(settings).map_err(io_error).map_err(TrialError::at("to start a generator"))
         }
 
@@ -105,9 +106,9 @@ mod measured {
             self.server.as_mut().map(Remote::report).transpose().map_err(io_error)
         }
 
-        /// Sends one request on every connection, which initialises what the first response needs, and proves
-        /// that client and server count alike. Then holds the load, for as long as it says and four such
-        /// rounds at least, and measures it.
+        /// Sends one request on every connection, which initialises what the first response needs, and
+        /// proves that client and server count alike. Then holds the load for its duration, and at least for
+        /// four such rounds, and measures it.
         pub fn hold(
             &mut self,
             generator: &mut Generator,
@@ -124,9 +125,9 @@ mod measured {
                     first.elapsed_seconds
                 )));
             }
-            // Who asked before the time that is measured must have asked a server already busy; and a server
-            // that accepts all who wait before it answers any does so in waves, of which there must be
-            // several.
+            // Requests that were sent before the measured window must have met a server that was already
+            // busy. A server that accepts all waiting connections before it responds to any works in waves,
+            // and the window must contain several.
             let one_round = Duration::from_secs_f64(first.elapsed_seconds);
             let duration = load.duration.max((one_round * ROUNDS_MIN).min(ROUND_MAX));
             let load = Load { warm_up: one_round.max(duration / 10), duration, ..load.clone() };
@@ -197,13 +198,13 @@ mod measured {
             Ok((level, taken))
         }
 
-        /// What the server did since that report, once it has counted so many answers.
+        /// What the server did since that report, once it has counted this many responses.
         fn taken_since(&mut self, before: &Report, answers: u64) -> io::Result<Taken> {
-            let mut asked = 0;
+            let mut reads = 0;
             loop {
                 let now = self.report()?.unwrap_or_default();
                 let grown = |count| now.count(count).saturating_sub(before.count(count));
-                if grown(Counter::Answers) >= answers || asked == ASKED_AGAIN {
+                if grown(Counter::Answers) >= answers || reads == READS_MAX {
                     let seconds =
                         now.cpu_seconds.zip(before.cpu_seconds).map(|(now, then)| (now - then).max(0.0));
                     return Ok(Taken {
@@ -212,12 +213,12 @@ mod measured {
                         cpu_seconds: seconds.unwrap_or(f64::NAN),
                     });
                 }
-                asked += 1;
-                std::thread::sleep(ASKED_EVERY);
+                reads += 1;
+                std::thread::sleep(READ_INTERVAL);
             }
         }
 
-        /// Waits until the server has accepted so many connections.
+        /// Waits until the server has accepted this many connections.
         pub fn await_open(&mut self, connections: u64) -> io::Result<()> {
             let (mut most, mut since) = (0, Instant::now());
             while let Some(open) = self.report()?.map(|report| report.open).filter(|&open| open < connections)
@@ -230,24 +231,24 @@ mod measured {
                         "the server serves {open} of {connections} connections"
                     )));
                 }
-                std::thread::sleep(ASKED_EVERY);
+                std::thread::sleep(READ_INTERVAL);
             }
             Ok(())
         }
 
-        /// Waits until the server has closed every connection; whether any is left after that time.
+        /// Waits until the server has closed every connection. Returns whether any is left after that time.
         pub fn await_closed(&mut self, time: Duration) -> io::Result<bool> {
             let begun = Instant::now();
             while let Some(report) = self.report()? {
                 if report.open == 0 || begun.elapsed() > time {
                     return Ok(report.open > 0);
                 }
-                std::thread::sleep(ASKED_EVERY);
+                std::thread::sleep(READ_INTERVAL);
             }
             Ok(false)
         }
 
-        /// Ends the server in order.
+        /// Stops the server, and checks that every connection has ended.
         pub fn stop(mut self, trial: &mut Trial<'_>) -> Result<(), TrialError> {
             let Some(server) = self.server.take() else { return Ok(()) };
             let stopped = server.stop().map_err(io_error).map_err(TrialError::at("to stop the server"))?;
@@ -259,10 +260,10 @@ mod measured {
 
     /// How well both ends must agree.
     enum Agreement {
-        /// To the last answer.
+        /// To the last response.
         Exact,
-        /// The server must have counted what the client did, and may have counted answers from before and
-        /// after.
+        /// The server must have counted what the client did, and may have counted responses from before
+        /// and after.
         Least,
     }
 
@@ -274,8 +275,8 @@ mod measured {
         cpu_seconds: f64,
     }
 
-    /// Where the server is to be, and the command through which it is started there; `None` where somebody
-    /// else has started it.
+    /// Where the server runs, and the command through which it is started there; `None` where it is already
+    /// running.
     struct Place {
         address: SocketAddr,
         prefix: Option<Vec<String>>,
@@ -306,7 +307,7 @@ mod measured {
         trial.scratch().join("web")
     }
 
-    /// A file of so many bytes in the folder that is served by [`web`]; its path in a request.
+    /// Writes a file of this size into the folder that [`web`] serves. Returns its path in a request.
     pub fn web_file(trial: &Trial<'_>, bytes: usize) -> Result<String, TrialError> {
         let mut random = fastrand::Rng::with_seed(trial.seed());
         let content: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(bytes).collect();
@@ -323,7 +324,7 @@ mod measured {
         ServerPlan::new(architecture, &settings)
     }
 
-    /// Asks a web server for one file.
+    /// Settings of a load generator that requests one file of a web server.
     pub fn web_client(address: SocketAddr, path: String) -> LoadSettings {
         let client = HttpClientSettings {
             host: address.to_string(),
@@ -349,9 +350,10 @@ mod measured {
             Ok(Memory { user_bytes, kernel_bytes, time_wait: sys::tcp::time_wait().ok() })
         }
 
-        /// Tells `user memory` and `kernel memory`, for each of the n that were added since. Where the server
-        /// has given back more, it took nothing. The kernel's is that of the whole machine: where others gave
-        /// back what would be missing in the sum, it is not reported, and a remark says why.
+        /// Reports `user memory` and `kernel memory` for each of the n connections that were added since. A
+        /// server that has given back more took nothing. Kernel memory is that of the whole machine: if
+        /// others gave memory back, the difference is meaningless, so it is not reported, and a remark says
+        /// why.
         pub fn report_each(&self, before: &Memory, recorder: &mut LevelRecorder<'_>) {
             let n = recorder.n() as f64;
             let user = self.user_bytes.zip(before.user_bytes);
@@ -359,7 +361,7 @@ mod measured {
             recorder.value("user memory", user.unwrap_or(f64::NAN));
             match self.kernel_gained(before, recorder.n()) {
                 Ok(gained) => recorder.value("kernel memory", gained.map_or(f64::NAN, |gained| gained / n)),
-                Err(why) => recorder.warn(format!("No kernel memory is told at some n: {why}.")),
+                Err(why) => recorder.warn(format!("Kernel memory is not reported at some n: {why}.")),
             }
         }
 
@@ -367,7 +369,7 @@ mod measured {
         fn kernel_gained(&self, before: &Memory, n: u64) -> Result<Option<f64>, &'static str> {
             let expired =
                 before.time_wait.zip(self.time_wait).map_or(0, |(then, now)| then.saturating_sub(now));
-            if expired > n / RESTING_SHARE {
+            if expired > n / TIME_WAIT_SHARE {
                 return Err(
                     "meanwhile connections that were closed before left TIME_WAIT and gave theirs back",
                 );
@@ -377,8 +379,8 @@ mod measured {
         }
     }
 
-    /// Has so many connections open, which the server must have accepted; how long the new ones took to be
-    /// made.
+    /// Opens connections up to this many, and waits until the server has accepted them. Returns how long the
+    /// new ones took to connect.
     pub fn grow(
         server: &mut ServerUnderTest,
         clients: &mut Generator,
@@ -404,7 +406,7 @@ mod measured {
         Ok(if is_here { architecture.unavailable_reason() } else { missing })
     }
 
-    /// Refuses a load of which more than a little failed: the server can do no more.
+    /// An error if too many requests of a load failed: the server is at its limit.
     fn few_failures(level: &Level, exhausted: u64) -> io::Result<()> {
         let all = level.completed + level.late + level.failed;
         let is_exhausted = all == level.failed && exhausted > 0;
@@ -424,15 +426,15 @@ mod measured {
         each.collect::<Vec<_>>().join(", ")
     }
 
-    /// Tells `p50`, `p99` and `p999`.
+    /// Reports `p50`, `p99` and `p999`.
     pub fn latencies(level: &Level, recorder: &mut LevelRecorder<'_>) {
         for (name, percent) in PERCENTILES {
             recorder.value(name, percentile(level, percent));
         }
     }
 
-    /// The latency that so many percent of all requests did not exceed. Where more than the rest had no
-    /// answer, it is longer than the longest there was, which is then given.
+    /// The latency that this percentage of all requests did not exceed. If more than the rest had no
+    /// response, it is longer than every measured one, and the longest is returned.
     pub fn percentile(level: &Level, percent: f64) -> f64 {
         let percentile = level.latency.percentile(percent).and_then(|percentile| percentile.seconds);
         percentile.unwrap_or(level.latency.max_seconds)
@@ -452,7 +454,7 @@ mod measured {
         use super::Memory;
 
         #[test]
-        fn what_others_gave_back_makes_a_gap_and_not_a_number() {
+        fn memory_that_others_gave_back_is_a_gap_and_not_a_value() {
             let memory = |kernel, time_wait| Memory {
                 user_bytes: None,
                 kernel_bytes: Some(kernel),
@@ -463,8 +465,8 @@ mod measured {
             assert_eq!(gained(memory(6000, 99), 10), Ok(Some(1000.0)));
             assert!(gained(memory(6000, 98), 10).is_err_and(|why| why.contains("TIME_WAIT")));
             assert!(gained(memory(4999, 200), 10).is_err_and(|why| why.contains("others")));
-            let untold = Memory { user_bytes: None, kernel_bytes: None, time_wait: None };
-            assert_eq!(gained(untold, 10), Ok(None));
+            let unknown = Memory { user_bytes: None, kernel_bytes: None, time_wait: None };
+            assert_eq!(gained(unknown, 10), Ok(None));
         }
     }
 }

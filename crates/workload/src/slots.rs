@@ -6,8 +6,8 @@ use crate::declaration::Declaration;
 
 /// Where a trial leaves its measurements.
 ///
-/// The first number is n at the top of the way up, once it is reached; of a workload that goes by levels,
-/// the level that is under way. Then follows, for each measured operation in the order of the workload's
+/// The first number is n at the top of the way up, once it is reached; of a workload with levels, the current
+/// level. Then follows, for each measured operation in the order of the workload's
 /// list, one number for each n: one more than its ticks, or than the bits of the value that was reported.
 /// Zero is where nothing was measured.
 #[derive(Clone, Copy, Debug)]
@@ -22,12 +22,12 @@ impl<'a> Slots<'a> {
         1 + workload.measured().count() * workload.sizes.count(n)
     }
 
-    /// Lays the numbers out for a trial of `workload`; as many as [`Slots::needed`] says.
+    /// Lays the numbers out for a trial of `workload`; as many as [`Slots::needed`] returns.
     pub fn new(workload: Declaration, numbers: &'a [AtomicU64]) -> Slots<'a> {
         Slots { numbers, rows: numbers.len().saturating_sub(1) / workload.measured().count().max(1) }
     }
 
-    /// n at the top of the way up, 0 until it is reached; or the level that is under way.
+    /// n at the top of the way up, 0 until it is reached; or the current level.
     pub fn top(&self) -> u64 {
         self.numbers.first().map_or(0, |top| top.load(Ordering::Relaxed))
     }

@@ -1,4 +1,4 @@
-//! One trial of a workload: what it can ask about itself, and what it can state. It measures through the
+//! One trial of a workload: its parameters, and what it proves and remarks. It measures through the
 //! driver of its shape: `curve.rs`, `load.rs` or `job.rs`.
 
 use std::collections::BTreeMap;
@@ -28,9 +28,9 @@ pub(crate) const UNDECLARED: &str = "the workload declares no such operation";
 /// How long a load is held in the discarded pass.
 const WARM_UP_WINDOW: Duration = Duration::from_millis(10);
 
-/// How long a load is held at one level, where neither the user nor the time allowed says it.
+/// How long a load is held at one level, if neither the user nor the allowed time determines it.
 const WINDOW: Duration = Duration::from_millis(500);
-/// A shorter window would hold a handful of answers, a longer one makes few trials of many.
+/// A shorter window would contain few responses; a longer one would leave time for few trials.
 const WINDOW_MIN: Duration = Duration::from_millis(20);
 const WINDOW_MAX: Duration = Duration::from_secs(2);
 

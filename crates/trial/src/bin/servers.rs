@@ -14,7 +14,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Serves as it is asked to, until standard input ends.
+/// Serves as the requests on standard input say, until it ends.
 fn serve() -> Done {
     let program = sys::process::own_program()?.to_string_lossy().into_owned();
     Ok(net::server::serve_for(io::stdin(), io::stdout(), vec![program, "session".to_owned()])?)

@@ -1,4 +1,4 @@
-//! Which word a series gets, from what is known of its blocks and of its shape.
+//! Which class a series has, from what is known of its blocks and of its shape.
 
 use crate::centre::FEWEST;
 use crate::class::Class;
@@ -32,7 +32,7 @@ const DEVIATION: f64 = 1.4826;
 /// From this share on what goes its own way forbids to name a shape.
 const APART_SHARE: f64 = 0.1;
 
-/// What the word depends on.
+/// What the class depends on.
 pub(crate) struct Evidence<'a> {
     pub(crate) view: &'a View,
     /// The cost, where there is one n only.
@@ -47,10 +47,10 @@ pub(crate) struct Evidence<'a> {
     pub(crate) selection: Option<&'a ShapeSelection>,
 }
 
-/// The word of a verdict, and what goes with it.
-pub(crate) struct Word {
+/// The class of a verdict, and what belongs to it.
+pub(crate) struct Classified {
     pub(crate) class: Class,
-    /// The words that are not excluded.
+    /// The classes that are not excluded.
     pub(crate) classes: Vec<Class>,
     /// Trials after which it may be definite, when more would help.
     pub(crate) trials_needed: Option<u32>,
@@ -58,12 +58,17 @@ pub(crate) struct Word {
     pub(crate) trials_apart: usize,
 }
 
-/// The word for what is known.
-pub(crate) fn of(evidence: &Evidence<'_>, margin: f64) -> Word {
+/// The class that the evidence supports.
+pub(crate) fn classify(evidence: &Evidence<'_>, margin: f64) -> Classified {
     let view = evidence.view;
     if let (Some(level), false) = (&evidence.one_level, evidence.below_resolution) {
         let class = level.class();
-        return Word { class, classes: vec![class], trials_needed: level.trials_needed(), trials_apart: 0 };
+        return Classified {
+            class,
+            classes: vec![class],
+            trials_needed: level.trials_needed(),
+            trials_apart: 0,
+        };
     }
     let enough = view.rows.len() >= FEWEST as usize;
     let trials_apart = if enough { apart(view, margin) } else { 0 };
@@ -78,7 +83,7 @@ pub(crate) fn of(evidence: &Evidence<'_>, margin: f64) -> Word {
     let (class, classes) = if many_apart { with_trials_apart(class, classes) } else { (class, classes) };
     let more_helps = !evidence.below_resolution && class == Class::Inconclusive && evidence.tick <= margin;
     let trials_needed = if more_helps { view.flatness.trials_needed(margin) } else { None };
-    Word { class, classes, trials_needed, trials_apart }
+    Classified { class, classes, trials_needed, trials_apart }
 }
 
 /// Where some trials go another way, one shape is not all there is.
@@ -91,7 +96,7 @@ fn with_trials_apart(class: Class, mut classes: Vec<Class>) -> (Class, Vec<Class
     (if class == Class::Stepped { Class::Composite } else { Class::Ambiguous }, classes)
 }
 
-/// The word, and the words that are not excluded, of what has several n and is no two lines.
+/// The class, and the classes that are not excluded, of a series with several n that is not two lines.
 fn of_shape(evidence: &Evidence<'_>, margin: f64) -> (Class, Vec<Class>) {
     let Evidence { view, growth, selection, .. } = evidence;
     let bound = view.flatness.bound.max(evidence.tick);
@@ -132,7 +137,7 @@ fn of_shape(evidence: &Evidence<'_>, margin: f64) -> (Class, Vec<Class>) {
 const SHAPES: [Class; 5] =
     [Class::Sublinear, Class::LinearLike, Class::Superlinear, Class::ApproachingLimit, Class::Stepped];
 
-/// What is plain without an interval.
+/// A change that is certain without an interval.
 fn gross(changes: &[Vec<f64>], reference: usize) -> Class {
     let blocks = changes.first().map_or(0, Vec::len);
     let everywhere = |sign: f64, gross: f64| {
