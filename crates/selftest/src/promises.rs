@@ -157,12 +157,12 @@ pub(crate) const PROMISES: &[Promise] = &[
         count: |tally| (tally.cell.asked == Asked::Pairs(1.0)).then(|| tally.rate(tally.different())),
     },
     Promise {
-        claim: "mean over runs of one system called different from 1, noise shared by all series",
+        claim: "mean over runs of one system differs from 1, shared noise",
         target: RateTarget::AtMost(ERROR),
         count: |tally| mean_of(tally, false).then(|| tally.rate(tally.different())),
     },
     Promise {
-        claim: "mean over pairs of one system called different from 1, noise shared by all series",
+        claim: "mean over pairs of one system differs from 1, shared noise",
         target: RateTarget::AtMost(ERROR),
         count: |tally| mean_of(tally, true).then(|| tally.rate(tally.different())),
     },

@@ -200,3 +200,33 @@ fn target(target: RateTarget) -> String {
         RateTarget::Within(least, most) => format!("{:.0}–{:.0} %", 100.0 * least, 100.0 * most),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cells::all;
+    use crate::promises::PROMISES;
+
+    const METHODOLOGY: &str = include_str!("../../../METHODOLOGY.md");
+
+    #[test]
+    fn methodology_has_every_promise_in_the_order_of_the_table() {
+        let targets = "| promise | target |";
+        let rows = METHODOLOGY.lines().skip_while(|line| !line.starts_with(targets)).skip(2);
+        let rows: Vec<String> =
+            rows.take_while(|line| line.starts_with('|')).map(|row| fields(row, 2)).collect();
+        let promised: Vec<String> = PROMISES
+            .iter()
+            .map(|promise| format!("{} | {}", promise.claim, target(promise.target)))
+            .collect();
+        assert_eq!(rows, promised, "METHODOLOGY.md, \"Error rates\"");
+        let cells = format!("{} cells of truth", all().len());
+        assert!(METHODOLOGY.contains(&cells), "METHODOLOGY.md does not speak of {cells}");
+    }
+
+    /// The first fields of a row of a Markdown table.
+    fn fields(row: &str, count: usize) -> String {
+        let fields: Vec<&str> = row.split('|').map(str::trim).skip(1).take(count).collect();
+        fields.join(" | ")
+    }
+}
