@@ -19,12 +19,13 @@ struct Kind {
     mark: &'static str,
 }
 
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 7] = [
     Kind { folder: "crates/kernel/src", list: "lib.rs", mark: "const WORKLOAD: Workload" },
     Kind { folder: "crates/servers/src", list: "lib.rs", mark: "const WORKLOAD: Workload" },
     Kind { folder: "crates/net/src/arch", list: "mod.rs", mark: "const ARCHITECTURE: Architecture" },
     Kind { folder: "crates/net/src/service", list: "mod.rs", mark: "impl ServiceSettings for" },
     Kind { folder: "crates/net/src/client", list: "mod.rs", mark: "impl ClientSettings for" },
+    Kind { folder: "crates/osdyno/tests/conformance", list: "main.rs", mark: "const ROW: Row" },
     Kind { folder: "xtask/src/tidy", list: "mod.rs", mark: "fn check(house: &House)" },
 ];
 

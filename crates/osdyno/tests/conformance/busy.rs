@@ -6,6 +6,7 @@ use crate::common::wire::Wire;
 
 pub(crate) const ROW: Row = Row {
     service: "busy",
+    prepare: |_| (),
     first_use,
     checks: &[
         ("plain exchange", plain),

@@ -1,5 +1,7 @@
 //! A pair of architecture and service at work, and the book that is kept of its clients.
 
+use std::path::Path;
+
 use net::arch::Architecture;
 
 use crate::common::served::Served;
@@ -59,6 +61,8 @@ pub(crate) type Check = fn(&mut Case<'_>);
 /// What is checked of a service.
 pub(crate) struct Row {
     pub(crate) service: &'static str,
+    /// Makes what it serves in a folder, which is there.
+    pub(crate) prepare: fn(&Path),
     /// Opens whatever is opened once for good.
     pub(crate) first_use: Check,
     /// In this order.

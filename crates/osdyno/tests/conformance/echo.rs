@@ -8,6 +8,7 @@ use crate::common::wire::Wire;
 
 pub(crate) const ROW: Row = Row {
     service: "echo",
+    prepare: |_| (),
     first_use,
     checks: &[
         ("plain exchange", plain),

@@ -10,6 +10,7 @@ use crate::common::wire::{Wire, get, get_and_close};
 
 pub(crate) const ROW: Row = Row {
     service: "http",
+    prepare: make_site,
     first_use,
     checks: &[
         ("plain exchange", plain),
@@ -29,8 +30,7 @@ const MEDIUM: usize = 150_000;
 const SMALL: &[u8] = b"<p>small</p>\n";
 
 /// Makes the folder that is served.
-pub(crate) fn make_site(root: &Path) {
-    std::fs::create_dir(root).unwrap();
+fn make_site(root: &Path) {
     std::fs::write(root.join("index.html"), SMALL).unwrap();
     std::fs::write(root.join("medium.bin"), pattern(MEDIUM)).unwrap();
     std::fs::write(root.join("large.bin"), pattern(LARGE)).unwrap();
