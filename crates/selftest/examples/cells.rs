@@ -42,10 +42,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         return Ok(());
     }
-    let tallies = run(&cells, plan, &|_| ());
+    let all_counts = run(&cells, plan, &|_| ());
     match table {
-        true => text::columns(&sheets(&tallies), &mut out)?,
-        false => text::cells(&tallies, &mut out)?,
+        true => text::columns(&sheets(&all_counts), &mut out)?,
+        false => text::cells(&all_counts, &mut out)?,
     }
     Ok(())
 }

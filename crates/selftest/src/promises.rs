@@ -35,136 +35,138 @@ pub(crate) const PROMISES: &[Promise] = &[
     Promise {
         claim: "called flat, where growth is exactly the margin",
         target: RateTarget::AtMost(ERROR),
-        count: |tally| {
-            let exact = match tally.cell.truth.shape {
+        count: |counts| {
+            let exact = match counts.cell.truth.shape {
                 TrueShape::Margin(_) => true,
                 TrueShape::Step(ratio, _) => (ratio - 1.0 - MARGIN).abs() < 1e-9,
                 _ => false,
             };
-            (exact && many(tally)).then(|| tally.rate(flat(tally)))
+            (exact && many(counts)).then(|| counts.rate(flat(counts)))
         },
     },
     Promise {
         claim: "called flat, a line of exactly the margin, 40 trials",
         target: RateTarget::AtMost(ERROR),
-        count: |tally| {
-            let asked = tally.cell.truth.shape == TrueShape::Margin(Term::Line) && tally.cell.trials == 40;
-            asked.then(|| tally.rate(flat(tally)))
+        count: |counts| {
+            let asked = counts.cell.truth.shape == TrueShape::Margin(Term::Line) && counts.cell.trials == 40;
+            asked.then(|| counts.rate(flat(counts)))
         },
     },
     Promise {
         claim: "called flat, a line of 12 %, 40 trials",
         target: RateTarget::AtMost(ERROR),
-        count: |tally| {
-            let asked = tally.cell.truth.shape == TrueShape::Grows(Term::Line, 1.12);
-            asked.then(|| tally.rate(flat(tally)))
+        count: |counts| {
+            let asked = counts.cell.truth.shape == TrueShape::Grows(Term::Line, 1.12);
+            asked.then(|| counts.rate(flat(counts)))
         },
     },
     Promise {
         claim: "called flat within less than the true change",
         target: RateTarget::AtMost(ERROR),
-        count: |tally| {
-            let change = change(tally);
-            let near = change > 0.0 && change <= TWICE && tally.cell.truth.has_one_cost();
-            (near && many(tally)).then(|| tally.rate(tally.flat_within_less))
+        count: |counts| {
+            let change = change(counts);
+            let near = change > 0.0 && change <= TWICE && counts.cell.truth.has_one_cost();
+            (near && many(counts)).then(|| counts.rate(counts.flat_within_less))
         },
     },
     Promise {
         claim: "wrong family, noise independent or AR(1) to 0.6",
         target: RateTarget::AtMost(0.01),
-        count: |tally| {
+        count: |counts| {
             let noises = [noises::LOW, noises::HIGH, noises::AR3, noises::AR6, noises::AR6_HIGH];
-            (tally.is_verdict() && noises.contains(&tally.cell.noise)).then(|| tally.rate(tally.wrong()))
+            (counts.is_verdict() && noises.contains(&counts.cell.noise)).then(|| counts.rate(counts.wrong()))
         },
     },
     Promise {
         claim: "wrong family, any noise",
         target: RateTarget::AtMost(ERROR),
-        count: |tally| tally.is_verdict().then(|| tally.rate(tally.wrong())),
+        count: |counts| counts.is_verdict().then(|| counts.rate(counts.wrong())),
     },
     Promise {
         claim: "false steps per curve",
         target: RateTarget::AtMost(0.05),
-        count: |tally| {
-            let none = tally.is_verdict() && tally.cell.truth.steps(tally.cell.design.range()).is_empty();
-            none.then(|| tally.rate(tally.steps))
+        count: |counts| {
+            let none = counts.is_verdict() && counts.cell.truth.steps(counts.cell.design.range()).is_empty();
+            none.then(|| counts.rate(counts.steps))
         },
     },
     Promise {
         claim: "false two lines",
         target: RateTarget::AtMost(0.02),
-        count: |tally| {
-            let one = tally.is_verdict() && !matches!(tally.cell.truth.shape, TrueShape::TwoLines(..));
-            one.then(|| tally.rate(tally.lines))
+        count: |counts| {
+            let one = counts.is_verdict() && !matches!(counts.cell.truth.shape, TrueShape::TwoLines(..));
+            one.then(|| counts.rate(counts.lines))
         },
     },
-    Promise { claim: "growth covered", target: COVERAGE, count: |tally| covered(tally, Figure::Growth) },
+    Promise { claim: "growth covered", target: COVERAGE, count: |counts| covered(counts, Figure::Growth) },
     Promise {
         claim: "marginal cost covered, lines",
         target: COVERAGE,
-        count: |tally| covered(tally, Figure::MarginalCost),
+        count: |counts| covered(counts, Figure::MarginalCost),
     },
     Promise {
         claim: "doubling size covered, lines",
         target: COVERAGE,
-        count: |tally| covered(tally, Figure::DoublingSize),
+        count: |counts| covered(counts, Figure::DoublingSize),
     },
     Promise {
         claim: "place of a step covered",
         target: RateTarget::AtLeast(0.93),
-        count: |tally| covered(tally, Figure::StepPlace),
+        count: |counts| covered(counts, Figure::StepPlace),
     },
     Promise {
         claim: "height of a step covered",
         target: COVERAGE,
-        count: |tally| covered(tally, Figure::StepHeight),
+        count: |counts| covered(counts, Figure::StepHeight),
     },
     Promise {
         claim: "all blocks covered together",
         target: RateTarget::AtLeast(0.93),
-        count: |tally| covered(tally, Figure::Blocks),
+        count: |counts| covered(counts, Figure::Blocks),
     },
     Promise {
         claim: "twice the margin found, 10 trials, low noise",
         target: RateTarget::AtLeast(0.90),
-        count: |tally| {
-            let twice = match tally.cell.truth.shape {
+        count: |counts| {
+            let twice = match counts.cell.truth.shape {
                 TrueShape::Grows(_, growth) => growth < 1.0 + 1.5 * TWICE && growth > 1.0 + TWICE,
                 TrueShape::Step(ratio, _) => (ratio - 1.2).abs() < 1e-9 || (ratio - 0.8).abs() < 1e-9,
                 TrueShape::Falls(to) => (to - 0.8).abs() < 1e-9,
                 _ => false,
             };
-            (twice && ten_calm(tally)).then(|| tally.rate(tally.found()))
+            (twice && ten_calm(counts)).then(|| counts.rate(counts.found()))
         },
     },
     Promise {
         claim: "step found within one block, 10 trials, low noise",
         target: RateTarget::AtLeast(0.90),
-        count: |tally| {
+        count: |counts| {
             let large =
-                matches!(tally.cell.truth.shape, TrueShape::Step(ratio, _) if (ratio - 1.0).abs() > TWICE);
-            (large && ten_calm(tally)).then(|| tally.rate(tally.steps_in_place))
+                matches!(counts.cell.truth.shape, TrueShape::Step(ratio, _) if (ratio - 1.0).abs() > TWICE);
+            (large && ten_calm(counts)).then(|| counts.rate(counts.steps_in_place))
         },
     },
     Promise {
         claim: "a system called different from itself",
         target: RateTarget::AtMost(ERROR),
-        count: |tally| (tally.cell.asked == Asked::Comparison(1.0)).then(|| tally.rate(tally.different())),
+        count: |counts| {
+            (counts.cell.asked == Asked::Comparison(1.0)).then(|| counts.rate(counts.different()))
+        },
     },
     Promise {
         claim: "a system called different from itself, in pairs",
         target: RateTarget::AtMost(ERROR),
-        count: |tally| (tally.cell.asked == Asked::Pairs(1.0)).then(|| tally.rate(tally.different())),
+        count: |counts| (counts.cell.asked == Asked::Pairs(1.0)).then(|| counts.rate(counts.different())),
     },
     Promise {
         claim: "mean over runs of one system differs from 1, shared noise",
         target: RateTarget::AtMost(ERROR),
-        count: |tally| mean_of(tally, false).then(|| tally.rate(tally.different())),
+        count: |counts| mean_of(counts, false).then(|| counts.rate(counts.different())),
     },
     Promise {
         claim: "mean over pairs of one system differs from 1, shared noise",
         target: RateTarget::AtMost(ERROR),
-        count: |tally| mean_of(tally, true).then(|| tally.rate(tally.different())),
+        count: |counts| mean_of(counts, true).then(|| counts.rate(counts.different())),
     },
     Promise {
         claim: "cost at one n covered",
@@ -177,19 +179,19 @@ pub(crate) const PROMISES: &[Promise] = &[
     Promise {
         claim: "cost at one n known to 5 %, 20 trials, low noise",
         target: RateTarget::AtLeast(0.90),
-        count: |tally| {
-            let Cell { design, noise, trials, .. } = tally.cell;
+        count: |counts| {
+            let Cell { design, noise, trials, .. } = counts.cell;
             let asked = design == ONE && noise == noises::LOW && trials == 20;
-            asked.then(|| tally.rate(tally.said(|class| class == Class::Value)))
+            asked.then(|| counts.rate(counts.said(|class| class == Class::Value)))
         },
     },
     Promise {
         claim: "verdict on less than a gross change, 2 or 3 trials",
         target: RateTarget::AtMost(0.0),
-        count: |tally| {
-            let small = tally.cell.truth.has_one_cost() && change(tally) < GROSS - 1.0;
-            let asked = tally.is_verdict() && tally.cell.trials <= FEW && small;
-            asked.then(|| tally.rate(tally.said(|class| class != Class::Inconclusive)))
+        count: |counts| {
+            let small = counts.cell.truth.has_one_cost() && change(counts) < GROSS - 1.0;
+            let asked = counts.is_verdict() && counts.cell.trials <= FEW && small;
+            asked.then(|| counts.rate(counts.said(|class| class != Class::Inconclusive)))
         },
     },
 ];
@@ -200,25 +202,25 @@ impl CellCounts {
     }
 }
 
-fn flat(tally: &CellCounts) -> usize {
-    tally.said(|class| class == Class::Flat)
+fn flat(counts: &CellCounts) -> usize {
+    counts.said(|class| class == Class::Flat)
 }
 
-fn many(tally: &CellCounts) -> bool {
-    tally.is_verdict() && tally.cell.trials > FEW
+fn many(counts: &CellCounts) -> bool {
+    counts.is_verdict() && counts.cell.trials > FEW
 }
 
-fn mean_of(tally: &CellCounts, pairs: bool) -> bool {
-    matches!(tally.cell.asked, Asked::Mean { in_pairs, .. } if in_pairs == pairs)
+fn mean_of(counts: &CellCounts, pairs: bool) -> bool {
+    matches!(counts.cell.asked, Asked::Mean { in_pairs, .. } if in_pairs == pairs)
 }
 
-fn ten_calm(tally: &CellCounts) -> bool {
-    tally.is_verdict() && tally.cell.trials == 10 && tally.cell.noise == noises::LOW
+fn ten_calm(counts: &CellCounts) -> bool {
+    counts.is_verdict() && counts.cell.trials == 10 && counts.cell.noise == noises::LOW
 }
 
 /// The largest true change against the smallest n, as a share.
-fn change(tally: &CellCounts) -> f64 {
-    let (design, truth) = (tally.cell.design, &tally.cell.truth);
+fn change(counts: &CellCounts) -> f64 {
+    let (design, truth) = (counts.cell.design, &counts.cell.truth);
     let range = design.range();
     let sizes = design.sizes();
     sizes.iter().map(|n| truth.cost(*n as f64, range).ln().abs()).fold(0.0, f64::max).exp_m1()
@@ -226,15 +228,15 @@ fn change(tally: &CellCounts) -> f64 {
 
 /// Intervals are held to their promise where ten trials or more carry them, and where the truth has them: on
 /// constants and lines of moderate growth, and at large steps.
-fn covered(tally: &CellCounts, figure: Figure) -> Option<Rate> {
-    let fit = match tally.cell.truth.shape {
+fn covered(counts: &CellCounts, figure: Figure) -> Option<Rate> {
+    let fit = match counts.cell.truth.shape {
         TrueShape::Constant => true,
         TrueShape::Grows(Term::Line, growth) => (1.4..=2.1).contains(&growth),
         TrueShape::Step(ratio, _) => (ratio - 1.0).abs() > TWICE,
         _ => false,
     };
-    let (count, of) = tally.coverage(figure);
+    let (count, of) = counts.coverage(figure);
     // Ticks are wider than noise there, and bounds are no finer than a tick.
-    let fine = tally.cell.noise.ticks >= noises::FINE;
-    (fit && fine && tally.is_verdict() && tally.cell.trials >= 10).then_some(Rate { count, of })
+    let fine = counts.cell.noise.ticks >= noises::FINE;
+    (fit && fine && counts.is_verdict() && counts.cell.trials >= 10).then_some(Rate { count, of })
 }

@@ -34,9 +34,9 @@ pub fn run(cells: &[Cell], plan: Plan, done: &(dyn Fn(u64) + Sync)) -> Vec<CellC
             let Some((cell, first)) = batches.get(place) else { return finished };
             let last = (first + BATCH).min(plan.replicates);
             let setup = Setup::of(&cells[*cell]);
-            let mut tally = CellCounts::of(&cells[*cell]);
-            (*first..last).for_each(|replicate| tally.count(&setup.outcome(plan.seed, replicate)));
-            finished.push((place, tally));
+            let mut counts = CellCounts::of(&cells[*cell]);
+            (*first..last).for_each(|replicate| counts.count(&setup.outcome(plan.seed, replicate)));
+            finished.push((place, counts));
             done(last - first);
         }
     };
@@ -53,11 +53,11 @@ pub fn run(cells: &[Cell], plan: Plan, done: &(dyn Fn(u64) + Sync)) -> Vec<CellC
         finished
     });
     finished.sort_unstable_by_key(|(place, _)| *place);
-    let mut tallies: Vec<CellCounts> = cells.iter().map(CellCounts::of).collect();
-    for (place, tally) in finished {
-        tallies[batches[place].0].add(&tally);
+    let mut all_counts: Vec<CellCounts> = cells.iter().map(CellCounts::of).collect();
+    for (place, counts) in finished {
+        all_counts[batches[place].0].add(&counts);
     }
-    tallies
+    all_counts
 }
 
 /// Writes the measurements of one replicate as CSV, in the columns that `osdyno judge` reads.

@@ -21,9 +21,9 @@ pub struct Sheet {
 }
 
 /// All tables that have a row.
-pub fn sheets(tallies: &[CellCounts]) -> Vec<Sheet> {
+pub fn sheets(all_counts: &[CellCounts]) -> Vec<Sheet> {
     let all = [promises, power, families, others_on_constants, others_on_growth, others_on_systems];
-    all.iter().map(|sheet| sheet(tallies)).filter(|sheet| !sheet.rows.is_empty()).collect()
+    all.iter().map(|sheet| sheet(all_counts)).filter(|sheet| !sheet.rows.is_empty()).collect()
 }
 
 /// The words of [`CLASSES`].
@@ -50,7 +50,7 @@ fn sheet(title: &'static str, head: &[&str], rows: Vec<Vec<String>>) -> Sheet {
     Sheet { title, head: head.iter().map(|name| (*name).to_owned()).collect(), rows }
 }
 
-fn promises(tallies: &[CellCounts]) -> Sheet {
+fn promises(all_counts: &[CellCounts]) -> Sheet {
     let row = |row: &Row| {
         vec![
             row.claim.to_owned(),
@@ -63,16 +63,16 @@ fn promises(tallies: &[CellCounts]) -> Sheet {
         ]
     };
     let head = ["promise", "target", "measured", "replicates", "cells", "worst cell", ""];
-    sheet("Targets", &head, table(tallies).iter().map(row).collect())
+    sheet("Targets", &head, table(all_counts).iter().map(row).collect())
 }
 
-fn power(tallies: &[CellCounts]) -> Sheet {
+fn power(all_counts: &[CellCounts]) -> Sheet {
     let shapes = std::iter::once(TrueShape::Constant)
         .chain(GROWTHS.map(|growth| TrueShape::Grows(Term::Line, growth)))
         .chain([1.05, 1.10, 1.20, 1.30, 1.60].map(|ratio| TrueShape::Step(ratio, 0.6)));
     let row = |shape: TrueShape| {
-        let at = |trials: usize| find(tallies, shape, noises::LOW, trials);
-        let found = LADDER.map(|trials| at(trials).map(|tally| share(tally, tally.found())));
+        let at = |trials: usize| find(all_counts, shape, noises::LOW, trials);
+        let found = LADDER.map(|trials| at(trials).map(|counts| share(counts, counts.found())));
         let ten = at(10)?;
         let mut fields = vec![ten.cell.truth.name.clone()];
         fields.extend(found.map(Option::unwrap_or_default));
@@ -90,40 +90,40 @@ fn power(tallies: &[CellCounts]) -> Sheet {
     )
 }
 
-fn families(tallies: &[CellCounts]) -> Sheet {
-    let ten = |tally: &&CellCounts| tally.is_verdict() && tally.cell.trials == 10;
-    let row = |tally: &CellCounts| {
+fn families(all_counts: &[CellCounts]) -> Sheet {
+    let ten = |counts: &&CellCounts| counts.is_verdict() && counts.cell.trials == 10;
+    let row = |counts: &CellCounts| {
         let mut words: Vec<(usize, &str)> =
-            tally.classes.iter().zip(CLASSES).map(|(count, class)| (*count, word(class))).collect();
+            counts.classes.iter().zip(CLASSES).map(|(count, class)| (*count, word(class))).collect();
         words.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
         let said = words.iter().filter(|(count, _)| *count > 0).take(3);
         let said: Vec<String> =
-            said.map(|(count, word)| format!("{word} {}", share(tally, *count))).collect();
-        let shape = &tally.cell;
+            said.map(|(count, word)| format!("{word} {}", share(counts, *count))).collect();
+        let shape = &counts.cell;
         vec![
             format!("{} ({}, {})", shape.truth.name, shape.noise.name, shape.design.name),
-            share(tally, tally.right()),
-            share(tally, tally.wrong()),
+            share(counts, counts.right()),
+            share(counts, counts.wrong()),
             said.join(", "),
         ]
     };
-    let known = |tally: &&CellCounts| [noises::LOW, noises::HIGH].contains(&tally.cell.noise);
-    let rows = tallies.iter().filter(ten).filter(known).map(row).collect();
+    let known = |counts: &&CellCounts| [noises::LOW, noises::HIGH].contains(&counts.cell.noise);
+    let rows = all_counts.iter().filter(ten).filter(known).map(row).collect();
     sheet("Verdicts, 10 trials", &["truth", "right", "wrong family", "words"], rows)
 }
 
 const OTHERS: [&str; 3] = ["google/benchmark: not O(1)", "log-log slope: not 0", "t-test of the ends"];
 
-fn others(tally: &CellCounts) -> [String; 3] {
-    let rivals = tally.rivals;
-    [rivals.complexity_grows, rivals.slope_differs, rivals.t_test_differs].map(|count| share(tally, count))
+fn others(counts: &CellCounts) -> [String; 3] {
+    let rivals = counts.rivals;
+    [rivals.complexity_grows, rivals.slope_differs, rivals.t_test_differs].map(|count| share(counts, count))
 }
 
-fn others_on_constants(tallies: &[CellCounts]) -> Sheet {
+fn others_on_constants(all_counts: &[CellCounts]) -> Sheet {
     let row = |noise: Noise| {
-        let tally = find(tallies, TrueShape::Constant, noise, 10)?;
-        let mut fields = vec![noise.name.to_owned(), share(tally, tally.found())];
-        fields.extend(others(tally));
+        let counts = find(all_counts, TrueShape::Constant, noise, 10)?;
+        let mut fields = vec![noise.name.to_owned(), share(counts, counts.found())];
+        fields.extend(others(counts));
         Some(fields)
     };
     let mut head = vec!["noise", "osdyno"];
@@ -132,45 +132,45 @@ fn others_on_constants(tallies: &[CellCounts]) -> Sheet {
     sheet("False alarms on a constant cost, 10 trials", &head, rows)
 }
 
-fn others_on_growth(tallies: &[CellCounts]) -> Sheet {
+fn others_on_growth(all_counts: &[CellCounts]) -> Sheet {
     let shapes =
         Term::ALL.into_iter().flat_map(|term| [1.5, 2.0, 5.0, 50.0].map(|g| TrueShape::Grows(term, g)));
     let row = |shape: TrueShape| {
-        let tally = find(tallies, shape, noises::LOW, 10)?;
+        let counts = find(all_counts, shape, noises::LOW, 10)?;
         let google = match shape {
             TrueShape::Grows(Term::Root, _) => "no such class".to_owned(),
-            _ => share(tally, tally.rivals.complexity_right),
+            _ => share(counts, counts.rivals.complexity_right),
         };
-        let truth = tally.cell.truth.name.clone();
-        Some(vec![truth, share(tally, tally.right()), share(tally, tally.wrong()), google])
+        let truth = counts.cell.truth.name.clone();
+        Some(vec![truth, share(counts, counts.right()), share(counts, counts.wrong()), google])
     };
     let head = ["truth", "osdyno: right", "osdyno: wrong", "google/benchmark: right"];
     sheet("Correct family named, low noise, 10 trials", &head, shapes.filter_map(row).collect())
 }
 
-fn others_on_systems(tallies: &[CellCounts]) -> Sheet {
-    let compared = |tally: &&CellCounts| match tally.cell.asked {
+fn others_on_systems(all_counts: &[CellCounts]) -> Sheet {
+    let compared = |counts: &&CellCounts| match counts.cell.asked {
         Asked::Comparison(_) | Asked::Pairs(_) => true,
         Asked::Verdict | Asked::Mean { .. } => false,
     };
-    let row = |tally: &CellCounts| {
-        let different = share(tally, tally.different());
-        vec![tally.cell.name(), different, share(tally, tally.rivals.t_test_differs)]
+    let row = |counts: &CellCounts| {
+        let different = share(counts, counts.different());
+        vec![counts.cell.name(), different, share(counts, counts.rivals.t_test_differs)]
     };
     let head = ["systems", "osdyno", "t-test of all measurements"];
-    sheet("Two systems called different", &head, tallies.iter().filter(compared).map(row).collect())
+    sheet("Two systems called different", &head, all_counts.iter().filter(compared).map(row).collect())
 }
 
-fn find(tallies: &[CellCounts], shape: TrueShape, noise: Noise, trials: usize) -> Option<&CellCounts> {
-    tallies.iter().find(|tally| {
-        let cell = &tally.cell;
+fn find(all_counts: &[CellCounts], shape: TrueShape, noise: Noise, trials: usize) -> Option<&CellCounts> {
+    all_counts.iter().find(|counts| {
+        let cell = &counts.cell;
         let same = cell.truth.shape == shape && cell.noise == noise && cell.trials == trials;
-        same && cell.design == LOG20 && tally.is_verdict()
+        same && cell.design == LOG20 && counts.is_verdict()
     })
 }
 
-fn share(tally: &CellCounts, count: usize) -> String {
-    percent(Rate { count, of: tally.replicates }.value())
+fn share(counts: &CellCounts, count: usize) -> String {
+    percent(Rate { count, of: counts.replicates }.value())
 }
 
 fn percent(share: f64) -> String {

@@ -42,16 +42,16 @@ pub enum Standing {
     Missed,
 }
 
-/// The promises to which `tallies` contribute.
-pub fn table(tallies: &[CellCounts]) -> Vec<Row> {
-    PROMISES.iter().filter_map(|promise| promise.row(tallies)).collect()
+/// The promises to which `all_counts` contribute.
+pub fn table(all_counts: &[CellCounts]) -> Vec<Row> {
+    PROMISES.iter().filter_map(|promise| promise.row(all_counts)).collect()
 }
 
 impl Promise {
-    fn row(&self, tallies: &[CellCounts]) -> Option<Row> {
-        let rates: Vec<(&CellCounts, Rate)> = tallies
+    fn row(&self, all_counts: &[CellCounts]) -> Option<Row> {
+        let rates: Vec<(&CellCounts, Rate)> = all_counts
             .iter()
-            .filter_map(|tally| Some((tally, (self.count)(tally)?)))
+            .filter_map(|counts| Some((counts, (self.count)(counts)?)))
             .filter(|(_, rate)| rate.of > 0)
             .collect();
         let (worst, worst_rate) = *rates
@@ -99,27 +99,27 @@ mod tests {
     }
 
     /// What a judge comes to that answers so in the first `count` replicates, and `otherwise` in the rest.
-    fn tally(name: &str, count: usize, answer: Answered, otherwise: Answered) -> CellCounts {
-        let mut tally = CellCounts::of(&named(name));
+    fn counts(name: &str, count: usize, answer: Answered, otherwise: Answered) -> CellCounts {
+        let mut counts = CellCounts::of(&named(name));
         for replicate in 0..REPLICATES {
             let answer = if replicate < count { answer } else { otherwise };
-            tally.count(&ReplicateOutcome::answered(answer));
+            counts.count(&ReplicateOutcome::answered(answer));
         }
-        tally
+        counts
     }
 
     fn class(name: &str, count: usize, word: Class) -> CellCounts {
-        tally(name, count, Answered::Class(word), Answered::Class(Class::Inconclusive))
+        counts(name, count, Answered::Class(word), Answered::Class(Class::Inconclusive))
     }
 
-    fn row(tally: &CellCounts, claim: &str) -> Row {
-        let rows = table(std::slice::from_ref(tally));
+    fn row(counts: &CellCounts, claim: &str) -> Row {
+        let rows = table(std::slice::from_ref(counts));
         rows.into_iter().find(|row| row.claim.starts_with(claim)).expect("a row of this claim")
     }
 
     /// Whether the claim holds; it must not be open.
-    fn kept(tally: &CellCounts, claim: &str) -> bool {
-        let standing = row(tally, claim).standing;
+    fn kept(counts: &CellCounts, claim: &str) -> bool {
+        let standing = row(counts, claim).standing;
         assert_ne!(standing, Standing::Open, "{claim}");
         standing == Standing::Kept
     }
@@ -155,17 +155,18 @@ mod tests {
 
     #[test]
     fn one_bad_cell_among_many_good_ones_is_caught() {
-        let mut tallies: Vec<CellCounts> = ["low", "high", "ar3", "ar6", "offsets", "t3", "gamma", "pareto"]
-            .map(|noise| class(&format!("constant/{noise}/log20/10"), 0, Class::Flat))
-            .to_vec();
+        let mut all_counts: Vec<CellCounts> =
+            ["low", "high", "ar3", "ar6", "offsets", "t3", "gamma", "pareto"]
+                .map(|noise| class(&format!("constant/{noise}/log20/10"), 0, Class::Flat))
+                .to_vec();
         assert!(
-            table(&tallies)
+            table(&all_counts)
                 .iter()
                 .filter(|row| row.claim.starts_with("wrong"))
                 .all(|row| row.standing == Standing::Kept)
         );
-        tallies.push(class("constant/ar9/log20/10", 36, Class::Stepped));
-        let rows = table(&tallies);
+        all_counts.push(class("constant/ar9/log20/10", 36, Class::Stepped));
+        let rows = table(&all_counts);
         let row = rows.iter().find(|row| row.claim.starts_with("wrong family, any")).expect("a row");
         assert!(row.all.value() < 0.05 && row.standing == Standing::Missed);
         assert_eq!(row.worst, "constant/ar9/log20/10");
@@ -180,9 +181,9 @@ mod tests {
     #[test]
     fn steps_and_lines_that_are_not_there_are_caught() {
         let with = |found: ReplicateOutcome| {
-            let mut tally = class("line-2.00/low/log20/10", 0, Class::Flat);
-            (0..30).for_each(|_| tally.count(&found));
-            tally
+            let mut counts = class("line-2.00/low/log20/10", 0, Class::Flat);
+            (0..30).for_each(|_| counts.count(&found));
+            counts
         };
         let plain = ReplicateOutcome::answered(Answered::Class(Class::Inconclusive));
         assert!(!kept(&with(ReplicateOutcome { steps: 1, ..plain.clone() }), "false steps"));
@@ -195,11 +196,11 @@ mod tests {
     fn steps_that_are_not_found_are_caught() {
         let plain = ReplicateOutcome::answered(Answered::Class(Class::Stepped));
         let with = |count: usize| {
-            let mut tally = CellCounts::of(&named("step+30-0.6/low/log20/10"));
+            let mut counts = CellCounts::of(&named("step+30-0.6/low/log20/10"));
             for replicate in 0..REPLICATES {
-                tally.count(&ReplicateOutcome { steps_in_place: Some(replicate < count), ..plain.clone() });
+                counts.count(&ReplicateOutcome { steps_in_place: Some(replicate < count), ..plain.clone() });
             }
-            kept(&tally, "step found")
+            kept(&counts, "step found")
         };
         assert!(with(280));
         assert!(!with(240));
@@ -208,15 +209,15 @@ mod tests {
     #[test]
     fn intervals_that_are_too_narrow_or_too_wide_are_caught() {
         let with = |held: usize| {
-            let mut tally = CellCounts::of(&named("line-2.00/low/dense/40"));
+            let mut counts = CellCounts::of(&named("line-2.00/low/dense/40"));
             for replicate in 0..REPLICATES {
                 let covered = [Some(replicate < held); FIGURES];
-                tally.count(&ReplicateOutcome {
+                counts.count(&ReplicateOutcome {
                     covered,
                     ..ReplicateOutcome::answered(Answered::Class(Class::LinearLike))
                 });
             }
-            tally
+            counts
         };
         for claim in ["growth", "marginal", "doubling"] {
             assert!(kept(&with(285), claim));
@@ -232,7 +233,7 @@ mod tests {
         for name in ["compare-1.00/low/log8/10", "pairs-1.00/low/log8/10"] {
             for answer in [Answer::Faster, Answer::Slower, Answer::DifferentButSmall] {
                 let with = |count| {
-                    tally(name, count, Answered::Answer(answer), Answered::Answer(Answer::Equivalent))
+                    counts(name, count, Answered::Answer(answer), Answered::Answer(Answer::Equivalent))
                 };
                 assert!(kept(&with(10), "a system called different"));
                 assert!(!kept(&with(40), "a system called different"));
@@ -261,19 +262,19 @@ mod tests {
 
     #[test]
     fn every_promise_is_put_to_the_test() {
-        let tallies: Vec<CellCounts> = all()
+        let all_counts: Vec<CellCounts> = all()
             .iter()
             .map(|cell| {
-                let mut tally = CellCounts::of(cell);
+                let mut counts = CellCounts::of(cell);
                 let covered = [Some(true); FIGURES];
-                tally.count(&ReplicateOutcome {
+                counts.count(&ReplicateOutcome {
                     covered,
                     ..ReplicateOutcome::answered(Answered::Class(Class::Flat))
                 });
-                tally
+                counts
             })
             .collect();
-        let claims: Vec<&str> = table(&tallies).iter().map(|row| row.claim).collect();
+        let claims: Vec<&str> = table(&all_counts).iter().map(|row| row.claim).collect();
         assert_eq!(claims.len(), PROMISES.len(), "{claims:?}");
     }
 }

@@ -10,32 +10,32 @@ use crate::sheets::Sheet;
 ///
 /// # Errors
 /// Those of `out`.
-pub fn cells(tallies: &[CellCounts], out: &mut impl Write) -> io::Result<()> {
-    let width = tallies.iter().map(|tally| tally.cell.name().len()).max().unwrap_or(0).max(4);
+pub fn cells(all_counts: &[CellCounts], out: &mut impl Write) -> io::Result<()> {
+    let width = all_counts.iter().map(|counts| counts.cell.name().len()).max().unwrap_or(0).max(4);
     writeln!(
         out,
         "{:<width$}   reps valu flat smal subl line supe limi step 2lin fall comp ambi unev \
          inco | right wrong  bound steps  place  2lin |     G marginal doubling stepCI blocks",
         "cell"
     )?;
-    for tally in tallies {
-        let name = tally.cell.name();
-        let of = tally.replicates.max(1) as f64;
+    for counts in all_counts {
+        let name = counts.cell.name();
+        let of = counts.replicates.max(1) as f64;
         let percent = |count: usize| 100.0 * count as f64 / of;
-        write!(out, "{name:<width$} {:>6}", tally.replicates)?;
-        if !tally.is_verdict() {
-            let [faster, slower, small, same, open] = tally.answers.map(percent);
-            let (held, held_of) = tally.coverage(Figure::Ratio);
+        write!(out, "{name:<width$} {:>6}", counts.replicates)?;
+        if !counts.is_verdict() {
+            let [faster, slower, small, same, open] = counts.answers.map(percent);
+            let (held, held_of) = counts.coverage(Figure::Ratio);
             writeln!(
                 out,
                 " faster {faster:.0} slower {slower:.0} small {small:.0} equivalent {same:.0} \
                  unresolved {open:.0} | t-test {:.0} | ratio covered {:.1}",
-                percent(tally.rivals.t_test_differs),
+                percent(counts.rivals.t_test_differs),
                 100.0 * held as f64 / held_of.max(1) as f64
             )?;
             continue;
         }
-        for (count, _) in tally.classes.iter().zip(CLASSES) {
+        for (count, _) in counts.classes.iter().zip(CLASSES) {
             match count {
                 0 => write!(out, "    .")?,
                 _ => write!(out, " {:>4.0}", percent(*count))?,
@@ -44,17 +44,17 @@ pub fn cells(tallies: &[CellCounts], out: &mut impl Write) -> io::Result<()> {
         write!(
             out,
             " | {:>5.1} {:>5.1} {:>5.1}% {:>5.2} {:>6.0} {:>5.1} |",
-            percent(tally.right()),
-            percent(tally.wrong()),
-            100.0 * tally.bound(),
-            tally.steps as f64 / of,
-            percent(tally.steps_in_place),
-            percent(tally.lines),
+            percent(counts.right()),
+            percent(counts.wrong()),
+            100.0 * counts.bound(),
+            counts.steps as f64 / of,
+            percent(counts.steps_in_place),
+            percent(counts.lines),
         )?;
         let figures =
             [Figure::Growth, Figure::MarginalCost, Figure::DoublingSize, Figure::StepPlace, Figure::Blocks];
         for (figure, width) in figures.into_iter().zip([5, 8, 8, 6, 6]) {
-            match tally.coverage(figure) {
+            match counts.coverage(figure) {
                 (_, 0) => write!(out, " {:>width$}", "-")?,
                 (held, of) => write!(out, " {:>width$.1}", 100.0 * held as f64 / of as f64)?,
             }

@@ -29,38 +29,38 @@ fn miniature() -> Vec<Cell> {
 #[test]
 fn the_same_seed_gives_the_same_table_whatever_is_beside_it() {
     let cells = miniature();
-    let tallies = run(&cells, FEW, &|_| ());
-    assert_eq!(run(&cells, FEW, &|_| ()), tallies);
+    let all_counts = run(&cells, FEW, &|_| ());
+    assert_eq!(run(&cells, FEW, &|_| ()), all_counts);
 
     let reversed: Vec<Cell> = cells.iter().rev().cloned().collect();
     let mut backwards = run(&reversed, FEW, &|_| ());
     backwards.reverse();
-    assert_eq!(backwards, tallies);
-    assert_ne!(run(&cells, Plan { seed: 8, ..FEW }, &|_| ()), tallies);
+    assert_eq!(backwards, all_counts);
+    assert_ne!(run(&cells, Plan { seed: 8, ..FEW }, &|_| ()), all_counts);
 }
 
 #[test]
 fn every_replicate_is_judged_and_counted() {
     let cells = miniature();
     let done = std::sync::atomic::AtomicU64::new(0);
-    let tallies = run(&cells, FEW, &|replicates| {
+    let all_counts = run(&cells, FEW, &|replicates| {
         done.fetch_add(replicates, std::sync::atomic::Ordering::Relaxed);
     });
     assert_eq!(done.into_inner(), FEW.replicates * cells.len() as u64);
-    for tally in &tallies {
-        let answered: usize = tally.classes.iter().chain(&tally.answers).sum();
-        assert_eq!((tally.replicates, answered), (3, 3), "{}", tally.cell.name());
+    for counts in &all_counts {
+        let answered: usize = counts.classes.iter().chain(&counts.answers).sum();
+        assert_eq!((counts.replicates, answered), (3, 3), "{}", counts.cell.name());
     }
-    let rows = table(&tallies);
+    let rows = table(&all_counts);
     assert!(rows.len() > 5, "{} promises", rows.len());
 
     let mut text = Vec::new();
-    text::columns(&sheets(&tallies), &mut text).expect("a vector takes all");
-    text::cells(&tallies, &mut text).expect("a vector takes all");
-    text::markdown(&sheets(&tallies), &mut text).expect("a vector takes all");
+    text::columns(&sheets(&all_counts), &mut text).expect("a vector takes all");
+    text::cells(&all_counts, &mut text).expect("a vector takes all");
+    text::markdown(&sheets(&all_counts), &mut text).expect("a vector takes all");
     let text = String::from_utf8(text).expect("text");
     assert!(rows.iter().all(|row| text.contains(row.claim)));
-    assert!(tallies.iter().all(|tally| text.contains(&tally.cell.name())));
+    assert!(all_counts.iter().all(|counts| text.contains(&counts.cell.name())));
 }
 
 #[test]

@@ -77,29 +77,29 @@ pub(crate) fn selftest(args: &Args, console: &Console) -> Done {
     let plan =
         Plan { replicates: if args.nightly { NIGHTLY } else { args.replicates.get() }, seed: args.seed };
     let bar = bar(cells.len() as u64 * plan.replicates, console);
-    let tallies = run(&cells, plan, &|replicates| bar.inc(replicates));
+    let all_counts = run(&cells, plan, &|replicates| bar.inc(replicates));
     bar.finish_and_clear();
 
-    let rows = table(&tallies);
+    let rows = table(&all_counts);
     match args.format {
         Format::Text => {
             if !args.only.is_empty() {
-                text::cells(&tallies, &mut out)?;
+                text::cells(&all_counts, &mut out)?;
                 writeln!(out)?;
             }
-            text::columns(&sheets(&tallies), &mut out)?;
+            text::columns(&sheets(&all_counts), &mut out)?;
         }
         Format::Markdown => {
-            writeln!(out, "`{}`, {}: {}.\n", command(args, plan), today(), extent(&tallies, plan))?;
-            text::markdown(&sheets(&tallies), &mut out)?;
+            writeln!(out, "`{}`, {}: {}.\n", command(args, plan), today(), extent(&all_counts, plan))?;
+            text::markdown(&sheets(&all_counts), &mut out)?;
         }
-        Format::Json => writeln!(out, "{:#}", document(&tallies, &rows, plan))?,
+        Format::Json => writeln!(out, "{:#}", document(&all_counts, &rows, plan))?,
     }
     let with = |standing| rows.iter().filter(move |row| row.standing == standing);
     let missed: Vec<&Row> = with(Standing::Missed).collect();
     if args.format == Format::Text {
         let (kept, open) = (with(Standing::Kept).count(), with(Standing::Open).count());
-        let extent = extent(&tallies, plan);
+        let extent = extent(&all_counts, plan);
         writeln!(out, "{extent}: {kept} promises kept, {open} open, {} missed", missed.len())?;
     }
     out.flush()?;
@@ -140,8 +140,8 @@ fn bar(replicates: u64, console: &Console) -> ProgressBar {
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-fn extent(tallies: &[CellCounts], plan: Plan) -> String {
-    format!("{} cells, {} replicates each, seed {}", tallies.len(), plan.replicates, plan.seed)
+fn extent(all_counts: &[CellCounts], plan: Plan) -> String {
+    format!("{} cells, {} replicates each, seed {}", all_counts.len(), plan.replicates, plan.seed)
 }
 
 fn command(args: &Args, plan: Plan) -> String {
@@ -154,7 +154,7 @@ fn today() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string().chars().take(10).collect()
 }
 
-fn document(tallies: &[CellCounts], rows: &[Row], plan: Plan) -> Value {
+fn document(all_counts: &[CellCounts], rows: &[Row], plan: Plan) -> Value {
     let rate = |rate: Rate, (low, high): (f64, f64)| {
         let Rate { count, of } = rate;
         json!({ "count": count, "of": of, "rate": rate.value(), "low": low, "high": high })
@@ -195,6 +195,6 @@ fn document(tallies: &[CellCounts], rows: &[Row], plan: Plan) -> Value {
         "seed": plan.seed,
         "replicates": plan.replicates,
         "promises": rows.iter().map(promise).collect::<Vec<_>>(),
-        "cells": tallies.iter().map(cell).collect::<Vec<_>>(),
+        "cells": all_counts.iter().map(cell).collect::<Vec<_>>(),
     })
 }
