@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::{GeneratorLevel, Limitation, LimitedBy, Purpose, Recording, SeriesKind, Side, Trial, TrialKey};
+use record::{
+    GeneratorLevel, Limitation, LimitedBy, Purpose, Recording, SeriesKey, SeriesKind, Side, Trial, TrialKey,
+};
 
 /// A generator in a closed loop that is busier than this leaves connections waiting that have been answered:
 /// a queue that is served 85 % of the time holds nearly six on average (M/M/1: ρ / (1 − ρ)).
@@ -15,8 +17,8 @@ const BUSY_SHARE: f64 = 0.85;
 const LATE_SECONDS: f64 = 1e-3;
 /// Less than this share of the median latency cannot be told from what was measured.
 const LATE_SHARE: f64 = 0.1;
-/// Where more of the connections than this share got no response in a closed loop, the server is behind, and
-/// how busy the generator was does not matter.
+/// Where more than this share of the requests of an open loop, or of the connections of a closed loop, got no
+/// response, the server is behind, and how busy the generator was does not matter.
 const BEHIND_SHARE: f64 = 0.01;
 
 /// Where something other than the system was the limit.
@@ -75,25 +77,55 @@ pub enum Evidence {
     Recorded(String),
 }
 
-/// Who kept the load generator from offering the load that was asked for, and the evidence; `None` where it
-/// offered that load, or the server was behind.
-pub fn limit(level: &GeneratorLevel) -> Option<(LimitedBy, Evidence)> {
-    let median = level.latency_seconds_p50?;
+/// What limited a load that was offered once.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LoadVerdict {
+    /// Nothing but the server, as far as the load generator can tell.
+    Sound,
+    /// The load generator, or others on its processor, kept it from offering the load that was requested.
+    Limited(LimitedBy, Evidence),
+    /// The server, or the number of connections, did not keep up with the load.
+    Behind,
+    /// There was no correct response.
+    NoResponse,
+}
+
+/// What limited this load.
+pub fn load_verdict(level: &GeneratorLevel) -> LoadVerdict {
+    let Some(median) = level.latency_seconds_p50 else { return LoadVerdict::NoResponse };
     let delay = level.run_delay_share.unwrap_or(0.0);
     let run_delay_percent = percent(delay);
+    // However late they were sent, the timeout runs from there.
+    if level.timed_out as f64 > BEHIND_SHARE * requests(level) {
+        return LoadVerdict::Behind;
+    }
+    let without = level.unanswered.saturating_add(level.timed_out) as f64;
+    let is_behind = without > BEHIND_SHARE * requests(level);
     if let (Some(seconds), Some(_)) = (level.lateness_seconds_p99, level.intended_per_second) {
         let is_late = seconds > LATE_SECONDS.max(LATE_SHARE * median);
-        return is_late.then_some((LimitedBy::Generator, Evidence::Late { seconds, run_delay_percent }));
+        return match (is_late, is_behind) {
+            (true, _) => {
+                LoadVerdict::Limited(LimitedBy::Generator, Evidence::Late { seconds, run_delay_percent })
+            }
+            (false, true) => LoadVerdict::Behind,
+            (false, false) => LoadVerdict::Sound,
+        };
     }
-    if level.unanswered as f64 > BEHIND_SHARE * level.connections as f64 {
-        return None;
+    // In a closed loop each connection waits for one response, or for a few.
+    if is_behind || level.unanswered as f64 > BEHIND_SHARE * level.connections as f64 {
+        return LoadVerdict::Behind;
     }
     let evidence = Evidence::Busy { busy_percent: percent(level.cpu_share), run_delay_percent };
     match level.cpu_share {
-        share if share > BUSY_SHARE => Some((LimitedBy::Generator, evidence)),
-        share if share + delay > BUSY_SHARE => Some((LimitedBy::Others, evidence)),
-        _ => None,
+        share if share > BUSY_SHARE => LoadVerdict::Limited(LimitedBy::Generator, evidence),
+        share if share + delay > BUSY_SHARE => LoadVerdict::Limited(LimitedBy::Others, evidence),
+        _ => LoadVerdict::Sound,
     }
+}
+
+/// The requests that were meant to start; in a closed loop those that were sent.
+fn requests(level: &GeneratorLevel) -> f64 {
+    level.intended_per_second.unwrap_or(level.started_per_second) * level.elapsed_seconds
 }
 
 fn percent(share: f64) -> u32 {
@@ -128,7 +160,7 @@ impl Bound<'_> {
 
 /// All that is only a lower bound in a recording, by system, workload and variant.
 #[derive(Debug, Default)]
-pub(crate) struct Bounds<'a>(HashMap<[&'a str; 3], ByTrial<'a>>);
+pub struct Bounds<'a>(HashMap<[&'a str; 3], ByTrial<'a>>);
 
 type ByTrial<'a> = BTreeMap<u32, Vec<Bound<'a>>>;
 
@@ -137,14 +169,15 @@ type ByTrial<'a> = BTreeMap<u32, Vec<Bound<'a>>>;
 pub(crate) struct BoundsOf<'a>(Option<&'a ByTrial<'a>>);
 
 impl<'a> Bounds<'a> {
-    pub(crate) fn of(recording: &'a Recording) -> Self {
+    /// What the record says of limits, and what it shows of saturated load generators.
+    pub fn of(recording: &'a Recording) -> Self {
         let mut bounds = Bounds::default();
         for Limitation { of, n, by, series, why } in &recording.limitations {
             let evidence = (!why.is_empty()).then(|| Evidence::Recorded(why.clone()));
             bounds.add(of, *n, Purpose::Level, (*by, evidence), series);
         }
         for level in &recording.generators {
-            if let Some((by, evidence)) = limit(level) {
+            if let LoadVerdict::Limited(by, evidence) = load_verdict(level) {
                 bounds.add(&level.of, Some(level.n), level.purpose, (by, Some(evidence)), &[]);
             }
         }
@@ -162,6 +195,27 @@ impl<'a> Bounds<'a> {
         let bound = Bound { n, purpose, by, series, evidence };
         let variant = self.0.entry([&of.system, &of.workload, &of.variant]).or_default();
         variant.entry(of.trial).or_default().push(bound);
+    }
+
+    /// Who limited what one trial measured of this series at this level; `None` if nobody did. Values counted
+    /// at the server are never limited.
+    pub fn of_value(
+        &self,
+        key: &SeriesKey,
+        kind: Option<&SeriesKind>,
+        trial: u32,
+        n: u64,
+    ) -> Option<LimitedBy> {
+        if self.0.is_empty() || kind.is_some_and(is_of_server) {
+            return None;
+        }
+        let bounds = self.of_variant(&key.system, &key.workload, &key.variant);
+        let is_meant = |bound: &&Bound<'_>| {
+            bound.purpose == Purpose::Level
+                && bound.n.is_none_or(|level| level == n)
+                && (bound.series.is_empty() || bound.series.contains(&key.name))
+        };
+        bounds.of_number(trial).iter().filter(is_meant).map(|bound| bound.by).min()
     }
 
     pub(crate) fn of_variant<'s>(
@@ -213,7 +267,11 @@ impl<'a> BoundsOf<'a> {
     }
 
     fn of_trial(self, trial: &Trial) -> &'a [Bound<'a>] {
-        self.0.and_then(|bounds| bounds.get(&trial.order.trial)).map_or(&[], Vec::as_slice)
+        self.of_number(trial.order.trial)
+    }
+
+    fn of_number(self, trial: u32) -> &'a [Bound<'a>] {
+        self.0.and_then(|bounds| bounds.get(&trial)).map_or(&[], Vec::as_slice)
     }
 
     fn gathered(
@@ -262,6 +320,7 @@ mod tests {
             started_per_second: 1e5,
             completed_per_second: 1e5,
             unanswered: 0,
+            timed_out: 0,
             cpu_share,
             run_delay_share: Some(run_delay_share),
             latency_seconds_p50: Some(1e-4),
@@ -311,24 +370,34 @@ mod tests {
     #[test]
     fn others_are_told_from_the_generator_itself() {
         let busy = |busy_percent, run_delay_percent| Evidence::Busy { busy_percent, run_delay_percent };
-        assert_eq!(limit(&closed(0.5, 0.2)), None);
-        assert_eq!(limit(&closed(0.9, 0.0)), Some((LimitedBy::Generator, busy(90, 0))));
-        assert_eq!(limit(&closed(0.86, 0.14)), Some((LimitedBy::Generator, busy(86, 14))));
-        assert_eq!(limit(&closed(0.5, 0.4)), Some((LimitedBy::Others, busy(50, 40))));
+        let limited = |by, evidence| LoadVerdict::Limited(by, evidence);
+        assert_eq!(load_verdict(&closed(0.5, 0.2)), LoadVerdict::Sound);
+        assert_eq!(load_verdict(&closed(0.9, 0.0)), limited(LimitedBy::Generator, busy(90, 0)));
+        assert_eq!(load_verdict(&closed(0.86, 0.14)), limited(LimitedBy::Generator, busy(86, 14)));
+        assert_eq!(load_verdict(&closed(0.5, 0.4)), limited(LimitedBy::Others, busy(50, 40)));
     }
 
     #[test]
     fn in_an_open_loop_it_must_not_be_late() {
-        let late = |seconds| Some((LimitedBy::Generator, Evidence::Late { seconds, run_delay_percent: 0 }));
-        assert_eq!(limit(&open(0.002, 1e-4)), late(0.002));
-        assert_eq!(limit(&open(0.002, 0.1)), None, "less than a tenth of the median");
-        assert_eq!(limit(&open(0.0009, 1e-4)), None, "less than a millisecond");
+        let evidence = Evidence::Late { seconds: 0.002, run_delay_percent: 0 };
+        let late = LoadVerdict::Limited(LimitedBy::Generator, evidence);
+        assert_eq!(load_verdict(&open(0.002, 1e-4)), late);
+        assert_eq!(load_verdict(&open(0.002, 0.1)), LoadVerdict::Sound, "less than a tenth of the median");
+        assert_eq!(load_verdict(&open(0.0009, 1e-4)), LoadVerdict::Sound, "less than a millisecond");
     }
 
     #[test]
     fn a_server_that_is_behind_is_no_fault_of_the_generator() {
-        assert_eq!(limit(&GeneratorLevel { unanswered: 1, ..closed(0.99, 0.0) }), None);
-        assert_eq!(limit(&GeneratorLevel { latency_seconds_p50: None, ..closed(0.99, 0.0) }), None);
+        let without = |unanswered, level| load_verdict(&GeneratorLevel { unanswered, ..level });
+        assert_eq!(without(1, closed(0.99, 0.0)), LoadVerdict::Behind);
+        // Of a hundred thousand requests.
+        assert_eq!(without(1001, open(0.0, 1e-4)), LoadVerdict::Behind);
+        assert_eq!(without(999, open(0.0, 1e-4)), LoadVerdict::Sound);
+        assert!(matches!(without(1001, open(0.002, 1e-4)), LoadVerdict::Limited(..)), "late comes first");
+        let timed_out = GeneratorLevel { timed_out: 1001, ..open(0.002, 1e-4) };
+        assert_eq!(load_verdict(&timed_out), LoadVerdict::Behind, "a timeout runs from the sending");
+        let nothing = GeneratorLevel { latency_seconds_p50: None, ..closed(0.99, 0.0) };
+        assert_eq!(load_verdict(&nothing), LoadVerdict::NoResponse);
     }
 
     #[test]

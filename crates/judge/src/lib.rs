@@ -25,6 +25,6 @@ mod undecided;
 pub use environment::Difference;
 pub use finding::{ALPHA, Finding, MARGIN, Remark, SEED};
 pub use findings::{Findings, Note};
-pub use generator::LimitedLevels;
+pub use generator::{LimitedLevels, LoadVerdict, load_verdict};
 pub use stops::{Cause, Stop};
 pub use undecided::{MeasuredVariant, undecided};

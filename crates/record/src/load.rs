@@ -32,6 +32,9 @@ pub struct GeneratorLevel {
     /// Requests without a response: in an open loop all that were meant to start, in a closed one those under
     /// way for longer than any response took.
     pub unanswered: u64,
+    /// Failed requests without a response within the timeout.
+    #[serde(default)]
+    pub timed_out: u64,
     /// Processor time of the busiest generator, as a share of the time that passed.
     pub cpu_share: f64,
     /// How long a generator could have run and waited for a processor, as a share of the time that passed;
@@ -96,6 +99,18 @@ pub enum LimitedBy {
     Others,
     /// The time was up before all had ended.
     Time,
+}
+
+impl LimitedBy {
+    /// Its name in the stream.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            LimitedBy::Generator => "generator",
+            LimitedBy::Others => "others",
+            LimitedBy::Time => "time",
+        }
+    }
 }
 
 /// The distribution of one quantity at one level.

@@ -41,7 +41,7 @@ pub fn record_latencies(latencies: &Times, recorder: &mut LevelRecorder<'_>) {
 }
 
 /// What the load generator saw of itself while it offered a load; the trial is filled in by the worker.
-fn generator_level(n: u64, purpose: Purpose, level: &Level) -> GeneratorLevel {
+pub fn generator_level(n: u64, purpose: Purpose, level: &Level) -> GeneratorLevel {
     let per_second = |requests: u64| requests as f64 / level.elapsed_seconds.max(1e-9);
     let failures = level.failures.iter().map(|failure| FailureCount {
         stage: failure.stage.name().to_owned(),
@@ -59,6 +59,7 @@ fn generator_level(n: u64, purpose: Purpose, level: &Level) -> GeneratorLevel {
         started_per_second: level.started_per_second,
         completed_per_second: level.completed_per_second,
         unanswered: level.unanswered,
+        timed_out: level.timed_out,
         cpu_share: level.watch.cpu_share,
         run_delay_share: level.watch.run_delay_share,
         latency_seconds_p50: quantile(&level.latency, 0.5),

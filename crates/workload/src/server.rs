@@ -2,7 +2,7 @@
 //! both are compared.
 
 #[cfg(unix)]
-pub use crate::load_facts::{record_capacity, record_latencies, record_load};
+pub use crate::load_facts::{generator_level, record_capacity, record_latencies, record_load};
 #[cfg(unix)]
 pub use measured::{
     Memory, ServerUnderTest, grow, io_error, latencies, percentile, web, web_client, web_file,

@@ -1,4 +1,5 @@
-//! What is to be said of one load: rates, latencies with the intervals they deserve, and who set the limit.
+//! What was measured of one load: rates, latencies with the intervals they deserve, and what the generators
+//! saw of themselves. What limited the load is judged elsewhere, by the rule for recorded loads.
 //!
 //! The slices of time are the clusters of `stats::share_reach`.
 
@@ -70,25 +71,6 @@ pub struct Level {
     pub workers: usize,
     /// What they saw of themselves.
     pub watch: Watch,
-    /// Who set the limit.
-    pub verdict: LevelVerdict,
-}
-
-/// Who set the limit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "limit", content = "reason", rename_all = "snake_case")]
-pub enum LevelVerdict {
-    /// Nothing is known to have been in the way.
-    Sound,
-    /// The generator: what was measured says more of it than of the server. And why.
-    Generator(String),
-    /// Others on the generator's machine, who had the processor that it needed: what was measured says more
-    /// of them than of the server. And for how long.
-    Disturbed(String),
-    /// The server, or the number of connections, was behind the rate. And by how much.
-    Behind(String),
-    /// Nothing was answered as it should be.
-    NoAnswers(String),
 }
 
 /// Times of one kind.
@@ -227,7 +209,7 @@ impl Level {
         let per_second = |count: u64| count as f64 / elapsed_seconds.max(1e-9);
         let some = |times: Option<Times>| times.filter(|times| times.count() > 0).map(Distribution::of);
         let latency = Distribution::with_slices(latency, &slices, unanswered + timed_out);
-        let mut level = Level {
+        Ok(Level {
             load: load.clone(),
             connections,
             elapsed_seconds,
@@ -253,10 +235,7 @@ impl Level {
             failures,
             workers,
             watch,
-            verdict: LevelVerdict::Sound,
-        };
-        level.verdict = verdict(&level);
-        Ok(level)
+        })
     }
 }
 
@@ -298,100 +277,4 @@ fn rate_interval(slices: &[Slice], rate: f64) -> Option<(f64, f64)> {
     let rates: Vec<f64> = whole.map(|slice| slice.completed as f64 / slice.seconds).collect();
     let half = mean_reach(&rates)?;
     Some(((rate - half).max(0.0), rate + half))
-}
-
-/// A generator that is busier than this leaves its connections waiting.
-const BUSY_SHARE: f64 = 0.85;
-/// An open loop that is later than this, and than a tenth of the median latency, is no longer the one asked
-/// for.
-const LATE_SECONDS: f64 = 1e-3;
-/// A server that leaves more than this unanswered does not keep up.
-const BEHIND_SHARE: f64 = 0.01;
-
-fn verdict(level: &Level) -> LevelVerdict {
-    if level.latency.count == 0 {
-        return LevelVerdict::NoAnswers(why_no_answers(level));
-    }
-    let delay = level.watch.run_delay_share.unwrap_or(0.0);
-    let meant = level.intended.unwrap_or(level.started).max(1) as f64;
-    let share = (level.unanswered + level.timed_out) as f64 / meant;
-    let no_answer = |of: &str| format!("{:.0} % of the requests {of} had no answer", share * 100.0);
-    // However late they were sent, the timeout runs from there.
-    if level.timed_out as f64 / meant > BEHIND_SHARE {
-        return LevelVerdict::Behind(no_answer("that were sent"));
-    }
-    if let Some(lateness) = &level.lateness {
-        let late = lateness.quantile(0.99);
-        let median = level.latency.quantile(0.5);
-        if late > LATE_SECONDS.max(median / 10.0) {
-            let late = format!("1 % of requests were sent more than {:.1} ms late", late * 1e3);
-            return LevelVerdict::Generator(late + &waited(delay));
-        }
-        if share > BEHIND_SHARE {
-            return LevelVerdict::Behind(no_answer("meant to start"));
-        }
-        return LevelVerdict::Sound;
-    }
-    if share > BEHIND_SHARE {
-        return LevelVerdict::Behind(no_answer("that were sent"));
-    }
-    // In a closed loop each connection waits for one answer, or for a few.
-    if level.unanswered as f64 > BEHIND_SHARE * level.load.connections as f64 {
-        let (unanswered, connections) = (level.unanswered, level.load.connections);
-        return LevelVerdict::Behind(format!(
-            "{unanswered} requests on {connections} connections got no answer"
-        ));
-    }
-    busy(level.watch.cpu_share, delay)
-}
-
-fn why_no_answers(level: &Level) -> String {
-    match level.failures.first() {
-        Some(Failure { stage, cause, count }) => format!("{count} × {cause} at {}", stage.name()),
-        None => format!("no answer came within {:.3} s, {} after the end", level.elapsed_seconds, level.late),
-    }
-}
-
-/// Whether a generator in a closed loop had the time to ask, and who took it where it had not.
-fn busy(cpu_share: f64, delay_share: f64) -> LevelVerdict {
-    let (busy, delay) = (cpu_share * 100.0, delay_share * 100.0);
-    if cpu_share > BUSY_SHARE {
-        return LevelVerdict::Generator(format!(
-            "it was busy {busy:.0} % of the time{}",
-            waited(delay_share)
-        ));
-    }
-    if cpu_share + delay_share > BUSY_SHARE {
-        let others = "others had the processor that the generator needed for";
-        return LevelVerdict::Disturbed(format!(
-            "{others} {delay:.0} % of the time, and it was busy {busy:.0} %"
-        ));
-    }
-    LevelVerdict::Sound
-}
-
-/// Whoever was to blame, that others had a part in it is worth knowing.
-fn waited(delay_share: f64) -> String {
-    match delay_share {
-        0.05.. => {
-            format!(", and {:.0} % of the time others had the processor it needed", delay_share * 100.0)
-        }
-        _ => String::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn others_are_told_from_the_generator_itself() {
-        assert_eq!(busy(0.5, 0.2), LevelVerdict::Sound);
-        let own = busy(0.9, 0.0);
-        assert_eq!(own, LevelVerdict::Generator("it was busy 90 % of the time".to_owned()));
-        assert!(matches!(busy(0.86, 0.14), LevelVerdict::Generator(why) if why.contains("14 % of the time")));
-        assert!(
-            matches!(busy(0.5, 0.4), LevelVerdict::Disturbed(why) if why.contains("for 40 % of the time"))
-        );
-    }
 }

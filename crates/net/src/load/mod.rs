@@ -28,7 +28,7 @@ use std::time::Duration;
 pub use failure::{Failure, RequestStage};
 pub use generator::Generator;
 pub use histogram::Times;
-pub use level::{Distribution, Level, LevelVerdict, PERCENTS, Percentile};
+pub use level::{Distribution, Level, PERCENTS, Percentile};
 pub use measured::{Measured, Slice};
 pub use plan::{Load, LoadSettings};
 pub use schedule::{Schedule, Starts};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::level::{Level, LevelVerdict};
+use super::level::Level;
 use super::plan::Load;
 use crate::Error;
 
@@ -23,7 +23,7 @@ pub struct Goal {
 }
 
 /// What was found.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Found {
     /// What had to hold.
     pub goal: Goal,
@@ -36,18 +36,16 @@ pub struct Found {
 }
 
 /// One rate that was tried.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct SearchStage {
-    /// Requests a second that were meant to start.
+    /// Requests per second that were meant to start.
     pub rate: f64,
     /// The percentile; `None` where too few were answered.
     pub seconds: Option<f64>,
-    /// Right answers in a second.
-    pub completed_per_second: f64,
     /// Whether it held.
     pub held: bool,
-    /// Who set the limit.
-    pub verdict: LevelVerdict,
+    /// What was measured.
+    pub level: Level,
 }
 
 /// Rates closer together than this are one.
@@ -114,13 +112,7 @@ pub fn highest(
         while yes < 2 && no < 2 {
             let level = offer(&stage)?;
             let holds = goal.holds(&level);
-            stages.push(SearchStage {
-                rate,
-                seconds: goal.seconds_of(&level),
-                completed_per_second: level.completed_per_second,
-                held: holds,
-                verdict: level.verdict.clone(),
-            });
+            stages.push(SearchStage { rate, seconds: goal.seconds_of(&level), held: holds, level });
             if holds { yes += 1 } else { no += 1 }
         }
         Ok(yes > no)

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use net::load::{Generator, Level, LevelVerdict, Load, LoadSettings, Schedule, closed_loop, open_loop};
+use net::load::{Generator, Level, Load, LoadSettings, Schedule, closed_loop, open_loop};
 
 use crate::server::{OK, http, ms, offer, ok, serve};
 
@@ -47,7 +47,7 @@ fn an_answer_with_bytes_behind_it_is_wrong_and_not_right_too() {
     let load = Load { requests: Some(100), duration: Duration::from_secs(20), ..closed_loop(1, ms(1)) };
     let level = offer(http(server.address), &load);
     assert_eq!((level.started, level.completed, level.failed), (100, 0, 100));
-    assert!(matches!(level.verdict, LevelVerdict::NoAnswers(_)), "{:?}", level.verdict);
+    assert_eq!(level.latency.count, 0);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn requests_that_time_out_are_slower_than_all_others() {
         expect_balance(&level);
         assert!(level.timed_out > 5, "{level:?}");
         assert_eq!(level.latency.percentile(99.0).expect("a percentile").seconds, None);
-        assert!(matches!(level.verdict, LevelVerdict::Behind(_)), "{:?}", level.verdict);
+        assert!(level.timed_out * 100 > level.intended.unwrap_or(level.started), "{level:?}");
     }
 }
 
@@ -81,8 +81,7 @@ fn an_answer_after_the_window_is_late_and_not_missing() {
         let level = offer(http(server.address), &load);
         expect_balance(&level);
         assert_eq!((level.completed, level.failed, level.late, level.unanswered), (0, 0, 1, 0));
-        let LevelVerdict::NoAnswers(why) = &level.verdict else { panic!("{:?}", level.verdict) };
-        assert_eq!(why, "no answer came within 0.200 s, 1 after the end");
+        assert_eq!(level.latency.count, 0);
     }
 }
 
@@ -100,7 +99,8 @@ fn a_generator_that_slept_over_the_end_sends_what_was_due() {
     let level = generator.offer(&load, &mut asleep).expect("a level");
     assert_eq!((level.intended, level.started, level.unanswered), (Some(200), 200, 0));
     assert_eq!((level.completed + level.late, server.requests()), (200, 200));
-    assert!(matches!(level.verdict, LevelVerdict::Generator(_)), "{:?}", level.verdict);
+    let lateness = level.lateness.as_ref().expect("an open loop has a lateness");
+    assert!(lateness.quantile(0.99) > 0.01, "it was late: {}", lateness.quantile(0.99));
 }
 
 #[test]

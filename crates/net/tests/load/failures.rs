@@ -7,8 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use net::load::{
-    Generator, LevelVerdict, Load, LoadSettings, RequestStage, Schedule, Sources, closed_loop, open_loop,
-    unwatched,
+    Generator, Load, LoadSettings, RequestStage, Schedule, Sources, closed_loop, open_loop, unwatched,
 };
 
 use crate::server::{OK, busy, echo, failure, http, ms, offer, ok, serve};
@@ -21,7 +20,7 @@ fn refused_connections_are_counted_and_not_hurried() {
         assert_eq!(level.completed, 0);
         let refused = failure(&level, RequestStage::Connect, "ECONNREFUSED");
         assert!((5..=50).contains(&refused), "{:?}", level.failures);
-        assert!(matches!(level.verdict, LevelVerdict::NoAnswers(_)));
+        assert_eq!(level.latency.count, 0);
     }
 }
 
@@ -127,7 +126,6 @@ fn connections_that_never_get_an_answer_are_not_passed_over() {
     });
     let level = offer(http(server.address), &closed_loop(4, ms(300)));
     assert_eq!(level.unanswered, 3);
-    assert!(matches!(level.verdict, LevelVerdict::Behind(_)), "{:?}", level.verdict);
     assert_eq!(level.failed, 0);
 }
 

@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use net::load::search::{Goal, highest};
-use net::load::{
-    Generator, LevelVerdict, Load, LoadSettings, RequestStage, Schedule, closed_loop, open_loop, unwatched,
-};
+use net::load::{Generator, Load, LoadSettings, RequestStage, Schedule, closed_loop, open_loop, unwatched};
 
 use crate::server::{OK, failure, http, ms, offer, ok, p, serve};
 
@@ -93,7 +91,7 @@ fn an_open_loop_opens_connections_while_all_are_busy() {
 }
 
 #[test]
-fn more_than_the_server_can_do_is_said_to_be_so() {
+fn more_than_the_server_can_do_has_no_response() {
     let server = serve(|_| {
         std::thread::sleep(ms(10));
         ok(0)
@@ -101,7 +99,8 @@ fn more_than_the_server_can_do_is_said_to_be_so() {
     let settings = LoadSettings { connections_max: 2, ..http(server.address) };
     let level = offer(settings, &open_loop(2, 2000.0, Schedule::Poisson, ms(500)));
     assert!(level.unanswered > 500, "{}", level.unanswered);
-    assert!(matches!(level.verdict, LevelVerdict::Behind(_)), "{:?}", level.verdict);
+    let lateness = level.lateness.as_ref().expect("an open loop has a lateness");
+    assert!(lateness.quantile(0.99) < 0.05, "not the generator: {}", lateness.quantile(0.99));
     assert_eq!(level.latency.percentile(99.0).unwrap().seconds, None, "the answer to most is yet to come");
 }
 
@@ -152,7 +151,6 @@ fn a_slow_server_is_not_said_to_be_stuck() {
     });
     let level = offer(http(server.address), &closed_loop(4, ms(700)));
     assert_eq!((level.unanswered, level.failed), (0, 0));
-    assert_eq!(level.verdict, LevelVerdict::Sound);
 }
 
 #[test]
@@ -168,5 +166,4 @@ fn waiting_for_a_connection_that_fails_is_not_the_generators_fault() {
     assert!(failure(&level, RequestStage::FirstByte, "timeout") >= 3, "{:?}", level.failures);
     let lateness = level.lateness.as_ref().expect("an open loop has a lateness");
     assert!(lateness.quantile(0.99) < 0.05, "{}", lateness.quantile(0.99));
-    assert!(!matches!(level.verdict, LevelVerdict::Generator(_)), "{:?}", level.verdict);
 }

@@ -1,8 +1,10 @@
 //! `osdyno load`: loads a server in a closed loop or at a fixed rate, and reports throughput and latency.
 
 mod csv;
+mod json;
 mod target;
 mod text;
+mod verdict;
 
 use std::cell::RefCell;
 use std::io::{self, BufWriter, Write};
@@ -15,10 +17,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use net::client;
 use net::load::coordinator::{self, Coordinator};
 use net::load::search::{self, Found, Goal};
-use net::load::{
-    FROM_ONE_ADDRESS, Generator, Level, LevelVerdict, Load, LoadSettings, Progress, Schedule, Sources,
-};
-use serde::Serialize;
+use net::load::{FROM_ONE_ADDRESS, Generator, Level, Load, LoadSettings, Progress, Schedule, Sources};
 
 use self::target::Target;
 use super::declared::{Chosen, Clients};
@@ -182,16 +181,6 @@ fn parse_time(text: &str) -> Result<Duration, String> {
         Ok(_) => Err(format!("a time is at most {}", humantime::format_duration(TIME_MAX))),
         Err(error) => Err(error.to_string()),
     }
-}
-
-/// The JSON output.
-#[derive(Serialize)]
-struct Outcome<'a> {
-    target: &'a str,
-    settings: &'a LoadSettings,
-    levels: &'a [Level],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    found: Option<&'a Found>,
 }
 
 pub(crate) fn load(args: &Args, console: &Console) -> Done {
@@ -393,19 +382,14 @@ fn print(
             (None, [level]) => text::write_level(level, settings, &mut out)?,
             (None, levels) => text::write_levels(levels, &mut out)?,
         },
-        LoadFormat::Json => {
-            let outcome = Outcome { target: &args.target, settings, levels, found };
-            serde_json::to_writer(&mut out, &outcome).map_err(io::Error::from)?;
-            writeln!(out)?;
-        }
+        LoadFormat::Json => json::write(&args.target, settings, levels, found, &mut out)?,
         LoadFormat::Csv => csv::write(levels, &mut out)?,
     }
     Ok(out.flush()?)
 }
 
 fn exit_code(levels: &[Level], found: Option<&Found>) -> ExitCode {
-    let unanswered =
-        levels.iter().filter(|level| matches!(level.verdict, LevelVerdict::NoAnswers(_))).count();
+    let unanswered = levels.iter().filter(|level| verdict::is_without_response(level)).count();
     if sys::signal::stop_ordered() {
         ExitCode::from(INTERRUPTED)
     } else if unanswered == levels.len() {

@@ -158,6 +158,7 @@ pub(crate) fn beside(number: u32) -> Vec<Line> {
         started_per_second: 999.5,
         completed_per_second: 998.25,
         unanswered: 1,
+        timed_out: 0,
         cpu_share: 0.93,
         run_delay_share: Some(0.01),
         latency_seconds_p50: Some(4e-5),

@@ -15,7 +15,7 @@ pub(crate) use run::{confidence, planning, surprises, variant_label};
 pub use run::{label, shortened, summary};
 pub(crate) use series::{expectation, tone};
 pub use series::{what, what_of};
-pub use stops::{advice, limited, stop};
+pub use stops::{advice, limited, load_reason, stop};
 pub(crate) use verdict::{at_most, middle};
 pub(crate) use verdict::{gross_jump, in_short, verdict_sentence, verdict_with_growth};
 pub use verdict::{verdict, warnings};

@@ -1,11 +1,11 @@
 //! What ended trials early, and what limited a load, in words.
 
 use judge::generator::{Evidence, GeneratorRemark};
-use judge::{Cause, LimitedLevels, Stop};
-use record::{LimitedBy, Purpose, Unit};
+use judge::{Cause, LimitedLevels, LoadVerdict, Stop};
+use record::{FailureCount, GeneratorLevel, LimitedBy, Purpose, Unit};
 
 use crate::quantity::Quantity;
-use crate::words::{count, list};
+use crate::words::{count, list, percent};
 
 /// How trials stopped short: `stopped at 1 024: EMFILE`. What to do about it is [`advice`].
 pub fn stop(stop: &Stop) -> String {
@@ -95,6 +95,34 @@ fn evidence(by: LimitedBy, evidence: &Evidence) -> String {
             format!("it was busy {busy_percent} % of the time") + &waited(*run_delay_percent)
         }
     }
+}
+
+/// Why a load measured something else than the server alone, as the end of a sentence; `None` where nothing
+/// is known to have limited it.
+pub fn load_reason(level: &GeneratorLevel, verdict: &LoadVerdict) -> Option<String> {
+    Some(match verdict {
+        LoadVerdict::Sound => return None,
+        LoadVerdict::Limited(by, measured) => evidence(*by, measured),
+        LoadVerdict::NoResponse => match level.failures.first() {
+            Some(FailureCount { stage, cause, count }) => format!("{count} × {cause} at {stage}"),
+            None => format!("none came within {}", Unit::Seconds.cost(level.elapsed_seconds)),
+        },
+        LoadVerdict::Behind => behind(level),
+    })
+}
+
+fn behind(level: &GeneratorLevel) -> String {
+    let without = level.unanswered + level.timed_out;
+    let (per_second, what) = match level.intended_per_second {
+        Some(intended) => (intended, "intended requests"),
+        None => (level.started_per_second, "requests that were sent"),
+    };
+    let share = without as f64 / (per_second * level.elapsed_seconds);
+    // In a closed loop few requests may be all that some connections had.
+    if level.intended_per_second.is_none() && (share < 0.01 || !share.is_finite()) {
+        return format!("{without} requests on {} connections had no response", level.connections);
+    }
+    format!("{} of the {what} had no response", percent(share))
 }
 
 #[cfg(test)]

@@ -180,6 +180,7 @@ fn saturated(one: &Architecture, trial: u32, at: Saturated) -> Line {
         started_per_second: rate,
         completed_per_second: rate,
         unanswered: 0,
+        timed_out: 0,
         cpu_share: 0.98,
         run_delay_share: Some(0.0),
         latency_seconds_p50: Some(one.value("p50", n as f64)),

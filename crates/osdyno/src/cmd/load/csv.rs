@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use net::load::{Distribution, Level, LevelVerdict, PERCENTS};
+use net::load::{Distribution, Level, PERCENTS};
+
+use super::verdict::Verdict;
 
 pub(super) fn write(levels: &[Level], out: &mut dyn Write) -> io::Result<()> {
     write!(out, "connections,rate,seconds,intended,started,completed,failed,late,unanswered,timed_out")?;
@@ -39,13 +41,7 @@ fn write_line(level: &Level, out: &mut dyn Write) -> io::Result<()> {
         write!(out, ",{},{},{}", of(|p| p.seconds), of(|p| p.low), of(|p| p.high))?;
     }
     let p99 = |times: &Option<Distribution>| or_empty(times.as_ref().map(|times| times.quantile(0.99)));
-    let limit = match level.verdict {
-        LevelVerdict::Sound => "",
-        LevelVerdict::Generator(_) => "generator",
-        LevelVerdict::Disturbed(_) => "disturbed",
-        LevelVerdict::Behind(_) => "behind",
-        LevelVerdict::NoAnswers(_) => "no answers",
-    };
+    let limit = Verdict::of(level).column();
     writeln!(
         out,
         ",{},{},{},{},{},{},{},{limit}",

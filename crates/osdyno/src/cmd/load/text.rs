@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use ::report::quantity::{duration, time};
 use ::report::words::{NO_BREAK, count, percent};
 use net::load::search::Found;
-use net::load::{Distribution, Level, LevelVerdict, Load, LoadSettings, Percentile, Progress};
+use net::load::{Distribution, Level, Load, LoadSettings, Percentile, Progress};
+
+use super::verdict;
 
 /// One level in full.
 pub(super) fn write_level(level: &Level, settings: &LoadSettings, out: &mut dyn Write) -> io::Result<()> {
@@ -13,7 +15,7 @@ pub(super) fn write_level(level: &Level, settings: &LoadSettings, out: &mut dyn 
     if level.latency.count > 0 {
         writeln!(out, "{}", headline(level))?;
     }
-    if let Some(verdict) = verdict(level) {
+    if let Some(verdict) = verdict::sentence(level) {
         writeln!(out, "{verdict}")?;
     }
     writeln!(out)?;
@@ -100,7 +102,7 @@ pub(super) fn write_levels(levels: &[Level], out: &mut dyn Write) -> io::Result<
             at(99.0),
             at(99.9),
             count(level.failed),
-            verdict(level).unwrap_or_default()
+            verdict::sentence(level).unwrap_or_default()
         )?;
     }
     Ok(())
@@ -124,17 +126,6 @@ pub(super) fn headline(level: &Level) -> String {
     let parts: Vec<String> =
         [format!("{rate} requests/s{interval}")].into_iter().chain(latencies).chain([failed]).collect();
     parts.join("  ·  ")
-}
-
-/// Why the numbers are not those of the server alone; `None` if they are.
-pub(super) fn verdict(level: &Level) -> Option<String> {
-    match &level.verdict {
-        LevelVerdict::Sound => None,
-        LevelVerdict::Generator(reason) => Some(format!("load generator saturated: {reason}")),
-        LevelVerdict::Disturbed(reason) => Some(format!("disturbed: {reason}")),
-        LevelVerdict::Behind(reason) => Some(format!("the server did not keep up: {reason}")),
-        LevelVerdict::NoAnswers(reason) => Some(format!("no correct response: {reason}")),
-    }
 }
 
 fn requests(level: &Level) -> String {
@@ -219,6 +210,9 @@ pub(super) fn write_found(found: &Found, settings: &LoadSettings, out: &mut dyn 
         }
         None => writeln!(out, "no rate was found that meets {goal}")?,
     }
+    if verdict::is_lower_bound(found) {
+        writeln!(out, "the load generator, not the server, ended the search: the server may do more")?;
+    }
     writeln!(out)?;
     writeln!(
         out,
@@ -228,15 +222,12 @@ pub(super) fn write_found(found: &Found, settings: &LoadSettings, out: &mut dyn 
         format!("p{}", found.goal.percent)
     )?;
     for stage in &found.stages {
-        let remark = match (&stage.verdict, stage.held) {
-            (_, true) => "holds".to_owned(),
-            (LevelVerdict::Generator(reason), _) => format!("load generator saturated: {reason}"),
-            (LevelVerdict::Disturbed(reason), _) => format!("disturbed: {reason}"),
-            (LevelVerdict::Behind(reason), _) => format!("the server did not keep up: {reason}"),
-            _ => "does not hold".to_owned(),
+        let remark = match stage.held {
+            true => "holds".to_owned(),
+            false => verdict::sentence(&stage.level).unwrap_or_else(|| "does not hold".to_owned()),
         };
         let asked = format!("{}/s", count(stage.rate.round() as u64));
-        let completed = count(stage.completed_per_second.round() as u64);
+        let completed = count(stage.level.completed_per_second.round() as u64);
         writeln!(
             out,
             "  {asked:<13}{completed:<13}{:<13}{remark}",

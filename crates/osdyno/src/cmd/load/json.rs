@@ -1,0 +1,70 @@
+//! All that a load found, for programs.
+
+use std::io::{self, Write};
+
+use net::load::search::{Found, Goal, SearchStage};
+use net::load::{Level, LoadSettings};
+use serde::Serialize;
+
+use super::verdict::{Verdict, is_lower_bound};
+
+#[derive(Serialize)]
+struct Output<'a> {
+    target: &'a str,
+    settings: &'a LoadSettings,
+    levels: Vec<JudgedLevel<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found: Option<Search<'a>>,
+}
+
+#[derive(Serialize)]
+struct JudgedLevel<'a> {
+    #[serde(flatten)]
+    level: &'a Level,
+    verdict: Verdict,
+}
+
+#[derive(Serialize)]
+struct Search<'a> {
+    goal: Goal,
+    rate: Option<f64>,
+    is_lower_bound: bool,
+    confirmation: JudgedLevel<'a>,
+    stages: Vec<Stage>,
+}
+
+#[derive(Serialize)]
+struct Stage {
+    rate: f64,
+    seconds: Option<f64>,
+    completed_per_second: f64,
+    held: bool,
+    verdict: Verdict,
+}
+
+pub(super) fn write(
+    target: &str,
+    settings: &LoadSettings,
+    levels: &[Level],
+    found: Option<&Found>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let judged = |level| JudgedLevel { level, verdict: Verdict::of(level) };
+    let stage = |stage: &SearchStage| Stage {
+        rate: stage.rate,
+        seconds: stage.seconds,
+        completed_per_second: stage.level.completed_per_second,
+        held: stage.held,
+        verdict: Verdict::of(&stage.level),
+    };
+    let found = found.map(|found| Search {
+        goal: found.goal,
+        rate: found.rate,
+        is_lower_bound: is_lower_bound(found),
+        confirmation: judged(&found.confirmation),
+        stages: found.stages.iter().map(stage).collect(),
+    });
+    let output = Output { target, settings, levels: levels.iter().map(judged).collect(), found };
+    serde_json::to_writer(&mut *out, &output)?;
+    writeln!(out)
+}
