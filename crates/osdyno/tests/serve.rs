@@ -4,9 +4,11 @@
 
 mod common;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -441,7 +443,7 @@ fn what_makes_no_sense_is_said_and_nothing_is_served() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let taken = taken.local_addr().map(|address| address.to_string()).expect("an address");
     for (arguments, code, words) in [
-        (&["--arch", "epol"][..], 2, "no architecture is called \"epol\"; there are"),
+        (&["--arch", "epol"][..], 2, "a similar value exists: 'epoll'"),
         (&["--arch", "thread", "--workers", "2"], 2, "several workers make no sense"),
         (&["--workers", "0"], 2, "between 1 and"),
         (&["--service", "echo", "somewhere"], 2, "DIR belongs to --service http, not to echo"),
@@ -459,6 +461,10 @@ fn what_makes_no_sense_is_said_and_nothing_is_served() {
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", text(&output.stderr));
         assert!(text(&output.stderr).contains(words), "{arguments:?}: {}", text(&output.stderr));
     }
+    let latin_1 = OsStr::from_bytes(b"caf\xe9");
+    let output = osdyno(folder.path(), &["serve"]).arg(latin_1).output().expect("osdyno starts");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("its name is not UTF-8; rename it"), "{}", text(&output.stderr));
 }
 
 #[test]

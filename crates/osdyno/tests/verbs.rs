@@ -33,9 +33,19 @@ fn an_unknown_workload_is_wrong_usage_and_the_nearest_is_named() {
     assert_eq!(output.status.code(), Some(2));
     let told = text(&output.stderr);
     assert!(told.contains("no workload is called \"scoket\"; did you mean \"socket\"?"), "{told}");
-    let output = run(folder.path(), &["explain", "bimd"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("did you mean \"bind\"?"));
+    let suggestions = [
+        ("bimd", "bind"),
+        ("bind/v6x", "bind/v6"),
+        ("epol", "epoll"),
+        ("arch/epol", "arch/epoll"),
+        ("ecko", "echo"),
+    ];
+    for (name, nearest) in suggestions {
+        let output = run(folder.path(), &["explain", name]);
+        assert_eq!(output.status.code(), Some(2));
+        let told = text(&output.stderr);
+        assert!(told.contains(&format!("did you mean \"{nearest}\"?")), "{told}");
+    }
     let output = run(folder.path(), &["run", "--preset", "slow"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("quick, standard, full, classic"));

@@ -38,7 +38,7 @@ fn select_from(groups: &[Group], patterns: &[String]) -> Result<Vec<Chosen>, Err
         };
         if !meant.contains(&true) {
             let group_names = groups.iter().map(|group| group.name).chain([ALL]);
-            let nearest = nearest_of(pattern, of_all.clone().map(|(_, one)| one.name).chain(group_names));
+            let nearest = nearest(pattern, of_all.clone().map(|(_, one)| one.name).chain(group_names));
             return Err(Error::UnknownWorkload { name: pattern.clone(), nearest, count: of_all.count() });
         }
         is_chosen.iter_mut().zip(meant).for_each(|(chosen, meant)| *chosen |= meant);
@@ -51,13 +51,8 @@ fn names(pattern: &str, (workload, variant): &Chosen) -> bool {
     pattern.matches(workload.name) || pattern.matches(&format!("{}/{}", workload.name, variant.name))
 }
 
-/// The workload that was probably meant.
-pub fn nearest(name: &str) -> Option<String> {
-    nearest_of(name, crate::workloads().map(|workload| workload.name))
-}
-
-/// The candidate within a third of its letters, as compilers suggest.
-fn nearest_of<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
+/// The candidate that was probably meant: within a third of its letters, as compilers suggest.
+pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
     let distance = |candidate: &str| strsim::damerau_levenshtein(name, candidate);
     let best = candidates.min_by_key(|candidate| distance(candidate))?;
     (distance(best) <= best.len().max(3) / 3).then(|| best.to_owned())

@@ -1,8 +1,9 @@
 //! Options that clients and services declare, as arguments of a verb: this file knows none of them.
 
+use std::ffi::OsString;
 use std::marker::PhantomData;
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use net::options::{Fields, OptionForm, OptionSpec};
@@ -114,8 +115,15 @@ fn argument(owner: &Owner, option: &OptionSpec) -> Arg {
         OptionForm::Switch => named(argument).action(ArgAction::SetTrue),
         OptionForm::Number(place) => named(argument).value_name(place).value_parser(clap::value_parser!(u64)),
         OptionForm::Texts(place) => named(argument).value_name(place).action(ArgAction::Append),
-        OptionForm::Path(place) => argument.value_name(place),
+        OptionForm::Path(place) => {
+            argument.value_name(place).value_parser(OsStringValueParser::new().try_map(utf_8))
+        }
     }
+}
+
+/// Options reach workers as JSON, which cannot have any other path.
+fn utf_8(path: OsString) -> Result<String, &'static str> {
+    path.into_string().map_err(|_| "its name is not UTF-8; rename it, or give a symbolic link to it")
 }
 
 impl<O: Owners> FromArgMatches for Chosen<O> {

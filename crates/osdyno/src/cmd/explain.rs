@@ -21,18 +21,13 @@ pub(crate) struct Args {
 
 pub(crate) fn explain(args: &Args, console: &Console) -> Done {
     let (name, variant) = args.name.split_once('/').unwrap_or((&args.name, ""));
-    let unknown = || runner::Error::UnknownWorkload {
-        name: args.name.clone(),
-        nearest: runner::nearest(name),
-        count: runner::workloads().count(),
-    };
     let Some(workload) = runner::find(name) else {
-        let page = offered(&args.name).ok_or_else(unknown).map_err(Failure::from)?;
+        let page = offered(&args.name).ok_or_else(|| unknown(&args.name))?;
         writeln!(io::stdout().lock(), "{page}")?;
         return Ok(ExitCode::SUCCESS);
     };
     if !variant.is_empty() && workload.variants.iter().all(|known| known.name != variant) {
-        return Err(unknown().into());
+        return Err(unknown(&args.name));
     }
     let mut out = io::stdout().lock();
     let bold = |text: &str| console.bold(text);
@@ -71,6 +66,25 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
         writeln!(out, "\nThe server architecture of that name: osdyno explain arch/{name}")?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Nothing has this name; the most similar name of all that have a page.
+fn unknown(name: &str) -> Failure {
+    let workloads = runner::workloads().flat_map(|workload| {
+        let variants = workload.variants.iter().filter(|variant| !variant.name.is_empty());
+        let variants = variants.map(|variant| format!("{}/{}", workload.name, variant.name));
+        variants.chain([workload.name.to_owned()]).collect::<Vec<_>>()
+    });
+    let of_kind = |kind: &'static str| {
+        move |name: &'static str| [name.to_owned(), format!("{kind}/{name}")].into_iter()
+    };
+    let architectures = net::arch::ALL.iter().map(|one| one.name).flat_map(of_kind("arch"));
+    let services = net::service::ALL.iter().map(|one| one.name).flat_map(of_kind("service"));
+    let clients = net::client::ALL.iter().map(|one| one.name).flat_map(of_kind("client"));
+    let all: Vec<String> = workloads.chain(architectures).chain(services).chain(clients).collect();
+    let nearest = runner::nearest(name, all.iter().map(String::as_str));
+    let hint = nearest.map(|nearest| format!("; did you mean \"{nearest}\"?")).unwrap_or_default();
+    Failure::Usage(format!("nothing to explain is called \"{name}\"{hint}  (osdyno list shows all names)"))
 }
 
 /// The page of what `serve` or `load` has to offer under that name.

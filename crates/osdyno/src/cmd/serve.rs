@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use net::server::{ListeningServer, Report, ServerPlan};
 use net::worker::{COUNTERS, Counters, Limits};
 use serde_json::json;
@@ -21,8 +22,8 @@ use crate::failure::Failure;
 SIGUSR1 prints the counters. SIGTERM or Ctrl-C stops the server gracefully: idle connections are closed, \
 and responses in progress are sent first.")]
 pub(crate) struct Args {
-    /// Server architecture; `osdyno list` shows all
-    #[arg(long, value_name = "NAME", default_value = "epoll")]
+    /// Server architecture
+    #[arg(long, value_name = "NAME", default_value = "epoll", value_parser = architectures())]
     arch: String,
     #[command(flatten)]
     service: Chosen<Services>,
@@ -59,6 +60,11 @@ pub(crate) struct Args {
     /// Format of the counters at the end: text on standard error, json on standard output
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
+}
+
+fn architectures() -> PossibleValuesParser {
+    let named = |one: &&net::arch::Architecture| PossibleValue::new(one.name).help(one.summary());
+    PossibleValuesParser::new(net::arch::ALL.iter().map(named))
 }
 
 pub(crate) fn serve(args: Args) -> Done {
