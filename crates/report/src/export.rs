@@ -1,6 +1,6 @@
-//! Every value of a run in one long table, for other programs.
+//! A run as tables, for other programs. [`SideTable`] has the tables beside that of all values.
 //!
-//! One row per value, with the columns
+//! The long table has one row per value, with the columns
 //!
 //! | column | |
 //! |---|---|
@@ -9,7 +9,8 @@
 //! | `trial` | counts from 1 |
 //! | `n` | objects alive when the value was taken |
 //! | `value` | what was measured |
-//! | `unit` | of the value: `s` (per operation), `1/s`, `B`; empty for bare numbers |
+//! | `unit` | of the value: `s` (per operation), `1/s`, `B`, `B/s`; empty for bare numbers |
+//! | `limited_by` | `generator`, `others` or `time` where the value is only a bound; otherwise empty |
 //!
 //! Rows are ordered by system, workload, variant, series, direction, trial, and then as measured. Sums
 //! that a workload declares are there as series of their own. Series that must not be judged
@@ -18,6 +19,7 @@
 mod csv;
 mod json;
 mod parquet;
+mod tables;
 
 use std::fmt;
 use std::io::{Result, Write};
@@ -25,13 +27,15 @@ use std::str::FromStr;
 
 use record::Recording;
 
-/// The form of the table.
+pub use tables::SideTable;
+
+/// The form of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// A header and one line per value, quoted as in RFC 4180; lines end in a line feed.
     Csv,
-    /// One array with one object, on one line, per trial of a series; in it `n` and `value` are arrays
-    /// of equal length.
+    /// One array with one object, on one line, per row. The long table has one per trial of a series; in it
+    /// `n`, `value` and, where something is limited, `limited_by` are arrays of equal length.
     Json,
     /// Typed columns in row groups, packed with zstd.
     Parquet,
@@ -67,8 +71,26 @@ impl FromStr for Format {
 /// Those of `out`.
 pub fn write(format: Format, recording: &Recording, out: &mut dyn Write) -> Result<()> {
     match format {
-        Format::Csv => csv::write(recording, out),
-        Format::Json => json::write(recording, out),
-        Format::Parquet => parquet::write(recording, out),
+        Format::Csv => csv::write_values(recording, out),
+        Format::Json => json::write_values(recording, out),
+        Format::Parquet => parquet::write_values(recording, out),
+    }
+}
+
+/// Writes another table of `recording`. `out` should be buffered.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_table(
+    format: Format,
+    table: SideTable,
+    recording: &Recording,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let rows = table.rows(recording);
+    match format {
+        Format::Csv => csv::write_table(table, rows, out),
+        Format::Json => json::write_table(table, rows, out),
+        Format::Parquet => parquet::write_table(table, rows, out),
     }
 }

@@ -4,10 +4,12 @@
 use std::fs::File;
 use std::io;
 
+use base64::prelude::{BASE64_STANDARD, Engine};
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use record::*;
-use report::export::{self, Format};
+use report::export::{self, Format, SideTable};
 
 /// Trial 2 failed and must not appear; the name of the variant needs quoting.
 fn recording(values: &[f64]) -> Recording {
@@ -60,11 +62,11 @@ fn text(format: Format, recording: &Recording) -> String {
 #[test]
 fn csv_has_a_row_per_value() {
     insta::assert_snapshot!(text(Format::Csv, &recording(&[8.41e-7, 0.5])), @r#"
-    system,workload,variant,series,direction,trial,n,value,unit
-    local,bind,"a,""b""",bind,up,1,10,8.41e-7,s
-    local,bind,"a,""b""",bind,up,1,20,0.5,s
-    local,bind,"a,""b""",close,down,1,20,8.41e-7,1/s
-    local,bind,"a,""b""",close,down,1,10,0.5,1/s
+    system,workload,variant,series,direction,trial,n,value,unit,limited_by
+    local,bind,"a,""b""",bind,up,1,10,8.41e-7,s,
+    local,bind,"a,""b""",bind,up,1,20,0.5,s,
+    local,bind,"a,""b""",close,down,1,20,8.41e-7,1/s,
+    local,bind,"a,""b""",close,down,1,10,0.5,1/s,
     "#);
 }
 
@@ -77,6 +79,106 @@ fn json_has_an_object_per_trial() {
     ]
     "#);
     assert_eq!(text(Format::Json, &Recording::new([recording(&[]).run].map(Line::Run)).unwrap()), "[]\n");
+}
+
+/// A load: the generator was saturated at 20, and at 10 the time was up for one series.
+fn load() -> Recording {
+    let generator = r#"{"type":"generator","system":"local","workload":"bind","variant":"a,\"b\"","trial":1,"n":20,
+        "generators":1,"connections":20,"elapsed_seconds":2,"intended_per_second":null,"started_per_second":9.5,
+        "completed_per_second":9,"unanswered":0,"timed_out":0,"cpu_share":0.99,"run_delay_share":null,"latency_seconds_p50":0.001,
+        "lateness_seconds_p99":null,"failures":[{"stage":"body","cause":"timeout","count":3},
+        {"stage":"send","cause":"EPIPE","count":4}]}"#;
+    let limited = r#"{"type":"limited","system":"local","workload":"bind","variant":"a,\"b\"","trial":1,"n":10,
+        "by":"time","series":["close"]}"#;
+    let mut latencies = hdrhistogram::Histogram::<u64>::new(3).unwrap();
+    latencies.record_n(1000, 7).unwrap();
+    latencies.record(2000).unwrap();
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new().serialize(&latencies, &mut bytes).unwrap();
+    let of = TrialKey { system: "local".into(), workload: "bind".into(), variant: "a".into(), trial: 1 };
+    let hdr = BASE64_STANDARD.encode(bytes);
+    let histogram =
+        Histogram { of, n: 20, name: "latency".into(), unit: Unit::Seconds, scale: 1e-9, count: 8, hdr };
+    let damaged = Histogram { hdr: "AAAA".into(), ..histogram.clone() };
+    let system = r#"{"type":"system","name":"local","prefix":[],"environment":{"kernel.release":"6.18"},
+        "limits":{"descriptors":[{"name":"RLIMIT_NOFILE","value":200,"usable":168,"advice":"raise it"}]},
+        "processors":{"online":4,"usable":[3,1],"trial":3,"server":null}}"#;
+    let bare = recording(&[0.25, 0.5]);
+    let lines = [generator, limited, system].map(|line| parse_line(line).unwrap());
+    let series = bare.series().flat_map(|(_, trials)| trials.to_vec()).map(Line::Series);
+    let lines = lines.into_iter().chain([Line::Histogram(histogram), Line::Histogram(damaged)]);
+    let lines = lines.chain(bare.workloads.iter().cloned().map(Line::Workload)).chain(series);
+    Recording::of(bare.run.clone(), lines.chain(bare.trials.iter().cloned().map(Line::Trial)))
+}
+
+fn side(format: Format, table: SideTable) -> String {
+    let mut out = Vec::new();
+    export::write_table(format, table, &load(), &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn values_that_are_only_bounds_say_so() {
+    insta::assert_snapshot!(text(Format::Csv, &load()), @r#"
+    system,workload,variant,series,direction,trial,n,value,unit,limited_by
+    local,bind,"a,""b""",bind,up,1,10,0.25,s,
+    local,bind,"a,""b""",bind,up,1,20,0.5,s,generator
+    local,bind,"a,""b""",close,down,1,20,0.25,1/s,generator
+    local,bind,"a,""b""",close,down,1,10,0.5,1/s,time
+    "#);
+    insta::assert_snapshot!(text(Format::Json, &load()), @r#"
+    [
+    {"system":"local","workload":"bind","variant":"a,\"b\"","series":"bind","direction":"up","trial":1,"n":[10,20],"value":[0.25,0.5],"unit":"s","limited_by":[null,"generator"]},
+    {"system":"local","workload":"bind","variant":"a,\"b\"","series":"close","direction":"down","trial":1,"n":[20,10],"value":[0.25,0.5],"unit":"1/s","limited_by":["generator","time"]}
+    ]
+    "#);
+}
+
+#[test]
+fn what_the_generator_saw_the_latencies_and_the_systems_are_tables() {
+    insta::assert_snapshot!(side(Format::Csv, SideTable::Generator), @r#"
+    system,workload,variant,trial,n,purpose,generators,connections,elapsed_seconds,intended_per_second,started_per_second,completed_per_second,unanswered,timed_out,failed,cpu_share,run_delay_share,latency_seconds_p50,lateness_seconds_p99,limited_by
+    local,bind,"a,""b""",1,20,level,1,20,2.0,,9.5,9.0,0,0,7,0.99,,0.001,,generator
+    "#);
+    insta::assert_snapshot!(side(Format::Json, SideTable::Generator), @r#"
+    [
+    {"system":"local","workload":"bind","variant":"a,\"b\"","trial":1,"n":20,"purpose":"level","generators":1,"connections":20,"elapsed_seconds":2.0,"intended_per_second":null,"started_per_second":9.5,"completed_per_second":9.0,"unanswered":0,"timed_out":0,"failed":7,"cpu_share":0.99,"run_delay_share":null,"latency_seconds_p50":0.001,"lateness_seconds_p99":null,"limited_by":"generator"}
+    ]
+    "#);
+    insta::assert_snapshot!(side(Format::Csv, SideTable::Histograms), @r#"
+    system,workload,variant,trial,n,name,value,count,unit
+    local,bind,a,1,20,latency,1.0000000000000002e-6,7,s
+    local,bind,a,1,20,latency,2.0000000000000003e-6,1,s
+    "#);
+    insta::assert_snapshot!(side(Format::Csv, SideTable::Systems), @r#"
+    system,key,value
+    local,kernel.release,6.18
+    local,processors.online,4
+    local,processors.usable,3 1
+    local,processors.trial,3
+    "#);
+    insta::assert_snapshot!(side(Format::Csv, SideTable::Limits), @r#"
+    system,resource,limit,value,usable,advice
+    local,descriptors,RLIMIT_NOFILE,200,168,raise it
+    "#);
+}
+
+#[test]
+fn tables_in_parquet_have_nulls_where_a_cell_is_empty() {
+    let mut file = tempfile::tempfile().unwrap();
+    export::write_table(Format::Parquet, SideTable::Generator, &load(), &mut file).unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let row = reader.get_row_iter(None).unwrap().next().unwrap().unwrap();
+    assert_eq!((row.get_string(0).unwrap().as_str(), row.get_long(4).unwrap()), ("local", 20));
+    assert_eq!(row.get_double(10).unwrap(), 9.5);
+    assert!(row.get_double(9).is_err(), "null");
+    assert_eq!(row.get_string(19).unwrap(), "generator");
+    for table in [SideTable::Histograms, SideTable::Systems, SideTable::Limits] {
+        let mut file = tempfile::tempfile().unwrap();
+        export::write_table(Format::Parquet, table, &load(), &mut file).unwrap();
+        let reader = SerializedFileReader::new(file).unwrap();
+        assert!(reader.metadata().file_metadata().num_rows() > 0, "{table:?}");
+    }
 }
 
 #[test]

@@ -1,14 +1,17 @@
-//! `osdyno export`: writes every measurement of a run for other programs.
+//! `osdyno export`: writes a run as tables for other programs.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use record::Recording;
+use report::export::SideTable;
+
 use super::{Done, read, refuse_input, write_file};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Export every measurement of a run as CSV, JSON or Parquet
+/// Export the measurements of a run, or another of its tables, as CSV, JSON or Parquet
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Run file
@@ -16,12 +19,30 @@ pub(crate) struct Args {
     /// Output format: csv, json or parquet
     #[arg(long, value_parser = parse_format)]
     format: report::export::Format,
+    /// Which table
+    #[arg(long, value_enum, default_value = "values")]
+    table: Table,
     /// File to write [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Overwrite the file
     #[arg(long)]
     force: bool,
+}
+
+/// The tables of a run.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Table {
+    /// Every measurement
+    Values,
+    /// What the load generator measured of itself, for each load
+    Generator,
+    /// The latencies of loads: how many there were of each value
+    Histograms,
+    /// Facts about each system, and its processors
+    Systems,
+    /// The limits of each system
+    Limits,
 }
 
 fn parse_format(text: &str) -> Result<report::export::Format, String> {
@@ -39,18 +60,27 @@ pub(crate) fn export(args: &Args, _console: &Console) -> Done {
     }
     let recording = read(&args.run)?;
     match &args.out {
-        Some(path) => {
-            write_file(path, args.force, |out| report::export::write(args.format, &recording, out))?
-        }
+        Some(path) => write_file(path, args.force, |out| write(args, &recording, out))?,
         None => {
             if args.format == report::export::Format::Parquet && io::stdout().is_terminal() {
                 let text = "Parquet is binary; name a file with --out, or pipe it into a program";
                 return Err(Failure::Usage(text.to_owned()));
             }
             let mut out = BufWriter::new(io::stdout().lock());
-            report::export::write(args.format, &recording, &mut out)?;
+            write(args, &recording, &mut out)?;
             out.flush()?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn write(args: &Args, recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
+    let table = match args.table {
+        Table::Values => return report::export::write(args.format, recording, out),
+        Table::Generator => SideTable::Generator,
+        Table::Histograms => SideTable::Histograms,
+        Table::Systems => SideTable::Systems,
+        Table::Limits => SideTable::Limits,
+    };
+    report::export::write_table(args.format, table, recording, out)
 }

@@ -1,21 +1,47 @@
-//! The long table as text with commas.
+//! Tables as text with commas.
 
 use std::borrow::Cow;
 use std::io::{Result, Write};
 
-use record::Recording;
+use judge::generator::Bounds;
+use record::{LimitedBy, Recording};
 
-pub(super) fn write(recording: &Recording, out: &mut dyn Write) -> Result<()> {
-    writeln!(out, "system,workload,variant,series,direction,trial,n,value,unit")?;
+use super::tables::{Cell, Rows, SideTable};
+
+/// The long table of all values.
+pub(super) fn write_values(recording: &Recording, out: &mut dyn Write) -> Result<()> {
+    writeln!(out, "system,workload,variant,series,direction,trial,n,value,unit,limited_by")?;
+    let bounds = Bounds::of(recording);
     for (key, trials) in recording.series() {
         let names = [&key.system, &key.workload, &key.variant, &key.name].map(|name| field(name)).join(",");
-        let unit = field(recording.kind(key).map_or("", |kind| kind.unit.name()));
+        let kind = recording.kind(key);
+        let unit = field(kind.map_or("", |kind| kind.unit.name()));
         for series in trials {
             for (n, value) in series.points() {
                 // The debug form is the shortest that reads back exactly, with an exponent where that helps.
-                writeln!(out, "{names},{},{},{n},{value:?},{unit}", key.direction, series.trial)?;
+                let by = bounds.of_value(key, kind, series.trial, n).map_or("", LimitedBy::name);
+                writeln!(out, "{names},{},{},{n},{value:?},{unit},{by}", key.direction, series.trial)?;
             }
         }
+    }
+    Ok(())
+}
+
+/// One of the other tables.
+pub(super) fn write_table(table: SideTable, rows: Rows<'_>, out: &mut dyn Write) -> Result<()> {
+    let names: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
+    writeln!(out, "{}", names.join(","))?;
+    for row in rows {
+        for (place, cell) in row.iter().enumerate() {
+            let comma = if place > 0 { "," } else { "" };
+            match cell {
+                Cell::Text(text) => write!(out, "{comma}{}", field(text))?,
+                Cell::Integer(number) => write!(out, "{comma}{number}")?,
+                Cell::Number(number) => write!(out, "{comma}{number:?}")?,
+                Cell::Nothing => write!(out, "{comma}")?,
+            }
+        }
+        writeln!(out)?;
     }
     Ok(())
 }

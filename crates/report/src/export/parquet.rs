@@ -1,9 +1,10 @@
-//! The long table as Parquet, row group by row group: memory does not grow with the run.
+//! Tables as Parquet. The long table is written row group by row group: memory does not grow with the run.
 
 use std::io::{self, Error, Write};
 use std::mem;
 use std::sync::Arc;
 
+use judge::generator::Bounds;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::Result;
@@ -11,7 +12,9 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
-use record::Recording;
+use record::{LimitedBy, Recording};
+
+use super::tables::{Cell, ColumnKind, Rows, SideTable};
 
 /// `n` and `trial` are signed, for differences of them are taken in SQL, where unsigned ones would wrap.
 const SCHEMA: &str = "
@@ -25,23 +28,29 @@ const SCHEMA: &str = "
         required int64 n;
         required double value;
         required binary unit (STRING);
+        required binary limited_by (STRING);
     }";
 
 /// Rows of one row group; DuckDB reads groups of about this size in parallel.
 const ROWS: usize = 120_000;
 
-pub(super) fn write(recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
+/// The long table of all values.
+pub(super) fn write_values(recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
     // The library requires a target that can be sent to another thread, and ours need not be one: each
     // row group is made in memory and handed on.
     let mut file = begin().map_err(Error::other)?;
     let mut columns = Columns::default();
+    let bounds = Bounds::of(recording);
     for (key, trials) in recording.series() {
         let texts = [&key.system, &key.workload, &key.variant, &key.name, &key.direction.to_string()];
         let texts = texts.map(|text| ByteArray::from(text.as_str()));
-        let unit = ByteArray::from(recording.kind(key).map_or("", |kind| kind.unit.name()));
+        let kind = recording.kind(key);
+        let unit = ByteArray::from(kind.map_or("", |kind| kind.unit.name()));
         for series in trials {
             for (n, value) in series.points() {
                 columns.push(&texts, series.trial, (n, value), &unit);
+                let by = bounds.of_value(key, kind, series.trial, n).map_or("", LimitedBy::name);
+                columns.limited_by.push(ByteArray::from(by));
                 if columns.values.len() == ROWS {
                     columns.flush(&mut file).map_err(Error::other)?;
                     out.write_all(&mem::take(file.inner_mut()))?;
@@ -74,6 +83,7 @@ struct Columns {
     n: Vec<i64>,
     values: Vec<f64>,
     units: Vec<ByteArray>,
+    limited_by: Vec<ByteArray>,
 }
 
 impl Columns {
@@ -97,6 +107,7 @@ impl Columns {
         write_column::<Int64Type>(&mut group, &mut self.n)?;
         write_column::<DoubleType>(&mut group, &mut self.values)?;
         write_column::<ByteArrayType>(&mut group, &mut self.units)?;
+        write_column::<ByteArrayType>(&mut group, &mut self.limited_by)?;
         group.close()?;
         Ok(())
     }
@@ -111,5 +122,61 @@ fn write_column<T: DataType>(
         column.close()?;
     }
     values.clear();
+    Ok(())
+}
+
+/// One of the other tables, which are small, as one row group. A cell without a value is null.
+pub(super) fn write_table(table: SideTable, rows: Rows<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let rows: Vec<Vec<Cell<'_>>> = rows.collect();
+    out.write_all(&table_bytes(table.columns(), &rows).map_err(Error::other)?)
+}
+
+fn table_bytes(columns: &[(&str, ColumnKind)], rows: &[Vec<Cell<'_>>]) -> Result<Vec<u8>> {
+    let fields = columns.iter().map(|(name, kind)| match kind {
+        ColumnKind::Text => format!("optional binary {name} (STRING);"),
+        ColumnKind::Integer => format!("optional int64 {name};"),
+        ColumnKind::Number => format!("optional double {name};"),
+    });
+    let schema = format!("message osdyno {{ {} }}", fields.collect::<String>());
+    let properties =
+        WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
+    let schema = Arc::new(parse_message_type(&schema)?);
+    let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
+    if !rows.is_empty() {
+        let mut group = file.next_row_group()?;
+        for (place, (_, kind)) in columns.iter().enumerate() {
+            let cells = rows.iter().filter_map(|row| row.get(place));
+            match kind {
+                ColumnKind::Text => write_cells::<ByteArrayType>(&mut group, cells, |cell| match cell {
+                    Cell::Text(text) => Some(ByteArray::from(&**text)),
+                    _ => None,
+                })?,
+                ColumnKind::Integer => write_cells::<Int64Type>(&mut group, cells, |cell| match cell {
+                    Cell::Integer(number) => Some(i64::try_from(*number).unwrap_or(i64::MAX)),
+                    _ => None,
+                })?,
+                ColumnKind::Number => write_cells::<DoubleType>(&mut group, cells, |cell| match cell {
+                    Cell::Number(number) => Some(*number),
+                    _ => None,
+                })?,
+            }
+        }
+        group.close()?;
+    }
+    file.into_inner()
+}
+
+fn write_cells<'a, T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+    cells: impl Iterator<Item = &'a Cell<'a>>,
+    value: impl Fn(&Cell<'_>) -> Option<T::T>,
+) -> Result<()> {
+    let values: Vec<Option<T::T>> = cells.map(value).collect();
+    let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+    let values: Vec<T::T> = values.into_iter().flatten().collect();
+    if let Some(mut column) = group.next_column()? {
+        column.typed::<T>().write_batch(&values, Some(&levels), None)?;
+        column.close()?;
+    }
     Ok(())
 }

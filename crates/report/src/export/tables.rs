@@ -1,0 +1,200 @@
+//! The tables beside that of all values: what load generators saw, latencies, and the systems.
+
+use std::borrow::Cow;
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use hdrhistogram::serialization::Deserializer;
+use judge::{LoadVerdict, load_verdict};
+use record::{GeneratorLevel, Histogram, LimitedBy, Purpose, Recording, System, TrialKey};
+
+/// A table beside that of all values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SideTable {
+    /// A row for each load: what the load generator saw of itself.
+    Generator,
+    /// A row for each step of each recorded distribution.
+    Histograms,
+    /// A row for each fact about a system: its environment and its processors.
+    Systems,
+    /// A row for each limit of a system.
+    Limits,
+}
+
+/// What a column holds. Any cell may be empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ColumnKind {
+    Text,
+    Integer,
+    Number,
+}
+
+/// One cell.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Cell<'a> {
+    Text(Cow<'a, str>),
+    Integer(u64),
+    Number(f64),
+    Nothing,
+}
+
+/// The rows of a table, each with a cell for every column.
+pub(super) type Rows<'a> = Box<dyn Iterator<Item = Vec<Cell<'a>>> + 'a>;
+
+use ColumnKind::{Integer, Number, Text};
+
+const GENERATOR: &[(&str, ColumnKind)] = &[
+    ("system", Text),
+    ("workload", Text),
+    ("variant", Text),
+    ("trial", Integer),
+    ("n", Integer),
+    ("purpose", Text),
+    ("generators", Integer),
+    ("connections", Integer),
+    ("elapsed_seconds", Number),
+    ("intended_per_second", Number),
+    ("started_per_second", Number),
+    ("completed_per_second", Number),
+    ("unanswered", Integer),
+    ("timed_out", Integer),
+    ("failed", Integer),
+    ("cpu_share", Number),
+    ("run_delay_share", Number),
+    ("latency_seconds_p50", Number),
+    ("lateness_seconds_p99", Number),
+    ("limited_by", Text),
+];
+
+const HISTOGRAMS: &[(&str, ColumnKind)] = &[
+    ("system", Text),
+    ("workload", Text),
+    ("variant", Text),
+    ("trial", Integer),
+    ("n", Integer),
+    ("name", Text),
+    ("value", Number),
+    ("count", Integer),
+    ("unit", Text),
+];
+
+const SYSTEMS: &[(&str, ColumnKind)] = &[("system", Text), ("key", Text), ("value", Text)];
+
+const LIMITS: &[(&str, ColumnKind)] = &[
+    ("system", Text),
+    ("resource", Text),
+    ("limit", Text),
+    ("value", Integer),
+    ("usable", Integer),
+    ("advice", Text),
+];
+
+impl SideTable {
+    pub(super) fn columns(self) -> &'static [(&'static str, ColumnKind)] {
+        match self {
+            SideTable::Generator => GENERATOR,
+            SideTable::Histograms => HISTOGRAMS,
+            SideTable::Systems => SYSTEMS,
+            SideTable::Limits => LIMITS,
+        }
+    }
+
+    pub(super) fn rows(self, recording: &Recording) -> Rows<'_> {
+        match self {
+            SideTable::Generator => Box::new(recording.generators.iter().map(generator)),
+            SideTable::Histograms => Box::new(recording.histograms.iter().flat_map(steps)),
+            SideTable::Systems => Box::new(recording.systems.iter().flat_map(facts)),
+            SideTable::Limits => Box::new(recording.systems.iter().flat_map(limits)),
+        }
+    }
+}
+
+fn text(text: &str) -> Cell<'_> {
+    Cell::Text(Cow::Borrowed(text))
+}
+
+fn number(value: Option<f64>) -> Cell<'static> {
+    value.map_or(Cell::Nothing, Cell::Number)
+}
+
+fn trial(of: &TrialKey, n: u64) -> Vec<Cell<'_>> {
+    let names = [&of.system, &of.workload, &of.variant].map(|name| text(name));
+    names.into_iter().chain([Cell::Integer(of.trial.into()), Cell::Integer(n)]).collect()
+}
+
+fn generator(level: &GeneratorLevel) -> Vec<Cell<'_>> {
+    let mut row = trial(&level.of, level.n);
+    let failed = level.failures.iter().fold(0_u64, |sum, failure| sum.saturating_add(failure.count));
+    row.extend([
+        text(match level.purpose {
+            Purpose::Level => "level",
+            Purpose::Capacity => "capacity",
+        }),
+        Cell::Integer(level.generators),
+        Cell::Integer(level.connections),
+        Cell::Number(level.elapsed_seconds),
+        number(level.intended_per_second),
+        Cell::Number(level.started_per_second),
+        Cell::Number(level.completed_per_second),
+        Cell::Integer(level.unanswered),
+        Cell::Integer(level.timed_out),
+        Cell::Integer(failed),
+        Cell::Number(level.cpu_share),
+        number(level.run_delay_share),
+        number(level.latency_seconds_p50),
+        number(level.lateness_seconds_p99),
+        text(match load_verdict(level) {
+            LoadVerdict::Limited(by, _) => LimitedBy::name(by),
+            _ => "",
+        }),
+    ]);
+    row
+}
+
+/// The steps of a histogram that hold values, rising; none where it cannot be read.
+fn steps(recorded: &Histogram) -> Vec<Vec<Cell<'_>>> {
+    let Ok(bytes) = BASE64_STANDARD.decode(&recorded.hdr) else { return Vec::new() };
+    let read = Deserializer::new().deserialize::<u64, _>(&mut bytes.as_slice());
+    let row = |value: u64, count: u64| {
+        let mut row = trial(&recorded.of, recorded.n);
+        let value = Cell::Number(value as f64 * recorded.scale);
+        row.extend([text(&recorded.name), value, Cell::Integer(count), text(recorded.unit.name())]);
+        row
+    };
+    let rows = read.map(|histogram| {
+        let steps = histogram.iter_recorded();
+        steps.map(|step| row(step.value_iterated_to(), step.count_at_value())).collect()
+    });
+    rows.unwrap_or_default()
+}
+
+fn facts(system: &System) -> Vec<Vec<Cell<'_>>> {
+    let row =
+        |key: &'static str, value: String| vec![text(&system.name), text(key), Cell::Text(Cow::Owned(value))];
+    let environment = system.environment.iter();
+    let mut rows: Vec<Vec<Cell<'_>>> =
+        environment.map(|(key, value)| vec![text(&system.name), text(key), text(value)]).collect();
+    if let Some(processors) = &system.processors {
+        let usable: Vec<String> = processors.usable.iter().map(u32::to_string).collect();
+        rows.push(row("processors.online", processors.online.to_string()));
+        rows.push(row("processors.usable", usable.join(" ")));
+        rows.extend(processors.trial.map(|cpu| row("processors.trial", cpu.to_string())));
+        rows.extend(processors.server.map(|cpu| row("processors.server", cpu.to_string())));
+    }
+    rows
+}
+
+fn limits(system: &System) -> Vec<Vec<Cell<'_>>> {
+    let all =
+        system.limits.iter().flat_map(|(resource, limits)| limits.iter().map(move |one| (resource, one)));
+    all.map(|(resource, limit)| {
+        vec![
+            text(&system.name),
+            text(resource),
+            text(&limit.name),
+            Cell::Integer(limit.value),
+            Cell::Integer(limit.usable),
+            text(&limit.advice),
+        ]
+    })
+    .collect()
+}
