@@ -17,7 +17,8 @@ use crate::folder::remove_folder;
 use crate::message::{self, Reply, Request};
 use crate::{Ending, FrameReader, FrameWriter, pipe};
 
-/// How long what was started may take to end by itself once nobody wants it. Shorter than the guard's grace.
+/// How long what was started may take to end by itself once its standard input is closed. Shorter than the
+/// guard's grace.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Works for the session at the other end of standard input and output, in this folder, which it removes.
@@ -180,7 +181,7 @@ impl Agent {
     }
 }
 
-/// Waits for the end of a process and tells it, behind all that it wrote. When nothing else is at work,
+/// Waits for the end of a process and reports it, after all that it wrote. When nothing else is at work,
 /// nothing is left that it started.
 fn wait(
     stream: u32,
@@ -204,7 +205,7 @@ fn wait(
     }
     table.ended.notify_all();
     let Ending { is_success, words } = ending;
-    // Where nobody listens any more, the agent ends.
+    // If nothing listens any more, the agent ends.
     let _ = send(output, &Reply::Exited { stream, is_success, words }, &[]);
 }
 

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::frame::{FRAME_BYTES_MAX, Frames, encode};
 
-/// What a role is asked.
+/// The requests that a role receives.
 pub type Incoming = FrameReader<Stdin>;
 /// What a role replies.
 pub type Outgoing = FrameWriter<Stdout>;
@@ -35,7 +35,7 @@ impl<R: Read> FrameReader<R> {
         FrameReader { input, frames: Frames::without_banner() }
     }
 
-    /// The next message; `None` at the end of the input, when nobody has a use for this process any more.
+    /// The next message; `None` at the end of the input: this process is not needed any more.
     ///
     /// # Errors
     /// Those of read(2); `InvalidData` for anything but a whole frame with such a message.

@@ -55,7 +55,7 @@ pub enum NoReply {
     /// The time is over.
     #[error("did not reply within {} s", .0.as_secs())]
     Deadline(Duration),
-    /// Nobody wants the reply any more.
+    /// The reply is not needed any more.
     #[error("was interrupted")]
     Interrupted,
     /// Its output is no stream of frames.

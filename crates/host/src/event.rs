@@ -28,6 +28,6 @@ pub(crate) enum Event {
     /// It has ended. A process of our own is waited for here; of one in a session the agent says how it
     /// ended.
     Closed(Option<Ending>),
-    /// Nobody wants its replies any more.
+    /// Its replies are not needed any more.
     Interrupted,
 }

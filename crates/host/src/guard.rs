@@ -9,15 +9,16 @@ use std::time::Duration;
 
 use crate::pipe;
 
-/// How long the command may take to end by itself once nobody wants it: the agent behind it ends its
-/// processes and removes its folder meanwhile. Shorter than the time in which a session waits for the guard.
+/// How long the command may take to end by itself once its standard input is closed: the agent behind it
+/// ends its processes and removes its folder meanwhile. Shorter than the time in which a session waits for
+/// the guard.
 pub(crate) const GRACE: Duration = Duration::from_secs(4);
 
 /// What the guard waits for.
 enum News {
     /// The command has ended.
     Exited(io::Result<ExitStatus>),
-    /// Our standard input is closed: nobody wants the command any more.
+    /// Our standard input is closed: the command is not needed any more.
     Abandoned,
 }
 
@@ -61,8 +62,8 @@ pub fn guard(program: &str, arguments: &[&str]) -> Result<(), String> {
     }
 }
 
-/// Hands standard input on to the command, until it ends. A command that does not read delays nobody: the end
-/// of our input is noticed all the same.
+/// Hands standard input on to the command, until it ends. A command that does not read delays nothing: the
+/// end of our input is noticed all the same.
 fn hand_on(to: Option<ChildStdin>, sender: Sender<News>) -> io::Result<()> {
     let Some(to) = to else { return Ok(()) };
     let to = pipe::writer(to)?;

@@ -9,7 +9,7 @@
 //! - `stderr` the last words of standard error, which every error carries;
 //! - `session` a system behind a command: roles start there, and no folder need be shared with it (`stream`);
 //! - `bootstrap` what the command starts: a shell, which receives the first program;
-//! - `agent` that program, which starts the roles; `message` what it is told and tells;
+//! - `agent` that program, which starts the roles; `message` its requests and replies;
 //! - `guard` ends all that a command started; `folder` removes what processes left in a folder.
 //!
 //! May import: sys. Must never: know a workload, a server or a record.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::frame::encode;
 
-/// What an agent is told.
+/// A request to the agent.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Request {
     /// The beginning or the next piece of a file in the agent's folder.
@@ -22,7 +22,7 @@ pub(crate) enum Request {
     Kill { stream: u32 },
 }
 
-/// What an agent tells.
+/// A message of the agent.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Reply {
     /// First of all: what arrived of its program, and where it keeps files.

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 /// At most so much is read at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// Writes what is sent, in a thread: a process that does not read blocks nobody else. The pipe is closed when
-/// the sender is dropped or the other end is.
+/// Writes what is sent, in a thread: a process that does not read blocks nothing else. The pipe is closed
+/// when the sender is dropped or the other end is.
 pub(crate) fn writer(mut pipe: impl Write + Send + 'static) -> io::Result<Sender<Vec<u8>>> {
     let (sender, receiver) = channel::<Vec<u8>>();
     Builder::new().spawn(move || {
@@ -22,7 +22,7 @@ pub(crate) fn writer(mut pipe: impl Write + Send + 'static) -> io::Result<Sender
     Ok(sender)
 }
 
-/// Hands on what a pipe has, in a thread, until its end or until nobody takes it.
+/// Hands on what a pipe has, in a thread, until its end or until nothing receives it.
 pub(crate) fn reader(
     mut pipe: impl Read + Send + 'static,
     mut hand_on: impl FnMut(&[u8]) -> bool + Send + 'static,

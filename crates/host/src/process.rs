@@ -21,7 +21,7 @@ const ATTENTION: Duration = Duration::from_millis(50);
 /// A process that was killed ends within this time, or is held by the kernel and not waited for.
 const KILL_PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long a process may take to end by itself without standard input, unless somebody says otherwise.
+/// How long a process may take to end by itself without standard input, unless its session sets another time.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// How long a reply is waited for.
@@ -103,14 +103,14 @@ enum Origin {
     Session(Stream),
 }
 
-/// Tells who waits for a reply of a process that nobody wants it any more.
+/// Ends the wait for a reply of a process from another thread.
 #[derive(Clone, Debug)]
 pub struct Interrupter(Sender<Event>);
 
 impl Interrupter {
     /// Ends the waiting, now or when it begins.
     pub fn interrupt(&self) {
-        // Where nobody waits any more, there is nothing to end.
+        // If nothing waits any more, there is nothing to end.
         let _ = self.0.send(Event::Interrupted);
     }
 }
@@ -181,7 +181,7 @@ impl Process {
         }
     }
 
-    /// How long it may take to end by itself once nobody wants it.
+    /// How long it may take to end by itself once its standard input is closed.
     #[must_use]
     pub fn with_grace(mut self, grace: Duration) -> Process {
         self.grace = grace;
@@ -201,7 +201,7 @@ impl Process {
         Interrupter(self.sender.clone())
     }
 
-    /// Sends a request. A process that is gone is told by its missing reply.
+    /// Sends a request. If the process is gone, the missing reply shows it.
     ///
     /// # Errors
     /// [`Error::NoReply`] for a request that cannot be written as JSON.
@@ -269,7 +269,7 @@ impl Process {
         }
     }
 
-    /// Closes its standard input, which says that nobody wants it any more.
+    /// Closes its standard input, which asks it to end.
     pub fn close_input(&mut self) {
         if let (Input::Stream, Origin::Session(stream)) = (&self.input, &self.origin) {
             stream.close();

@@ -42,7 +42,7 @@ pub enum Host {
 }
 
 impl Host {
-    /// Where an agent makes its folder, unless somebody says otherwise: what is there on most systems and
+    /// Where an agent makes its folder, unless the caller names others: what is there on most systems and
     /// allows execution on some.
     pub const FOLDERS: [&str; 5] = ["$TMPDIR", "/tmp", "/var/tmp", "/dev/shm", "$HOME"];
 
@@ -173,7 +173,7 @@ impl HostSession {
         let wire = Arc::new(Wire { input: Mutex::new(input), routes: Mutex::default() });
         let (replying, replies) = channel();
         let (relay, relayed) = channel();
-        let mut incoming = Incoming {
+        let mut incoming = CommandOutput {
             events: std::mem::replace(&mut command.events, relayed),
             frames: std::mem::take(&mut command.frames),
         };
@@ -184,7 +184,7 @@ impl HostSession {
                 route.stderr.close();
                 let _ = route.events.send(Event::Closed(Some(Ending::failed(reason.clone()))));
             }
-            // Nobody can be told anything any more.
+            // There is no agent left that could be told.
             lock(&listening.input).take();
             let _ = relay.send(Event::Closed(None));
         });
@@ -255,18 +255,18 @@ impl HostSession {
 
 impl Drop for HostSession {
     fn drop(&mut self) {
-        // The end of its input sends the agent home, and the command with it.
+        // At the end of its input the agent ends, and the command with it.
         lock(&self.wire.input).take();
     }
 }
 
 /// What comes through the command.
-struct Incoming {
+struct CommandOutput {
     events: Receiver<Event>,
     frames: crate::Frames,
 }
 
-impl Incoming {
+impl CommandOutput {
     /// Hands on all that comes; why nothing more comes.
     fn hand_on(&mut self, wire: &Wire, replies: &Sender<Result<u32, String>>) -> String {
         loop {
@@ -291,7 +291,7 @@ impl Incoming {
 }
 
 fn deliver(wire: &Wire, replies: &Sender<Result<u32, String>>, reply: Reply, body: &[u8]) {
-    // Who has dropped a process or the session does not miss what comes of it.
+    // What comes for a process or a session that was dropped is not missed.
     match reply {
         Reply::Done { process } => drop(replies.send(Ok(process))),
         Reply::Refused { reason } => drop(replies.send(Err(reason))),

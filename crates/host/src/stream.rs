@@ -47,7 +47,7 @@ impl Stream {
 }
 
 impl Wire {
-    /// Where the session is over, its processes are told so by their events.
+    /// When the session is over, its processes learn it from their events.
     pub(crate) fn send(&self, request: &Request, body: &[u8]) {
         if let Some(input) = lock(&self.input).as_ref() {
             let _ = input.send(message::frame(request, body));

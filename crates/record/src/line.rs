@@ -19,7 +19,7 @@ pub enum Line {
     System(System),
     /// The definition of one workload, as it stood when it was measured.
     Workload(Workload),
-    /// What was asked of one trial and how it ended.
+    /// The parameters of one trial and how it ended.
     Trial(Trial),
     /// The measurements of one kind that one trial made.
     Series(Series),

@@ -1,4 +1,4 @@
-//! One trial: what was asked of it and how it ended.
+//! One trial: its parameters and how it ended.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::seed::seed;
 
-/// What the runner asks of a trial; also the first line that a trial program reads on standard input.
+/// The parameters of a trial; also the first line that a trial program reads on standard input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
     /// Name of the system.
@@ -83,10 +83,10 @@ pub struct Server {
     pub prefix: Vec<String>,
 }
 
-/// What was asked of one trial and how it ended.
+/// The parameters of one trial and how it ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// What was asked.
+    /// Its parameters.
     #[serde(flatten)]
     pub order: Order,
     /// Seconds from the start of the run to the start of this trial, by the runner's clock.
@@ -124,7 +124,7 @@ pub struct TrialClock {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ended", rename_all = "kebab-case")]
 pub enum Outcome {
-    /// n went as far as was asked.
+    /// n reached the requested value.
     Complete,
     /// The system refused an operation; what was measured below that n stands.
     Limit {

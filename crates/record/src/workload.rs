@@ -102,7 +102,7 @@ pub enum Side {
     #[default]
     Client,
     /// From the server or its kernel: processor time of a response, memory of a connection. It does not
-    /// depend on how fast anybody asks.
+    /// depend on how fast requests are sent.
     Server,
 }
 

@@ -19,7 +19,7 @@ use crate::systems::{MeasuredSystem, describe};
 use crate::timeouts::Timeouts;
 use crate::{Error, noise_floor};
 
-/// What a run tells while it goes on.
+/// What a run reports while it goes on.
 #[derive(Debug)]
 pub enum RunEvent<'a> {
     /// The systems are known and measuring begins.
@@ -78,7 +78,7 @@ pub fn run(
     path: &Path,
     command: Vec<String>,
     interrupt: &AtomicBool,
-    tell: &mut dyn FnMut(RunEvent<'_>),
+    on_event: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<Ran, Error> {
     let scratch = Scratch::make(&plan.scratch)?;
     // Where the user names no folder, a system that shares none with this machine has one of its own.
@@ -92,7 +92,7 @@ pub fn run(
     let mut lines: Vec<Line> = systems.iter().cloned().map(Line::System).collect();
     lines.extend(workloads(&plan.items).map(Line::Workload));
     let writer = Writer::create(path, head.clone(), &lines)?;
-    tell(RunEvent::Begun { systems: &systems });
+    on_event(RunEvent::Begun { systems: &systems });
 
     lines.insert(0, Line::Run(head));
     let mut session = Session {
@@ -107,7 +107,7 @@ pub fn run(
         unwritten: None,
         lines,
     };
-    let status = session.measure(tell);
+    let status = session.measure(on_event);
     let elapsed_seconds = session.begun.elapsed().as_secs_f64();
     session.finish(path, End { status: status.to_owned(), elapsed_seconds })
 }
@@ -135,14 +135,14 @@ struct Session<'a> {
 
 impl Session<'_> {
     /// Runs all trials and says how it ended.
-    fn measure(&mut self, tell: &mut dyn FnMut(RunEvent<'_>)) -> &'static str {
+    fn measure(&mut self, on_event: &mut dyn FnMut(RunEvent<'_>)) -> &'static str {
         let all: Vec<usize> = (0..self.plan.items.len()).collect();
         match self.plan.trials {
-            Trials::Fixed(trials) => self.bring_to(&all, &vec![trials; all.len()], tell),
+            Trials::Fixed(trials) => self.bring_to(&all, &vec![trials; all.len()], on_event),
             Trials::Looks(looks) => {
                 // The first trial of each finds out what it costs.
-                self.bring_to(&all, &vec![1; all.len()], tell);
-                self.adapt(looks, tell);
+                self.bring_to(&all, &vec![1; all.len()], on_event);
+                self.adapt(looks, on_event);
             }
         }
         if self.unwritten.is_some() {
@@ -157,7 +157,7 @@ impl Session<'_> {
     }
 
     /// Gives every item the trials of the first look, then more to those that are undecided.
-    fn adapt(&mut self, looks: &[u32], tell: &mut dyn FnMut(RunEvent<'_>)) {
+    fn adapt(&mut self, looks: &[u32], on_event: &mut dyn FnMut(RunEvent<'_>)) {
         let Some(&first) = looks.first() else { return };
         let all: Vec<usize> =
             (0..self.progress.len()).filter(|&index| !self.progress[index].is_hopeless()).collect();
@@ -166,7 +166,7 @@ impl Session<'_> {
         let shares = schedule::share(&costs, &done, first, self.plan.least, self.remaining());
         let mut targets: Vec<u32> = self.progress.iter().map(|progress| progress.done).collect();
         all.iter().zip(shares).for_each(|(&index, share)| targets[index] = share);
-        self.bring_to(&all, &targets, tell);
+        self.bring_to(&all, &targets, on_event);
 
         let mut looked_at = all;
         let mut open: Vec<usize> = Vec::new();
@@ -182,7 +182,7 @@ impl Session<'_> {
             looked_at = steps.iter().map(|step| step.item).collect();
             open.retain(|index| !looked_at.contains(index));
             steps.iter().for_each(|step| targets[step.item] = self.progress[step.item].done + step.trials);
-            self.bring_to(&looked_at, &targets, tell);
+            self.bring_to(&looked_at, &targets, on_event);
         }
     }
 
@@ -195,7 +195,7 @@ impl Session<'_> {
     }
 
     /// Runs blocks of the items until each has its target, in random order.
-    fn bring_to(&mut self, items: &[usize], targets: &[u32], tell: &mut dyn FnMut(RunEvent<'_>)) {
+    fn bring_to(&mut self, items: &[usize], targets: &[u32], on_event: &mut dyn FnMut(RunEvent<'_>)) {
         let counts: Vec<(usize, u32)> = items
             .iter()
             .map(|&index| (index, targets[index].saturating_sub(self.progress[index].done)))
@@ -208,17 +208,17 @@ impl Session<'_> {
             }
             let progress = &self.progress[index];
             let remaining = self.remaining();
-            let is_too_dear = remaining.is_zero() || remaining.as_secs_f64() < progress.cost();
-            if progress.is_hopeless() || (is_too_dear && progress.done >= self.plan.least) {
+            let is_too_expensive = remaining.is_zero() || remaining.as_secs_f64() < progress.cost();
+            if progress.is_hopeless() || (is_too_expensive && progress.done >= self.plan.least) {
                 continue;
             }
             let left: f64 = queue.iter().chain([&index]).map(|&index| self.progress[index].cost()).sum();
-            self.block(index, targets[index], left, tell);
+            self.block(index, targets[index], left, on_event);
         }
     }
 
     /// One trial of the item on every system, back to back: equal numbers are a pair.
-    fn block(&mut self, index: usize, of: u32, left_seconds: f64, tell: &mut dyn FnMut(RunEvent<'_>)) {
+    fn block(&mut self, index: usize, of: u32, left_seconds: f64, on_event: &mut dyn FnMut(RunEvent<'_>)) {
         let plan = self.plan;
         let progress = &mut self.progress[index];
         let number = progress.done + 1;
@@ -231,7 +231,7 @@ impl Session<'_> {
             if self.progress[index].systems[system].hopeless {
                 continue;
             }
-            tell(RunEvent::Trial {
+            on_event(RunEvent::Trial {
                 item: &plan.items[index],
                 system: &plan.targets[system].name,
                 trial: number,
@@ -239,7 +239,7 @@ impl Session<'_> {
                 done: self.share_done(left_seconds),
                 left: is_measured.then(|| Duration::from_secs_f64(left_seconds)),
             });
-            self.trial(index, system, number, seed, tell);
+            self.trial(index, system, number, seed, on_event);
             if self.is_stopped() {
                 return;
             }
@@ -255,7 +255,7 @@ impl Session<'_> {
         system: usize,
         number: u32,
         seed: u64,
-        tell: &mut dyn FnMut(RunEvent<'_>),
+        on_event: &mut dyn FnMut(RunEvent<'_>),
     ) {
         let plan = self.plan;
         let (item, target, own) = (&plan.items[index], &plan.targets[system], &self.systems[system].plan);
@@ -291,10 +291,10 @@ impl Session<'_> {
             if let Line::Trial(trial) = line {
                 trial.started_seconds = started_seconds;
                 reach = learned.learn(trial).or(reach);
-                // What keeps a whole system from being measured is told at the beginning.
+                // What keeps a whole system from being measured is reported at the beginning.
                 if is_trouble(&trial.outcome) && self.systems[system].unavailable_reason.is_none() {
                     let (system, outcome) = (&target.name, &trial.outcome);
-                    tell(RunEvent::Trouble { item, system, trial: number, outcome });
+                    on_event(RunEvent::Trouble { item, system, trial: number, outcome });
                 }
             }
         }

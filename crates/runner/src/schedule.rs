@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cheap_items_get_all_and_dear_ones_the_rest() {
+    fn cheap_items_get_all_and_expensive_ones_the_rest() {
         let targets = share(&[0.01, 0.01, 2.0], &[1, 1, 1], 10, 0, Duration::from_secs(9));
         assert_eq!(targets, [10, 10, 5]);
     }

@@ -103,9 +103,9 @@ impl SystemPlan {
         // A workload that does not fit at all is reported as a result.
         let short = |range: &&Range| range.n > 0 && range.n < range.wanted;
         let shortened = |range: &Range| range.ceiling.clone().map(|by| (range.n, range.wanted, by.reason));
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for limit in self.ranges.iter().filter(short).filter_map(shortened) {
-            if told.contains(&limit) {
+            if reported.contains(&limit) {
                 continue;
             }
             let of_limit = |(range, _): &(&Range, _)| shortened(range).as_ref() == Some(&limit);
@@ -116,7 +116,7 @@ impl SystemPlan {
             let workloads = workloads.join(", ");
             remarks
                 .push(format!("The largest n of {workloads} is {n} instead of {wanted}, because {reason}."));
-            told.push(limit);
+            reported.push(limit);
         }
         remarks
     }

@@ -1,4 +1,4 @@
-//! A role for the tests: it replies, crashes, hangs or talks nonsense, as it is asked.
+//! A role for the tests: it replies, crashes, hangs or sends nonsense, as requested.
 
 use std::io::{self, Write};
 use std::process::Command;

@@ -84,7 +84,7 @@ enum FileUnit {
 
 impl FileUnit {
     /// The unit of the output, and the factor that converts a value to it.
-    fn told(self) -> (Unit, f64) {
+    fn unit_and_scale(self) -> (Unit, f64) {
         match self {
             FileUnit::S => (Unit::Seconds, 1.0),
             FileUnit::Ms => (Unit::Seconds, 1e-3),
@@ -124,7 +124,7 @@ pub(crate) fn judge(args: &Args, console: &Console) -> Done {
         refuse_input(page, &args.files)?;
         refuse_existing(page, args.force)?;
     }
-    let (unit, scale) = args.unit.told();
+    let (unit, scale) = args.unit.unit_and_scale();
     let program = args.program.map(|Bench(program)| program);
     let mut import = Import::new(Options { scale, unit, from: args.from, program });
     for file in &args.files {
