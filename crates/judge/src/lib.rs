@@ -4,6 +4,7 @@
 //! - [`compare`] compares the variants of a workload, or systems.
 //! - [`noise_floor`] computes the noise floor of a system that was measured against itself.
 //! - [`undecided()`] says whether more trials would decide more.
+//! - [`verdict`] says what a verdict supports beside its class.
 //! - [`hints`] finds numbers of the system near a place of n.
 //!
 //! May import: record, stats. Must never: measure, know a workload, look at this machine, or speak in
@@ -21,6 +22,7 @@ pub mod noise_floor;
 pub mod series;
 mod stops;
 mod undecided;
+pub mod verdict;
 
 pub use environment::Difference;
 pub use finding::{ALPHA, Finding, MARGIN, Remark, SEED};

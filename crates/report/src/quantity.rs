@@ -210,14 +210,7 @@ fn time_unit(seconds: f64) -> (f64, &'static str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn plain(text: String) -> String {
-        text.replace(GAP, " ")
-    }
-
-    fn interval(value: f64, low: f64, high: f64) -> Interval {
-        Interval { value, low, high }
-    }
+    use crate::words::tests::{interval, plain};
 
     #[test]
     fn times_take_the_unit_that_suits() {

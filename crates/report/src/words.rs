@@ -261,14 +261,14 @@ pub(crate) fn capital(words: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn plain(text: String) -> String {
+    pub(crate) fn plain(text: String) -> String {
         text.replace(GAP, " ")
     }
 
-    fn interval(value: f64, low: f64, high: f64) -> Interval {
+    pub(crate) fn interval(value: f64, low: f64, high: f64) -> Interval {
         Interval { value, low, high }
     }
 

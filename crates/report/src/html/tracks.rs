@@ -91,6 +91,8 @@ fn axes(tracks: &[&Track], unit: Unit) -> (Axis, Axis) {
         levels().map(of).fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)))
     };
     let (x, y) = (fold(|level| level.n as f64), fold(|level| level.value));
+    // A single level stands at the end of its axis.
+    let x = if x.0 < x.1 { x } else { (0.0, x.1) };
     let is_log = |(low, high): (f64, f64)| low > 0.0 && high / low >= LOGARITHMIC_FROM;
     let across = Axis::new(if is_log(x) { Kind::Log } else { Kind::Linear }, x.0, x.1, LEFT, END);
     let up = match is_log(y) {

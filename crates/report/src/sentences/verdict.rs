@@ -2,6 +2,7 @@
 
 use stats::{Block, Class, FittedLine, Interval, Lines, Segment, Step, Verdict, Warning};
 
+use judge::verdict::{Alternation, known_bound};
 use record::Unit;
 
 use crate::quantity::Quantity;
@@ -10,18 +11,8 @@ use crate::words::{
     things,
 };
 
-/// A growth from here on is described by its largest jump instead of a cost per object, where no step is
-/// shown.
-const GROSS: f64 = 10.0;
-/// A bound from fewer trials says nothing: no word but inconclusive needs fewer ([`stats::judge`]).
-const TRIALS_BOUND: usize = 4;
 /// More steps than these are counted rather than named.
 const STEPS_NAMED: usize = 3;
-/// Neighbours lie on the same line so often: below the first it is chance, from the second on a trial keeps
-/// to its line.
-const BY_CHANCE: f64 = 0.6;
-const KEPT: f64 = 0.95;
-
 /// The verdict in the words of a table, where the growth stands in a column of its own.
 pub fn verdict(v: &Verdict, unit: Unit) -> String {
     words(v, unit, None)
@@ -131,8 +122,7 @@ fn so_far(v: &Verdict, unit: Unit) -> String {
 
 /// `, at most 14 %`: the bound, where there are trials enough to know how they differ.
 pub(crate) fn at_most(v: &Verdict) -> String {
-    let known = v.trials >= TRIALS_BOUND && v.bound.is_finite();
-    if known { format!(", at most {}", bound(v.bound)) } else { String::new() }
+    known_bound(v).map(|known| format!(", at most {}", bound(known))).unwrap_or_default()
 }
 
 /// A class by itself.
@@ -248,10 +238,10 @@ fn two_lines(lines: &Lines) -> String {
 
 /// How measurements choose between two of something.
 pub(crate) fn alternation(persistence: f64, what: &str) -> String {
-    match persistence {
-        p if p >= KEPT => format!("each trial keeps to its {what}"),
-        p if p > BY_CHANCE => format!("on each {what} for a while"),
-        _ => "alternating call by call".into(),
+    match judge::verdict::alternation(persistence) {
+        Alternation::KeptByTrial => format!("each trial keeps to its {what}"),
+        Alternation::ForAWhile => format!("on each {what} for a while"),
+        Alternation::CallByCall => "alternating call by call".into(),
     }
 }
 
@@ -283,18 +273,9 @@ fn per_thousand(verdict: &Verdict, unit: Unit) -> String {
     format!("{} per {}", unit.signed(verdict.marginal_cost.value * 1000.0, 2), count(1000))
 }
 
-/// The largest jump within three neighbouring ranges of n, when it is most of a gross growth and no step is
-/// shown: `from 0.9 µs at 14 000 to 1.1 ms at 16 000`. Three, because a cliff may lie inside the middle one.
+/// The largest jump, where it is most of a gross growth: `from 0.9 µs at 14 000 to 1.1 ms at 16 000`.
 pub(crate) fn gross_jump(verdict: &Verdict, unit: Unit) -> Option<String> {
-    if !verdict.steps.is_empty() || verdict.growth.value.is_nan() || verdict.growth.value < GROSS {
-        return None;
-    }
-    let step = |blocks: &[Block]| (blocks[2].cost.value / blocks[0].cost.value).ln();
-    let three = verdict.blocks.windows(3).max_by(|a, b| step(a).total_cmp(&step(b)))?;
-    if step(three) < verdict.growth.value.ln() / 2.0 {
-        return None;
-    }
-    let [before, _, after] = three else { return None };
+    let [before, after] = judge::verdict::gross_jump(verdict)?;
     Some(format!(
         "from {} at {} to {} at {}",
         unit.estimate(before.cost),
