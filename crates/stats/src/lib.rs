@@ -54,7 +54,7 @@ pub use geometric_mean::geometric_mean;
 pub use interval::Interval;
 pub use judge::judge;
 pub use multiplicity::answers;
-pub use noise_floor::{FLOOR_PAIRS, NoiseFloor, SelfRatio, noise_floor};
+pub use noise_floor::{FLOOR_PAIRS, FloorEstimate, SelfRatio, noise_floor};
 pub use range::steady_range;
 pub use rank::{Match, Rank, ranks};
 pub use settings::JudgeSettings;

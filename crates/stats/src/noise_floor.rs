@@ -27,7 +27,7 @@ pub struct SelfRatio {
 
 /// How far a system seems to differ from itself.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NoiseFloor {
+pub struct FloorEstimate {
     /// The floor over all series, as a share: 0.02 is 2 %.
     pub share: f64,
     /// Share of the series whose interval excludes a ratio of one, though nothing differs.
@@ -46,7 +46,7 @@ pub struct NoiseFloor {
 /// Design of Experiments, 1935, §21). The floor of a series is the quantile of its own ratios, or the ratio
 /// that was seen, where that is larger; the floor over all is the quantile of all drawn ratios, or of all
 /// that were seen.
-pub fn noise_floor(series: &[SelfRatio], seed: u64) -> Option<NoiseFloor> {
+pub fn noise_floor(series: &[SelfRatio], seed: u64) -> Option<FloorEstimate> {
     let mut random = Rng::with_seed(seed);
     let (mut all_drawn, mut all_seen) = (Vec::new(), Vec::new());
     let mut floors = Vec::with_capacity(series.len());
@@ -74,7 +74,7 @@ pub fn noise_floor(series: &[SelfRatio], seed: u64) -> Option<NoiseFloor> {
     let judged = series.iter().zip(&floors).filter(|(_, floor)| floor.is_some());
     let is_alarm = |ratio: &Interval| ratio.low > 1.0 || ratio.high < 1.0;
     let alarms = judged.clone().filter(|(series, _)| is_alarm(&series.ratio)).count();
-    Some(NoiseFloor { share, false_alarm_rate: alarms as f64 / judged.count() as f64, series: floors })
+    Some(FloorEstimate { share, false_alarm_rate: alarms as f64 / judged.count() as f64, series: floors })
 }
 
 /// The size of the logarithm of one ratio that nothing but noise made.
