@@ -75,7 +75,9 @@ impl Default for Limits {
             connections: usize::MAX,
             idle: seconds(75),
             request: seconds(20),
-            send: seconds(30),
+            // A reader of 4 kB/s may take 47 s for the 190 kB that its system has acknowledged already, and
+            // acknowledges nothing before.
+            send: seconds(60),
             grace: seconds(10),
         }
     }

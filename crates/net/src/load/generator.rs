@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::engine::Engine;
+use super::network::Kernel;
 use super::{
     Grown, Level, Load, LoadSettings, Measured, Schedule, Watched, closed_loop, open_loop, unwatched,
 };
@@ -40,7 +41,7 @@ trait Drive {
     fn connections(&self) -> usize;
 }
 
-impl<C: Client> Drive for Engine<C> {
+impl<C: Client> Drive for Engine<C, Kernel> {
     fn grow_to(&mut self, connections: usize) -> Result<Grown, Error> {
         Engine::grow_to(self, connections)
     }
@@ -72,7 +73,7 @@ impl ClientVisitor for OpenEngine<'_> {
             settings.new_connections = !client.server_closes();
         }
         settings.client = ClientChoice::new(&client);
-        Ok(Box::new(Engine::new(client.open()?, settings)?))
+        Ok(Box::new(Engine::new(client.open()?, settings, Kernel::new()?)?))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Load generators: closed and open loops that drive any client.
 //!
 //! - [`Generator`] holds connections to one server and offers one [`Load`] after the other;
-//! - `engine` is its loop, `schedule` says when requests of an open loop start,
-//!   `source` where connections begin;
+//! - `engine` is its loop, `network` what that stands on, `schedule` says when requests of an open loop
+//!   start, `source` where connections begin;
 //! - [`Measured`] is what one generator counted, [`Level`] what is to be said of one load, from all of them;
 //! - `search` looks for the highest rate at which latency stays below a bound.
 //!
@@ -16,6 +16,7 @@ pub mod hdr_log;
 mod histogram;
 mod level;
 mod measured;
+mod network;
 mod plan;
 mod schedule;
 pub mod search;

@@ -46,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = humantime::parse_duration)]
     request_timeout: Duration,
     /// Drop a response that makes no progress for this long
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
     send_timeout: Duration,
     /// After a signal to stop, allow responses in progress this long
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]

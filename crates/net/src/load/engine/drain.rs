@@ -5,11 +5,12 @@ use super::{DRAIN_NS, EDGE_NS, Engine, SCAN};
 use crate::Error;
 use crate::client::Client;
 use crate::load::failure::Cause;
+use crate::load::network::Network;
 
 /// So many starts that were never made are counted one by one; beyond, their expected number is as good.
 const COUNTED_STARTS_MAX: u64 = 1_000_000;
 
-impl<C: Client> Engine<C> {
+impl<C: Client, N: Network> Engine<C, N> {
     /// Waits for answers under way, asks no more, and closes what has none by then.
     pub(super) fn drain(&mut self, now: u64, stopped: bool) -> Result<(), Error> {
         let was_open = self.mode == Mode::Open;
@@ -26,10 +27,8 @@ impl<C: Client> Engine<C> {
         let mut now = now;
         while self.vacant < self.slots.len() && now < deadline {
             self.wait(deadline.min(now + EDGE_NS))?;
-            now = self.timer.now_ns();
-            if was_open {
-                self.scan(now);
-            }
+            now = self.network.now_ns();
+            self.scan(now);
         }
         self.give_up(now, was_open && !stopped);
         self.measuring = false;

@@ -13,46 +13,36 @@ mod offer;
 mod pace;
 mod places;
 mod request;
+#[cfg(test)]
+mod simulated;
 mod slot;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::io::{self, ErrorKind};
-use std::os::fd::AsFd;
-use std::time::Duration;
 
-use sys::alarm::Alarm;
-use sys::event::{Event, Interest, Poller};
+use sys::event::{Event, Interest};
 
 use self::slot::{Counts, Mode, Slot, State};
 use super::failure::{Cause, Failures, RequestStage};
 use super::histogram::Times;
 use super::measured::Slices;
+use super::network::{ALARM, Network, Socket};
 use super::plan::LoadSettings;
 use super::schedule::Starts;
-use super::timer::Timer;
 use crate::Error;
 use crate::client::{Client, Received, ResponseError, ResponseState};
 
-#[cfg(target_os = "linux")]
-type Set = sys::event::Epoll;
-#[cfg(all(unix, not(target_os = "linux")))]
-type Set = sys::event::Poll;
-
-pub(super) struct Engine<C: Client> {
+pub(super) struct Engine<C: Client, N: Network> {
     client: C,
     settings: LoadSettings,
     /// Whether no connection outlives its request.
     one_request_each: bool,
-    timer: Timer,
-    set: Set,
+    network: N,
     events: Vec<Event>,
-    alarm: Option<Alarm>,
-    /// When the alarm rings; 0 if it has rung, or was never set.
-    alarm_ns: u64,
     /// When slow matters are looked at next.
     edge_ns: u64,
-    slots: Vec<Slot<C::Session>>,
+    slots: Vec<Slot<N::Socket, C::Session>>,
     /// The first places are those of connections that stay silent.
     silent: usize,
     /// Where an open loop may send, those that have been free for longest first.
@@ -115,27 +105,18 @@ const DRAIN_NS: u64 = 2_000_000_000;
 /// How often the user is told.
 const PROGRESS_NS: u64 = 100_000_000;
 
-const ALARM: usize = u32::MAX as usize - 1;
 const NEVER: u64 = u64::MAX;
 
-impl<C: Client> Engine<C> {
-    pub(super) fn new(client: C, settings: LoadSettings) -> Result<Engine<C>, Error> {
+impl<C: Client, N: Network> Engine<C, N> {
+    pub(super) fn new(client: C, settings: LoadSettings, network: N) -> Result<Engine<C, N>, Error> {
         settings.check()?;
         let one_request_each = settings.one_request_each();
-        let mut set = Set::new().map_err(Error::at("open an event interface"))?;
-        let alarm = Alarm::new().ok();
-        if let Some(alarm) = &alarm {
-            set.add(alarm.descriptor(), ALARM, Interest::Read).map_err(Error::at("wait for an alarm"))?;
-        }
         Ok(Engine {
             client,
             settings,
             one_request_each,
-            timer: Timer::start(),
-            set,
+            network,
             events: Vec::with_capacity(1024),
-            alarm,
-            alarm_ns: 0,
             edge_ns: 0,
             slots: Vec::new(),
             silent: 0,
@@ -168,30 +149,15 @@ impl<C: Client> Engine<C> {
     }
 
     /// Waits until something is ready or it is this time, and does what is to be done.
-    ///
-    /// The alarm is set when the time is another than before, which in a closed loop is a hundred times a
-    /// second. A time given to the wait itself would have the kernel set a timer for every wait.
     #[inline]
     fn wait(&mut self, until_ns: u64) -> Result<(), Error> {
-        let timeout = match &self.alarm {
-            _ if until_ns == 0 => Some(Duration::ZERO),
-            Some(_) if until_ns == self.alarm_ns => None,
-            Some(alarm) => {
-                let left = until_ns.saturating_sub(self.timer.now_ns());
-                alarm.set(Duration::from_nanos(left)).map_err(Error::at("set an alarm"))?;
-                self.alarm_ns = until_ns;
-                None
-            }
-            None => Some(Duration::from_nanos(until_ns.saturating_sub(self.timer.now_ns()))),
-        };
-        self.set.wait(&mut self.events, timeout).map_err(Error::at("wait for events"))?;
+        self.network.wait(&mut self.events, until_ns)?;
         self.counts.waits += 1;
         self.counts.events += self.events.len() as u64;
         for index in 0..self.events.len() {
             let event = self.events[index];
             if event.token == ALARM {
-                // It rings until it is set anew.
-                self.alarm_ns = 0;
+                self.network.rang();
             } else {
                 self.on_event(event);
             }
@@ -206,20 +172,20 @@ impl<C: Client> Engine<C> {
         match slot.state {
             State::Waiting | State::Reading | State::Closing | State::Free => self.receive(place),
             State::Connecting { request } => self.on_connected(place, request),
-            State::Sending => self.send_rest(place, self.timer.now_ns()),
+            State::Sending => self.send_rest(place, self.network.now_ns()),
             // An event of a connection that an earlier one of the same wait has closed.
             State::Closed => {}
         }
     }
 
     fn on_connected(&mut self, place: u32, request: bool) {
-        let now = self.timer.now_ns();
+        let now = self.network.now_ns();
         let slot = &self.slots[place as usize];
         let Some(socket) = &slot.socket else { return };
         let done = socket.connected();
         let done = match request {
             true => done,
-            false => done.and_then(|()| self.set.change(socket.as_fd(), place as usize, Interest::Read)),
+            false => done.and_then(|()| self.network.change(socket, place as usize, Interest::Read)),
         };
         match done {
             Err(error) => self.fail(place, error.into(), now),
@@ -242,11 +208,11 @@ impl<C: Client> Engine<C> {
             let Some(socket) = &slot.socket else { return };
             match socket.receive(&mut self.buffer) {
                 Ok(0) => {
-                    let now = self.timer.now_ns();
+                    let now = self.network.now_ns();
                     return self.ended(place, now);
                 }
                 Ok(received) => {
-                    let now = self.timer.now_ns();
+                    let now = self.network.now_ns();
                     self.counts.received_bytes += received as u64;
                     let waits_for_end = self.digest(place, received, now);
                     if !waits_for_end && received < BUFFER_BYTES {
@@ -255,7 +221,7 @@ impl<C: Client> Engine<C> {
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) => {
-                    let now = self.timer.now_ns();
+                    let now = self.network.now_ns();
                     return self.fail(place, error.into(), now);
                 }
             }

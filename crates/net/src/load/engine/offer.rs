@@ -8,6 +8,7 @@ use crate::Error;
 use crate::client::Client;
 use crate::load::failure::Failure;
 use crate::load::measured::Measured;
+use crate::load::network::Network;
 use crate::load::plan::Load;
 use crate::load::watch::{Before, Watch};
 use crate::load::{Progress, Watched};
@@ -21,7 +22,7 @@ struct End {
     cpu_ns: Option<u64>,
 }
 
-impl<C: Client> Engine<C> {
+impl<C: Client, N: Network> Engine<C, N> {
     pub(in crate::load) fn offer(
         &mut self,
         load: &Load,
@@ -40,7 +41,7 @@ impl<C: Client> Engine<C> {
         let length_ns = load.expected_ns() / 40;
         self.forget();
         let before = Before::now();
-        self.begin_ns = self.timer.now_ns();
+        self.begin_ns = self.network.now_ns();
         self.from_ns = self.begin_ns + load.warm_up.as_nanos() as u64;
         self.until_ns = self.from_ns + load.duration.as_nanos() as u64;
         self.allowance = load.requests.unwrap_or(u64::MAX);
@@ -58,7 +59,7 @@ impl<C: Client> Engine<C> {
         let mut stopped = false;
         loop {
             self.wait_for_next(now, end_ns)?;
-            now = self.timer.now_ns();
+            now = self.network.now_ns();
             if !self.measuring && now >= self.from_ns {
                 before.begin_cpu();
                 self.begin_counting();
@@ -173,13 +174,13 @@ impl<C: Client> Engine<C> {
         self.mode = Mode::Alone;
         self.starts = None;
         self.failures.take();
-        let begin_ns = self.timer.now_ns();
+        let begin_ns = self.network.now_ns();
         self.start(place as u32, begin_ns, begin_ns);
-        let served = |engine: &Engine<C>| engine.slots[place].state.is_vacant();
+        let served = |engine: &Engine<C, N>| engine.slots[place].state.is_vacant();
         let mut now = begin_ns;
         while !served(self) {
             self.wait(now + EDGE_NS)?;
-            now = self.timer.now_ns();
+            now = self.network.now_ns();
             self.scan(now);
         }
         match self.failures.take().as_slice() {

@@ -6,10 +6,11 @@ use super::slot::Mode;
 use super::{EDGE_NS, Engine, NEVER, SPREAD_NS, STARTS_MAX};
 use crate::Error;
 use crate::client::Client;
+use crate::load::network::Network;
 use crate::load::plan::{Load, LoadSettings};
 use crate::load::schedule::Starts;
 
-impl<C: Client> Engine<C> {
+impl<C: Client, N: Network> Engine<C, N> {
     /// Has the first requests wait for their time.
     pub(super) fn prepare(&mut self, load: &Load) {
         self.later.clear();
@@ -64,7 +65,7 @@ impl<C: Client> Engine<C> {
             }
             self.later.pop();
             if self.mode == Mode::Closed && self.slots[place as usize].state.is_vacant() {
-                self.ask_again(place, self.timer.now_ns());
+                self.ask_again(place, self.network.now_ns());
             }
         }
         if self.starts.is_some() {
@@ -94,7 +95,7 @@ impl<C: Client> Engine<C> {
                 self.lateness.record(now.saturating_sub(possible_ns));
             }
             self.start(place, intended_ns, now);
-            now = self.timer.now_ns();
+            now = self.network.now_ns();
         }
     }
 
@@ -113,7 +114,7 @@ impl<C: Client> Engine<C> {
     pub(super) fn catch_up(&mut self) {
         for _ in 0..self.settings.connections_max.div_ceil(STARTS_MAX) {
             let started = self.counts.started;
-            self.pace_open(self.timer.now_ns());
+            self.pace_open(self.network.now_ns());
             if self.counts.started == started {
                 return;
             }

@@ -1,20 +1,18 @@
 //! The places for connections: how they come, rest and go.
 
-use std::os::fd::AsFd;
-
-use sys::event::{Interest, Poller};
-use sys::tcp::{Connection, Waiting};
+use sys::event::Interest;
 
 use super::slot::{Mode, Slot, State};
 use super::{CONNECTING_MAX, EDGE_NS, Engine, NEVER};
 use crate::Error;
 use crate::client::Client;
 use crate::load::Grown;
+use crate::load::network::{Network, Socket};
 
 /// After so many attempts without a connection, growing is given up.
 const HOPELESS: usize = 2 * CONNECTING_MAX;
 
-impl<C: Client> Engine<C> {
+impl<C: Client, N: Network> Engine<C, N> {
     pub(in crate::load) fn connections(&self) -> usize {
         self.slots[self.silent..].iter().filter(|slot| slot.socket.is_some()).count()
     }
@@ -73,7 +71,7 @@ impl<C: Client> Engine<C> {
         while self.slots.len() < wanted {
             self.add_place();
         }
-        let begin_ns = self.timer.now_ns();
+        let begin_ns = self.network.now_ns();
         let gap_ns = 1e9 / self.settings.connect_rate;
         let missing: Vec<u32> =
             (0..wanted as u32).filter(|&place| self.slots[place as usize].socket.is_none()).collect();
@@ -83,7 +81,7 @@ impl<C: Client> Engine<C> {
             // A server that lets nobody in is not asked ten thousand times.
             let hopeless = begun >= HOPELESS && self.connect.count() == 0;
             goes_on = !hopeless && !sys::signal::stop_ordered();
-            let mut now = self.timer.now_ns();
+            let mut now = self.network.now_ns();
             let due = |begun: usize| begin_ns + (begun as f64 * gap_ns) as u64;
             while goes_on
                 && begun < missing.len()
@@ -92,12 +90,12 @@ impl<C: Client> Engine<C> {
             {
                 self.begin_connect(missing[begun], now);
                 begun += 1;
-                now = self.timer.now_ns();
+                now = self.network.now_ns();
             }
             let has_room = self.slots.len() - self.vacant < CONNECTING_MAX;
             let next = if goes_on && has_room && begun < missing.len() { due(begun) } else { NEVER };
             self.wait((now + EDGE_NS).min(next.max(now)))?;
-            self.scan(self.timer.now_ns());
+            self.scan(self.network.now_ns());
         }
         Ok(())
     }
@@ -111,9 +109,9 @@ impl<C: Client> Engine<C> {
         (slot.sent_ns, slot.served, slot.awaited, slot.counted) = (now, 0, 0, false);
         slot.session = self.client.session();
         slot.state = State::Connecting { request: false };
-        match Connection::connect(self.settings.target, from, Waiting::NonBlocking) {
+        match self.network.connect(self.settings.target, from) {
             Ok(socket) => {
-                let added = self.set.add(socket.as_fd(), place as usize, Interest::Write);
+                let added = self.network.add(&socket, place as usize, Interest::Write);
                 slot.socket = Some(socket);
                 if let Err(error) = added {
                     self.fail(place, error.into(), now);

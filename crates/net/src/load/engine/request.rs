@@ -1,16 +1,15 @@
 //! One request: over a connection that is there, or over a new one.
 
 use std::io::ErrorKind;
-use std::os::fd::AsFd;
 
-use sys::event::{Interest, Poller};
-use sys::tcp::{Connection, Waiting};
+use sys::event::Interest;
 
 use super::Engine;
 use super::slot::{Mode, State};
 use crate::client::Client;
+use crate::load::network::{Network, Socket};
 
-impl<C: Client> Engine<C> {
+impl<C: Client, N: Network> Engine<C, N> {
     /// Sends the next request of a place, over a new connection if it has none.
     #[inline]
     pub(super) fn start(&mut self, place: u32, intended_ns: u64, now: u64) {
@@ -44,13 +43,13 @@ impl<C: Client> Engine<C> {
         let slot = &mut self.slots[place as usize];
         (slot.served, slot.state) = (0, State::Connecting { request: true });
         slot.session = self.client.session();
-        let socket = match Connection::connect(self.settings.target, from, Waiting::NonBlocking) {
+        let socket = match self.network.connect(self.settings.target, from) {
             Ok(socket) => socket,
             Err(error) => return self.fail(place, error.into(), now),
         };
         let slot = &mut self.slots[place as usize];
         if C::SERVER_BEGINS {
-            let added = self.set.add(socket.as_fd(), place as usize, Interest::Read);
+            let added = self.network.add(&socket, place as usize, Interest::Read);
             slot.socket = Some(socket);
             self.client.request(&mut slot.session);
             slot.state = State::Waiting;
@@ -60,7 +59,7 @@ impl<C: Client> Engine<C> {
             return;
         }
         // On this machine the connection is there when connect(2) returns. Elsewhere the send finds no room.
-        let connected_ns = self.timer.now_ns();
+        let connected_ns = self.network.now_ns();
         let bytes = requests(&self.client, &mut slot.session, &mut self.batch, self.settings.pipeline);
         let sent = match socket.send(bytes) {
             Ok(sent) => sent,
@@ -73,7 +72,7 @@ impl<C: Client> Engine<C> {
             self.unsent.insert(place, bytes[sent..].to_vec());
         }
         let interest = if whole { Interest::Read } else { Interest::Write };
-        let added = self.set.add(socket.as_fd(), place as usize, interest);
+        let added = self.network.add(&socket, place as usize, interest);
         slot.socket = Some(socket);
         if sent > 0 {
             slot.state = if whole { State::Waiting } else { State::Sending };
@@ -118,7 +117,7 @@ impl<C: Client> Engine<C> {
             self.counts.sends_blocked += 1;
             slot.state = State::Sending;
             self.unsent.insert(place, bytes[sent..].to_vec());
-            let _ = self.set.change(socket.as_fd(), place as usize, Interest::Write);
+            let _ = self.network.change(socket, place as usize, Interest::Write);
         }
     }
 
@@ -133,7 +132,7 @@ impl<C: Client> Engine<C> {
                 if rest.is_empty() {
                     self.unsent.remove(&place);
                     slot.state = State::Waiting;
-                    if let Err(error) = self.set.change(socket.as_fd(), place as usize, Interest::Read) {
+                    if let Err(error) = self.network.change(socket, place as usize, Interest::Read) {
                         self.fail(place, error.into(), now);
                     }
                 }

@@ -1,12 +1,10 @@
 //! The places of a loop: what each holds, where it stands, and what is counted over all of them.
 
-use sys::tcp::Connection;
-
 use crate::load::failure::RequestStage;
 
 /// One place for a connection.
-pub(super) struct Slot<S> {
-    pub(super) socket: Option<Connection>,
+pub(super) struct Slot<K, S> {
+    pub(super) socket: Option<K>,
     pub(super) state: State,
     pub(super) session: S,
     /// When the request was meant to start.
