@@ -79,7 +79,7 @@ pub enum Figure {
     StepPlace,
     /// [`stats::Block::relative`], all together
     Blocks,
-    /// [`stats::Comparison::ratio`]
+    /// [`stats::SeriesComparison::ratio`]
     Ratio,
     /// [`stats::Step::ratio`]
     StepHeight,

@@ -57,7 +57,7 @@ impl PerClaim {
 
 /// The second system against the first, over the n that both reached.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Comparison {
+pub struct SeriesComparison {
     /// The answer.
     pub answer: Answer,
     /// Cost of the second over cost of the first.
@@ -110,7 +110,7 @@ pub fn compare(
     second: &[Sweep<'_>],
     judged: usize,
     settings: &JudgeSettings,
-) -> Option<Comparison> {
+) -> Option<SeriesComparison> {
     let level = settings.error_rate() / judged.max(1) as f64;
     // The rate is divided by the looks already.
     let once = JudgeSettings { looks: 1, ..settings.clone() };
@@ -328,7 +328,7 @@ impl Contrast {
 
     /// What may be said where each kind of claim has its own error rate. The interval is the one of the
     /// claim that is made, or that was tried, so that answer and interval do not contradict each other.
-    pub fn at(&self, levels: &PerClaim) -> Comparison {
+    pub fn at(&self, levels: &PerClaim) -> SeriesComparison {
         let chances = self.chances();
         // A small difference must be more certain to be reported: of equal systems fewer than one in twenty
         // differ.
@@ -350,7 +350,7 @@ impl Contrast {
         let student = Student::of(level);
         let more_helps = answer == Answer::Unresolved && self.tick <= self.margin;
         let logs = self.logs_by_block(level);
-        Comparison {
+        SeriesComparison {
             answer,
             ratio: exp(self.around(self.ratio, &student)),
             level,

@@ -48,7 +48,7 @@ mod view;
 
 pub use class::Class;
 pub use cluster::{Cluster, mean_reach, share_reach};
-pub use compare::{Answer, Comparison, Contrast, Crossing, Design, PerClaim, compare};
+pub use compare::{Answer, Contrast, Crossing, Design, PerClaim, SeriesComparison, compare};
 pub use finding::{Asymptote, FittedLine, Lines, Modes, Period, Repeated, Segment, Spikes, Step};
 pub use geometric_mean::geometric_mean;
 pub use interval::Interval;

@@ -1,6 +1,6 @@
 //! Multiple comparisons: the error rate of each claim.
 
-use crate::compare::{Comparison, Contrast, PerClaim};
+use crate::compare::{Contrast, PerClaim, SeriesComparison};
 
 /// Answers to all comparisons of a suite: a family per series, a contrast per pair of systems.
 ///
@@ -15,7 +15,7 @@ use crate::compare::{Comparison, Contrast, PerClaim};
 /// those selected for a claim of one kind, at most `alpha` are expected to miss the truth. Series resemble
 /// each other, as what disturbs a machine disturbs all; the procedure is proved for such positive dependence
 /// of one-sided tests (Benjamini & Yekutieli, Annals of Statistics 29, 2001), and simulated here for ours.
-pub fn answers(suite: &[Vec<&Contrast>], alpha: f64) -> Vec<Vec<Comparison>> {
+pub fn answers(suite: &[Vec<&Contrast>], alpha: f64) -> Vec<Vec<SeriesComparison>> {
     let chances: Vec<Vec<PerClaim>> =
         suite.iter().map(|family| family.iter().map(|contrast| contrast.chances()).collect()).collect();
     let of = |kind: fn(&PerClaim) -> f64| {

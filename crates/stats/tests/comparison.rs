@@ -5,7 +5,7 @@ mod simulation;
 use fastrand::Rng;
 use simulation::{Noise, drifting, normal, settings, sweeps, up};
 use stats::{
-    Answer, Comparison, Contrast, Design, JudgeSettings, Match, PerClaim, Sweep, answers, compare,
+    Answer, Contrast, Design, JudgeSettings, Match, PerClaim, SeriesComparison, Sweep, answers, compare,
     geometric_mean, ranks,
 };
 
@@ -19,7 +19,13 @@ fn levels(level: f64) -> Noise {
 }
 
 /// Comparisons of a constant cost with one that is `ratio` times as high.
-fn comparisons(replicates: u64, trials: usize, judged: usize, level: f64, ratio: f64) -> Vec<Comparison> {
+fn comparisons(
+    replicates: u64,
+    trials: usize,
+    judged: usize,
+    level: f64,
+    ratio: f64,
+) -> Vec<SeriesComparison> {
     (0..replicates)
         .map(|seed| {
             let mut rng = Rng::with_seed(seed);
@@ -30,7 +36,7 @@ fn comparisons(replicates: u64, trials: usize, judged: usize, level: f64, ratio:
         .collect()
 }
 
-fn share(comparisons: &[Comparison], answers: &[Answer]) -> f64 {
+fn share(comparisons: &[SeriesComparison], answers: &[Answer]) -> f64 {
     let found = comparisons.iter().filter(|comparison| answers.contains(&comparison.answer)).count();
     found as f64 / comparisons.len() as f64
 }
@@ -53,7 +59,7 @@ fn drift_is_not_taken_for_a_difference() {
     for (drift, lasting, level) in
         [(0.05, 3.0, 0.02), (0.05, 40.0, 0.02), (0.1, 200.0, 0.1), (0.05, 200.0, 0.05)]
     {
-        let compared: Vec<[Comparison; 2]> = (0..150)
+        let compared: Vec<[SeriesComparison; 2]> = (0..150)
             .map(|seed| {
                 let mut rng = Rng::with_seed(seed);
                 let mut state = normal(&mut rng);
@@ -105,7 +111,8 @@ fn each_answer_is_found_where_it_is_true() {
 fn the_ratio_covers_the_truth() {
     for (trials, judged, least) in [(6, 1, 0.92), (40, 1, 0.92), (40, 20, 0.99)] {
         let compared = comparisons(300, trials, judged, 0.1, 1.2);
-        let covers = |comparison: &&Comparison| (comparison.ratio.low..=comparison.ratio.high).contains(&1.2);
+        let covers =
+            |comparison: &&SeriesComparison| (comparison.ratio.low..=comparison.ratio.high).contains(&1.2);
         let covered = compared.iter().filter(covers).count() as f64 / 300.0;
         assert!(covered >= least, "{covered} of {trials} trials");
     }
@@ -210,7 +217,7 @@ fn contrasts(replicates: u64, rounds: usize, noise: Pairs, ratio: f64, design: D
         .collect()
 }
 
-fn alone(contrasts: &[Contrast]) -> Vec<Comparison> {
+fn alone(contrasts: &[Contrast]) -> Vec<SeriesComparison> {
     contrasts.iter().map(|contrast| contrast.at(&PerClaim::all(0.05))).collect()
 }
 
@@ -219,7 +226,7 @@ fn pairs_cancel_drift_and_cover_the_truth() {
     for noise in [DRIFTING, DISTURBED] {
         for rounds in [6, 10, 20, 40] {
             let compared = alone(&contrasts(300, rounds, noise, 1.2, Design::Paired));
-            let covers = |one: &&Comparison| (one.ratio.low..=one.ratio.high).contains(&1.2);
+            let covers = |one: &&SeriesComparison| (one.ratio.low..=one.ratio.high).contains(&1.2);
             let covered = compared.iter().filter(covers).count() as f64 / 300.0;
             println!("disturbed {}, {rounds} pairs: {covered}", noise.disturbed);
             assert!(covered >= 0.92, "{covered} of {rounds} pairs, disturbed {}", noise.disturbed);
@@ -296,7 +303,7 @@ fn suite(seed: u64, rounds: usize, noise: Pairs, ratios: &[f64], design: Design)
     ratios.iter().map(&mut series).collect()
 }
 
-fn answers_of(suite: &[Vec<Contrast>]) -> Vec<Comparison> {
+fn answers_of(suite: &[Vec<Contrast>]) -> Vec<SeriesComparison> {
     let suite: Vec<Vec<&Contrast>> = suite.iter().map(|family| family.iter().collect()).collect();
     answers(&suite, 0.05).into_iter().flatten().collect()
 }
@@ -321,7 +328,7 @@ fn false_differences_of_a_suite_are_few_and_true_ones_found() {
     let (mut wrong_share, mut found, mut found_by_bonferroni, mut missed_share) = (0.0, 0, 0, 0.0);
     for seed in 0..200 {
         let suite = suite(seed, 10, DRIFTING, &truths, Design::Paired);
-        let compared: Vec<Comparison> = answers_of(&suite);
+        let compared: Vec<SeriesComparison> = answers_of(&suite);
         let told = || compared.iter().zip(&truths).filter(|(one, _)| DIFFERENT.contains(&one.answer));
         let wrong = told().filter(|(_, truth)| **truth == 1.0).count();
         wrong_share += wrong as f64 / told().count().max(1) as f64 / 200.0;

@@ -1,6 +1,6 @@
 //! What a ratio claims, and over which n.
 
-use stats::{Answer, Comparison, Interval};
+use stats::{Answer, Interval, SeriesComparison};
 
 use super::result::{Mean, Ratio};
 
@@ -118,20 +118,20 @@ impl Mean {
 }
 
 /// Which of two is faster depends on n, each by more than the margin somewhere.
-fn depends_on_n(comparison: &Comparison) -> bool {
+fn depends_on_n(comparison: &SeriesComparison) -> bool {
     let is_any =
         |is_slower| comparison.blocks.iter().any(|block| is_certain(comparison, is_slower, &block.2));
     !comparison.crossings.is_empty() && is_any(true) && is_any(false)
 }
 
 /// Whether a range of n differs by more than the margin for certain.
-fn is_certain(comparison: &Comparison, is_slower: bool, ratio: &Interval) -> bool {
+fn is_certain(comparison: &SeriesComparison, is_slower: bool, ratio: &Interval) -> bool {
     let beyond = 1.0 + comparison.margin;
     if is_slower { ratio.low > beyond } else { ratio.high < 1.0 / beyond }
 }
 
 /// A difference at some n next to each other, with none that matters elsewhere.
-fn in_part(comparison: &Comparison) -> Option<Claim> {
+fn in_part(comparison: &SeriesComparison) -> Option<Claim> {
     let is_slower = match comparison.answer {
         Answer::Slower => true,
         Answer::Faster => false,

@@ -10,7 +10,7 @@ const SHORTER: f64 = 0.98;
 
 /// What stands beside the answer of the second against the first, or in its place; of one alone, why it has
 /// none.
-pub(super) fn note(samples: &[&Sample<'_>], answer: Option<&stats::Comparison>) -> Option<AnswerNote> {
+pub(super) fn note(samples: &[&Sample<'_>], answer: Option<&stats::SeriesComparison>) -> Option<AnswerNote> {
     match (samples, answer) {
         ([first, other], Some(answer)) => shortened(first, other, answer).map(AnswerNote::Shortened),
         _ => why_not(samples).map(AnswerNote::NoAnswer),
@@ -41,7 +41,7 @@ fn without_number(sample: &Sample<'_>) -> Option<WithoutNumber> {
 
 /// How one of two stopped short of the other. What shortened neither range is said once a workload, with the
 /// series that it met.
-fn shortened(first: &Sample<'_>, other: &Sample<'_>, answer: &stats::Comparison) -> Option<Shortened> {
+fn shortened(first: &Sample<'_>, other: &Sample<'_>, answer: &stats::SeriesComparison) -> Option<Shortened> {
     let (one, two) = answer.ends;
     let censored = one != two;
     let counts = |stop: &&Stop| {

@@ -53,7 +53,7 @@ struct Pair {
     contrast: Contrast,
     /// LevelValue by level, where one of the two is the best and there are several.
     by_level: Option<Contrast>,
-    answer: Option<stats::Comparison>,
+    answer: Option<stats::SeriesComparison>,
 }
 
 /// Compares contenders, of which every field has a sample of each.

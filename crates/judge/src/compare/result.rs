@@ -128,7 +128,7 @@ pub struct LevelValue {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ratio {
     /// The ratio with its interval, its answer and its range of n.
-    pub comparison: stats::Comparison,
+    pub comparison: stats::SeriesComparison,
     /// Over how many levels; 0 where every n counts.
     pub levels: usize,
 }
@@ -281,7 +281,7 @@ impl RankingEntry {
     }
 
     /// Its answer over all n.
-    pub fn answer(&self) -> Option<&stats::Comparison> {
+    pub fn answer(&self) -> Option<&stats::SeriesComparison> {
         self.overall.as_ref().map(|ratio| &ratio.comparison)
     }
 
@@ -297,7 +297,7 @@ impl RankingEntry {
 
     /// Whether more trials may resolve its ratio to the reference.
     pub(crate) fn is_open(&self) -> bool {
-        let is_open = |answer: &stats::Comparison| {
+        let is_open = |answer: &stats::SeriesComparison| {
             answer.answer == Answer::Unresolved && answer.trials_needed.is_some()
         };
         self.ratios().any(|ratio| is_open(&ratio.comparison))
