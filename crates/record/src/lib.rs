@@ -49,5 +49,5 @@ pub use {
     frame::FRAME_BYTES_MAX,
     loss::{LOSSES_MAX, Loss, Reason},
     reader::{Reader, read},
-    writer::Writer,
+    writer::{Storage, Writer},
 };

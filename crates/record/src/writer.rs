@@ -13,6 +13,32 @@ use crate::{End, Error, FRAME_BYTES_MAX, Line, Result, Run, write_line};
 /// On digits the levels from 5 to 9 take four times as long and make larger frames than this one.
 const LEVEL: i32 = 3;
 
+/// Where the frames of a run go: a file, and in simulations a disk that fails when it is told to.
+pub trait Storage: Write {
+    /// Cuts what was written to this length, and goes on from there.
+    ///
+    /// # Errors
+    /// Those of ftruncate(2) and lseek(2).
+    fn truncate(&mut self, bytes: u64) -> io::Result<()>;
+
+    /// Waits until all of it is on the disk.
+    ///
+    /// # Errors
+    /// Those of fsync(2).
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+impl Storage for File {
+    fn truncate(&mut self, bytes: u64) -> io::Result<()> {
+        self.set_len(bytes)?;
+        self.seek(SeekFrom::Start(bytes)).map(drop)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_all()
+    }
+}
+
 /// A run file that is being made.
 ///
 /// Each frame is handed to the system as it is appended, so a killed run loses nothing that was
@@ -21,7 +47,7 @@ const LEVEL: i32 = 3;
 /// [`End`] line and counts as interrupted.
 pub struct Writer {
     path: PathBuf,
-    file: File,
+    file: Box<dyn Storage>,
     /// Length of the file up to its last whole frame.
     whole: u64,
     compressor: Compressor<'static>,
@@ -42,19 +68,24 @@ impl Writer {
                 _ => Error::Create { path, source },
             }
         })?;
-        let begin = |file| -> Result<Self> {
-            let failed = |source| Error::Create { path: path.clone(), source };
-            let mut compressor = Compressor::new(LEVEL).map_err(failed)?;
-            compressor.set_parameter(CParameter::ChecksumFlag(true)).map_err(failed)?;
-            let mut writer = Writer { path: path.clone(), file, whole: 0, compressor };
-            writer.append_all([&Line::Run(run)].into_iter().chain(head)).map_err(|error| match error {
-                // Nothing was measured yet, so nothing is kept.
-                Error::Write { path, source } => Error::Create { path, source },
-                other => other,
-            })?;
-            Ok(writer)
-        };
-        begin(file).inspect_err(|_| drop(fs::remove_file(&path)))
+        Writer::to(Box::new(file), &path, run, head).inspect_err(|_| drop(fs::remove_file(&path)))
+    }
+
+    /// The same to any storage; `path` is its name in messages.
+    ///
+    /// # Errors
+    /// [`Error::Create`].
+    pub fn to(file: Box<dyn Storage>, path: &Path, run: Run, head: &[Line]) -> Result<Self> {
+        let failed = |source| Error::Create { path: path.to_owned(), source };
+        let mut compressor = Compressor::new(LEVEL).map_err(failed)?;
+        compressor.set_parameter(CParameter::ChecksumFlag(true)).map_err(failed)?;
+        let mut writer = Writer { path: path.to_owned(), file, whole: 0, compressor };
+        writer.append_all([&Line::Run(run)].into_iter().chain(head)).map_err(|error| match error {
+            // Nothing was measured yet, so nothing is kept.
+            Error::Write { path, source } => Error::Create { path, source },
+            other => other,
+        })?;
+        Ok(writer)
     }
 
     /// Appends one frame of `lines`: all that one trial, the finest grain that can be lost, has to say.
@@ -72,7 +103,7 @@ impl Writer {
     /// [`Error::Write`].
     pub fn finish(mut self, end: End) -> Result<()> {
         self.append_all([&Line::End(end)])?;
-        self.file.sync_all().map_err(|source| self.failed(source))
+        self.file.sync().map_err(|source| self.failed(source))
     }
 
     /// The file.
@@ -92,8 +123,7 @@ impl Writer {
         let frame = self.compressor.compress(&text).map_err(|source| self.failed(source))?;
         if let Err(source) = self.file.write_all(&frame) {
             // If even this fails, a reader still tells the whole frames from the rest.
-            let _ = self.file.set_len(self.whole);
-            let _ = self.file.seek(SeekFrom::Start(self.whole));
+            let _ = self.file.truncate(self.whole);
             return Err(self.failed(source));
         }
         self.whole += frame.len() as u64;

@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 
 use host::{Deadline, Host, NoReply, Process};
 use record::{Line, Order, Outcome, System, Trial};
+use workload::Workload;
 
+use crate::lines::unsupported;
 use crate::programs::Programs;
-use crate::{Error, Target};
+use crate::{Error, Executor, Target};
 
 /// How much longer than its time-out the supervisor of a trial may take before it counts as hung itself.
 const SUPERVISOR_GRACE: Duration = Duration::from_secs(20);
@@ -51,45 +53,6 @@ impl<'a> Launcher<'a> {
         Launcher { target, programs, scratch, folders, interrupt, host: None }
     }
 
-    /// Has the system describe itself.
-    pub(crate) fn describe(&mut self) -> Result<System, Error> {
-        let described = self.start("its trial program", self.programs.main(), "describe");
-        let described = described.and_then(|(mut process, scratch)| {
-            process.send(&scratch)?;
-            let bytes = process.receive_bytes(self.deadline(DESCRIBE_TIMEOUT))?;
-            Ok((bytes, process.stderr()))
-        });
-        let (bytes, stderr) = described.map_err(|error| self.unusable(error))?;
-        let Ok(Line::System(mut system)) = record::parse_line(&String::from_utf8_lossy(&bytes)) else {
-            let (name, reason) = (self.target.name.clone(), "it reported something else".to_owned());
-            return Err(Error::Describe { name, reason });
-        };
-        system.name.clone_from(&self.target.name);
-        system.prefix.clone_from(&self.target.prefix);
-        let of_command = self.host.as_ref().map(Host::stderr).unwrap_or_default();
-        system.warnings.extend([of_command, stderr].iter().filter_map(|stderr| remark(stderr)));
-        Ok(system)
-    }
-
-    /// Runs one trial to its end; `None` when it was interrupted, which leaves nothing of it behind.
-    pub(crate) fn trial(&mut self, program: &Path, mut order: Order) -> Result<Option<Vec<Line>>, Error> {
-        let begun = Instant::now();
-        let lines = self.start("the supervisor of the trial", program, "supervise");
-        let lines = lines.and_then(|(mut supervisor, scratch)| {
-            order.scratch = scratch;
-            receive(&mut supervisor, &order, self.interrupt)
-        });
-        match lines {
-            Ok(lines) => Ok(Some(lines)),
-            Err(error) if error.no_reply() == Some(&NoReply::Interrupted) => Ok(None),
-            Err(error) if error.no_reply().is_some() => {
-                Ok(Some(vec![crashed(&order, begun, error.to_string())]))
-            }
-            // What cannot start now will not start for the next trial.
-            Err(error) => Err(self.unusable(error)),
-        }
-    }
-
     /// Starts a role, and the command anew where it has ended; beside it, the folder for files there.
     fn start(&mut self, role: &str, program: &Path, verb: &str) -> Result<(Process, String), host::Error> {
         let deadline = self.deadline(START_TIMEOUT);
@@ -119,6 +82,51 @@ impl<'a> Launcher<'a> {
             }
             error if self.target.prefix.is_empty() => Error::Describe { name, reason: error.to_string() },
             error => Error::Command { name, reason: error.to_string() },
+        }
+    }
+}
+
+impl Executor for Launcher<'_> {
+    fn describe(&mut self) -> Result<System, Error> {
+        let described = self.start("its trial program", self.programs.main(), "describe");
+        let described = described.and_then(|(mut process, scratch)| {
+            process.send(&scratch)?;
+            let bytes = process.receive_bytes(self.deadline(DESCRIBE_TIMEOUT))?;
+            Ok((bytes, process.stderr()))
+        });
+        let (bytes, stderr) = described.map_err(|error| self.unusable(error))?;
+        let Ok(Line::System(mut system)) = record::parse_line(&String::from_utf8_lossy(&bytes)) else {
+            let (name, reason) = (self.target.name.clone(), "it reported something else".to_owned());
+            return Err(Error::Describe { name, reason });
+        };
+        system.name.clone_from(&self.target.name);
+        system.prefix.clone_from(&self.target.prefix);
+        let of_command = self.host.as_ref().map(Host::stderr).unwrap_or_default();
+        system.warnings.extend([of_command, stderr].iter().filter_map(|stderr| remark(stderr)));
+        system.warnings.extend(self.programs.remark());
+        Ok(system)
+    }
+
+    fn trial(&mut self, workload: &Workload, mut order: Order) -> Result<Option<Vec<Line>>, Error> {
+        order.scratch = self.scratch.to_string_lossy().into_owned();
+        let program = match self.programs.of(workload) {
+            Ok(program) => program,
+            Err(reason) => return Ok(Some(vec![unsupported(&order, reason)])),
+        };
+        let begun = Instant::now();
+        let lines = self.start("the supervisor of the trial", program, "supervise");
+        let lines = lines.and_then(|(mut supervisor, scratch)| {
+            order.scratch = scratch;
+            receive(&mut supervisor, &order, self.interrupt)
+        });
+        match lines {
+            Ok(lines) => Ok(Some(lines)),
+            Err(error) if error.no_reply() == Some(&NoReply::Interrupted) => Ok(None),
+            Err(error) if error.no_reply().is_some() => {
+                Ok(Some(vec![crashed(&order, begun, error.to_string())]))
+            }
+            // What cannot start now will not start for the next trial.
+            Err(error) => Err(self.unusable(error)),
         }
     }
 }

@@ -6,7 +6,10 @@
 //! May import: host, judge, kernel, record, servers, sys, workload. Must never: draw, print, or judge
 //! beyond "are more trials needed".
 
+mod date;
 mod error;
+mod event;
+mod executor;
 mod groups;
 mod launch;
 mod lines;
@@ -20,17 +23,21 @@ mod schedule;
 mod scratch;
 mod select;
 mod server;
+mod session;
 mod settings;
 mod system_plan;
 mod systems;
 mod target;
 mod timeouts;
 
+pub use date::rfc3339;
 pub use error::Error;
+pub use event::{Ran, RunEvent};
+pub use executor::{CreateRecord, Executor, Outside, RunClock};
 pub use groups::{GROUPS, find, workloads};
 pub use plan::{Item, RunOptions, RunPlan};
-pub use preset::Preset;
-pub use run::{Ran, RunEvent, run};
+pub use preset::{Preset, Trials};
+pub use run::{run, run_with};
 pub use select::{nearest, select};
 pub use server::parse_server;
 pub use settings::parse_setting;

@@ -6,9 +6,9 @@ use std::time::SystemTime;
 
 use record::{Line, Order, Outcome, Run, System, Tool};
 
-use crate::BUILD;
 use crate::plan::{Item, RunPlan};
 use crate::preset::Trials;
+use crate::{BUILD, date};
 
 /// A trial that this system cannot have.
 pub(crate) fn unsupported(order: &Order, reason: &str) -> Line {
@@ -34,7 +34,7 @@ fn trial_line(order: &Order, outcome: Outcome) -> Line {
 }
 
 /// The first line of the record.
-pub(crate) fn head(plan: &RunPlan, command: Vec<String>, systems: &[System]) -> Run {
+pub(crate) fn head(plan: &RunPlan, command: Vec<String>, systems: &[System], date: SystemTime) -> Run {
     let mut processors = systems.iter().filter_map(|system| system.processors.as_ref());
     Run {
         schema: record::SCHEMA,
@@ -43,7 +43,7 @@ pub(crate) fn head(plan: &RunPlan, command: Vec<String>, systems: &[System]) -> 
             version: env!("CARGO_PKG_VERSION").to_owned(),
             build: BUILD.to_owned(),
         },
-        started_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        started_at: date::rfc3339(date),
         command,
         preset: plan.preset.to_owned(),
         seed: plan.seed,

@@ -5,15 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use record::System;
 
-use crate::launch::Launcher;
 use crate::plan::RunPlan;
 use crate::system_plan::{self, SystemPlan};
-use crate::{Error, Target, noise_floor};
+use crate::{Error, Executor, Target, noise_floor};
 
 /// A system of the run, ready to be measured.
-pub(crate) struct MeasuredSystem<'a> {
-    /// Starts its trials.
-    pub(crate) launcher: Launcher<'a>,
+pub(crate) struct MeasuredSystem<E> {
+    /// Executes its trials.
+    pub(crate) executor: E,
     /// Why nothing can be measured there; `None` if it can.
     pub(crate) unavailable_reason: Option<String>,
     /// What is planned for it.
@@ -24,12 +23,12 @@ pub(crate) struct MeasuredSystem<'a> {
 ///
 /// # Errors
 /// The first error, if no system can be measured.
-pub(crate) fn describe<'a>(
+pub(crate) fn describe<E: Executor>(
     plan: &RunPlan,
-    mut launchers: Vec<Launcher<'a>>,
+    mut executors: Vec<E>,
     interrupt: &AtomicBool,
-) -> Result<(Vec<System>, Vec<MeasuredSystem<'a>>), Error> {
-    let mut described: Vec<Result<System, Error>> = launchers.iter_mut().map(Launcher::describe).collect();
+) -> Result<(Vec<System>, Vec<MeasuredSystem<E>>), Error> {
+    let mut described: Vec<Result<System, Error>> = executors.iter_mut().map(Executor::describe).collect();
     // An interrupt is not an error.
     if described.iter().all(Result::is_err)
         && !interrupt.load(Ordering::Relaxed)
@@ -49,9 +48,9 @@ pub(crate) fn describe<'a>(
         system.map_or_else(|error| unknown(target, &error), |system| planned(system, plan, own))
     });
     let recorded = recorded.collect();
-    let measured = launchers.into_iter().zip(reasons).zip(plans);
-    let measured = measured.map(|((launcher, unavailable_reason), plan)| MeasuredSystem {
-        launcher,
+    let measured = executors.into_iter().zip(reasons).zip(plans);
+    let measured = measured.map(|((executor, unavailable_reason), plan)| MeasuredSystem {
+        executor,
         unavailable_reason,
         plan,
     });

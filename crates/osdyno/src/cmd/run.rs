@@ -209,7 +209,7 @@ fn default_name(workloads: &[String]) -> PathBuf {
         [one] if one.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-') => one,
         _ => "run",
     };
-    let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string().replace(':', "-");
+    let time = runner::rfc3339(SystemTime::now()).replace(':', "-");
     let name = |seconds: bool| format!("{subject}-{}.osdyno", &time[..if seconds { 19 } else { 16 }]);
     let short = PathBuf::from(name(false));
     // A second run within the minute gets the seconds too.

@@ -151,7 +151,7 @@ fn command(args: &Args, plan: Plan) -> String {
 }
 
 fn today() -> String {
-    humantime::format_rfc3339_seconds(SystemTime::now()).to_string().chars().take(10).collect()
+    runner::rfc3339(SystemTime::now()).chars().take(10).collect()
 }
 
 fn document(all_counts: &[CellCounts], rows: &[Row], plan: Plan) -> Value {

@@ -1,0 +1,58 @@
+//! What a run reports: while it goes on, and at its end.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use record::{Outcome, Recording, System};
+
+use crate::Error;
+use crate::plan::Item;
+
+/// What a run reports while it goes on.
+#[derive(Debug)]
+pub enum RunEvent<'a> {
+    /// The systems are known and measuring begins.
+    Begun {
+        /// The systems, also those that cannot be measured.
+        systems: &'a [System],
+    },
+    /// A trial begins.
+    Trial {
+        /// What is measured.
+        item: &'a Item,
+        /// Name of the system.
+        system: &'a str,
+        /// Number of the trial.
+        trial: u32,
+        /// How many the item gets, as planned by now.
+        of: u32,
+        /// Share of the whole run that is done.
+        done: f64,
+        /// How long all trials that are planned by now will take, if that is known.
+        left: Option<Duration>,
+    },
+    /// A trial did not go well.
+    Trouble {
+        /// What was measured.
+        item: &'a Item,
+        /// Name of the system.
+        system: &'a str,
+        /// Number of the trial.
+        trial: u32,
+        /// How it ended.
+        outcome: &'a Outcome,
+    },
+}
+
+/// A run that is over.
+#[derive(Debug)]
+pub struct Ran {
+    /// All of it, as the record has it.
+    pub recording: Recording,
+    /// What kept the record from being written to its end; what was measured is above all the same.
+    pub unwritten: Option<Error>,
+    /// The user wanted it to stop.
+    pub interrupted: bool,
+    /// Where the noise floor is kept that an A/A run found; `None` where it found none.
+    pub floor_kept: Option<Result<PathBuf, Error>>,
+}

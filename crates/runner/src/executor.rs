@@ -1,0 +1,71 @@
+//! What a run needs from outside: something that executes trials, a clock, and a place for the record.
+//!
+//! [`run`](crate::run()) takes the programs, the clock and the disk of this machine. Simulations of a run
+//! bring their own, so every order of events can be had at will, without a process and without waiting.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant, SystemTime};
+
+use record::{Line, Order, Run, System, Writer};
+use workload::Workload;
+
+use crate::Error;
+
+/// Executes the trials of one system.
+pub trait Executor {
+    /// Has the system describe itself.
+    ///
+    /// # Errors
+    /// Why nothing can be measured there.
+    fn describe(&mut self) -> Result<System, Error>;
+
+    /// Executes one trial to its end; `None` when it was interrupted, which leaves nothing of it behind.
+    ///
+    /// # Errors
+    /// Why no trial of that workload can be executed there.
+    fn trial(&mut self, workload: &Workload, order: Order) -> Result<Option<Vec<Line>>, Error>;
+}
+
+/// The time as a run sees it.
+pub trait RunClock {
+    /// Time since a fixed moment; it never goes back.
+    fn now(&self) -> Duration;
+
+    /// The date, which may be set to anything at any time.
+    fn date(&self) -> SystemTime;
+}
+
+/// The clock of this machine.
+#[derive(Debug)]
+pub(crate) struct MachineClock(Instant);
+
+impl MachineClock {
+    pub(crate) fn start() -> MachineClock {
+        MachineClock(Instant::now())
+    }
+}
+
+impl RunClock for MachineClock {
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    fn date(&self) -> SystemTime {
+        SystemTime::now()
+    }
+}
+
+/// Makes a record that begins with these lines.
+pub type CreateRecord<'a> = dyn Fn(Run, &[Line]) -> record::Result<Writer> + 'a;
+
+/// All that a run needs from outside.
+pub struct Outside<'a, E> {
+    /// One for each system of the plan, in their order.
+    pub executors: Vec<E>,
+    /// Times the run.
+    pub clock: &'a dyn RunClock,
+    /// Makes the record.
+    pub create: &'a CreateRecord<'a>,
+    /// Ends the run early.
+    pub interrupt: &'a AtomicBool,
+}

@@ -1,0 +1,375 @@
+//! One run at work: which trial comes next, and what becomes of each.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use record::{End, Line, Order, Outcome, Recording, Writer};
+
+use crate::event::{Ran, RunEvent};
+use crate::executor::{Executor, RunClock};
+use crate::lines::{failed, unsupported};
+use crate::plan::RunPlan;
+use crate::preset::Trials;
+use crate::progress::Progress;
+use crate::schedule::{self, Step};
+use crate::systems::MeasuredSystem;
+use crate::timeouts::Timeouts;
+use crate::{Error, system_plan};
+
+/// One run at work.
+pub(crate) struct Session<'a, E> {
+    plan: &'a RunPlan,
+    systems: Vec<MeasuredSystem<E>>,
+    clock: &'a dyn RunClock,
+    interrupt: &'a AtomicBool,
+    /// By the clock, when measuring began.
+    begun: Duration,
+    random: fastrand::Rng,
+    progress: Vec<Progress>,
+    writer: Option<Writer>,
+    unwritten: Option<Error>,
+    lines: Vec<Line>,
+}
+
+impl<'a, E: Executor> Session<'a, E> {
+    /// A run that begins now, with the record as far as it is written.
+    pub(crate) fn new(
+        plan: &'a RunPlan,
+        systems: Vec<MeasuredSystem<E>>,
+        clock: &'a dyn RunClock,
+        interrupt: &'a AtomicBool,
+        writer: Writer,
+        lines: Vec<Line>,
+    ) -> Self {
+        Session {
+            plan,
+            progress: progress(plan, &systems),
+            systems,
+            clock,
+            interrupt,
+            begun: clock.now(),
+            random: fastrand::Rng::with_seed(plan.seed),
+            writer: Some(writer),
+            unwritten: None,
+            lines,
+        }
+    }
+
+    /// Measures, and ends the record.
+    pub(crate) fn run(mut self, on_event: &mut dyn FnMut(RunEvent<'_>)) -> Result<Ran, Error> {
+        let status = self.measure(on_event);
+        let end = End { status: status.to_owned(), elapsed_seconds: self.elapsed().as_secs_f64() };
+        self.finish(end)
+    }
+
+    /// Runs all trials and says how it ended.
+    fn measure(&mut self, on_event: &mut dyn FnMut(RunEvent<'_>)) -> &'static str {
+        let all: Vec<usize> = (0..self.plan.items.len()).collect();
+        match self.plan.trials {
+            Trials::Fixed(trials) => self.bring_to(&all, &vec![trials; all.len()], on_event),
+            Trials::Looks(looks) => {
+                // The first trial of each finds out what it costs.
+                self.bring_to(&all, &vec![1; all.len()], on_event);
+                self.adapt(looks, on_event);
+            }
+        }
+        if self.unwritten.is_some() {
+            "failed"
+        } else if self.interrupt.load(Ordering::Relaxed) {
+            "interrupted"
+        } else if self.remaining().is_zero() {
+            "budget"
+        } else {
+            "complete"
+        }
+    }
+
+    /// Gives every item the trials of the first look, then more to those that are undecided.
+    fn adapt(&mut self, looks: &[u32], on_event: &mut dyn FnMut(RunEvent<'_>)) {
+        let Some(&first) = looks.first() else { return };
+        let all: Vec<usize> =
+            (0..self.progress.len()).filter(|&index| !self.progress[index].is_hopeless()).collect();
+        let costs: Vec<f64> = all.iter().map(|&index| self.progress[index].cost()).collect();
+        let done: Vec<u32> = all.iter().map(|&index| self.progress[index].done).collect();
+        let shares = schedule::share(&costs, &done, first, self.plan.least, self.remaining());
+        let mut targets: Vec<u32> = self.progress.iter().map(|progress| progress.done).collect();
+        all.iter().zip(shares).for_each(|(&index, share)| targets[index] = share);
+        self.bring_to(&all, &targets, on_event);
+
+        let mut looked_at = all;
+        let mut open: Vec<usize> = Vec::new();
+        while !self.is_over() {
+            let at_look = |&index: &usize| looks.contains(&self.progress[index].done);
+            let (at_look, between): (Vec<usize>, Vec<usize>) =
+                looked_at.iter().partition(|&index| at_look(index));
+            open.extend(self.undecided(&at_look));
+            // What was cut short of a look was not looked at: it goes on if there is time after all.
+            open.extend(between.into_iter().filter(|&index| !self.progress[index].is_hopeless()));
+            open.sort_unstable();
+            open.dedup();
+            let steps = open.iter().filter_map(|&index| self.step(index, looks)).collect();
+            let steps = schedule::next(steps, self.remaining());
+            if steps.is_empty() {
+                return;
+            }
+            looked_at = steps.iter().map(|step| step.item).collect();
+            open.retain(|index| !looked_at.contains(index));
+            steps.iter().for_each(|step| targets[step.item] = self.progress[step.item].done + step.trials);
+            self.bring_to(&looked_at, &targets, on_event);
+        }
+    }
+
+    /// What the item needs to come to the next look; nothing after the last.
+    fn step(&self, item: usize, looks: &[u32]) -> Option<Step> {
+        let progress = &self.progress[item];
+        let trials = looks.iter().find(|&&look| look > progress.done)? - progress.done;
+        Some(Step { item, trials, cost_seconds: progress.cost() * f64::from(trials) })
+    }
+
+    /// Runs blocks of the items until each has its target, in random order.
+    fn bring_to(&mut self, items: &[usize], targets: &[u32], on_event: &mut dyn FnMut(RunEvent<'_>)) {
+        let counts: Vec<(usize, u32)> = items
+            .iter()
+            .map(|&index| (index, targets[index].saturating_sub(self.progress[index].done)))
+            .collect();
+        let mut queue = schedule::interleave(&counts, &mut self.random);
+        queue.reverse();
+        while let Some(index) = queue.pop() {
+            if self.is_stopped() {
+                return;
+            }
+            let progress = &self.progress[index];
+            let remaining = self.remaining();
+            let is_too_expensive = remaining.is_zero() || remaining.as_secs_f64() < progress.cost();
+            if progress.is_hopeless() || (is_too_expensive && progress.done >= self.plan.least) {
+                continue;
+            }
+            let left = self.left_seconds(queue.iter().chain([&index]));
+            self.block(index, targets[index], left, on_event);
+        }
+    }
+
+    /// How long the blocks of these items will take: no longer than the budget lasts, but for those that
+    /// every item gets whatever becomes of it.
+    fn left_seconds<'q>(&self, queue: impl Iterator<Item = &'q usize>) -> f64 {
+        let (mut planned, mut owed) = (0.0, 0.0);
+        let mut done: Vec<u32> = self.progress.iter().map(|progress| progress.done).collect();
+        for &index in queue.filter(|&&index| !self.progress[index].is_hopeless()) {
+            let cost = self.progress[index].cost();
+            planned += cost;
+            owed += if done[index] < self.plan.least { cost } else { 0.0 };
+            done[index] += 1;
+        }
+        f64::min(planned, self.remaining().as_secs_f64().max(owed))
+    }
+
+    /// One trial of the item on every system, back to back: equal numbers are a pair.
+    fn block(&mut self, index: usize, of: u32, left_seconds: f64, on_event: &mut dyn FnMut(RunEvent<'_>)) {
+        let plan = self.plan;
+        let progress = &mut self.progress[index];
+        let number = progress.done + 1;
+        let order = progress.blocks.next(&mut self.random);
+        let is_measured = progress.done > 0;
+        // The same random choices on every system, so that a pair differs in nothing else.
+        let seed = self.random.u64(..);
+        let begun = self.clock.now();
+        for system in order {
+            if self.progress[index].systems[system].hopeless {
+                continue;
+            }
+            let spent = self.clock.now().saturating_sub(begun).as_secs_f64();
+            let left_seconds = (left_seconds - spent).max(0.0);
+            on_event(RunEvent::Trial {
+                item: &plan.items[index],
+                system: &plan.targets[system].name,
+                trial: number,
+                of,
+                done: self.share_done(left_seconds),
+                left: is_measured.then(|| Duration::from_secs_f64(left_seconds)),
+            });
+            self.trial(index, system, number, seed, on_event);
+            if self.is_stopped() {
+                return;
+            }
+        }
+        let cost = self.clock.now().saturating_sub(begun);
+        let progress = &mut self.progress[index];
+        progress.cost_seconds.push(cost.as_secs_f64());
+        progress.done = number;
+    }
+
+    fn trial(
+        &mut self,
+        index: usize,
+        system: usize,
+        number: u32,
+        seed: u64,
+        on_event: &mut dyn FnMut(RunEvent<'_>),
+    ) {
+        let plan = self.plan;
+        let (item, target, own) = (&plan.items[index], &plan.targets[system], &self.systems[system].plan);
+        let progress = &self.progress[index];
+        let n = own.n(index, progress.n);
+        let timeouts = Timeouts::of(plan, item, (n, progress.top), progress.systems[system].fitted);
+        let order = Order {
+            system: target.name.clone(),
+            workload: item.workload.name.to_owned(),
+            version: item.workload.version,
+            variant: item.variant.name.to_owned(),
+            trial: number,
+            n,
+            cpu: own.cpu,
+            seed,
+            allowance_seconds: timeouts.allowance.map(|allowed| allowed.as_secs_f64()),
+            window_seconds: timeouts.window.map(|window| window.as_secs_f64()),
+            server_cpu: own.server_cpu.filter(|_| item.is_load()),
+            server: plan.server.clone().filter(|_| item.is_load()),
+            settings: item.settings.clone(),
+            timeout_seconds: timeouts.timeout.as_secs_f64(),
+            // Where the files are is known where the trial is executed.
+            scratch: String::new(),
+        };
+        let started_seconds = self.elapsed().as_secs_f64();
+        let mut lines = match self.attempt(index, system, &order) {
+            Ok(Some(lines)) => lines,
+            Ok(None) => return,
+            Err(error) => vec![failed(&order, error.to_string())],
+        };
+        let learned = &mut self.progress[index].systems[system];
+        let mut reach = None;
+        for line in &mut lines {
+            if let Line::Trial(trial) = line {
+                trial.started_seconds = started_seconds;
+                reach = learned.learn(trial).or(reach);
+                // What keeps a whole system from being measured is reported at the beginning.
+                if is_trouble(&trial.outcome) && self.systems[system].unavailable_reason.is_none() {
+                    let (system, outcome) = (&target.name, &trial.outcome);
+                    on_event(RunEvent::Trouble { item, system, trial: number, outcome });
+                }
+            }
+        }
+        let n = &mut self.progress[index].n;
+        *n = reach.map_or(*n, |reach| reach.min(*n));
+        self.keep(lines);
+    }
+
+    /// Runs the trial, or says why there is none; `None` when it was interrupted.
+    fn attempt(&mut self, item: usize, system: usize, order: &Order) -> Result<Option<Vec<Line>>, Error> {
+        let system = &mut self.systems[system];
+        if let Some(reason) = &system.unavailable_reason {
+            return Ok(Some(vec![failed(order, reason.clone())]));
+        }
+        if let Some(reason) = system.plan.unavailable_reason(item) {
+            return Ok(Some(vec![unsupported(order, reason)]));
+        }
+        system.executor.trial(self.plan.items[item].workload, order.clone())
+    }
+
+    /// Writes the lines down; a disk that is full ends the run but loses nothing that was written.
+    fn keep(&mut self, lines: Vec<Line>) {
+        if let Some(writer) = &mut self.writer
+            && let Err(error) = writer.append(&lines)
+        {
+            self.unwritten = Some(error.into());
+            self.writer = None;
+        }
+        self.lines.extend(lines);
+    }
+
+    /// The items of which more trials may decide more, after these were measured.
+    fn undecided(&self, measured: &[usize]) -> Vec<usize> {
+        let workloads: BTreeSet<&str> =
+            measured.iter().map(|&index| self.plan.items[index].workload.name).collect();
+        workloads.into_iter().flat_map(|workload| self.undecided_of(workload, measured)).collect()
+    }
+
+    /// The same of one workload.
+    fn undecided_of(&self, workload: &str, measured: &[usize]) -> Vec<usize> {
+        let is_of = |&index: &usize| self.plan.items[index].workload.name == workload;
+        let mut changed = Vec::new();
+        for &index in measured.iter().filter(|index| is_of(index)) {
+            let variant = self.plan.items[index].variant.name;
+            let systems = self.plan.targets.iter().zip(&self.progress[index].systems);
+            let open = systems.filter(|(_, system)| !system.hopeless);
+            changed.extend(open.map(|(target, _)| judge::MeasuredVariant { system: &target.name, variant }));
+        }
+        let lines = self.lines.iter().filter(|line| line.workload().is_none_or(|name| name == workload));
+        let Some(recording) = Recording::new(lines.cloned()) else { return Vec::new() };
+        let variants = judge::undecided(&recording, &changed, !self.plan.aa);
+        let is_open = |&index: &usize| {
+            variants.contains(self.plan.items[index].variant.name) && !self.progress[index].is_hopeless()
+        };
+        (0..self.plan.items.len()).filter(is_of).filter(is_open).collect()
+    }
+
+    /// Time since measuring began.
+    fn elapsed(&self) -> Duration {
+        self.clock.now().saturating_sub(self.begun)
+    }
+
+    /// Time that is left of the budget.
+    fn remaining(&self) -> Duration {
+        self.plan.budget.map_or(Duration::MAX, |budget| budget.saturating_sub(self.elapsed()))
+    }
+
+    /// Nothing more is to be measured, whatever time is left.
+    fn is_stopped(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed) || self.unwritten.is_some()
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_stopped() || self.remaining().is_zero()
+    }
+
+    /// Share of the run that is done: of its trials where their number is fixed, else of its time.
+    fn share_done(&self, left_seconds: f64) -> f64 {
+        let elapsed = self.elapsed().as_secs_f64();
+        let (part, whole) = match self.plan.trials {
+            Trials::Fixed(trials) => {
+                let done: u32 = self.progress.iter().map(|progress| progress.done).sum();
+                // What was given up is done.
+                let due = |progress: &Progress| if progress.is_hopeless() { progress.done } else { trials };
+                (f64::from(done), f64::from(self.progress.iter().map(due).sum::<u32>()))
+            }
+            Trials::Looks(_) => {
+                let budget = self.plan.budget.map_or(0.0, |budget| budget.as_secs_f64());
+                (elapsed, budget.max(elapsed + left_seconds))
+            }
+        };
+        if whole > 0.0 { (part / whole).min(1.0) } else { 0.0 }
+    }
+
+    fn finish(mut self, end: End) -> Result<Ran, Error> {
+        let interrupted = end.status == "interrupted";
+        let reason = "its first line is missing".to_owned();
+        let recording = Recording::new(std::mem::take(&mut self.lines));
+        let mut recording =
+            recording.ok_or_else(|| Error::Describe { name: self.plan.targets[0].name.clone(), reason })?;
+        if self.plan.aa
+            && let Some(floor) = judge::noise_floor::measured(&recording)
+        {
+            self.keep(vec![Line::NoiseFloor(floor.clone())]);
+            let floor = Some(floor);
+            recording.systems.iter_mut().for_each(|system| system.noise_floor.clone_from(&floor));
+        }
+        recording.end = Some(end.clone());
+        if let Some(writer) = self.writer.take()
+            && let Err(error) = writer.finish(end)
+        {
+            self.unwritten = Some(error.into());
+        }
+        Ok(Ran { recording, unwritten: self.unwritten, interrupted, floor_kept: None })
+    }
+}
+
+fn is_trouble(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Failed { .. } | Outcome::Crashed { .. } | Outcome::TimedOut { .. })
+}
+
+/// The progress of every item, at its beginning.
+fn progress<E>(plan: &RunPlan, systems: &[MeasuredSystem<E>]) -> Vec<Progress> {
+    let plans = || systems.iter().map(|system| &system.plan);
+    let tops = (0..plan.items.len()).map(|item| system_plan::top(plans(), item));
+    tops.map(|top| Progress::new(top, systems.len())).collect()
+}

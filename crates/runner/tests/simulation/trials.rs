@@ -1,0 +1,101 @@
+//! How a simulated trial goes: what it takes, how it ends, and what it measures.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use record::{Direction, Line, Order, Outcome, Series, Trial, TrialClock};
+
+use crate::scenario::{Behaviour, Fate};
+
+/// One operation, at the smallest n.
+const VALUE_SECONDS: f64 = 1e-6;
+
+/// Values have so many digits, as those of real trials have.
+const VALUES_PER_SECOND: f64 = 1e10;
+
+/// A trial before anything interrupts it.
+pub(crate) struct SimulatedTrial {
+    pub(crate) takes: Duration,
+    /// Nothing where it cannot start.
+    pub(crate) lines: Option<Vec<Line>>,
+}
+
+impl SimulatedTrial {
+    /// The same order always gives the same trial.
+    pub(crate) fn of(behaviour: &Behaviour, order: &Order) -> SimulatedTrial {
+        let random = &mut fastrand::Rng::with_seed(
+            order.seed ^ order.system.bytes().fold(0, |sum, byte| sum * 31 + u64::from(byte)),
+        );
+        let timeout = Duration::from_secs_f64(order.timeout_seconds);
+        let cold = if order.trial == 1 { behaviour.cold } else { 1.0 };
+        let cost = behaviour.cost_seconds * cold * (behaviour.jitter * normal(random)).exp();
+        let whole = Duration::from_secs_f64(cost);
+        let part = whole.mul_f64(random.f64());
+        let is_cut = order.allowance_seconds.is_some();
+        let (takes, outcome, n) = match behaviour.fate {
+            Fate::Unsupported => (part / 10, Outcome::Unsupported { reason: "not here".to_owned() }, 0),
+            Fate::Fails => (part, Outcome::Failed { reason: "nothing happened".to_owned() }, order.n),
+            Fate::CannotStart => return SimulatedTrial { takes: part / 10, lines: None },
+            Fate::Crashes(share) if random.f64() < share => {
+                (part, Outcome::Crashed { n: order.n / 3, reason: "signal 11".to_owned() }, order.n / 3)
+            }
+            Fate::Hangs(share) if random.f64() < share => {
+                (timeout, Outcome::TimedOut { n: order.n / 3 }, order.n / 3)
+            }
+            Fate::MeetsLimit => (whole, limit(order.n * 2 / 3), order.n * 2 / 3),
+            Fate::IsCut if is_cut => (whole, Outcome::Allowance { n: order.n / 2 }, order.n / 2),
+            _ if whole > timeout => (timeout, Outcome::TimedOut { n: order.n / 3 }, order.n / 3),
+            _ => (whole, Outcome::Complete, order.n),
+        };
+        let trial = Line::Trial(trial(order, takes, outcome));
+        let series = (n > 0).then(|| Line::Series(series(behaviour, order, n, random)));
+        SimulatedTrial { takes, lines: Some([trial].into_iter().chain(series).collect()) }
+    }
+}
+
+fn limit(n: u64) -> Outcome {
+    let (operation, error) = ("grow".to_owned(), "EMFILE".to_owned());
+    Outcome::Limit { n, operation, error, advice: "raise it".to_owned() }
+}
+
+fn trial(order: &Order, takes: Duration, outcome: Outcome) -> Trial {
+    Trial {
+        order: order.clone(),
+        started_seconds: 0.0,
+        elapsed_seconds: takes.as_secs_f64(),
+        clock: Some(TrialClock { source: "simulated".to_owned(), tick_seconds: 1e-9, read_seconds: 2e-9 }),
+        outcome,
+        checks: Vec::new(),
+        activity: BTreeMap::new(),
+        warnings: Vec::new(),
+    }
+}
+
+fn series(behaviour: &Behaviour, order: &Order, n: u64, random: &mut fastrand::Rng) -> Series {
+    let (between, within) = behaviour.noise;
+    let level = VALUE_SECONDS * (between * normal(random)).exp();
+    let value = |at: u64, noise: f64| {
+        let growth = 1.0 + (behaviour.growth - 1.0) * at as f64 / order.n as f64;
+        let exact = level * growth * (within * noise).exp();
+        (exact * VALUES_PER_SECOND).round() / VALUES_PER_SECOND
+    };
+    Series {
+        system: order.system.clone(),
+        workload: order.workload.clone(),
+        variant: order.variant.clone(),
+        trial: order.trial,
+        name: "grow".to_owned(),
+        direction: Direction::Up,
+        n_first: 0,
+        n_step: 1,
+        sizes: Vec::new(),
+        batch: 1,
+        values: (0..n).map(|at| value(at, normal(random))).collect(),
+    }
+}
+
+/// The normal distribution (Box and Muller, 1958).
+fn normal(random: &mut fastrand::Rng) -> f64 {
+    let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * random.f64()).cos()
+}
