@@ -112,7 +112,8 @@ fn a_trial_that_hangs_is_killed_in_time() {
 #[test]
 fn a_supervisor_that_is_killed_is_recorded_and_leaves_no_process() {
     let folder = tempfile::tempdir().expect("a folder");
-    let arguments = ["run", "fork", "-n", "3000", "--trials", "1", "--out", "a.osdyno"];
+    // Long enough to be found at work; it is killed at the beginning.
+    let arguments = ["run", "fork", "-n", "20000", "--trials", "1", "--out", "a.osdyno"];
     let child = start_measuring(folder.path(), &arguments);
     let is_supervisor = |number: &u32| processes_below(folder.path(), " supervise ").contains(number);
     let supervisor = children(child.id()).into_iter().find(is_supervisor).expect("a supervisor");
