@@ -114,6 +114,36 @@ fn what_exists_is_never_overwritten_by_itself() {
     run_well(folder.path(), &["report", "a.osdyno", "--force"]);
 }
 
+/// A kill while the page was written leaves it under another name.
+#[test]
+fn a_page_that_was_left_unfinished_is_in_nobodys_way() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for arguments in [
+        &["run", "noop", "-n", "60", "--trials", "2", "--out", "a.osdyno"][..],
+        &["report", "a.osdyno", "--force"],
+    ] {
+        fs::write(folder.path().join("a.html.unfinished"), "<html>").expect("a file");
+        let printed = run_well(folder.path(), arguments);
+        assert!(printed.contains("noop"), "{printed}");
+        assert!(!folder.path().join("a.html.unfinished").exists());
+    }
+}
+
+#[test]
+fn verdicts_are_printed_whatever_becomes_of_the_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir_all(folder.path().join("a.html.unfinished/in the way")).expect("a folder");
+    for arguments in [
+        &["run", "noop", "-n", "60", "--trials", "2", "--out", "a.osdyno"][..],
+        &["report", "a.osdyno", "--force"],
+    ] {
+        let output = run(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(text(&output.stderr).contains("cannot write a.html"), "{}", text(&output.stderr));
+        assert!(text(&output.stdout).contains("noop"), "{}", text(&output.stdout));
+    }
+}
+
 #[test]
 fn a_path_that_cannot_be_written_is_told_before_anything_is_measured() {
     let folder = tempfile::tempdir().expect("a folder");

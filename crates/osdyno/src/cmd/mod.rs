@@ -77,12 +77,21 @@ fn write_file(
             return out.flush();
         }
         let unfinished = target.with_added_extension("unfinished");
+        remove_leftover(&unfinished)?;
         let mut out = BufWriter::new(OpenOptions::new().write(true).create_new(true).open(&unfinished)?);
         let written = write(&mut out).and_then(|()| out.into_inner()?.sync_all());
         let written = written.and_then(|()| std::fs::rename(&unfinished, &target));
         written.inspect_err(|_| drop(std::fs::remove_file(&unfinished)))
     };
     attempt().map_err(Failure::writing(path))
+}
+
+/// Removes what a process left that was killed while it wrote.
+fn remove_leftover(unfinished: &Path) -> io::Result<()> {
+    match std::fs::remove_file(unfinished) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Measurements are never overwritten, not even with --force.

@@ -39,8 +39,10 @@ pub(crate) fn report(args: &Args, console: &Console) -> Done {
     refuse_existing(&page, args.force)?;
     let recording = read(&args.run)?;
     let findings = Findings::with_margin(&recording, args.margin / 100.0);
-    write_file(&page, args.force, |out| ::report::html::write(&recording, &findings, out))?;
+    // Before anything is printed: a reader may close the pipe. The verdicts are printed in any case.
+    let written = write_file(&page, args.force, |out| ::report::html::write(&recording, &findings, out));
     print(&findings, args.format, console)?;
+    written?;
     print_places(&[("report", &page)], args.format)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -122,8 +122,8 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
         print_places(&[("run", &file)], args.format)?;
         return Err(error.into());
     }
-    // Before anything is printed: a reader may close the pipe.
-    write_file(&page, false, |out| ::report::html::write(&ran.recording, &findings, out))?;
+    // Before anything is printed: a reader may close the pipe. The verdicts are printed in any case.
+    let written = write_file(&page, false, |out| ::report::html::write(&ran.recording, &findings, out));
     print(&findings, args.format, console)?;
     if args.format == Format::Text {
         print_together(&plan, &ran.recording, &name(&file), console)?;
@@ -136,10 +136,12 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
         }
         None => None,
     };
-    let places = [("run", Some(&file)), ("report", Some(&page)), ("floor", kept.as_ref())];
+    let page = written.is_ok().then_some(&page);
+    let places = [("run", Some(&file)), ("report", page), ("floor", kept.as_ref())];
     let places: Vec<(&str, &Path)> =
         places.into_iter().filter_map(|(name, path)| Some((name, path?.as_path()))).collect();
     print_places(&places, args.format)?;
+    written?;
     Ok(match (ran.interrupted, is_complete(&plan, &ran.recording)) {
         (true, _) => ExitCode::from(INTERRUPTED),
         (false, true) => ExitCode::SUCCESS,
