@@ -78,6 +78,7 @@ Exit codes:
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    sys::signal::ignore_file_size_signal();
     let console = Console::of_process();
     let done = match cli.verb {
         Verb::Run(args) => cmd::run::run(args, &console),

@@ -138,6 +138,28 @@ fn a_second_run_beside_it_is_not_disturbed_by_cleaning_up() {
     expect_nothing_left(folder.path());
 }
 
+/// SIGXFSZ kills by default, and nothing would be said.
+#[test]
+fn a_limit_on_the_size_of_files_is_reported_and_loses_no_finished_trial() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let scratch = tempfile::tempdir().expect("a folder");
+    let scratch = scratch.path().to_string_lossy().into_owned();
+    let run = ["run", "socket", "-n", "4000", "--trials", "60", "--out", "a.osdyno", "--scratch", &scratch];
+    // The programs are larger than the limit: they are unpacked before it is there.
+    let program = osdyno(folder.path(), &run);
+    let output = limited(
+        "(until [ -s a.osdyno ]; do sleep 0.01; done; prlimit --pid $$ --fsize=65536) & :",
+        &program,
+        folder.path(),
+    );
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{}: {told}", output.status);
+    assert!(told.contains("ulimit -f") && told.contains("all trials before that are kept"), "{told}");
+    assert!(text(&output.stdout).contains("socket/v4"), "the verdicts of what was measured");
+    let (recording, losses) = record::read(folder.path().join("a.osdyno")).expect("a readable record");
+    assert!(losses.is_empty() && !recording.trials.is_empty(), "{losses:?}");
+}
+
 #[test]
 fn too_few_descriptors_shorten_n_and_say_so() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -273,10 +295,16 @@ fn children(number: u32) -> Vec<u32> {
 
 /// Runs the program below a limit that a shell sets.
 fn limited(limit: &str, program: &Command, folder: &std::path::Path) -> std::process::Output {
+    shell(limit, program, folder).output().expect("sh starts")
+}
+
+/// The program as a shell executes it after this command.
+fn shell(before: &str, program: &Command, folder: &std::path::Path) -> Command {
     let mut shell = Command::new("sh");
-    shell.args(["-c", &format!("{limit} && exec \"$0\" \"$@\"")]);
+    shell.args(["-c", &format!("{before} && exec \"$0\" \"$@\"")]);
     shell.arg(program.get_program()).args(program.get_args());
-    shell.current_dir(folder).env("TMPDIR", folder).output().expect("sh starts")
+    shell.current_dir(folder).env("TMPDIR", folder);
+    shell
 }
 
 fn is_root() -> bool {

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use zstd::zstd_safe;
 
+use crate::loss::UNPACKED_MAX;
 use crate::{Loss, Reason};
 
 /// Most bytes that one frame may hold, packed or unpacked: some ten million values. It bounds the memory
@@ -46,6 +47,8 @@ pub(crate) struct Frames<R> {
     /// Where `pending` begins in the file.
     offset: u64,
     text: Vec<u8>,
+    /// Bytes of all texts up to here.
+    unpacked: u64,
 }
 
 impl<R: Read> Frames<R> {
@@ -59,6 +62,7 @@ impl<R: Read> Frames<R> {
             pending: 0..0,
             offset: 0,
             text: Vec::new(),
+            unpacked: 0,
         };
         frames.more()?;
         let head = frames.rest();
@@ -103,6 +107,10 @@ impl<R: Read> Frames<R> {
             Some(length) => match self.decode(length) {
                 Ok(true) => {
                     self.advance(length);
+                    self.unpacked += self.text.len() as u64;
+                    if self.unpacked > FRAME_BYTES_MAX as u64 + UNPACKED_MAX * self.offset {
+                        return Ok(Frame::Lost(Loss { offset: begin, count: 1, reason: Reason::Inflated }));
+                    }
                     return Ok(Frame::Whole(begin));
                 }
                 Ok(false) => Reason::TooLarge,

@@ -6,6 +6,11 @@ use std::fmt;
 /// bounds what a hostile file can cost.
 pub const LOSSES_MAX: usize = 100;
 
+/// A file unpacks to at most so many times its size, beside the first
+/// [`FRAME_BYTES_MAX`](crate::FRAME_BYTES_MAX). The digits of measurements shrink to a third or a fifth;
+/// without a bound, a hostile file of 200 kB takes gigabytes of memory.
+pub(crate) const UNPACKED_MAX: u64 = 100;
+
 /// Something in the file that was not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
@@ -41,6 +46,9 @@ pub enum Reason {
     /// Another run begins: two files were joined. Reading ends here.
     #[error("a second run begins; it must be a file of its own")]
     SecondRun,
+    /// The frames unpack to more than a run of that size can hold. Reading ends here.
+    #[error("the file unpacks to more than {UNPACKED_MAX} times its size; nothing was read from here on")]
+    Inflated,
     /// [`LOSSES_MAX`] was reached. Reading ends here.
     #[error("too much damage; nothing was read from here on")]
     GaveUp,

@@ -160,7 +160,11 @@ impl<R: Read> Reader<R> {
                 Some(Frame::Lost(loss)) => {
                     self.frame_offset = loss.offset;
                     self.text_read = self.frames.text().len();
+                    let ends = loss.reason == Reason::Inflated;
                     self.losses.add(loss);
+                    if ends {
+                        return Ok(None);
+                    }
                 }
                 None => return Ok(None),
             }

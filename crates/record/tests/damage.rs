@@ -181,6 +181,24 @@ fn a_frame_that_unpacks_to_more_than_a_frame_may_hold_is_dropped() {
     assert_eq!(losses, [Loss { offset: bytes.len() as u64, count: 1, reason: Reason::TooLarge }]);
 }
 
+/// A hundred frames, each of a size that is accepted, of a few kilobytes in the file.
+#[test]
+fn a_file_that_unpacks_to_gigabytes_is_read_as_far_as_it_is_plausible() {
+    let line = format!("{}\n", " ".repeat(60 << 20));
+    let frame = zstd::bulk::compress(line.as_bytes(), 3).unwrap();
+    let mut bytes = sample::bytes();
+    let whole = bytes.len();
+    for _ in 0..100 {
+        bytes.extend_from_slice(&frame);
+    }
+    assert!(bytes.len() < 1 << 20);
+    let (lines, losses) = read_all(&bytes).unwrap();
+    assert_eq!(lines, sample::lines(), "what stands before is kept");
+    let [Loss { offset, count: 1, reason: Reason::Inflated }] = losses[..] else { panic!("{losses:?}") };
+    let read = (offset as usize - whole) / frame.len();
+    assert!((1..10).contains(&read), "{read} frames were read");
+}
+
 #[test]
 fn too_much_damage_ends_the_reading() {
     let mut bytes = sample::bytes();

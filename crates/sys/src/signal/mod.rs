@@ -7,7 +7,7 @@ mod platform;
 #[path = "other.rs"]
 mod platform;
 
-pub use platform::{send_nudge, send_stop, watch, watch_nudges};
+pub use platform::{ignore_file_size_signal, ignores_hangup, send_nudge, send_stop, watch, watch_nudges};
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

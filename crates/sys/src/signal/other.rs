@@ -37,3 +37,11 @@ pub fn watch_nudges() -> io::Result<()> {
 pub fn send_nudge(_process: u32) -> io::Result<()> {
     Err(MISSING.into())
 }
+
+/// There is no such signal.
+pub fn ignore_file_size_signal() {}
+
+/// There is no such signal.
+pub fn ignores_hangup() -> bool {
+    true
+}

@@ -49,6 +49,23 @@ extern "C" fn on_signal(signal: libc::c_int) {
     }
 }
 
+/// Has a write beyond the limit on the size of files (`ulimit -f`) fail with EFBIG, which can be reported. By
+/// default it sends SIGXFSZ, which kills without a word. Programs that are started inherit this.
+pub fn ignore_file_size_signal() {
+    // SAFETY: SIG_IGN is a disposition without a handler.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+/// Whether SIGHUP is ignored, as nohup(1) has it: the end of the terminal is then not to be noticed.
+pub fn ignores_hangup() -> bool {
+    // SAFETY: without a new action sigaction(2) only fills in the old one, for which zeroes are valid.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGHUP, std::ptr::null(), &raw mut action) == 0
+            && action.sa_sigaction == libc::SIG_IGN
+    }
+}
+
 /// Tells a process to stop.
 ///
 /// # Errors
