@@ -61,6 +61,9 @@ enum Verb {
     /// Load together with other processes; `load --workers` executes it
     #[command(hide = true, name = cmd::load::WORKER)]
     LoadWorker,
+    /// Remove a folder when standard input ends; `run` executes it
+    #[command(hide = true, name = runner::JANITOR)]
+    Janitor(cmd::janitor::Args),
     /// Print a completion script for a shell
     Completions(cmd::completions::Args),
     /// Write the manual pages into a folder; `cargo xtask release` executes it
@@ -93,6 +96,7 @@ fn main() -> ExitCode {
         Verb::Session(args) => cmd::serve::session(&args),
         Verb::Load(args) => cmd::load::load(&args, &console),
         Verb::LoadWorker => cmd::load::worker(),
+        Verb::Janitor(args) => cmd::janitor::janitor(&args),
         Verb::Completions(args) => cmd::completions::completions(&args, Cli::command()),
         Verb::Man(args) => cmd::man::man(&args, Cli::command()),
     };

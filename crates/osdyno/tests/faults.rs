@@ -4,7 +4,8 @@
 mod common;
 
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use common::{
     expect_nothing_left, osdyno, processes_below, run, scratch_folders, signal, start_measuring, text, until,
@@ -20,7 +21,7 @@ fn trials(folder: &std::path::Path) -> Vec<record::Trial> {
 
 #[test]
 fn interrupted_it_keeps_what_is_measured_and_leaves_nothing_behind() {
-    for name in ["INT", "TERM"] {
+    for name in ["INT", "TERM", "HUP"] {
         let folder = tempfile::tempdir().expect("a folder");
         let child = start_measuring(folder.path(), &LONG);
         until("a trial is written", || {
@@ -38,6 +39,17 @@ fn interrupted_it_keeps_what_is_measured_and_leaves_nothing_behind() {
     }
 }
 
+/// As nohup(1) has it.
+#[test]
+fn a_hangup_that_is_ignored_stays_ignored() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = osdyno(folder.path(), &["run", "fork", "-n", "3000", "--trials", "3", "--out", "a.osdyno"]);
+    let mut child = shell("trap '' HUP", &program, folder.path()).spawn().expect("a shell starts");
+    until("a worker runs", || !processes_below(folder.path(), " measure ").is_empty());
+    signal(child.id(), "HUP");
+    assert!(child.wait().expect("an end").success());
+}
+
 #[test]
 fn killed_it_leaves_a_readable_record_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -53,6 +65,23 @@ fn killed_it_leaves_a_readable_record_and_nothing_else() {
     let output = run(folder.path(), &["report", "a.osdyno"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("the run was killed"), "{}", text(&output.stderr));
+}
+
+/// Also before it has begun to measure, whatever it is about to do.
+#[test]
+fn killed_at_any_moment_of_its_start_it_leaves_no_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for milliseconds in 0..60 {
+        let mut command = osdyno(folder.path(), &["run", "noop", "--out", "a.osdyno"]);
+        let mut child = command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().expect("osdyno starts");
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        child.kill().expect("it has not ended yet");
+        child.wait().expect("an end");
+        expect_nothing_left(folder.path());
+        for left in ["a.osdyno", "a.html"] {
+            let _ = fs::remove_file(folder.path().join(left));
+        }
+    }
 }
 
 #[test]
@@ -188,7 +217,10 @@ fn a_janitor_that_is_killed_leaves_nothing_behind() {
     let folder = tempfile::tempdir().expect("a folder");
     let child =
         start_measuring(folder.path(), &["run", "fork", "-n", "2000", "--trials", "3", "--out", "a.osdyno"]);
-    let janitor = *processes_below(folder.path(), " janitor ").first().expect("a janitor");
+    let is_janitor = |number: &u32| {
+        fs::read(format!("/proc/{number}/cmdline")).is_ok_and(|line| text(&line).contains("\0janitor\0"))
+    };
+    let janitor = children(child.id()).into_iter().find(is_janitor).expect("a janitor");
     signal(janitor, "KILL");
     assert!(child.wait_with_output().expect("an end").status.success());
     expect_nothing_left(folder.path());

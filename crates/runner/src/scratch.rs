@@ -1,5 +1,6 @@
 //! The scratch folder of a run, which is removed at the end even if osdyno is killed.
 
+use std::fs::DirBuilder;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -7,14 +8,30 @@ use std::process::{Child, Command, Stdio};
 use crate::Error;
 use crate::programs::Programs;
 
+/// The hidden verb of osdyno by which it starts its janitor, before the folder.
+pub const JANITOR: &str = "janitor";
+
+/// Waits for the end of standard input and removes the folder.
+///
+/// # Errors
+/// Those of unlink(2) and rmdir(2), when they last.
+pub fn janitor(folder: &Path) -> io::Result<()> {
+    host::janitor(folder)
+}
+
 /// A folder of the run's own, with the measured programs in it and a janitor beside it: a process that
-/// removes the folder when this one ends, be it by SIGKILL.
+/// removes the folder when this one ends, be it by SIGKILL. The janitor is there before the folder is, so
+/// there is no moment at which a kill leaves it behind.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     path: PathBuf,
     pub(crate) programs: Programs,
-    janitor: Child,
+    janitor: Janitor,
 }
+
+/// The process that removes the folder.
+#[derive(Debug)]
+struct Janitor(Child);
 
 impl Scratch {
     pub(crate) fn make(parent: &Path) -> Result<Scratch, Error> {
@@ -23,15 +40,20 @@ impl Scratch {
         if parent.to_str().is_none() {
             return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "its name is not UTF-8")));
         }
-        let folder = tempfile::Builder::new().prefix("osdyno-").tempdir_in(parent).map_err(failed)?;
-        let programs = Programs::unpack(folder.path())?;
-        let program = programs.main();
-        let mut command = Command::new(program);
-        command.arg("janitor").arg(folder.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
-        sys::process::lead_group(&mut command);
-        let started = command.spawn();
-        let janitor = started.map_err(|source| Error::Program { path: program.to_owned(), source })?;
-        Ok(Scratch { path: folder.keep(), programs, janitor })
+        // By chance nobody has this name, and if somebody has, the folder is not made.
+        let path = parent.join(format!("osdyno-{:016x}", fastrand::u64(..)));
+        let mut janitor = Janitor::start(&path)?;
+        if let Err(source) = make_private(&path) {
+            janitor.dismiss();
+            return Err(failed(source));
+        }
+        match Programs::unpack(&path) {
+            Ok(programs) => Ok(Scratch { path, programs, janitor }),
+            Err(error) => {
+                janitor.clean(&path);
+                Err(error)
+            }
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -41,10 +63,41 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // End of file on its standard input starts the janitor, which reports its own errors.
-        drop(self.janitor.stdin.take());
-        let _ = self.janitor.wait();
-        // Somebody may have killed the janitor.
-        let _ = std::fs::remove_dir_all(&self.path);
+        self.janitor.clean(&self.path);
     }
+}
+
+impl Janitor {
+    fn start(folder: &Path) -> Result<Janitor, Error> {
+        let program = sys::process::own_program();
+        let program = program.map_err(|source| Error::Program { path: "osdyno".into(), source })?;
+        let mut command = Command::new(&program);
+        command.arg(JANITOR).arg(folder).stdin(Stdio::piped()).stdout(Stdio::null());
+        sys::process::lead_group(&mut command);
+        let started = command.spawn();
+        started.map(Janitor).map_err(|source| Error::Program { path: program, source })
+    }
+
+    /// Has the folder removed.
+    fn clean(&mut self, folder: &Path) {
+        // End of file on its standard input starts the janitor, which reports its own errors.
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+        // Somebody may have killed the janitor.
+        let _ = std::fs::remove_dir_all(folder);
+    }
+
+    /// There is nothing to remove.
+    fn dismiss(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Makes a folder that is nobody else's.
+fn make_private(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
 }

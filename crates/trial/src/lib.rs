@@ -19,7 +19,6 @@ mod supervisor;
 mod worker;
 
 use std::io::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
 pub use common::Done;
@@ -41,7 +40,6 @@ pub fn run(groups: &[Group], further: Role) -> ExitCode {
         ["describe"] => describe::describe(),
         ["agent", folder] => host::agent(folder).map_err(Into::into),
         ["guard", program, ref arguments @ ..] => host::guard(program, arguments).map_err(Into::into),
-        ["janitor", folder] => janitor(Path::new(folder)),
         _ => further(&arguments).unwrap_or_else(|| Err(USAGE.into())),
     };
     match done {
@@ -54,9 +52,4 @@ pub fn run(groups: &[Group], further: Role) -> ExitCode {
     }
 }
 
-const USAGE: &str =
-    "osdyno-trial is started by osdyno: supervise | describe | agent FOLDER | guard COMMAND | janitor FOLDER";
-
-fn janitor(folder: &Path) -> Done {
-    host::janitor(folder).map_err(|error| format!("cannot remove {}: {error}", folder.display()).into())
-}
+const USAGE: &str = "osdyno-trial is started by osdyno: supervise | describe | agent FOLDER | guard COMMAND";

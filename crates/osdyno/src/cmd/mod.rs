@@ -5,6 +5,7 @@ pub(crate) mod completions;
 mod declared;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod janitor;
 pub(crate) mod judge;
 pub(crate) mod list;
 #[cfg(unix)]

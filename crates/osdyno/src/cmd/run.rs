@@ -220,7 +220,13 @@ fn default_name(workloads: &[String]) -> PathBuf {
 
 fn interrupt() -> std::io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
+    // A terminal that closes has nothing to show the verdicts, but the page is still wanted; under nohup(1)
+    // the run goes on.
+    #[cfg(unix)]
+    let hangup = (!sys::signal::ignores_hangup()).then_some(signal_hook::consts::SIGHUP);
+    #[cfg(not(unix))]
+    let hangup = None;
+    for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
         // The second time, the user means it: the process ends at once, and the janitor cleans up.
         signal_hook::flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&flag))?;
         signal_hook::flag::register(signal, Arc::clone(&flag))?;
