@@ -20,6 +20,7 @@ pub mod import;
 pub mod json;
 mod json_parts;
 pub mod noise_floor;
+mod printable_lines;
 pub mod quantity;
 pub mod sentences;
 mod spark;
@@ -27,4 +28,5 @@ pub mod table;
 mod text;
 pub mod words;
 
+pub use printable_lines::PrintableLines;
 pub use text::{Style, Tone, printable};

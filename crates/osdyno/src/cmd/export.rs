@@ -1,6 +1,6 @@
 //! `osdyno export`: writes a run as tables for other programs.
 
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -54,7 +54,7 @@ fn parse_format(text: &str) -> Result<report::export::Format, String> {
     })
 }
 
-pub(crate) fn export(args: &Args, _console: &Console) -> Done {
+pub(crate) fn export(args: &Args, console: &Console) -> Done {
     if let Some(path) = &args.out {
         refuse_input(path, std::slice::from_ref(&args.run))?;
     }
@@ -62,12 +62,19 @@ pub(crate) fn export(args: &Args, _console: &Console) -> Done {
     match &args.out {
         Some(path) => write_file(path, args.force, |out| write(args, &recording, out))?,
         None => {
-            if args.format == report::export::Format::Parquet && io::stdout().is_terminal() {
+            if args.format == report::export::Format::Parquet && console.terminal {
                 let text = "Parquet is binary; name a file with --out, or pipe it into a program";
                 return Err(Failure::Usage(text.to_owned()));
             }
             let mut out = BufWriter::new(io::stdout().lock());
-            write(args, &recording, &mut out)?;
+            if console.terminal {
+                // A terminal must not obey what it is shown; a program gets every name as it is.
+                let mut lines = report::PrintableLines::new(&mut out);
+                write(args, &recording, &mut lines)?;
+                lines.flush()?;
+            } else {
+                write(args, &recording, &mut out)?;
+            }
             out.flush()?;
         }
     }

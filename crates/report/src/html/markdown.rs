@@ -11,7 +11,10 @@ pub(crate) fn render(text: &str) -> String {
     let events =
         Parser::new_ext(&safe, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH).filter_map(|event| {
             Some(match event {
-                Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
+                // An entity such as &#x202e; has become a character only now.
+                Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
+                    Event::Text(printable(&text).into_owned().into())
+                }
                 Event::Start(Tag::HtmlBlock | Tag::Image { .. })
                 | Event::End(TagEnd::HtmlBlock | TagEnd::Image) => return None,
                 Event::Start(Tag::Heading { level, id: _, classes: _, attrs: _ }) => {
@@ -62,10 +65,11 @@ mod tests {
     fn nothing_in_a_page_acts() {
         let page = render(
             "# Bind\n\n<script>alert(1)</script>\n\nA <b onclick=x>word</b> and \
-             [a link](javascript:alert(1)) and ![a picture](https://example.org/x.png) \u{1b}[2J",
+             [a link](javascript:alert(1)) and ![a picture](https://example.org/x.png) \u{1b}[2J \
+             and &#x202e;, `&#x202e;`, \u{202e}, [&#8238;](https://example.org/&#x202e;)",
         );
         assert!(!page.contains("<script") && !page.contains("<b ") && !page.contains("<img"), "{page}");
-        assert!(!page.contains("javascript:") && !page.contains('\u{1b}'), "{page}");
+        assert!(!page.contains("javascript:") && !page.contains(['\u{1b}', '\u{202e}']), "{page}");
         assert!(page.contains("<h4>Bind</h4>") && page.contains("&lt;script&gt;"), "{page}");
     }
 
