@@ -98,10 +98,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The trial program cannot be started.
-    #[error(
-        "cannot start the trial program in {path}: {source}; \
-         if that folder is mounted noexec, choose another with --scratch"
-    )]
+    #[error("cannot start the trial program in {path}: {source}{}", advice_on_start(.source))]
     Program {
         /// Where it is.
         path: PathBuf,
@@ -151,9 +148,41 @@ fn hint(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|nearest| format!("; did you mean \"{nearest}\"?")).unwrap_or_default()
 }
 
+/// What to do about a program that does not start, which depends on why.
+fn advice_on_start(source: &io::Error) -> String {
+    match (sys::error::advice(source), source.kind()) {
+        ("", io::ErrorKind::PermissionDenied) => {
+            "; if that folder is mounted noexec, choose another with --scratch".to_owned()
+        }
+        ("", _) => String::new(),
+        (advice, _) => format!("; {advice}"),
+    }
+}
+
 fn settings_known(known: &str) -> String {
     match known {
         "" => "they have no settings".to_owned(),
         known => format!("there are {known}"),
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_advice_on_a_program_that_does_not_start_depends_on_the_cause() {
+        let told = |number| {
+            let source = io::Error::from_raw_os_error(number);
+            Error::Program { path: "/tmp/osdyno-trial".into(), source }.to_string()
+        };
+        let [eagain, emfile, eacces, enoent] = [11, 24, 13, 2].map(told);
+        assert!(eagain.contains("ulimit -u") && !eagain.contains("noexec"), "{eagain}");
+        assert!(emfile.contains("ulimit -n") && !emfile.contains("noexec"), "{emfile}");
+        assert!(
+            eacces.ends_with("if that folder is mounted noexec, choose another with --scratch"),
+            "{eacces}"
+        );
+        assert!(enoent.ends_with("No such file or directory (os error 2)"), "{enoent}");
     }
 }
