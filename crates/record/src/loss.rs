@@ -7,8 +7,9 @@ use std::fmt;
 pub const LOSSES_MAX: usize = 100;
 
 /// A file unpacks to at most so many times its size, beside the first
-/// [`FRAME_BYTES_MAX`](crate::FRAME_BYTES_MAX). The digits of measurements shrink to a third or a fifth;
-/// without a bound, a hostile file of 200 kB takes gigabytes of memory.
+/// [`FRAME_BYTES_MAX`](crate::FRAME_BYTES_MAX). Measurements shrink to a third or a fifth, and those of an
+/// empty operation, which are nearly all the same, to a fiftieth. Without a bound, a hostile file of 200 kB
+/// takes gigabytes of memory.
 pub(crate) const UNPACKED_MAX: u64 = 100;
 
 /// Something in the file that was not read.
