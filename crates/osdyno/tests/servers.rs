@@ -113,6 +113,37 @@ fn a_server_ends_with_its_worker_whatever_ends_that() {
     }
 }
 
+/// Whoever ends it, and however: it is no limit of the server, and the trials after it are measured.
+#[test]
+fn a_server_that_ends_by_itself_is_a_crash_of_that_trial() {
+    for name in ["TERM", "KILL"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let arguments = ["run", "race/epoll", "-n", "10", "--trials", "2", "--window", "1s"];
+        let child = start_measuring(folder.path(), &[&arguments[..], &["--out", "a.osdyno"]].concat());
+        until("the first trial is over", || {
+            // Every server until then, because that of the rehearsal comes first. A server of the second trial
+            // is not there before the first trial is written.
+            let servers = processes_below(folder.path(), " serve ");
+            let recorded = record::read(folder.path().join("a.osdyno"));
+            let is_over = recorded.is_ok_and(|(recording, _)| !recording.trials.is_empty());
+            if !is_over {
+                servers.iter().for_each(|server| {
+                    let _ = Command::new("kill").args([&format!("-{name}"), &server.to_string()]).output();
+                });
+            }
+            is_over
+        });
+        let output = child.wait_with_output().expect("an end");
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{name}: {told}");
+        assert!(told.contains("crashed at n =") && told.contains("the server ended"), "{name}: {told}");
+        let (recording, _) = record::read(folder.path().join("a.osdyno")).expect("the run file");
+        let [first, second] = &recording.trials[..] else { panic!("{name}: {:?}", recording.trials) };
+        assert!(matches!(&first.outcome, Outcome::Crashed { .. }), "{name}: {:?}", first.outcome);
+        assert_eq!(second.outcome, Outcome::Complete, "{name}");
+    }
+}
+
 /// Another network on this machine, reached through a pair of virtual interfaces.
 struct Network {
     name: String,

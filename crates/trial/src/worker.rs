@@ -8,7 +8,7 @@ use host::{FrameReader, FrameWriter};
 use record::{Check, Line, Order, Outcome, TrialClock, TrialKey};
 use serde::{Deserialize, Serialize};
 use sys::clock::Clock;
-use workload::{EarlyEnd, Group, Slots, Trial, Workload};
+use workload::{EarlyEnd, Group, ServerEnded, Slots, Trial, Workload};
 
 use crate::common::{Done, find};
 
@@ -82,7 +82,11 @@ fn execute(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Work
     }
     trial.set_server(order.server.as_ref(), order.server_cpu);
     let ran = trial.set_settings(&order.settings).and_then(|()| run(&mut trial));
+    let n = trial.n() as u64;
     report.outcome = match ran {
+        Err(stop) if ServerEnded::behind(&stop.error).is_some() => {
+            Outcome::Crashed { n, reason: stop.error.to_string() }
+        }
         Err(stop) if sys::error::means_unsupported(&stop.error) => {
             Outcome::Unsupported { reason: stop.to_string() }
         }
@@ -141,6 +145,9 @@ fn outcome(ended: Option<&EarlyEnd>, reached: usize) -> Outcome {
             if reached == 0 && sys::error::means_unsupported(error) =>
         {
             Outcome::Unsupported { reason: format!("{operation}: {error}") }
+        }
+        Some(EarlyEnd::Refused { n, error, .. }) if ServerEnded::behind(error).is_some() => {
+            Outcome::Crashed { n: *n, reason: error.to_string() }
         }
         Some(EarlyEnd::Refused { n, operation, error }) => Outcome::Limit {
             n: *n,

@@ -31,7 +31,7 @@ pub use job::JobRecorder;
 pub use levels::Sizes;
 pub use load::LevelRecorder;
 pub use operation::Operation;
-pub use outcome::{EarlyEnd, TrialError};
+pub use outcome::{EarlyEnd, ServerEnded, TrialError};
 pub use record::{Check, Direction, Expect, Server, Shape, Side, Unit};
 pub use setting::{Setting, Values};
 pub use slots::Slots;

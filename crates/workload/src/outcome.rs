@@ -33,6 +33,26 @@ pub struct TrialError {
     pub error: io::Error,
 }
 
+/// The server under test has ended by itself: what its clients met then is no limit, and no failed
+/// measurement.
+#[derive(Debug)]
+pub struct ServerEnded(pub String);
+
+impl ServerEnded {
+    /// How it ended, where that is behind the error.
+    pub fn behind(error: &io::Error) -> Option<String> {
+        error.get_ref()?.downcast_ref::<ServerEnded>().map(ToString::to_string)
+    }
+}
+
+impl fmt::Display for ServerEnded {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ServerEnded {}
+
 /// Adds a claim, or a further result of a known one: a claim holds if it always held.
 pub(crate) fn note(checks: &mut Vec<Check>, claim: &'static str, held: bool) {
     match checks.iter_mut().find(|check| check.claim == claim) {

@@ -23,7 +23,7 @@ mod measured {
     use net::{Error, arch};
 
     use crate::load_facts::{PERCENTILES, record_load};
-    use crate::{LevelRecorder, Trial, TrialError};
+    use crate::{LevelRecorder, ServerEnded, Trial, TrialError};
 
     /// A server that closes what has been idle would close what is counted.
     const IDLE: Duration = Duration::from_secs(24 * 3600);
@@ -110,6 +110,26 @@ mod measured {
         /// proves that client and server count alike. Then holds the load for its duration, and at least for
         /// four such rounds, and measures it.
         pub fn hold(
+            &mut self,
+            generator: &mut Generator,
+            load: &Load,
+            recorder: &mut LevelRecorder<'_>,
+        ) -> io::Result<Held> {
+            self.hold_while_it_serves(generator, load, recorder).map_err(|error| self.cause(error))
+        }
+
+        /// The error, unless the end of the server is behind it; what has ended is not stopped any more.
+        fn cause(&mut self, error: io::Error) -> io::Error {
+            match self.server.as_mut().and_then(Remote::own_end) {
+                Some(end) => {
+                    self.server = None;
+                    io::Error::other(ServerEnded(end))
+                }
+                None => error,
+            }
+        }
+
+        fn hold_while_it_serves(
             &mut self,
             generator: &mut Generator,
             load: &Load,
@@ -382,6 +402,14 @@ mod measured {
     /// Opens connections up to this many, and waits until the server has accepted them. Returns how long the
     /// new ones took to connect.
     pub fn grow(
+        server: &mut ServerUnderTest,
+        clients: &mut Generator,
+        connections: usize,
+    ) -> io::Result<Times> {
+        grow_while_it_serves(server, clients, connections).map_err(|error| server.cause(error))
+    }
+
+    fn grow_while_it_serves(
         server: &mut ServerUnderTest,
         clients: &mut Generator,
         connections: usize,

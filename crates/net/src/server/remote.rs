@@ -31,6 +31,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Beyond the time of grace that its connections have, a server may take this long to end.
 const END_PATIENCE: Duration = Duration::from_secs(5);
 
+/// A server that does not serve any more has ended after so long, or has not ended at all.
+const OWN_END_PATIENCE: Duration = Duration::from_secs(1);
+
 /// What a server has counted and what it takes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -143,6 +146,20 @@ impl Remote {
         self.receive_report(PATIENCE)
     }
 
+    /// How it has ended without being told to, where it has; a server that somebody else has stopped needs a
+    /// moment for it.
+    pub fn own_end(&mut self) -> Option<String> {
+        loop {
+            match self.process.poll::<Reply>(OWN_END_PATIENCE) {
+                // The last one of a server that was stopped in order.
+                Ok(Some(Reply::Report(_))) => {}
+                Ok(Some(other)) => return Some(refused(other).to_string()),
+                Ok(None) => return None,
+                Err(error) => return Some(error.to_string()),
+            }
+        }
+    }
+
     /// Has it stop, and waits for its end; its last report.
     ///
     /// # Errors
@@ -194,7 +211,7 @@ fn refused(reply: Reply) -> Error {
 }
 
 /// The other side of [`Remote`]: receives a plan and serves so, until the input ends or a signal says so. The
-/// command is that of a program which calls [`session`](super::session).
+/// command is that of a program which calls [`session`](super::session()).
 ///
 /// # Errors
 /// When it cannot be set up or go on; the other side has been told.
