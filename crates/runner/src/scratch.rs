@@ -96,8 +96,8 @@ impl Janitor {
 
 /// Makes a folder that is nobody else's.
 fn make_private(path: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
+    cfg_select! {
+        unix => { std::os::unix::fs::DirBuilderExt::mode(&mut DirBuilder::new(), 0o700).create(path) }
+        _ => { DirBuilder::new().create(path) }
+    }
 }
