@@ -72,7 +72,8 @@ impl Janitor {
         let program = sys::process::own_program();
         let program = program.map_err(|source| Error::Program { path: "osdyno".into(), source })?;
         let mut command = Command::new(&program);
-        command.arg(JANITOR).arg(folder).stdin(Stdio::piped()).stdout(Stdio::null());
+        // Not /dev/null, which a bare root folder lacks.
+        command.arg(JANITOR).arg(folder).stdin(Stdio::piped()).stdout(Stdio::piped());
         sys::process::lead_group(&mut command);
         let started = command.spawn();
         started.map(Janitor).map_err(|source| Error::Program { path: program, source })

@@ -8,7 +8,6 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -288,7 +287,7 @@ struct Taken {
 impl Taken {
     /// A send has waited for its part of the limit; whether another one may.
     fn goes_on(&mut self, connection: &Connection, limit: Duration) -> bool {
-        let acknowledged = sys::tcp::acknowledged(connection.as_fd()).unwrap_or(0);
+        let acknowledged = sys::tcp::acknowledged(connection).unwrap_or(0);
         let is_first = self.since.is_none();
         let since = self.since.get_or_insert_with(Instant::now);
         if acknowledged > self.acknowledged && !is_first {

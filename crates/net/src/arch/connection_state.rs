@@ -1,8 +1,6 @@
 //! The state of a connection, which reactor and proactor share: what it waits for, until when, and what
 //! follows.
 
-use std::os::fd::AsFd;
-
 use sys::tcp::Connection;
 
 use super::loop_context::LoopContext;
@@ -149,7 +147,7 @@ impl ConnectionState {
     /// what is not ready for more in time is given up.
     fn is_taken(&mut self, connection: &Connection, context: &LoopContext<'_>) -> bool {
         let limit = context.worker.limits.send;
-        let acknowledged = sys::tcp::acknowledged(connection.as_fd()).unwrap_or(0);
+        let acknowledged = sys::tcp::acknowledged(connection).unwrap_or(0);
         if acknowledged > self.acknowledged {
             self.acknowledged = acknowledged;
             self.give_up_ms = context.due_ms(limit);

@@ -204,7 +204,7 @@ impl Task {
                 }
                 Ok(Err(_)) => return Err(Counter::Broken),
                 Err(_) => {
-                    let now = sys::tcp::acknowledged(self.stream.as_fd()).unwrap_or(0);
+                    let now = sys::tcp::acknowledged(&self.stream).unwrap_or(0);
                     if now > acknowledged {
                         acknowledged = now;
                         since = Instant::now();

@@ -46,12 +46,21 @@ pub fn time_wait() -> std::io::Result<u64> {
 /// # Errors
 /// Those of getsockopt(2); unsupported.
 #[cfg(unix)]
-pub fn acknowledged(connection: std::os::fd::BorrowedFd<'_>) -> std::io::Result<u64> {
+pub fn acknowledged(connection: &impl std::os::fd::AsFd) -> std::io::Result<u64> {
     cfg_select! {
-        target_os = "linux" => { platform::acknowledged(connection) }
+        target_os = "linux" => { platform::acknowledged(connection.as_fd()) }
         _ => {
             let _ = connection;
-            Err(crate::Unsupported("what was acknowledged is asked for on Linux only").into())
+            Err(crate::Unsupported("acknowledged bytes are read on Linux only").into())
         }
     }
+}
+
+/// The same where connections are no descriptors.
+///
+/// # Errors
+/// Unsupported.
+#[cfg(not(unix))]
+pub fn acknowledged<C>(_connection: &C) -> std::io::Result<u64> {
+    Err(crate::Unsupported("acknowledged bytes are read on Linux only").into())
 }
