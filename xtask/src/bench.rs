@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
+
 use crate::command::{cargo, program, read, show};
 use crate::{AnyError, workspace};
 
@@ -12,7 +14,7 @@ const ROUNDS: usize = 30;
 const SOCKETS: &str = "10000";
 const PROCESSES: &str = "2000";
 /// Below this n everything is cold, and neither side counts it.
-const COLD: u64 = 100;
+const COLD: f64 = 100.0;
 
 /// Prints a table of ratios.
 ///
@@ -92,10 +94,7 @@ fn bare(binary: &Path, cpu: &str, count: &str) -> Result<[f64; 2], AnyError> {
     <[f64; 2]>::try_from(values).map_err(|_| format!("{}: printed {printed:?}", binary.display()).into())
 }
 
-/// One value of an export: workload, series, n, nanoseconds.
-type Value = (String, String, u64, f64);
-
-/// One trial of each workload.
+/// One trial of each workload: the series of its export, each with its lists of n and of values.
 fn measure(osdyno: &Path, folder: &Path, workloads: &[&str], n: &str) -> Result<Vec<Value>, AnyError> {
     let (run, page) = (folder.join("bench.osdyno"), folder.join("bench.html"));
     for old in [&run, &page] {
@@ -104,21 +103,20 @@ fn measure(osdyno: &Path, folder: &Path, workloads: &[&str], n: &str) -> Result<
     let mut command = Command::new(osdyno);
     command.arg("run").args(workloads).args(["-n", n, "--trials", "1", "--out"]).arg(&run);
     read(&mut command)?;
-    let table = read(Command::new(osdyno).args(["export", "--format", "csv"]).arg(&run))?;
-    let value = |line: &str| {
-        let cells: Vec<&str> = line.split(',').collect();
-        let [_, workload, _, series, _, _, n, seconds] = cells[..] else { return None };
-        let n = n.parse().ok()?;
-        Some((workload.to_owned(), series.to_owned(), n, seconds.parse::<f64>().ok()? * 1e9))
-    };
-    Ok(table.lines().skip(1).filter_map(value).collect())
+    let series = read(Command::new(osdyno).args(["export", "--format", "json"]).arg(&run))?;
+    Ok(serde_json::from_str(&series)?)
 }
 
-fn find(values: &[Value], workload: &str, series: &str) -> Result<f64, AnyError> {
-    let mine = values.iter().filter(|value| value.0 == workload && value.1 == series && value.2 >= COLD);
-    let mut mine: Vec<f64> = mine.map(|value| value.3).collect();
-    mine.sort_by(f64::total_cmp);
-    mine.get(mine.len() / 2).copied().ok_or_else(|| format!("{workload} {series} was not measured").into())
+/// Median in nanoseconds.
+fn find(measured: &[Value], workload: &str, series: &str) -> Result<f64, AnyError> {
+    let missing = || format!("{workload} {series} was not measured");
+    let of = |entry: &&Value| entry["workload"] == workload && entry["series"] == series;
+    let entry = measured.iter().find(of).ok_or_else(missing)?;
+    let list = |name: &str| entry[name].as_array().into_iter().flatten().filter_map(Value::as_f64);
+    let warm = list("n").zip(list("value")).filter(|(n, _)| *n >= COLD);
+    let mut warm: Vec<f64> = warm.map(|(_, seconds)| seconds * 1e9).collect();
+    warm.sort_by(f64::total_cmp);
+    Ok(warm.get(warm.len() / 2).copied().ok_or_else(missing)?)
 }
 
 /// First quartile, median and third quartile.
