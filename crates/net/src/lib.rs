@@ -8,6 +8,9 @@
 //!
 //! May import: sys. Must never: judge, print, write a record, or know who asked.
 
+// Event loops and generators need Unix; what they alone use is compiled everywhere all the same.
+#![cfg_attr(not(unix), allow(dead_code))]
+
 pub mod arch;
 pub mod client;
 mod error;
