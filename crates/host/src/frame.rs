@@ -53,7 +53,8 @@ pub enum FrameError {
 
 /// A frame with these bytes.
 pub fn encode(payload: &[u8]) -> Vec<u8> {
-    // Who receives a longer one refuses it; what is beyond 4 GiB has a length that is wrong as well.
+    // The receiver refuses a payload that is too long; beyond 4 GiB the length is wrong too, and is refused
+    // as well.
     let length = (payload.len() as u32).to_le_bytes();
     let mut frame = Vec::with_capacity(HEAD_BYTES + payload.len());
     frame.extend_from_slice(&MAGIC);

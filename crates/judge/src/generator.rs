@@ -44,7 +44,7 @@ impl LimitedLevels {
 /// Why what a load measured is only a lower bound, gathered over its trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GeneratorRemark {
-    /// Who set the bound.
+    /// What set the bound.
     pub by: LimitedBy,
     /// What the load was for.
     pub purpose: Purpose,
@@ -197,8 +197,8 @@ impl<'a> Bounds<'a> {
         variant.entry(of.trial).or_default().push(bound);
     }
 
-    /// Who limited what one trial measured of this series at this level; `None` if nobody did. Values counted
-    /// at the server are never limited.
+    /// What limited the measurements of this series at this level in one trial; `None` if nothing did. Values
+    /// counted at the server are never limited.
     pub fn of_value(
         &self,
         key: &SeriesKey,

@@ -13,7 +13,7 @@ pub const SCHEMA: u32 = 2;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Line {
-    /// First line of every run: who measured, when, and with which settings.
+    /// First line of every run: the program that measured, the time, and the settings.
     Run(Run),
     /// One system under test and its environment.
     System(System),

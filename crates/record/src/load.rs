@@ -79,7 +79,7 @@ pub struct Limitation {
     pub of: TrialKey,
     /// The level; `None` for all of the trial's.
     pub n: Option<u64>,
-    /// Who set the bound.
+    /// What set the bound.
     pub by: LimitedBy,
     /// The series that it concerns; empty for all that are measured on the client's side.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -89,7 +89,7 @@ pub struct Limitation {
     pub why: String,
 }
 
-/// Who set a bound.
+/// What set a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitedBy {

@@ -13,7 +13,7 @@ use crate::{End, Error, FRAME_BYTES_MAX, Line, Result, Run, write_line};
 /// On digits the levels from 5 to 9 take four times as long and make larger frames than this one.
 const LEVEL: i32 = 3;
 
-/// Where the frames of a run go: a file, and in simulations a disk that fails when it is told to.
+/// Where the frames of a run go: a file, and in simulations a disk that fails at a chosen byte.
 pub trait Storage: Write {
     /// Cuts what was written to this length, and goes on from there.
     ///

@@ -102,7 +102,7 @@ fn rounds_are_pairs() {
     assert_eq!(answer(&race(1_000.0)), (false, 1));
 }
 
-/// Who stopped is compared at the last level that it reached, and the stop is a result.
+/// A contender that stopped is compared at the last level that it reached, and the stop is a result.
 #[test]
 fn a_limit_is_a_result() {
     let findings = of(&free());
@@ -141,7 +141,7 @@ fn what_the_generator_limited_is_never_ranked() {
     assert!(throughput.standings.iter().filter_map(|contender| contender.rank).all(|rank| rank.of == 3));
     let text = shown(&findings, 132);
     assert!(text.contains("load generator saturated (3 of 10 trials)"), "{text}");
-    // What was counted at the server does not depend on who asked.
+    // What was counted at the server does not depend on the generator.
     let (asked, counted) = text.split_once("\nkernel memory").unwrap();
     let has_answer = |text: &str| {
         text.lines().any(|line| line.contains("uring  ") && (line.contains("×") || line.contains("/s")))

@@ -1,4 +1,4 @@
-//! A load, tiny and made up: what is told at each level, what is left when it ends early.
+//! A load, tiny and made up: what is reported at each level, and what remains when it ends early.
 
 use std::io;
 use std::path::Path;
@@ -154,7 +154,7 @@ fn what_was_not_declared_as_told_stops_the_trial() {
         Slots::new(LOAD.declaration(), &numbers),
     );
     let timed: Result<Vec<()>, TrialError> = trial.timed("throughput", |_| Ok(()));
-    assert!(timed.is_err(), "what is told cannot be timed");
+    assert!(timed.is_err(), "a reported value cannot be timed");
 }
 
 #[test]

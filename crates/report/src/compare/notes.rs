@@ -19,8 +19,9 @@ pub(super) fn between(names: [&str; 2], note: &AnswerNote) -> String {
             some.iter().map(without_number).collect::<Vec<_>>().join("; ")
         }
         AnswerNote::NoAnswer(NoAnswer::Limited(some)) => {
-            let said =
-                some.iter().map(|(who, limited)| format!("{} in {}", sentences::limited(limited), name(who)));
+            let said = some.iter().map(|(contender, limited)| {
+                format!("{} in {}", sentences::limited(limited), name(contender))
+            });
             said.collect::<Vec<_>>().join("; ")
         }
         AnswerNote::NoAnswer(NoAnswer::NothingCommon) => {

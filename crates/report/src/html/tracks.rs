@@ -216,7 +216,7 @@ mod tests {
             assert!(places.windows(2).all(|pair| pair[1] - pair[0] >= room - 1e-6), "{places:?}");
             assert!(places.iter().all(|at| (TOP - 1e-6..=BOTTOM + 1e-6).contains(at)), "{places:?}");
         }
-        assert_eq!(apart(&[40.0, 100.0]), [40.0, 100.0], "who has room stays");
+        assert_eq!(apart(&[40.0, 100.0]), [40.0, 100.0], "labels that have room stay");
         assert!(apart(&[]).is_empty());
     }
 }

@@ -260,7 +260,7 @@ fn shown<'a>(simulation: &'a Simulation, trial: &Executed) -> Option<&'a Status>
     simulation.shown.iter().find(is_its)
 }
 
-/// Nobody is told that the run goes on for longer than its budget.
+/// No status says that the run goes on for longer than its budget.
 fn time_left_fits(simulation: &Simulation, status: &Status) -> Result<(), String> {
     let plan = &simulation.world.scenario.plan;
     let (Some(left), Some(budget), 0) = (status.left, plan.budget, plan.least) else { return Ok(()) };

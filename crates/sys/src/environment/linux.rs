@@ -236,7 +236,7 @@ fn processor(facts: &mut Collector) {
 }
 
 /// Documentation/admin-guide/pm/cpufreq.rst. All processors that we may use are asked for their governor;
-/// the rest is told by the first.
+/// the rest is read from the first.
 fn frequency(facts: &mut Collector) {
     let allowed = crate::cpu::allowed().unwrap_or_default();
     let Some(first) = allowed.first() else { return };

@@ -50,7 +50,8 @@ pub enum Interest {
     Read,
     /// Room for output.
     Write,
-    /// Nothing for now, not even its breaking: who tells of a state would tell of that without end.
+    /// Nothing for now, not even an error: an interface that reports states would report that one again and
+    /// again.
     Nothing,
 }
 
@@ -70,8 +71,8 @@ pub struct Event {
 
 /// An event interface.
 pub trait Poller: Sized {
-    /// Whether it tells of a change once, rather than of a state as long as it lasts. Whoever is told must
-    /// then go on until `WouldBlock`.
+    /// Whether it reports a change once, rather than a state as long as it lasts. The caller must then go on
+    /// until `WouldBlock`.
     const EDGE: bool;
 
     /// Whether a descriptor that is closed, and was not duplicated, is forgotten without [`Poller::remove`].
@@ -102,9 +103,9 @@ pub trait Poller: Sized {
     /// Those of the system.
     fn remove(&mut self, descriptor: BorrowedFd<'_>, token: usize) -> io::Result<()>;
 
-    /// Waits until something is ready, the time is over, or a signal comes, and has in `events` who is ready,
-    /// each once; none after a signal. `None` waits for ever, zero only looks. Times may be rounded up to
-    /// milliseconds, never down.
+    /// Waits until something is ready, the time is over, or a signal comes, and fills `events` with what is
+    /// ready, each once; with nothing after a signal. `None` waits for ever, zero only looks. Times may be
+    /// rounded up to milliseconds, never down.
     ///
     /// # Errors
     /// Those of the system, without `EINTR`.

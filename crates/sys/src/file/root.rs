@@ -165,8 +165,8 @@ pub fn number(metadata: &Metadata) -> u64 {
     metadata.ino()
 }
 
-/// When the file was last changed in any way, in nanoseconds since 1970. Who writes to a file can set the
-/// time of writing back, and many tools do; not this one.
+/// When the file was last changed in any way, in nanoseconds since 1970. Programs can set the
+/// time of the last write (utimensat(2)), and many do; they cannot set this one.
 pub fn changed_ns(metadata: &Metadata) -> i128 {
     i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec())
 }

@@ -23,7 +23,7 @@ pub const PANICKED: u8 = 255;
 pub fn fork(work: impl FnOnce() -> u8) -> io::Result<u32> {
     let own = std::process::id();
     // SAFETY: the child keeps to its own copy of the memory; the C library leaves its allocator usable in it
-    // (fork(2) and pthread_atfork(3) in glibc and musl), and for other locks the caller is told above.
+    // (fork(2) and pthread_atfork(3) in glibc and musl), and other locks are the caller's duty, see above.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {

@@ -61,7 +61,7 @@ impl Listener {
         Ok(net::getsockname(&self.0)?.try_into()?)
     }
 
-    /// One accept(2). Who is at the other end is not asked, for the kernel would have to write it down.
+    /// One accept(2). The peer's address is not requested, which spares the kernel a copy.
     ///
     /// # Errors
     /// Those of accept(2).
@@ -238,7 +238,7 @@ impl Connection {
         Ok(net::shutdown(&self.0, Shutdown::Write)?)
     }
 
-    /// Nothing more will be received: whoever waits for input on it is told that it has ended.
+    /// Nothing more will be received: a wait for input returns, with the end of input.
     ///
     /// # Errors
     /// Those of shutdown(2).
@@ -279,7 +279,7 @@ impl Connection {
         Ok(sockopt::set_socket_timeout(&self.0, sockopt::Timeout::Send, timeout)?)
     }
 
-    /// Who is at the other end.
+    /// The peer's address.
     ///
     /// # Errors
     /// Those of getpeername(2).

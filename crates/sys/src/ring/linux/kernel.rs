@@ -46,8 +46,8 @@ fn switched_off() -> bool {
     std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").is_ok_and(|value| value.trim() != "0")
 }
 
-/// How io_uring_enter(2) is told which ring: by a number registered with it, which spares the kernel a
-/// look-up, or by the descriptor, where a thread has 16 numbers in use.
+/// How io_uring_enter(2) learns which ring is meant: by a number registered with it, which spares the kernel
+/// a look-up, or by the descriptor, where a thread has 16 numbers in use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Door {
     number: RawFd,
