@@ -163,6 +163,10 @@ impl Ceiling {
         let ceilings =
             per_n.into_iter().filter(|&(_, amount)| amount > 0).filter_map(|(resource, amount)| {
                 let ResourceLimit { name, value, usable, advice } = system.limits.get(resource)?.first()?;
+                let value = match resource {
+                    resource::MEMORY => format!("{} MiB", value >> 20),
+                    _ => value.to_string(),
+                };
                 Some(Ceiling { n: usable / amount, reason: format!("{name} is {value}; {advice}") })
             });
         ceilings.min_by_key(|ceiling| ceiling.n)
