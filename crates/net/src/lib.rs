@@ -4,6 +4,7 @@
 //! - `service/` the server's side of each protocol, `client/` the other side;
 //! - `arch/` one file per server architecture, each of which serves every service;
 //! - `load/` the generators;
+//! - `network/` what the loops of both stand on, so that tests can simulate it;
 //! - `server` sets an architecture up around a service and ends it in order.
 //!
 //! May import: sys. Must never: judge, print, write a record, or know who asked.
@@ -16,6 +17,8 @@ pub mod client;
 mod error;
 #[cfg(unix)]
 pub mod load;
+#[cfg(unix)]
+mod network;
 pub mod options;
 pub mod output;
 mod page;

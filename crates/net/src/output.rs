@@ -8,6 +8,44 @@ use std::sync::Arc;
 
 use sys::tcp::Connection;
 
+/// What an output leaves through: the sending half of a connection, of which no call is repeated.
+pub(crate) trait Sender {
+    /// One send(2).
+    fn send(&self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// One send(2) of bytes that more follow at once; see [`Connection::send_and_more`].
+    fn send_and_more(&self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Several pieces by one sendmsg(2).
+    fn send_pieces(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize>;
+
+    /// One sendfile(2): up to `count` bytes of the file from `offset`, which moves on; see
+    /// [`Connection::send_file`].
+    fn send_file(&self, file: &File, offset: &mut u64, count: usize) -> io::Result<usize>;
+}
+
+impl Sender for Connection {
+    #[inline]
+    fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.send(bytes)
+    }
+
+    #[inline]
+    fn send_and_more(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.send_and_more(bytes)
+    }
+
+    #[inline]
+    fn send_pieces(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.send_pieces(pieces)
+    }
+
+    #[inline]
+    fn send_file(&self, file: &File, offset: &mut u64, count: usize) -> io::Result<usize> {
+        self.send_file(file, offset, count)
+    }
+}
+
 /// The output of one connection, in order. Empty, it holds at most one spare buffer.
 #[derive(Debug, Default)]
 pub struct Output {
@@ -115,7 +153,7 @@ impl Output {
     /// # Errors
     /// Those of send(2) and sendfile(2), without `EINTR`; `UnexpectedEof` when a file became shorter.
     #[inline]
-    pub fn send(&mut self, connection: &Connection, sent_bytes: &mut u64) -> io::Result<Sent> {
+    pub(crate) fn send(&mut self, connection: &impl Sender, sent_bytes: &mut u64) -> io::Result<Sent> {
         self.send_at_most(u64::MAX, connection, sent_bytes)
     }
 
@@ -126,12 +164,17 @@ impl Output {
     /// # Errors
     /// Those of [`Output::send`].
     #[inline]
-    pub(crate) fn send_turn(&mut self, connection: &Connection, sent_bytes: &mut u64) -> io::Result<Sent> {
+    pub(crate) fn send_turn(&mut self, connection: &impl Sender, sent_bytes: &mut u64) -> io::Result<Sent> {
         self.send_at_most(TURN_BYTES, connection, sent_bytes)
     }
 
     #[inline]
-    fn send_at_most(&mut self, most: u64, connection: &Connection, sent_bytes: &mut u64) -> io::Result<Sent> {
+    fn send_at_most(
+        &mut self,
+        most: u64,
+        connection: &impl Sender,
+        sent_bytes: &mut u64,
+    ) -> io::Result<Sent> {
         let before = *sent_bytes;
         loop {
             if *sent_bytes - before >= most && !self.is_empty() {
@@ -219,7 +262,7 @@ impl Output {
         }
     }
 
-    fn send_pieces(&self, connection: &Connection) -> io::Result<usize> {
+    fn send_pieces(&self, connection: &impl Sender) -> io::Result<usize> {
         let second: &[u8] = match self.parts.get(1) {
             Some(Part::Shared { bytes, range }) => &bytes[range.clone()],
             _ => &[],
@@ -254,6 +297,6 @@ impl Output {
 }
 
 #[inline]
-fn send_bytes(connection: &Connection, bytes: &[u8], more_follow: bool) -> io::Result<usize> {
+fn send_bytes(connection: &impl Sender, bytes: &[u8], more_follow: bool) -> io::Result<usize> {
     if more_follow { connection.send_and_more(bytes) } else { connection.send(bytes) }
 }

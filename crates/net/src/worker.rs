@@ -261,22 +261,35 @@ impl StopFlag {
     }
 }
 
+/// What a connection is served with, and within what. A [`WorkerContext`] has it all, and a listener besides.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    pub(crate) service: &'a dyn OpenService,
+    pub(crate) limits: &'a Limits,
+    pub(crate) counters: &'a Counters,
+    pub(crate) stop: &'a StopFlag,
+    pub(crate) log: Option<&'a File>,
+}
+
+impl<'a> Terms<'a> {
+    /// Those of a worker, counting into `counters`.
+    pub(crate) fn of(worker: &'a WorkerContext, counters: &'a Counters) -> Terms<'a> {
+        let WorkerContext { service, limits, stop, log, .. } = worker;
+        Terms { service: &**service, limits, counters, stop, log: log.as_ref() }
+    }
+}
+
 impl WorkerContext {
-    /// Refuses connections from now on. Of a worker that is supervised it is the supervisor who does: its
-    /// listener outlives it.
+    /// Refuses connections from now on. The supervisor of a supervised worker does that itself, because the
+    /// listener outlives the worker.
     pub(crate) fn refuse_more(&self) {
         if !self.is_supervised {
             self.listener.finish();
         }
     }
-
-    /// Writes lines to the access log, where there is one. A full disk must not stop the server.
-    pub(crate) fn write_log(&self, lines: &mut Vec<u8>) {
-        write_log(self.log.as_ref(), lines);
-    }
 }
 
-/// The same, for who has no worker.
+/// Writes lines to the access log, where there is one. A full disk must not stop the server.
 pub(crate) fn write_log(log: Option<&File>, lines: &mut Vec<u8>) {
     if let Some(mut log) = log
         && !lines.is_empty()

@@ -6,7 +6,6 @@
 //! for up to twice the limit.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,9 +14,9 @@ use std::time::{Duration, Instant};
 use sys::tcp::{Connection, Waiting};
 
 use crate::output::{Output, Sent};
-use crate::service::{Flow, OpenService, Session, SessionStage};
+use crate::service::{Flow, Session, SessionStage};
 use crate::worker::{
-    Counter, Counters, LINGER, LINGER_MAX, Limits, SEND_LOOKS, StopFlag, TICK, WorkerContext, write_log,
+    Counter, Counters, LINGER, LINGER_MAX, SEND_LOOKS, TICK, Terms, WorkerContext, write_log,
 };
 
 /// One receive takes at most this much. It lies on the stack of each process or thread.
@@ -35,24 +34,6 @@ pub(super) const LOOK: Duration = Duration::from_millis(20);
 
 /// What is left after the time of grace gets this much to end when it is cut off.
 const CUT: Duration = Duration::from_secs(1);
-
-/// What a connection is served with, and within what. A [`WorkerContext`] has it all, and a listener besides.
-#[derive(Clone, Copy)]
-pub(crate) struct Terms<'a> {
-    pub(crate) service: &'a dyn OpenService,
-    pub(crate) limits: &'a Limits,
-    pub(crate) counters: &'a Counters,
-    pub(crate) stop: &'a StopFlag,
-    pub(crate) log: Option<&'a File>,
-}
-
-impl<'a> Terms<'a> {
-    /// Those of a worker, counting into `counters`.
-    pub(super) fn of(worker: &'a WorkerContext, counters: &'a Counters) -> Terms<'a> {
-        let WorkerContext { service, limits, stop, log, .. } = worker;
-        Terms { service: &**service, limits, counters, stop, log: log.as_ref() }
-    }
-}
 
 /// A connection that is being served.
 #[derive(Debug)]

@@ -7,17 +7,17 @@
 use std::io::{self, ErrorKind};
 
 use sys::event::Interest;
-use sys::tcp;
 
 use super::connection_state::{ConnectionState, Late, Then};
 use super::loop_context::LoopContext;
+use crate::network::Socket;
 use crate::output::{Output, Sent};
 use crate::service::Flow;
 use crate::worker::Counter;
 
 /// A connection and its session.
-pub(super) struct Connection {
-    pub(super) socket: tcp::Connection,
+pub(super) struct Connection<S> {
+    pub(super) socket: S,
     pub(super) state: ConnectionState,
     /// What the connection did not take at once.
     pending: Option<Box<Output>>,
@@ -34,9 +34,9 @@ pub(super) enum Next {
     End,
 }
 
-impl Connection {
+impl<S: Socket> Connection<S> {
     /// Starts a session on a socket that was just accepted.
-    pub(super) fn begin(socket: tcp::Connection, context: &mut LoopContext<'_>) -> (Connection, Next) {
+    pub(super) fn begin(socket: S, context: &mut LoopContext<'_>) -> (Connection<S>, Next) {
         let (state, flow) = ConnectionState::begin(&socket, context);
         let mut connection = Connection { socket, state, pending: None };
         let next = connection.answer(flow, context);

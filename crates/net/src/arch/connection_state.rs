@@ -1,9 +1,8 @@
 //! The state of a connection, which reactor and proactor share: what it waits for, until when, and what
 //! follows.
 
-use sys::tcp::Connection;
-
 use super::loop_context::LoopContext;
+use crate::network::Socket;
 use crate::output::Output;
 use crate::service::{Flow, Session, SessionStage};
 use crate::worker::{Counter, LINGER, LINGER_MAX, SEND_LOOKS};
@@ -59,8 +58,8 @@ pub(super) enum Late {
 
 impl ConnectionState {
     /// Of a new connection; what it says first is on the context.
-    pub(super) fn begin(connection: &Connection, context: &mut LoopContext<'_>) -> (ConnectionState, Flow) {
-        let service = &context.worker.service;
+    pub(super) fn begin(connection: &impl Socket, context: &mut LoopContext<'_>) -> (ConnectionState, Flow) {
+        let service = context.terms.service;
         let peer = if service.wants_peer() { connection.peer().ok() } else { None };
         let mut session = service.session(peer);
         let flow = session.begin(&mut context.output);
@@ -93,7 +92,7 @@ impl ConnectionState {
     /// Some output has left, or none yet, and the rest has to wait.
     pub(super) fn keep_sending(&mut self, flow: Flow, context: &LoopContext<'_>) {
         self.phase = Phase::Sending(flow);
-        let limit = context.worker.limits.send;
+        let limit = context.terms.limits.send;
         self.due_ms = context.due_ms(limit / SEND_LOOKS);
         self.give_up_ms = context.due_ms(limit);
     }
@@ -124,14 +123,14 @@ impl ConnectionState {
             (Flow::Close, _) => Then::Close,
             (Flow::More, SessionStage::Idle) if !context.stopping => {
                 self.phase = Phase::Idle;
-                self.due_ms = context.due_ms(context.worker.limits.idle);
+                self.due_ms = context.due_ms(context.terms.limits.idle);
                 Then::Listen
             }
             (Flow::More, SessionStage::Request) => {
                 // The limit runs from the first byte, however many follow.
                 if self.phase != Phase::Request {
                     self.phase = Phase::Request;
-                    self.due_ms = context.due_ms(context.worker.limits.request);
+                    self.due_ms = context.due_ms(context.terms.limits.request);
                 }
                 Then::Listen
             }
@@ -145,9 +144,9 @@ impl ConnectionState {
 
     /// Whether the other end still takes what it is sent, or has time to. Where the system does not tell,
     /// what is not ready for more in time is given up.
-    fn is_taken(&mut self, connection: &Connection, context: &LoopContext<'_>) -> bool {
-        let limit = context.worker.limits.send;
-        let acknowledged = sys::tcp::acknowledged(connection).unwrap_or(0);
+    fn is_taken(&mut self, connection: &impl Socket, context: &LoopContext<'_>) -> bool {
+        let limit = context.terms.limits.send;
+        let acknowledged = connection.acknowledged().unwrap_or(0);
         if acknowledged > self.acknowledged {
             self.acknowledged = acknowledged;
             self.give_up_ms = context.due_ms(limit);
@@ -157,7 +156,7 @@ impl ConnectionState {
     }
 
     /// The limit of the phase is over.
-    pub(super) fn late(&mut self, connection: &Connection, context: &mut LoopContext<'_>) -> Late {
+    pub(super) fn late(&mut self, connection: &impl Socket, context: &mut LoopContext<'_>) -> Late {
         match self.phase {
             Phase::Idle | Phase::Lingering(_) => Late::Close,
             Phase::Request => {

@@ -17,9 +17,9 @@ use std::time::Instant;
 
 use sys::tcp::Connection;
 
-use super::blocking::{self, LOOK, Live, Terms};
+use super::blocking::{self, LOOK, Live};
 use super::definition::Architecture;
-use crate::worker::{Counter, WorkerContext};
+use crate::worker::{Counter, Terms, WorkerContext};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "fork",

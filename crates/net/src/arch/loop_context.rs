@@ -2,43 +2,42 @@
 //!
 //! One connection uses it at a time, and leaves the output empty: what it could not send it takes along.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::network::milliseconds;
 use crate::output::Output;
-use crate::worker::{COUNTERS, Counter, WorkerContext};
+use crate::worker::{COUNTERS, Counter, Terms, write_log};
 
 /// As much as one call of recv(2) gives at most.
 const INPUT_BYTES: usize = 64 << 10;
 
 /// The context of one loop.
 pub(super) struct LoopContext<'worker> {
-    pub(super) worker: &'worker WorkerContext,
+    pub(super) terms: Terms<'worker>,
     pub(super) input: Box<[u8]>,
     pub(super) output: Output,
     /// Whether the order to stop was given: connections end as soon as their answer has left.
     pub(super) stopping: bool,
     counts: [u64; COUNTERS.len()],
-    began: Instant,
     now_ms: u64,
 }
 
 impl<'worker> LoopContext<'worker> {
-    pub(super) fn new(worker: &'worker WorkerContext) -> LoopContext<'worker> {
+    pub(super) fn new(terms: Terms<'worker>) -> LoopContext<'worker> {
         LoopContext {
-            worker,
+            terms,
             input: vec![0; INPUT_BYTES].into_boxed_slice(),
             output: Output::default(),
             stopping: false,
             counts: [0; COUNTERS.len()],
-            began: Instant::now(),
             now_ms: 0,
         }
     }
 
     /// A turn of the loop begins: the clock is read once for all of it.
     #[inline]
-    pub(super) fn begin_turn(&mut self) {
-        self.now_ms = milliseconds(self.began.elapsed());
+    pub(super) fn begin_turn(&mut self, now_ms: u64) {
+        self.now_ms = now_ms;
     }
 
     /// A turn ends: what was counted and logged is handed on. Returns how many connections have ended in it.
@@ -48,12 +47,12 @@ impl<'worker> LoopContext<'worker> {
         for count in ALL_COUNTERS {
             let amount = &mut self.counts[count as usize];
             if *amount > 0 {
-                self.worker.counters.add(count, *amount);
+                self.terms.counters.add(count, *amount);
                 *amount = 0;
             }
         }
         if !self.output.log.is_empty() {
-            self.worker.write_log(&mut self.output.log);
+            write_log(self.terms.log, &mut self.output.log);
         }
         ended
     }
@@ -98,7 +97,3 @@ const ALL_COUNTERS: [Counter; COUNTERS.len()] = [
     Counter::Exhausted,
     Counter::Restarts,
 ];
-
-fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}

@@ -15,9 +15,9 @@
 use std::io;
 use std::thread::Builder;
 
-use super::blocking::{self, LOOK, Registry, STACK_BYTES, Terms};
+use super::blocking::{self, LOOK, Registry, STACK_BYTES};
 use super::definition::Architecture;
-use crate::worker::WorkerContext;
+use crate::worker::{Terms, WorkerContext};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "pool",

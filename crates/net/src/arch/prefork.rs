@@ -15,10 +15,10 @@
 
 use std::io;
 
-use super::blocking::{self, Live, Terms};
+use super::blocking::{self, Live};
 use super::definition::Architecture;
 use super::supervisor::Supervisor;
-use crate::worker::{Counter, WorkerContext};
+use crate::worker::{Counter, Terms, WorkerContext};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "prefork",

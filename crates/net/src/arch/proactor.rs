@@ -2,25 +2,24 @@
 //! back.
 //!
 //! - Receiving goes on while an answer leaves. What arrives then is held; when that becomes much, receiving
-//!   ends until the answer has left: who does not read is not read from.
+//!   ends until the answer has left: a client that does not read its answers has no more requests read.
 //! - A connection's slot is free only when nothing of it is in flight any more. So no completion can be
 //!   taken for that of the slot's next connection.
 //! - One send for a connection at a time, of 64 KiB at most: so much must leave within the limit for sending.
 
 use std::io::{self, ErrorKind};
-use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use slab::Slab;
-use sys::ring::{Completion, OperationId, Ring, RingSettings};
-use sys::tcp::Connection;
+use sys::ring::{Completion, RingSettings};
 
 use super::connection_state::{ConnectionState, Late, Then};
 use super::loop_context::LoopContext;
 use super::timer_wheel::TimerWheel;
+use crate::network::{RingKernel, ServerRing, Socket};
 use crate::output::Output;
 use crate::service::Flow;
-use crate::worker::{Counter, TICK, WorkerContext};
+use crate::worker::{Counter, TICK, Terms, WorkerContext};
 
 /// Requests are small, and all buffers are used in turn: the fewer bytes, the more of them stay in the cache.
 const SETTINGS: RingSettings =
@@ -45,28 +44,29 @@ const SHORTAGE: Duration = Duration::from_millis(1);
 
 /// Serves the worker until the order to stop.
 pub(super) fn serve(worker: &WorkerContext) -> io::Result<()> {
-    Proactor::new(worker)?.run()
+    let ring = RingKernel::new(worker, SETTINGS)?;
+    Proactor::new(ring, Terms::of(worker, &worker.counters))?.run()
 }
 
-struct Proactor<'worker> {
+pub(super) struct Proactor<'worker, R: ServerRing> {
     // First, for it is to be dropped before the descriptors that it works on.
-    ring: Ring,
+    ring: R,
     context: LoopContext<'worker>,
-    slots: Slab<Slot>,
+    slots: Slab<Slot<R>>,
     timers: TimerWheel,
     chunks: Vec<Vec<u8>>,
-    accepting: Option<OperationId>,
+    accepting: Option<R::Operation>,
     /// When to accept again, after descriptors ran out.
     pause_end_ms: Option<u64>,
     /// When to end in any case.
     end_ms: u64,
 }
 
-struct Slot {
-    connection: Connection,
+struct Slot<R: ServerRing> {
+    connection: R::Socket,
     state: ConnectionState,
-    receiving: Option<OperationId>,
-    sending: Option<OperationId>,
+    receiving: Option<R::Operation>,
+    sending: Option<R::Operation>,
     /// What follows the chunk that is being sent.
     pending: Option<Box<Output>>,
     /// What arrived in the meantime.
@@ -86,13 +86,12 @@ enum Action {
     End,
 }
 
-impl<'worker> Proactor<'worker> {
-    fn new(worker: &'worker WorkerContext) -> io::Result<Proactor<'worker>> {
-        let mut ring = Ring::new(SETTINGS)?;
-        let accepting = Some(ring.accept_multishot(worker.listener.as_fd(), ACCEPT)?);
+impl<'worker, R: ServerRing> Proactor<'worker, R> {
+    pub(super) fn new(mut ring: R, terms: Terms<'worker>) -> io::Result<Proactor<'worker, R>> {
+        let accepting = Some(ring.accept_multishot(ACCEPT)?);
         Ok(Proactor {
             ring,
-            context: LoopContext::new(worker),
+            context: LoopContext::new(terms),
             slots: Slab::new(),
             timers: TimerWheel::new(),
             chunks: Vec::new(),
@@ -105,28 +104,40 @@ impl<'worker> Proactor<'worker> {
     fn run(&mut self) -> io::Result<()> {
         let mut expired = Vec::new();
         while !self.is_over() {
-            let count = self.wait()?;
-            self.context.begin_turn();
-            for _ in 0..count {
-                self.complete_one();
-            }
-            self.expire_timers(&mut expired);
-            let ended = self.context.end_turn() > 0;
-            self.end_pause(ended);
-            if !self.context.stopping && self.context.worker.stop.is_ordered() {
-                self.stop();
-            }
+            self.turn(&mut expired)?;
         }
-        self.context.count(Counter::Ended, self.slots.len() as u64);
-        self.context.end_turn();
+        self.finish();
         Ok(())
     }
 
+    /// Waits, and does what can be done then. The list is memory that the turns share.
+    #[inline]
+    pub(super) fn turn(&mut self, expired: &mut Vec<u32>) -> io::Result<()> {
+        let count = self.wait()?;
+        self.context.begin_turn(self.ring.now_ms());
+        for _ in 0..count {
+            self.complete_one();
+        }
+        self.expire_timers(expired);
+        let ended = self.context.end_turn() > 0;
+        self.end_pause(ended);
+        if !self.context.stopping && self.context.terms.stop.is_ordered() {
+            self.stop();
+        }
+        Ok(())
+    }
+
+    /// Counts the connections that did not end in time.
+    pub(super) fn finish(&mut self) {
+        self.context.count(Counter::Ended, self.slots.len() as u64);
+        self.context.end_turn();
+    }
+
     fn wait(&mut self) -> io::Result<usize> {
-        match self.ring.wait(Some(TICK)) {
+        match self.ring.wait(TICK) {
             // The kernel is short of memory; what is in flight may give some back.
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ResourceBusy) => {
-                std::thread::sleep(SHORTAGE);
+                self.ring.pause(SHORTAGE);
                 Ok(0)
             }
             answer => answer,
@@ -157,7 +168,7 @@ impl<'worker> Proactor<'worker> {
         }
     }
 
-    fn accepted(&mut self, accepted: Option<OwnedFd>, trouble: Option<io::Error>, more: bool) {
+    fn accepted(&mut self, accepted: Option<R::Accepted>, trouble: Option<io::Error>, more: bool) {
         if !more {
             self.accepting = None;
         }
@@ -174,7 +185,7 @@ impl<'worker> Proactor<'worker> {
     }
 
     fn accept(&mut self) {
-        match self.ring.accept_multishot(self.context.worker.listener.as_fd(), ACCEPT) {
+        match self.ring.accept_multishot(ACCEPT) {
             Ok(operation) => self.accepting = Some(operation),
             Err(_) => self.pause(),
         }
@@ -195,9 +206,9 @@ impl<'worker> Proactor<'worker> {
         }
     }
 
-    fn on_accept(&mut self, connection: Connection) {
+    fn on_accept(&mut self, connection: R::Socket) {
         self.context.count(Counter::Accepted, 1);
-        if self.slots.len() >= self.context.worker.limits.connections {
+        if self.slots.len() >= self.context.terms.limits.connections {
             self.context.count(Counter::Refused, 1);
             self.context.count(Counter::Ended, 1);
             return;
@@ -250,7 +261,7 @@ impl<'worker> Proactor<'worker> {
     fn send(&mut self, number: usize, chunk: Vec<u8>) {
         let Some(slot) = self.slots.get_mut(number) else { return };
         self.timers.arm(number, slot.state.due_ms);
-        match self.ring.send(slot.connection.as_fd(), chunk, number as u64 * 2 + 1) {
+        match self.ring.send(&slot.connection, chunk, number as u64 * 2 + 1) {
             Ok(operation) => slot.sending = Some(operation),
             Err(_) => self.broken(number),
         }
@@ -309,7 +320,7 @@ impl<'worker> Proactor<'worker> {
         }
         self.timers.arm(number, slot.state.due_ms);
         if slot.receiving.is_none() {
-            match self.ring.recv_multishot(slot.connection.as_fd(), number as u64 * 2) {
+            match self.ring.recv_multishot(&slot.connection, number as u64 * 2) {
                 Ok(operation) => slot.receiving = Some(operation),
                 Err(_) => self.broken(number),
             }
@@ -344,7 +355,7 @@ impl<'worker> Proactor<'worker> {
         let Some(slot) = self.slots.get(number) else { return };
         if slot.is_over && slot.receiving.is_none() && slot.sending.is_none() {
             let slot = self.slots.remove(number);
-            self.ring.close(slot.connection.into());
+            self.ring.close(slot.connection);
             self.context.count(Counter::Ended, 1);
         }
     }
@@ -374,12 +385,12 @@ impl<'worker> Proactor<'worker> {
     /// Accepts no more, and ends those that are idle; a request that has arrived is answered yet.
     fn stop(&mut self) {
         self.context.stopping = true;
-        self.end_ms = self.context.due_ms(self.context.worker.limits.grace);
+        self.end_ms = self.context.due_ms(self.context.terms.limits.grace);
         self.pause_end_ms = None;
         if let Some(operation) = self.accepting {
             let _ = self.ring.cancel(operation);
         }
-        self.context.worker.refuse_more();
+        self.ring.refuse_more();
         for (_, slot) in &self.slots {
             // Once it has ended, `listen` looks whether the connection is idle still.
             if let Some(operation) = slot.receiving.filter(|_| slot.state.is_idle()) {
@@ -388,14 +399,14 @@ impl<'worker> Proactor<'worker> {
         }
     }
 
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.context.stopping && (self.slots.is_empty() || self.context.now_ms() >= self.end_ms)
     }
 }
 
-impl Slot {
+impl<R: ServerRing> Slot<R> {
     /// Takes what was received, or that receiving has ended.
-    fn take(&mut self, completion: &Completion<'_>, context: &mut LoopContext<'_>) -> Action {
+    fn take(&mut self, completion: &Completion<'_, R::Accepted>, context: &mut LoopContext<'_>) -> Action {
         if !completion.more {
             self.receiving = None;
         }

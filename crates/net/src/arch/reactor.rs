@@ -12,20 +12,16 @@
 //!   together by `MSG_MORE`.
 
 use std::io::{self, ErrorKind};
-use std::os::fd::AsFd;
 use std::time::Duration;
 
 use slab::Slab;
 use sys::event::{Event, Interest, Poller};
-use sys::tcp::{self, Waiting};
 
 use super::connection::{Connection, Next};
 use super::loop_context::LoopContext;
 use super::timer_wheel::TimerWheel;
-use crate::worker::{Counter, TICK, WorkerContext};
-
-/// The listener's token; connections have their slots'.
-const LISTENER: usize = u32::MAX as usize - 1;
+use crate::network::{LISTENER, ServerKernel, ServerNetwork};
+use crate::worker::{Counter, TICK, Terms, WorkerContext};
 
 /// Connections accepted in one turn.
 const ACCEPTS_MAX: usize = 64;
@@ -38,13 +34,13 @@ const TURNS_MAX: usize = 8;
 
 /// Serves the worker until the order to stop.
 pub(super) fn serve<P: Poller>(worker: &WorkerContext) -> io::Result<()> {
-    Reactor::<P>::new(worker)?.run()
+    Reactor::new(ServerKernel::<P>::new(worker)?, Terms::of(worker, &worker.counters)).run()
 }
 
-struct Reactor<'worker, P> {
-    poller: P,
+pub(super) struct Reactor<'worker, N: ServerNetwork> {
+    network: N,
     context: LoopContext<'worker>,
-    slots: Slab<Slot>,
+    slots: Slab<Slot<N::Socket>>,
     timers: TimerWheel,
     /// Connections that would have gone on but for the others. Edges alone need it.
     in_line: Vec<u32>,
@@ -54,50 +50,65 @@ struct Reactor<'worker, P> {
     end_ms: u64,
 }
 
-struct Slot {
-    connection: Connection,
-    /// What the poller was told to wait for.
+struct Slot<S> {
+    connection: Connection<S>,
+    /// What the network was told to wait for.
     interest: Interest,
     /// Whether it stands in line, where it has its turn whether it is ready or not.
     is_in_line: bool,
 }
 
-impl<'worker, P: Poller> Reactor<'worker, P> {
-    fn new(worker: &'worker WorkerContext) -> io::Result<Reactor<'worker, P>> {
-        let mut poller = P::new()?;
-        poller.add(worker.listener.as_fd(), LISTENER, Interest::Read)?;
-        Ok(Reactor {
-            poller,
-            context: LoopContext::new(worker),
+impl<'worker, N: ServerNetwork> Reactor<'worker, N> {
+    pub(super) fn new(network: N, terms: Terms<'worker>) -> Reactor<'worker, N> {
+        Reactor {
+            network,
+            context: LoopContext::new(terms),
             slots: Slab::new(),
             timers: TimerWheel::new(),
             in_line: Vec::new(),
             pause_end_ms: None,
             end_ms: u64::MAX,
-        })
+        }
     }
 
     fn run(&mut self) -> io::Result<()> {
         let (mut events, mut slots) = (Vec::new(), Vec::new());
         while !self.is_over() {
-            let wait = if self.in_line.is_empty() { TICK } else { Duration::ZERO };
-            self.poller.wait(&mut events, Some(wait))?;
-            self.context.begin_turn();
-            slots.append(&mut self.in_line);
-            let accepts = self.dispatch_ready(&events) | self.dispatch_waiting(&mut slots);
-            if accepts {
-                self.accept(ACCEPTS_MAX)?;
-            }
-            self.expire_timers(&mut slots);
-            let ended = self.context.end_turn() > 0;
-            self.end_pause(ended)?;
-            if !self.context.stopping && self.context.worker.stop.is_ordered() {
-                self.stop(&mut slots)?;
-            }
+            self.turn(&mut events, &mut slots)?;
         }
+        self.finish();
+        Ok(())
+    }
+
+    /// Waits, and does what can be done then. Both lists are memory that the turns share.
+    #[inline]
+    pub(super) fn turn(&mut self, events: &mut Vec<Event>, slots: &mut Vec<u32>) -> io::Result<()> {
+        self.network.wait(events, self.patience())?;
+        self.context.begin_turn(self.network.now_ms());
+        slots.append(&mut self.in_line);
+        let accepts = self.dispatch_ready(events) | self.dispatch_waiting(slots);
+        if accepts {
+            self.accept(ACCEPTS_MAX)?;
+        }
+        self.expire_timers(slots);
+        let ended = self.context.end_turn() > 0;
+        self.end_pause(ended)?;
+        if !self.context.stopping && self.context.terms.stop.is_ordered() {
+            self.stop(slots)?;
+        }
+        Ok(())
+    }
+
+    /// How long the next turn may wait.
+    #[inline]
+    pub(super) fn patience(&self) -> Duration {
+        if self.in_line.is_empty() { TICK } else { Duration::ZERO }
+    }
+
+    /// Counts the connections that did not end in time.
+    pub(super) fn finish(&mut self) {
         self.context.count(Counter::Ended, self.slots.len() as u64);
         self.context.end_turn();
-        Ok(())
     }
 
     /// Whether the listener is among the ready.
@@ -133,7 +144,7 @@ impl<'worker, P: Poller> Reactor<'worker, P> {
     fn dispatch(&mut self, number: usize) {
         let Some(slot) = self.slots.get_mut(number) else { return };
         let mut next = slot.connection.go_on(&mut self.context);
-        if P::EDGE {
+        if N::EDGE {
             for _ in 1..TURNS_MAX {
                 if next != Next::Again {
                     break;
@@ -159,7 +170,7 @@ impl<'worker, P: Poller> Reactor<'worker, P> {
         let interest = slot.connection.interest();
         if interest != slot.interest {
             slot.interest = interest;
-            if self.poller.change(slot.connection.socket.as_fd(), number, interest).is_err() {
+            if self.network.change(&slot.connection.socket, number, interest).is_err() {
                 self.context.count(Counter::Broken, 1);
                 self.forget(number);
             }
@@ -168,9 +179,9 @@ impl<'worker, P: Poller> Reactor<'worker, P> {
 
     fn forget(&mut self, number: usize) {
         if let Some(slot) = self.slots.try_remove(number) {
-            if !P::FORGETS_CLOSED {
+            if !N::FORGETS_CLOSED {
                 // What fails here ends with the descriptor all the same.
-                let _ = self.poller.remove(slot.connection.socket.as_fd(), number);
+                let _ = self.network.remove(&slot.connection.socket, number);
             }
             self.context.count(Counter::Ended, 1);
         }
@@ -181,7 +192,7 @@ impl<'worker, P: Poller> Reactor<'worker, P> {
             return Ok(());
         }
         for _ in 0..most {
-            match self.context.worker.listener.accept(Waiting::NonBlocking) {
+            match self.network.accept() {
                 Ok(connection) => self.on_accept(connection),
                 Err(error) => match error.kind() {
                     ErrorKind::WouldBlock => return Ok(()),
@@ -191,22 +202,23 @@ impl<'worker, P: Poller> Reactor<'worker, P> {
                 },
             }
         }
-        if P::EDGE {
+        if N::EDGE {
             self.in_line.push(LISTENER as u32);
         }
         Ok(())
     }
 
-    fn on_accept(&mut self, connection: tcp::Connection) {
+    fn on_accept(&mut self, socket: N::Socket) {
         self.context.count(Counter::Accepted, 1);
-        if self.slots.len() >= self.context.worker.limits.connections {
+        if self.slots.len() >= self.context.terms.limits.connections {
             self.context.count(Counter::Refused, 1);
             self.context.count(Counter::Ended, 1);
             return;
         }
-        let (mut connection, mut next) = Connection::begin(connection, &mut self.context);
+        let (mut connection, mut next) = Connection::begin(socket, &mut self.context);
         if next == Next::Again {
-            // Under load the request is there already, and who leaves after the answer never enters the set.
+            // Under load the request is there already, and a client that leaves after its answer never enters
+            // the set.
             next = connection.go_on(&mut self.context);
         }
         if next == Next::End {
@@ -216,7 +228,7 @@ impl<'worker, P: Poller> Reactor<'worker, P> {
         let interest = connection.interest();
         let entry = self.slots.vacant_entry();
         let number = entry.key();
-        if self.poller.add(connection.socket.as_fd(), number, interest).is_err() {
+        if self.network.add(&connection.socket, number, interest).is_err() {
             self.context.count(Counter::Exhausted, 1);
             self.context.count(Counter::Ended, 1);
             return;
@@ -229,14 +241,14 @@ impl<'worker, P: Poller> Reactor<'worker, P> {
     fn pause(&mut self) -> io::Result<()> {
         self.context.count(Counter::Exhausted, 1);
         self.pause_end_ms = Some(self.context.due_ms(TICK));
-        self.poller.change(self.context.worker.listener.as_fd(), LISTENER, Interest::Nothing)
+        self.network.listen(Interest::Nothing)
     }
 
     fn end_pause(&mut self, a_connection_ended: bool) -> io::Result<()> {
         match self.pause_end_ms {
             Some(end_ms) if a_connection_ended || self.context.now_ms() >= end_ms => {
                 self.pause_end_ms = None;
-                self.poller.change(self.context.worker.listener.as_fd(), LISTENER, Interest::Read)
+                self.network.listen(Interest::Read)
             }
             _ => Ok(()),
         }
@@ -263,16 +275,16 @@ impl<'worker, P: Poller> Reactor<'worker, P> {
     fn stop(&mut self, slots: &mut Vec<u32>) -> io::Result<()> {
         self.accept(LAST_ACCEPTS_MAX)?;
         self.context.stopping = true;
-        self.end_ms = self.context.due_ms(self.context.worker.limits.grace);
+        self.end_ms = self.context.due_ms(self.context.terms.limits.grace);
         self.pause_end_ms = None;
-        self.poller.change(self.context.worker.listener.as_fd(), LISTENER, Interest::Nothing)?;
-        self.context.worker.refuse_more();
+        self.network.listen(Interest::Nothing)?;
+        self.network.refuse_more();
         slots.extend(self.slots.iter().map(|(number, _)| number as u32));
         self.dispatch_waiting(slots);
         Ok(())
     }
 
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.context.stopping && (self.slots.is_empty() || self.context.now_ms() >= self.end_ms)
     }
 }

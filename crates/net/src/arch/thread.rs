@@ -16,9 +16,9 @@
 use std::io;
 use std::thread::Builder;
 
-use super::blocking::{self, Registry, STACK_BYTES, Terms};
+use super::blocking::{self, Registry, STACK_BYTES};
 use super::definition::Architecture;
-use crate::worker::{Counter, WorkerContext};
+use crate::worker::{Counter, Terms, WorkerContext};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "thread",

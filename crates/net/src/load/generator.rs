@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use super::engine::Engine;
-use super::network::Kernel;
 use super::{
     Grown, Level, Load, LoadSettings, Measured, Schedule, Watched, closed_loop, open_loop, unwatched,
 };
 use crate::Error;
 use crate::client::{Client, ClientChoice, ClientSettings, ClientVisitor};
+use crate::network::LoadKernel;
 
 /// Connections to one server, and what they are used for. Dropped, it closes them all.
 ///
@@ -41,7 +41,7 @@ trait Drive {
     fn connections(&self) -> usize;
 }
 
-impl<C: Client> Drive for Engine<C, Kernel> {
+impl<C: Client> Drive for Engine<C, LoadKernel> {
     fn grow_to(&mut self, connections: usize) -> Result<Grown, Error> {
         Engine::grow_to(self, connections)
     }
@@ -73,7 +73,7 @@ impl ClientVisitor for OpenEngine<'_> {
             settings.new_connections = !client.server_closes();
         }
         settings.client = ClientChoice::new(&client);
-        Ok(Box::new(Engine::new(client.open()?, settings, Kernel::new()?)?))
+        Ok(Box::new(Engine::new(client.open()?, settings, LoadKernel::new()?)?))
     }
 }
 

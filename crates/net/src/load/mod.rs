@@ -16,12 +16,10 @@ pub mod hdr_log;
 mod histogram;
 mod level;
 mod measured;
-mod network;
 mod plan;
 mod schedule;
 pub mod search;
 mod source;
-mod timer;
 mod watch;
 
 use std::time::Duration;

@@ -8,9 +8,9 @@ use sys::tcp::Connection;
 
 use super::plan::ServerPlan;
 use crate::Error;
-use crate::arch::blocking::{self, Live, Terms};
+use crate::arch::blocking::{self, Live};
 use crate::service;
-use crate::worker::{Counters, Limits, StopFlag};
+use crate::worker::{Counters, Limits, StopFlag, Terms};
 
 /// What the program must know; one word of its command.
 #[derive(Serialize, Deserialize)]

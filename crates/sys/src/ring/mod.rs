@@ -73,9 +73,10 @@ impl Default for RingSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperationId(u64);
 
-/// What the kernel says of an operation.
+/// What the kernel says of an operation. `A` is an accepted connection: a ring that tests simulate has no
+/// descriptors.
 #[derive(Debug)]
-pub struct Completion<'ring> {
+pub struct Completion<'ring, A = OwnedFd> {
     /// What the operation was given to be told by.
     pub token: u64,
     /// The operation's count or its error: bytes sent, read or received, where zero received is the end of
@@ -89,5 +90,5 @@ pub struct Completion<'ring> {
     /// The memory that `send` or `read_at` took.
     pub returned: Option<Vec<u8>>,
     /// The connection that was accepted.
-    pub accepted: Option<OwnedFd>,
+    pub accepted: Option<A>,
 }

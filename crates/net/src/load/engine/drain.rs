@@ -5,12 +5,12 @@ use super::{DRAIN_NS, EDGE_NS, Engine, SCAN};
 use crate::Error;
 use crate::client::Client;
 use crate::load::failure::Cause;
-use crate::load::network::Network;
+use crate::network::LoadNetwork;
 
 /// So many starts that were never made are counted one by one; beyond, their expected number is as good.
 const COUNTED_STARTS_MAX: u64 = 1_000_000;
 
-impl<C: Client, N: Network> Engine<C, N> {
+impl<C: Client, N: LoadNetwork> Engine<C, N> {
     /// Waits for answers under way, asks no more, and closes what has none by then.
     pub(super) fn drain(&mut self, now: u64, stopped: bool) -> Result<(), Error> {
         let was_open = self.mode == Mode::Open;

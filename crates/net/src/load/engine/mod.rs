@@ -27,13 +27,13 @@ use self::slot::{Counts, Mode, Slot, State};
 use super::failure::{Cause, Failures, RequestStage};
 use super::histogram::Times;
 use super::measured::Slices;
-use super::network::{ALARM, Network, Socket};
 use super::plan::LoadSettings;
 use super::schedule::Starts;
 use crate::Error;
 use crate::client::{Client, Received, ResponseError, ResponseState};
+use crate::network::{ALARM, LoadNetwork, Socket};
 
-pub(super) struct Engine<C: Client, N: Network> {
+pub(super) struct Engine<C: Client, N: LoadNetwork> {
     client: C,
     settings: LoadSettings,
     /// Whether no connection outlives its request.
@@ -107,7 +107,7 @@ const PROGRESS_NS: u64 = 100_000_000;
 
 const NEVER: u64 = u64::MAX;
 
-impl<C: Client, N: Network> Engine<C, N> {
+impl<C: Client, N: LoadNetwork> Engine<C, N> {
     pub(super) fn new(client: C, settings: LoadSettings, network: N) -> Result<Engine<C, N>, Error> {
         settings.check()?;
         let one_request_each = settings.one_request_each();

@@ -8,10 +8,10 @@ use crate::Error;
 use crate::client::Client;
 use crate::load::failure::Failure;
 use crate::load::measured::Measured;
-use crate::load::network::Network;
 use crate::load::plan::Load;
 use crate::load::watch::{Before, Watch};
 use crate::load::{Progress, Watched};
+use crate::network::LoadNetwork;
 
 /// How a load ended.
 struct End {
@@ -22,7 +22,7 @@ struct End {
     cpu_ns: Option<u64>,
 }
 
-impl<C: Client, N: Network> Engine<C, N> {
+impl<C: Client, N: LoadNetwork> Engine<C, N> {
     pub(in crate::load) fn offer(
         &mut self,
         load: &Load,

@@ -6,11 +6,11 @@ use super::slot::Mode;
 use super::{EDGE_NS, Engine, NEVER, SPREAD_NS, STARTS_MAX};
 use crate::Error;
 use crate::client::Client;
-use crate::load::network::Network;
 use crate::load::plan::{Load, LoadSettings};
 use crate::load::schedule::Starts;
+use crate::network::LoadNetwork;
 
-impl<C: Client, N: Network> Engine<C, N> {
+impl<C: Client, N: LoadNetwork> Engine<C, N> {
     /// Has the first requests wait for their time.
     pub(super) fn prepare(&mut self, load: &Load) {
         self.later.clear();

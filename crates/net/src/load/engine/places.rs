@@ -7,12 +7,12 @@ use super::{CONNECTING_MAX, EDGE_NS, Engine, NEVER};
 use crate::Error;
 use crate::client::Client;
 use crate::load::Grown;
-use crate::load::network::{Network, Socket};
+use crate::network::{LoadNetwork, Socket};
 
 /// After so many attempts without a connection, growing is given up.
 const HOPELESS: usize = 2 * CONNECTING_MAX;
 
-impl<C: Client, N: Network> Engine<C, N> {
+impl<C: Client, N: LoadNetwork> Engine<C, N> {
     pub(in crate::load) fn connections(&self) -> usize {
         self.slots[self.silent..].iter().filter(|slot| slot.socket.is_some()).count()
     }

@@ -7,9 +7,10 @@ use sys::event::Interest;
 use super::Engine;
 use super::slot::{Mode, State};
 use crate::client::Client;
-use crate::load::network::{Network, Socket};
+use crate::network::{LoadNetwork, Socket};
+use crate::output::Sender;
 
-impl<C: Client, N: Network> Engine<C, N> {
+impl<C: Client, N: LoadNetwork> Engine<C, N> {
     /// Sends the next request of a place, over a new connection if it has none.
     #[inline]
     pub(super) fn start(&mut self, place: u32, intended_ns: u64, now: u64) {

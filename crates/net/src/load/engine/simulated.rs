@@ -5,7 +5,8 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{self, ErrorKind};
+use std::fs::File;
+use std::io::{self, ErrorKind, IoSlice};
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
@@ -17,8 +18,9 @@ use crate::Error;
 use crate::client::ClientSettings;
 use crate::client::echo::EchoClientSettings;
 use crate::load::measured::Measured;
-use crate::load::network::{Network, Socket};
 use crate::load::{Load, LoadSettings, Schedule, unwatched};
+use crate::network::{LoadNetwork, Socket, SocketSet};
+use crate::output::Sender;
 
 const MS: u64 = 1_000_000;
 const REQUEST_BYTES: usize = 16;
@@ -164,9 +166,20 @@ struct SimulatedSocket {
     number: usize,
 }
 
-impl Network for Simulated {
+impl SocketSet for Simulated {
     type Socket = SimulatedSocket;
 
+    fn add(&mut self, socket: &SimulatedSocket, token: usize, interest: Interest) -> io::Result<()> {
+        self.0.borrow_mut().peers[socket.number].waited = Some((token, interest));
+        Ok(())
+    }
+
+    fn change(&mut self, socket: &SimulatedSocket, token: usize, interest: Interest) -> io::Result<()> {
+        self.add(socket, token, interest)
+    }
+}
+
+impl LoadNetwork for Simulated {
     fn now_ns(&self) -> u64 {
         let mut world = self.0.borrow_mut();
         world.now_ns += 50;
@@ -185,15 +198,6 @@ impl Network for Simulated {
             _ => world.send_back(number, delay_ns, Arrival::Connected),
         }
         Ok(SimulatedSocket { world: Rc::clone(&self.0), number })
-    }
-
-    fn add(&mut self, socket: &SimulatedSocket, token: usize, interest: Interest) -> io::Result<()> {
-        self.0.borrow_mut().peers[socket.number].waited = Some((token, interest));
-        Ok(())
-    }
-
-    fn change(&mut self, socket: &SimulatedSocket, token: usize, interest: Interest) -> io::Result<()> {
-        self.add(socket, token, interest)
     }
 
     fn wait(&mut self, events: &mut Vec<Event>, until_ns: u64) -> Result<(), Error> {
@@ -228,6 +232,39 @@ impl Network for Simulated {
     fn rang(&mut self) {}
 }
 
+impl Sender for SimulatedSocket {
+    fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        let mut world = self.world.borrow_mut();
+        let peer = &mut world.peers[self.number];
+        if peer.is_refused || peer.is_reset {
+            return Err(ErrorKind::ConnectionReset.into());
+        }
+        if !peer.is_connected {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        let count =
+            if world.random.u32(..8) == 0 { world.random.usize(1..=bytes.len()) } else { bytes.len() };
+        let peer = &mut world.peers[self.number];
+        peer.request.extend_from_slice(&bytes[..count]);
+        if peer.request.len() == REQUEST_BYTES {
+            world.answer(self.number);
+        }
+        Ok(count)
+    }
+
+    fn send_and_more(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.send(bytes)
+    }
+
+    fn send_pieces(&self, _pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+        unreachable!("a generator has its requests in one piece")
+    }
+
+    fn send_file(&self, _file: &File, _offset: &mut u64, _count: usize) -> io::Result<usize> {
+        unreachable!("a generator sends no files")
+    }
+}
+
 impl Socket for SimulatedSocket {
     fn connected(&self) -> io::Result<()> {
         match self.world.borrow().peers[self.number].is_refused {
@@ -256,31 +293,24 @@ impl Socket for SimulatedSocket {
         Ok(count)
     }
 
-    fn send(&self, bytes: &[u8]) -> io::Result<usize> {
-        let mut world = self.world.borrow_mut();
-        let peer = &mut world.peers[self.number];
-        if peer.is_refused || peer.is_reset {
-            return Err(ErrorKind::ConnectionReset.into());
-        }
-        if !peer.is_connected {
-            return Err(ErrorKind::WouldBlock.into());
-        }
-        let count =
-            if world.random.u32(..8) == 0 { world.random.usize(1..=bytes.len()) } else { bytes.len() };
-        let peer = &mut world.peers[self.number];
-        peer.request.extend_from_slice(&bytes[..count]);
-        if peer.request.len() == REQUEST_BYTES {
-            world.answer(self.number);
-        }
-        Ok(count)
-    }
-
     fn send_at_once(&self) -> io::Result<()> {
         Ok(())
     }
 
     fn reset_on_close(&self) -> io::Result<()> {
         Ok(())
+    }
+
+    fn finish_sending(&self) -> io::Result<()> {
+        unreachable!("a generator closes both directions at once")
+    }
+
+    fn acknowledged(&self) -> io::Result<u64> {
+        unreachable!("a generator does not ask what has arrived")
+    }
+
+    fn peer(&self) -> io::Result<SocketAddr> {
+        unreachable!("a generator has chosen its target")
     }
 
     fn close(self) -> io::Result<()> {

@@ -1,0 +1,100 @@
+//! What event loops stand on: sockets, a set or a ring of them to wait for, and a clock. They are those of
+//! the kernel, or in tests simulated ones, in which any order of events can be had, and had again.
+//!
+//! - `load` the network of a load generator;
+//! - `server` the network of a reactor, `ring` that of a proactor.
+
+mod load;
+#[cfg(target_os = "linux")]
+mod ring;
+mod server;
+mod timer;
+
+use std::io;
+use std::net::SocketAddr;
+
+use sys::event::Interest;
+use sys::tcp::Connection;
+
+pub(crate) use load::{ALARM, LoadKernel, LoadNetwork};
+#[cfg(target_os = "linux")]
+pub(crate) use ring::{RingKernel, ServerRing};
+pub(crate) use server::{LISTENER, ServerKernel, ServerNetwork, milliseconds};
+
+use crate::output::Sender;
+
+/// One connection, of which no call waits; see [`Connection`]. Dropped, it is closed.
+pub(crate) trait Socket: Sender {
+    /// What came of connecting.
+    fn connected(&self) -> io::Result<()>;
+
+    /// One recv(2); 0 is the end.
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// Small pieces leave at once.
+    fn send_at_once(&self) -> io::Result<()>;
+
+    /// Nothing more will be sent.
+    fn finish_sending(&self) -> io::Result<()>;
+
+    /// Has the close reset the connection.
+    fn reset_on_close(&self) -> io::Result<()>;
+
+    /// Bytes that the other end has acknowledged; see [`sys::tcp::acknowledged`].
+    fn acknowledged(&self) -> io::Result<u64>;
+
+    /// The address of the other end.
+    fn peer(&self) -> io::Result<SocketAddr>;
+
+    /// One close(2).
+    fn close(self) -> io::Result<()>;
+}
+
+/// A set of sockets that are waited for together.
+pub(crate) trait SocketSet: Sized {
+    /// A connection, or one that is being made.
+    type Socket: Socket;
+
+    /// Waits for the socket too; see [`sys::event::Poller::add`].
+    fn add(&mut self, socket: &Self::Socket, token: usize, interest: Interest) -> io::Result<()>;
+
+    /// Waits for something else on the socket.
+    fn change(&mut self, socket: &Self::Socket, token: usize, interest: Interest) -> io::Result<()>;
+}
+
+impl Socket for Connection {
+    fn connected(&self) -> io::Result<()> {
+        self.connected()
+    }
+
+    #[inline]
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.receive(buffer)
+    }
+
+    #[inline]
+    fn send_at_once(&self) -> io::Result<()> {
+        self.send_at_once()
+    }
+
+    fn finish_sending(&self) -> io::Result<()> {
+        self.finish_sending()
+    }
+
+    fn reset_on_close(&self) -> io::Result<()> {
+        self.reset_on_close()
+    }
+
+    fn acknowledged(&self) -> io::Result<u64> {
+        sys::tcp::acknowledged(self)
+    }
+
+    fn peer(&self) -> io::Result<SocketAddr> {
+        self.peer()
+    }
+
+    #[inline]
+    fn close(self) -> io::Result<()> {
+        self.close()
+    }
+}
