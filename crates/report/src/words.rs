@@ -123,12 +123,16 @@ pub fn factor(ratio: f64) -> String {
     format!("×{}", fixed(value, decimals))
 }
 
+/// An interval that ends further from its value than this factor comes from two or three trials that
+/// disagree; its ends would be read as measured.
+const WIDEST: f64 = 10.0;
+
 /// A factor with its interval: `×2.1 (1.9–2.3)`.
 pub(crate) fn factor_with_interval(ratio: Interval) -> String {
     if !ratio.value.is_finite() {
         return "—".into();
     }
-    if !is_bounded(ratio) || ratio.high > 1e6 * ratio.value {
+    if !is_bounded(ratio) || ratio.high > WIDEST * ratio.value || ratio.low * WIDEST < ratio.value {
         return format!("{} (no interval)", factor(ratio.value));
     }
     let digits = digits_carried(ratio);
@@ -302,6 +306,7 @@ pub(crate) mod tests {
             plain(factor_with_interval(interval(1.2e150, 1.1e150, 1.3e150))),
             "×1.2e150 (1.1e150–1.3e150)"
         );
+        assert_eq!(plain(factor_with_interval(interval(1.06, 0.0, 120_051.0))), "×1.06 (no interval)");
         assert_eq!(plain(factor(1e6)), "×1 000 000");
         assert_eq!(plain(factor(1.2e7)), "×1.2e7");
         assert_eq!(plain(factor(1.2e-9)), "×1.2e-9");

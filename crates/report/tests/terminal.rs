@@ -31,6 +31,24 @@ fn every_shape() {
     insta::assert_snapshot!("shapes_narrow", shown(&findings, Style { width: 80, ..Style::default() }));
 }
 
+/// Two shapes that remain possible are named; from three on they are no verdict, and are listed beside it.
+#[test]
+fn a_shape_with_many_candidates_is_undecided() {
+    use stats::Class::{LinearLike, Stepped, Sublinear};
+    let recording = emulated::recording(emulated::system("local", &[]), &emulated::shapes(20_000), 4, 1);
+    let mut findings = Findings::of(&recording);
+    emulated::pinned::pin_shapes(&mut findings);
+    let walk = findings.series.iter().position(|finding| finding.label == "walk").expect("walk");
+    findings.series[walk].verdict.as_mut().expect("judged").classes = vec![Sublinear, LinearLike, Stepped];
+    let text = shown(&findings, Style { width: 132, ..Style::default() });
+    assert!(text.contains("grows, shape undecided"), "{text}");
+    let beside = report::sentences::beside(&findings, &findings.series[walk]);
+    let listed = |beside: &report::sentences::Beside| {
+        beside.text.starts_with("not excluded: sublinear, linear or stepped")
+    };
+    assert!(beside.iter().any(listed), "{beside:?}");
+}
+
 #[test]
 fn what_is_shown_is_what_was_judged() {
     let recording = emulated::recording(emulated::system("local", &[]), &emulated::mixed(20_000), 10, 1);

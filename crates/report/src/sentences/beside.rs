@@ -5,7 +5,7 @@ use record::{System, Unit};
 use stats::{Class, FittedLine, Interval, Lines, Modes, Period, Repeated, Spikes, Step, Verdict};
 
 use super::series::what_of;
-use super::verdict::{alternation, name, place, several};
+use super::verdict::{alternation, candidates, name, place, several};
 use crate::quantity::Quantity;
 use crate::words::{
     bound, change, change_with_interval, count, factor, factor_with_interval, list, percent,
@@ -228,8 +228,12 @@ fn repeated(places: &[Repeated], near: &impl Fn(Interval) -> String) -> String {
 
 /// What else is possible, and how clear the choice was.
 fn of_choice(v: &Verdict) -> Option<Beside> {
-    // The words of what is composite are its parts, and the candidates have been said.
-    let is_said = matches!(v.class, Class::Composite | Class::Ambiguous | Class::Inconclusive);
+    // The words of what is composite are its parts; of what is ambiguous the verdict may have named them.
+    let is_said = match v.class {
+        Class::Composite | Class::Inconclusive => true,
+        Class::Ambiguous => candidates(v).is_some(),
+        _ => false,
+    };
     let several = several(v).filter(|_| !is_said);
     let possible = several.map(|classes| format!("not excluded: {classes}"));
     let chosen =

@@ -13,6 +13,9 @@ use crate::words::{
 
 /// More steps than these are counted rather than named.
 const STEPS_NAMED: usize = 3;
+/// More shapes than these are not named in a verdict.
+const CANDIDATES_NAMED: usize = 2;
+
 /// The verdict in the words of a table, where the growth stands in a column of its own.
 pub fn verdict(v: &Verdict, unit: Unit) -> String {
     words(v, unit, None)
@@ -90,8 +93,8 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
         }
         Class::Composite => format!("mixed: {}", in_stretches(&v.segments, &v.steps)),
         Class::Ambiguous => {
-            let candidates = several(v).unwrap_or_default();
-            // What falls by its word need not be said to fall.
+            let candidates = candidates(v).unwrap_or_else(|| "shape undecided".into());
+            // One of the words already says that the cost may fall.
             match v.classes.contains(&Class::Decreasing) {
                 true => format!("{candidates}{after}"),
                 false => format!("{}{beside}, {candidates}", grows_or_falls(v)),
@@ -143,6 +146,11 @@ pub(crate) fn name(class: Class) -> &'static str {
         Class::Decreasing => "falls",
         Class::Inconclusive => "inconclusive",
     }
+}
+
+/// The words that remain possible, where they are so few that they say something; `of_choice` lists the rest.
+pub(super) fn candidates(v: &Verdict) -> Option<String> {
+    several(v).filter(|_| v.classes.len() <= CANDIDATES_NAMED)
 }
 
 /// The words that remain possible, when they are several: `sublinear or linear`.
