@@ -71,13 +71,13 @@ fn files_of_system() -> Option<Bound> {
 
 /// Processes and threads are both tasks to the kernel and share their limits.
 fn tasks() -> [Option<Bound>; 4] {
-    let used = tasks_alive();
-    let room = |value: u64| value.saturating_sub(used).saturating_sub(PROCESSES_SPARED);
+    let alive = tasks_alive();
+    let room = |value: u64| value.saturating_sub(alive).saturating_sub(PROCESSES_SPARED);
 
     let limit = get(Kind::Processes).ok().and_then(|limit| limit.soft);
-    // The limit counts the tasks of this user only; counting all of the system errs to the safe side.
     let of_user = limit.filter(|_| !exempt_from_process_limit()).map(|value| Bound {
-        usable: room(value),
+        // Where the user's tasks cannot be told apart, counting all errs to the safe side.
+        usable: value.saturating_sub(tasks_of_user().unwrap_or(alive)).saturating_sub(PROCESSES_SPARED),
         limit: "RLIMIT_NPROC".into(),
         value,
         advice: "raise it with `ulimit -u`, or with LimitNPROC= of the service that starts this".into(),
@@ -152,6 +152,21 @@ fn local_ports() -> Option<Bound> {
 fn tasks_alive() -> u64 {
     let count = || text("/proc/loadavg")?.split_whitespace().nth(3)?.split_once('/')?.1.parse().ok();
     count().unwrap_or(0)
+}
+
+/// Tasks of this user, which the kernel counts against the limit by their real user ID: field `Uid` of
+/// proc_pid_status(5). Processes of other users may be hidden, ours are not.
+fn tasks_of_user() -> Option<u64> {
+    let user = rustix::process::getuid().as_raw();
+    let tasks = |entry: std::fs::DirEntry| {
+        let status = text(entry.path().join("status"))?;
+        let real = field(&status, "Uid")?.split_whitespace().next()?.parse::<u32>().ok()?;
+        let threads = field(&status, "Threads")?.parse::<u64>().ok()?;
+        (real == user).then_some(threads)
+    };
+    let tasks: u64 = std::fs::read_dir("/proc").ok()?.flatten().filter_map(tasks).sum();
+    // We are one of them, unless this is not a /proc of ours.
+    (tasks > 0).then_some(tasks)
 }
 
 /// Root of the first user namespace may have any number of processes, and so may holders of two
