@@ -87,6 +87,8 @@ fn why_a_server_does_not_begin_is_told() {
     assert!(missing.to_string().contains("/nonexistent/program"), "{missing}");
     let silent = start(&[], "true", &plan("epoll")).expect_err("no server");
     assert!(silent.to_string().contains("ended without a reply"), "{silent}");
+    let has_ended = [unknown, missing, silent].map(|error| Remote::has_ended(&error));
+    assert_eq!(has_ended, [false, false, true]);
 }
 
 #[test]

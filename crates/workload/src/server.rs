@@ -45,7 +45,6 @@ mod measured {
     const READ_INTERVAL: Duration = Duration::from_millis(10);
     /// A server that accepts nothing for this long will accept no more.
     const STILL_MAX: Duration = Duration::from_secs(1);
-
     /// If more than one connection in this many left TIME_WAIT meanwhile, the memory that they gave back
     /// hides what the others take.
     const TIME_WAIT_SHARE: u64 = 10;
@@ -473,6 +472,7 @@ mod measured {
         match error {
             Error::System { error, .. } if error.raw_os_error().is_some() => error,
             Error::Unsupported { .. } => io::Error::new(io::ErrorKind::Unsupported, error.to_string()),
+            ended if Remote::has_ended(&ended) => io::Error::other(ServerEnded(ended.to_string())),
             other => io::Error::other(other.to_string()),
         }
     }

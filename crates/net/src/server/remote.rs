@@ -132,6 +132,12 @@ impl Remote {
         Ok(remote)
     }
 
+    /// Whether the error is that the server has ended without a reply, which no server decides to do.
+    pub fn has_ended(error: &Error) -> bool {
+        let Error::Host(host::Error::NoReply { role, reason, .. }) = error else { return false };
+        role == ROLE && matches!(reason, host::NoReply::Exited(_))
+    }
+
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
