@@ -11,6 +11,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use common::everywhere::{architectures, each};
 use common::foreign::{Group, Said, find, run_within};
 use common::served::Served;
 use common::until;
@@ -21,23 +22,16 @@ const SECRET: &str = "this is nobody's business";
 
 const LIMIT: Duration = Duration::from_secs(40);
 
-macro_rules! each_architecture {
-    ($($name:ident)*) => { $(
-        mod $name {
-            #[test] fn curl() { super::curl(stringify!($name)) }
-            #[test] fn generators() { super::generators(stringify!($name)) }
-        }
-    )* };
+/// Architectures whose servers work at the same time.
+const AT_ONCE: usize = 4;
+
+/// Has the programs meet a server of every architecture.
+fn everywhere(test: fn(&str)) {
+    each(AT_ONCE, architectures().map(|one| (one.name.to_owned(), one.name)).collect(), test);
 }
 
-each_architecture!(epoll uring thread prefork);
-
-/// A server of that architecture in front of a small site; `None` where the system has it not.
-fn served(architecture: &str, folder: &Path, words: &[&str]) -> Option<Served> {
-    if let Some(reason) = net::arch::find(architecture).unwrap().unavailable_reason() {
-        println!("skipped: {architecture} is unsupported here: {reason}");
-        return None;
-    }
+/// A server of that architecture in front of a small site.
+fn served(architecture: &str, folder: &Path, words: &[&str]) -> Served {
     let root = folder.join("root");
     if !root.exists() {
         std::fs::create_dir(&root).unwrap();
@@ -49,15 +43,20 @@ fn served(architecture: &str, folder: &Path, words: &[&str]) -> Option<Served> {
         let packed = Command::new("gzip").arg("-k").arg(root.join("long.txt")).status();
         assert!(packed.unwrap().success());
     }
-    Some(Served::start(&root, &[&["--arch", architecture], words].concat()))
+    Served::start(&root, &[&["--arch", architecture], words].concat())
 }
 
 // ── curl ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-fn curl(architecture: &str) {
+#[test]
+fn curl() {
+    everywhere(curl_meets);
+}
+
+fn curl_meets(architecture: &str) {
     let Some(program) = find("curl") else { return };
     let folder = tempfile::tempdir().unwrap();
-    let Some(served) = served(architecture, folder.path(), &[]) else { return };
+    let served = served(architecture, folder.path(), &[]);
     let base = format!("http://{}", served.address);
     // What it wrote, and at its end the status, the bytes of the body as they came, and new connections.
     let ask = |words: &[&str], paths: &[&str]| -> (String, Vec<String>) {
@@ -120,7 +119,7 @@ fn curl_v6(program: &Path, architecture: &str, folder: &Path) {
         println!("skipped: no IPv6 here");
         return;
     }
-    let Some(served) = served(architecture, folder, &["--listen", "[::1]:0"]) else { return };
+    let served = served(architecture, folder, &["--listen", "[::1]:0"]);
     let url = format!("http://{}/", served.address);
     let said = run_within(LIMIT, Command::new(program).args(["-q", "-6", "-sS", "-g", &url]));
     assert_eq!((said.code, &*said.all), (Some(0), PAGE));
@@ -177,9 +176,14 @@ fn all_generators(served: &Served) -> Vec<Generator> {
     ]
 }
 
-fn generators(architecture: &str) {
+#[test]
+fn generators() {
+    everywhere(generators_meet);
+}
+
+fn generators_meet(architecture: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let Some(served) = served(architecture, folder.path(), &[]) else { return };
+    let served = served(architecture, folder.path(), &[]);
     let mut answers = 0;
     for Generator { name, words, printed, requests } in all_generators(&served) {
         let Some(program) = find(name) else { continue };

@@ -15,7 +15,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use common::everywhere::architectures;
 use common::{osdyno, run, signal, text, until};
+use net::arch::{Architecture, ServedBy};
 use serde_json::Value;
 
 /// After this a client takes its connection for lost; far longer than a busy machine delays an answer.
@@ -138,17 +140,21 @@ fn is_gone(process: &u32) -> bool {
     parent_and_state(*process).is_none_or(|(_, state)| state == "Z")
 }
 
-/// Names of the architectures that this system has.
-fn architectures() -> impl Iterator<Item = &'static str> {
-    let all = net::arch::ALL.iter().filter(|architecture| architecture.unavailable_reason().is_none());
-    all.map(|architecture| architecture.name)
+/// Names of the architectures that this system has, of those that are asked for.
+fn names(is_asked: fn(&Architecture) -> bool) -> impl Iterator<Item = &'static str> {
+    architectures().filter(move |architecture| is_asked(architecture)).map(|architecture| architecture.name)
 }
 
 /// Ways to serve with several processes that a supervisor replaces.
 fn supervised() -> impl Iterator<Item = Vec<&'static str>> {
-    let several = net::arch::ALL.iter().filter(|one| one.workers && one.unavailable_reason().is_none());
-    let several = several.map(|one| vec!["--arch", one.name, "--workers", "2"]);
-    std::iter::once(vec!["--arch", "prefork", "--pool", "2"]).chain(several)
+    let pools = names(|one| one.served_by == ServedBy::PooledProcess);
+    let several = names(|one| one.workers).map(|name| vec!["--arch", name, "--workers", "2"]);
+    pools.map(|name| vec!["--arch", name, "--pool", "2"]).chain(several)
+}
+
+/// A process for every connection.
+fn is_process_each(architecture: &Architecture) -> bool {
+    architecture.served_by == ServedBy::Process
 }
 
 fn rest(stream: &mut TcpStream) -> Vec<u8> {
@@ -167,7 +173,7 @@ fn exchange(stream: &mut TcpStream, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
 #[test]
 fn every_architecture_says_busy_to_everybody() {
     let folder = tempfile::tempdir().expect("a folder");
-    for name in architectures() {
+    for name in names(|_| true) {
         let server = Server::start(folder.path(), &["--arch", name, "--service", "busy"]);
         let mut streams: Vec<TcpStream> = (0..50).map(|_| server.connect()).collect();
         for stream in &mut streams {
@@ -184,7 +190,7 @@ fn every_architecture_says_busy_to_everybody() {
 #[test]
 fn every_architecture_echoes_split_input_and_past_the_end_of_it() {
     let folder = tempfile::tempdir().expect("a folder");
-    for name in architectures() {
+    for name in names(|_| true) {
         let server = Server::start(folder.path(), &["--arch", name, "--service", "echo", "--pool", "64"]);
         let mut streams: Vec<TcpStream> = (0..50).map(|_| server.connect()).collect();
         // All are open at once, and served in turn, in single bytes.
@@ -213,7 +219,7 @@ fn an_order_to_stop_ends_what_is_idle_and_lets_answers_leave() {
     let folder = tempfile::tempdir().expect("a folder");
     let large: Vec<u8> = (0..12_u32 << 20).map(|index| ((index * 7) >> 3) as u8).collect();
     fs::write(folder.path().join("large"), &large).expect("a file");
-    for name in architectures() {
+    for name in names(|_| true) {
         let server = Server::start(folder.path(), &["--arch", name]);
         let mut idle = server.connect();
         let mut busy = server.connect();
@@ -238,7 +244,7 @@ fn an_order_to_stop_ends_what_is_idle_and_lets_answers_leave() {
 #[test]
 fn under_load_a_stop_loses_no_answer_that_was_begun() {
     let folder = tempfile::tempdir().expect("a folder");
-    let ways = architectures().map(|name| vec!["--arch", name]).chain(supervised());
+    let ways = names(|_| true).map(|name| vec!["--arch", name]).chain(supervised());
     for way in ways {
         let server = Server::start(folder.path(), &[&way[..], &["--service", "busy"]].concat());
         let (done, whole) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -306,7 +312,7 @@ fn a_killed_worker_is_replaced_and_the_others_go_on() {
 #[test]
 fn a_process_of_a_connection_takes_only_that_connection_with_it() {
     let folder = tempfile::tempdir().expect("a folder");
-    for name in ["fork", "inetd"] {
+    for name in names(is_process_each) {
         let server = Server::start(folder.path(), &["--arch", name, "--service", "echo"]);
         let mut streams: Vec<TcpStream> = (0..5).map(|_| server.connect()).collect();
         for stream in &mut streams {
@@ -329,7 +335,7 @@ fn a_process_of_a_connection_takes_only_that_connection_with_it() {
 #[test]
 fn nothing_outlives_a_server_that_is_killed() {
     let folder = tempfile::tempdir().expect("a folder");
-    let alone = ["fork", "inetd"].map(|name| vec!["--arch", name]);
+    let alone = names(is_process_each).map(|name| vec!["--arch", name]);
     for way in supervised().chain(alone) {
         let mut server = Server::start(folder.path(), &[&way[..], &["--service", "echo"]].concat());
         let mut streams: Vec<TcpStream> = (0..2).map(|_| server.connect()).collect();
@@ -346,7 +352,8 @@ fn nothing_outlives_a_server_that_is_killed() {
 #[test]
 fn without_descriptors_it_waits_until_some_are_given_back() {
     let folder = tempfile::tempdir().expect("a folder");
-    for name in architectures() {
+    for architecture in architectures() {
+        let name = architecture.name;
         let arguments = ["--arch", name, "--service", "echo", "--pool", "64"];
         let server = Server::start_poor(folder.path(), 40, &arguments);
         let mut waiting: Vec<TcpStream> = (0..60).map(|_| server.connect()).collect();
@@ -355,7 +362,7 @@ fn without_descriptors_it_waits_until_some_are_given_back() {
             stream.set_nonblocking(true).expect("a stream that does not wait");
         }
         // Processes have descriptors of their own, and never run out of them.
-        let runs_out = !["inetd", "fork", "prefork"].contains(&name);
+        let runs_out = !architecture.has_processes();
         if runs_out {
             let descriptors = format!("/proc/{}/fd", server.child.id());
             until("none is left", || fs::read_dir(&descriptors).expect("a folder").count() >= 40);
@@ -377,7 +384,7 @@ fn without_descriptors_it_waits_until_some_are_given_back() {
 fn too_many_too_idle_and_too_slow_connections_are_closed() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("index.html"), "hello").expect("a file");
-    for name in architectures() {
+    for name in names(|_| true) {
         let limits = ["--idle-timeout", "300ms", "--request-timeout", "300ms", "--max-connections", "2"];
         let server = Server::start(folder.path(), &[&["--arch", name][..], &limits].concat());
         let begun = Instant::now();
@@ -395,7 +402,7 @@ fn too_many_too_idle_and_too_slow_connections_are_closed() {
         assert_eq!(counters.count("ended"), 2, "{name}");
     }
     // Where a pool is the limit, others wait.
-    for name in architectures().filter(|name| !["prefork", "pool"].contains(name)) {
+    for name in names(|one| !one.has_pool()) {
         let server =
             Server::start(folder.path(), &["--arch", name, "--service", "echo", "--max-connections", "2"]);
         let mut streams = [server.connect(), server.connect()];

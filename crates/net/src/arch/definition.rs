@@ -11,8 +11,8 @@ pub struct Architecture {
     pub name: &'static str,
     /// The text of its own file; its leading `//!` lines are the page.
     pub source: &'static str,
-    /// Whether accept and the connections are to wait.
-    pub blocking: bool,
+    /// What serves an open connection.
+    pub served_by: ServedBy,
     /// Whether several workers, each with a listener of its own, can share the port.
     pub workers: bool,
     /// Whether it can run here and now; an `Unsupported` error says why not.
@@ -20,6 +20,21 @@ pub struct Architecture {
     /// Serves until the order to stop, and then until the answers under way have left. Or why this system
     /// cannot have it.
     pub serve: Result<Serve, &'static str>,
+}
+
+/// What serves an open connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServedBy {
+    /// A loop that serves many.
+    Loop,
+    /// A thread that was made for it.
+    Thread,
+    /// One of a fixed number of threads.
+    PooledThread,
+    /// A process that was made for it.
+    Process,
+    /// One of a fixed number of processes.
+    PooledProcess,
 }
 
 /// What serves a worker.
@@ -42,6 +57,21 @@ impl Architecture {
     /// The page's first sentence.
     pub fn summary(&self) -> String {
         crate::page::summary(self.source)
+    }
+
+    /// Whether accept and the connections are to wait.
+    pub fn is_blocking(&self) -> bool {
+        self.served_by != ServedBy::Loop
+    }
+
+    /// Whether a fixed number of threads or processes bounds the connections that are served at a time.
+    pub fn has_pool(&self) -> bool {
+        matches!(self.served_by, ServedBy::PooledThread | ServedBy::PooledProcess)
+    }
+
+    /// Whether a connection is served in another process than the one that was started.
+    pub fn has_processes(&self) -> bool {
+        matches!(self.served_by, ServedBy::Process | ServedBy::PooledProcess)
     }
 
     /// Why it cannot run here, where it cannot.

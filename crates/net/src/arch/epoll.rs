@@ -8,12 +8,12 @@
 //!
 //! Expected: the cost of a request does not depend on the number of idle connections.
 
-use super::definition::Architecture;
+use super::definition::{Architecture, ServedBy};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "epoll",
     source: include_str!("epoll.rs"),
-    blocking: false,
+    served_by: ServedBy::Loop,
     workers: true,
     probe: || Ok(()),
     serve: cfg_select! {

@@ -7,12 +7,12 @@
 //!
 //! Expected: as `epoll`, and no faster for small requests.
 
-use super::definition::Architecture;
+use super::definition::{Architecture, ServedBy};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "epoll-et",
     source: include_str!("epoll_et.rs"),
-    blocking: false,
+    served_by: ServedBy::Loop,
     workers: true,
     probe: || Ok(()),
     serve: cfg_select! {

@@ -5,12 +5,12 @@
 //!
 //! Expected: the cost of a request does not depend on the number of idle connections.
 
-use super::definition::Architecture;
+use super::definition::{Architecture, ServedBy};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "event-ports",
     source: include_str!("event_ports.rs"),
-    blocking: false,
+    served_by: ServedBy::Loop,
     workers: true,
     probe: || Ok(()),
     serve: Err("event ports exist only on illumos and Solaris, where servers are not implemented yet"),

@@ -18,13 +18,13 @@ use std::time::Instant;
 use sys::tcp::Connection;
 
 use super::blocking::{self, LOOK, Live};
-use super::definition::Architecture;
+use super::definition::{Architecture, ServedBy};
 use crate::worker::{Counter, Terms, WorkerContext};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "fork",
     source: include_str!("fork.rs"),
-    blocking: true,
+    served_by: ServedBy::Process,
     workers: false,
     probe: || Ok(()),
     serve: super::definition::on_unix(serve),

@@ -19,14 +19,14 @@
 use std::io;
 use std::process::{Command, Stdio};
 
-use super::definition::Architecture;
+use super::definition::{Architecture, ServedBy};
 use super::fork::process_for_each;
 use crate::worker::WorkerContext;
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "inetd",
     source: include_str!("inetd.rs"),
-    blocking: true,
+    served_by: ServedBy::Process,
     workers: false,
     probe: || Ok(()),
     serve: super::definition::on_unix(serve),

@@ -6,12 +6,12 @@
 //!
 //! Expected: the cost of a request does not depend on the number of idle connections.
 
-use super::definition::Architecture;
+use super::definition::{Architecture, ServedBy};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "iocp",
     source: include_str!("iocp.rs"),
-    blocking: false,
+    served_by: ServedBy::Loop,
     workers: true,
     probe: || Ok(()),
     serve: Err("completion ports exist only on Windows, where servers are not implemented yet"),

@@ -6,12 +6,12 @@
 //!
 //! Expected: the cost of a request does not depend on the number of idle connections.
 
-use super::definition::Architecture;
+use super::definition::{Architecture, ServedBy};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "kqueue",
     source: include_str!("kqueue.rs"),
-    blocking: false,
+    served_by: ServedBy::Loop,
     workers: true,
     probe: || Ok(()),
     serve: Err("kqueue exists only on the BSDs and macOS, where servers are not implemented yet"),

@@ -36,7 +36,7 @@ mod timer_wheel;
 mod tokio;
 mod uring;
 
-pub use definition::{Architecture, Serve};
+pub use definition::{Architecture, Serve, ServedBy};
 
 use crate::Error;
 

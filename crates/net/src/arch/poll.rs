@@ -7,12 +7,12 @@
 //! Expected: the cost of a wait is proportional to the number of connections, ready or not. It equals
 //! `epoll` where all of them are busy, and is far slower where most are idle.
 
-use super::definition::Architecture;
+use super::definition::{Architecture, ServedBy};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "poll",
     source: include_str!("poll.rs"),
-    blocking: false,
+    served_by: ServedBy::Loop,
     workers: true,
     probe: || Ok(()),
     serve: cfg_select! {

@@ -16,13 +16,13 @@ use std::io;
 use std::thread::Builder;
 
 use super::blocking::{self, LOOK, Registry, STACK_BYTES};
-use super::definition::Architecture;
+use super::definition::{Architecture, ServedBy};
 use crate::worker::{Terms, WorkerContext};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "pool",
     source: include_str!("pool.rs"),
-    blocking: true,
+    served_by: ServedBy::PooledThread,
     workers: false,
     probe: || Ok(()),
     serve: super::definition::on_unix(serve),

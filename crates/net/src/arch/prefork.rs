@@ -16,14 +16,14 @@
 use std::io;
 
 use super::blocking::{self, Live};
-use super::definition::Architecture;
+use super::definition::{Architecture, ServedBy};
 use super::supervisor::Supervisor;
 use crate::worker::{Counter, Terms, WorkerContext};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "prefork",
     source: include_str!("prefork.rs"),
-    blocking: true,
+    served_by: ServedBy::PooledProcess,
     workers: false,
     probe: || Ok(()),
     serve: super::definition::on_unix(serve),

@@ -8,12 +8,12 @@
 //! Expected: the cost of a wait is proportional to the highest descriptor, as with `poll`, up to about
 //! 1,000 connections.
 
-use super::definition::Architecture;
+use super::definition::{Architecture, ServedBy};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "select",
     source: include_str!("select.rs"),
-    blocking: false,
+    served_by: ServedBy::Loop,
     workers: true,
     probe: || Ok(()),
     serve: cfg_select! {

@@ -9,12 +9,12 @@
 //! call for each event, four to set up a connection, and an emptied queue whenever a connection is
 //! closed.
 
-use super::definition::Architecture;
+use super::definition::{Architecture, ServedBy};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "sigio",
     source: include_str!("sigio.rs"),
-    blocking: false,
+    served_by: ServedBy::Loop,
     workers: true,
     probe: || Ok(()),
     serve: cfg_select! {

@@ -17,13 +17,13 @@ use std::io;
 use std::thread::Builder;
 
 use super::blocking::{self, Registry, STACK_BYTES};
-use super::definition::Architecture;
+use super::definition::{Architecture, ServedBy};
 use crate::worker::{Counter, Terms, WorkerContext};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "thread",
     source: include_str!("thread.rs"),
-    blocking: true,
+    served_by: ServedBy::Thread,
     workers: false,
     probe: || Ok(()),
     serve: super::definition::on_unix(serve),

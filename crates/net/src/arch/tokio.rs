@@ -8,12 +8,12 @@
 //!
 //! Expected: as `epoll`, with slightly more time per request and more memory per connection.
 
-use super::definition::Architecture;
+use super::definition::{Architecture, ServedBy};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "tokio",
     source: include_str!("tokio.rs"),
-    blocking: false,
+    served_by: ServedBy::Loop,
     workers: true,
     probe: || Ok(()),
     serve: cfg_select! {

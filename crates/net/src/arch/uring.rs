@@ -10,12 +10,12 @@
 //! are expensive; the same where the TCP processing of the kernel dominates. Needs Linux 6.1, and is
 //! often forbidden in containers.
 
-use super::definition::Architecture;
+use super::definition::{Architecture, ServedBy};
 
 pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "uring",
     source: include_str!("uring.rs"),
-    blocking: false,
+    served_by: ServedBy::Loop,
     workers: true,
     probe: cfg_select! {
         target_os = "linux" => { || sys::ring::Ring::new(sys::ring::RingSettings::default()).map(drop) }

@@ -221,7 +221,7 @@ fn check(plan: &ServerPlan, architecture: &Architecture) -> Result<(), Error> {
 
 /// A listener for each worker.
 fn listen(plan: &ServerPlan, architecture: &Architecture) -> io::Result<Vec<Listener>> {
-    let blocking = architecture.blocking;
+    let blocking = architecture.is_blocking();
     let alone = Listener::bind(plan.address, Listening { blocking, ..Listening::default() })?;
     let listeners = if plan.workers == 1 {
         vec![alone]

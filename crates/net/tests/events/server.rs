@@ -37,7 +37,7 @@ pub(crate) fn each_and_threads(test: impl Fn(&'static Architecture) + Sync) {
 }
 
 pub(crate) fn able() -> Vec<&'static Architecture> {
-    let driven_by_events = || ALL.iter().copied().filter(|architecture| !architecture.blocking);
+    let driven_by_events = || ALL.iter().copied().filter(|architecture| !architecture.is_blocking());
     let (able, unable): (Vec<_>, Vec<_>) =
         driven_by_events().partition(|each| each.unavailable_reason().is_none());
     assert!(able.len() >= 5, "only {} architectures can run", able.len());
@@ -65,7 +65,7 @@ impl Server {
         limits: Limits,
     ) -> Server {
         let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let blocking = architecture.blocking;
+        let blocking = architecture.is_blocking();
         let listener = Listener::bind(anywhere, Listening { blocking, ..Listening::default() }).unwrap();
         if blocking {
             limits.inherit(&listener).unwrap();

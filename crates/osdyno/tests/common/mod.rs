@@ -1,6 +1,7 @@
 //! Runs the program as a user would.
 #![allow(dead_code)]
 
+pub(crate) mod everywhere;
 #[cfg(target_os = "linux")]
 pub(crate) mod far;
 #[cfg(unix)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -14,6 +14,8 @@ use super::{osdyno, text, until};
 /// A server that runs. Dropped, it is killed with all its processes.
 pub(crate) struct Served {
     child: Child,
+    /// What it serves.
+    pub(crate) folder: PathBuf,
     pub(crate) address: SocketAddr,
     said: Arc<Mutex<Vec<String>>>,
 }
@@ -46,6 +48,7 @@ impl Served {
             command.args(["--listen", "127.0.0.1:0"]);
         }
         command.args(words).process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let folder = command.get_current_dir().expect("a folder").to_owned();
         let mut child = command.spawn().expect("osdyno starts");
         let said = Arc::new(Mutex::new(Vec::new()));
         let errors = child.stderr.take().expect("a pipe");
@@ -57,7 +60,7 @@ impl Served {
                 }
             }
         });
-        let mut served = Served { child, address: SocketAddr::from(([0; 4], 0)), said };
+        let mut served = Served { child, folder, address: SocketAddr::from(([0; 4], 0)), said };
         until("the server says where it listens", || {
             let found = served.said().iter().find_map(|line| greeted(line));
             if found.is_none()

@@ -52,7 +52,7 @@ impl Case<'_> {
 
     /// Connections that can be open at the same time: each takes one of a pool's few processes or threads.
     pub(crate) fn crowd(&self) -> usize {
-        if matches!(self.architecture.name, "prefork" | "pool") { POOL } else { CROWD }
+        if self.architecture.has_pool() { POOL } else { CROWD }
     }
 }
 

@@ -15,11 +15,11 @@ mod echo;
 mod http;
 
 use std::path::Path;
-use std::sync::Mutex;
 
-use net::arch::{ALL, Architecture};
+use net::arch::{ALL, Architecture, ServedBy};
 
 use self::case::{Book, Case, POOL, Row};
+use self::common::everywhere::{architectures, each};
 use self::common::served::{Ended, Served};
 use self::common::until;
 
@@ -54,34 +54,10 @@ fn every_architecture_serves_every_service() {
     let root = folder.path().join("root");
     std::fs::create_dir(&root).unwrap();
     ROWS.iter().for_each(|row| (row.prepare)(&root));
-    let supported = ALL.iter().copied().filter(|one| one.unavailable_reason().is_none());
-    let mut pairs: Vec<_> =
-        supported.flat_map(|architecture| ROWS.iter().map(move |row| (architecture, row))).collect();
-    pairs.reverse();
-    let total = pairs.len();
-    let (pairs, failed) = (Mutex::new(pairs), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
-            scope.spawn(|| {
-                while let Some((architecture, row)) = next(&pairs) {
-                    let name = format!("{} × {}", architecture.name, row.service);
-                    // A thread of its own, so that a failed assertion names the pair and ends nothing else.
-                    let work = std::thread::Builder::new().name(name.clone());
-                    let work = work.spawn_scoped(scope, || conform(architecture, row, &root));
-                    if work.unwrap().join().is_err() {
-                        failed.lock().unwrap().push(name);
-                    }
-                }
-            });
-        }
+    let pairs = architectures().flat_map(|architecture| {
+        ROWS.iter().map(move |row| (format!("{} × {}", architecture.name, row.service), (architecture, row)))
     });
-    let failed = failed.into_inner().unwrap();
-    println!("{} of {total} pairs conform", total - failed.len());
-    assert!(failed.is_empty(), "{} of {total} pairs do not conform: {failed:#?}", failed.len());
-}
-
-fn next<T>(list: &Mutex<Vec<T>>) -> Option<T> {
-    list.lock().unwrap().pop()
+    each(AT_ONCE, pairs.collect(), |(architecture, row)| conform(architecture, row, &root));
 }
 
 /// What cannot run here says why; and here that is what other systems have, or what this kernel was built
@@ -126,8 +102,8 @@ fn conform(architecture: &'static Architecture, row: &Row, root: &Path) {
         clients::load(&mut case, row, client);
     }
     until("all connections have ended", || served.counter("ended") == case.book.connections);
-    // Each process of prefork keeps files open that it was asked for; three are there.
-    let kept = if architecture.name == "prefork" { 2 * 3 * POOL } else { 0 };
+    // Each process of a pool keeps files open that it was asked for; three are there.
+    let kept = if architecture.served_by == ServedBy::PooledProcess { 2 * 3 * POOL } else { 0 };
     until(&format!("no descriptor and no process is left over: {before:?}, {:?}", settled()), || {
         let (processes, descriptors) = settled();
         processes == before.0 && (before.1..=before.1 + kept).contains(&descriptors)

@@ -12,28 +12,69 @@ mod generators;
 mod loaded;
 mod servers;
 
+use std::path::Path;
+use std::process::Command;
+
+use net::arch::{Architecture, ServedBy};
+
+use common::everywhere::{architectures, each};
+use common::osdyno;
+use common::served::Served;
+
 pub(crate) const SMALL: &[u8] = b"<p>small</p>\n";
 pub(crate) const MEDIUM: usize = 150_000;
 
-/// The architectures under test, with what they need to be several processes where they can.
-pub(crate) const SERVERS: &[&[&str]] = &[
-    &["--arch", "epoll"],
-    &["--arch", "epoll", "--workers", "2"],
-    &["--arch", "uring"],
-    &["--arch", "uring", "--workers", "2"],
-    &["--arch", "thread"],
-    &["--arch", "prefork", "--pool", "12"],
-];
+/// Processes of a pool, or threads.
+const POOL: usize = 12;
 
-/// Those that this system has.
-pub(crate) fn architectures() -> impl Iterator<Item = &'static [&'static str]> {
-    SERVERS.iter().copied().filter(|words| {
-        let unavailable_reason = net::arch::find(words[1]).unwrap().unavailable_reason();
-        if let Some(reason) = &unavailable_reason {
-            println!("skipped: {} is unsupported here: {reason}", words[1]);
+/// Workers, where there may be several.
+const WORKERS: usize = 2;
+
+/// Servers that are under test at the same time.
+const AT_ONCE: usize = 4;
+
+/// A server to start: an architecture, and how many workers it has.
+pub(crate) struct Way {
+    pub(crate) architecture: &'static Architecture,
+    pub(crate) workers: usize,
+}
+
+impl Way {
+    /// Its words on the command line.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let (workers, pool) = (self.workers.to_string(), POOL.to_string());
+        let words = ["--arch", self.architecture.name, "--workers", &workers, "--pool", &pool];
+        words.map(str::to_owned).to_vec()
+    }
+
+    pub(crate) fn start(&self, folder: &Path) -> Served {
+        self.start_by(osdyno(folder, &[]))
+    }
+
+    /// From a command that already has the program.
+    pub(crate) fn start_by(&self, command: Command) -> Served {
+        Served::start_by(command, &self.words().iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// How many processes a supervisor replaces when they end.
+    pub(crate) fn replaced(&self) -> usize {
+        match (self.architecture.served_by, self.workers) {
+            (ServedBy::PooledProcess, _) => POOL,
+            (_, 1) => 0,
+            (_, workers) => workers,
         }
-        unavailable_reason.is_none()
-    })
+    }
+}
+
+/// Tests every architecture that this system has, alone and with several workers where it can, and of these
+/// the ways that are asked for.
+pub(crate) fn everywhere(is_asked: fn(&Way) -> bool, test: impl Fn(&Way) + Sync) {
+    let ways = architectures().flat_map(|architecture| {
+        let several = architecture.workers.then_some(WORKERS);
+        std::iter::once(1).chain(several).map(move |workers| Way { architecture, workers })
+    });
+    let ways = ways.filter(is_asked).map(|way| (way.words().join(" "), way));
+    each(AT_ONCE, ways.collect(), |way| test(&way));
 }
 
 pub(crate) fn site() -> tempfile::TempDir {

@@ -1,0 +1,179 @@
+//! A web server among clients who mean it harm: each is answered with the right status or closed in time,
+//! while an ordinary client goes on being served, memory stays bounded, and no descriptor is left behind.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod paths;
+mod requests;
+mod slow;
+mod volume;
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use net::arch::{Architecture, ServedBy};
+
+use common::everywhere::{architectures, each};
+use common::served::Served;
+use common::until;
+use common::wire::{Answer, Wire, get, get_and_close};
+use common::witness::Witness;
+
+const SMALL: &[u8] = b"<p>small</p>\n";
+const SECRET: &[u8] = b"this is nobody's business";
+const LARGE: usize = 50 << 20;
+
+/// Threads or processes of a pool: more than there are hostile clients at a time, for each of these keeps one.
+const POOL: usize = 24;
+
+/// Architectures under attack at the same time by clients that use the processor, and by clients that mostly
+/// wait.
+const AT_ONCE: usize = 4;
+const AT_ONCE_WAITING: usize = 16;
+
+/// Hostile clients at a time, where each keeps a connection.
+const CROWD: usize = 16;
+
+/// What an ordinary client may have to wait at most, on a machine that has other things to do as well.
+const PATIENCE: Duration = Duration::from_millis(1500);
+
+/// And usually.
+const USUAL: Duration = Duration::from_millis(100);
+
+/// What hostile clients may add to the server's memory, over all its processes.
+const MEMORY_BYTES: u64 = 48 << 20;
+
+/// Limits that a test can wait for.
+const SHORT: &[&str] = &["--idle-timeout", "1s", "--request-timeout", "1s", "--send-timeout", "1s"];
+
+#[test]
+fn paths() {
+    everywhere(AT_ONCE, &[], paths::paths);
+}
+
+#[test]
+fn shrinking_files() {
+    everywhere(AT_ONCE_WAITING, &[], paths::shrinking_files);
+}
+
+#[test]
+fn requests() {
+    everywhere(AT_ONCE, &[], requests::requests);
+}
+
+#[test]
+fn sizes() {
+    everywhere(AT_ONCE, &[], volume::sizes);
+}
+
+#[test]
+fn uploads() {
+    everywhere(AT_ONCE, &[], volume::uploads);
+}
+
+#[test]
+fn floods() {
+    everywhere(AT_ONCE, &[], volume::floods);
+}
+
+#[test]
+fn noise() {
+    everywhere(AT_ONCE, SHORT, volume::noise);
+}
+
+#[test]
+fn slow_writers() {
+    everywhere(AT_ONCE_WAITING, SHORT, slow::slow_writers);
+}
+
+#[test]
+fn slow_readers() {
+    everywhere(AT_ONCE_WAITING, SHORT, slow::slow_readers);
+}
+
+#[test]
+fn vanishing_peers() {
+    everywhere(AT_ONCE_WAITING, SHORT, slow::vanishing_peers);
+}
+
+/// Has a server of every architecture under the attack, so many at the same time.
+fn everywhere(at_once: usize, limits: &[&str], attack: fn(&Served)) {
+    each(at_once, architectures().map(|one| (one.name.to_owned(), one)).collect(), |architecture| {
+        under(architecture, limits, attack);
+    });
+}
+
+/// Has a server of that architecture under the attack, with an ordinary client beside.
+fn under(architecture: &Architecture, limits: &[&str], attack: fn(&Served)) {
+    let name = architecture.name;
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("root");
+    make_site(folder.path(), &root);
+    let served = Served::start(&root, &[&["--arch", name, "--pool", &POOL.to_string()], limits].concat());
+    let mut first = Wire::connect(served.address);
+    for path in ["/", "/large.bin", "/shrinks"] {
+        first.send(get(path));
+        assert_eq!(first.answer().status, 200, "{path}");
+    }
+    drop(first);
+    let open = || served.counter("open now");
+    until("the first connection has ended", || open() == 0);
+    let (descriptors, memory) = (served.descriptors(), served.resident_bytes());
+
+    let witness = Witness::start(served.address, "/", SMALL);
+    let before = Instant::now();
+    attack(&served);
+    let took = before.elapsed();
+    // It wants to see some time without attack too, so that the median is that of several answers.
+    std::thread::sleep(Duration::from_millis(50));
+    let (usual, longest) = witness.end();
+    let grown = served.resident_bytes().saturating_sub(memory);
+    println!("{name}: {took:.1?}, witness {usual:?} at most {longest:?}, {} KiB more", grown >> 10);
+    assert!(usual < USUAL && longest < PATIENCE, "an ordinary client waited {usual:?}, at most {longest:?}");
+    assert!(grown < MEMORY_BYTES, "{grown} bytes more than before");
+    until("all connections have ended", || open() == 0);
+    // What a process of a pool has been asked for it keeps open: three files here, of two forms.
+    let kept = if architecture.served_by == ServedBy::PooledProcess { 6 * POOL } else { 0 };
+    until("the descriptors are those of before", || served.descriptors() <= descriptors + kept);
+    let mut last = Wire::connect(served.address);
+    last.send(get_and_close("/"));
+    assert_eq!(last.answer().body, SMALL);
+    let ended = served.stop();
+    assert_eq!((ended.open, ended.count("restarts")), (0, 0), "{ended:?}");
+}
+
+fn make_site(folder: &Path, root: &Path) {
+    std::fs::create_dir_all(root.join("folder")).unwrap();
+    std::fs::write(folder.join("secret"), SECRET).unwrap();
+    std::fs::write(root.join("index.html"), SMALL).unwrap();
+    std::fs::write(root.join("shrinks"), SMALL).unwrap();
+    std::fs::write(root.join(".htpasswd"), SECRET).unwrap();
+    let large = std::fs::File::create(root.join("large.bin")).unwrap();
+    // A hole: it takes no disk.
+    large.set_len(LARGE as u64).unwrap();
+    symlink(folder.join("secret"), root.join("absolute")).unwrap();
+    symlink("../secret", root.join("relative")).unwrap();
+    symlink(folder, root.join("folder/out")).unwrap();
+    symlink("/proc/self/root/etc/passwd", root.join("magic")).unwrap();
+    symlink("/dev/zero", root.join("endless")).unwrap();
+    symlink("loop", root.join("loop")).unwrap();
+    symlink("b", root.join("a")).unwrap();
+    symlink("a", root.join("b")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(root.join("pipe")).status().unwrap();
+    assert!(made.success());
+    std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
+    // Only root may; elsewhere it is missing, which has the same answer.
+    let _ = std::process::Command::new("mknod").arg(root.join("zero")).args(["c", "1", "5"]).output();
+}
+
+/// Sends it on a connection of its own; the first answer, after which the connection must end.
+fn refused(served: &Served, request: impl AsRef<[u8]>) -> Answer {
+    let mut wire = Wire::connect(served.address);
+    wire.send(request);
+    let answer = wire.answer();
+    wire.expect_end();
+    answer
+}
