@@ -2,10 +2,13 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::common::foreign::Group;
 use crate::common::served::Served;
 use crate::common::{osdyno, signal, until};
 use crate::loaded::{Loaded, load};
@@ -193,7 +196,7 @@ fn the_server_vanishes_and_comes_back() {
         let address = served.address.to_string();
         let url = format!("http://{address}/");
         let mut command = osdyno(folder.path(), &["load", "--format", "json", "-d", "1500ms", &url]);
-        let generator = command.args(rate).stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let generator = command.args(rate).stdout(Stdio::piped()).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(500));
         drop(served);
         std::thread::sleep(Duration::from_millis(300));
@@ -215,7 +218,7 @@ fn a_generator_is_interrupted() {
     let served = Served::start(folder.path(), &["--arch", "epoll"]);
     let url = format!("http://{}/", served.address);
     let words = ["load", "--format", "json", "-c", "8", "-d", "20s", &url];
-    let generator = osdyno(folder.path(), &words).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let generator = osdyno(folder.path(), &words).stdout(Stdio::piped()).spawn().unwrap();
     until("it asks", || served.counter("answers") > 0);
     for _ in 0..50 {
         for signal in ["STOP", "CONT", "WINCH", "CHLD", "URG"] {
@@ -231,6 +234,33 @@ fn a_generator_is_interrupted() {
     until("its connections have ended", || served.counter("open now") == 0);
     let ended = served.stop();
     assert!(ended.count("answers") as f64 >= loaded.number("completed"), "{ended:?}");
+}
+
+/// At the ends of the range of rates: requests that are never all started, and none for hours.
+#[test]
+fn a_signal_is_heard_at_every_rate() {
+    let folder = site();
+    let served = Served::start(folder.path(), &["--arch", "epoll"]);
+    let url = format!("http://{}/", served.address);
+    let beyond = load(folder.path(), &["-r", "1e300", &url]).errors;
+    let (_, range) = beyond.split_once("a number from ").expect("the range of rates");
+    let (lowest, rest) = range.split_once(" to ").expect("two ends");
+    let highest = rest.split(' ').next().expect("the upper end");
+    for (rate, name) in [(lowest, "INT"), (lowest, "TERM"), (highest, "INT"), (highest, "TERM")] {
+        let accepted = served.counter("accepted");
+        let words = ["load", "--format", "json", "-r", rate, "-d", "1h", &url];
+        let mut command = osdyno(folder.path(), &words);
+        let mut generator = Group(command.stdout(Stdio::piped()).process_group(0).spawn().unwrap());
+        until("it has connected", || served.counter("accepted") > accepted);
+        signal(generator.0.id(), name);
+        let mut status = None;
+        until(&format!("SIG{name} ends a load of {rate} per second"), || {
+            status = generator.0.try_wait().unwrap();
+            status.is_some()
+        });
+        assert_eq!(status.unwrap().code(), Some(130), "{rate}, SIG{name}");
+    }
+    served.stop();
 }
 
 fn signal_quietly(process: u32, name: &str) {
