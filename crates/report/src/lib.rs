@@ -29,4 +29,4 @@ mod text;
 pub mod words;
 
 pub use printable_lines::PrintableLines;
-pub use text::{Style, Tone, printable};
+pub use text::{Style, Tone, printable, write_paragraph};

@@ -211,6 +211,14 @@ impl<'a> Page<'a> {
     }
 }
 
+/// Writes a line of text, wrapped at the width; lines after the first are indented.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_paragraph(text: &str, indent: usize, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    Page::new(*style, out).paragraph(text, indent, Tone::Plain)
+}
+
 /// Breaks a line at its spaces; lines after the first are indented.
 fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
     if text.width() <= width {

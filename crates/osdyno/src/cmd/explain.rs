@@ -1,5 +1,7 @@
 //! `osdyno explain`: the page of a workload, an architecture, a service or a client, the same text that opens
-//! its source file.
+//! its source file; and the definition of a word that reports use.
+
+mod verdicts;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -10,11 +12,11 @@ use super::Done;
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Print the page of a workload, a server architecture, a service or a client
+/// Print the page of a workload, a server architecture, a service or a client, or what a verdict means
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Name of the workload, architecture, service or client; arch/NAME, service/NAME or client/NAME where
-    /// another has that name
+    /// another has that name; or a word of a report, such as flat or spikes
     #[arg(value_name = "NAME")]
     name: String,
 }
@@ -22,9 +24,10 @@ pub(crate) struct Args {
 pub(crate) fn explain(args: &Args, console: &Console) -> Done {
     let (name, variant) = args.name.split_once('/').unwrap_or((&args.name, ""));
     let Some(workload) = runner::find(name) else {
-        let page = offered(&args.name).ok_or_else(|| unknown(&args.name))?;
-        writeln!(io::stdout().lock(), "{page}")?;
-        return Ok(ExitCode::SUCCESS);
+        return match offered(&args.name) {
+            Some(page) => Ok(writeln!(io::stdout().lock(), "{page}").map(|()| ExitCode::SUCCESS)?),
+            None => define(&args.name, console),
+        };
     };
     if !variant.is_empty() && workload.variants.iter().all(|known| known.name != variant) {
         return Err(unknown(&args.name));
@@ -68,6 +71,21 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Prints what METHODOLOGY.md says of a word.
+fn define(word: &str, console: &Console) -> Done {
+    let definitions = verdicts::find(word);
+    if definitions.is_empty() {
+        return Err(unknown(word));
+    }
+    let mut out = io::stdout().lock();
+    for (i, (defined, text)) in definitions.iter().enumerate() {
+        let gap = if i > 0 { "\n" } else { "" };
+        writeln!(out, "{gap}{}", console.bold(defined))?;
+        report::write_paragraph(&format!("  {text}"), 2, &console.style, &mut out)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Nothing has this name; the most similar name of all that have a page.
 fn unknown(name: &str) -> Failure {
     let workloads = runner::workloads().flat_map(|workload| {
@@ -81,7 +99,8 @@ fn unknown(name: &str) -> Failure {
     let architectures = net::arch::ALL.iter().map(|one| one.name).flat_map(of_kind("arch"));
     let services = net::service::ALL.iter().map(|one| one.name).flat_map(of_kind("service"));
     let clients = net::client::ALL.iter().map(|one| one.name).flat_map(of_kind("client"));
-    let all: Vec<String> = workloads.chain(architectures).chain(services).chain(clients).collect();
+    let all: Vec<String> =
+        workloads.chain(architectures).chain(services).chain(clients).chain(verdicts::words()).collect();
     let nearest = runner::nearest(name, all.iter().map(String::as_str));
     let hint = nearest.map(|nearest| format!("; did you mean \"{nearest}\"?")).unwrap_or_default();
     Failure::Usage(format!("nothing to explain is called \"{name}\"{hint}  (osdyno list shows all names)"))
