@@ -37,8 +37,11 @@ fn select_from(groups: &[Group], patterns: &[String]) -> Result<Vec<Chosen>, Err
             false => all.iter().map(|(group, _)| pattern == ALL || pattern == group).collect(),
         };
         if !meant.contains(&true) {
+            let variants: Vec<String> = all.iter().map(|(_, chosen)| full_name(chosen)).collect();
             let group_names = groups.iter().map(|group| group.name).chain([ALL]);
-            let nearest = nearest(pattern, of_all.clone().map(|(_, one)| one.name).chain(group_names));
+            let workloads = of_all.clone().map(|(_, one)| one.name);
+            let known = workloads.chain(group_names).chain(variants.iter().map(String::as_str));
+            let nearest = nearest(pattern, known);
             return Err(Error::UnknownWorkload { name: pattern.clone(), nearest, count: of_all.count() });
         }
         is_chosen.iter_mut().zip(meant).for_each(|(chosen, meant)| *chosen |= meant);
@@ -46,9 +49,14 @@ fn select_from(groups: &[Group], patterns: &[String]) -> Result<Vec<Chosen>, Err
     Ok(all.into_iter().zip(is_chosen).filter(|&(_, is_chosen)| is_chosen).map(|((_, one), _)| one).collect())
 }
 
-fn names(pattern: &str, (workload, variant): &Chosen) -> bool {
+fn names(pattern: &str, chosen: &Chosen) -> bool {
     let pattern = WildMatch::new(pattern);
-    pattern.matches(workload.name) || pattern.matches(&format!("{}/{}", workload.name, variant.name))
+    pattern.matches(chosen.0.name) || pattern.matches(&full_name(chosen))
+}
+
+/// `bind/v6`; `fork/` where there is only one variant, which has no name.
+fn full_name((workload, variant): &Chosen) -> String {
+    format!("{}/{}", workload.name, variant.name)
 }
 
 /// The candidate that was probably meant: within a third of its letters, as compilers suggest.
@@ -74,7 +82,7 @@ mod tests {
     fn selected(groups: &[Group], patterns: &[&str]) -> Result<Vec<String>, Error> {
         let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
         let chosen = select_from(groups, &patterns)?;
-        Ok(chosen.iter().map(|(workload, variant)| format!("{}/{}", workload.name, variant.name)).collect())
+        Ok(chosen.iter().map(full_name).collect())
     }
 
     #[test]
@@ -100,6 +108,7 @@ mod tests {
         let refused = |pattern| selected(&[KERNEL, SERVERS], &["bind", pattern]).expect_err("no workload");
         assert!(refused("server").to_string().contains("did you mean \"servers\"?"));
         assert!(refused("rase").to_string().contains("did you mean \"race\"?"));
+        assert!(refused("race/eppol").to_string().contains("did you mean \"race/epoll\"?"));
         assert!(!refused("unheard-of").to_string().contains("did you mean"));
         assert!(selected(&[KERNEL], &["servers"]).is_err(), "a group that is not there");
     }
