@@ -156,7 +156,11 @@ impl Process {
                     let _ = end.send(Event::Closed(None));
                 })
             });
-            listening.map_err(failed)?;
+            if let Err(source) = listening {
+                // Nothing listens to it, so nothing would tell that it ends in time.
+                process.kill();
+                return Err(failed(source));
+            }
         }
         Ok(process)
     }

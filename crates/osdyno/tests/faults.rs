@@ -4,7 +4,7 @@
 mod common;
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use common::{
@@ -226,27 +226,38 @@ fn a_janitor_that_is_killed_leaves_nothing_behind() {
     expect_nothing_left(folder.path());
 }
 
-#[test]
-fn too_few_processes_are_a_limit_with_its_errno() {
+/// Runs it as a user whose limit of processes nobody shares, because such limits do not bind root. `None` where
+/// that cannot be.
+fn run_with_processes(
+    user: &str,
+    processes: u32,
+    folder: &std::path::Path,
+    words: &[&str],
+) -> Option<Output> {
     if !is_root() {
         println!("skipped: only root can become somebody whose processes are limited");
-        return;
+        return None;
     }
-    let folder = tempfile::tempdir().expect("a folder");
-    // Somebody else, whose limit nobody shares: limits of processes do not bind root. The system has more
-    // processes than that, and they do not count.
-    let user = "57342";
-    let chown =
-        Command::new("chown").args([user, &folder.path().to_string_lossy()]).status().expect("chown starts");
+    let chown = Command::new("chown").args([user, &folder.to_string_lossy()]).status().expect("chown starts");
     assert!(chown.success());
-    let program =
-        osdyno(folder.path(), &["run", "thread", "-n", "2000", "--trials", "1", "--out", "a.osdyno"]);
-    let binary = folder.path().join("osdyno");
+    let program = osdyno(folder, words);
+    let binary = folder.join("osdyno");
     fs::copy(program.get_program(), &binary).expect("a copy that somebody else may run");
     let mut setpriv = Command::new("setpriv");
     setpriv.args(["--reuid", user, "--clear-groups"]).arg(&binary).args(program.get_args());
-    setpriv.current_dir(folder.path()).env("TMPDIR", folder.path()).env("HOME", folder.path());
-    let output = limited("prlimit --pid $$ --nproc=100:100", &setpriv, folder.path());
+    let limit = format!("export HOME=. XDG_STATE_HOME=. && prlimit --pid $$ --nproc={processes}:{processes}");
+    let output = limited(&limit, &setpriv, folder);
+    fs::remove_file(binary).expect("the copy");
+    expect_nothing_left(folder);
+    Some(output)
+}
+
+/// The system has more processes than that; those of others do not count.
+#[test]
+fn too_few_processes_are_a_limit_with_its_errno() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = ["run", "thread", "-n", "2000", "--trials", "1", "--out", "a.osdyno"];
+    let Some(output) = run_with_processes("57342", 100, folder.path(), &words) else { return };
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}\n{}", output.status, text(&output.stderr));
     let trials = trials(folder.path());
     let told = text(&output.stderr);
@@ -256,8 +267,30 @@ fn too_few_processes_are_a_limit_with_its_errno() {
         stopped || (told.contains("RLIMIT_NPROC") && (1..100).contains(&trials[0].order.n)),
         "{trials:?}\n{told}"
     );
-    assert!(fs::remove_file(binary).is_ok());
-    expect_nothing_left(folder.path());
+}
+
+/// At whichever of its processes and threads the limit is met, the reason is the limit: nothing has crashed.
+#[test]
+fn a_trial_for_which_there_are_too_few_processes_has_failed_with_that_reason() {
+    let mut failed = 0;
+    for processes in 5..16 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let words = ["run", "socket/v4", "-n", "100", "--trials", "2", "--out", "a.osdyno"];
+        let Some(output) = run_with_processes("57343", processes, folder.path(), &words) else { return };
+        let told = text(&output.stderr);
+        if output.status.code() == Some(1) {
+            assert!(told.contains("ulimit -u"), "{processes}: {told}");
+            continue;
+        }
+        for trial in trials(folder.path()) {
+            match trial.outcome {
+                Outcome::Complete => {}
+                Outcome::Failed { reason } if reason.contains("ulimit -u") => failed += 1,
+                outcome => panic!("{processes}: {outcome:?}\n{told}"),
+            }
+        }
+    }
+    assert!(failed > 0, "no trial met the limit");
 }
 
 #[test]

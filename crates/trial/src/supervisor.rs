@@ -4,7 +4,7 @@ use std::process::Command;
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use host::{Deadline, FrameReader, FrameWriter, Incoming, NoReply, Process, with_stderr};
+use host::{Deadline, Error, FrameReader, FrameWriter, Incoming, NoReply, Process, with_stderr};
 use record::{Line, Order, Outcome, Series, Trial};
 use sys::clock::Clock;
 use sys::memory::Shared;
@@ -37,10 +37,30 @@ pub(crate) fn supervise(groups: &[Group]) -> Done {
             return reply_without_trial(&order, begun, Outcome::Failed { reason });
         }
     };
-    match watch(workload, &order, begun, requests)? {
-        Some(lines) => write(&lines),
-        None => Ok(()),
+    match watch(workload, &order, begun, requests) {
+        Ok(Some(lines)) => write(&lines),
+        Ok(None) => Ok(()),
+        // Nothing was measured, and nothing has crashed: the system refused what a trial needs.
+        Err(error) => {
+            let reason = with_advice(&*error);
+            reply_without_trial(&order, begun, Outcome::Failed { reason })
+        }
     }
+}
+
+/// The error, and what to do about it where the system has said why.
+fn with_advice(error: &(dyn std::error::Error + 'static)) -> String {
+    let (told, mut cause) = (error.to_string(), Some(error));
+    while let Some(error) = cause {
+        if let Some(refused) = error.downcast_ref() {
+            return match sys::error::advice(refused) {
+                "" => told,
+                advice => format!("{told}; {advice}"),
+            };
+        }
+        cause = error.source();
+    }
+    told
 }
 
 /// Runs the worker to its end; `None` if the trial was abandoned.
@@ -57,10 +77,11 @@ fn watch(
 
     let mut worker = start(order, &region)?;
     let interrupter = worker.interrupter();
-    Builder::new().spawn(move || {
+    let waiting = Builder::new().spawn(move || {
         requests.wait_for_end();
         interrupter.interrupt();
-    })?;
+    });
+    waiting.map_err(|source| Error::Start { command: "a thread of the supervisor".to_owned(), source })?;
     let timeout = Duration::try_from_secs_f64(order.timeout_seconds).unwrap_or(Duration::MAX);
     let reported = worker.receive::<WorkerReport>(Deadline::within(timeout.saturating_sub(begun.elapsed())));
     // The children of a workload are in the worker's group; none outlives it.
@@ -74,9 +95,9 @@ fn watch(
     let slots = Slots::new(workload.declaration(), region.slots());
     let n = live(workload, slots);
     let report = reported.map_err(|error| match error {
-        host::Error::NoReply { reason: NoReply::Interrupted, .. } => None,
-        host::Error::NoReply { reason: NoReply::Deadline(_), .. } => Some(Outcome::TimedOut { n }),
-        host::Error::NoReply { reason: NoReply::Exited(ending), stderr, .. } => {
+        Error::NoReply { reason: NoReply::Interrupted, .. } => None,
+        Error::NoReply { reason: NoReply::Deadline(_), .. } => Some(Outcome::TimedOut { n }),
+        Error::NoReply { reason: NoReply::Exited(ending), stderr, .. } => {
             Some(Outcome::Crashed { n, reason: with_stderr(&crash(ending, &activity), &stderr) })
         }
         error => Some(Outcome::Crashed { n, reason: error.to_string() }),
