@@ -285,18 +285,19 @@ fn each_verb_has_a_manual_page() {
     assert!(text(&output.stderr).starts_with("error: cannot write absent"), "{}", text(&output.stderr));
 }
 
+/// How exactly it is kept is proved in simulated time by the tests of `runner`. Here the machine may delay a
+/// trial between the decision to begin it and its beginning, but only one, whatever its speed.
 #[test]
 fn a_budget_is_kept() {
     let folder = tempfile::tempdir().expect("a folder");
-    let begun = std::time::Instant::now();
     run_well(
         folder.path(),
         &["run", "socket", "thread", "-n", "2000", "--budget", "3s", "--out", "a.osdyno"],
     );
-    let took = begun.elapsed().as_secs_f64();
     let (recording, _) = record::read(folder.path().join("a.osdyno")).expect("the run file");
-    let end = recording.end.expect("an end");
-    assert!(end.elapsed_seconds < 4.0, "{} of {took}", end.elapsed_seconds);
+    let begun: Vec<f64> = recording.trials.iter().map(|trial| trial.started_seconds).collect();
+    let late = begun.iter().filter(|&&begun| begun > 3.0).count();
+    assert!(begun.len() > 1 && late <= 1, "{begun:?}");
 }
 
 #[test]
