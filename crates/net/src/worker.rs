@@ -109,7 +109,8 @@ pub enum Counter {
     Broken,
     /// Connections closed because the client took too long.
     Slow,
-    /// Requests answered.
+    /// Requests answered, whether or not the client took the answer to its end: one for each line of the
+    /// access log.
     Answers,
     /// Bytes received.
     Received,

@@ -192,12 +192,10 @@ impl Conversation<'_> {
         };
         let answers = self.output.take_answers();
         self.terms.counters.add(Counter::Sent, sent_bytes);
+        self.terms.counters.add(Counter::Answers, answers);
         write_log(self.terms.log, &mut self.output.log);
         match sent {
-            Ok(Sent::All) => {
-                self.terms.counters.add(Counter::Answers, answers);
-                Ok(answers)
-            }
+            Ok(Sent::All) => Ok(answers),
             Ok(Sent::Blocked) => Err(Counter::Slow),
             Err(_) => Err(Counter::Broken),
         }

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::common::everywhere::architectures;
 use crate::common::served::{Served, group};
 use crate::common::wire::{Wire, get, get_and_close};
 use crate::common::witness::Witness;
@@ -246,4 +247,25 @@ fn ten_times_too_much() {
         until("all have ended", || served.counter("open now") == 0);
         served.stop();
     });
+}
+
+/// Clients that reset the connection within a response: the counter says as much as the access log, in every
+/// architecture.
+#[test]
+fn answers_that_are_not_taken_are_counted_as_they_are_logged() {
+    let folder = site();
+    std::fs::File::create(folder.path().join("large")).unwrap().set_len(12 << 20).unwrap();
+    for architecture in architectures() {
+        let name = architecture.name;
+        let log = folder.path().join(format!("{name}.log"));
+        let served = Served::start(folder.path(), &["--arch", name, "--access-log", log.to_str().unwrap()]);
+        let mut wire = Wire::connect(served.address);
+        wire.send(get("/large").repeat(2));
+        wire.take(4096);
+        wire.reset();
+        let ended = served.stop();
+        let lines = std::fs::read_to_string(&log).unwrap().lines().count() as u64;
+        assert!(lines > 0, "{name}");
+        assert_eq!(ended.count("answers"), lines, "{name}: {ended:?}");
+    }
 }
