@@ -10,6 +10,8 @@ mod packages;
 pub mod pictures;
 pub mod release;
 mod rust_src;
+#[cfg(target_os = "linux")]
+pub mod soak;
 pub mod test;
 pub mod tidy;
 pub mod truths;

@@ -11,9 +11,18 @@ cargo xtask docs                     the manual of the code, and the commands in
 cargo xtask check-systems [CRATE]…   type-check for the systems that are not at hand
 cargo xtask bench                    osdyno's own figures against bare C, alternately
 cargo xtask release [--verify]       what is installed without Rust, in target/dist; --verify builds it twice
+cargo xtask soak [--hours H]         every server under hostile load, with a witness; --seed N repeats one
 cargo xtask truths                   what is known of real kernels, measured here, against the verdicts
 cargo xtask pictures                 the pictures in docs/pictures, drawn by osdyno of simulated sweeps
 ";
+
+/// Its accounts come from /proc.
+fn soak(options: &[&str]) -> Result<(), xtask::AnyError> {
+    cfg_select! {
+        target_os = "linux" => { xtask::soak::run(options) }
+        _ => { let _ = options; Err("soak is implemented for Linux only: it needs its /proc".into()) }
+    }
+}
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -27,6 +36,7 @@ fn main() -> ExitCode {
         ["release"] => release::run(false),
         ["release", "--verify"] => release::run(true),
         ["truths"] => truths::run(),
+        ["soak", ref options @ ..] => soak(options),
         ["check-systems", ref crates @ ..] => check_systems::run(crates),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");
