@@ -1,4 +1,5 @@
-//! An ordinary client beside hostile ones: it asks again and again, and remembers how long it had to wait.
+//! An ordinary client beside hostile ones: it asks again and again, and remembers how long it had to wait, and
+//! how long this machine itself lets threads wait.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,7 +12,31 @@ use super::wire::{Wire, get};
 /// A client at work.
 pub(crate) struct Witness {
     ended: Arc<AtomicBool>,
-    work: Option<JoinHandle<Vec<Duration>>>,
+    client: Option<JoinHandle<Vec<Duration>>>,
+    machine: Option<JoinHandle<Vec<Duration>>>,
+}
+
+/// How long somebody waited.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waits {
+    pub(crate) median: Duration,
+    pub(crate) longest: Duration,
+}
+
+impl Waits {
+    fn of(mut times: Vec<Duration>) -> Waits {
+        times.sort();
+        Waits { median: times[times.len() / 2], longest: times[times.len() - 1] }
+    }
+}
+
+/// What a witness saw.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    /// For an answer.
+    pub(crate) client: Waits,
+    /// For a processor, beyond the time that was slept.
+    pub(crate) machine: Waits,
 }
 
 /// Between two requests.
@@ -21,11 +46,11 @@ impl Witness {
     /// Asks for the file, which must have this content, over one connection that is kept.
     pub(crate) fn start(address: SocketAddr, path: &'static str, content: &'static [u8]) -> Witness {
         let ended = Arc::new(AtomicBool::new(false));
-        let work = std::thread::spawn({
+        let client = std::thread::spawn({
             let ended = Arc::clone(&ended);
             move || {
                 let (mut wire, mut times) = (Wire::connect(address), Vec::new());
-                while !ended.load(Ordering::Relaxed) {
+                while times.is_empty() || !ended.load(Ordering::Relaxed) {
                     let began = Instant::now();
                     wire.send(get(path));
                     let answer = wire.answer();
@@ -36,15 +61,28 @@ impl Witness {
                 times
             }
         });
-        Witness { ended, work: Some(work) }
+        let machine = std::thread::spawn({
+            let ended = Arc::clone(&ended);
+            move || {
+                let mut times = Vec::new();
+                while times.is_empty() || !ended.load(Ordering::Relaxed) {
+                    let began = Instant::now();
+                    std::thread::sleep(PAUSE);
+                    times.push(began.elapsed().saturating_sub(PAUSE));
+                }
+                times
+            }
+        });
+        Witness { ended, client: Some(client), machine: Some(machine) }
     }
 
-    /// Ends it; the median and the longest time that it waited for an answer. Fails when one was not right.
-    pub(crate) fn end(mut self) -> (Duration, Duration) {
+    /// Ends it. Fails when an answer was not right.
+    pub(crate) fn end(mut self) -> Seen {
         self.ended.store(true, Ordering::Relaxed);
-        let mut times = self.work.take().expect("a thread").join().expect("the witness was served");
-        times.sort();
-        (times[times.len() / 2], times[times.len() - 1])
+        let waits = |work: &mut Option<JoinHandle<Vec<Duration>>>| {
+            Waits::of(work.take().expect("a thread").join().expect("the witness was served"))
+        };
+        Seen { client: waits(&mut self.client), machine: waits(&mut self.machine) }
     }
 }
 

@@ -31,23 +31,30 @@ const POOL: usize = 24;
 
 /// Architectures under attack at the same time by clients that use the processor, and by clients that mostly
 /// wait.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 3;
 const AT_ONCE_WAITING: usize = 16;
 
 /// Hostile clients at a time, where each keeps a connection.
 const CROWD: usize = 16;
 
-/// What an ordinary client may have to wait at most, on a machine that has other things to do as well.
+/// What an ordinary client may have to wait at most, and usually, on a machine that does nothing else.
 const PATIENCE: Duration = Duration::from_millis(1500);
-
-/// And usually.
 const USUAL: Duration = Duration::from_millis(100);
+
+/// On a busy machine it may wait longer by so many times what threads there wait for a processor: client and
+/// server hand a request to and fro.
+const HANDOVERS: u32 = 10;
 
 /// What hostile clients may add to the server's memory, over all its processes.
 const MEMORY_BYTES: u64 = 48 << 20;
 
-/// Limits that a test can wait for.
-const SHORT: &[&str] = &["--idle-timeout", "1s", "--request-timeout", "1s", "--send-timeout", "1s"];
+/// Limits that a test can wait for, and that a client keeps which has no processor for a while.
+const LIMIT: Duration = Duration::from_secs(3);
+const SHORT: &[&str] = &["--idle-timeout", "3s", "--request-timeout", "3s", "--send-timeout", "3s"];
+
+/// Of a client that exceeds a limit the server is free by then. It takes less than twice the limit; that the
+/// event loops keep their times exactly is proved in simulated time.
+const LET_GO: Duration = Duration::from_secs(20);
 
 #[test]
 fn paths() {
@@ -114,7 +121,8 @@ fn under(architecture: &Architecture, limits: &[&str], attack: fn(&Served)) {
     make_site(folder.path(), &root);
     let served = Served::start(&root, &[&["--arch", name, "--pool", &POOL.to_string()], limits].concat());
     let mut first = Wire::connect(served.address);
-    for path in ["/", "/large.bin", "/shrinks"] {
+    // The large one last: the server may be done with it long before this client, and close.
+    for path in ["/", "/shrinks", "/large.bin"] {
         first.send(get(path));
         assert_eq!(first.answer().status, 200, "{path}");
     }
@@ -129,10 +137,12 @@ fn under(architecture: &Architecture, limits: &[&str], attack: fn(&Served)) {
     let took = before.elapsed();
     // It wants to see some time without attack too, so that the median is that of several answers.
     std::thread::sleep(Duration::from_millis(50));
-    let (usual, longest) = witness.end();
+    let seen = witness.end();
     let grown = served.resident_bytes().saturating_sub(memory);
-    println!("{name}: {took:.1?}, witness {usual:?} at most {longest:?}, {} KiB more", grown >> 10);
-    assert!(usual < USUAL && longest < PATIENCE, "an ordinary client waited {usual:?}, at most {longest:?}");
+    println!("{name}: {took:.1?}, {seen:?}, {} KiB more", grown >> 10);
+    let (client, machine) = (seen.client, seen.machine);
+    assert!(client.median < USUAL + machine.median * HANDOVERS, "an ordinary client waited: {seen:?}");
+    assert!(client.longest < PATIENCE + machine.longest * HANDOVERS, "an ordinary client waited: {seen:?}");
     assert!(grown < MEMORY_BYTES, "{grown} bytes more than before");
     until("all connections have ended", || open() == 0);
     // What a process of a pool has been asked for it keeps open: three files here, of two forms.
@@ -149,7 +159,7 @@ fn make_site(folder: &Path, root: &Path) {
     std::fs::create_dir_all(root.join("folder")).unwrap();
     std::fs::write(folder.join("secret"), SECRET).unwrap();
     std::fs::write(root.join("index.html"), SMALL).unwrap();
-    std::fs::write(root.join("shrinks"), SMALL).unwrap();
+    std::fs::write(root.join("shrinks"), [b'x'; paths::LONG]).unwrap();
     std::fs::write(root.join(".htpasswd"), SECRET).unwrap();
     let large = std::fs::File::create(root.join("large.bin")).unwrap();
     // A hole: it takes no disk.

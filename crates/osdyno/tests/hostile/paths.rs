@@ -75,10 +75,12 @@ fn expect_status(answer: &Answer, right: &[u16], what: &str) {
     assert!(!tells && !text(&answer.body).contains("root:"), "{what:?} tells what is outside");
 }
 
+/// A file that is kept open, and not in memory.
+pub(crate) const LONG: usize = 200_000;
+
 /// The length was announced by what the file was up to a second ago. What there still is leaves, and then the
 /// connection ends: the client sees a body that is too short, never a close instead of an answer.
 pub(crate) fn shrinking_files(served: &Served) {
-    const LONG: usize = 200_000;
     const SHORT: usize = 5000;
     let path = served.folder.join("shrinks");
     for _ in 0..20 {

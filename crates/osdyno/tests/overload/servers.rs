@@ -227,7 +227,7 @@ fn ten_times_too_much() {
         let watch = || {
             let witness = Witness::start(served.address, "/", SMALL);
             std::thread::sleep(Duration::from_millis(300));
-            witness.end().0
+            witness.end().client.median
         };
         let capacity = load(folder.path(), &["-c", "8", "-d", "300ms", &url]).number("completed_per_second");
         let before = watch();
