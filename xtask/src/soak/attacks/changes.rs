@@ -29,14 +29,12 @@ pub(super) fn readers(field: &Battlefield, rng: &mut Rng) -> u64 {
         }
         let end = Instant::now() + Duration::from_secs(5);
         let Ok(response) = wire.response(end, &|| !field.is_over()) else { break };
-        let is_right = match response.status {
-            200 => is_one_version(&response.body),
-            404 | 503 => true,
-            _ => false,
-        };
-        if !is_right {
-            let status = response.status;
-            field.findings.add(&format!("a changing file: status {status} with a body of two versions"));
+        match response.status {
+            200 if !is_one_version(&response.body) => {
+                field.findings.add("a changing file: a body has bytes of two versions");
+            }
+            200 | 404 | 503 => {}
+            status => field.findings.add(&format!("a changing file: status {status}")),
         }
         if response.body.len() < response.length || response.is_last {
             break;
