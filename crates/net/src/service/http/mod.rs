@@ -6,6 +6,10 @@
 //! once per second, so a change may take that long to become visible. A request for several ranges gets
 //! the whole file.
 //!
+//! Replace a file with rename(2) rather than truncate it while it is served: an architecture that uses
+//! sendfile(2) gives the kernel pages of the file and not copies, and Linux sends zeros for what was cut off
+//! before it left.
+//!
 //! Requests that two parsers could understand differently are refused: lines that end without a carriage
 //! return, contradicting lengths, `Transfer-Encoding`, and expectations.
 //!
