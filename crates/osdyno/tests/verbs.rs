@@ -114,33 +114,66 @@ fn what_exists_is_never_overwritten_by_itself() {
     run_well(folder.path(), &["report", "a.osdyno", "--force"]);
 }
 
-/// A kill while the page was written leaves it under another name.
+/// Whether they can be written is found out without a file that a kill would leave.
 #[test]
-fn a_page_that_was_left_unfinished_is_in_nobodys_way() {
+#[cfg(target_os = "linux")]
+fn run_file_and_page_are_made_once_and_never_removed() {
+    use rustix::fs::inotify;
     let folder = tempfile::tempdir().expect("a folder");
-    for arguments in [
-        &["run", "noop", "-n", "60", "--trials", "2", "--out", "a.osdyno"][..],
-        &["report", "a.osdyno", "--force"],
-    ] {
-        fs::write(folder.path().join("a.html.unfinished"), "<html>").expect("a file");
-        let printed = run_well(folder.path(), arguments);
-        assert!(printed.contains("noop"), "{printed}");
-        assert!(!folder.path().join("a.html.unfinished").exists());
+    let watch = inotify::init(inotify::CreateFlags::NONBLOCK).expect("inotify");
+    let watched = inotify::WatchFlags::CREATE | inotify::WatchFlags::DELETE | inotify::WatchFlags::MOVED_TO;
+    inotify::add_watch(&watch, folder.path(), watched).expect("a watch");
+    run_well(folder.path(), &["run", "noop", "-n", "60", "--trials", "2", "--out", "a.osdyno"]);
+    let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
+    let mut events = inotify::Reader::new(&watch, &mut buffer);
+    let mut seen = Vec::new();
+    while let Ok(event) = events.next() {
+        let name = event.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if name.starts_with("a.") {
+            seen.push((name, event.events()));
+        }
     }
+    let (file, page) = ("a.osdyno".to_owned(), "a.html".to_owned());
+    assert_eq!(seen, [(file, inotify::ReadFlags::CREATE), (page, inotify::ReadFlags::MOVED_TO)]);
+}
+
+/// Several at the same time: each page is whole, and nothing else is left.
+#[test]
+fn reports_of_one_run_do_not_meet_in_one_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    small_run(folder.path(), "a.osdyno");
+    let page = fs::read(folder.path().join("a.html")).expect("the page");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                (0..4).for_each(|_| drop(run_well(folder.path(), &["report", "a.osdyno", "--force"])))
+            });
+        }
+    });
+    assert!(fs::read(folder.path().join("a.html")).expect("the page") == page, "the page is another");
+    let mut names: Vec<_> = fs::read_dir(folder.path())
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["a.html", "a.osdyno"]);
 }
 
 #[test]
 fn verdicts_are_printed_whatever_becomes_of_the_page() {
     let folder = tempfile::tempdir().expect("a folder");
-    fs::create_dir_all(folder.path().join("a.html.unfinished/in the way")).expect("a folder");
-    for arguments in [
-        &["run", "noop", "-n", "60", "--trials", "2", "--out", "a.osdyno"][..],
-        &["report", "a.osdyno", "--force"],
-    ] {
-        let output = run(folder.path(), arguments);
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
-        assert!(text(&output.stderr).contains("cannot write a.html"), "{}", text(&output.stderr));
-        assert!(text(&output.stdout).contains("noop"), "{}", text(&output.stdout));
+    let words = ["run", "noop", "-n", "60", "--trials", "300", "--out", "a.osdyno"];
+    let mut command = common::osdyno(folder.path(), &words);
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let child = command.spawn().expect("osdyno starts");
+    common::until("it measures", || folder.path().join("a.osdyno").exists());
+    fs::create_dir(folder.path().join("a.html")).expect("a folder in the way");
+    let measured = child.wait_with_output().expect("an end");
+    let reported = run(folder.path(), &["report", "a.osdyno", "--force"]);
+    for output in [measured, reported] {
+        let (out, errors) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(errors.contains("a.html") && out.contains("noop"), "{errors}\n{out}");
     }
 }
 

@@ -27,6 +27,7 @@ use std::process::ExitCode;
 use ::judge::Findings;
 use clap::ValueEnum;
 use record::Recording;
+use tempfile::NamedTempFile;
 
 use crate::console::{Console, tell};
 use crate::failure::Failure;
@@ -77,21 +78,32 @@ fn write_file(
             write(&mut out)?;
             return out.flush();
         }
-        let unfinished = target.with_added_extension("unfinished");
-        remove_leftover(&unfinished)?;
-        let mut out = BufWriter::new(OpenOptions::new().write(true).create_new(true).open(&unfinished)?);
-        let written = write(&mut out).and_then(|()| out.into_inner()?.sync_all());
-        let written = written.and_then(|()| std::fs::rename(&unfinished, &target));
-        written.inspect_err(|_| drop(std::fs::remove_file(&unfinished)))
+        let mut file = unfinished(&target)?;
+        let mut out = BufWriter::new(&mut file);
+        write(&mut out)?;
+        out.flush()?;
+        drop(out);
+        file.as_file().sync_all()?;
+        file.persist(&target).map(drop).map_err(|error| error.error)
     };
     attempt().map_err(Failure::writing(path))
 }
 
-/// Removes what a process left that was killed while it wrote.
-fn remove_leftover(unfinished: &Path) -> io::Result<()> {
-    match std::fs::remove_file(unfinished) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
+/// A file beside that one, removed unless it gets a name that stays. Its own name is like no other, because
+/// two commands may write the same page at the same time; a kill leaves it, in nobody's way.
+fn unfinished(beside: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".osdyno-").suffix(".unfinished");
+    // What the umask leaves of it, as of every file; a temporary file would be for its owner alone.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder_of(beside))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
     }
 }
 
@@ -114,10 +126,15 @@ fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
     if path.exists() && !force { Err(Failure::Exists(path.to_owned())) } else { Ok(()) }
 }
 
-/// Fails if no file can be written there. Called before time is spent on its content.
+/// Fails if no file can be written there. Called before time is spent on its content. Where the system has
+/// files without a name, the attempt makes one, so that a kill leaves nothing behind.
 fn refuse_unwritable(path: &Path) -> Result<(), Failure> {
-    OpenOptions::new().write(true).create_new(true).open(path).map_err(Failure::writing(path))?;
-    std::fs::remove_file(path).map_err(Failure::writing(path))
+    match path.symlink_metadata() {
+        Ok(_) => return Err(Failure::Exists(path.to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(Failure::writing(path)(error)),
+    }
+    tempfile::tempfile_in(folder_of(path)).map(drop).map_err(Failure::writing(path))
 }
 
 /// Prints the findings on standard output.
