@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use rustix::process::Signal;
 
-use super::account::{LoggedLines, Usage, until_back, until_idle};
+use super::account::{LoggedLines, RESERVE, Usage, until_back, until_idle};
 use super::attacks::{Battlefield, attack, hold};
 use super::findings::Findings;
 use super::generator::{self, Generated, RunningGenerator};
@@ -196,7 +196,7 @@ impl Stage<'_> {
     fn attack_between_accounts(&mut self, server: &RunningServer, kind: Kind) -> Result<u64, AnyError> {
         let before = self.account_before(server)?;
         let killed = self.attack(server, kind, before)?;
-        let counts = self.account_after(server, before)?;
+        let counts = self.account_after(server, before, kind)?;
         let is_supervised = before.processes > 1;
         if is_supervised && counts.get("restarts") != killed {
             let counted = counts.get("restarts");
@@ -331,9 +331,15 @@ impl Stage<'_> {
     }
 
     /// Waits until the server is back where it began.
-    fn account_after(&mut self, server: &RunningServer, before: Usage) -> Result<ServerCounts, AnyError> {
+    fn account_after(
+        &mut self,
+        server: &RunningServer,
+        before: Usage,
+        kind: Kind,
+    ) -> Result<ServerCounts, AnyError> {
         let _without_witness = self.witness_busy.lock().unwrap_or_else(PoisonError::into_inner);
-        let after = until_back(server, before)?;
+        let reserve = if kind == Kind::Exhausted { RESERVE } else { 0 };
+        let after = until_back(server, before, reserve)?;
         self.outcome.usage.push((before, after));
         server.counts()
     }
