@@ -96,7 +96,7 @@ impl Output {
     }
 
     /// Whether at most 64 KiB wait, all in one piece. Beyond, what can be shared should be: a flood of
-    /// requests whose answers nobody takes must not fill the memory with copies.
+    /// requests whose answers the client does not take must not fill the memory with copies.
     #[inline]
     pub(crate) fn is_short(&self) -> bool {
         match self.parts.front() {

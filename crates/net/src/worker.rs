@@ -21,7 +21,7 @@ pub struct WorkerContext {
     pub service: Arc<dyn OpenService>,
     /// Within which limits.
     pub limits: Limits,
-    /// What happened, for whoever asks.
+    /// What happened; other processes and threads may read it.
     pub counters: Counters,
     /// When to stop.
     pub stop: StopFlag,
@@ -243,7 +243,7 @@ impl Counters {
     }
 }
 
-/// The order to stop: from a signal, or from whoever runs the server in a thread.
+/// The order to stop: from a signal, or from the thread that set up the server.
 #[derive(Clone, Debug, Default)]
 pub struct StopFlag {
     own: Arc<std::sync::atomic::AtomicBool>,

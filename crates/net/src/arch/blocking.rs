@@ -75,7 +75,7 @@ pub(super) fn exhausted(counters: &Counters) {
     std::thread::sleep(PAUSE);
 }
 
-/// Closes a connection that nobody can serve.
+/// Closes a connection for which there is no thread or process.
 pub(super) fn refuse(counters: &Counters, connection: Connection) {
     drop(connection);
     counters.add(Counter::Refused, 1);
@@ -99,7 +99,7 @@ fn is_passing(error: &io::Error) -> bool {
         || sys::error::name(error) == "EPROTO"
 }
 
-/// Serves the connection to its end. It is closed by whoever drops it.
+/// Serves the connection to its end. Dropping `live` closes it.
 pub(crate) fn serve(terms: Terms<'_>, live: &Live) {
     let peer = if terms.service.wants_peer() { live.connection.peer().ok() } else { None };
     let session = terms.service.session(peer);
@@ -107,7 +107,7 @@ pub(crate) fn serve(terms: Terms<'_>, live: &Live) {
     if let Err(trouble) = conversation.hold() {
         terms.counters.add(trouble, 1);
         if trouble == Counter::Slow {
-            // What the system still holds for somebody who does not take it would stay for minutes.
+            // The system would keep for minutes what a client does not take.
             let _ = live.connection.reset_on_close();
         }
     }
@@ -163,9 +163,13 @@ impl Conversation<'_> {
                     }
                     Input::Late if stage == SessionStage::Idle => return Ok(Flow::Close),
                     Input::Late => {
-                        self.terms.counters.add(Counter::Slow, 1);
                         let flow = self.session.too_slow(&mut self.output);
-                        self.deliver()?;
+                        let delivered = self.deliver();
+                        // A connection that is slow to take this too is counted as slow once.
+                        if delivered != Err(Counter::Slow) {
+                            self.terms.counters.add(Counter::Slow, 1);
+                        }
+                        delivered?;
                         return Ok(if flow == Flow::More { Flow::Close } else { flow });
                     }
                 };
@@ -214,7 +218,7 @@ impl Conversation<'_> {
                 self.wait_for(remaining)?;
             }
             self.live.idle.store(idle, Ordering::Relaxed);
-            // Whoever orders to stop looks at `idle` after the order: one of the two sees the other.
+            // The thread that orders to stop reads `idle` after the order: one of the two sees the other.
             fence(Ordering::SeqCst);
             if idle && self.terms.stop.is_ordered() {
                 // What has arrived is still there to be received; then comes the end.
@@ -278,7 +282,7 @@ impl Taken {
     }
 }
 
-/// The connections of a process with threads: how whoever orders to stop reaches those that wait.
+/// The connections of a process with threads, so that an order to stop reaches those that wait.
 #[derive(Debug, Default)]
 pub(super) struct Registry(Mutex<HashMap<i32, Arc<Live>>>);
 

@@ -17,6 +17,8 @@ pub(super) struct ConnectionState {
     give_up_ms: u64,
     /// What the other end had acknowledged when it was looked at last, in bytes.
     acknowledged: u64,
+    /// Whether it was counted as slow: a connection is, once.
+    is_slow: bool,
 }
 
 /// What is waited for.
@@ -63,7 +65,8 @@ impl ConnectionState {
         let peer = if service.wants_peer() { connection.peer().ok() } else { None };
         let mut session = service.session(peer);
         let flow = session.begin(&mut context.output);
-        (ConnectionState { session, phase: Phase::Idle, due_ms: 0, give_up_ms: 0, acknowledged: 0 }, flow)
+        let phase = Phase::Idle;
+        (ConnectionState { session, phase, due_ms: 0, give_up_ms: 0, acknowledged: 0, is_slow: false }, flow)
     }
 
     /// Takes input.
@@ -155,12 +158,18 @@ impl ConnectionState {
         context.now_ms() < self.give_up_ms
     }
 
+    fn count_slow(&mut self, context: &mut LoopContext<'_>) {
+        if !std::mem::replace(&mut self.is_slow, true) {
+            context.count(Counter::Slow, 1);
+        }
+    }
+
     /// The limit of the phase is over.
     pub(super) fn late(&mut self, connection: &impl Socket, context: &mut LoopContext<'_>) -> Late {
         match self.phase {
             Phase::Idle | Phase::Lingering(_) => Late::Close,
             Phase::Request => {
-                context.count(Counter::Slow, 1);
+                self.count_slow(context);
                 let flow = self.session.too_slow(&mut context.output);
                 Late::Answer(if flow == Flow::Linger { flow } else { Flow::Close })
             }
@@ -168,7 +177,7 @@ impl ConnectionState {
                 if self.is_taken(connection, context) {
                     return Late::Wait;
                 }
-                context.count(Counter::Slow, 1);
+                self.count_slow(context);
                 Late::Reset
             }
         }

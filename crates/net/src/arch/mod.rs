@@ -30,6 +30,8 @@ mod sigio;
 pub(crate) mod supervisor;
 #[cfg(unix)]
 mod tasks;
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
 mod thread;
 #[cfg(unix)]
 mod timer_wheel;

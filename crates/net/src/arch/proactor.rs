@@ -50,7 +50,7 @@ pub(super) fn serve(worker: &WorkerContext) -> io::Result<()> {
 
 pub(super) struct Proactor<'worker, R: ServerRing> {
     // First, for it is to be dropped before the descriptors that it works on.
-    ring: R,
+    pub(super) ring: R,
     context: LoopContext<'worker>,
     slots: Slab<Slot<R>>,
     timers: TimerWheel,
@@ -459,7 +459,7 @@ fn fill(output: &mut Output, chunk: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether it is not the connection that has ended the operation: it was told to, or all buffers were full.
+/// Whether the ring has ended the operation, not the connection: it was cancelled, or all buffers were full.
 fn is_of_ring(error: &io::Error) -> bool {
     matches!(sys::error::name(error).as_str(), "ECANCELED" | "ENOBUFS")
 }

@@ -5,7 +5,8 @@
 //!   rest of them. A short recv(2) does not end that earlier, although epoll(7) says that it may: the end of
 //!   input can lie right behind the bytes, and no other edge would tell of it.
 //! - Connections are accepted after all others had their turn, a limited number at a time. So a flood of them
-//!   starves nobody, and no slot is used again while events for its former connection may still be in hand.
+//!   starves no other connection, and no slot is used again while events for its former connection may still
+//!   be in hand.
 //! - When descriptors run out the listener is not waited for until a connection ended or a moment passed.
 //!   Otherwise the loop would spin.
 //! - Answers leave at once, for the listener's connections inherit `TCP_NODELAY`; an answer in pieces is held
@@ -38,7 +39,7 @@ pub(super) fn serve<P: Poller>(worker: &WorkerContext) -> io::Result<()> {
 }
 
 pub(super) struct Reactor<'worker, N: ServerNetwork> {
-    network: N,
+    pub(super) network: N,
     context: LoopContext<'worker>,
     slots: Slab<Slot<N::Socket>>,
     timers: TimerWheel,
@@ -52,7 +53,7 @@ pub(super) struct Reactor<'worker, N: ServerNetwork> {
 
 struct Slot<S> {
     connection: Connection<S>,
-    /// What the network was told to wait for.
+    /// What the network waits for.
     interest: Interest,
     /// Whether it stands in line, where it has its turn whether it is ready or not.
     is_in_line: bool,
@@ -270,8 +271,8 @@ impl<'worker, N: ServerNetwork> Reactor<'worker, N> {
         }
     }
 
-    /// Accepts those that wait, and nobody after them, and ends those that are idle; a request that has
-    /// arrived is answered yet.
+    /// Accepts the connections that wait, and none after them, and ends those that are idle. A request that
+    /// was received is still answered.
     fn stop(&mut self, slots: &mut Vec<u32>) -> io::Result<()> {
         self.accept(LAST_ACCEPTS_MAX)?;
         self.context.stopping = true;

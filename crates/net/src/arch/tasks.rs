@@ -152,9 +152,14 @@ impl Task {
                 Ok(Err(_)) => return Err(Counter::Broken),
                 Err(_) if stage == SessionStage::Idle => return Ok(Flow::Close),
                 Err(_) => {
-                    self.shared.counters.add(Counter::Slow, 1);
                     let flow = self.session.too_slow(&mut self.output);
-                    if flow == Flow::Linger { flow } else { Flow::Close }
+                    let delivered = self.deliver().await;
+                    // A connection that is slow to take this too is counted as slow once.
+                    if delivered != Err(Counter::Slow) {
+                        self.shared.counters.add(Counter::Slow, 1);
+                    }
+                    delivered?;
+                    return Ok(if flow == Flow::Linger { flow } else { Flow::Close });
                 }
             };
             let answers = self.deliver().await?;

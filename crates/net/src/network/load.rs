@@ -25,7 +25,7 @@ pub(crate) trait LoadNetwork: SocketSet {
     fn connect(&mut self, to: SocketAddr, from: Option<SocketAddr>) -> io::Result<Self::Socket>;
 
     /// Waits until something is ready or it is this time; 0 only looks. A time that has come may be an event
-    /// with the token [`ALARM`]: [`LoadNetwork::rang`] must be told.
+    /// with the token [`ALARM`], after which [`LoadNetwork::rang`] must be called.
     fn wait(&mut self, events: &mut Vec<Event>, until_ns: u64) -> Result<(), Error>;
 
     /// The alarm is to be set anew by the next wait.

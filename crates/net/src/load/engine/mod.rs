@@ -1,8 +1,8 @@
-//! The loop that asks: one thread, one set of events, every client by the same steps.
+//! The loop of the load generator: one thread, one set of events, every client by the same steps.
 //!
-//! An answer costs one recv(2), the next request one send(2), and both share an epoll_wait(2) with whoever
-//! else was ready; nothing is allocated, and nobody else's memory is written. Connections are added to the
-//! set once, with level-triggered reading, and a short read is the end of what is there.
+//! An answer costs one recv(2), the next request one send(2), and both share an epoll_wait(2) with all
+//! connections that were ready; nothing is allocated, and no memory of another thread is written. Connections
+//! are added to the set once, with level-triggered reading, and a short read is the end of what is there.
 //!
 //! The clock is read once for every piece received. That reading ends the answer, and in a closed loop begins
 //! the next request, so a latency holds the recv, the send, and the time for which an answer lay ready while
@@ -49,7 +49,7 @@ pub(super) struct Engine<C: Client, N: LoadNetwork> {
     free: VecDeque<u32>,
     /// Places to start at later: a time and a place.
     later: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Before this nobody connects again after a failure.
+    /// No place connects again after a failure before this time.
     retry_ns: u64,
     connects_begun: usize,
     vacant: usize,
@@ -102,7 +102,7 @@ const RETRY_GAP_NS: u64 = 100_000;
 const SPREAD_NS: u64 = 100_000_000;
 /// After the end, answers under way are waited for so long at most.
 const DRAIN_NS: u64 = 2_000_000_000;
-/// How often the user is told.
+/// How often progress is reported.
 const PROGRESS_NS: u64 = 100_000_000;
 
 const NEVER: u64 = u64::MAX;

@@ -78,7 +78,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         let mut begun = 0;
         let mut goes_on = true;
         while goes_on && begun < missing.len() || self.vacant < self.slots.len() {
-            // A server that lets nobody in is not asked ten thousand times.
+            // A server that accepts no connection is not tried ten thousand times.
             let hopeless = begun >= HOPELESS && self.connect.count() == 0;
             goes_on = !hopeless && !sys::signal::stop_ordered();
             let mut now = self.network.now_ns();
@@ -144,7 +144,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             if reset {
                 let _ = socket.reset_on_close();
             }
-            // The set forgets a descriptor that is closed, for nobody else has it.
+            // The set forgets a closed descriptor, because no other descriptor refers to the socket.
             let _ = socket.close();
         }
         if matches!(slot.state, State::Sending | State::Connecting { .. }) {

@@ -56,7 +56,7 @@ impl State {
 /// What comes after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Nothing, and every failure is told: no load is offered.
+    /// Nothing, and every failure is reported: no load is offered.
     Alone,
     /// Nothing: the load is over.
     Rest,
