@@ -1,5 +1,5 @@
-//! Whatever a client sends to the service `http`, and however it is cut: no panic, the same answers as to the
-//! whole at once, as many as are counted and logged, and every line of the log is printable.
+//! Whatever a client sends to the service `http`, and however it is cut: no panic, the same responses as to
+//! the whole at once, as many as are counted and logged, and every line of the log is printable.
 //!
 //! The first byte says how many follow that are lengths of pieces; the rest is what is sent.
 #![no_main]
@@ -41,7 +41,7 @@ fn converse(pieces: &[&[u8]]) -> (String, String) {
     let sent = undated(String::from_utf8(sent).expect("all that is served is ASCII"), "Date: ", "\r\n");
     let log = String::from_utf8(std::mem::take(&mut output.log)).expect("the log is ASCII");
     assert!(log.bytes().all(|byte| byte == b'\n' || (b' '..=b'~').contains(&byte)));
-    assert_eq!(log.lines().count() as u64, output.take_answers());
+    assert_eq!(log.lines().count() as u64, output.take_responses());
     (sent, undated(log, "- - [", "]"))
 }
 

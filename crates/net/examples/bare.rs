@@ -15,8 +15,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("bare ADDRESS FILE".into());
     };
     let body = std::fs::read(file)?;
-    let mut answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len()).into_bytes();
-    answer.extend_from_slice(&body);
+    let mut response = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len()).into_bytes();
+    response.extend_from_slice(&body);
 
     let listener = Listener::bind(address.parse()?, Listening::default())?;
     let mut epoll = Epoll::new()?;
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 continue;
             };
             match connection.receive(&mut input) {
-                Ok(1..) => drop(connection.send(&answer)?),
+                Ok(1..) => drop(connection.send(&response)?),
                 _ => drop(connections.remove(event.token)),
             }
         }

@@ -53,7 +53,7 @@ pub struct Output {
     /// Bytes of the first part that have left.
     gone: usize,
     spare: Vec<u8>,
-    answers: u64,
+    responses: u64,
     /// Lines for the access log, where the service was asked for them.
     pub log: Vec<u8>,
 }
@@ -96,7 +96,7 @@ impl Output {
     }
 
     /// Whether at most 64 KiB wait, all in one piece. Beyond, what can be shared should be: a flood of
-    /// requests whose answers the client does not take must not fill the memory with copies.
+    /// requests whose responses the client does not take must not fill the memory with copies.
     #[inline]
     pub(crate) fn is_short(&self) -> bool {
         match self.parts.front() {
@@ -129,13 +129,13 @@ impl Output {
     /// Notes that one request was answered.
     #[inline]
     pub fn answered(&mut self) {
-        self.answers += 1;
+        self.responses += 1;
     }
 
     /// The requests answered since this was asked last.
     #[inline]
-    pub fn take_answers(&mut self) -> u64 {
-        std::mem::take(&mut self.answers)
+    pub fn take_responses(&mut self) -> u64 {
+        std::mem::take(&mut self.responses)
     }
 
     /// Whether everything has left.

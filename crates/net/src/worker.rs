@@ -40,15 +40,15 @@ pub const TICK: Duration = Duration::from_millis(200);
 
 /// After a close for which the other end is to be given time, input is taken and dropped until the other end
 /// closes or has sent nothing for this long. A close with input that was not received is a reset, which can
-/// destroy the answer before it is read (RFC 9112, section 9.6).
+/// destroy the response before it is read (RFC 9112, section 9.6).
 pub(crate) const LINGER: Duration = Duration::from_secs(2);
 
 /// And for so long in all.
 pub(crate) const LINGER_MAX: Duration = Duration::from_secs(30);
 
-/// Times that an answer is looked at within the limit for sending: whether the other end has acknowledged any
-/// more of it. A socket becomes writable only when a third of its buffer is free, which is a megabyte: a slow
-/// reader needs long for that, and reads all the same.
+/// Times that a response is looked at within the limit for sending: whether the other end has acknowledged
+/// any more of it. A socket becomes writable only when a third of its buffer is free, which is a megabyte: a
+/// slow reader needs long for that, and reads all the same.
 pub(crate) const SEND_LOOKS: u32 = 4;
 
 /// What a server takes, and for how long.
@@ -61,10 +61,10 @@ pub struct Limits {
     pub idle: Duration,
     /// A request must have arrived as a whole within this time of its first byte.
     pub request: Duration,
-    /// An answer is given up when the other end has acknowledged nothing of it for this time, and for twice
+    /// A response is given up when the other end has acknowledged nothing of it for this time, and for twice
     /// this time at most: that is looked at now and then.
     pub send: Duration,
-    /// After an order to stop, answers under way have this time to leave.
+    /// After an order to stop, responses under way have this time to leave.
     pub grace: Duration,
 }
 
@@ -105,13 +105,13 @@ pub enum Counter {
     Refused,
     /// Connections that have ended, in whatever way.
     Ended,
-    /// Connections that broke: reset, or gone in the middle of an answer.
+    /// Connections that broke: reset, or gone in the middle of a response.
     Broken,
     /// Connections closed because the client took too long.
     Slow,
-    /// Requests answered, whether or not the client took the answer to its end: one for each line of the
+    /// Requests answered, whether or not the client took the response to its end: one for each line of the
     /// access log.
-    Answers,
+    Responses,
     /// Bytes received.
     Received,
     /// Bytes sent.
@@ -129,7 +129,7 @@ pub const COUNTERS: [&str; 10] = [
     "ended",
     "broken",
     "slow",
-    "answers",
+    "responses",
     "received_bytes",
     "sent_bytes",
     "exhausted",

@@ -6,7 +6,7 @@ use net::client::http::{HttpClient, HttpClientSettings};
 use net::client::{Client, ClientSettings, ResponseError, ResponseState};
 use proptest::prelude::*;
 
-/// What came of a stream of answers: each answer's end, and what ended the stream.
+/// What came of a stream of responses: each response's end, and what ended the stream.
 type Reported = (Vec<(ResponseState, Option<ResponseError>)>, Option<ResponseError>);
 
 /// Asks as often as the stream answers, at most `asked` times, and feeds it in pieces of these lengths.
@@ -27,7 +27,7 @@ fn tell<C: Client>(client: &mut C, stream: &[u8], cuts: &[usize], asked: usize) 
                     assert!(parsed.taken <= piece.len());
                     piece = &piece[parsed.taken..];
                     if parsed.state == ResponseState::Partial {
-                        assert!(piece.is_empty(), "a partial answer takes all");
+                        assert!(piece.is_empty(), "a partial response takes all");
                     } else {
                         told.push((parsed.state, parsed.error));
                     }
@@ -62,7 +62,7 @@ const WHOLE: (ResponseState, Option<ResponseError>) = (ResponseState::Complete, 
 const LAST: (ResponseState, Option<ResponseError>) = (ResponseState::Last, None);
 
 #[test]
-fn answers_end_by_length_by_chunks_or_with_the_connection() {
+fn responses_end_by_length_by_chunks_or_with_the_connection() {
     let length = "HTTP/1.1 200 OK\r\ncontent-LENGTH: 5\r\n\r\nhello";
     let chunks =
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nhel\r\n2\r\nlo\r\n0\r\nA: b\r\n\r\n";
@@ -77,8 +77,8 @@ fn answers_end_by_length_by_chunks_or_with_the_connection() {
 #[test]
 fn who_closes_is_read_from_version_and_connection() {
     let last = |version: &str, field: &str| {
-        let answer = format!("HTTP/{version} 200 OK\r\nContent-Length: 0\r\n{field}\r\n");
-        http(&answer).0[0].0 == ResponseState::Last
+        let response = format!("HTTP/{version} 200 OK\r\nContent-Length: 0\r\n{field}\r\n");
+        http(&response).0[0].0 == ResponseState::Last
     };
     assert!(!last("1.1", ""));
     assert!(last("1.1", "Connection: close\r\n"));
@@ -88,10 +88,10 @@ fn who_closes_is_read_from_version_and_connection() {
 }
 
 #[test]
-fn some_answers_have_no_body() {
+fn some_responses_have_no_body() {
     for status in [204, 304] {
-        let answer = format!("HTTP/1.1 {status} -\r\nContent-Length: 9\r\n\r\n");
-        assert_eq!(http(&answer).0.len(), 1, "{status}");
+        let response = format!("HTTP/1.1 {status} -\r\nContent-Length: 9\r\n\r\n");
+        assert_eq!(http(&response).0.len(), 1, "{status}");
     }
     let interim = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
     assert_eq!(http(interim).0, [WHOLE]);
@@ -100,10 +100,10 @@ fn some_answers_have_no_body() {
 }
 
 #[test]
-fn wrong_answers_are_told_and_the_connection_stays() {
-    let answer = |body: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+fn wrong_responses_are_told_and_the_connection_stays() {
+    let response = |body: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
     let missing = "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno".to_owned();
-    let stream = [answer("one"), answer("two"), answer("longer"), missing, answer("one")].concat();
+    let stream = [response("one"), response("two"), response("longer"), missing, response("one")].concat();
     let wrong = |wrong| (ResponseState::Complete, Some(wrong));
     let expected = [
         WHOLE,
@@ -159,8 +159,8 @@ fn paths_take_turns_and_each_has_its_own_body() {
             let request = String::from_utf8(client.request(session).to_vec()).unwrap();
             let path = ["/a", "/b", "/c"][(round + number) % 3];
             assert!(request.starts_with(&format!("GET {path} HTTP/1.1\r\nHost: ")), "{request}");
-            let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{path}");
-            assert_eq!(client.on_input(session, answer.as_bytes()).unwrap().error, None);
+            let response = format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{path}");
+            assert_eq!(client.on_input(session, response.as_bytes()).unwrap().error, None);
         }
     }
 }
@@ -191,8 +191,8 @@ fn an_echo_of_another_request_is_none() {
     assert_eq!(client.on_input(&mut session, &first), Err(ResponseError::Content));
 }
 
-/// Answers as servers write them.
-fn answer() -> impl Strategy<Value = Vec<u8>> {
+/// Responses as servers write them.
+fn response() -> impl Strategy<Value = Vec<u8>> {
     let body = proptest::collection::vec(any::<u8>(), 0..200);
     let status = prop_oneof![Just(200), Just(206), Just(404), Just(500), Just(204), Just(304), Just(100)];
     (status, body, 0..3_u8, any::<bool>(), 1..50_usize).prop_map(|(status, body, framing, crlf, chunk)| {
@@ -224,30 +224,30 @@ fn answer() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn however_answers_are_cut_the_same_is_told(
-        answers in proptest::collection::vec(answer(), 1..8),
+    fn however_responses_are_cut_the_same_is_told(
+        responses in proptest::collection::vec(response(), 1..8),
         cuts in proptest::collection::vec(1..40_usize, 1..20),
         until_close in any::<bool>(),
     ) {
-        let mut stream = answers.concat();
+        let mut stream = responses.concat();
         if until_close {
             stream.extend_from_slice(b"HTTP/1.0 200 OK\r\n\r\nto the end");
         }
         let whole = tell(&mut client(false), &stream, &[usize::MAX], 100);
         prop_assert_eq!(&whole, &tell(&mut client(false), &stream, &[1], 100));
         prop_assert_eq!(&whole, &tell(&mut client(false), &stream, &cuts, 100));
-        let interim = answers.iter().filter(|answer| answer.starts_with(b"HTTP/1.1 100")).count();
-        prop_assert_eq!(whole.0.len(), answers.len() - interim + usize::from(until_close));
+        let interim = responses.iter().filter(|response| response.starts_with(b"HTTP/1.1 100")).count();
+        prop_assert_eq!(whole.0.len(), responses.len() - interim + usize::from(until_close));
     }
 
     #[test]
     fn no_bytes_make_a_client_panic(
         bytes in proptest::collection::vec(any::<u8>(), 0..400),
         edits in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..6),
-        answers in proptest::collection::vec(answer(), 1..4),
+        responses in proptest::collection::vec(response(), 1..4),
         cuts in proptest::collection::vec(1..60_usize, 1..9),
     ) {
-        let mut damaged = answers.concat();
+        let mut damaged = responses.concat();
         for (place, byte) in edits {
             let place = place.index(damaged.len());
             damaged[place] = byte;

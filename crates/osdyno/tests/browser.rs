@@ -30,14 +30,14 @@ const SCRIPT: &str = "
 const result = document.getElementById('result');
 const image = document.getElementById('image');
 addEventListener('load', async () => {
-    const answer = await fetch('data.json?' + Date.now());
-    const data = await answer.json();
+    const response = await fetch('data.json?' + Date.now());
+    const data = await response.json();
     const large = await (await fetch('large.bin')).arrayBuffer();
     const part = await (await fetch('large.bin', {headers: {Range: 'bytes=5-9'}})).arrayBuffer();
     const missing = await fetch('missing');
     result.textContent = [
         'number ' + data.number,
-        'type ' + answer.headers.get('content-type'),
+        'type ' + response.headers.get('content-type'),
         'image ' + image.naturalWidth + 'x' + image.naturalHeight,
         'colour ' + getComputedStyle(result).color,
         'large ' + large.byteLength,
@@ -90,7 +90,7 @@ fn a_page_with(architecture: &str) {
     let page = text(&said.output);
     assert!(page.contains(&format!("<p id=\"result\">{RESULT}</p>")), "{architecture}: {page}\n{}", said.all);
     let ended = served.stop();
-    assert!(ended.count("answers") >= 7, "{ended:?}");
+    assert!(ended.count("responses") >= 7, "{ended:?}");
     assert_eq!(ended.count("slow"), 0, "{ended:?}");
 }
 

@@ -184,7 +184,7 @@ fn generators() {
 fn generators_meet(architecture: &str) {
     let folder = tempfile::tempdir().unwrap();
     let served = served(architecture, folder.path(), &[]);
-    let mut answers = 0;
+    let mut responses = 0;
     for Generator { name, words, printed, requests } in all_generators(&served) {
         let Some(program) = find(name) else { continue };
         // What it remembers of a user is no matter of a test.
@@ -200,18 +200,18 @@ fn generators_meet(architecture: &str) {
             assert!(!all.contains(sign), "{architecture}: {name}: {all}");
         }
         until("its connections have ended", || served.counter("open now") == 0);
-        let now = served.counter("answers");
+        let now = served.counter("responses");
         match requests {
-            Some(requests) => assert_eq!(now - answers, requests, "{architecture}: {name}: {all}"),
+            Some(requests) => assert_eq!(now - responses, requests, "{architecture}: {name}: {all}"),
             // What was under way when its time was over it does not count.
             None => {
                 let counted =
                     squeezed.split(" requests in ").next().and_then(|text| text.split(' ').next_back());
                 let counted: u64 = counted.unwrap().parse().unwrap();
-                assert!((counted..=counted + 40).contains(&(now - answers)), "{architecture}: {all}");
+                assert!((counted..=counted + 40).contains(&(now - responses)), "{architecture}: {all}");
             }
         }
-        answers = now;
+        responses = now;
     }
     let ended = served.stop();
     assert_eq!(ended.count("accepted"), ended.count("ended"), "{ended:?}");
@@ -226,7 +226,7 @@ fn squeeze(text: &str) -> String {
 
 // ── nginx ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// It writes a line for every answer; ours are as many, whatever the way of asking.
+/// It writes a line for every response; ours are as many, whatever the way of asking.
 #[test]
 fn nginx_counts_what_load_counts() {
     let Some(program) = find("nginx") else { return };

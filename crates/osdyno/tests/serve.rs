@@ -20,7 +20,7 @@ use common::{osdyno, run, signal, text, until};
 use net::arch::{Architecture, ServedBy};
 use serde_json::Value;
 
-/// After this a client takes its connection for lost; far longer than a busy machine delays an answer.
+/// After this a client takes its connection for lost; far longer than a busy machine delays a response.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A server of the test, killed with it.
@@ -165,9 +165,9 @@ fn rest(stream: &mut TcpStream) -> Vec<u8> {
 
 fn exchange(stream: &mut TcpStream, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     stream.write_all(bytes)?;
-    let mut answer = vec![0; bytes.len()];
-    stream.read_exact(&mut answer)?;
-    Ok(answer)
+    let mut response = vec![0; bytes.len()];
+    stream.read_exact(&mut response)?;
+    Ok(response)
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn every_architecture_says_busy_to_everybody() {
         let counters = server.stop();
         counters.expect_clean();
         assert_eq!(counters.count("accepted"), 50, "{name}");
-        assert_eq!(counters.count("answers"), 50, "{name}");
+        assert_eq!(counters.count("responses"), 50, "{name}");
         assert_eq!(counters.count("sent_bytes"), 50 * 14, "{name}");
     }
 }
@@ -196,7 +196,7 @@ fn every_architecture_echoes_split_input_and_past_the_end_of_it() {
         // All are open at once, and served in turn, in single bytes.
         for byte in b"pieces" {
             for stream in &mut streams {
-                assert_eq!(exchange(stream, &[*byte]).expect("an answer"), [*byte], "{name}");
+                assert_eq!(exchange(stream, &[*byte]).expect("a response"), [*byte], "{name}");
             }
         }
         for (number, stream) in streams.iter_mut().enumerate() {
@@ -215,7 +215,7 @@ fn every_architecture_echoes_split_input_and_past_the_end_of_it() {
 }
 
 #[test]
-fn an_order_to_stop_ends_what_is_idle_and_lets_answers_leave() {
+fn an_order_to_stop_ends_what_is_idle_and_lets_responses_leave() {
     let folder = tempfile::tempdir().expect("a folder");
     let large: Vec<u8> = (0..12_u32 << 20).map(|index| ((index * 7) >> 3) as u8).collect();
     fs::write(folder.path().join("large"), &large).expect("a file");
@@ -242,7 +242,7 @@ fn an_order_to_stop_ends_what_is_idle_and_lets_answers_leave() {
 }
 
 #[test]
-fn under_load_a_stop_loses_no_answer_that_was_begun() {
+fn under_load_a_stop_loses_no_response_that_was_begun() {
     let folder = tempfile::tempdir().expect("a folder");
     let ways = names(|_| true).map(|name| vec!["--arch", name]).chain(supervised());
     for way in ways {
@@ -255,10 +255,10 @@ fn under_load_a_stop_loses_no_answer_that_was_begun() {
                     while !done.load(Ordering::Relaxed) {
                         let Ok(mut stream) = TcpStream::connect(server.address) else { continue };
                         stream.set_read_timeout(Some(CLIENT_TIMEOUT)).expect("a time-out");
-                        let mut answer = Vec::new();
-                        match stream.read_to_end(&mut answer) {
+                        let mut response = Vec::new();
+                        match stream.read_to_end(&mut response) {
                             Ok(_) => {
-                                assert_eq!(text(&answer), "450 too busy\r\n", "{way:?}");
+                                assert_eq!(text(&response), "450 too busy\r\n", "{way:?}");
                                 whole.fetch_add(1, Ordering::Relaxed);
                             }
                             // No worker had accepted it. Linux resets such a connection when the listener closes,
@@ -267,7 +267,7 @@ fn under_load_a_stop_loses_no_answer_that_was_begun() {
                             Err(error) => {
                                 let is_reset = error.kind() != ErrorKind::WouldBlock;
                                 assert!(is_reset || stopping.load(Ordering::Relaxed), "{way:?}: {error}");
-                                assert!(answer.is_empty(), "{way:?}: {answer:?}");
+                                assert!(response.is_empty(), "{way:?}: {response:?}");
                             }
                         }
                     }
@@ -282,7 +282,7 @@ fn under_load_a_stop_loses_no_answer_that_was_begun() {
         let mut server = server;
         let counters = server.end();
         counters.expect_clean();
-        assert_eq!(counters.count("answers"), whole.load(Ordering::Relaxed), "{way:?}");
+        assert_eq!(counters.count("responses"), whole.load(Ordering::Relaxed), "{way:?}");
     }
 }
 
@@ -301,7 +301,7 @@ fn a_killed_worker_is_replaced_and_the_others_go_on() {
         assert!(server.children().contains(&workers[1]), "{way:?}: the other one stays");
         // Wherever they wait, somebody takes them.
         for _ in 0..20 {
-            assert_eq!(exchange(&mut server.connect(), b"still").expect("an answer"), b"still", "{way:?}");
+            assert_eq!(exchange(&mut server.connect(), b"still").expect("a response"), b"still", "{way:?}");
         }
         let counters = server.stop();
         assert_eq!(counters.count("restarts"), 1, "{way:?}");
@@ -316,7 +316,7 @@ fn a_process_of_a_connection_takes_only_that_connection_with_it() {
         let server = Server::start(folder.path(), &["--arch", name, "--service", "echo"]);
         let mut streams: Vec<TcpStream> = (0..5).map(|_| server.connect()).collect();
         for stream in &mut streams {
-            assert_eq!(exchange(stream, b"one").expect("an answer"), b"one", "{name}");
+            assert_eq!(exchange(stream, b"one").expect("a response"), b"one", "{name}");
         }
         let processes = server.children();
         assert_eq!(processes.len(), 5, "{name}");
@@ -340,7 +340,7 @@ fn nothing_outlives_a_server_that_is_killed() {
         let mut server = Server::start(folder.path(), &[&way[..], &["--service", "echo"]].concat());
         let mut streams: Vec<TcpStream> = (0..2).map(|_| server.connect()).collect();
         for stream in &mut streams {
-            assert_eq!(exchange(stream, b"hello").expect("an answer"), b"hello", "{way:?}");
+            assert_eq!(exchange(stream, b"hello").expect("a response"), b"hello", "{way:?}");
         }
         let children = server.children();
         assert_eq!(children.len(), 2, "{way:?}");
@@ -375,7 +375,7 @@ fn without_descriptors_it_waits_until_some_are_given_back() {
         });
         let counters = server.stop();
         counters.expect_clean();
-        assert_eq!(counters.count("answers"), 60, "{name}");
+        assert_eq!(counters.count("responses"), 60, "{name}");
         assert_eq!(counters.count("exhausted") > 0, runs_out, "{name}");
     }
 }
@@ -407,7 +407,7 @@ fn too_many_too_idle_and_too_slow_connections_are_closed() {
             Server::start(folder.path(), &["--arch", name, "--service", "echo", "--max-connections", "2"]);
         let mut streams = [server.connect(), server.connect()];
         for stream in &mut streams {
-            assert_eq!(exchange(stream, b"in").expect("an answer"), b"in", "{name}");
+            assert_eq!(exchange(stream, b"in").expect("a response"), b"in", "{name}");
         }
         let mut third = server.connect();
         match third.read(&mut [0; 8]) {
@@ -415,7 +415,7 @@ fn too_many_too_idle_and_too_slow_connections_are_closed() {
             Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{name}"),
         }
         for stream in &mut streams {
-            assert_eq!(exchange(stream, b"still").expect("an answer"), b"still", "{name}");
+            assert_eq!(exchange(stream, b"still").expect("a response"), b"still", "{name}");
         }
         assert_eq!(server.stop().count("refused"), 1, "{name}");
     }
@@ -427,7 +427,7 @@ fn counters_are_told_when_asked_for_and_at_the_end() {
     for way in [vec!["--arch", "thread"], vec!["--arch", "epoll", "--workers", "2"]] {
         let server = Server::start(folder.path(), &[&way[..], &["--service", "echo"]].concat());
         let mut stream = server.connect();
-        assert_eq!(exchange(&mut stream, b"12345").expect("an answer"), b"12345");
+        assert_eq!(exchange(&mut stream, b"12345").expect("a response"), b"12345");
         signal(server.child.id(), "USR1");
         until("the counters are told", || server.told().contains("open at most"));
         let told = server.told();
@@ -439,8 +439,8 @@ fn counters_are_told_when_asked_for_and_at_the_end() {
         has("open now", "1");
         has("open at most", "1");
         has("received bytes", "5");
-        assert_eq!(exchange(&mut stream, b"on").expect("an answer"), b"on");
-        assert_eq!(server.stop().count("answers"), 2);
+        assert_eq!(exchange(&mut stream, b"on").expect("a response"), b"on");
+        assert_eq!(server.stop().count("responses"), 2);
     }
 }
 
@@ -487,7 +487,7 @@ fn the_user_asked_for_serves_and_not_root() {
         let server =
             Server::start(folder.path(), &[&way[..], &["--service", "echo", "--user", "nobody"]].concat());
         let mut stream = server.connect();
-        assert_eq!(exchange(&mut stream, b"who").expect("an answer"), b"who", "{way:?}");
+        assert_eq!(exchange(&mut stream, b"who").expect("a response"), b"who", "{way:?}");
         for process in server.children().into_iter().chain([server.child.id()]) {
             let status = fs::read_to_string(format!("/proc/{process}/status")).expect("a status");
             let of = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).expect("a line");

@@ -51,7 +51,7 @@ fn a_server_in_another_network_is_started_loaded_and_ended() {
     assert_eq!(values(&plain, "server cpu").len(), 2 * 3, "the server is ours, and tells what it takes");
 
     match network.shape("netem delay 5ms") {
-        // There and back, for the connection and for the answer.
+        // There and back, for the connection and for the response.
         Ok(()) => {
             let latencies = values(&measure("race/epoll"), "p50");
             assert!(latencies.iter().all(|&seconds| seconds > 0.009), "{latencies:?}");

@@ -164,7 +164,7 @@ mod measured {
 
         trial.at_levels(|n, recorder| {
             recorder.doing("answer");
-            let answers = server.report()?.map(|report| report.count(Counter::Answers));
+            let responses = server.report()?.map(|report| report.count(Counter::Responses));
             let load = Load { warm_up: window / 10, ..offered(n as f64 / 100.0, window) };
             let begun = Instant::now();
             let level = visitors.offer(&load, &mut unwatched).map_err(io_error)?;
@@ -184,10 +184,10 @@ mod measured {
                     recorder.warn(format!("p99 was still high {RECOVERY_MAX:?} after the load of {n} %."))
                 }
             }
-            if let (Some(before), Some(after)) = (answers, server.report()?) {
-                let counted = after.count(Counter::Answers).saturating_sub(before);
+            if let (Some(before), Some(after)) = (responses, server.report()?) {
+                let counted = after.count(Counter::Responses).saturating_sub(before);
                 let claim = "the server counted every response that the client counted";
-                recorder.check(claim, counted >= level.completed + level.late + recovered.answers);
+                recorder.check(claim, counted >= level.completed + level.late + recovered.responses);
             }
             // Not before: writing it takes time, which recovery must not.
             record_load(&level, recorder);
@@ -200,7 +200,7 @@ mod measured {
     #[derive(Default)]
     struct Recovered {
         is_calm: bool,
-        answers: u64,
+        responses: u64,
     }
 
     /// Offers stage after stage until p99 is low.
@@ -208,7 +208,7 @@ mod measured {
         let (begun, mut recovered) = (Instant::now(), Recovered::default());
         while begun.elapsed() < RECOVERY_MAX && !recovered.is_calm {
             let level = visitors.offer(stage, &mut unwatched).map_err(io_error)?;
-            recovered.answers += level.completed + level.late;
+            recovered.responses += level.completed + level.late;
             recovered.is_calm = percentile(&level, 99.0) <= RECOVERED * calm_p99;
         }
         Ok(recovered)

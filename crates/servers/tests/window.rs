@@ -27,7 +27,7 @@ fn stalling(time: Duration) -> String {
 }
 
 #[test]
-fn a_window_without_an_answer_is_held_for_longer() {
+fn a_window_without_a_response_is_held_for_longer() {
     let race: &'static Workload = servers::GROUP.find("race").expect("a workload");
     let server = Server { address: stalling(Duration::from_millis(150)), prefix: Vec::new() };
     let scratch = tempfile::tempdir().expect("a scratch folder");

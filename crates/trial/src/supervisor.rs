@@ -248,7 +248,7 @@ mod tests {
     const LOAD: Workload = Workload {
         name: "load",
         operations: &[
-            Operation::reported("throughput", Unit::PerSecond, Expect::Constant, "answers"),
+            Operation::reported("throughput", Unit::PerSecond, Expect::Constant, "responses"),
             Operation::reported("p99", Unit::Seconds, Expect::Constant, "latency"),
         ],
         ..Workload::LOAD

@@ -26,9 +26,9 @@ fn plan(architecture: &str) -> ServerPlan {
 
 fn ask(remote: &Remote) {
     let mut stream = TcpStream::connect(remote.address()).expect("a connection");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("an answer");
-    assert_eq!(answer, "450 too busy\r\n");
+    let mut response = String::new();
+    stream.read_to_string(&mut response).expect("a response");
+    assert_eq!(response, "450 too busy\r\n");
 }
 
 #[test]
@@ -49,14 +49,14 @@ fn every_architecture_is_started_questioned_and_stopped() {
             }
             std::thread::sleep(Duration::from_millis(5));
         };
-        assert_eq!(report.count(Counter::Answers), 5, "{name}");
+        assert_eq!(report.count(Counter::Responses), 5, "{name}");
         assert_eq!(report.count(Counter::Ended), 5, "{name}");
         assert!(report.processes.is_some_and(|count| count >= 1), "{name}");
         // More than nothing, and less than a program without its share of what others have too.
         assert!(report.memory_bytes.is_some_and(|bytes| (100 << 10..1 << 30).contains(&bytes)), "{name}");
         ask(&remote);
         let last = remote.stop().expect(name);
-        assert_eq!(last.count(Counter::Answers), 6, "{name}");
+        assert_eq!(last.count(Counter::Responses), 6, "{name}");
         assert!(
             last.cpu_seconds > report.cpu_seconds,
             "{name}: {:?} {:?}",

@@ -153,7 +153,7 @@ mod measured {
             let (level, taken) = self.count_some(generator, load, recorder)?;
             record_load(&level, recorder);
             let server_seconds =
-                taken.map_or(f64::NAN, |taken| taken.cpu_seconds / taken.answers.max(1) as f64);
+                taken.map_or(f64::NAN, |taken| taken.cpu_seconds / taken.responses.max(1) as f64);
             Ok(Held { level, server_seconds })
         }
 
@@ -201,8 +201,8 @@ mod measured {
             if let Some(taken) = &taken {
                 let agree = match agreement {
                     // What failed, or came too late, may have been answered all the same.
-                    Agreement::Exact => (good..=level.started).contains(&taken.answers),
-                    Agreement::Least => good <= taken.answers,
+                    Agreement::Exact => (good..=level.started).contains(&taken.responses),
+                    Agreement::Least => good <= taken.responses,
                 };
                 recorder.check("the server counted every response that the client counted", agree);
             }
@@ -218,16 +218,16 @@ mod measured {
         }
 
         /// What the server did since that report, once it has counted this many responses.
-        fn taken_since(&mut self, before: &Report, answers: u64) -> io::Result<Taken> {
+        fn taken_since(&mut self, before: &Report, responses: u64) -> io::Result<Taken> {
             let mut reads = 0;
             loop {
                 let now = self.report()?.unwrap_or_default();
                 let grown = |count| now.count(count).saturating_sub(before.count(count));
-                if grown(Counter::Answers) >= answers || reads == READS_MAX {
+                if grown(Counter::Responses) >= responses || reads == READS_MAX {
                     let seconds =
                         now.cpu_seconds.zip(before.cpu_seconds).map(|(now, then)| (now - then).max(0.0));
                     return Ok(Taken {
-                        answers: grown(Counter::Answers),
+                        responses: grown(Counter::Responses),
                         exhausted: grown(Counter::Exhausted) + grown(Counter::Refused),
                         cpu_seconds: seconds.unwrap_or(f64::NAN),
                     });
@@ -288,7 +288,7 @@ mod measured {
 
     /// What a server did during a load.
     struct Taken {
-        answers: u64,
+        responses: u64,
         /// How often a connection was refused for lack of a resource.
         exhausted: u64,
         cpu_seconds: f64,

@@ -13,7 +13,7 @@ use workload::{
 const LOAD: Workload = Workload {
     name: "load",
     operations: &[
-        Operation::reported("throughput", Unit::PerSecond, Expect::Constant, "answers"),
+        Operation::reported("throughput", Unit::PerSecond, Expect::Constant, "responses"),
         Operation::reported("p99", Unit::Seconds, Expect::Constant, "latency of the slowest in a hundred"),
         Operation::up("connect", Expect::Constant, "timed, so never told"),
     ],
@@ -161,11 +161,11 @@ fn what_was_not_declared_as_told_stops_the_trial() {
 fn the_same_claim_of_several_levels_is_one_and_holds_where_it_always_held() {
     let left = run(|level, recorder| {
         recorder.check("client and server agree", level != 2);
-        recorder.check("every answer is whole", true);
+        recorder.check("every response is whole", true);
         recorder.warn("The generator was the limit.".to_owned());
         Ok(())
     });
-    let claims = [("client and server agree", false), ("every answer is whole", true)];
+    let claims = [("client and server agree", false), ("every response is whole", true)];
     assert_eq!(left.checks, claims.map(|(claim, held)| (claim.to_owned(), held)));
     assert_eq!(left.warnings, ["The generator was the limit."]);
 }

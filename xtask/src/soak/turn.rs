@@ -362,8 +362,8 @@ impl Stage<'_> {
             wrong.push(format!("{accepted} connections were accepted and {ended} have ended"));
         }
         // A worker that is killed takes lines with it that it has counted and not written.
-        if killed == 0 && counts.get("answers") != lines {
-            wrong.push(format!("{} responses were counted and {lines} logged", counts.get("answers")));
+        if killed == 0 && counts.get("responses") != lines {
+            wrong.push(format!("{} responses were counted and {lines} logged", counts.get("responses")));
         }
         // Where there is a process for each connection, each has descriptors of its own.
         if kind == Kind::Exhausted && self.has_one_process && counts.get("exhausted") == 0 {

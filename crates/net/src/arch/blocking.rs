@@ -173,12 +173,12 @@ impl Conversation<'_> {
                         return Ok(if flow == Flow::More { Flow::Close } else { flow });
                     }
                 };
-            let answers = self.deliver()?;
+            let responses = self.deliver()?;
             if flow != Flow::More {
                 return Ok(flow);
             }
             // A request's time runs from its first byte, however many pieces follow.
-            if answers > 0 || stage == SessionStage::Idle || self.session.stage() == SessionStage::Idle {
+            if responses > 0 || stage == SessionStage::Idle || self.session.stage() == SessionStage::Idle {
                 since = Instant::now();
             }
         }
@@ -194,12 +194,12 @@ impl Conversation<'_> {
                 sent => break sent,
             }
         };
-        let answers = self.output.take_answers();
+        let responses = self.output.take_responses();
         self.terms.counters.add(Counter::Sent, sent_bytes);
-        self.terms.counters.add(Counter::Answers, answers);
+        self.terms.counters.add(Counter::Responses, responses);
         write_log(self.terms.log, &mut self.output.log);
         match sent {
-            Ok(Sent::All) => Ok(answers),
+            Ok(Sent::All) => Ok(responses),
             Ok(Sent::Blocked) => Err(Counter::Slow),
             Err(_) => Err(Counter::Broken),
         }
@@ -260,7 +260,7 @@ impl Conversation<'_> {
     }
 }
 
-/// Whether the other end takes an answer that the socket has no more room for.
+/// Whether the other end takes a response that the socket has no more room for.
 struct Taken {
     /// When it was last known to.
     since: Option<Instant>,

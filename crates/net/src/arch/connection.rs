@@ -39,7 +39,7 @@ impl<S: Socket> Connection<S> {
     pub(super) fn begin(socket: S, context: &mut LoopContext<'_>) -> (Connection<S>, Next) {
         let (state, flow) = ConnectionState::begin(&socket, context);
         let mut connection = Connection { socket, state, pending: None };
-        let next = connection.answer(flow, context);
+        let next = connection.respond(flow, context);
         (connection, next)
     }
 
@@ -58,7 +58,7 @@ impl<S: Socket> Connection<S> {
     /// Its time is over.
     pub(super) fn late(&mut self, context: &mut LoopContext<'_>) -> Next {
         match self.state.late(&self.socket, context) {
-            Late::Answer(flow) => return self.answer(flow, context),
+            Late::Response(flow) => return self.respond(flow, context),
             Late::Wait => return Next::Wait,
             Late::Reset => _ = self.socket.reset_on_close(),
             Late::Close => {}
@@ -81,7 +81,7 @@ impl<S: Socket> Connection<S> {
             0 => self.state.end_of_input(&mut context.output),
             _ => self.state.on_input(&context.input[..count], &mut context.output),
         };
-        self.answer(flow, context)
+        self.respond(flow, context)
     }
 
     #[cold]
@@ -96,8 +96,8 @@ impl<S: Socket> Connection<S> {
 
     /// Sends what is on the context, and keeps what does not leave at once.
     #[inline]
-    fn answer(&mut self, flow: Flow, context: &mut LoopContext<'_>) -> Next {
-        self.state.note_answers(context);
+    fn respond(&mut self, flow: Flow, context: &mut LoopContext<'_>) -> Next {
+        self.state.note_responses(context);
         let mut sent_bytes = 0;
         let sent = context.output.send_turn(&self.socket, &mut sent_bytes);
         context.count(Counter::Sent, sent_bytes);

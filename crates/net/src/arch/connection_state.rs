@@ -51,7 +51,7 @@ pub(super) enum Late {
     /// Nothing: the other end takes what it is sent, if slowly.
     Wait,
     /// The last output is to be sent.
-    Answer(Flow),
+    Response(Flow),
     /// The connection is to be closed.
     Close,
     /// It is to be reset: otherwise the system would go on trying to send what it was given.
@@ -81,12 +81,12 @@ impl ConnectionState {
         Flow::Close
     }
 
-    /// Counts the answers on the context.
+    /// Counts the responses on the context.
     #[inline]
-    pub(super) fn note_answers(&mut self, context: &mut LoopContext<'_>) {
-        let answers = context.output.take_answers();
-        if answers > 0 {
-            context.count(Counter::Answers, answers);
+    pub(super) fn note_responses(&mut self, context: &mut LoopContext<'_>) {
+        let responses = context.output.take_responses();
+        if responses > 0 {
+            context.count(Counter::Responses, responses);
             // If this is the middle of a request, it is that of another one.
             self.phase = Phase::Idle;
         }
@@ -171,7 +171,7 @@ impl ConnectionState {
             Phase::Request => {
                 self.count_slow(context);
                 let flow = self.session.too_slow(&mut context.output);
-                Late::Answer(if flow == Flow::Linger { flow } else { Flow::Close })
+                Late::Response(if flow == Flow::Linger { flow } else { Flow::Close })
             }
             Phase::Sending(_) => {
                 if self.is_taken(connection, context) {

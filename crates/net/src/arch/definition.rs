@@ -17,7 +17,7 @@ pub struct Architecture {
     pub workers: bool,
     /// Whether it can run here and now; an `Unsupported` error says why not.
     pub probe: fn() -> io::Result<()>,
-    /// Serves until the order to stop, and then until the answers under way have left. Or why this system
+    /// Serves until the order to stop, and then until the responses under way have left. Or why this system
     /// cannot have it.
     pub serve: Result<Serve, &'static str>,
 }

@@ -16,7 +16,7 @@ pub(super) struct LoopContext<'worker> {
     pub(super) terms: Terms<'worker>,
     pub(super) input: Box<[u8]>,
     pub(super) output: Output,
-    /// Whether the order to stop was given: connections end as soon as their answer has left.
+    /// Whether the order to stop was given: connections end as soon as their response has left.
     pub(super) stopping: bool,
     counts: [u64; COUNTERS.len()],
     now_ms: u64,
@@ -91,7 +91,7 @@ const ALL_COUNTERS: [Counter; COUNTERS.len()] = [
     Counter::Refused,
     Counter::Broken,
     Counter::Slow,
-    Counter::Answers,
+    Counter::Responses,
     Counter::Received,
     Counter::Sent,
     Counter::Exhausted,

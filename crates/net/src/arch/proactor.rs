@@ -1,8 +1,8 @@
 //! One loop that serves all connections over a ring: what is to be done is asked for, and what was done comes
 //! back.
 //!
-//! - Receiving goes on while an answer leaves. What arrives then is held; when that becomes much, receiving
-//!   ends until the answer has left: a client that does not read its answers has no more requests read.
+//! - Receiving goes on while a response leaves. What arrives then is held; when that becomes much, receiving
+//!   ends until the response has left: a client that does not read its responses has no more requests read.
 //! - A connection's slot is free only when nothing of it is in flight any more. So no completion can be
 //!   taken for that of the slot's next connection.
 //! - One send for a connection at a time, of 64 KiB at most: so much must leave within the limit for sending.
@@ -28,7 +28,7 @@ const SETTINGS: RingSettings =
 /// The listener's token. A connection's are twice its slot, and one more for sending.
 const ACCEPT: u64 = u64::MAX;
 
-/// A small answer is sent from a chunk of this size, which is kept for the next; a larger one in large
+/// A small response is sent from a chunk of this size, which is kept for the next; a larger one in large
 /// chunks.
 const SMALL_CHUNK: usize = 4 << 10;
 const LARGE_CHUNK: usize = 64 << 10;
@@ -36,7 +36,7 @@ const LARGE_CHUNK: usize = 64 << 10;
 /// Chunks that are kept.
 const CHUNKS_MAX: usize = 1024;
 
-/// So much may arrive during an answer until receiving is ended.
+/// So much may arrive during a response until receiving is ended.
 const HELD_BYTES: usize = 16 << 10;
 
 /// How long to let the kernel find memory.
@@ -80,7 +80,7 @@ struct Slot<R: ServerRing> {
 /// What input asks for.
 enum Action {
     Nothing,
-    Answer(Flow),
+    Response(Flow),
     Listen,
     HoldOn,
     End,
@@ -140,7 +140,7 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
                 self.ring.pause(SHORTAGE);
                 Ok(0)
             }
-            answer => answer,
+            response => response,
         }
     }
 
@@ -161,7 +161,7 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
         let action = slot.take(&completion, &mut self.context);
         match action {
             Action::Nothing => self.release_if_over(number),
-            Action::Answer(flow) => self.answer(number, flow),
+            Action::Response(flow) => self.respond(number, flow),
             Action::Listen => self.listen(number),
             Action::HoldOn => self.hold_on(number),
             Action::End => self.end(number),
@@ -224,13 +224,13 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
             read_closed: false,
             is_over: false,
         });
-        self.answer(number, flow);
+        self.respond(number, flow);
     }
 
     /// Has what is on the context sent.
-    fn answer(&mut self, number: usize, flow: Flow) {
+    fn respond(&mut self, number: usize, flow: Flow) {
         let Some(slot) = self.slots.get_mut(number) else { return };
-        slot.state.note_answers(&mut self.context);
+        slot.state.note_responses(&mut self.context);
         if self.context.output.is_empty() {
             return self.settle(number, flow);
         }
@@ -302,11 +302,11 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
             Then::Listen if !slot.held.is_empty() => {
                 let held = std::mem::take(&mut slot.held);
                 let flow = slot.state.on_input(&held, &mut self.context.output);
-                self.answer(number, flow);
+                self.respond(number, flow);
             }
             Then::Listen if slot.read_closed => {
                 let flow = slot.state.end_of_input(&mut self.context.output);
-                self.answer(number, flow);
+                self.respond(number, flow);
             }
             Then::Listen => self.listen(number),
         }
@@ -327,7 +327,7 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
         }
     }
 
-    /// Receives no more until the answer has left.
+    /// Receives no more until the response has left.
     fn hold_on(&mut self, number: usize) {
         if let Some(Slot { receiving: Some(operation), .. }) = self.slots.get(number) {
             // Should it fail, more is held.
@@ -371,7 +371,7 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
                 continue;
             }
             match slot.state.late(&slot.connection, &mut self.context) {
-                Late::Answer(flow) => self.answer(number, flow),
+                Late::Response(flow) => self.respond(number, flow),
                 Late::Close => self.end(number),
                 Late::Wait => self.timers.arm(number, slot.state.due_ms),
                 Late::Reset => {
@@ -431,7 +431,7 @@ impl<R: ServerRing> Slot<R> {
             return Action::Listen;
         }
         if self.sending.is_none() {
-            return Action::Answer(self.state.on_input(input, &mut context.output));
+            return Action::Response(self.state.on_input(input, &mut context.output));
         }
         self.held.extend_from_slice(input);
         if self.held.len() > HELD_BYTES { Action::HoldOn } else { Action::Nothing }
@@ -444,7 +444,7 @@ impl<R: ServerRing> Slot<R> {
         }
         match self.sending {
             Some(_) => Action::Nothing,
-            None => Action::Answer(self.state.end_of_input(&mut context.output)),
+            None => Action::Response(self.state.end_of_input(&mut context.output)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One loop that serves all connections, over any event interface: wait, do what can be done, wait.
 //!
-//! - A connection that is ready has one turn: one recv(2) and its answer, or one send of what is pending.
+//! - A connection that is ready has one turn: one recv(2) and its response, or one send of what is pending.
 //!   Where events are edges it goes on until `WouldBlock`, for some turns, and then waits in line for the
 //!   rest of them. A short recv(2) does not end that earlier, although epoll(7) says that it may: the end of
 //!   input can lie right behind the bytes, and no other edge would tell of it.
@@ -9,8 +9,8 @@
 //!   be in hand.
 //! - When descriptors run out the listener is not waited for until a connection ended or a moment passed.
 //!   Otherwise the loop would spin.
-//! - Answers leave at once, for the listener's connections inherit `TCP_NODELAY`; an answer in pieces is held
-//!   together by `MSG_MORE`.
+//! - Responses leave at once, for the listener's connections inherit `TCP_NODELAY`; a response in pieces is
+//!   held together by `MSG_MORE`.
 
 use std::io::{self, ErrorKind};
 use std::time::Duration;
@@ -218,8 +218,8 @@ impl<'worker, N: ServerNetwork> Reactor<'worker, N> {
         }
         let (mut connection, mut next) = Connection::begin(socket, &mut self.context);
         if next == Next::Again {
-            // Under load the request is there already, and a client that leaves after its answer never enters
-            // the set.
+            // Under load the request is there already, and a client that leaves after its response never
+            // enters the set.
             next = connection.go_on(&mut self.context);
         }
         if next == Next::End {

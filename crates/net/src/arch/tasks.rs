@@ -19,7 +19,7 @@ use crate::worker::{Counter, Counters, LINGER, LINGER_MAX, Limits, SEND_LOOKS, T
 /// What a task receives at once.
 const INPUT_BYTES: usize = 8 << 10;
 
-/// What a task sends at once: a small answer as a whole, a large one in large pieces behind the first.
+/// What a task sends at once: a small response as a whole, a large one in large pieces behind the first.
 const FIRST_CHUNK: usize = 4 << 10;
 const LARGE_CHUNK: usize = 64 << 10;
 
@@ -162,7 +162,7 @@ impl Task {
                     return Ok(if flow == Flow::Linger { flow } else { Flow::Close });
                 }
             };
-            let answers = self.deliver().await?;
+            let responses = self.deliver().await?;
             if flow != Flow::More {
                 return Ok(flow);
             }
@@ -171,7 +171,7 @@ impl Task {
                 return Ok(Flow::Linger);
             }
             // A request's time runs from its first byte, however many pieces follow.
-            if answers > 0 || is_idle || stage == SessionStage::Idle {
+            if responses > 0 || is_idle || stage == SessionStage::Idle {
                 since = Instant::now();
             }
         }
@@ -179,8 +179,8 @@ impl Task {
 
     /// Sends all output; how many requests it answers.
     async fn deliver(&mut self) -> Result<u64, Counter> {
-        let answers = self.output.take_answers();
-        self.shared.counters.add(Counter::Answers, answers);
+        let responses = self.output.take_responses();
+        self.shared.counters.add(Counter::Responses, responses);
         self.shared.log(&mut self.output.log);
         let mut chunk = Vec::with_capacity(FIRST_CHUNK);
         while !self.output.is_empty() {
@@ -193,7 +193,7 @@ impl Task {
                 chunk.reserve(LARGE_CHUNK);
             }
         }
-        Ok(answers)
+        Ok(responses)
     }
 
     async fn send(&mut self, mut bytes: &[u8]) -> Result<(), Counter> {

@@ -12,7 +12,7 @@ use crate::options::{Fields, OptionSpec, from_value, to_value};
 ///
 /// What belongs to one connection is its [`Client::Session`]: small, for there may be a hundred thousand.
 pub trait Client {
-    /// One connection's worth of asking. It holds no buffer while no answer is under way.
+    /// One connection's worth of asking. It holds no buffer while no response is under way.
     type Session;
 
     /// Whether the server speaks first, and no request is sent.
@@ -24,29 +24,29 @@ pub trait Client {
     /// The next request, as it is to be sent. Empty where the server speaks first.
     fn request<'a>(&'a self, session: &'a mut Self::Session) -> &'a [u8];
 
-    /// Takes input, cut anywhere, as the answer to the oldest request that has none yet. What follows a
-    /// complete answer is left: it belongs to the next.
+    /// Takes input, cut anywhere, as the response to the oldest request that has none yet. What follows a
+    /// complete response is left: it belongs to the next.
     ///
     /// # Errors
-    /// What is wrong with the answer, where nothing can be understood after it; the connection must be
+    /// What is wrong with the response, where nothing can be understood after it; the connection must be
     /// closed.
     fn on_input(&mut self, session: &mut Self::Session, input: &[u8]) -> Result<Received, ResponseError>;
 
-    /// The server has closed the connection: whether that completes the answer.
+    /// The server has closed the connection: whether that completes the response.
     ///
     /// # Errors
-    /// [`ResponseError::Short`] in the middle of an answer.
+    /// [`ResponseError::Short`] in the middle of a response.
     fn end(&mut self, session: &mut Self::Session) -> Result<Received, ResponseError>;
 }
 
 /// What came of some input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// Bytes that were taken: all of them while the answer is partial.
+    /// Bytes that were taken: all of them while the response is partial.
     pub taken: usize,
-    /// How far the answer is.
+    /// How far the response is.
     pub state: ResponseState,
-    /// What is wrong with a complete answer that was understood to its end, so that the connection is still
+    /// What is wrong with a complete response that was understood to its end, so that the connection is still
     /// good.
     pub error: Option<ResponseError>,
 }
@@ -57,7 +57,7 @@ impl Received {
     }
 }
 
-/// What is known of an answer so far.
+/// What is known of a response so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseState {
     /// More has to come.
@@ -68,7 +68,7 @@ pub enum ResponseState {
     Last,
 }
 
-/// What can be wrong with an answer.
+/// What can be wrong with a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ResponseError {
     /// It is none of the protocol.

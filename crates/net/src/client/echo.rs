@@ -62,7 +62,7 @@ pub struct EchoClient {
 pub struct EchoSession {
     asked: u32,
     answered: u32,
-    /// Bytes of the present answer that have come.
+    /// Bytes of the present response that have come.
     came: usize,
 }
 
@@ -98,7 +98,7 @@ impl Client for EchoClient {
         }
         let expected = &self.window(session.answered)[session.came..];
         let taken = expected.len().min(input.len());
-        // Nothing tells where the next answer would begin.
+        // Nothing tells where the next response would begin.
         if expected[..taken] != input[..taken] {
             return Err(ResponseError::Content);
         }

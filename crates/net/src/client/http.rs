@@ -20,7 +20,7 @@ pub struct HttpClientSettings {
     pub paths: Vec<String>,
     /// Ask for heads alone.
     pub head: bool,
-    /// Ask the server to close after each answer.
+    /// Ask the server to close after each response.
     pub close: bool,
     /// More fields, as `Name: value`.
     pub fields: Vec<String>,
@@ -122,7 +122,7 @@ struct Body {
 /// Where a connection stands.
 #[derive(Clone, Debug)]
 pub struct HttpSession {
-    /// The next to be asked for, and the one whose answer comes next.
+    /// The next to be asked for, and the one whose response comes next.
     ask: u32,
     awaited: u32,
     outstanding: u32,
@@ -201,9 +201,9 @@ impl HttpClient {
         Ok(done.then(|| self.finish(session, 0)))
     }
 
-    /// The answer is complete.
+    /// The response is complete.
     fn finish(&mut self, session: &mut HttpSession, taken: usize) -> Received {
-        let answer = if session.last { ResponseState::Last } else { ResponseState::Complete };
+        let response = if session.last { ResponseState::Last } else { ResponseState::Complete };
         session.stage = Stage::Head;
         session.outstanding -= 1;
         let target = session.awaited as usize % self.targets.len();
@@ -214,7 +214,7 @@ impl HttpClient {
             let expected = *self.targets[target].expected.get_or_insert(session.body);
             (expected != session.body).then_some(ResponseError::Content)
         };
-        Received { taken, state: answer, error: wrong }
+        Received { taken, state: response, error: wrong }
     }
 }
 
@@ -295,7 +295,7 @@ impl Client for HttpClient {
 }
 
 impl HttpClient {
-    /// Takes what belongs to the head: how many bytes, and the answer if there is no body.
+    /// Takes what belongs to the head: how many bytes, and the response if there is no body.
     #[inline]
     fn read_head_piece(
         &mut self,

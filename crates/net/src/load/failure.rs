@@ -15,11 +15,11 @@ pub enum RequestStage {
     Connect,
     /// The request was being sent.
     Send,
-    /// Nothing of the answer had come.
+    /// Nothing of the response had come.
     FirstByte,
-    /// The answer was coming.
+    /// The response was coming.
     Body,
-    /// The answer was there, and the server was to close.
+    /// The response was there, and the server was to close.
     Close,
     /// No request was under way.
     Idle,

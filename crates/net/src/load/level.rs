@@ -29,21 +29,21 @@ pub struct Level {
     pub intended: Option<u64>,
     /// Requests that were sent, and those that a closed loop had under way when measuring began.
     pub started: u64,
-    /// Right answers within the time.
+    /// Right responses within the time.
     pub completed: u64,
     /// Failed requests.
     pub failed: u64,
-    /// Those of them that had no answer within the timeout. They are taken to be slower than all others.
+    /// Those of them that had no response within the timeout. They are taken to be slower than all others.
     pub timed_out: u64,
-    /// Right answers that came after the time; in an open loop their latencies count.
+    /// Right responses that came after the time; in an open loop their latencies count.
     pub late: u64,
-    /// Requests that were meant to start, and have neither answer nor failure: not sent for want of a free
+    /// Requests that were meant to start, and have neither response nor failure: not sent for want of a free
     /// connection, or under way when waiting ended; in a closed loop those that were under way for longer
-    /// than any answer took. They are taken to be slower than all others.
+    /// than any response took. They are taken to be slower than all others.
     pub unanswered: u64,
     /// Requests sent in a second.
     pub started_per_second: f64,
-    /// Right answers in a second.
+    /// Right responses in a second.
     pub completed_per_second: f64,
     /// 95 % interval of that, from slice to slice.
     pub completed_per_second_interval: Option<(f64, f64)>,
@@ -143,7 +143,7 @@ fn percentiles(times: &Times, slices: &[Slice], beyond: u64) -> Vec<Percentile> 
         return Vec::new();
     }
     let all = (answered + beyond) as f64;
-    // Shares of all requests; those without an answer lie beyond every time.
+    // Shares of all requests; those without a response lie beyond every time.
     let at = |share: f64| {
         let share = share * all / answered as f64;
         (share <= 1.0).then(|| times.quantile_ns(share))

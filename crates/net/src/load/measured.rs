@@ -20,16 +20,16 @@ pub struct Measured {
     /// Requests that were sent, and those that a closed loop had under way when measuring began. Each is
     /// completed, failed, late or unanswered.
     pub started: u64,
-    /// Right answers within the time that was measured.
+    /// Right responses within the time that was measured.
     pub completed: u64,
     /// Failed requests, for whatever reason.
     pub failed: u64,
-    /// Those of them that had no answer within the timeout.
+    /// Those of them that had no response within the timeout.
     pub timed_out: u64,
-    /// Right answers that came after the end.
+    /// Right responses that came after the end.
     pub late: u64,
     /// Requests still under way when waiting ended; in a closed loop only those that were under way for
-    /// longer than any answer took.
+    /// longer than any response took.
     pub unanswered: u64,
     /// Connections that were made.
     pub connected: u64,
@@ -62,7 +62,7 @@ pub struct Slice {
     pub seconds: f64,
     /// Requests sent in it.
     pub started: u64,
-    /// Right answers in it.
+    /// Right responses in it.
     pub completed: u64,
     /// Their latencies: from when they were meant to start in an open loop, else from when they were sent.
     pub latency: Times,
@@ -116,7 +116,7 @@ impl Slices {
         slice.latency.record(latency_ns);
     }
 
-    /// An answer that came after the end belongs to the last slice, but not to its rate.
+    /// A response that came after the end belongs to the last slice, but not to its rate.
     pub(super) fn late(&mut self, latency_ns: u64) {
         self.all[self.now].latency.record(latency_ns);
     }

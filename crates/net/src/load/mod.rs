@@ -54,7 +54,7 @@ pub struct Progress {
     pub warming_up: bool,
     /// How long has been measured.
     pub seconds: f64,
-    /// Right answers so far.
+    /// Right responses so far.
     pub completed: u64,
     /// Failures so far.
     pub failed: u64,

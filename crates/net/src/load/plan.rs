@@ -24,12 +24,12 @@ pub struct LoadSettings {
     pub requests_per_connection: Option<u32>,
     /// Close by a reset, which leaves no port in TIME_WAIT. Another load on the server than an orderly close.
     pub reset: bool,
-    /// Requests sent together in one piece; an answer to each must have come before the next ones. 1 is no
+    /// Requests sent together in one piece; a response to each must have come before the next ones. 1 is no
     /// pipelining.
     pub pipeline: u32,
     /// Where connections begin.
     pub sources: Sources,
-    /// A request whose answer takes longer has failed, and its connection is closed.
+    /// A request whose response takes longer has failed, and its connection is closed.
     #[serde(rename = "timeout_seconds", with = "seconds")]
     pub timeout: Duration,
     /// Connections begun in a second, when their number grows.
@@ -38,7 +38,7 @@ pub struct LoadSettings {
     pub idle: usize,
     /// An open loop opens more connections while all are busy, up to so many.
     pub connections_max: usize,
-    /// A closed loop waits so long between an answer and the next request.
+    /// A closed loop waits so long between a response and the next request.
     #[serde(rename = "think_seconds", with = "seconds")]
     pub think: Duration,
     /// Of every random choice.
@@ -142,7 +142,7 @@ pub struct Load {
     /// Connections that are open when it begins.
     pub connections: usize,
     /// Requests a second that are meant to start: an open loop. `None` is a closed loop, in which every
-    /// connection sends its next request when it has its answer.
+    /// connection sends its next request when it has its response.
     pub rate: Option<f64>,
     /// How the starts of an open loop lie in time.
     pub schedule: Schedule,

@@ -75,7 +75,7 @@ impl Goal {
         read().ok_or_else(|| Error::Settings(format!("{text:?} is no goal; write it as p99<=5ms")))
     }
 
-    /// The percentile of a level, those without an answer beyond all others.
+    /// The percentile of a level, those without a response beyond all others.
     fn seconds_of(&self, level: &Level) -> Option<f64> {
         let answered = level.latency.count as f64;
         let share = self.percent / 100.0 * (answered + level.unanswered as f64) / answered.max(1.0);

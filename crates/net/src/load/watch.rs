@@ -14,7 +14,7 @@ pub struct Watch {
     pub cpu_share: f64,
     /// How long it could have run, and waited for a processor; `None` where the system does not count that.
     pub run_delay_seconds: Option<f64>,
-    /// That, as a share of the time from the beginning of the warm-up to the last answer.
+    /// That, as a share of the time from the beginning of the warm-up to the last response.
     pub run_delay_share: Option<f64>,
     /// Sends that found no room.
     pub sends_blocked: u64,

@@ -112,8 +112,8 @@ impl ListeningServer {
         self.stop.clone()
     }
 
-    /// Serves until the order to stop, and then until the answers under way have left or their time of grace
-    /// is over. `asked` is called whenever SIGUSR1 has come. Returns what was counted.
+    /// Serves until the order to stop, and then until the responses under way have left or their time of
+    /// grace is over. `asked` is called whenever SIGUSR1 has come. Returns what was counted.
     ///
     /// # Errors
     /// What keeps the architecture from going on.
@@ -211,7 +211,7 @@ fn check(plan: &ServerPlan, architecture: &Architecture) -> Result<(), Error> {
     }
     let Limits { idle, request, send, .. } = plan.limits;
     if [idle, request, send].iter().any(Duration::is_zero) {
-        return settings("a connection needs more than no time to ask, and to take its answer".to_owned());
+        return settings("a connection needs more than no time to ask, and to take its response".to_owned());
     }
     if plan.limits.connections == 0 {
         return settings("a server that may have no connection serves nobody".to_owned());

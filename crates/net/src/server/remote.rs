@@ -48,7 +48,7 @@ pub struct Report {
     /// User memory of all its processes, what several share counted once.
     pub memory_bytes: Option<u64>,
     /// Processor time of all its processes, those that have ended too. Where it was asked from outside,
-    /// without what reporting takes: walking through all processes would be a part of every answer.
+    /// without what reporting takes: walking through all processes would be a part of every response.
     pub cpu_seconds: Option<f64>,
 }
 

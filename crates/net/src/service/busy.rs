@@ -28,7 +28,7 @@ impl ServiceSettings for BusySettings {
 }
 
 /// What is said; a reply of SMTP (RFC 5321, section 4.2).
-const ANSWER: &[u8] = b"450 too busy\r\n";
+const RESPONSE: &[u8] = b"450 too busy\r\n";
 
 struct Busy;
 
@@ -40,7 +40,7 @@ impl OpenService for Busy {
 
 impl Session for Busy {
     fn begin(&mut self, output: &mut Output) -> Flow {
-        output.bytes().extend_from_slice(ANSWER);
+        output.bytes().extend_from_slice(RESPONSE);
         output.answered();
         Flow::Close
     }

@@ -143,7 +143,7 @@ pub enum Flow {
     /// Close: all input was taken.
     Close,
     /// Finish sending, then take and drop input for a while before closing. A close with input unread resets
-    /// the connection and may take the answer with it (RFC 9112, section 9.6).
+    /// the connection and may take the response with it (RFC 9112, section 9.6).
     Linger,
 }
 

@@ -19,7 +19,7 @@ fn a_server_that_speaks_first() {
             assert_eq!(heard, "450 too busy\r\n");
         }
         let counts = server.end();
-        assert_eq!(counts[Counter::Answers as usize], 50);
+        assert_eq!(counts[Counter::Responses as usize], 50);
         assert_eq!(counts[Counter::Sent as usize], 50 * 14);
     });
 }
@@ -89,7 +89,7 @@ fn who_does_not_read_is_not_read_from() {
 }
 
 #[test]
-fn pipelined_requests_have_all_their_answers() {
+fn pipelined_requests_have_all_their_responses() {
     each(|architecture| {
         let server = Server::of_lines(architecture, Limits::default());
         let mut client = server.connect();
@@ -98,8 +98,8 @@ fn pipelined_requests_have_all_their_answers() {
         let mut heard = vec![0; 300_000];
         client.read_exact(&mut heard).unwrap();
         sending.join().unwrap();
-        assert!(heard.chunks(3).all(|answer| answer == b"ok\n"));
-        assert_eq!(server.end()[Counter::Answers as usize], 100_000);
+        assert!(heard.chunks(3).all(|response| response == b"ok\n"));
+        assert_eq!(server.end()[Counter::Responses as usize], 100_000);
     });
 }
 

@@ -72,7 +72,7 @@ fn more_connections_than_are_wanted() {
 }
 
 #[test]
-fn answers_under_way_leave_after_the_order_to_stop() {
+fn responses_under_way_leave_after_the_order_to_stop() {
     each(|architecture| {
         let server = Server::of_lines(architecture, Limits::default());
         let (mut idle, mut busy) = (server.connect(), server.connect());

@@ -205,9 +205,9 @@ impl Session for Line {
 
 pub(crate) fn asked(client: &mut TcpStream, line: &str) -> String {
     client.write_all(format!("{line}\n").as_bytes()).unwrap();
-    let mut answer = [0; 3];
-    client.read_exact(&mut answer).unwrap();
-    String::from_utf8(answer.to_vec()).unwrap()
+    let mut response = [0; 3];
+    client.read_exact(&mut response).unwrap();
+    String::from_utf8(response.to_vec()).unwrap()
 }
 
 pub(crate) fn short() -> Limits {

@@ -20,14 +20,14 @@ fn connections_are_kept_or_not() {
         ("GET /missing HTTP/1.1\r\nHost: h\r\n\r\n", None),
     ];
     for (request, field) in table {
-        let (answer, flow) = ask(&*site.machine, request.as_bytes());
-        assert_eq!(answer.field("Connection"), field, "{request}");
+        let (response, flow) = ask(&*site.machine, request.as_bytes());
+        assert_eq!(response.field("Connection"), field, "{request}");
         assert_eq!(flow, if field == Some("close") { Flow::Close } else { Flow::More }, "{request}");
-        // What is sent after the last request gets no answer, and must not reset the connection.
+        // What is sent after the last request gets no response, and must not reset the connection.
         let twice = [request.as_bytes(), request.as_bytes()].concat();
         let (bytes, flow) = converse(&*site.machine, [&twice[..]]);
         let (count, expected) = if field == Some("close") { (1, Flow::Linger) } else { (2, Flow::More) };
-        assert_eq!((answers(&bytes, &[]).len(), flow), (count, expected), "{request}");
+        assert_eq!((responses(&bytes, &[]).len(), flow), (count, expected), "{request}");
     }
 }
 
@@ -38,7 +38,7 @@ fn content_is_dropped() {
     let request = format!("GET / HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n{content}", content.len());
     let stream = format!("{request}GET /page.html HTTP/1.1\r\nHost: h\r\n\r\n");
     let (bytes, _) = converse(&*site.machine, [stream.as_bytes()]);
-    assert_eq!(answers(&bytes, &[]).len(), 2);
+    assert_eq!(responses(&bytes, &[]).len(), 2);
     let (in_pieces, _) = converse(&*site.machine, stream.as_bytes().chunks(7));
     assert_eq!(in_pieces, bytes);
 }
@@ -50,27 +50,27 @@ fn stages_and_slow_clients() {
     let mut output = Output::default();
     assert_eq!(session.stage(), SessionStage::Idle);
     assert_eq!(session.on_input(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", &mut output), Flow::More);
-    assert_eq!((session.stage(), output.take_answers()), (SessionStage::Idle, 1));
+    assert_eq!((session.stage(), output.take_responses()), (SessionStage::Idle, 1));
     assert!(session.too_slow(&mut output) == Flow::Close, "an idle connection is closed without a word");
     drain(&mut output);
     session.on_input(b"GET / HTTP/1.1\r\n", &mut output);
-    assert_eq!((session.stage(), output.take_answers()), (SessionStage::Request, 0));
+    assert_eq!((session.stage(), output.take_responses()), (SessionStage::Request, 0));
     assert_eq!(session.too_slow(&mut output), Flow::Linger);
     assert_eq!(session.on_input(b"Host: h\r\n\r\n", &mut output), Flow::Linger);
-    let answers = answers(&drain(&mut output), &[]);
-    assert_eq!(answers.iter().map(|answer| answer.status).collect::<Vec<_>>(), [408]);
-    assert_eq!(output.take_answers(), 1);
+    let responses = responses(&drain(&mut output), &[]);
+    assert_eq!(responses.iter().map(|response| response.status).collect::<Vec<_>>(), [408]);
+    assert_eq!(output.take_responses(), 1);
 
     let mut session = site.machine.session(None);
     session.on_input(b"GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n", &mut output);
     assert_eq!(session.stage(), SessionStage::Request);
     drain(&mut output);
-    assert_eq!(session.too_slow(&mut output), Flow::Close, "the answer was given already");
+    assert_eq!(session.too_slow(&mut output), Flow::Close, "the response was given already");
     assert!(output.is_empty());
 }
 
 #[test]
-fn the_log_has_a_line_for_each_answer() {
+fn the_log_has_a_line_for_each_response() {
     let site = site_logging(true, |settings| settings);
     assert!(site.machine.wants_peer());
     let mut session = site.machine.session(Some("[2001:db8::1]:80".parse().unwrap()));
@@ -117,7 +117,7 @@ fn a_flood_of_requests_is_answered() {
     let site = site();
     let flood = b"GET /page.html HTTP/1.1\r\nHost:\r\n\r\n".repeat(2000);
     let (bytes, _) = converse(&*site.machine, [&flood[..]]);
-    let answers = answers(&bytes, &[]);
-    assert_eq!(answers.len(), 2000);
-    assert!(answers.iter().all(|answer| answer.body == PAGE));
+    let responses = responses(&bytes, &[]);
+    assert_eq!(responses.len(), 2000);
+    assert!(responses.iter().all(|response| response.body == PAGE));
 }

@@ -11,16 +11,16 @@ use crate::fixture::*;
 #[test]
 fn a_file_as_a_whole() {
     let site = site();
-    let answer = get(&site, "/page.html", "");
-    assert_eq!((answer.status, &answer.body[..]), (200, PAGE));
-    assert_eq!(answer.field("Content-Type"), Some("text/html; charset=utf-8"));
-    assert_eq!(answer.field("Accept-Ranges"), Some("bytes"));
-    assert_eq!(answer.field("Connection"), None);
-    let tag = answer.field("ETag").unwrap();
+    let response = get(&site, "/page.html", "");
+    assert_eq!((response.status, &response.body[..]), (200, PAGE));
+    assert_eq!(response.field("Content-Type"), Some("text/html; charset=utf-8"));
+    assert_eq!(response.field("Accept-Ranges"), Some("bytes"));
+    assert_eq!(response.field("Connection"), None);
+    let tag = response.field("ETag").unwrap();
     assert!(tag.starts_with('"') && tag.ends_with('"') && tag.len() > 8, "{tag}");
-    assert!(answer.field("Last-Modified").unwrap().ends_with(" GMT"));
+    assert!(response.field("Last-Modified").unwrap().ends_with(" GMT"));
     let head = ask(&*site.machine, b"HEAD /page.html HTTP/1.1\r\nHost: h\r\n\r\n").0;
-    assert_eq!(head.fields, answer.fields);
+    assert_eq!(head.fields, response.fields);
     assert_eq!(get(&site, "/empty.txt", "").body, b"");
     assert_eq!(get(&site, "/medium.bin", "").body, pattern(20_000));
     assert_eq!(get(&site, "/large.bin", "").body, pattern(200_000));
@@ -40,16 +40,16 @@ fn folders_without_their_slash_are_elsewhere() {
         ("/a%20b%3c&", "/a%20b%3C%26/"),
     ];
     for (path, location) in table {
-        let answer = get(&site, path, "");
-        assert_eq!((answer.status, answer.field("Location")), (301, Some(location)), "{path}");
+        let response = get(&site, path, "");
+        assert_eq!((response.status, response.field("Location")), (301, Some(location)), "{path}");
     }
 }
 
 #[test]
 fn conditions() {
     let site = site();
-    let answer = get(&site, "/digits", "");
-    let (tag, date) = (answer.field("ETag").unwrap(), answer.field("Last-Modified").unwrap());
+    let response = get(&site, "/digits", "");
+    let (tag, date) = (response.field("ETag").unwrap(), response.field("Last-Modified").unwrap());
     let (old, new) = ("Sun, 06 Nov 1994 08:49:37 GMT", "Fri, 31 Dec 9999 23:59:59 GMT");
     let table = [
         (format!("If-None-Match: {tag}\r\n"), 304),
@@ -71,11 +71,11 @@ fn conditions() {
         (format!("If-Unmodified-Since: {old}\r\n"), 412),
     ];
     for (fields, status) in table {
-        let answer = get(&site, "/digits", &fields);
-        assert_eq!(answer.status, status, "{fields}");
+        let response = get(&site, "/digits", &fields);
+        assert_eq!(response.status, status, "{fields}");
         if status == 304 {
-            assert_eq!(answer.field("ETag"), Some(tag));
-            assert_eq!(answer.field("Content-Type"), None);
+            assert_eq!(response.field("ETag"), Some(tag));
+            assert_eq!(response.field("Content-Type"), None);
         }
     }
 }
@@ -83,8 +83,8 @@ fn conditions() {
 #[test]
 fn ranges() {
     let site = site();
-    let answer = get(&site, "/digits", "");
-    let (tag, date) = (answer.field("ETag").unwrap(), answer.field("Last-Modified").unwrap());
+    let response = get(&site, "/digits", "");
+    let (tag, date) = (response.field("ETag").unwrap(), response.field("Last-Modified").unwrap());
     let whole: (u16, Option<&str>, &str) = (200, None, "0123456789");
     let beyond = (416, Some("bytes */10"), "416 Range Not Satisfiable: the file is shorter\n");
     let table = [
@@ -107,9 +107,9 @@ fn ranges() {
         ("", whole),
     ];
     for (range, expected) in table {
-        let answer = get(&site, "/digits", &format!("Range: {range}\r\n"));
-        let body = std::str::from_utf8(&answer.body).unwrap();
-        assert_eq!((answer.status, answer.field("Content-Range"), body), expected, "{range}");
+        let response = get(&site, "/digits", &format!("Range: {range}\r\n"));
+        let body = std::str::from_utf8(&response.body).unwrap();
+        assert_eq!((response.status, response.field("Content-Range"), body), expected, "{range}");
     }
     let ifs = [
         (tag.to_owned(), 206),
@@ -123,8 +123,8 @@ fn ranges() {
         assert_eq!(get(&site, "/digits", &fields).status, status, "{fields}");
     }
     for (path, length) in [("/medium.bin", 20_000), ("/large.bin", 200_000)] {
-        let answer = get(&site, path, "Range: bytes=5000-15000\r\n");
-        assert_eq!((answer.status, &answer.body[..]), (206, &pattern(length)[5000..=15_000]));
+        let response = get(&site, path, "Range: bytes=5000-15000\r\n");
+        assert_eq!((response.status, &response.body[..]), (206, &pattern(length)[5000..=15_000]));
     }
     assert_eq!(get(&site, "/empty.txt", "Range: bytes=0-\r\n").status, 416);
     let head = ask(&*site.machine, b"HEAD /digits HTTP/1.1\r\nHost: h\r\nRange: bytes=0-1\r\n\r\n").0;
@@ -150,12 +150,12 @@ fn compressed_neighbours() {
         ("Accept-Encoding: notgzip\r\n", false),
     ];
     for (fields, is_gzip) in table {
-        let answer = get(&site, "/zipped.js", fields);
+        let response = get(&site, "/zipped.js", fields);
         let (coding, body): (_, &[u8]) =
             if is_gzip { (Some("gzip"), b"not really gzip") } else { (None, b"plain") };
-        assert_eq!((answer.field("Content-Encoding"), &answer.body[..]), (coding, body), "{fields}");
-        assert_eq!(answer.field("Vary"), Some("Accept-Encoding"));
-        assert_eq!(answer.field("Content-Type"), Some("text/javascript; charset=utf-8"));
+        assert_eq!((response.field("Content-Encoding"), &response.body[..]), (coding, body), "{fields}");
+        assert_eq!(response.field("Vary"), Some("Accept-Encoding"));
+        assert_eq!(response.field("Content-Type"), Some("text/javascript; charset=utf-8"));
     }
     let tag = |fields| get(&site, "/zipped.js", fields).field("ETag").unwrap().to_owned();
     assert_ne!(tag("Accept-Encoding: gzip\r\n"), tag(""), "two codings are two representations");
@@ -213,8 +213,8 @@ fn times_that_http_cannot_write() {
         fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
         let settings = HttpSettings { root: site.root.clone(), ..HttpSettings::default() };
         let machine = settings.open(false).unwrap();
-        let answer = ask(&*machine, b"GET /digits HTTP/1.1\r\nHost: h\r\n\r\n").0;
-        let date = answer.field("Last-Modified").unwrap();
+        let response = ask(&*machine, b"GET /digits HTTP/1.1\r\nHost: h\r\n\r\n").0;
+        let date = response.field("Last-Modified").unwrap();
         assert!(date[12..].starts_with(year) && date.len() == 29, "{date}");
     }
 }
@@ -222,10 +222,10 @@ fn times_that_http_cannot_write() {
 #[test]
 fn lists_of_folders() {
     let site = site_with(|settings| HttpSettings { listing: true, ..settings });
-    let answer = get(&site, "/folder/", "");
-    assert_eq!(answer.status, 200);
-    assert_eq!(answer.field("Content-Type"), Some("text/html; charset=utf-8"));
-    let page = String::from_utf8(answer.body).unwrap();
+    let response = get(&site, "/folder/", "");
+    assert_eq!(response.status, 200);
+    assert_eq!(response.field("Content-Type"), Some("text/html; charset=utf-8"));
+    let page = String::from_utf8(response.body).unwrap();
     for link in [
         "<a href=\"../\">../</a>",
         "<a href=\"./%3Cb%3E%26.txt\">&lt;b&gt;&amp;.txt</a>",

@@ -115,24 +115,24 @@ pub(crate) fn undated(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// One answer.
+/// One response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) fields: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
 
-impl Answer {
+impl Response {
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// Cuts a stream into answers; panics where it is none. `heads` says of each answer whether it belongs to
-/// HEAD; those beyond are taken for answers to GET.
-pub(crate) fn answers(mut bytes: &[u8], heads: &[bool]) -> Vec<Answer> {
-    let mut answers = Vec::new();
+/// Cuts a stream into responses; panics where it is none. `heads` says of each response whether it belongs to
+/// HEAD; those beyond are taken for responses to GET.
+pub(crate) fn responses(mut bytes: &[u8], heads: &[bool]) -> Vec<Response> {
+    let mut responses = Vec::new();
     while !bytes.is_empty() {
         let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").expect("a whole head") + 4;
         let head = std::str::from_utf8(&bytes[..end]).expect("a head of ASCII");
@@ -150,31 +150,31 @@ pub(crate) fn answers(mut bytes: &[u8], heads: &[bool]) -> Vec<Answer> {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), fields.len(), "a field came twice: {head}");
-        let mut answer = Answer { status, fields, body: Vec::new() };
-        assert!(answer.field("Date").is_some(), "{head}");
-        let is_head = heads.get(answers.len()).copied().unwrap_or(false);
-        let length = answer.field("Content-Length").map_or(0, |length| length.parse().unwrap());
-        assert_eq!(status == 304, answer.field("Content-Length").is_none(), "{head}");
+        let mut response = Response { status, fields, body: Vec::new() };
+        assert!(response.field("Date").is_some(), "{head}");
+        let is_head = heads.get(responses.len()).copied().unwrap_or(false);
+        let length = response.field("Content-Length").map_or(0, |length| length.parse().unwrap());
+        assert_eq!(status == 304, response.field("Content-Length").is_none(), "{head}");
         let length = if is_head || status == 304 { 0 } else { length };
-        answer.body = bytes[end..][..length].to_vec();
+        response.body = bytes[end..][..length].to_vec();
         bytes = &bytes[end + length..];
-        answers.push(answer);
+        responses.push(response);
     }
-    answers
+    responses
 }
 
-/// The one answer to one request.
+/// The one response to one request.
 #[track_caller]
-pub(crate) fn ask(machine: &dyn OpenService, request: &[u8]) -> (Answer, Flow) {
+pub(crate) fn ask(machine: &dyn OpenService, request: &[u8]) -> (Response, Flow) {
     let (bytes, flow) = converse(machine, [request]);
-    let mut answers = answers(&bytes, &[request.starts_with(b"HEAD ")]);
-    assert_eq!(answers.len(), 1, "{answers:?}");
-    (answers.remove(0), flow)
+    let mut responses = responses(&bytes, &[request.starts_with(b"HEAD ")]);
+    assert_eq!(responses.len(), 1, "{responses:?}");
+    (responses.remove(0), flow)
 }
 
-/// The answer to GET of that path, with these lines.
+/// The response to GET of that path, with these lines.
 #[track_caller]
-pub(crate) fn get(site: &Fixture, path: &str, fields: &str) -> Answer {
+pub(crate) fn get(site: &Fixture, path: &str, fields: &str) -> Response {
     let request = format!("GET {path} HTTP/1.1\r\nHost: h\r\n{fields}\r\n");
     ask(&*site.machine, request.as_bytes()).0
 }

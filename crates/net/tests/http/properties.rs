@@ -58,14 +58,14 @@ fn logged<'a>(machine: &dyn OpenService, pieces: impl IntoIterator<Item = &'a [u
     let mut count = 0;
     for piece in pieces {
         session.on_input(piece, &mut output);
-        count += output.take_answers();
+        count += output.take_responses();
     }
     let log = String::from_utf8(std::mem::take(&mut output.log)).unwrap();
     assert_eq!(log.lines().count() as u64, count);
     (undated(drain(&mut output)), log)
 }
 
-/// Which of the answers belong to HEAD, as the log has it.
+/// Which of the responses belong to HEAD, as the log has it.
 fn heads(log: &str) -> Vec<bool> {
     log.lines().map(|line| line.contains("] \"HEAD ")).collect()
 }
@@ -89,9 +89,9 @@ proptest! {
         SITE.with(|site| {
             let stream = requests.concat();
             let (whole, log) = logged(&*site.machine, [stream.as_bytes()]);
-            let answers = answers(&whole, &heads(&log));
+            let responses = responses(&whole, &heads(&log));
             // A path that no file could have gets its 400 like any other.
-            prop_assert_eq!(answers.len(), requests.len());
+            prop_assert_eq!(responses.len(), requests.len());
             prop_assert_eq!(&logged(&*site.machine, cut(stream.as_bytes(), &cuts)).0, &whole);
             prop_assert_eq!(&logged(&*site.machine, stream.as_bytes().chunks(1)).0, &whole);
             Ok(())
@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_get_proper_answers(
+    fn any_bytes_get_proper_responses(
         pieces in proptest::collection::vec(
             prop_oneof![
                 request().prop_map(String::into_bytes),
@@ -115,8 +115,8 @@ proptest! {
         SITE.with(|site| {
             let stream = pieces.concat();
             let (whole, log) = logged(&*site.machine, [&stream[..]]);
-            let answers = answers(&whole, &heads(&log));
-            prop_assert_eq!(answers.len(), log.lines().count());
+            let responses = responses(&whole, &heads(&log));
+            prop_assert_eq!(responses.len(), log.lines().count());
             prop_assert!(log.bytes().all(|byte| byte == b'\n' || (b' '..=b'~').contains(&byte)));
             prop_assert_eq!(&logged(&*site.machine, cut(&stream, &cuts)).0, &whole);
             prop_assert_eq!(&logged(&*site.machine, stream.chunks(1)).0, &whole);

@@ -138,16 +138,16 @@ fn statuses() {
     let too_large = [(&long[..], 414), (&large[..], 431)];
     for (request, status) in [SERVED, MISSING, PATHS, FIRST_LINES, FIELDS, &too_large].concat() {
         let shown: String = request.chars().take(80).collect();
-        let (answer, flow) = ask(&*site.machine, request.as_bytes());
-        assert_eq!(answer.status, status, "{shown:?}");
-        assert!(!answer.body.windows(SECRET.len()).any(|window| window == SECRET.as_bytes()), "{shown:?}");
-        let ends = answer.field("Connection") == Some("close");
+        let (response, flow) = ask(&*site.machine, request.as_bytes());
+        assert_eq!(response.status, status, "{shown:?}");
+        assert!(!response.body.windows(SECRET.len()).any(|window| window == SECRET.as_bytes()), "{shown:?}");
+        let ends = response.field("Connection") == Some("close");
         assert_eq!(ends, flow != Flow::More, "{shown:?}");
         if ends && status >= 400 {
             assert_eq!(flow, Flow::Linger, "{shown:?}");
         }
         if status == 405 {
-            assert_eq!(answer.field("Allow"), Some("GET, HEAD, OPTIONS"));
+            assert_eq!(response.field("Allow"), Some("GET, HEAD, OPTIONS"));
         }
         let pieces: Vec<&[u8]> = request.as_bytes().chunks(1).collect();
         let whole = converse(&*site.machine, [request.as_bytes()]).0;

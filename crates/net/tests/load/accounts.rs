@@ -13,7 +13,7 @@ fn expect_balance(level: &Level) {
     assert!(level.timed_out <= level.failed);
 }
 
-/// Answers of every kind, good and bad, in turn.
+/// Responses of every kind, good and bad, in turn.
 fn mixture(number: u64) -> Option<Vec<u8>> {
     let longer = [OK, b" and more"].concat();
     let twice = [OK, OK].concat();
@@ -42,7 +42,7 @@ fn every_request_has_one_outcome() {
 }
 
 #[test]
-fn an_answer_with_bytes_behind_it_is_wrong_and_not_right_too() {
+fn a_response_with_bytes_behind_it_is_wrong_and_not_right_too() {
     let server = serve(|_| Some([OK, b" and more"].concat()));
     let load = Load { requests: Some(100), duration: Duration::from_secs(20), ..closed_loop(1, ms(1)) };
     let level = offer(http(server.address), &load);
@@ -69,9 +69,9 @@ fn requests_that_time_out_are_slower_than_all_others() {
     }
 }
 
-/// The window is shorter than an answer takes: it has none, but the server has answered all the same.
+/// The window is shorter than a response takes: it has none, but the server has answered all the same.
 #[test]
-fn an_answer_after_the_window_is_late_and_not_missing() {
+fn a_response_after_the_window_is_late_and_not_missing() {
     let server = serve(|_| {
         std::thread::sleep(ms(700));
         ok(0)

@@ -25,7 +25,7 @@ fn refused_connections_are_counted_and_not_hurried() {
 }
 
 #[test]
-fn broken_answers_are_told_apart() {
+fn broken_responses_are_told_apart() {
     let server = serve(|number| match number % 4 {
         0 => ok(0),
         1 => Some(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nHELLO".to_vec()),
@@ -42,7 +42,7 @@ fn broken_answers_are_told_apart() {
 }
 
 #[test]
-fn a_reset_in_the_middle_of_an_answer_is_counted_where_it_was() {
+fn a_reset_in_the_middle_of_a_response_is_counted_where_it_was() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -59,7 +59,7 @@ fn a_reset_in_the_middle_of_an_answer_is_counted_where_it_was() {
 }
 
 #[test]
-fn answers_that_do_not_come_in_time_are_counted() {
+fn responses_that_do_not_come_in_time_are_counted() {
     let server = serve(|_| {
         std::thread::sleep(Duration::from_secs(5));
         ok(0)
@@ -114,7 +114,7 @@ fn settings_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn connections_that_never_get_an_answer_are_not_passed_over() {
+fn connections_that_never_get_a_response_are_not_passed_over() {
     // The first request is answered, and all others on that connection; nobody else is.
     let first = std::sync::Mutex::new(None);
     let server = serve(move |_| {

@@ -101,7 +101,7 @@ fn more_than_the_server_can_do_has_no_response() {
     assert!(level.unanswered > 500, "{}", level.unanswered);
     let lateness = level.lateness.as_ref().expect("an open loop has a lateness");
     assert!(lateness.quantile(0.99) < 0.05, "not the generator: {}", lateness.quantile(0.99));
-    assert_eq!(level.latency.percentile(99.0).unwrap().seconds, None, "the answer to most is yet to come");
+    assert_eq!(level.latency.percentile(99.0).unwrap().seconds, None, "the response to most is yet to come");
 }
 
 #[test]

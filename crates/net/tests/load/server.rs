@@ -23,8 +23,8 @@ pub(crate) struct Server {
     pub(crate) sources: Arc<std::sync::Mutex<std::collections::BTreeSet<std::net::IpAddr>>>,
 }
 
-/// Serves with what `answer` makes of the number of a request; `None` closes.
-pub(crate) fn serve(answer: impl Fn(u64) -> Option<Vec<u8>> + Send + Sync + 'static) -> Server {
+/// Serves with what `response` makes of the number of a request; `None` closes.
+pub(crate) fn serve(response: impl Fn(u64) -> Option<Vec<u8>> + Send + Sync + 'static) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let server = Server {
         address: listener.local_addr().expect("an address"),
@@ -33,21 +33,21 @@ pub(crate) fn serve(answer: impl Fn(u64) -> Option<Vec<u8>> + Send + Sync + 'sta
         gone: Arc::default(),
         sources: Arc::default(),
     };
-    let (own, answer) = (server.clone(), Arc::new(answer));
+    let (own, response) = (server.clone(), Arc::new(response));
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             if own.gone.load(Ordering::SeqCst) {
                 return;
             }
-            let (own, answer) = (own.clone(), Arc::clone(&answer));
-            std::thread::spawn(move || own.session(stream.expect("a connection"), &*answer));
+            let (own, response) = (own.clone(), Arc::clone(&response));
+            std::thread::spawn(move || own.session(stream.expect("a connection"), &*response));
         }
     });
     server
 }
 
 impl Server {
-    fn session(&self, mut stream: TcpStream, answer: &dyn Fn(u64) -> Option<Vec<u8>>) {
+    fn session(&self, mut stream: TcpStream, response: &dyn Fn(u64) -> Option<Vec<u8>>) {
         stream.set_nodelay(true).expect("an option");
         self.connections.fetch_add(1, Ordering::SeqCst);
         self.sources.lock().expect("a lock").insert(stream.peer_addr().expect("a peer").ip());
@@ -57,7 +57,7 @@ impl Server {
             while let Some(end) = input.windows(4).position(|window| window == b"\r\n\r\n") {
                 input.drain(..end + 4);
                 let number = self.requests.fetch_add(1, Ordering::SeqCst);
-                let Some(bytes) = answer(number) else { return };
+                let Some(bytes) = response(number) else { return };
                 if stream.write_all(&bytes).is_err() {
                     return;
                 }

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// No answer takes longer where nothing is wrong.
+/// No response takes longer where nothing is wrong.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A connection; it counts what goes through it.
@@ -16,16 +16,16 @@ pub(crate) struct Wire {
     pub(crate) received_bytes: u64,
 }
 
-/// An answer of HTTP.
+/// A response of HTTP.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     /// All up to the empty line.
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
 }
 
-impl Answer {
+impl Response {
     /// A field's value, by its name in any letters.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         self.head.lines().skip(1).find_map(|line| {
@@ -132,16 +132,16 @@ impl Wire {
         std::mem::take(&mut self.held)
     }
 
-    /// An answer to GET.
-    pub(crate) fn answer(&mut self) -> Answer {
+    /// A response to GET.
+    pub(crate) fn response(&mut self) -> Response {
         let head = self.head();
         let length = head.field("content-length").map_or(0, |length| length.parse().expect("a length"));
         let body = if matches!(head.status, 204 | 304) { Vec::new() } else { self.take(length) };
-        Answer { body, ..head }
+        Response { body, ..head }
     }
 
-    /// An answer to HEAD, or the beginning of one to GET.
-    pub(crate) fn head(&mut self) -> Answer {
+    /// A response to HEAD, or the beginning of one to GET.
+    pub(crate) fn head(&mut self) -> Response {
         let end = loop {
             if let Some(at) = self.held.windows(4).position(|four| four == b"\r\n\r\n") {
                 break at + 4;
@@ -151,7 +151,7 @@ impl Wire {
         };
         let head = super::text(&self.held.drain(..end).collect::<Vec<u8>>());
         let status = head.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)?.parse().ok());
-        Answer { status: status.unwrap_or_else(|| panic!("no answer: {head:?}")), head, body: Vec::new() }
+        Response { status: status.unwrap_or_else(|| panic!("no response: {head:?}")), head, body: Vec::new() }
     }
 
     /// Nothing more comes: the other end has finished.

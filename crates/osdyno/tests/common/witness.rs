@@ -33,7 +33,7 @@ impl Waits {
 /// What a witness saw.
 #[derive(Debug)]
 pub(crate) struct Seen {
-    /// For an answer.
+    /// For a response.
     pub(crate) client: Waits,
     /// For a processor, beyond the time that was slept.
     pub(crate) machine: Waits,
@@ -53,9 +53,9 @@ impl Witness {
                 while times.is_empty() || !ended.load(Ordering::Relaxed) {
                     let began = Instant::now();
                     wire.send(get(path));
-                    let answer = wire.answer();
+                    let response = wire.response();
                     times.push(began.elapsed());
-                    assert_eq!((answer.status, &answer.body[..]), (200, content), "{}", answer.head);
+                    assert_eq!((response.status, &response.body[..]), (200, content), "{}", response.head);
                     std::thread::sleep(PAUSE);
                 }
                 times
@@ -76,7 +76,7 @@ impl Witness {
         Witness { ended, client: Some(client), machine: Some(machine) }
     }
 
-    /// Ends it. Fails when an answer was not right.
+    /// Ends it. Fails when a response was not right.
     pub(crate) fn end(mut self) -> Seen {
         self.ended.store(true, Ordering::Relaxed);
         let waits = |work: &mut Option<JoinHandle<Vec<Duration>>>| {

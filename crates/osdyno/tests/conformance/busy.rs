@@ -50,7 +50,7 @@ fn half_close(case: &mut Case<'_>) {
     case.book.enter(wire, 1);
 }
 
-/// Its words may arrive before the close or after: neither may cost it the answer, and nothing of it is
+/// Its words may arrive before the close or after: neither may cost it the response, and nothing of it is
 /// counted.
 fn talks(case: &mut Case<'_>) {
     for _ in 0..5 {

@@ -23,16 +23,16 @@ pub(crate) struct Book {
     pub(crate) connections: u64,
     /// That may have been accepted, or not any more.
     pub(crate) late: u64,
-    pub(crate) answers: u64,
+    pub(crate) responses: u64,
     pub(crate) sent_bytes: u64,
     pub(crate) received_bytes: u64,
 }
 
 impl Book {
-    /// A connection is over; it had so many answers.
-    pub(crate) fn enter(&mut self, wire: Wire, answers: u64) {
+    /// A connection is over; it had so many responses.
+    pub(crate) fn enter(&mut self, wire: Wire, responses: u64) {
         self.connections += 1;
-        self.answers += answers;
+        self.responses += responses;
         self.sent_bytes += wire.sent_bytes;
         self.received_bytes += wire.received_bytes;
     }
@@ -67,9 +67,9 @@ pub(crate) struct Row {
     pub(crate) first_use: Check,
     /// In this order.
     pub(crate) checks: &'static [(&'static str, Check)],
-    /// SIGTERM while answers leave and a request arrives: both are finished, and idle connections are closed.
+    /// SIGTERM while responses leave and a request arrives: both are finished, and idle connections are closed.
     pub(crate) stop: Check,
-    /// Whether each request counts as one answer, however it is cut.
+    /// Whether each request counts as one response, however it is cut.
     pub(crate) counts_requests: bool,
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn load(case: &mut Case<'_>, row: &Row, client: &ClientKind) {
     let done = (level.started, level.completed, level.failed);
     assert_eq!(done, (REQUESTS, REQUESTS, 0), "{:?}", level.failures);
     case.book.connections += if is_one_each { REQUESTS } else { POOL as u64 };
-    case.book.answers += if row.counts_requests { REQUESTS } else { 0 };
+    case.book.responses += if row.counts_requests { REQUESTS } else { 0 };
     case.book.sent_bytes += level.sent_bytes;
     case.book.received_bytes += level.received_bytes;
 }

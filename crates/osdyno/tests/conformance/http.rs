@@ -40,10 +40,10 @@ fn first_use(case: &mut Case<'_>) {
     let mut wire = case.connect();
     for path in ["/", "/medium.bin"] {
         wire.send(get(path));
-        assert_eq!(wire.answer().status, 200, "{path}");
+        assert_eq!(wire.response().status, 200, "{path}");
     }
     wire.send(get_and_close("/large.bin"));
-    assert_eq!(wire.answer().status, 200);
+    assert_eq!(wire.response().status, 200);
     wire.rest();
     case.book.enter(wire, 3);
 }
@@ -51,7 +51,7 @@ fn first_use(case: &mut Case<'_>) {
 fn stop(case: &mut Case<'_>) {
     let (mut wire, mut idle, mut half) = (case.connect(), case.connect(), case.connect());
     idle.send(get("/"));
-    assert_eq!(idle.answer().body, SMALL);
+    assert_eq!(idle.response().body, SMALL);
     let request = get("/");
     let (first, second) = request.split_at(10);
     half.send(first);
@@ -64,8 +64,8 @@ fn stop(case: &mut Case<'_>) {
     idle.expect_end();
     case.book.late = refused_soon(case.served);
     half.send(second);
-    let answer = half.answer();
-    assert_eq!((answer.status, &answer.body[..]), (200, SMALL));
+    let response = half.response();
+    assert_eq!((response.status, &response.body[..]), (200, SMALL));
     half.expect_end();
     let length: usize = head.field("content-length").unwrap().parse().unwrap();
     assert_eq!(wire.take(length), pattern(LARGE));
@@ -92,14 +92,14 @@ fn refused_soon(served: &Served) -> u64 {
 fn plain(case: &mut Case<'_>) {
     let mut wire = case.connect();
     wire.send(get("/"));
-    let answer = wire.answer();
-    assert_eq!((answer.status, &answer.body[..]), (200, SMALL), "{}", answer.head);
+    let response = wire.response();
+    assert_eq!((response.status, &response.body[..]), (200, SMALL), "{}", response.head);
     wire.send(get("/missing"));
-    assert_eq!(wire.answer().status, 404);
+    assert_eq!(wire.response().status, 404);
     wire.send("HEAD / HTTP/1.1\r\nHost: test\r\n\r\n");
     assert_eq!(wire.head().field("content-length"), Some(&*SMALL.len().to_string()));
     wire.send(get_and_close("/medium.bin"));
-    assert_eq!(wire.answer().body, pattern(MEDIUM));
+    assert_eq!(wire.response().body, pattern(MEDIUM));
     wire.expect_end();
     case.book.enter(wire, 4);
 }
@@ -107,9 +107,9 @@ fn plain(case: &mut Case<'_>) {
 fn split(case: &mut Case<'_>) {
     let mut wire = case.connect();
     wire.send_split(get("/"));
-    assert_eq!(wire.answer().body, SMALL);
+    assert_eq!(wire.response().body, SMALL);
     wire.send_split(get_and_close("/medium.bin"));
-    assert_eq!(wire.answer().body, pattern(MEDIUM));
+    assert_eq!(wire.response().body, pattern(MEDIUM));
     wire.expect_end();
     case.book.enter(wire, 2);
 }
@@ -121,17 +121,17 @@ fn pipelined(case: &mut Case<'_>) {
     let requests: String = paths.iter().map(|path| get(path)).collect();
     wire.send(requests);
     for path in &paths {
-        let answer = wire.answer();
+        let response = wire.response();
         let expected = if *path == "/missing" { 404 } else { 200 };
-        assert_eq!(answer.status, expected, "{path}");
+        assert_eq!(response.status, expected, "{path}");
         match *path {
-            "/medium.bin" => assert!(answer.body == pattern(MEDIUM), "{path}"),
+            "/medium.bin" => assert!(response.body == pattern(MEDIUM), "{path}"),
             "/missing" => {}
-            _ => assert_eq!(answer.body, SMALL, "{path}"),
+            _ => assert_eq!(response.body, SMALL, "{path}"),
         }
     }
     wire.send(get_and_close("/"));
-    assert_eq!(wire.answer().body, SMALL);
+    assert_eq!(wire.response().body, SMALL);
     wire.expect_end();
     case.book.enter(wire, paths.len() as u64 + 1);
 }
@@ -141,8 +141,8 @@ fn half_close(case: &mut Case<'_>) {
         let mut wire = case.connect();
         wire.send([get(path), get("/")].concat());
         wire.finish();
-        assert_eq!(wire.answer().status, 200, "{path}");
-        assert_eq!(wire.answer().body, SMALL, "{path}");
+        assert_eq!(wire.response().status, 200, "{path}");
+        assert_eq!(wire.response().body, SMALL, "{path}");
         wire.expect_end();
         case.book.enter(wire, 2);
     }
@@ -159,28 +159,28 @@ fn keep(case: &mut Case<'_>) {
     for (request, is_kept) in ways {
         let mut wire = case.connect();
         wire.send(request);
-        assert_eq!(wire.answer().body, SMALL, "{request:?}");
-        let mut answers = 1;
+        assert_eq!(wire.response().body, SMALL, "{request:?}");
+        let mut responses = 1;
         if is_kept {
             std::thread::sleep(Duration::from_millis(5));
             wire.expect_open();
             wire.send(get_and_close("/"));
-            assert_eq!(wire.answer().body, SMALL, "{request:?}");
-            answers += 1;
+            assert_eq!(wire.response().body, SMALL, "{request:?}");
+            responses += 1;
         }
         wire.expect_end();
-        case.book.enter(wire, answers);
+        case.book.enter(wire, responses);
     }
 }
 
 fn large(case: &mut Case<'_>) {
     let mut wire = case.connect();
     wire.send(get("/large.bin"));
-    assert!(wire.answer().body == pattern(LARGE));
+    assert!(wire.response().body == pattern(LARGE));
     wire.send(
         "GET /large.bin HTTP/1.1\r\nHost: a\r\nRange: bytes=1000000-20999999\r\nConnection: close\r\n\r\n",
     );
-    let part = wire.answer();
+    let part = wire.response();
     assert_eq!(part.status, 206);
     assert!(part.body == pattern(LARGE)[1_000_000..21_000_000]);
     wire.expect_end();
@@ -193,9 +193,9 @@ fn crowd(case: &mut Case<'_>) {
         wire.send(get_and_close(if number % 10 == 0 { "/medium.bin" } else { "/" }));
     }
     for (number, mut wire) in crowd.into_iter().enumerate() {
-        let answer = wire.answer();
-        assert_eq!(answer.status, 200);
-        assert!(if number % 10 == 0 { answer.body == pattern(MEDIUM) } else { answer.body == SMALL });
+        let response = wire.response();
+        assert_eq!(response.status, 200);
+        assert!(if number % 10 == 0 { response.body == pattern(MEDIUM) } else { response.body == SMALL });
         wire.expect_end();
         case.book.enter(wire, 1);
     }
@@ -209,7 +209,7 @@ fn kept(case: &mut Case<'_>) {
             wire.send(get("/"));
         }
         for wire in &mut crowd {
-            assert_eq!(wire.answer().body, SMALL);
+            assert_eq!(wire.response().body, SMALL);
         }
     }
     for mut wire in crowd {

@@ -114,15 +114,15 @@ fn conform(architecture: &'static Architecture, row: &Row, root: &Path) {
     agree(&served.end(), &book);
 }
 
-/// Counters of server and clients agree. What an echo counts as an answer depends on how its input was cut.
+/// Counters of server and clients agree. What an echo counts as a response depends on how its input was cut.
 fn agree(ended: &Ended, book: &Book) {
     let accepted = ended.count("accepted");
     assert_eq!(ended.count("ended"), accepted, "{ended:?}");
     assert!((book.connections..=book.connections + book.late).contains(&accepted), "{ended:?}");
     let bytes = ["received_bytes", "sent_bytes"].map(|name| ended.count(name));
     assert_eq!(bytes, [book.sent_bytes, book.received_bytes], "received, sent: {ended:?}");
-    if book.answers > 0 {
-        assert_eq!(ended.count("answers"), book.answers, "{ended:?}");
+    if book.responses > 0 {
+        assert_eq!(ended.count("responses"), book.responses, "{ended:?}");
     }
     for name in ["refused", "broken", "slow", "exhausted", "restarts"] {
         assert_eq!(ended.count(name), 0, "{name}: {ended:?}");

@@ -19,7 +19,7 @@ use net::arch::{Architecture, ServedBy};
 use common::everywhere::{architectures, each};
 use common::served::Served;
 use common::until;
-use common::wire::{Answer, Wire, get, get_and_close};
+use common::wire::{Response, Wire, get, get_and_close};
 use common::witness::Witness;
 
 const SMALL: &[u8] = b"<p>small</p>\n";
@@ -124,7 +124,7 @@ fn under(architecture: &Architecture, limits: &[&str], attack: fn(&Served)) {
     // The large one last: the server may be done with it long before this client, and close.
     for path in ["/", "/shrinks", "/large.bin"] {
         first.send(get(path));
-        assert_eq!(first.answer().status, 200, "{path}");
+        assert_eq!(first.response().status, 200, "{path}");
     }
     drop(first);
     let open = || served.counter("open now");
@@ -135,7 +135,7 @@ fn under(architecture: &Architecture, limits: &[&str], attack: fn(&Served)) {
     let before = Instant::now();
     attack(&served);
     let took = before.elapsed();
-    // It wants to see some time without attack too, so that the median is that of several answers.
+    // It wants to see some time without attack too, so that the median is that of several responses.
     std::thread::sleep(Duration::from_millis(50));
     let seen = witness.end();
     let grown = served.resident_bytes().saturating_sub(memory);
@@ -150,7 +150,7 @@ fn under(architecture: &Architecture, limits: &[&str], attack: fn(&Served)) {
     until("the descriptors are those of before", || served.descriptors() <= descriptors + kept);
     let mut last = Wire::connect(served.address);
     last.send(get_and_close("/"));
-    assert_eq!(last.answer().body, SMALL);
+    assert_eq!(last.response().body, SMALL);
     let ended = served.stop();
     assert_eq!((ended.open, ended.count("restarts")), (0, 0), "{ended:?}");
 }
@@ -175,15 +175,15 @@ fn make_site(folder: &Path, root: &Path) {
     let made = std::process::Command::new("mkfifo").arg(root.join("pipe")).status().unwrap();
     assert!(made.success());
     std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
-    // Only root may; elsewhere it is missing, which has the same answer.
+    // Only root may; elsewhere it is missing, which comes to the same.
     let _ = std::process::Command::new("mknod").arg(root.join("zero")).args(["c", "1", "5"]).output();
 }
 
-/// Sends it on a connection of its own; the first answer, after which the connection must end.
-fn refused(served: &Served, request: impl AsRef<[u8]>) -> Answer {
+/// Sends it on a connection of its own; the first response, after which the connection must end.
+fn refused(served: &Served, request: impl AsRef<[u8]>) -> Response {
     let mut wire = Wire::connect(served.address);
     wire.send(request);
-    let answer = wire.answer();
+    let response = wire.response();
     wire.expect_end();
-    answer
+    response
 }

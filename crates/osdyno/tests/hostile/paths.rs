@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::common::served::Served;
 use crate::common::text;
-use crate::common::wire::{Answer, Wire, get, get_and_close};
+use crate::common::wire::{Response, Wire, get, get_and_close};
 use crate::{SECRET, SMALL, refused};
 
-/// Paths to what is not to be read, and the answers that are right.
+/// Paths to what is not to be read, and the responses that are right.
 const PATHS: &[(&str, &[u16])] = &[
     ("/../secret", &[400]),
     ("/folder/../../secret", &[400]),
@@ -69,17 +69,17 @@ pub(crate) fn paths(served: &Served) {
     }
 }
 
-fn expect_status(answer: &Answer, right: &[u16], what: &str) {
-    assert!(right.contains(&answer.status), "{what:?}: {}", answer.head);
-    let tells = answer.body.windows(SECRET.len()).any(|window| window == SECRET);
-    assert!(!tells && !text(&answer.body).contains("root:"), "{what:?} tells what is outside");
+fn expect_status(response: &Response, right: &[u16], what: &str) {
+    assert!(right.contains(&response.status), "{what:?}: {}", response.head);
+    let tells = response.body.windows(SECRET.len()).any(|window| window == SECRET);
+    assert!(!tells && !text(&response.body).contains("root:"), "{what:?} tells what is outside");
 }
 
 /// A file that is kept open, and not in memory.
 pub(crate) const LONG: usize = 200_000;
 
 /// The length was announced by what the file was up to a second ago. What there still is leaves, and then the
-/// connection ends: the client sees a body that is too short, never a close instead of an answer.
+/// connection ends: the client sees a body that is too short, never a close instead of a response.
 pub(crate) fn shrinking_files(served: &Served) {
     const SHORT: usize = 5000;
     let path = served.folder.join("shrinks");
@@ -90,7 +90,7 @@ pub(crate) fn shrinking_files(served: &Served) {
         // The same connection twice: where each has a process, only that one keeps the file.
         let mut wire = Wire::connect(served.address);
         wire.send(get("/shrinks"));
-        assert_eq!(wire.answer().body.len(), LONG);
+        assert_eq!(wire.response().body.len(), LONG);
         File::options().write(true).open(&path).unwrap().set_len(SHORT as u64).unwrap();
         wire.send(get("/shrinks"));
         let head = wire.head();

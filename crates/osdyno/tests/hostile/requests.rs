@@ -4,7 +4,7 @@ use crate::common::served::Served;
 use crate::common::wire::{Wire, get, get_and_close};
 use crate::refused;
 
-/// Heads, and the answers that are right. After each comes another request, which must not be answered.
+/// Heads, and the responses that are right. After each comes another request, which must not be answered.
 const REQUESTS: &[(&str, u16)] = &[
     ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n", 405),
     ("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
@@ -61,9 +61,9 @@ const REQUESTS: &[(&str, u16)] = &[
 
 pub(crate) fn requests(served: &Served) {
     for (request, right) in REQUESTS {
-        let answer = refused(served, [request, &*get("/smuggled")].concat());
-        assert_eq!(answer.status, *right, "{request:?}: {}", answer.head);
-        assert_eq!(answer.field("connection"), Some("close"), "{request:?}: {}", answer.head);
+        let response = refused(served, [request, &*get("/smuggled")].concat());
+        assert_eq!(response.status, *right, "{request:?}: {}", response.head);
+        assert_eq!(response.field("connection"), Some("close"), "{request:?}: {}", response.head);
     }
     // Content that is announced is dropped, and never read as a request.
     let mut wire = Wire::connect(served.address);
@@ -71,6 +71,6 @@ pub(crate) fn requests(served: &Served) {
     let length = smuggled.len();
     wire.send(format!("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{smuggled}"));
     wire.send(get_and_close("/folder"));
-    assert_eq!((wire.answer().status, wire.answer().status), (200, 301));
+    assert_eq!((wire.response().status, wire.response().status), (200, 301));
     wire.expect_end();
 }

@@ -96,7 +96,7 @@ pub(crate) fn vanishing_peers(served: &Served) {
             }
             match round % 3 {
                 0 => wire.reset(),
-                // Answers that have come and were not read: this resets too.
+                // Responses that have come and were not read: this resets too.
                 1 => drop(wire),
                 _ => {
                     wire.finish();
@@ -105,11 +105,11 @@ pub(crate) fn vanishing_peers(served: &Served) {
             }
         }
     }
-    // Silent from the beginning, after an answer, and in the middle of one: closed when their time is over.
+    // Silent from the beginning, after a response, and in the middle of one: closed when their time is over.
     let mut silent: Vec<Wire> = (0..CROWD / 2).map(|_| Wire::connect(served.address)).collect();
     for wire in silent.iter_mut().step_by(2) {
         wire.send(get("/"));
-        assert_eq!(wire.answer().body, SMALL);
+        assert_eq!(wire.response().body, SMALL);
     }
     let began = Instant::now();
     for wire in &mut silent {

@@ -31,7 +31,7 @@ pub(crate) fn sizes(served: &Served) {
 }
 
 /// The server answers before the upload has come, and reads on: a close would be a reset, which can destroy
-/// the answer (RFC 9112, section 9.6).
+/// the response (RFC 9112, section 9.6).
 pub(crate) fn uploads(served: &Served) {
     const PIECE: usize = 1 << 20;
     const PIECES: usize = 20;
@@ -41,13 +41,13 @@ pub(crate) fn uploads(served: &Served) {
     for _ in 0..PIECES {
         wire.send(&piece);
     }
-    assert_eq!(wire.answer().status, 405);
+    assert_eq!(wire.response().status, 405);
     wire.expect_end();
 }
 
 const FLOOD: usize = 100_000;
 
-/// Requests without end on one connection: while nobody reads the answers no more is taken than fits
+/// Requests without end on one connection: while nobody reads the responses no more is taken than fits
 /// somewhere; when they are read, there is one for each.
 pub(crate) fn floods(served: &Served) {
     let memory = served.resident_bytes();
@@ -67,12 +67,12 @@ pub(crate) fn floods(served: &Served) {
             std::thread::sleep(Duration::from_millis(10));
         }
         let grown = most.saturating_sub(memory);
-        assert!(grown < MEMORY_BYTES, "{grown} bytes for answers that nobody reads");
-        let mut answers = 0;
-        while answers < FLOOD {
-            let answer = wire.answer();
-            assert_eq!((answer.status, &answer.body[..]), (200, SMALL), "answer {answers}");
-            answers += 1;
+        assert!(grown < MEMORY_BYTES, "{grown} bytes for responses that nobody reads");
+        let mut responses = 0;
+        while responses < FLOOD {
+            let response = wire.response();
+            assert_eq!((response.status, &response.body[..]), (200, SMALL), "response {responses}");
+            responses += 1;
         }
         writer.join().unwrap();
     });

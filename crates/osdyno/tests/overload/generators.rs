@@ -44,8 +44,8 @@ fn request(stream: &mut TcpStream) -> bool {
 }
 
 /// Answers every request of the connection with these bytes.
-fn answers(stream: &mut TcpStream, answer: &[u8]) {
-    while request(stream) && stream.write_all(answer).is_ok() {}
+fn responses(stream: &mut TcpStream, response: &[u8]) {
+    while request(stream) && stream.write_all(response).is_ok() {}
 }
 
 type Act = fn(&mut TcpStream, usize);
@@ -61,7 +61,7 @@ const FAULTS: &[(&str, Act, &str)] = &[
         "first_byte: ECONNRESET",
     ),
     ("closed", |stream, _| _ = request(stream), "first_byte: closed early"),
-    ("garbage", |stream, _| answers(stream, b"what?\r\n\r\n"), "malformed"),
+    ("garbage", |stream, _| responses(stream, b"what?\r\n\r\n"), "malformed"),
     (
         "torn",
         |stream, _| {
@@ -81,19 +81,19 @@ const FAULTS: &[(&str, Act, &str)] = &[
     (
         "a body that changes",
         |stream, number| {
-            let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{number:08}");
-            answers(stream, answer.as_bytes());
+            let response = format!("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{number:08}");
+            responses(stream, response.as_bytes());
         },
         "wrong content",
     ),
     (
         "not today",
-        |stream, _| answers(stream, b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"),
+        |stream, _| responses(stream, b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"),
         "status 503",
     ),
     (
         "more than was asked for",
-        |stream, _| answers(stream, b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab"),
+        |stream, _| responses(stream, b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab"),
         "unasked bytes",
     ),
     (
@@ -116,7 +116,7 @@ const FAULTS: &[(&str, Act, &str)] = &[
     (
         "a length without measure",
         |stream, _| {
-            answers(stream, b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999999999\r\n\r\nx");
+            responses(stream, b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999999999\r\n\r\nx");
         },
         "malformed",
     ),
@@ -206,7 +206,7 @@ fn the_server_vanishes_and_comes_back() {
         assert!(loaded.number("failed") > 0.0 && loaded.number("completed") > 0.0, "{}", loaded.level);
         let is_refused = loaded.failures().keys().any(|(_, cause)| cause == "ECONNREFUSED");
         assert!(is_refused, "{:?}", loaded.failures());
-        assert!(again.counter("answers") > 0, "nobody asked the server that came back");
+        assert!(again.counter("responses") > 0, "nobody asked the server that came back");
         again.stop();
     }
 }
@@ -219,7 +219,7 @@ fn a_generator_is_interrupted() {
     let url = format!("http://{}/", served.address);
     let words = ["load", "--format", "json", "-c", "8", "-d", "20s", &url];
     let generator = osdyno(folder.path(), &words).stdout(Stdio::piped()).spawn().unwrap();
-    until("it asks", || served.counter("answers") > 0);
+    until("it asks", || served.counter("responses") > 0);
     for _ in 0..50 {
         for signal in ["STOP", "CONT", "WINCH", "CHLD", "URG"] {
             signal_quietly(generator.id(), signal);
@@ -233,7 +233,7 @@ fn a_generator_is_interrupted() {
     assert_eq!(loaded.number("failed"), 0.0, "{}", loaded.level);
     until("its connections have ended", || served.counter("open now") == 0);
     let ended = served.stop();
-    assert!(ended.count("answers") as f64 >= loaded.number("completed"), "{ended:?}");
+    assert!(ended.count("responses") as f64 >= loaded.number("completed"), "{ended:?}");
 }
 
 /// At the ends of the range of rates: requests that are never all started, and none for hours.

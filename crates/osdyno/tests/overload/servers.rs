@@ -33,7 +33,7 @@ fn descriptors_run_out() {
         let served = way.start_by(command);
         let mut early = Wire::connect(served.address);
         early.send(get("/"));
-        assert_eq!(early.answer().body, SMALL);
+        assert_eq!(early.response().body, SMALL);
 
         let mut crowd: Vec<Wire> = (0..100).map(|_| Wire::connect(served.address)).collect();
         until("descriptors have run out", || served.counter("exhausted") > 0);
@@ -44,8 +44,8 @@ fn descriptors_run_out() {
         // What it has looked at before it serves yet, though it would look again by now.
         std::thread::sleep(Duration::from_millis(600));
         early.send(get("/"));
-        let answer = early.answer();
-        assert_eq!((answer.status, &answer.body[..]), (200, SMALL));
+        let response = early.response();
+        assert_eq!((response.status, &response.body[..]), (200, SMALL));
 
         let mut last = crowd.split_off(80);
         drop(crowd);
@@ -53,7 +53,7 @@ fn descriptors_run_out() {
             wire.send(get_and_close("/"));
         }
         for wire in &mut last {
-            assert_eq!(wire.answer().body, SMALL);
+            assert_eq!(wire.response().body, SMALL);
         }
         early.finish();
         early.expect_end();
@@ -71,7 +71,7 @@ fn cpu_seconds(process: u32) -> f64 {
     (fields[11] + fields[12]) / 100.0
 }
 
-/// Signals by the thousand interrupt system calls, and no answer.
+/// Signals by the thousand interrupt system calls, and no response.
 #[test]
 fn a_storm_of_signals() {
     everywhere(every, |way| {
@@ -96,7 +96,7 @@ fn a_storm_of_signals() {
             for _ in 0..20 {
                 let mut wire = Wire::connect(served.address);
                 wire.send_split(get_and_close("/medium.bin"));
-                assert_eq!(wire.answer().body.len(), MEDIUM);
+                assert_eq!(wire.response().body.len(), MEDIUM);
                 wire.expect_end();
             }
             ended.store(true, Ordering::Relaxed);
@@ -112,15 +112,15 @@ fn a_storm_of_signals() {
 /// What the last request of a client came to.
 #[derive(Debug, PartialEq, Eq)]
 enum Last {
-    /// No byte of an answer came: the client may ask again elsewhere.
+    /// No byte of a response came: the client may ask again elsewhere.
     Nothing,
-    /// Only a part of the answer came.
+    /// Only a part of the response came.
     Torn(usize),
 }
 
-/// SIGTERM while answers leave as fast as they can: each that was begun is finished.
+/// SIGTERM while responses leave as fast as they can: each that was begun is finished.
 #[test]
-fn a_stop_under_load_tears_no_answer() {
+fn a_stop_under_load_tears_no_response() {
     everywhere(every, |way| {
         let folder = site();
         let served = way.start(folder.path());
@@ -130,8 +130,8 @@ fn a_stop_under_load_tears_no_answer() {
             std::thread::sleep(Duration::from_millis(250));
             served.signal("TERM");
             for client in clients {
-                let (answers, last) = client.join().unwrap();
-                assert!(answers > 0 && last == Last::Nothing, "after {answers} answers {last:?}");
+                let (responses, last) = client.join().unwrap();
+                assert!(responses > 0 && last == Last::Nothing, "after {responses} responses {last:?}");
             }
         });
         let ended = served.end();
@@ -139,25 +139,25 @@ fn a_stop_under_load_tears_no_answer() {
     });
 }
 
-/// Asks for the same file until the server wants no more; how many answers came, and how it ended.
+/// Asks for the same file until the server wants no more; how many responses came, and how it ended.
 fn ask_until_end(address: SocketAddr) -> (usize, Last) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let (mut length, mut chunk) = (0, vec![0; 64 << 10]);
-    for answers in 0.. {
+    for responses in 0.. {
         if stream.write_all(get("/medium.bin").as_bytes()).is_err() {
-            return (answers, Last::Nothing);
+            return (responses, Last::Nothing);
         }
         let mut received = 0;
         while received == 0 || received < length {
             match stream.read(&mut chunk) {
                 Ok(count) if count > 0 => received += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                _ if received == 0 => return (answers, Last::Nothing),
-                _ => return (answers, Last::Torn(received)),
+                _ if received == 0 => return (responses, Last::Nothing),
+                _ => return (responses, Last::Torn(received)),
             }
             if length == 0 {
-                // All answers are equally long, but for those that say that they are the last.
+                // All responses are equally long, but for those that say that they are the last.
                 let head = chunk.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
                 length = head + MEDIUM;
             }
@@ -212,11 +212,11 @@ fn serves(served: &Served) {
         drop(TcpStream::connect(served.address).unwrap());
         let mut wire = Wire::connect(served.address);
         wire.send(get_and_close("/"));
-        assert_eq!(wire.answer().body, SMALL);
+        assert_eq!(wire.response().body, SMALL);
     }
 }
 
-/// Ten times what it can: it goes on, and afterwards answers as it did before.
+/// Ten times what it can: it goes on, and afterwards responds as it did before.
 #[test]
 fn ten_times_too_much() {
     let is_alone = |way: &Way| way.workers == 1;
@@ -252,7 +252,7 @@ fn ten_times_too_much() {
 /// Clients that reset the connection within a response: the counter says as much as the access log, in every
 /// architecture.
 #[test]
-fn answers_that_are_not_taken_are_counted_as_they_are_logged() {
+fn responses_that_are_not_taken_are_counted_as_they_are_logged() {
     let folder = site();
     std::fs::File::create(folder.path().join("large")).unwrap().set_len(12 << 20).unwrap();
     for architecture in architectures() {
@@ -266,6 +266,6 @@ fn answers_that_are_not_taken_are_counted_as_they_are_logged() {
         let ended = served.stop();
         let lines = std::fs::read_to_string(&log).unwrap().lines().count() as u64;
         assert!(lines > 0, "{name}");
-        assert_eq!(ended.count("answers"), lines, "{name}: {ended:?}");
+        assert_eq!(ended.count("responses"), lines, "{name}: {ended:?}");
     }
 }

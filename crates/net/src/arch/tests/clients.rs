@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use super::world::{CLIENT, Happening, MS, World};
 use crate::client::{Client, ResponseError, ResponseState};
 
-/// What a client does when it has all of its answers.
+/// What a client does when it has all of its responses.
 #[derive(Clone, Copy, Debug)]
 enum Ending {
     Close,
@@ -47,7 +47,7 @@ struct Peer<S> {
 pub(super) struct Clients<C: Client> {
     client: C,
     peers: Vec<Peer<C::Session>>,
-    /// Whether the service closes after the first answer.
+    /// Whether the service closes after the first response.
     closes: bool,
     buffer: Vec<u8>,
 }
@@ -171,7 +171,7 @@ impl<C: Client> Clients<C> {
             let received = match self.client.on_input(session, rest) {
                 Ok(received) => received,
                 Err(error) => {
-                    world.wrong(link, &format!("bytes of the answer: {error:?}"));
+                    world.wrong(link, &format!("bytes of the response: {error:?}"));
                     return false;
                 }
             };
@@ -183,7 +183,7 @@ impl<C: Client> Clients<C> {
                 // The request came too slowly.
                 Some(ResponseError::Status(408)) if world.links[link].witness.is_slow => return false,
                 Some(error) => {
-                    world.wrong(link, &format!("content of the answer: {error:?}"));
+                    world.wrong(link, &format!("content of the response: {error:?}"));
                     return false;
                 }
                 None => {
@@ -236,7 +236,7 @@ impl<C: Client> Clients<C> {
         }
     }
 
-    /// What comes after the answers.
+    /// What comes after the responses.
     fn go_on(&mut self, number: usize, link: usize, world: &mut World) {
         let peer = &mut self.peers[number];
         if !peer.unsent.is_empty() || peer.answered < peer.asked || world.now_ns < peer.asks_ns {

@@ -33,7 +33,7 @@ use crate::service::{self, OpenService, ServiceSettings};
 /// A planted fault must show within so many seeds.
 const SEEDS_OF_FAULT: u64 = 100;
 
-/// A file that is served from memory, one that is sent as a file, and the largest answer.
+/// A file that is served from memory, one that is sent as a file, and the largest response.
 const FILES: [(&str, usize); 2] = [("small.txt", 700), ("large.bin", 90_000)];
 
 /// The services, opened once, and the folder of one of them.
@@ -65,7 +65,7 @@ impl Services {
     }
 }
 
-/// A client's settings, as a seed chooses them, and the bytes of its largest answer.
+/// A client's settings, as a seed chooses them, and the bytes of its largest response.
 fn choice(kind: &ClientKind, seed: u64) -> (ClientChoice, usize) {
     let mut random = fastrand::Rng::with_seed(seed);
     match kind.name {
@@ -93,12 +93,12 @@ fn attempt(
     fault: Fault,
     services: &Services,
 ) -> Result<(), String> {
-    let (choice, answer_bytes) = choice(kind, seed);
+    let (choice, response_bytes) = choice(kind, seed);
     let service = services.of(kind.service);
     if seeds::repeated().is_some() {
         println!("{name} with {}", kind.name);
     }
-    let attempt = Attempt { seed, name, service, service_name: kind.service, answer_bytes, fault };
+    let attempt = Attempt { seed, name, service, service_name: kind.service, response_bytes, fault };
     let broken = choice.visit(attempt).expect("a client");
     broken.map_err(|text| format!("{name} with {}: {text}", kind.name))
 }
@@ -149,8 +149,8 @@ fn a_lost_wake_up_is_found() {
 }
 
 #[test]
-fn an_answer_that_is_counted_twice_is_found() {
-    finds(Fault::CountedTwice, "http", &["answers:"]);
+fn a_response_that_is_counted_twice_is_found() {
+    finds(Fault::CountedTwice, "http", &["responses:"]);
 }
 
 #[test]
@@ -160,5 +160,5 @@ fn a_time_out_that_never_comes_is_found() {
 
 #[test]
 fn a_wrong_byte_is_found() {
-    finds(Fault::WrongByte, "echo", &["of the answer"]);
+    finds(Fault::WrongByte, "echo", &["of the response"]);
 }

@@ -128,7 +128,7 @@ pub(super) struct Attempt<'a> {
     pub(super) name: &'a str,
     pub(super) service: &'a dyn OpenService,
     pub(super) service_name: &'a str,
-    pub(super) answer_bytes: usize,
+    pub(super) response_bytes: usize,
     pub(super) fault: Fault,
 }
 
@@ -149,7 +149,7 @@ impl Attempt<'_> {
         let mut world = World::new(self.seed, self.fault, workers);
         world.limits = limits(&mut world.random);
         world.has_stages = self.service_name == "http";
-        world.buffer_max = [64 << 10, self.answer_bytes][world.random.usize(..2)];
+        world.buffer_max = [64 << 10, self.response_bytes][world.random.usize(..2)];
         let stops_early = world.random.bool();
         if stops_early {
             let at_ns = world.random.u64(..3000 * MS);
@@ -185,7 +185,7 @@ fn limits(random: &mut fastrand::Rng) -> Limits {
     }
 }
 
-/// Has the client learn the right answers, without any network.
+/// Has the client learn the right responses, without any network.
 fn rehearse<C: Client>(client: &mut C, service: &dyn OpenService) {
     if C::SERVER_BEGINS {
         return;
@@ -196,8 +196,8 @@ fn rehearse<C: Client>(client: &mut C, service: &dyn OpenService) {
         answering.on_input(client.request(&mut asking), &mut output);
         while !output.is_empty() {
             let mut bytes = Vec::with_capacity(64 << 10);
-            output.fill(&mut bytes).expect("an answer");
-            client.on_input(&mut asking, &bytes).expect("a right answer");
+            output.fill(&mut bytes).expect("a response");
+            client.on_input(&mut asking, &bytes).expect("a right response");
         }
     }
 }
@@ -324,7 +324,7 @@ impl<C: Client> Simulation<'_, C> {
     }
 }
 
-/// Both ends counted the same, and every request that was received has its answer.
+/// Both ends counted the same, and every request that was received has its response.
 fn check(world: &World, counters: &Counters, service: &str) -> Result<(), String> {
     if let Some(fault) = world.faults.first() {
         return Err(fault.clone());
@@ -333,7 +333,7 @@ fn check(world: &World, counters: &Counters, service: &str) -> Result<(), String
         let (complete, witness) = (link.witness.complete(), &link.witness);
         let is_excused = witness.excuse.is_some();
         if witness.answered > complete || (witness.answered < complete && !is_excused) {
-            let text = format!("{} answers to {complete} requests", witness.answered);
+            let text = format!("{} responses to {complete} requests", witness.answered);
             return Err(format!("connection {number}: {text}"));
         }
     }
@@ -367,9 +367,9 @@ fn check(world: &World, counters: &Counters, service: &str) -> Result<(), String
     // A service that is no protocol of requests answers pieces.
     let most = sum(&|witness| witness.complete() + u64::from(witness.is_slow));
     let least = sum(&|witness| if witness.excuse.is_none() { witness.complete() } else { 0 });
-    let answers = counts[Counter::Answers as usize];
-    if service != "echo" && !(least..=most).contains(&answers) {
-        return Err(format!("answers: {answers} counted, from {least} to {most} seen"));
+    let responses = counts[Counter::Responses as usize];
+    if service != "echo" && !(least..=most).contains(&responses) {
+        return Err(format!("responses: {responses} counted, from {least} to {most} seen"));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A service that counts each of its answers twice: what the simulation must find.
+//! A service that counts each of its responses twice: what the simulation must find.
 
 use std::net::SocketAddr;
 
@@ -22,7 +22,7 @@ impl Session for CountingTwice {
 
     fn on_input(&mut self, input: &[u8], output: &mut Output) -> Flow {
         let flow = self.0.on_input(input, output);
-        for _ in 0..output.take_answers() * 2 {
+        for _ in 0..output.take_responses() * 2 {
             output.answered();
         }
         flow

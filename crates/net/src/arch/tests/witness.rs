@@ -12,14 +12,14 @@ pub(super) const SLACK_NS: u64 = (128 + 200 + 60) * MS;
 /// One connection, as its server dealt with it.
 #[derive(Debug, Default)]
 pub(super) struct Witness {
-    /// Why an answer may be missing.
+    /// Why a response may be missing.
     pub(super) excuse: Option<&'static str>,
     accepted_ns: Option<u64>,
     closed_ns: Option<u64>,
     /// Bytes that the loop received, and those of them that it did not drop.
     pub(super) received: u64,
     pub(super) consumed: u64,
-    /// What came while an answer was leaving, and is looked at after it.
+    /// What came while a response was leaving, and is looked at after it.
     held: u64,
     /// When that was last looked at, and what was consumed before.
     before_held: (u64, u64),
@@ -29,7 +29,7 @@ pub(super) struct Witness {
     pub(super) boundaries: Vec<u64>,
     /// From so many bytes on the service itself may close.
     pub(super) closes_at: Option<u64>,
-    /// Right answers that the client has read.
+    /// Right responses that the client has read.
     pub(super) answered: u64,
     last_ns: u64,
     /// Since when a part of a request is there.
@@ -152,7 +152,7 @@ impl Witness {
     pub(super) fn finished(&mut self, now_ns: u64) {
         (self.finished_ns, self.last_ns) = (Some(now_ns), now_ns);
         if self.before_held.0 == now_ns {
-            // The server stops, and drops what came behind the answer.
+            // The server stops, and drops what came behind the response.
             self.consumed = self.consumed.min(self.before_held.1);
         }
     }
@@ -160,7 +160,7 @@ impl Witness {
     /// The server lets the system drop what it was given to send.
     pub(super) fn gave_up(&mut self) {
         (self.is_slow, self.has_given_up) = (true, true);
-        self.excuse("it did not take its answers");
+        self.excuse("it did not take its responses");
     }
 
     /// When the time limit that holds now is over, and when the server must have noticed.

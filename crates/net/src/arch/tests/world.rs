@@ -95,7 +95,7 @@ pub(super) enum Fault {
     None,
     /// The set takes a change for reported that it has not reported.
     LostWakeUp,
-    /// The service counts its answers twice.
+    /// The service counts its responses twice.
     CountedTwice,
     /// A clock that stands still for the loop, so that no time-out comes.
     StandingClock,
@@ -280,7 +280,7 @@ impl World {
             return;
         }
         if ends[to].closed {
-            // The answer to it takes what is under way with it (RFC 9112, section 9.6).
+            // The response to it takes what is under way with it (RFC 9112, section 9.6).
             self.links[link].witness.excuse("bytes came to an end that was closed");
             return self.plan(0, Happening::Reset(link, from));
         }

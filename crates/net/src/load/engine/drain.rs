@@ -1,4 +1,4 @@
-//! The end of a load: answers under way are waited for, and every request gets its outcome.
+//! The end of a load: responses under way are waited for, and every request gets its outcome.
 
 use super::slot::{Counts, Mode};
 use super::{DRAIN_NS, EDGE_NS, Engine, SCAN};
@@ -11,7 +11,7 @@ use crate::network::LoadNetwork;
 const COUNTED_STARTS_MAX: u64 = 1_000_000;
 
 impl<C: Client, N: LoadNetwork> Engine<C, N> {
-    /// Waits for answers under way, asks no more, and closes what has none by then.
+    /// Waits for responses under way, asks no more, and closes what has none by then.
     pub(super) fn drain(&mut self, now: u64, stopped: bool) -> Result<(), Error> {
         let was_open = self.mode == Mode::Open;
         if was_open && !stopped {
@@ -36,8 +36,8 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
     }
 
     /// Closes what is under way. A load that was stopped, or a closed loop, which asks no more where it got
-    /// stuck, leaves requests unanswered that were under way for longer than any answer took; the others had
-    /// no time for an answer, and are taken out.
+    /// stuck, leaves requests unanswered that were under way for longer than any response took; the others
+    /// had no time for a response, and are taken out.
     fn give_up(&mut self, now: u64, had_time: bool) {
         let overdue_ns = self.slices.longest_ns();
         for place in 0..self.slots.len() as u32 {
@@ -83,7 +83,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         Err(Error::Miscounted { started: counts.started, outcomes })
     }
 
-    /// Looks at some places for answers that are overdue, now and then: it goes through much memory.
+    /// Looks at some places for responses that are overdue, now and then: it goes through much memory.
     #[inline]
     pub(super) fn scan(&mut self, now: u64) {
         if now < self.scan_ns {

@@ -1,12 +1,12 @@
 //! The loop of the load generator: one thread, one set of events, every client by the same steps.
 //!
-//! An answer costs one recv(2), the next request one send(2), and both share an epoll_wait(2) with all
+//! A response costs one recv(2), the next request one send(2), and both share an epoll_wait(2) with all
 //! connections that were ready; nothing is allocated, and no memory of another thread is written. Connections
 //! are added to the set once, with level-triggered reading, and a short read is the end of what is there.
 //!
-//! The clock is read once for every piece received. That reading ends the answer, and in a closed loop begins
-//! the next request, so a latency holds the recv, the send, and the time for which an answer lay ready while
-//! the loop was busy with others; resolution is that of the clock, some 20 ns.
+//! The clock is read once for every piece received. That reading ends the response, and in a closed loop
+//! begins the next request, so a latency holds the recv, the send, and the time for which a response lay
+//! ready while the loop was busy with others; resolution is that of the clock, some 20 ns.
 
 mod drain;
 mod offer;
@@ -63,7 +63,7 @@ pub(super) struct Engine<C: Client, N: LoadNetwork> {
 
     mode: Mode,
     measuring: bool,
-    /// From when on requests of an open loop count, and until when answers do.
+    /// From when on requests of an open loop count, and until when responses do.
     from_ns: u64,
     until_ns: u64,
     /// Requests that may still be started.
@@ -86,13 +86,13 @@ pub(super) struct Engine<C: Client, N: LoadNetwork> {
 const BUFFER_BYTES: usize = 64 << 10;
 /// One connection receives so often in a row at most, then others have their turn.
 const RECEIVES_MAX: usize = 16;
-/// An open loop looks for answers after so many starts in a row.
+/// An open loop looks for responses after so many starts in a row.
 const STARTS_MAX: usize = 16;
 /// Connections that are being made at once, so that no queue of a server overflows by our doing.
 const CONNECTING_MAX: usize = 64;
 /// How often slow matters are looked at.
 const EDGE_NS: u64 = 10_000_000;
-/// Places looked at each time for answers that are overdue, or a sixteenth of all.
+/// Places looked at each time for responses that are overdue, or a sixteenth of all.
 const SCAN: usize = 1024;
 /// A connection that never answered is tried again after this time,
 const RETRY_NS: u64 = 100_000_000;
@@ -100,7 +100,7 @@ const RETRY_NS: u64 = 100_000_000;
 const RETRY_GAP_NS: u64 = 100_000;
 /// Starts of a closed loop are spread over this time, or a twentieth of the load.
 const SPREAD_NS: u64 = 100_000_000;
-/// After the end, answers under way are waited for so long at most.
+/// After the end, responses under way are waited for so long at most.
 const DRAIN_NS: u64 = 2_000_000_000;
 /// How often progress is reported.
 const PROGRESS_NS: u64 = 100_000_000;
@@ -305,7 +305,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         }
     }
 
-    /// One answer is complete.
+    /// One response is complete.
     #[inline]
     fn answered(&mut self, place: u32, wrong: Option<ResponseError>, now: u64) {
         let slot = &mut self.slots[place as usize];
@@ -338,7 +338,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         }
     }
 
-    /// A place has its answers: what comes next there.
+    /// A place has its responses: what comes next there.
     #[inline]
     fn next(&mut self, place: u32, now: u64) {
         let slot = &self.slots[place as usize];
@@ -396,7 +396,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         if counted || self.mode == Mode::Alone {
             self.failures.count(stage, cause);
         }
-        // None is awaited where the answer is complete, nor on an idle connection.
+        // None is awaited where the response is complete, nor on an idle connection.
         if slot.counted {
             self.counts.failed += u64::from(slot.awaited);
             self.counts.timed_out += if cause == Cause::Timeout { u64::from(slot.awaited) } else { 0 };

@@ -101,7 +101,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         }
     }
 
-    /// Waits for answers under way, and sums up.
+    /// Waits for responses under way, and sums up.
     fn finish(&mut self, before: &Before, end: &End) -> Result<Measured, Error> {
         let until_ns = end.now.min(self.until_ns).max(self.from_ns + 1);
         let elapsed_seconds = (until_ns - self.from_ns) as f64 / 1e9;
@@ -146,7 +146,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         }
     }
 
-    /// Whether all requests that may be started were, and have their answers.
+    /// Whether all requests that may be started were, and have their responses.
     pub(super) fn is_exhausted(&self) -> bool {
         self.allowance < u64::from(self.settings.pipeline)
             && self.slots.len() == self.vacant
@@ -165,7 +165,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         }
     }
 
-    /// One request on the connection of that number, and how long its answer took.
+    /// One request on the connection of that number, and how long its response took.
     pub(in crate::load) fn ask_once(&mut self, number: usize) -> Result<Duration, Error> {
         let place = self.silent + number;
         if place >= self.slots.len() {

@@ -81,7 +81,7 @@ impl World {
     }
 
     /// The request is complete: what the server makes of it.
-    fn answer(&mut self, peer: usize) {
+    fn respond(&mut self, peer: usize) {
         let request = std::mem::take(&mut self.peers[peer].request);
         self.peers[peer].asked_ns = Some(self.now_ns);
         let delay_ns = self.random.u64(..3 * MS);
@@ -248,7 +248,7 @@ impl Sender for SimulatedSocket {
         let peer = &mut world.peers[self.number];
         peer.request.extend_from_slice(&bytes[..count]);
         if peer.request.len() == REQUEST_BYTES {
-            world.answer(self.number);
+            world.respond(self.number);
         }
         Ok(count)
     }
@@ -365,7 +365,7 @@ fn broken(seed: u64) -> Vec<String> {
     };
     if measured.completed + measured.late != good {
         let counted = measured.completed + measured.late;
-        faults.push(format!("{counted} right answers counted, {good} read: {:?}", measured.failures));
+        faults.push(format!("{counted} right responses counted, {good} read: {:?}", measured.failures));
     }
     faults
 }

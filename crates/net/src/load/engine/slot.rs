@@ -13,7 +13,7 @@ pub(super) struct Slot<K, S> {
     pub(super) sent_ns: u64,
     /// Since when the place has been free.
     pub(super) free_ns: u64,
-    /// Whether the requests whose answers are awaited are among those that were counted as started.
+    /// Whether the requests whose responses are awaited are among those that were counted as started.
     pub(super) counted: bool,
     /// Answers that have still to come.
     pub(super) awaited: u32,
@@ -31,7 +31,7 @@ pub(super) enum State {
     Sending,
     Waiting,
     Reading,
-    /// The answer is there, the server is to close.
+    /// The response is there, the server is to close.
     Closing,
     Free,
 }
@@ -53,7 +53,7 @@ impl State {
     }
 }
 
-/// What comes after an answer.
+/// What comes after a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// Nothing, and every failure is reported: no load is offered.
@@ -73,7 +73,7 @@ pub(super) struct Counts {
     pub(super) started: u64,
     pub(super) completed: u64,
     pub(super) failed: u64,
-    /// The part of `failed` that had no answer within the timeout.
+    /// The part of `failed` that had no response within the timeout.
     pub(super) timed_out: u64,
     pub(super) late: u64,
     pub(super) unanswered: u64,

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::net::SocketAddr;
 
-use super::answer::Answered;
 use super::date::Now;
+use super::response::Answered;
 
 /// Of each part that a client chose, so much is written.
 const PART_BYTES_MAX: usize = 2048;

@@ -16,7 +16,6 @@
 //! A request that arrived completely is parsed in place, and its response header was prepared when the
 //! file was read: what remains is to look it up, copy it and set the date.
 
-mod answer;
 mod condition;
 mod date;
 mod files;
@@ -25,6 +24,7 @@ mod listing;
 mod log;
 mod page;
 mod request;
+mod response;
 mod target;
 
 use std::net::SocketAddr;
@@ -33,11 +33,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use self::answer::{Answered, Staying};
 use self::date::Now;
 use self::files::Files;
 use self::log::Said;
 use self::request::{End, Method, Refusal, Request};
+use self::response::{Answered, Staying};
 use super::definition::{Flow, OpenService, ServiceSettings, Session, SessionStage};
 use crate::Error;
 use crate::options::{OptionForm, OptionSpec};
@@ -134,7 +134,7 @@ struct HttpSession {
     held: Vec<u8>,
     /// Content of the last request that is still to come, and to be dropped.
     content_bytes: u64,
-    /// Whether the last answer was given.
+    /// Whether the last response was given.
     has_ended: bool,
 }
 
@@ -187,7 +187,7 @@ impl HttpSession {
     fn first<'a>(&mut self, input: &'a [u8], now: &Now, output: &mut Output) -> &'a [u8] {
         let within = &input[..input.len().min(self.shared.head_bytes)];
         if let Ok((request, end)) = request::parse(within) {
-            self.answer(&request, &input[..end], now, output);
+            self.respond(&request, &input[..end], now, output);
             return &input[end..];
         }
         match request::end_of_head(within, 0) {
@@ -236,20 +236,20 @@ impl HttpSession {
             return;
         }
         match request::parse(head) {
-            Ok((request, _)) => self.answer(&request, head, now, output),
+            Ok((request, _)) => self.respond(&request, head, now, output),
             Err(refusal) => self.refuse(head, refusal, now, output),
         }
     }
 
     /// Answers a request.
     #[inline]
-    fn answer(&mut self, request: &Request<'_>, head: &[u8], now: &Now, output: &mut Output) {
+    fn respond(&mut self, request: &Request<'_>, head: &[u8], now: &Now, output: &mut Output) {
         let staying = Staying::of(request);
         let answered = match request.method {
-            Method::Options => answer::options(staying, now, output),
+            Method::Options => response::options(staying, now, output),
             Method::Get | Method::Head => match self.shared.files.find(request.path, now) {
-                Ok(entry) => answer::entry(request, staying, &entry, now, output),
-                Err(miss) => answer::miss(request, staying, miss, now, output),
+                Ok(entry) => response::entry(request, staying, &entry, now, output),
+                Err(miss) => response::miss(request, staying, miss, now, output),
             },
         };
         self.content_bytes = request.content_bytes;
@@ -266,10 +266,10 @@ impl HttpSession {
     /// Answers with an error, after which nothing more is understood.
     #[cold]
     fn refuse(&mut self, head: &[u8], refusal: Refusal, now: &Now, output: &mut Output) {
-        let fields = if refusal.status == 405 { answer::ALLOW } else { "" };
+        let fields = if refusal.status == 405 { response::ALLOW } else { "" };
         let Refusal { status, why } = refusal;
         let method = if head.starts_with(b"HEAD ") { Method::Head } else { Method::Get };
-        let answered: Answered = answer::text(method, Staying::Ends, status, why, fields, now, output);
+        let answered: Answered = response::text(method, Staying::Ends, status, why, fields, now, output);
         self.has_ended = true;
         // Whatever follows is not ours to read.
         self.content_bytes = u64::MAX;

@@ -1,4 +1,4 @@
-//! One file, or one list of a folder, made ready to be sent: all of an answer but its date is written
+//! One file, or one list of a folder, made ready to be sent: all of a response but its date is written
 //! beforehand.
 
 use std::fs::{File, Metadata};
@@ -15,13 +15,13 @@ const MEMORY_BYTES: u64 = 64 << 10;
 /// writev(2).
 const COPY_BYTES: usize = 4 << 10;
 
-/// Where the date stands in an answer, right behind the status line.
+/// Where the date stands in a response, right behind the status line.
 pub(super) const DATE_AT: usize = b"HTTP/1.1 200 OK\r\nDate: ".len();
 
 /// A representation: what one file, or its compressed neighbour, says.
 #[derive(Debug)]
 pub(super) struct Page {
-    /// The whole answer, with the body where that is small.
+    /// The whole response, with the body where that is small.
     ready: Box<[u8]>,
     /// Of it, what comes before the empty line.
     head_bytes: usize,
@@ -29,11 +29,11 @@ pub(super) struct Page {
     is_copied: bool,
     pub(super) body: Body,
     pub(super) length: u64,
-    /// Fields by which caches know it, for answers that are not the whole.
+    /// Fields by which caches know it, for responses that are not the whole.
     pub(super) validators: Box<[u8]>,
     /// Fields that tell how to read it.
     pub(super) reading: Box<[u8]>,
-    /// None of what was made for one answer.
+    /// None of what was made for one response.
     pub(super) version: Option<Version>,
 }
 
@@ -144,13 +144,13 @@ impl Page {
         }
     }
 
-    /// The head of the answer without the empty line; its date is yet to be set.
+    /// The head of the response without the empty line; its date is yet to be set.
     #[inline]
     pub(super) fn head(&self) -> &[u8] {
         &self.ready[..self.head_bytes]
     }
 
-    /// The whole answer, where the body is small enough to be copied.
+    /// The whole response, where the body is small enough to be copied.
     #[inline]
     pub(super) fn whole(&self) -> Option<&[u8]> {
         self.is_copied.then_some(&*self.ready)

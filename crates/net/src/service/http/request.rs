@@ -3,7 +3,7 @@
 
 use memchr::memchr;
 
-/// Why a request gets no answer but an error. The connection then ends, for nobody knows where the next
+/// Why a request gets no response but an error. The connection then ends, for nobody knows where the next
 /// begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
@@ -41,7 +41,7 @@ pub(super) struct Request<'a> {
     pub(super) fields: Fields<'a>,
 }
 
-/// The fields that change an answer or stand in the log.
+/// The fields that change a response or stand in the log.
 #[derive(Debug, Default)]
 pub(super) struct Fields<'a> {
     pub(super) accept_encoding: Option<&'a [u8]>,
@@ -111,8 +111,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Request<'_>, usize), Refusal> {
         (false, Some(CONTENT_TOO_LARGE..)) => return refuse(413, "requests with much content are not taken"),
         (false, _) => {}
     }
-    // Who expects 100 (Continue) may send its content or may not after another answer: the end would be
-    // unknown.
+    // A client that expects 100 (Continue) may or may not send its content after another response: the end
+    // would be unknown.
     if framing.expects && !old {
         return refuse(417, "expectations are not met");
     }

@@ -23,7 +23,7 @@ impl Verdict {
             LoadVerdict::Limited(LimitedBy::Generator, _) => "generator",
             LoadVerdict::Limited(..) => "disturbed",
             LoadVerdict::Behind => "behind",
-            LoadVerdict::NoResponse => "no_answers",
+            LoadVerdict::NoResponse => "no_responses",
         };
         Verdict { limit, reason: ::report::sentences::load_reason(&facts, &verdict) }
     }

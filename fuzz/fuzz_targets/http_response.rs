@@ -1,13 +1,13 @@
-//! Whatever a web server sends, its answers are told, without a panic, and however the bytes are cut, the
+//! Whatever a web server sends, its responses are judged, without a panic, and however the bytes are cut, the
 //! same is told.
 //!
-//! The first byte chooses the method and how the bytes are cut; the second, a first answer that stands before
-//! them.
+//! The first byte chooses the method and how the bytes are cut; the second, a first response that stands
+//! before them.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use net::client::http::HttpClientSettings;
-use net::client::{ResponseState, Client, ClientSettings, ResponseError};
+use net::client::{Client, ClientSettings, ResponseError, ResponseState};
 
 const ASKED: usize = 20;
 const FIRST: [&[u8]; 4] = [
@@ -28,7 +28,7 @@ fuzz_target!(|data: &[u8]| {
 
 type Reported = (Vec<(ResponseState, Option<ResponseError>)>, Option<ResponseError>);
 
-/// Every answer in the stream, and how it ended.
+/// Every response in the stream, and how it ended.
 fn told(stream: &[u8], cut: usize, head: bool) -> Reported {
     let mut client =
         HttpClientSettings { head, ..HttpClientSettings::default() }.open().expect("sound settings");
@@ -36,7 +36,7 @@ fn told(stream: &[u8], cut: usize, head: bool) -> Reported {
     for _ in 0..ASKED {
         client.request(&mut session);
     }
-    let mut answers = Vec::new();
+    let mut responses = Vec::new();
     for mut piece in stream.chunks(cut) {
         while !piece.is_empty() {
             match client.on_input(&mut session, piece) {
@@ -46,18 +46,18 @@ fn told(stream: &[u8], cut: usize, head: bool) -> Reported {
                     piece = &piece[parsed.taken..];
                     match parsed.state {
                         ResponseState::Partial => assert!(piece.is_empty()),
-                        answer => answers.push((answer, parsed.error)),
+                        response => responses.push((response, parsed.error)),
                     }
                 }
-                Err(wrong) => return (answers, Some(wrong)),
+                Err(wrong) => return (responses, Some(wrong)),
             }
         }
     }
     match client.end(&mut session) {
         Ok(parsed) => {
-            answers.push((parsed.state, parsed.error));
-            (answers, None)
+            responses.push((parsed.state, parsed.error));
+            (responses, None)
         }
-        Err(wrong) => (answers, Some(wrong)),
+        Err(wrong) => (responses, Some(wrong)),
     }
 }

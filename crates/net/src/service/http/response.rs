@@ -1,4 +1,4 @@
-//! What goes back: pages as they were made ready, and short answers written on the spot.
+//! What goes back: pages as they were made ready, and short responses written on the spot.
 
 use std::io::Write;
 use std::sync::Arc;
