@@ -49,6 +49,8 @@ pub(super) struct End {
     finished: bool,
     pub(super) closed: bool,
     resets: bool,
+    /// Its input comes in small pieces, one after the other.
+    trickles: bool,
     moving: bool,
     /// The last send found no room for all of it.
     pub(super) blocked: bool,
@@ -215,6 +217,7 @@ impl World {
         for end in &mut ends {
             (end.inbox_max, end.outbox_max) = (self.buffer(), self.buffer());
         }
+        ends[SERVER].trickles = self.random.u8(..8) == 0;
         self.links.push(Link { ends, client, worker, witness: Witness::default() });
         let delay_ns = self.delay_ns();
         self.plan(delay_ns, Happening::Arrive(self.links.len() - 1));
@@ -358,7 +361,10 @@ impl World {
                 _ => Err(ErrorKind::WouldBlock.into()),
             };
         }
-        let count = end.inbox.len().min(buffer.len());
+        let all = end.inbox.len().min(buffer.len());
+        // The rest comes while the loop has its turn: it finds more again and again.
+        let count = if end.trickles { self.random.usize(1..=all.min(8)) } else { all };
+        let end = &mut self.links[link].ends[at];
         for (to, from) in buffer.iter_mut().zip(end.inbox.drain(..count)) {
             *to = from;
         }
