@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use net::load::{Generator, Load, LoadSettings, Sources, closed_loop};
+use net::load::{Generator, Load, LoadSettings, Sources, closed_loop, unwatched};
 
 use crate::server::{OK, http, ms, offer, ok, serve};
 
@@ -37,9 +37,14 @@ fn connections_stay_while_levels_rise() {
     for connections in [1, 20, 5, 40] {
         let grown = generator.grow_to(connections).unwrap();
         assert_eq!((grown.connections, generator.connections()), (connections, connections));
-        let level = generator.closed_loop(ms(60)).unwrap();
-        assert_eq!((level.connections, level.failed), (connections, 0));
-        assert!(level.completed > 0);
+        let requests = 4 * connections as u64;
+        let load = Load {
+            requests: Some(requests),
+            duration: Duration::from_secs(20),
+            ..closed_loop(connections, ms(1))
+        };
+        let level = generator.offer(&load, &mut unwatched).unwrap();
+        assert_eq!((level.connections, level.completed, level.failed), (connections, requests, 0));
     }
     // 20, fifteen of them closed, and 35 more.
     assert_eq!(server.connections(), 55);

@@ -105,10 +105,6 @@ pub(crate) fn offer(settings: LoadSettings, load: &Load) -> Level {
     Generator::new(settings).and_then(|mut one| one.offer(load, &mut unwatched)).expect("a level")
 }
 
-pub(crate) fn p(level: &Level, percent: f64) -> f64 {
-    level.latency.quantile(percent / 100.0)
-}
-
 pub(crate) fn failure(level: &Level, stage: RequestStage, cause: &str) -> u64 {
     level.failures.iter().filter(|one| one.stage == stage && one.cause == cause).map(|one| one.count).sum()
 }

@@ -13,9 +13,9 @@ mod offer;
 mod pace;
 mod places;
 mod request;
-#[cfg(test)]
-mod simulated;
 mod slot;
+#[cfg(test)]
+mod tests;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use sys::event::{Event, Interest};
 
-use super::Engine;
+use super::super::Engine;
 use crate::Error;
 use crate::client::ClientSettings;
 use crate::client::echo::EchoClientSettings;
@@ -23,8 +23,8 @@ use crate::network::{LoadNetwork, Socket, SocketSet};
 use crate::output::Sender;
 use crate::seeds;
 
-const MS: u64 = 1_000_000;
-const REQUEST_BYTES: usize = 16;
+pub(super) const MS: u64 = 1_000_000;
+pub(super) const REQUEST_BYTES: usize = 16;
 const TIMEOUT_NS: u64 = 300 * MS;
 /// The generator has no processor for so long at most, at a time.
 const PREEMPTED_MAX_NS: u64 = 30 * MS;
@@ -59,9 +59,16 @@ struct Peer {
     last_ns: u64,
 }
 
-struct World {
+/// Nanoseconds from the arrival of a request to its response, by the number of the request and the time;
+/// `None` for no response.
+pub(super) type Delays = Box<dyn FnMut(u64, u64) -> Option<u64>>;
+
+pub(super) struct World {
     now_ns: u64,
     random: fastrand::Rng,
+    /// A calm server and a calm network, whose delays are these; else nothing is certain.
+    calm: Option<Delays>,
+    requests: u64,
     peers: Vec<Peer>,
     arrivals: BTreeMap<(u64, u64), (usize, Arrival)>,
     number: u64,
@@ -73,6 +80,31 @@ struct World {
 }
 
 impl World {
+    pub(super) fn new(random: fastrand::Rng, calm: Option<Delays>) -> World {
+        World {
+            now_ns: 0,
+            random,
+            calm,
+            requests: 0,
+            peers: Vec::new(),
+            arrivals: BTreeMap::new(),
+            number: 0,
+            loses_wakeups: false,
+            good: 0,
+            faults: Vec::new(),
+        }
+    }
+
+    /// Requests that have arrived.
+    pub(super) fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// Connections that were made.
+    pub(super) fn connections(&self) -> usize {
+        self.peers.len()
+    }
+
     fn send_back(&mut self, peer: usize, delay_ns: u64, arrival: Arrival) {
         let at = (self.now_ns + delay_ns).max(self.peers[peer].last_ns);
         self.peers[peer].last_ns = at;
@@ -84,6 +116,13 @@ impl World {
     fn respond(&mut self, peer: usize) {
         let request = std::mem::take(&mut self.peers[peer].request);
         self.peers[peer].asked_ns = Some(self.now_ns);
+        self.requests += 1;
+        if let Some(delays) = &mut self.calm {
+            if let Some(delay_ns) = delays(self.requests, self.now_ns) {
+                self.send_back(peer, delay_ns, Arrival::Bytes(request, true));
+            }
+            return;
+        }
         let delay_ns = self.random.u64(..3 * MS);
         match self.random.u32(..20) {
             0 => {}
@@ -160,9 +199,9 @@ impl World {
     }
 }
 
-struct Simulated(Rc<RefCell<World>>);
+pub(super) struct Simulated(pub(super) Rc<RefCell<World>>);
 
-struct SimulatedSocket {
+pub(super) struct SimulatedSocket {
     world: Rc<RefCell<World>>,
     number: usize,
 }
@@ -190,7 +229,11 @@ impl LoadNetwork for Simulated {
     fn connect(&mut self, _to: SocketAddr, _from: Option<SocketAddr>) -> io::Result<SimulatedSocket> {
         let mut world = self.0.borrow_mut();
         let number = world.peers.len();
-        world.peers.push(Peer::default());
+        let is_connected = world.calm.is_some();
+        world.peers.push(Peer { is_connected, ..Peer::default() });
+        if is_connected {
+            return Ok(SimulatedSocket { world: Rc::clone(&self.0), number });
+        }
         let delay_ns = world.random.u64(..2 * MS);
         match world.random.u32(..20) {
             0 => world.send_back(number, delay_ns, Arrival::Refused),
@@ -213,7 +256,7 @@ impl LoadNetwork for Simulated {
             let next_ns = world.arrivals.first_key_value().map_or(u64::MAX, |(key, _)| key.0);
             world.now_ns = next_ns.min(until_ns);
         }
-        if world.random.u32(..50) == 0 {
+        if world.calm.is_none() && world.random.u32(..50) == 0 {
             world.now_ns += world.random.u64(..PREEMPTED_MAX_NS);
         }
         if world.loses_wakeups && world.random.u32(..20) == 0 {
@@ -243,8 +286,8 @@ impl Sender for SimulatedSocket {
         if !peer.is_connected {
             return Err(ErrorKind::WouldBlock.into());
         }
-        let count =
-            if world.random.u32(..8) == 0 { world.random.usize(1..=bytes.len()) } else { bytes.len() };
+        let is_cut = world.calm.is_none() && world.random.u32(..8) == 0;
+        let count = if is_cut { world.random.usize(1..=bytes.len()) } else { bytes.len() };
         let peer = &mut world.peers[self.number];
         peer.request.extend_from_slice(&bytes[..count]);
         if peer.request.len() == REQUEST_BYTES {
@@ -340,16 +383,7 @@ fn run(seed: u64, loses_wakeups: bool) -> Result<(Measured, u64, Vec<String>), E
         requests: random.bool().then_some(50),
         ..Load::default()
     };
-    let world = Rc::new(RefCell::new(World {
-        now_ns: 0,
-        random,
-        peers: Vec::new(),
-        arrivals: BTreeMap::new(),
-        number: 0,
-        loses_wakeups,
-        good: 0,
-        faults: Vec::new(),
-    }));
+    let world = Rc::new(RefCell::new(World { loses_wakeups, ..World::new(random, None) }));
     let mut engine = Engine::new(echo.open()?, settings, Simulated(Rc::clone(&world)))?;
     let measured = engine.offer(&load, &mut unwatched)?;
     drop(engine);

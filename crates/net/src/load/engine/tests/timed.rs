@@ -1,0 +1,193 @@
+//! What a load measures of a server whose delays are known. Time is simulated, so that every figure is exact
+//! on a machine of any speed.
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::super::Engine;
+use super::simulated::{MS, REQUEST_BYTES, Simulated, World};
+use crate::client::echo::EchoClientSettings;
+use crate::client::{Client, ClientSettings};
+use crate::load::search::{Goal, highest};
+use crate::load::{Level, Load, LoadSettings, RequestStage, Schedule, closed_loop, open_loop, unwatched};
+
+/// The histograms keep three digits; the rest is what the loop itself takes of the simulated time.
+const EXACT: f64 = 1.01;
+
+/// An engine before a server with these delays, and the world that both are in.
+fn before(
+    settings: LoadSettings,
+    delays: impl FnMut(u64, u64) -> Option<u64> + 'static,
+) -> (Engine<impl Client, Simulated>, Rc<RefCell<World>>) {
+    let world = World::new(fastrand::Rng::with_seed(1), Some(Box::new(delays)));
+    let world = Rc::new(RefCell::new(world));
+    let client = echo().open().expect("a client");
+    let engine = Engine::new(client, settings, Simulated(Rc::clone(&world))).expect("an engine");
+    (engine, world)
+}
+
+fn echo() -> EchoClientSettings {
+    EchoClientSettings { bytes: REQUEST_BYTES }
+}
+
+fn settings() -> LoadSettings {
+    LoadSettings::new(SocketAddr::from(([127, 0, 0, 1], 9)), &echo())
+}
+
+fn offer(
+    settings: LoadSettings,
+    load: &Load,
+    delays: impl FnMut(u64, u64) -> Option<u64> + 'static,
+) -> Level {
+    level_of(&mut before(settings, delays).0, load)
+}
+
+fn level_of(engine: &mut Engine<impl Client, Simulated>, load: &Load) -> Level {
+    let measured = engine.offer(load, &mut unwatched).expect("a load");
+    Level::of(load, vec![measured]).expect("a level")
+}
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn p(level: &Level, percent: f64) -> f64 {
+    level.latency.quantile(percent / 100.0)
+}
+
+fn timeouts(level: &Level) -> u64 {
+    let is_timeout =
+        |one: &&crate::load::Failure| (one.stage, one.cause.as_str()) == (RequestStage::FirstByte, "timeout");
+    level.failures.iter().filter(is_timeout).map(|one| one.count).sum()
+}
+
+#[test]
+fn the_service_time_of_a_slow_server_is_found() {
+    for load in [closed_loop(2, ms(400)), open_loop(4, 100.0, Schedule::Uniform, ms(400))] {
+        let level = offer(settings(), &load, |_, _| Some(10 * MS));
+        assert!(level.completed > 30, "{level:?}");
+        assert!(level.latency.min_seconds >= 0.010 / EXACT, "{}", level.latency.min_seconds);
+        assert!(p(&level, 50.0) < 0.010 * EXACT, "{}", p(&level, 50.0));
+    }
+}
+
+/// Coordinated omission: of a closed loop, one request sees the server stand still; of an open loop, all that
+/// were to come meanwhile.
+#[test]
+fn a_stall_shows_in_an_open_loop_and_hardly_in_a_closed_one() {
+    let stalling = |number, _| Some(if number == 300 { 500 * MS } else { MS / 10 });
+    let load = Load { requests: Some(2000), duration: Duration::from_secs(20), ..closed_loop(1, ms(1)) };
+    let closed = offer(settings(), &load, stalling);
+    assert!(closed.latency.max_seconds > 0.5 / EXACT);
+    assert!(p(&closed, 99.0) < 0.000_1 * EXACT, "{}", p(&closed, 99.0));
+
+    let one = LoadSettings { connections_max: 1, ..settings() };
+    let open = offer(one, &open_loop(1, 1000.0, Schedule::Constant, ms(2000)), stalling);
+    assert!(p(&open, 90.0) > 0.25, "{}", p(&open, 90.0));
+    assert!(p(&open, 99.0) > 0.45, "{}", p(&open, 99.0));
+    let service = open.service.as_ref().expect("service times").quantile(0.99);
+    assert!(service < 0.000_1 * EXACT, "the server was slow but once: {service}");
+    // The generator had no free connection, which is not its fault.
+    assert!(open.lag.as_ref().expect("lags").quantile(0.99) > 0.45);
+    assert!(open.lateness.as_ref().expect("a lateness").quantile(0.99) < 0.000_1);
+}
+
+#[test]
+fn an_open_loop_opens_connections_while_all_are_busy() {
+    let many = LoadSettings { connections_max: 64, ..settings() };
+    let level = offer(many, &open_loop(1, 200.0, Schedule::Poisson, ms(600)), |_, _| Some(50 * MS));
+    assert!(level.connections > 5 && level.connections <= 64, "{}", level.connections);
+    assert!(p(&level, 99.0) < 0.050 * EXACT, "{}", p(&level, 99.0));
+    assert_eq!(level.unanswered, 0);
+}
+
+#[test]
+fn more_than_the_server_can_do_has_no_response() {
+    let two = LoadSettings { connections_max: 2, ..settings() };
+    let level = offer(two, &open_loop(2, 2000.0, Schedule::Poisson, ms(500)), |_, _| Some(10 * MS));
+    assert!(level.unanswered > 500, "{}", level.unanswered);
+    let lateness = level.lateness.as_ref().expect("an open loop has a lateness");
+    assert!(lateness.quantile(0.99) < 0.000_1, "not the generator: {}", lateness.quantile(0.99));
+    assert_eq!(
+        level.latency.percentile(99.0).expect("p99").seconds,
+        None,
+        "the response to most is yet to come"
+    );
+}
+
+#[test]
+fn what_comes_before_the_window_is_not_counted_and_think_time_is_kept() {
+    let thinking = LoadSettings { think: ms(20), ..settings() };
+    let (mut engine, world) = before(thinking, |_, _| Some(MS));
+    let load = Load { warm_up: ms(200), ..closed_loop(1, ms(420)) };
+    let level = level_of(&mut engine, &load);
+    // Every 21 ms one: 20 in the window, and nine before it.
+    assert_eq!(level.completed, 20, "{level:?}");
+    assert!((29..=31).contains(&world.borrow().requests()), "{}", world.borrow().requests());
+}
+
+#[test]
+fn the_highest_rate_of_a_limited_server_is_found() {
+    // One at a time, 2 ms each: 500 per second at most.
+    let mut free_ns = 0;
+    let in_turn = move |_, now_ns: u64| {
+        free_ns = now_ns.max(free_ns) + 2 * MS;
+        Some(free_ns - now_ns)
+    };
+    let many = LoadSettings { connections_max: 50, ..settings() };
+    let mut engine = before(many, in_turn).0;
+    let goal = Goal { percent: 90.0, seconds: 0.050 };
+    let load = Load { connections: 4, duration: ms(1000), ..Load::default() };
+    let found = highest(goal, &load, |load| Ok(level_of(&mut engine, load))).expect("a search");
+    let rate = found.rate.expect("a rate");
+    assert!((400.0..520.0).contains(&rate), "{rate}: {:?}", found.stages);
+    assert!(found.stages.iter().any(|stage| !stage.held));
+}
+
+#[test]
+fn a_slow_server_is_not_reported_as_stuck() {
+    let level = offer(settings(), &closed_loop(4, ms(700)), |_, _| Some(200 * MS));
+    assert_eq!((level.completed, level.unanswered, level.failed), (12, 0, 0));
+}
+
+#[test]
+fn waiting_for_a_connection_that_fails_is_not_the_generators_fault() {
+    let one = LoadSettings { connections_max: 1, timeout: ms(150), ..settings() };
+    let load = open_loop(1, 200.0, Schedule::Constant, ms(1500));
+    let level = offer(one, &load, |number, _| (number % 10 != 9).then_some(MS / 10));
+    assert!(timeouts(&level) >= 3, "{:?}", level.failures);
+    let lateness = level.lateness.as_ref().expect("a lateness");
+    assert!(lateness.quantile(0.99) < 0.000_1, "{}", lateness.quantile(0.99));
+}
+
+#[test]
+fn a_timeout_comes_at_its_time() {
+    let impatient = LoadSettings { timeout: ms(100), ..settings() };
+    let level = offer(impatient, &closed_loop(2, ms(450)), |_, _| None);
+    // Each connection after 100, 300 and 500 ms: what failed is tried again after 100 ms.
+    assert_eq!((level.completed, timeouts(&level)), (0, 6), "{:?}", level.failures);
+}
+
+#[test]
+fn connections_that_never_get_a_response_are_not_passed_over() {
+    // Each of four connections begins with a request; only the first gets responses.
+    let level =
+        offer(settings(), &closed_loop(4, ms(300)), |number, _| (!(2..=4).contains(&number)).then_some(MS));
+    assert_eq!((level.unanswered, level.failed), (3, 0));
+}
+
+#[test]
+fn connections_stay_while_levels_rise() {
+    let (mut engine, world) = before(settings(), |_, _| Some(MS));
+    for connections in [1, 20, 5, 40] {
+        let grown = engine.grow_to(connections).expect("connections");
+        assert_eq!((grown.connections, engine.connections()), (connections, connections));
+        let level = level_of(&mut engine, &closed_loop(connections, ms(60)));
+        assert_eq!((level.connections, level.failed), (connections, 0));
+        assert!(level.completed as usize >= 58 * connections, "{}", level.completed);
+    }
+    // 20, fifteen of them closed, and 35 more.
+    assert_eq!(world.borrow().connections(), 55);
+}
