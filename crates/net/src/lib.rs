@@ -22,8 +22,6 @@ mod network;
 pub mod options;
 pub mod output;
 mod page;
-#[cfg(test)]
-mod seeds;
 pub mod server;
 pub mod service;
 pub mod worker;

@@ -22,7 +22,7 @@ fn trials(folder: &std::path::Path) -> Vec<record::Trial> {
 #[test]
 fn interrupted_it_keeps_what_is_measured_and_leaves_nothing_behind() {
     for name in ["INT", "TERM", "HUP"] {
-        if name == "HUP" && is_hangup_ignored() {
+        if name == "HUP" && sys::signal::ignores_hangup() {
             println!("HUP not tried: these tests were started with it ignored, as by nohup(1)");
             continue;
         }
@@ -41,13 +41,6 @@ fn interrupted_it_keeps_what_is_measured_and_leaves_nothing_behind() {
         assert!(text(&output.stdout).contains("fork"), "the verdicts of what was measured");
         expect_nothing_left(folder.path());
     }
-}
-
-/// Whether SIGHUP is ignored here, and so in everything that is started here (/proc/PID/status, `SigIgn`).
-fn is_hangup_ignored() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }
 
 /// As nohup(1) has it.

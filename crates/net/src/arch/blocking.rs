@@ -29,7 +29,7 @@ pub(super) const STACK_BYTES: usize = 64 << 10;
 /// How long to let others give something back when descriptors, memory or processes have run out.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How often those who wait for the end of others look.
+/// A wait for the end of threads or processes looks this often.
 pub(super) const LOOK: Duration = Duration::from_millis(20);
 
 /// What is left after the time of grace gets this much to end when it is cut off.

@@ -226,7 +226,7 @@ fn listen(plan: &ServerPlan, architecture: &Architecture) -> io::Result<Vec<List
     let listeners = if plan.workers == 1 {
         vec![alone]
     } else {
-        // It found out that nobody else listens there, who might share the port and take connections away.
+        // It has shown that no other program listens there, which could share the port and take connections.
         let address = alone.address()?;
         drop(alone);
         let how = Listening { blocking, share_port: true, ..Listening::default() };

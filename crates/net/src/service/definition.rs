@@ -97,10 +97,10 @@ impl Service {
 
 /// A service that is ready; all sessions share it, over all threads.
 pub trait OpenService: Send + Sync {
-    /// A session for a new connection. Who is at the other end is known only where somebody asked for it.
+    /// A session for a new connection. `peer` is known only where the service wants it.
     fn session(&self, peer: Option<SocketAddr>) -> Box<dyn Session>;
 
-    /// Whether sessions want to know who is at the other end, which costs a system call.
+    /// Whether sessions want the address of the peer, which costs a system call.
     fn wants_peer(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! A web server among clients who mean it harm: each is answered with the right status or closed in time,
+//! A web server among hostile clients: each is answered with the right status or closed in time,
 //! while an ordinary client goes on being served, memory stays bounded, and no descriptor is left behind.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]

@@ -8,8 +8,8 @@ use crate::common::wire::{Wire, get, get_and_close};
 use crate::common::{text, until};
 use crate::{CROWD, LET_GO, LIMIT, MEMORY_BYTES, SMALL};
 
-/// Heads of which a byte comes now and then, and never the last; content that does the same; and who says
-/// nothing.
+/// Heads of which a byte comes now and then, and never the last; content that does the same; and
+/// clients that send nothing.
 pub(crate) fn slow_writers(served: &Served) {
     let openings =
         ["GET / HTTP/1.1\r\nX: ", "GET /", "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n", ""];
@@ -79,9 +79,9 @@ pub(crate) fn slow_readers(served: &Served) {
     }
     let grown = served.resident_bytes().saturating_sub(memory);
     assert!(grown < MEMORY_BYTES, "{grown} bytes for {CROWD} slow readers");
-    assert_eq!(served.counter("slow"), slow, "who reads slowly was given up");
+    assert_eq!(served.counter("slow"), slow, "a client that reads slowly was given up");
     assert!(served.counter("accepted") >= accepted + CROWD as u64);
-    until("who does not read was given up", || served.counter("slow") == slow + CROWD as u64);
+    until("clients that do not read were given up", || served.counter("slow") == slow + CROWD as u64);
 }
 
 pub(crate) fn vanishing_peers(served: &Served) {

@@ -78,7 +78,7 @@ pub(crate) fn floods(served: &Served) {
     });
     wire.finish();
     wire.expect_end();
-    // The same of large files, and by who goes away in the middle.
+    // The same with large files, and clients that go away in the middle.
     let mut crowd: Vec<Wire> = (0..CROWD).map(|_| Wire::connect(served.address)).collect();
     for wire in &mut crowd {
         wire.send(get("/large.bin").repeat(300));

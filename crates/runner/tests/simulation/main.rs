@@ -17,56 +17,31 @@ mod written;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use scenario::Scenario;
 use verdicts::Verdicts;
 use world::{Fault, Simulation};
 
-/// How many runs are simulated.
-const SEEDS: u64 = 10_000;
-
 /// A planted fault must show in one of so many runs.
 const SEEDS_OF_FAULT: u64 = 300;
-
-/// Repeats one run.
-const SEED: &str = "OSDYNO_SEED";
 
 /// What every run promises, and of all together: the verdicts on costs that are flat are wrong no more often than
 /// they are allowed to be, whenever the run stopped and whatever was known by then.
 #[test]
 fn every_run_keeps_its_promises() {
-    if let Ok(seed) = std::env::var(SEED) {
-        return repeat(seed.parse().unwrap_or_else(|_| panic!("{SEED} is a number, not {seed:?}")));
+    if let Some(seed) = seeds::repeated() {
+        return repeat(seed);
     }
-    let (next, together) = (AtomicU64::new(0), Mutex::new((Verdicts::default(), Vec::new())));
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                let (mut verdicts, mut broken) = (Verdicts::default(), Vec::new());
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= SEEDS {
-                        break;
-                    }
-                    match attempt(seed, Fault::None) {
-                        Ok(found) => verdicts.add(&found),
-                        Err(promise) => broken.push((seed, promise)),
-                    }
-                }
-                let mut together = together.lock().unwrap();
-                together.0.add(&verdicts);
-                together.1.append(&mut broken);
-            });
+    let verdicts = Mutex::new(Verdicts::default());
+    seeds::every(|seed| match attempt(seed, Fault::None) {
+        Ok(found) => {
+            verdicts.lock().unwrap().add(&found);
+            Vec::new()
         }
+        Err(promise) => vec![promise],
     });
-    let (verdicts, mut broken) = together.into_inner().unwrap();
-    broken.sort_unstable();
-    let first: Vec<String> =
-        broken.iter().take(10).map(|(seed, text)| format!("{SEED}={seed}: {text}")).collect();
-    assert!(broken.is_empty(), "{} of {SEEDS} runs broke a promise:\n{}", broken.len(), first.join("\n"));
-    println!("{SEEDS} runs: {verdicts:?}");
+    let verdicts = verdicts.into_inner().unwrap();
+    println!("{verdicts:?}");
     verdicts.are_wrong_no_more_often_than_allowed();
 }
 
@@ -112,7 +87,7 @@ fn finds(fault: Fault, promise: &str) {
     let is_broken = |seed: &u64| attempt(*seed, fault).is_err_and(|text| text.starts_with(promise));
     let found = (0..SEEDS_OF_FAULT).find(is_broken);
     let seed = found.unwrap_or_else(|| panic!("{fault:?} was not found in {SEEDS_OF_FAULT} runs"));
-    assert_eq!(attempt(seed, Fault::None).err(), None, "{SEED}={seed} without the fault");
+    assert_eq!(attempt(seed, Fault::None).err(), None, "seed {seed} without the fault");
 }
 
 /// Simulates one run; the promise that it broke, or what its verdicts are.
@@ -135,5 +110,5 @@ fn repeat(seed: u64) {
     }
     let ended = simulation.ran.as_ref().map(|ran| ran.recording.end.clone());
     println!("{ended:?}, interrupted: {}", simulation.world.is_interrupted());
-    assert_eq!(promises::check(&simulation).err(), None, "{SEED}={seed}");
+    assert_eq!(promises::check(&simulation).err(), None, "seed {seed}");
 }

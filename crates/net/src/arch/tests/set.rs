@@ -131,7 +131,7 @@ impl<const EDGE: bool, const FORGETS_CLOSED: bool> ServerNetwork for SimulatedSe
         Ok(())
     }
 
-    /// Does not wait: who takes turns has seen to that.
+    /// Does not wait: the simulation gives a turn only to a loop that is awake.
     fn wait(&mut self, events: &mut Vec<Event>, _timeout: Duration) -> io::Result<()> {
         events.clear();
         let mut world = self.world.borrow_mut();

@@ -25,9 +25,8 @@ use crate::worker::{COUNTERS, Counter, Counters, Limits, TICK, Terms};
 /// The architectures whose loops are simulated.
 pub(super) const LOOPS: [&str; 6] = ["select", "poll", "epoll", "epoll-et", "sigio", "uring"];
 
-/// The others: without a loop, with a loop that is not ours, or with none yet.
-pub(super) const OUTSIDE: [&str; 9] =
-    ["inetd", "fork", "prefork", "thread", "pool", "tokio", "kqueue", "event-ports", "iocp"];
+/// An architecture whose loop is not ours.
+pub(super) const FOREIGN_LOOP: &str = "tokio";
 
 /// More turns than any simulation needs.
 const TURNS_MAX: u32 = 200_000;

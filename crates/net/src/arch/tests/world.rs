@@ -187,9 +187,9 @@ impl World {
         if self.fault == Fault::StandingClock { 1 } else { self.now_ns / MS }
     }
 
-    pub(super) fn trace(&self, who: &dyn std::fmt::Debug, what: &dyn std::fmt::Debug) {
+    pub(super) fn trace(&self, subject: &dyn std::fmt::Debug, what: &dyn std::fmt::Debug) {
         if self.traces {
-            println!("{:>10} us  {who:?}: {what:?}", self.now_ns / 1000);
+            println!("{:>10} us  {subject:?}: {what:?}", self.now_ns / 1000);
         }
     }
 

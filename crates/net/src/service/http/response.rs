@@ -17,7 +17,7 @@ pub(super) struct Answered {
     pub(super) body_bytes: u64,
 }
 
-/// Whether the connection stays, and who must be told.
+/// Whether the connection stays, and whether the response must say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Staying {
     /// As is usual with HTTP/1.1.

@@ -21,7 +21,6 @@ use crate::load::measured::Measured;
 use crate::load::{Load, LoadSettings, Schedule, unwatched};
 use crate::network::{LoadNetwork, Socket, SocketSet};
 use crate::output::Sender;
-use crate::seeds;
 
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const REQUEST_BYTES: usize = 16;
@@ -93,6 +92,11 @@ impl World {
             good: 0,
             faults: Vec::new(),
         }
+    }
+
+    /// Whether something happens that does so once in so many times, and never where all is calm.
+    fn happens(&mut self, once_in: u32) -> bool {
+        self.calm.is_none() && self.random.u32(..once_in) == 0
     }
 
     /// Requests that have arrived.
@@ -256,7 +260,7 @@ impl LoadNetwork for Simulated {
             let next_ns = world.arrivals.first_key_value().map_or(u64::MAX, |(key, _)| key.0);
             world.now_ns = next_ns.min(until_ns);
         }
-        if world.calm.is_none() && world.random.u32(..50) == 0 {
+        if world.happens(50) {
             world.now_ns += world.random.u64(..PREEMPTED_MAX_NS);
         }
         if world.loses_wakeups && world.random.u32(..20) == 0 {
@@ -286,8 +290,7 @@ impl Sender for SimulatedSocket {
         if !peer.is_connected {
             return Err(ErrorKind::WouldBlock.into());
         }
-        let is_cut = world.calm.is_none() && world.random.u32(..8) == 0;
-        let count = if is_cut { world.random.usize(1..=bytes.len()) } else { bytes.len() };
+        let count = if world.happens(8) { world.random.usize(1..=bytes.len()) } else { bytes.len() };
         let peer = &mut world.peers[self.number];
         peer.request.extend_from_slice(&bytes[..count]);
         if peer.request.len() == REQUEST_BYTES {

@@ -1,5 +1,7 @@
-//! Simulations by their seeds, on every processor. A seed that fails is printed; `OSDYNO_SEED=N` repeats it
-//! alone, and `OSDYNO_SEEDS=N` changes how many there are.
+//! Simulations in tests, by their seeds, on every processor. A seed that fails is printed; `OSDYNO_SEED=N`
+//! repeats it alone, and `OSDYNO_SEEDS=N` changes how many there are.
+//!
+//! Only tests may import it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +13,7 @@ const SEEDS: u64 = 10_000;
 const SEED: &str = "OSDYNO_SEED";
 
 /// The seed that is to be repeated.
-pub(crate) fn repeated() -> Option<u64> {
+pub fn repeated() -> Option<u64> {
     number(SEED)
 }
 
@@ -20,7 +22,10 @@ fn number(variable: &str) -> Option<u64> {
 }
 
 /// Simulates every seed, and fails with the first promises that were broken.
-pub(crate) fn every(simulate: impl Fn(u64) -> Vec<String> + Sync) {
+///
+/// # Panics
+/// When a promise was broken.
+pub fn every(simulate: impl Fn(u64) -> Vec<String> + Sync) {
     let seeds = match repeated() {
         Some(seed) => seed..seed + 1,
         None => 0..number("OSDYNO_SEEDS").unwrap_or(SEEDS),
