@@ -9,6 +9,10 @@ pub struct Sweep<'a> {
     pub sizes: SweepSizes<'a>,
     /// Cost of each operation.
     pub values: &'a [f64],
+    /// Operations that cannot depend on n, timed now and then between the values: a sparse sweep of each, over
+    /// the same n in the same direction. All trials of a series have the same ones in the same order; a sweep
+    /// without values stands for one that is missing.
+    pub references: &'a [Sweep<'a>],
 }
 
 /// The n of the values of a sweep.
@@ -28,13 +32,18 @@ pub enum SweepSizes<'a> {
 impl<'a> Sweep<'a> {
     /// Values at `first`, `first + step`, …
     pub fn even(first: u64, step: i64, values: &'a [f64]) -> Sweep<'a> {
-        Sweep { sizes: SweepSizes::Even { first, step }, values }
+        Sweep { sizes: SweepSizes::Even { first, step }, values, references: &[] }
     }
 
     /// One n for each value, rising or falling throughout. What is too long is cut off.
     pub fn listed(sizes: &'a [u64], values: &'a [f64]) -> Sweep<'a> {
         let count = sizes.len().min(values.len());
-        Sweep { sizes: SweepSizes::Listed(&sizes[..count]), values: &values[..count] }
+        Sweep { sizes: SweepSizes::Listed(&sizes[..count]), values: &values[..count], references: &[] }
+    }
+
+    /// The same values, with the references that were timed between them.
+    pub fn with_references(self, references: &'a [Sweep<'a>]) -> Sweep<'a> {
+        Sweep { references, ..self }
     }
 
     /// n of the value at `place`; what leaves the range of n stays at its end.
