@@ -9,9 +9,9 @@ pub struct Sweep<'a> {
     pub sizes: SweepSizes<'a>,
     /// Cost of each operation.
     pub values: &'a [f64],
-    /// Operations that cannot depend on n, timed now and then between the values: a sparse sweep of each, over
-    /// the same n in the same direction. All trials of a series have the same ones in the same order; a sweep
-    /// without values stands for one that is missing.
+    /// Operations that cannot depend on n, timed now and then between the values: a sparse sweep of each,
+    /// over the same n in the same direction. All trials of a series have the same ones in the same order;
+    /// a sweep without values stands for one that is missing.
     pub references: &'a [Sweep<'a>],
 }
 

@@ -76,6 +76,20 @@ proptest! {
     }
 
     #[test]
+    fn references_of_any_kind_break_nothing(
+        trials in trials(), references in vec(vec(trial(), 0..4), 1..4), settings in settings()
+    ) {
+        let references: Vec<Vec<Sweep<'_>>> = references.iter().map(|trials| sweeps(trials)).collect();
+        let trials: Vec<Sweep<'_>> = sweeps(&trials).into_iter().enumerate()
+            .map(|(place, sweep)| sweep.with_references(&references[place % references.len()])).collect();
+        let Some(verdict) = judge(&trials, &settings) else { return Ok(()) };
+        prop_assert!(verdict.blocks.iter().all(|block| ordered(block.cost) && ordered(block.relative)));
+        prop_assert!(ordered(verdict.growth) && ordered(verdict.cost_low) && ordered(verdict.marginal_cost));
+        prop_assert!(verdict.class != Class::Flat || verdict.bound <= settings.margin * (1.0 + 1e-12));
+        prop_assert!(compare(&trials, &trials, 1, &settings).is_none_or(|compared| ordered(compared.ratio)));
+    }
+
+    #[test]
     fn a_comparison_makes_sense(first in trials(), second in trials(), judged in any::<usize>(), settings in settings()) {
         let Some(compared) = compare(&sweeps(&first), &sweeps(&second), judged, &settings) else { return Ok(()) };
         prop_assert!(compared.n_low <= compared.n_high);
