@@ -3,8 +3,10 @@
 //! The declaration is data: the command line is built from it, and the values given there become fields of
 //! the settings. No list of options exists elsewhere.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::Error;
@@ -31,10 +33,41 @@ pub enum OptionForm {
     Switch,
     /// A whole number.
     Number(&'static str),
+    /// A text.
+    Text(&'static str),
     /// A text; the option may be repeated, and each adds an element to its field.
     Texts(&'static str),
     /// A path, which is written without the option's name.
     Path(&'static str),
+    /// A text, or the content of the file whose name follows an `@`; its field is a [`Content`].
+    Content(&'static str),
+}
+
+/// Bytes that a user gave, which need not be text: in JSON they are base64.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Content(Vec<u8>);
+
+impl Content {
+    /// These bytes.
+    pub fn new(bytes: Vec<u8>) -> Content {
+        Content(bytes)
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Serialize for Content {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&STANDARD.encode(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Content, D::Error> {
+        STANDARD.decode(String::deserialize(from)?).map(Content).map_err(D::Error::custom)
+    }
 }
 
 /// Fields of settings, as a command line gives them.

@@ -4,6 +4,7 @@ use net::client::busy::BusyClient;
 use net::client::echo::{EchoClient, EchoClientSettings};
 use net::client::http::{HttpClient, HttpClientSettings};
 use net::client::{Client, ClientSettings, ResponseError, ResponseState};
+use net::options::Content;
 use proptest::prelude::*;
 
 /// What came of a stream of responses: each response's end, and what ended the stream.
@@ -147,6 +148,75 @@ fn requests_hold_no_second_request() {
     assert!(refused(HttpClientSettings { paths: vec!["a".to_owned()], ..base() }));
     assert!(refused(HttpClientSettings { host: "a\r\nX: y".to_owned(), ..base() }));
     assert!(refused(HttpClientSettings { fields: vec!["A: b\r\n\r\nGET /".to_owned()], ..base() }));
+}
+
+#[test]
+fn pages_that_change_and_other_statuses_are_right_where_asked_for() {
+    let response = |status: u16, body: &str| {
+        format!("HTTP/1.1 {status} x\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+    };
+    let stream = [response(200, "one"), response(200, "other"), response(404, "none"), response(503, "no")];
+    let errors = |settings: HttpClientSettings| {
+        let told = tell(&mut settings.open().expect("sound settings"), stream.concat().as_bytes(), &[5], 4).0;
+        told.into_iter().map(|(_, error)| error).collect::<Vec<_>>()
+    };
+    let (content, status) = (Some(ResponseError::Content), |status| Some(ResponseError::Status(status)));
+    let base = HttpClientSettings::default;
+    assert_eq!(errors(base()), [None, content, status(404), status(503)]);
+    assert_eq!(
+        errors(HttpClientSettings { any_body: true, ..base() }),
+        [None, None, status(404), status(503)]
+    );
+    let expect_status = vec!["200,404".to_owned(), "5xx".to_owned()];
+    assert_eq!(errors(HttpClientSettings { expect_status, ..base() }), [None, content, None, None]);
+}
+
+fn request(settings: &HttpClientSettings) -> String {
+    let mut client = settings.open().expect("sound settings");
+    let mut session = client.session();
+    String::from_utf8(client.request(&mut session).to_vec()).expect("text")
+}
+
+#[test]
+fn fields_of_the_user_replace_ours() {
+    let with = |fields: &[&str]| HttpClientSettings {
+        fields: fields.iter().map(|&field| field.to_owned()).collect(),
+        ..HttpClientSettings::default()
+    };
+    let plain = "GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: osdyno\r\n\r\n";
+    assert_eq!(request(&with(&[])), plain);
+    let both = request(&with(&["host: a.example", "USER-AGENT: b", "X: 1", "X: 2"]));
+    assert_eq!(both, "GET / HTTP/1.1\r\nhost: a.example\r\nUSER-AGENT: b\r\nX: 1\r\nX: 2\r\n\r\n");
+    assert_eq!(request(&with(&["User-Agent:"])), "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let closing = with(&["Connection: Close"]);
+    assert!(closing.server_closes() && !with(&["Connection: keep-alive"]).server_closes());
+    assert_eq!(request(&HttpClientSettings { close: true, ..closing }).matches("onnection:").count(), 1);
+    let kept = with(&["Connection: keep-alive"]);
+    assert!(HttpClientSettings { close: true, ..kept }.open().is_err(), "which of the two?");
+}
+
+#[test]
+fn bodies_have_their_length_and_a_method() {
+    let body = |method: Option<&str>, body: Option<&str>| HttpClientSettings {
+        method: method.map(str::to_owned),
+        body: body.map(|body| Content::new(body.into())),
+        ..HttpClientSettings::default()
+    };
+    let posted = request(&body(None, Some("a=b")));
+    assert!(
+        posted.starts_with("POST / ") && posted.ends_with("\r\nContent-Length: 3\r\n\r\na=b"),
+        "{posted}"
+    );
+    assert!(request(&body(Some("PUT"), None)).ends_with("\r\nContent-Length: 0\r\n\r\n"));
+    assert!(request(&body(Some("DELETE"), None)).starts_with("DELETE / "));
+    assert!(!request(&body(Some("DELETE"), None)).contains("Length"));
+    for wrong in ["", "A B", "GET\r\n", "CONNECT"] {
+        assert!(body(Some(wrong), None).open().is_err(), "{wrong:?}");
+    }
+    assert!(HttpClientSettings { head: true, ..body(Some("GET"), None) }.open().is_err());
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n".repeat(2);
+    let mut client = body(Some("HEAD"), None).open().expect("sound settings");
+    assert_eq!(tell(&mut client, head.as_bytes(), &[7], 2).0, [WHOLE; 2]);
 }
 
 #[test]

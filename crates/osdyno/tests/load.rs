@@ -11,6 +11,11 @@ use common::{run, run_well, text};
 
 /// A web server that answers every request with five bytes.
 fn server() -> (SocketAddr, Arc<AtomicU64>) {
+    server_of(|_, _| "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello".to_owned())
+}
+
+/// A web server of requests that come in one piece: what it answers to each, by its number.
+fn server_of(answer: fn(&str, u64) -> String) -> (SocketAddr, Arc<AtomicU64>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     let requests = Arc::new(AtomicU64::new(0));
@@ -21,9 +26,10 @@ fn server() -> (SocketAddr, Arc<AtomicU64>) {
             std::thread::spawn(move || {
                 let mut piece = [0; 4096];
                 while let Ok(read @ 1..) = stream.read(&mut piece) {
-                    assert!(piece[..read].ends_with(b"\r\n\r\n"), "a request comes in one piece");
-                    counter.fetch_add(1, Ordering::SeqCst);
-                    if stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello").is_err() {
+                    let request = text(&piece[..read]);
+                    assert!(request.contains("\r\n\r\n"), "a request comes in one piece");
+                    let number = counter.fetch_add(1, Ordering::SeqCst);
+                    if stream.write_all(answer(&request, number).as_bytes()).is_err() {
                         return;
                     }
                 }
@@ -42,13 +48,83 @@ fn the_rate_and_the_latency_come_first() {
     let folder = tempfile::tempdir().expect("a folder");
     let (address, requests) = server();
     let url = format!("http://{address}/x");
-    let out = run_well(folder.path(), &["load", "-c", "3", "-n", "500", "-d", "1m", &url]);
+    let out = run_well(folder.path(), &["load", "-c", "3", "-n", "0.5k", "-d", "1m", &url]);
     let first = out.lines().next().expect("a line");
     for word in ["requests/s", "p50", "p99", "p99.9", "none failed"] {
         assert!(first.contains(word), "{word}: {first}");
     }
-    assert!(out.contains("500 correct in"), "{out}");
+    for words in ["500 correct in", "500 × 200", "  mean ", "  min ", "  up to "] {
+        assert!(out.contains(words), "{words}: {out}");
+    }
     assert_eq!(requests.load(Ordering::SeqCst), 500);
+}
+
+/// A page that is another each time.
+fn changing(_: &str, number: u64) -> String {
+    format!("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{number:8}")
+}
+
+#[test]
+fn a_page_that_changes_is_a_failure_with_the_option_that_cures_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = format!("http://{}/", server_of(changing).0);
+    let output = run(folder.path(), &["load", "-c", "2", "-n", "200", &url]);
+    let out = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{out}");
+    assert!(out.contains("most requests failed") && out.contains("add --any-body"), "{out}");
+    let out = run_well(folder.path(), &["load", "-c", "2", "-n", "200", "--any-body", &url]);
+    assert!(out.contains("none failed") && !out.contains("--any-body"), "{out}");
+}
+
+#[test]
+fn statuses_are_counted_and_chosen() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let answer = |_: &str, number: u64| match number % 4 {
+        0 => "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_owned(),
+        _ => "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone".to_owned(),
+    };
+    let url = format!("http://{}/", server_of(answer).0);
+    let output = run(folder.path(), &["load", "-c", "1", "-n", "400", &url]);
+    let out = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{out}");
+    assert!(out.contains("100 × 200, 300 × 404") && out.contains("add --expect-status 404"), "{out}");
+    let expecting = ["load", "-c", "1", "-n", "400", "--expect-status", "200,404", &url];
+    assert!(run_well(folder.path(), &expecting).contains("none failed"));
+    let out = run_well(folder.path(), &[&expecting[..], &["--format", "json"]].concat());
+    assert_eq!(json(&out)["levels"][0]["statuses"], serde_json::json!({"200": 100, "404": 300}));
+}
+
+#[test]
+fn requests_are_as_they_were_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let answer = |request: &str, _: u64| {
+        let is_right = request.starts_with("PATCH /b ")
+            && request.matches("Host:").count() == 1
+            && request.contains("Host: example.org\r\n")
+            && request.ends_with("\r\n\r\n{\"a\": 1}");
+        let status = if is_right { "200 OK" } else { "400 Bad Request" };
+        format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n")
+    };
+    std::fs::write(folder.path().join("body.json"), "{\"a\": 1}").expect("a file");
+    let url = format!("http://{}/b", server_of(answer).0);
+    let arguments =
+        ["load", "-n", "1k", "-X", "PATCH", "-H", "Host: example.org", "--body", "@body.json", &url];
+    assert!(run_well(folder.path(), &arguments).contains("none failed"));
+}
+
+#[test]
+fn several_urls_have_their_weights() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let answer = |request: &str, _: u64| {
+        let status = if request.starts_with("GET /often ") { 201 } else { 202 };
+        format!("HTTP/1.1 {status} x\r\nContent-Length: 0\r\n\r\n")
+    };
+    let address = server_of(answer).0;
+    let urls = ["often", "seldom"].map(|path| format!("http://{address}/{path}"));
+    let arguments =
+        ["load", "-c", "1", "-n", "400", "--weights", "9,1", "--format", "json", &urls[0], &urls[1]];
+    let out = json(&run_well(folder.path(), &arguments));
+    assert_eq!(out["levels"][0]["statuses"], serde_json::json!({"201": 360, "202": 40}));
 }
 
 #[test]
@@ -78,7 +154,7 @@ fn levels_are_lines_of_csv_and_slices_of_a_log() {
     let folder = tempfile::tempdir().expect("a folder");
     let (address, _) = server();
     let url = format!("http://{address}/");
-    let arguments = ["load", "--levels", "1,2,4", "-d", "100ms", "--format", "csv", "--hdr", "a.hlog", &url];
+    let arguments = ["load", "--levels", "1,2-4", "-d", "100ms", "--format", "csv", "--hdr", "a.hlog", &url];
     let out = run_well(folder.path(), &arguments);
     let rows: Vec<Vec<&str>> = out.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(rows.len(), 4);
@@ -114,6 +190,11 @@ fn wrong_usage_is_told() {
         (&["--source", "nowhere", "http://127.0.0.1/"], "source addresses"),
         (&["--client", "echo", "--bytes", "0", "127.0.0.1:9"], "65536"),
         (&["-r", "1e10", "http://127.0.0.1:9/"], "per second"),
+        (&["--levels", "9-1", "http://127.0.0.1:9/"], "1-100"),
+        (&["--body", "@missing", "http://127.0.0.1:9/"], "cannot read missing"),
+        (&["--expect-status", "OK", "http://127.0.0.1:9/"], "200,304"),
+        (&["--weights", "1,2", "http://127.0.0.1:9/"], "one for each"),
+        (&["http://127.0.0.1:9/", "http://127.0.0.1:8/"], "one server at a time"),
         (&["-r", "1e-20", "http://127.0.0.1:9/"], "per second"),
         (&["--ramp", "1e300", "http://127.0.0.1:9/"], "per second"),
         (&["--idle", "18446744073709551615", "http://127.0.0.1:9/"], "10000000"),

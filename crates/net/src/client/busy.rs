@@ -76,7 +76,12 @@ impl Client for BusyClient {
                 (_, b'\n') => {
                     session.whole = true;
                     let wrong = (session.code != EXPECTED).then_some(ResponseError::Status(session.code));
-                    return Ok(Received { taken: index + 1, state: ResponseState::Last, error: wrong });
+                    return Ok(Received {
+                        taken: index + 1,
+                        state: ResponseState::Last,
+                        error: wrong,
+                        status: session.code,
+                    });
                 }
                 _ => {}
             }

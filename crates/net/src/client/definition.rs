@@ -49,11 +49,13 @@ pub struct Received {
     /// What is wrong with a complete response that was understood to its end, so that the connection is still
     /// good.
     pub error: Option<ResponseError>,
+    /// The status of a complete response, where the protocol has one; else 0.
+    pub status: u16,
 }
 
 impl Received {
     pub(super) fn partial(taken: usize) -> Received {
-        Received { taken, state: ResponseState::Partial, error: None }
+        Received { taken, state: ResponseState::Partial, error: None, status: 0 }
     }
 }
 
@@ -126,8 +128,8 @@ pub trait ClientSettings: Default + Serialize + DeserializeOwned {
 pub struct Endpoint {
     /// The host as it was written, with the port where that is not the scheme's own.
     pub host: String,
-    /// Path and query; `None` where an address was given, and no URL.
-    pub path: Option<String>,
+    /// Path and query of each URL; none where an address was given, and no URL.
+    pub paths: Vec<String>,
 }
 
 /// A client as it is listed and chosen.

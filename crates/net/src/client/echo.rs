@@ -108,7 +108,7 @@ impl Client for EchoClient {
         }
         session.came = 0;
         session.answered = session.answered.wrapping_add(1);
-        Ok(Received { taken, state: ResponseState::Complete, error: None })
+        Ok(Received { taken, state: ResponseState::Complete, error: None, status: 0 })
     }
 
     fn end(&mut self, _session: &mut EchoSession) -> Result<Received, ResponseError> {

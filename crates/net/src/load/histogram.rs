@@ -75,7 +75,7 @@ impl Times {
     }
 
     /// For each of these rising times, how many are not longer.
-    pub(crate) fn counts_until(&self, rising_ns: &[u64]) -> Vec<u64> {
+    pub fn counts_until(&self, rising_ns: &[u64]) -> Vec<u64> {
         let mut counts = Vec::with_capacity(rising_ns.len());
         let mut sum = 0;
         for step in self.0.iter_recorded() {

@@ -3,6 +3,8 @@
 //!
 //! The slices of time are the clusters of `stats::share_reach`.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use stats::{Cluster, mean_reach, share_reach};
 
@@ -10,6 +12,7 @@ use super::failure::{Failure, merged};
 use super::histogram::Times;
 use super::measured::{Measured, Slice};
 use super::plan::Load;
+use super::statuses;
 use super::watch::Watch;
 use crate::Error;
 
@@ -67,6 +70,8 @@ pub struct Level {
     pub slices: Vec<Slice>,
     /// What went wrong, the most frequent first.
     pub failures: Vec<Failure>,
+    /// How often each status came, in protocols that have one.
+    pub statuses: BTreeMap<u16, u64>,
     /// Generators.
     pub workers: usize,
     /// What they saw of themselves.
@@ -204,6 +209,7 @@ impl Level {
         let mut watch = Watch::default();
         measured.iter().for_each(|one| watch.add(&one.watch));
         let failures = merged(measured.iter().map(|one| one.failures.clone()));
+        let statuses = statuses::merged(measured.iter().map(|one| &one.statuses));
         let slices = join_slices(measured);
         let latency = join(slices.iter().map(|slice| &slice.latency)).ok_or(Error::NothingMeasured)?;
         let per_second = |count: u64| count as f64 / elapsed_seconds.max(1e-9);
@@ -233,6 +239,7 @@ impl Level {
             connect: some(connect),
             slices,
             failures,
+            statuses,
             workers,
             watch,
         })

@@ -1,5 +1,7 @@
 //! What one generator has measured of one load: counts and histograms, slice by slice.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::failure::Failure;
@@ -49,6 +51,8 @@ pub struct Measured {
     pub slices: Vec<Slice>,
     /// What went wrong.
     pub failures: Vec<Failure>,
+    /// How often each status came, in protocols that have one.
+    pub statuses: BTreeMap<u16, u64>,
     /// The generator watched itself.
     pub watch: Watch,
 }

@@ -20,6 +20,7 @@ mod plan;
 mod schedule;
 pub mod search;
 mod source;
+mod statuses;
 mod watch;
 
 use std::time::Duration;

@@ -1,12 +1,13 @@
 //! Options that clients and services declare, as arguments of a verb: this file knows none of them.
 
 use std::ffi::OsString;
+use std::fs;
 use std::marker::PhantomData;
 
 use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use net::options::{Fields, OptionForm, OptionSpec};
+use net::options::{Content, Fields, OptionForm, OptionSpec};
 use serde_json::Value;
 
 /// One of the owners of a list: a client, or a service.
@@ -114,7 +115,9 @@ fn argument(owner: &Owner, option: &OptionSpec) -> Arg {
     match option.form {
         OptionForm::Switch => named(argument).action(ArgAction::SetTrue),
         OptionForm::Number(place) => named(argument).value_name(place).value_parser(clap::value_parser!(u64)),
+        OptionForm::Text(place) => named(argument).value_name(place),
         OptionForm::Texts(place) => named(argument).value_name(place).action(ArgAction::Append),
+        OptionForm::Content(place) => named(argument).value_name(place).value_parser(content),
         OptionForm::Path(place) => {
             argument.value_name(place).value_parser(OsStringValueParser::new().try_map(utf_8))
         }
@@ -124,6 +127,12 @@ fn argument(owner: &Owner, option: &OptionSpec) -> Arg {
 /// Options reach workers as JSON, which cannot have any other path.
 fn utf_8(path: OsString) -> Result<String, &'static str> {
     path.into_string().map_err(|_| "its name is not UTF-8; rename it, or give a symbolic link to it")
+}
+
+/// The text, or the bytes of the file that an `@` precedes.
+fn content(text: &str) -> Result<Content, String> {
+    let Some(file) = text.strip_prefix('@') else { return Ok(Content::new(text.into())) };
+    fs::read(file).map(Content::new).map_err(|error| format!("cannot read {file}: {error}"))
 }
 
 impl<O: Owners> FromArgMatches for Chosen<O> {
@@ -159,7 +168,13 @@ fn written(matches: &ArgMatches, option: &OptionSpec) -> Option<Value> {
         OptionForm::Texts(_) => {
             matches.get_many::<String>(option.name).map(|texts| texts.cloned().collect::<Vec<_>>().into())
         }
-        OptionForm::Path(_) => matches.get_one::<String>(option.name).map(|path| path.as_str().into()),
+        OptionForm::Text(_) | OptionForm::Path(_) => {
+            matches.get_one::<String>(option.name).map(|text| text.as_str().into())
+        }
+        OptionForm::Content(_) => {
+            let content = matches.get_one::<Content>(option.name)?;
+            serde_json::to_value(content).ok()
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! `osdyno load`: loads a server in a closed loop or at a fixed rate, and reports throughput and latency.
 
+mod bars;
 mod csv;
 mod json;
+mod numbers;
 mod target;
 mod text;
 mod verdict;
@@ -19,6 +21,7 @@ use net::load::coordinator::{self, Coordinator};
 use net::load::search::{self, Found, Goal};
 use net::load::{FROM_ONE_ADDRESS, Generator, Level, Load, LoadSettings, Progress, Schedule, Sources};
 
+use self::numbers::{Several, parse_connections, parse_levels, parse_rate, parse_rates, parse_requests};
 use self::target::Target;
 use super::declared::{Chosen, Clients};
 use super::{Done, refuse_existing, warn, write_file};
@@ -33,7 +36,9 @@ Examples:
   osdyno load http://127.0.0.1:8080/                      50 connections, 10 s, as fast as it responds
   osdyno load -c 200 -d 30s http://127.0.0.1:8080/        200 connections, 30 s
   osdyno load -r 5000 http://127.0.0.1:8080/              5000 requests per second, whatever the server does
-  osdyno load --levels 1,10,100 http://127.0.0.1:8080/    three levels, one after the other
+  osdyno load --levels 1-100 http://127.0.0.1:8080/       1, 2, 5, 10, 20, 50 and 100 connections
+  osdyno load --any-body http://127.0.0.1:8080/now        a page that changes
+  osdyno load --body @order.json http://127.0.0.1:8080/   POST requests with the content of this file
   osdyno load --find-rate 'p99<=5ms' http://[::1]:8080/   the highest rate that meets this goal
   osdyno load --client busy 127.0.0.1:2525                each connection gets one line, 450, and a close
 
@@ -43,9 +48,9 @@ docs/load.md explains every number.";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// http://host:port/path, or host:port with --client busy or echo
-    #[arg(value_name = "URL|ADDR")]
-    target: String,
+    /// http://host:port/path, or host:port with --client busy or echo; several URLs of one server take turns
+    #[arg(value_name = "URL|ADDR", required = true)]
+    targets: Vec<String>,
     /// Number of connections; with --rate, the number at the start
     #[arg(short, long, value_name = "N", default_value_t = 50, value_parser = parse_connections)]
     connections: usize,
@@ -53,30 +58,32 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
     duration: Duration,
     /// End a level after this many requests, if that comes first
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = parse_requests)]
     requests: Option<u64>,
-    /// Open loop: requests per second, at times fixed in advance; several rates run one after the other
+    /// Open loop: requests per second, at times fixed in advance; several rates, or a range such as 1k-10k,
+    /// run one after the other
     ///
     /// Latency counts from the intended start of a request, so the result includes the requests that arrive
     /// while a server stalls. Without a rate the loop is closed: each connection sends its next request when
     /// the response is complete.
-    #[arg(short, long, value_name = "RATE,…", value_delimiter = ',', value_parser = parse_rate)]
-    rate: Vec<f64>,
+    #[arg(short, long, value_name = "RATE,…", value_delimiter = ',', value_parser = parse_rates)]
+    rate: Vec<Several<f64>>,
     /// Distribution of the start times of --rate
     #[arg(long, value_enum, default_value = "poisson")]
     schedule: Spread,
     /// Number of load generator processes, at most one for each processor
     #[arg(short, long, value_name = "N", default_value_t = 1)]
     workers: usize,
-    /// Several numbers of connections, one after the other
+    /// Several numbers of connections, one after the other; 1-100 is 1,2,5,10,20,50,100 and 10-50:20 is
+    /// 10,30,50
     #[arg(
         long,
         value_name = "N,…",
         value_delimiter = ',',
         conflicts_with = "rate",
-        value_parser = parse_connections
+        value_parser = parse_levels
     )]
-    levels: Vec<usize>,
+    levels: Vec<Several<usize>>,
     /// Open a new connection for every request
     #[arg(long)]
     new_connections: bool,
@@ -154,26 +161,8 @@ fn together() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=1024)
 }
 
-/// Rates that a process can keep: one in an hour and a half at least, and ten times what was ever measured.
-const RATES: std::ops::RangeInclusive<f64> = 0.0002..=10_000_000.0;
-/// More connections than any machine has room for.
-const CONNECTIONS_MAX: usize = 10_000_000;
 /// Longer than any load is held.
 const TIME_MAX: Duration = Duration::from_secs(366 * 86_400);
-
-fn parse_rate(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(rate) if RATES.contains(&rate) => Ok(rate),
-        _ => Err(format!("a rate is a number from {} to {} per second", RATES.start(), RATES.end())),
-    }
-}
-
-fn parse_connections(text: &str) -> Result<usize, String> {
-    match text.parse::<usize>() {
-        Ok(number) if number <= CONNECTIONS_MAX => Ok(number),
-        _ => Err(format!("a number of connections is an integer from 0 to {CONNECTIONS_MAX}")),
-    }
-}
 
 fn parse_time(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
@@ -184,7 +173,7 @@ fn parse_time(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) fn load(args: &Args, console: &Console) -> Done {
-    let target = Target::parse(&args.target, args.allow_public)?;
+    let target = Target::parse(&args.targets, args.allow_public)?;
     let settings = settings(args, &target)?;
     let goal =
         args.find_rate.as_deref().map(|goal| Goal::parse(goal, |text| humantime::parse_duration(text).ok()));
@@ -242,7 +231,7 @@ pub(crate) fn worker() -> Done {
 fn settings(args: &Args, target: &Target) -> Result<LoadSettings, Failure> {
     let client = client::find(&args.client.name)?;
     let client = client.choose(args.client.fields.clone(), &target.endpoint)?;
-    let largest = args.levels.iter().copied().max().unwrap_or(args.connections);
+    let largest = all(&args.levels).max().unwrap_or(args.connections);
     let sources = match &args.source {
         Some(text) => Sources::parse(text)?,
         None => Sources::for_loopback(target.address.ip(), largest + args.idle),
@@ -278,12 +267,16 @@ fn loads(args: &Args) -> Vec<Load> {
         requests: args.requests,
     };
     if !args.rate.is_empty() {
-        return args.rate.iter().map(|&rate| Load { rate: Some(rate), ..load.clone() }).collect();
+        return all(&args.rate).map(|rate| Load { rate: Some(rate), ..load.clone() }).collect();
     }
     if !args.levels.is_empty() {
-        return args.levels.iter().map(|&connections| Load { connections, ..load.clone() }).collect();
+        return all(&args.levels).map(|connections| Load { connections, ..load.clone() }).collect();
     }
     vec![load]
+}
+
+fn all<T: Copy>(lists: &[Several<T>]) -> impl Iterator<Item = T> {
+    lists.iter().flat_map(|list| &list.0).copied()
 }
 
 /// Reports what would stop a load before it begins.
@@ -382,19 +375,19 @@ fn print(
             (None, [level]) => text::write_level(level, settings, &mut out)?,
             (None, levels) => text::write_levels(levels, &mut out)?,
         },
-        LoadFormat::Json => json::write(&args.target, settings, levels, found, &mut out)?,
+        LoadFormat::Json => json::write(&args.targets, settings, levels, found, &mut out)?,
         LoadFormat::Csv => csv::write(levels, &mut out)?,
     }
     Ok(out.flush()?)
 }
 
 fn exit_code(levels: &[Level], found: Option<&Found>) -> ExitCode {
-    let unanswered = levels.iter().filter(|level| verdict::is_without_response(level)).count();
+    let failed = levels.iter().filter(|level| verdict::is_failed(level)).count();
     if sys::signal::stop_ordered() {
         ExitCode::from(INTERRUPTED)
-    } else if unanswered == levels.len() {
+    } else if failed == levels.len() {
         ExitCode::FAILURE
-    } else if unanswered > 0 || found.is_some_and(|found| found.rate.is_none()) {
+    } else if failed > 0 || found.is_some_and(|found| found.rate.is_none()) {
         ExitCode::from(INCOMPLETE)
     } else {
         ExitCode::SUCCESS

@@ -14,7 +14,7 @@ const REQUESTS: u64 = 400;
 /// Loads the server with a client as it declares itself, without any option.
 pub(crate) fn load(case: &mut Case<'_>, row: &Row, client: &ClientKind) {
     let address = case.served.address;
-    let endpoint = Endpoint { host: address.to_string(), path: Some("/".to_owned()) };
+    let endpoint = Endpoint { host: address.to_string(), paths: vec!["/".to_owned()] };
     let chosen = client.choose(Fields::new(), &endpoint).unwrap();
     let settings = LoadSettings::choosing(address, chosen);
     let is_one_each = settings.one_request_each();

@@ -29,6 +29,7 @@ use super::histogram::Times;
 use super::measured::Slices;
 use super::plan::LoadSettings;
 use super::schedule::Starts;
+use super::statuses::Statuses;
 use crate::Error;
 use crate::client::{Client, Received, ResponseError, ResponseState};
 use crate::network::{ALARM, LoadNetwork, Socket};
@@ -75,6 +76,7 @@ pub(super) struct Engine<C: Client, N: LoadNetwork> {
 
     counts: Counts,
     failures: Failures,
+    statuses: Statuses,
     slices: Slices,
     service: Times,
     lag: Times,
@@ -140,6 +142,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             begin_ns: 0,
             counts: Counts::default(),
             failures: Failures::default(),
+            statuses: Statuses::new(),
             slices: Slices::new()?,
             service: Times::new()?,
             lag: Times::new()?,
@@ -251,7 +254,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
                         self.fail(place, Cause::ResponseError(wrong), now);
                         return false;
                     }
-                    self.answered(place, parsed.error, now);
+                    self.answered(place, parsed, now);
                     let slot = &mut self.slots[place as usize];
                     if last {
                         if slot.awaited > 0 {
@@ -289,7 +292,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             }
             State::Waiting | State::Reading => match self.client.end(&mut slot.session) {
                 Ok(parsed) => {
-                    self.answered(place, parsed.error, now);
+                    self.answered(place, parsed, now);
                     if self.slots[place as usize].awaited > 0 {
                         return self.fail(place, Cause::ResponseError(ResponseError::Short), now);
                     }
@@ -307,14 +310,17 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
 
     /// One response is complete.
     #[inline]
-    fn answered(&mut self, place: u32, wrong: Option<ResponseError>, now: u64) {
+    fn answered(&mut self, place: u32, parsed: Received, now: u64) {
         let slot = &mut self.slots[place as usize];
         slot.awaited -= 1;
         slot.served += 1;
         // Where the server speaks first, nothing tells earlier that the connection is there.
         self.counts.connected += u64::from(C::SERVER_BEGINS && self.measuring);
         let (intended_ns, sent_ns, counted) = (slot.intended_ns, slot.sent_ns, slot.counted);
-        if let Some(wrong) = wrong
+        if counted {
+            self.statuses.count(parsed.status);
+        }
+        if let Some(wrong) = parsed.error
             && (counted || self.mode == Mode::Alone)
         {
             self.counts.failed += 1;

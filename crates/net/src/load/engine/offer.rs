@@ -91,6 +91,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
     fn begin_counting(&mut self) {
         self.counts = Counts::default();
         self.failures.take();
+        self.statuses.take();
         self.measuring = true;
         if self.starts.is_some() {
             return;
@@ -112,7 +113,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         let slices = self.slices.finished(until_ns);
         let intended = self.intended(until_ns);
         let counts = self.take_counts()?;
-        let failures = self.failures.take();
+        let (failures, statuses) = (self.failures.take(), self.statuses.take());
         self.starts = None;
         Ok(Measured {
             connections: self.connections(),
@@ -133,6 +134,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             connect: self.connect.clone(),
             slices,
             failures,
+            statuses,
             watch: Watch { sends_blocked: counts.sends_blocked, waits, events, ..watch },
         })
     }
@@ -141,6 +143,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
     pub(super) fn forget(&mut self) {
         self.counts = Counts::default();
         self.failures.take();
+        self.statuses.take();
         for times in [&mut self.service, &mut self.lag, &mut self.lateness, &mut self.connect] {
             times.clear();
         }

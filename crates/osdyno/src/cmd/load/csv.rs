@@ -12,7 +12,10 @@ pub(super) fn write(levels: &[Level], out: &mut dyn Write) -> io::Result<()> {
     for percent in PERCENTS {
         write!(out, ",p{percent},p{percent}_low,p{percent}_high")?;
     }
-    writeln!(out, ",max,service_p99,lag_p99,lateness_p99,connect_p99,cpu_seconds,cpu_share,limit")?;
+    writeln!(
+        out,
+        ",min,mean,max,service_p99,lag_p99,lateness_p99,connect_p99,cpu_seconds,cpu_share,limit,statuses"
+    )?;
     levels.iter().try_for_each(|level| write_line(level, out))
 }
 
@@ -44,15 +47,24 @@ fn write_line(level: &Level, out: &mut dyn Write) -> io::Result<()> {
     let limit = Verdict::of(level).column();
     writeln!(
         out,
-        ",{},{},{},{},{},{},{},{limit}",
+        ",{},{},{},{},{},{},{},{},{},{limit},{}",
+        level.latency.min_seconds,
+        level.latency.mean_seconds,
         level.latency.max_seconds,
         p99(&level.service),
         p99(&level.lag),
         p99(&level.lateness),
         p99(&level.connect),
         level.watch.cpu_seconds,
-        level.watch.cpu_share
+        level.watch.cpu_share,
+        statuses(level)
     )
+}
+
+/// `200:9800 404:12`.
+fn statuses(level: &Level) -> String {
+    let statuses = level.statuses.iter().map(|(status, count)| format!("{status}:{count}"));
+    statuses.collect::<Vec<_>>().join(" ")
 }
 
 fn or_empty(value: Option<impl ToString>) -> String {

@@ -10,7 +10,7 @@ use super::verdict::{Verdict, is_lower_bound};
 
 #[derive(Serialize)]
 struct Output<'a> {
-    target: &'a str,
+    targets: &'a [String],
     settings: &'a LoadSettings,
     levels: Vec<JudgedLevel<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,7 +43,7 @@ struct Stage {
 }
 
 pub(super) fn write(
-    target: &str,
+    targets: &[String],
     settings: &LoadSettings,
     levels: &[Level],
     found: Option<&Found>,
@@ -64,7 +64,7 @@ pub(super) fn write(
         confirmation: judged(&found.confirmation),
         stages: found.stages.iter().map(stage).collect(),
     });
-    let output = Output { target, settings, levels: levels.iter().map(judged).collect(), found };
+    let output = Output { targets, settings, levels: levels.iter().map(judged).collect(), found };
     serde_json::to_writer(&mut *out, &output)?;
     writeln!(out)
 }

@@ -1,4 +1,4 @@
-//! The target of a load: a URL or an address. Public addresses need an explicit flag.
+//! The target of a load: URLs of one server, or an address. Public addresses need an explicit flag.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -6,7 +6,7 @@ use net::client::Endpoint;
 
 use crate::failure::Failure;
 
-/// A server, and the path to request.
+/// A server, and the paths to request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) address: SocketAddr,
@@ -15,7 +15,25 @@ pub(super) struct Target {
 }
 
 impl Target {
-    pub(super) fn parse(text: &str, allow_public: bool) -> Result<Target, Failure> {
+    /// All that was written: one address, or URLs of one server.
+    pub(super) fn parse(texts: &[String], allow_public: bool) -> Result<Target, Failure> {
+        let mut targets = texts.iter().map(|text| Target::parse_one(text, allow_public));
+        let none = || Failure::Usage("a load needs a target".to_owned());
+        let mut target = targets.next().ok_or_else(none)??;
+        for other in targets {
+            let other = other?;
+            if other.endpoint.host != target.endpoint.host || other.endpoint.paths.is_empty() {
+                return Err(Failure::Usage(format!(
+                    "{} and {} are not URLs of one server; load one server at a time",
+                    target.endpoint.host, other.endpoint.host
+                )));
+            }
+            target.endpoint.paths.extend(other.endpoint.paths);
+        }
+        Ok(target)
+    }
+
+    fn parse_one(text: &str, allow_public: bool) -> Result<Target, Failure> {
         let usage = |why: &str| Failure::Usage(format!("{text:?} is not a target: {why}"));
         let (place, path) = match text.split_once("://") {
             Some(("http", rest)) => {
@@ -53,7 +71,10 @@ impl Target {
                 address.ip()
             )));
         }
-        Ok(Target { address, endpoint: Endpoint { host: place.to_owned(), path } })
+        Ok(Target {
+            address,
+            endpoint: Endpoint { host: place.to_owned(), paths: path.into_iter().collect() },
+        })
     }
 }
 
@@ -62,8 +83,21 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Option<(String, String, Option<String>)> {
-        let target = Target::parse(text, false).ok()?;
-        Some((target.address.to_string(), target.endpoint.host, target.endpoint.path))
+        let target = Target::parse_one(text, false).ok()?;
+        Some((target.address.to_string(), target.endpoint.host, target.endpoint.paths.first().cloned()))
+    }
+
+    #[test]
+    fn several_urls_are_of_one_server() {
+        let parse = |texts: &[&str]| {
+            let texts: Vec<String> = texts.iter().map(|&text| text.to_owned()).collect();
+            Target::parse(&texts, false).map(|target| target.endpoint.paths).ok()
+        };
+        let paths = |paths: &[&str]| Some(paths.iter().map(|&path| path.to_owned()).collect::<Vec<_>>());
+        assert_eq!(parse(&["http://127.0.0.1:8/a", "http://127.0.0.1:8/b?c"]), paths(&["/a", "/b?c"]));
+        assert_eq!(parse(&["127.0.0.1:8"]), paths(&[]));
+        assert_eq!(parse(&["http://127.0.0.1:8/", "http://127.0.0.1:9/"]), None);
+        assert_eq!(parse(&["127.0.0.1:8", "127.0.0.1:8"]), None);
     }
 
     #[test]
@@ -86,11 +120,11 @@ mod tests {
         for public in
             ["http://192.0.2.1/", "http://172.32.0.1/", "http://[2001:db8::1]/", "8.8.8.8:53", "100.64.0.1:1"]
         {
-            assert!(matches!(Target::parse(public, false), Err(Failure::Usage(_))), "{public}");
-            assert!(Target::parse(public, true).is_ok(), "{public}");
+            assert!(matches!(Target::parse_one(public, false), Err(Failure::Usage(_))), "{public}");
+            assert!(Target::parse_one(public, true).is_ok(), "{public}");
         }
         for private in ["10.1.2.3:1", "172.16.0.1:1", "192.168.1.1:1", "169.254.1.1:1", "[fd00::1]:1"] {
-            assert!(Target::parse(private, false).is_ok(), "{private}");
+            assert!(Target::parse_one(private, false).is_ok(), "{private}");
         }
     }
 }

@@ -7,7 +7,7 @@ use ::report::words::{NO_BREAK, count, percent};
 use net::load::search::Found;
 use net::load::{Distribution, Level, Load, LoadSettings, Percentile, Progress};
 
-use super::verdict;
+use super::{bars, verdict};
 
 /// One level in full.
 pub(super) fn write_level(level: &Level, settings: &LoadSettings, out: &mut dyn Write) -> io::Result<()> {
@@ -15,13 +15,16 @@ pub(super) fn write_level(level: &Level, settings: &LoadSettings, out: &mut dyn 
     if level.latency.count > 0 {
         writeln!(out, "{}", headline(level))?;
     }
-    if let Some(verdict) = verdict::sentence(level) {
-        writeln!(out, "{verdict}")?;
+    for sentence in verdict::sentence(level).into_iter().chain(verdict::hint(level)) {
+        writeln!(out, "{sentence}")?;
     }
     writeln!(out)?;
     line(out, "requests", requests(level))?;
     for failure in level.failures.iter().take(FAILURES_TOLD) {
         line(out, "", format!("{} × {} ({})", count(failure.count), failure.cause, failure.stage.name()))?;
+    }
+    if !level.statuses.is_empty() {
+        line(out, "statuses", statuses(level))?;
     }
     let bytes = |bytes: u64| size(bytes as f64);
     let rate = size(level.received_bytes as f64 / level.elapsed_seconds);
@@ -43,7 +46,9 @@ pub(super) fn write_level(level: &Level, settings: &LoadSettings, out: &mut dyn 
     .into_iter()
     .filter_map(|(name, times)| Some((name, times?)))
     .collect();
-    write_columns(&columns, out)
+    write_columns(&columns, out)?;
+    writeln!(out)?;
+    bars::write(&level.latency, out)
 }
 
 /// How many kinds of failures are printed; JSON has all.
@@ -56,6 +61,8 @@ fn write_columns(columns: &[(&str, &Distribution)], out: &mut dyn Write) -> io::
         write!(out, "{name:<width$}")?;
     }
     writeln!(out)?;
+    write_row("mean", |times| times.mean_seconds, columns, out)?;
+    write_row("min", |times| times.min_seconds, columns, out)?;
     for (index, percent) in net::load::PERCENTS.iter().enumerate() {
         write!(out, "  {:<7}", format!("p{percent}"))?;
         for (place, (_, times)) in columns.iter().enumerate() {
@@ -67,13 +74,29 @@ fn write_columns(columns: &[(&str, &Distribution)], out: &mut dyn Write) -> io::
         }
         writeln!(out)?;
     }
-    write!(out, "  {:<7}", "max")?;
+    write_row("max", |times| times.max_seconds, columns, out)
+}
+
+/// What is known without an interval.
+fn write_row(
+    name: &str,
+    seconds: fn(&Distribution) -> f64,
+    columns: &[(&str, &Distribution)],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    write!(out, "  {name:<7}")?;
     for (place, (_, times)) in columns.iter().enumerate() {
         let width = if place == 0 { WIDE } else { NARROW };
-        let max = if times.count == 0 { "—".to_owned() } else { time(times.max_seconds) };
-        write!(out, "{max:<width$}")?;
+        let seconds = if times.count == 0 { "—".to_owned() } else { time(seconds(times)) };
+        write!(out, "{seconds:<width$}")?;
     }
     writeln!(out)
+}
+
+/// `9 800 × 200, 12 × 404`.
+fn statuses(level: &Level) -> String {
+    let statuses = level.statuses.iter().map(|(status, number)| format!("{} × {status}", count(*number)));
+    statuses.collect::<Vec<_>>().join(", ")
 }
 
 const WIDE: usize = 34;
@@ -105,7 +128,9 @@ pub(super) fn write_levels(levels: &[Level], out: &mut dyn Write) -> io::Result<
             verdict::sentence(level).unwrap_or_default()
         )?;
     }
-    Ok(())
+    let mut hints: Vec<String> = levels.iter().filter_map(verdict::hint).collect();
+    hints.dedup();
+    hints.iter().try_for_each(|hint| writeln!(out, "{hint}"))
 }
 
 /// `31 240 requests/s (30 900–31 600) · p50 1.2 ms · p99 3.4 ms · p99.9 8.1 ms · 0 failed`.

@@ -1,8 +1,8 @@
 //! What limited a load: judged by the rule that judges loads of a run, and in the same words.
 
 use judge::{LoadVerdict, load_verdict};
-use net::load::Level;
 use net::load::search::Found;
+use net::load::{Failure, Level};
 use record::{GeneratorLevel, LimitedBy, Purpose};
 use serde::Serialize;
 
@@ -12,20 +12,14 @@ pub(super) struct Verdict {
     limit: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
 }
 
 impl Verdict {
     pub(super) fn of(level: &Level) -> Verdict {
-        let facts = facts(level);
-        let verdict = load_verdict(&facts);
-        let limit = match verdict {
-            LoadVerdict::Sound => "sound",
-            LoadVerdict::Limited(LimitedBy::Generator, _) => "generator",
-            LoadVerdict::Limited(..) => "disturbed",
-            LoadVerdict::Behind => "behind",
-            LoadVerdict::NoResponse => "no_responses",
-        };
-        Verdict { limit, reason: ::report::sentences::load_reason(&facts, &verdict) }
+        let (limit, _, reason) = judged(level);
+        Verdict { limit, reason, hint: hint(level) }
     }
 
     /// One word for a column; empty if nothing is known to have limited the load.
@@ -39,24 +33,65 @@ fn facts(level: &Level) -> GeneratorLevel {
     workload::server::generator_level(level.load.connections as u64, Purpose::Level, level)
 }
 
-/// Why the numbers are not those of the server alone; `None` if they are.
-pub(super) fn sentence(level: &Level) -> Option<String> {
+/// A word for programs, one for people, and the reason.
+fn judged(level: &Level) -> (&'static str, &'static str, Option<String>) {
+    if is_mostly_failing(level) && level.latency.count > 0 {
+        let share = ::report::words::percent(failed_otherwise(level) as f64 / level.started.max(1) as f64);
+        return ("failed", "most requests failed", Some(share));
+    }
     let facts = facts(level);
     let verdict = load_verdict(&facts);
-    let subject = match verdict {
-        LoadVerdict::Sound => return None,
-        LoadVerdict::Limited(LimitedBy::Generator, _) => "load generator saturated",
-        LoadVerdict::Limited(..) => "disturbed",
-        LoadVerdict::Behind => "the server did not keep up",
-        LoadVerdict::NoResponse => "no correct response",
+    let (limit, words) = match verdict {
+        LoadVerdict::Sound => ("sound", ""),
+        LoadVerdict::Limited(LimitedBy::Generator, _) => ("generator", "load generator saturated"),
+        LoadVerdict::Limited(..) => ("disturbed", "disturbed"),
+        LoadVerdict::Behind => ("behind", "the server did not keep up"),
+        LoadVerdict::NoResponse => ("no_responses", "no correct response"),
     };
-    let reason = ::report::sentences::load_reason(&facts, &verdict).unwrap_or_default();
-    Some(format!("{subject}: {reason}"))
+    (limit, words, ::report::sentences::load_reason(&facts, &verdict))
 }
 
-/// Whether there was no correct response.
-pub(super) fn is_without_response(level: &Level) -> bool {
-    load_verdict(&facts(level)) == LoadVerdict::NoResponse
+/// Why the numbers are not those of the server alone; `None` if they are.
+pub(super) fn sentence(level: &Level) -> Option<String> {
+    match judged(level) {
+        ("sound", ..) => None,
+        (_, words, reason) => Some(format!("{words}: {}", reason.unwrap_or_default())),
+    }
+}
+
+/// The option that a user may have missed, where a share of the responses that matters was not as expected.
+pub(super) fn hint(level: &Level) -> Option<String> {
+    let matters = |failure: &&Failure| failure.count as f64 > HINT_SHARE * level.started as f64;
+    level.failures.iter().filter(matters).find_map(|failure| {
+        if failure.cause == "wrong content" {
+            return Some("if the page differs from response to response, add --any-body".to_owned());
+        }
+        let status = failure.cause.strip_prefix("status ")?;
+        Some(match status {
+            "301" | "302" | "303" | "307" | "308" => format!(
+                "the server redirects: load the address that it names, or add --expect-status {status}"
+            ),
+            _ => format!("if {status} is the correct status, add --expect-status {status}"),
+        })
+    })
+}
+
+/// One failure in so many may happen to any load.
+const HINT_SHARE: f64 = 0.01;
+
+/// Failures other than timeouts, about which there is a verdict of its own.
+fn failed_otherwise(level: &Level) -> u64 {
+    level.failed.saturating_sub(level.timed_out)
+}
+
+/// Whether figures of the other requests say little of the server.
+fn is_mostly_failing(level: &Level) -> bool {
+    failed_otherwise(level) > level.started / 2
+}
+
+/// Whether there was no correct response, or hardly any.
+pub(super) fn is_failed(level: &Level) -> bool {
+    is_mostly_failing(level) || load_verdict(&facts(level)) == LoadVerdict::NoResponse
 }
 
 /// Whether the load generator, and not the server, ended the search: the server may meet the goal at a higher

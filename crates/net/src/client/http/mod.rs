@@ -1,93 +1,116 @@
 //! Requests files from a web server, and checks every response (RFC 9110, RFC 9112).
 //!
-//! The first good response for each path defines the length and the CRC-32 of its body; every later one must
-//! be equal. A response may have a length, may be chunked, or may end with the connection.
+//! The first good response for each path and status defines the length and the CRC-32 of the body; every
+//! later one must be equal. `--any-body` compares no bodies, for pages that change. A status other than 2xx
+//! is a failure, unless `--expect-status` names it. A response may have a length, may be chunked, or may end
+//! with the connection.
 
-use memchr::memchr;
-use serde::{Deserialize, Serialize};
+mod expected;
+mod head;
+mod request;
+mod settings;
+mod turns;
 
+use self::expected::{Body, Seen, Statuses};
+use self::head::{Framing, Head, head_end};
+pub use self::settings::HttpClientSettings;
 use super::definition::{Client, ClientSettings, Endpoint, Received, ResponseError, ResponseState};
 use crate::Error;
 use crate::options::{OptionForm, OptionSpec};
 
-/// What is asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct HttpClientSettings {
-    /// The value of `Host`.
-    pub host: String,
-    /// Asked for in turn; each connection begins with another. None is `/`.
-    pub paths: Vec<String>,
-    /// Ask for heads alone.
-    pub head: bool,
-    /// Ask the server to close after each response.
-    pub close: bool,
-    /// More fields, as `Name: value`.
-    pub fields: Vec<String>,
+const fn option(
+    name: &'static str,
+    short: Option<char>,
+    field: &'static str,
+    form: OptionForm,
+    help: &'static str,
+) -> OptionSpec {
+    OptionSpec { name, short, field, form, help }
 }
 
-impl Default for HttpClientSettings {
-    fn default() -> HttpClientSettings {
-        HttpClientSettings {
-            host: "localhost".to_owned(),
-            paths: Vec::new(),
-            head: false,
-            close: false,
-            fields: Vec::new(),
-        }
-    }
-}
+const OPTIONS: &[OptionSpec] = &[
+    option(
+        "path",
+        None,
+        "paths",
+        OptionForm::Texts("PATH"),
+        "Another path to request, in turn with the first",
+    ),
+    option(
+        "weights",
+        None,
+        "weights",
+        OptionForm::Texts("N,…"),
+        "How often each URL and each --path is requested, in their order: 9,1",
+    ),
+    option("method", Some('X'), "method", OptionForm::Text("METHOD"), "Method of the requests"),
+    option(
+        "body",
+        None,
+        "body",
+        OptionForm::Content("TEXT|@FILE"),
+        "Body of the requests, which are POST without --method",
+    ),
+    option(
+        "header",
+        Some('H'),
+        "fields",
+        OptionForm::Texts("FIELD"),
+        "Header field of the requests, as 'Name: value'; replaces Host, User-Agent and others that are sent",
+    ),
+    option("head", Some('I'), "head", OptionForm::Switch, "Send HEAD requests"),
+    option(
+        "any-body",
+        None,
+        "any_body",
+        OptionForm::Switch,
+        "Do not compare bodies: for pages that differ from response to response",
+    ),
+    option(
+        "expect-status",
+        None,
+        "expect_status",
+        OptionForm::Texts("STATUS,…"),
+        "Statuses that are correct, such as 200,304 or 4xx [default: 2xx]",
+    ),
+];
 
 impl ClientSettings for HttpClientSettings {
     const NAME: &'static str = "http";
-    const SOURCE: &'static str = include_str!("http.rs");
+    const SOURCE: &'static str = include_str!("mod.rs");
     const SERVICE: &'static str = "http";
-    const OPTIONS: &'static [OptionSpec] = &[
-        OptionSpec {
-            name: "path",
-            short: None,
-            field: "paths",
-            form: OptionForm::Texts("PATH"),
-            help: "Another path to request, in turn with the first",
-        },
-        OptionSpec {
-            name: "header",
-            short: Some('H'),
-            field: "fields",
-            form: OptionForm::Texts("FIELD"),
-            help: "Header field of the requests, as 'Name: value'",
-        },
-        OptionSpec {
-            name: "head",
-            short: Some('I'),
-            field: "head",
-            form: OptionForm::Switch,
-            help: "Send HEAD requests",
-        },
-    ];
+    const OPTIONS: &'static [OptionSpec] = OPTIONS;
 
     type Client = HttpClient;
 
     fn open(&self) -> Result<HttpClient, Error> {
         let root = ["/".to_owned()];
         let paths = if self.paths.is_empty() { &root[..] } else { &self.paths };
-        let targets = paths.iter().map(|path| target(self, path)).collect::<Result<Vec<_>, _>>()?;
-        let known = (Vec::new(), Head::default());
-        Ok(HttpClient { targets, head_only: self.head, close: self.close, sessions: 0, known })
+        let target = |path: &String| Ok(Target { request: request::compose(self, path)?, known: Vec::new() });
+        Ok(HttpClient {
+            targets: paths.iter().map(target).collect::<Result<_, Error>>()?,
+            turns: turns::turns(paths.len(), &self.weights)?,
+            statuses: Statuses::parse(&self.expect_status)?,
+            any_body: self.any_body,
+            head_only: request::method(self)? == "HEAD",
+            close: self.server_closes(),
+            sessions: 0,
+            known: (Vec::new(), Head::default()),
+        })
     }
 
     fn aim(&mut self, target: &Endpoint) -> Result<(), Error> {
-        let Some(path) = &target.path else {
+        if target.paths.is_empty() {
             let text = format!("--client http needs a URL, such as http://{}/", target.host);
             return Err(Error::Settings(text));
-        };
+        }
         self.host.clone_from(&target.host);
-        self.paths.insert(0, path.clone());
+        self.paths.splice(0..0, target.paths.iter().cloned());
         Ok(())
     }
 
     fn server_closes(&self) -> bool {
-        self.close
+        self.close || request::fields_request_close(self)
     }
 
     fn request_close(&mut self) {
@@ -99,6 +122,10 @@ impl ClientSettings for HttpClientSettings {
 #[derive(Clone, Debug)]
 pub struct HttpClient {
     targets: Vec<Target>,
+    /// Places among the targets, in the order of the requests.
+    turns: Vec<u32>,
+    statuses: Statuses,
+    any_body: bool,
     head_only: bool,
     close: bool,
     sessions: usize,
@@ -109,20 +136,14 @@ pub struct HttpClient {
 #[derive(Clone, Debug)]
 struct Target {
     request: Vec<u8>,
-    expected: Option<Body>,
-}
-
-/// What a body is known by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Body {
-    length: u64,
-    crc: u32,
+    /// The right responses so far, one of each status.
+    known: Vec<Seen>,
 }
 
 /// Where a connection stands.
 #[derive(Clone, Debug)]
 pub struct HttpSession {
-    /// The next to be asked for, and the one whose response comes next.
+    /// The turn of the next request, and of the one whose response comes next.
     ask: u32,
     awaited: u32,
     outstanding: u32,
@@ -194,7 +215,7 @@ impl HttpClient {
             }
         };
         session.body = Body::default();
-        if let (true, Framing::Length(length)) = (self.head_only, head.framing) {
+        if let (true, Framing::Length(length)) = (self.head_only && !self.any_body, head.framing) {
             session.body.length = length;
         }
         let done = session.stage == Stage::Body { left: 0 };
@@ -206,15 +227,14 @@ impl HttpClient {
         let response = if session.last { ResponseState::Last } else { ResponseState::Complete };
         session.stage = Stage::Head;
         session.outstanding -= 1;
-        let target = session.awaited as usize % self.targets.len();
-        session.awaited = following(session.awaited, &self.targets);
-        let wrong = if !(200..300).contains(&session.status) {
-            Some(ResponseError::Status(session.status))
-        } else {
-            let expected = *self.targets[target].expected.get_or_insert(session.body);
-            (expected != session.body).then_some(ResponseError::Content)
+        let target = &mut self.targets[self.turns[session.awaited as usize] as usize];
+        session.awaited = following(session.awaited, &self.turns);
+        let seen = Seen { status: session.status, body: session.body };
+        let wrong = match target.known.first() {
+            Some(first) if *first == seen => None,
+            _ => expected::compare(&mut target.known, &self.statuses, seen),
         };
-        Received { taken, state: response, error: wrong }
+        Received { taken, state: response, error: wrong, status: session.status }
     }
 }
 
@@ -222,7 +242,7 @@ impl Client for HttpClient {
     type Session = HttpSession;
 
     fn session(&mut self) -> HttpSession {
-        let first = (self.sessions % self.targets.len()) as u32;
+        let first = (self.sessions % self.turns.len()) as u32;
         self.sessions = self.sessions.wrapping_add(1);
         HttpSession {
             ask: first,
@@ -237,8 +257,8 @@ impl Client for HttpClient {
     }
 
     fn request<'a>(&'a self, session: &'a mut HttpSession) -> &'a [u8] {
-        let target = session.ask as usize % self.targets.len();
-        session.ask = following(session.ask, &self.targets);
+        let target = self.turns[session.ask as usize] as usize;
+        session.ask = following(session.ask, &self.turns);
         session.outstanding += 1;
         &self.targets[target].request
     }
@@ -259,16 +279,16 @@ impl Client for HttpClient {
                     }
                 }
                 Stage::Body { left } => {
-                    let used = take_body(session, rest, left);
+                    let used = self.take_body(session, rest, left);
                     taken += used;
                     if used as u64 == left {
                         return Ok(self.finish(session, taken));
                     }
                     session.stage = Stage::Body { left: left - used as u64 };
                 }
-                Stage::UntilClose => taken += take_body(session, rest, u64::MAX),
+                Stage::UntilClose => taken += self.take_body(session, rest, u64::MAX),
                 Stage::Chunk { left } => {
-                    let used = take_body(session, rest, left);
+                    let used = self.take_body(session, rest, left);
                     taken += used;
                     let left = left - used as u64;
                     session.stage = if left == 0 { Stage::ChunkEnd } else { Stage::Chunk { left } };
@@ -320,21 +340,24 @@ impl HttpClient {
         let pieces = std::mem::take(&mut session.pieces);
         Ok((end - before, self.read_head(session, &pieces[..end])?))
     }
+
+    /// Takes at most `left` bytes of the body.
+    #[inline]
+    fn take_body(&self, session: &mut HttpSession, input: &[u8], left: u64) -> usize {
+        let used = usize::try_from(left).unwrap_or(usize::MAX).min(input.len());
+        if self.any_body {
+            return used;
+        }
+        let mut hasher = crc32fast::Hasher::new_with_initial(session.body.crc);
+        hasher.update(&input[..used]);
+        session.body.crc = hasher.finalize();
+        session.body.length += used as u64;
+        used
+    }
 }
 
-fn following(number: u32, targets: &[Target]) -> u32 {
-    if number as usize + 1 < targets.len() { number + 1 } else { 0 }
-}
-
-/// Takes at most `left` bytes of the body.
-#[inline]
-fn take_body(session: &mut HttpSession, input: &[u8], left: u64) -> usize {
-    let used = usize::try_from(left).unwrap_or(usize::MAX).min(input.len());
-    let mut hasher = crc32fast::Hasher::new_with_initial(session.body.crc);
-    hasher.update(&input[..used]);
-    session.body.crc = hasher.finalize();
-    session.body.length += used as u64;
-    used
+fn following(number: u32, turns: &[u32]) -> u32 {
+    if number as usize + 1 < turns.len() { number + 1 } else { 0 }
 }
 
 /// One byte of what stands around chunks (RFC 9112, section 7.1); `None` at the end of the last.
@@ -366,125 +389,4 @@ fn between_chunks(stage: Stage, byte: u8) -> Result<Option<Stage>, ResponseError
         }
         _ => return Err(ResponseError::Malformed),
     }))
-}
-
-/// Where the head ends, behind its empty line, if that comes after `from`.
-fn head_end(bytes: &[u8], from: usize) -> Option<usize> {
-    let mut at = from;
-    while let Some(found) = memchr(b'\n', &bytes[at..]) {
-        at += found + 1;
-        match bytes.get(at..)? {
-            [b'\n', ..] => return Some(at + 1),
-            [b'\r', b'\n', ..] => return Some(at + 2),
-            _ => {}
-        }
-    }
-    None
-}
-
-/// What a head says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Head {
-    status: u16,
-    framing: Framing,
-    last: bool,
-}
-
-/// How the end of the body is found (RFC 9112, section 6.3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Framing {
-    #[default]
-    UntilClose,
-    Length(u64),
-    Chunked,
-}
-
-impl Head {
-    fn parse(head: &[u8]) -> Result<Head, ResponseError> {
-        let mut lines =
-            head.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-        let (minor, status) = parse_status_line(lines.next().unwrap_or_default())?;
-        let (mut length, mut coded, mut chunked) = (None, false, false);
-        let (mut close, mut keep) = (false, false);
-        for line in lines.filter(|line| !line.is_empty()) {
-            let colon = memchr(b':', line).ok_or(ResponseError::Malformed)?;
-            let (name, value) = (&line[..colon], &line[colon + 1..]);
-            if name.eq_ignore_ascii_case(b"content-length") {
-                for value in tokens(value) {
-                    let value = parse_length(value)?;
-                    if length.is_some_and(|length| length != value) {
-                        return Err(ResponseError::Malformed);
-                    }
-                    length = Some(value);
-                }
-            } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
-                for coding in tokens(value) {
-                    coded = true;
-                    chunked = coding.eq_ignore_ascii_case(b"chunked");
-                }
-            } else if name.eq_ignore_ascii_case(b"connection") {
-                close |= tokens(value).any(|option| option.eq_ignore_ascii_case(b"close"));
-                keep |= tokens(value).any(|option| option.eq_ignore_ascii_case(b"keep-alive"));
-            }
-        }
-        let framing = match (coded, chunked, length) {
-            (true, true, _) => Framing::Chunked,
-            (false, _, Some(length)) => Framing::Length(length),
-            _ => Framing::UntilClose,
-        };
-        Ok(Head { status, framing, last: close || (minor == b'0' && !keep) })
-    }
-}
-
-/// The minor version and the status.
-fn parse_status_line(line: &[u8]) -> Result<(u8, u16), ResponseError> {
-    let rest = line.strip_prefix(b"HTTP/1.").ok_or(ResponseError::Malformed)?;
-    match *rest {
-        [minor @ (b'0' | b'1'), b' ', a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9', ref rest @ ..]
-            if matches!(rest, [] | [b' ', ..]) =>
-        {
-            let digit = |byte: u8| u16::from(byte - b'0');
-            Ok((minor, digit(a) * 100 + digit(b) * 10 + digit(c)))
-        }
-        _ => Err(ResponseError::Malformed),
-    }
-}
-
-fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
-    value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii)
-}
-
-fn parse_length(value: &[u8]) -> Result<u64, ResponseError> {
-    if value.is_empty() || value.len() > 18 || !value.iter().all(u8::is_ascii_digit) {
-        return Err(ResponseError::Malformed);
-    }
-    Ok(value.iter().fold(0, |number, byte| number * 10 + u64::from(byte - b'0')))
-}
-
-fn target(settings: &HttpClientSettings, path: &str) -> Result<Target, Error> {
-    let refuse =
-        |what: &str, text: &str| Err(Error::Settings(format!("{text:?} cannot stand in a request: {what}")));
-    if !path.starts_with('/') || path.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
-        return refuse("a path begins with / and holds neither spaces nor control characters", path);
-    }
-    for field in settings.fields.iter().chain([&settings.host]) {
-        if field.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
-            return refuse("a field holds no control characters", field);
-        }
-    }
-    if let Some(field) = settings.fields.iter().find(|field| !field.contains(':')) {
-        return refuse("a field is written as Name: value", field);
-    }
-    let method = if settings.head { "HEAD" } else { "GET" };
-    let mut request =
-        format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nUser-Agent: osdyno\r\n", settings.host);
-    if settings.close {
-        request.push_str("Connection: close\r\n");
-    }
-    for field in &settings.fields {
-        request.push_str(field);
-        request.push_str("\r\n");
-    }
-    request.push_str("\r\n");
-    Ok(Target { request: request.into_bytes(), expected: None })
 }

@@ -1,0 +1,98 @@
+//! The head of a response: where it ends, and what it says.
+
+use memchr::memchr;
+
+use crate::client::ResponseError;
+
+/// Where the head ends, behind its empty line, if that comes after `from`.
+pub(super) fn head_end(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    while let Some(found) = memchr(b'\n', &bytes[at..]) {
+        at += found + 1;
+        match bytes.get(at..)? {
+            [b'\n', ..] => return Some(at + 1),
+            [b'\r', b'\n', ..] => return Some(at + 2),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// What a head says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) status: u16,
+    pub(super) framing: Framing,
+    pub(super) last: bool,
+}
+
+/// How the end of the body is found (RFC 9112, section 6.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Framing {
+    #[default]
+    UntilClose,
+    Length(u64),
+    Chunked,
+}
+
+impl Head {
+    pub(super) fn parse(head: &[u8]) -> Result<Head, ResponseError> {
+        let mut lines =
+            head.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+        let (minor, status) = parse_status_line(lines.next().unwrap_or_default())?;
+        let (mut length, mut coded, mut chunked) = (None, false, false);
+        let (mut close, mut keep) = (false, false);
+        for line in lines.filter(|line| !line.is_empty()) {
+            let colon = memchr(b':', line).ok_or(ResponseError::Malformed)?;
+            let (name, value) = (&line[..colon], &line[colon + 1..]);
+            if name.eq_ignore_ascii_case(b"content-length") {
+                for value in tokens(value) {
+                    let value = parse_length(value)?;
+                    if length.is_some_and(|length| length != value) {
+                        return Err(ResponseError::Malformed);
+                    }
+                    length = Some(value);
+                }
+            } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
+                for coding in tokens(value) {
+                    coded = true;
+                    chunked = coding.eq_ignore_ascii_case(b"chunked");
+                }
+            } else if name.eq_ignore_ascii_case(b"connection") {
+                close |= tokens(value).any(|option| option.eq_ignore_ascii_case(b"close"));
+                keep |= tokens(value).any(|option| option.eq_ignore_ascii_case(b"keep-alive"));
+            }
+        }
+        let framing = match (coded, chunked, length) {
+            (true, true, _) => Framing::Chunked,
+            (false, _, Some(length)) => Framing::Length(length),
+            _ => Framing::UntilClose,
+        };
+        Ok(Head { status, framing, last: close || (minor == b'0' && !keep) })
+    }
+}
+
+/// The minor version and the status.
+fn parse_status_line(line: &[u8]) -> Result<(u8, u16), ResponseError> {
+    let rest = line.strip_prefix(b"HTTP/1.").ok_or(ResponseError::Malformed)?;
+    match *rest {
+        [minor @ (b'0' | b'1'), b' ', a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9', ref rest @ ..]
+            if matches!(rest, [] | [b' ', ..]) =>
+        {
+            let digit = |byte: u8| u16::from(byte - b'0');
+            Ok((minor, digit(a) * 100 + digit(b) * 10 + digit(c)))
+        }
+        _ => Err(ResponseError::Malformed),
+    }
+}
+
+pub(super) fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii)
+}
+
+fn parse_length(value: &[u8]) -> Result<u64, ResponseError> {
+    if value.is_empty() || value.len() > 18 || !value.iter().all(u8::is_ascii_digit) {
+        return Err(ResponseError::Malformed);
+    }
+    Ok(value.iter().fold(0, |number, byte| number * 10 + u64::from(byte - b'0')))
+}

@@ -1,0 +1,70 @@
+//! The distribution of latencies as bars, from one round number to the next.
+
+use std::io::{self, Write};
+
+use ::report::quantity::time;
+use ::report::words::percent;
+use net::load::Distribution;
+
+/// Lines of a drawing that is read at a glance.
+const BARS_MAX: usize = 10;
+/// Characters of the longest bar.
+const WIDTH: usize = 32;
+/// The last character of a bar, in eighths.
+const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+
+pub(super) fn write(latency: &Distribution, out: &mut dyn Write) -> io::Result<()> {
+    let (min, max) = (latency.min_seconds, latency.max_seconds);
+    let ends = match ends(min, max, &[1, 2, 5]) {
+        ends if ends.len() > BARS_MAX => self::ends(min, max, &[1]),
+        ends => ends,
+    };
+    let until = latency.hdr.counts_until(&ends);
+    let before = [0].into_iter().chain(until.iter().copied());
+    let counts: Vec<u64> = until.iter().zip(before).map(|(until, before)| until - before).collect();
+    let largest = counts.iter().copied().max().unwrap_or(0).max(1);
+    for (end, count) in ends.iter().zip(counts) {
+        let share = match count as f64 / latency.count.max(1) as f64 {
+            few if count > 0 && few < 0.0005 => "< 0.1 %".to_owned(),
+            share => percent(share),
+        };
+        let bar = bar(count as f64 / largest as f64, count > 0);
+        writeln!(out, "  up to {:>8}  {bar:<WIDTH$}  {share}", time(*end as f64 / 1e9))?;
+    }
+    Ok(())
+}
+
+/// Round numbers of nanoseconds, from the first that is not below the smallest time to the first that is not
+/// below the largest.
+fn ends(min_seconds: f64, max_seconds: f64, digits: &[u64]) -> Vec<u64> {
+    let round = (0..12).flat_map(|power| digits.iter().map(move |digit| digit * 10_u64.pow(power)));
+    let mut ends: Vec<u64> = round.filter(|&end| end as f64 / 1e9 >= min_seconds).collect();
+    let last = ends.iter().position(|&end| end as f64 / 1e9 >= max_seconds);
+    ends.truncate(last.map_or(ends.len(), |last| last + 1));
+    ends
+}
+
+fn bar(share: f64, is_some: bool) -> String {
+    let eighths = ((share * WIDTH as f64 * 8.0).round() as usize).max(usize::from(is_some));
+    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_round_and_hold_all() {
+        assert_eq!(ends(0.000_15, 0.003, &[1, 2, 5]), [200_000, 500_000, 1_000_000, 2_000_000, 5_000_000]);
+        assert_eq!(ends(0.000_2, 0.000_2, &[1, 2, 5]), [200_000]);
+        assert_eq!(ends(0.0, 0.0, &[1]), [1]);
+    }
+
+    #[test]
+    fn a_bar_shows_the_smallest_share() {
+        assert_eq!(bar(0.0, false), "");
+        assert_eq!(bar(1e-9, true), "▏");
+        assert_eq!(bar(1.0, true).chars().count(), WIDTH);
+        assert_eq!(bar(0.5 / WIDTH as f64, true), "▌");
+    }
+}
