@@ -6,10 +6,10 @@ use record::{
     Direction, Exclusion, Expect, Order, Recording, Run, Series, SeriesKey, SeriesKind, System, Trial, Unit,
     Variant, Workload,
 };
-use stats::{Class, JudgeSettings, Sweep, Verdict};
+use stats::{Class, JudgeSettings, Verdict};
 
 use crate::generator::{Bounds, BoundsOf, GeneratorRemark, LimitedLevels};
-use crate::series::{is_of, is_of_levels, measured, median, sweep};
+use crate::series::{Referenced, is_of, is_of_levels, measured, median, sweep};
 use crate::stops::{self, Stop};
 
 /// Growth below this share is not worth a word, unless the reader decides otherwise.
@@ -191,7 +191,7 @@ fn finding(
     };
     let tick_seconds = median(trials.iter().filter_map(|t| t.clock.as_ref()).map(|c| c.tick_seconds));
     let measured = measured(recording, &key);
-    let Judged { verdict, tick_seconds, levels } = judged(&measured, kind, tick_seconds, settings);
+    let Judged { verdict, tick_seconds, levels } = judged(recording, &measured, kind, tick_seconds, settings);
     let both_ways = workload.series.iter().filter(|other| other.name == kind.name).count() > 1;
     let values = measured.iter().map(|series| sweep(series).values.len()).sum();
     let nothing = (verdict.is_none() && values > 0).then_some(Remark::NothingToJudge { values });
@@ -226,6 +226,7 @@ pub(crate) struct Judged {
 
 /// Judges the trials of one kind of series, on a clock with this tick.
 pub(crate) fn judged(
+    recording: &Recording,
     measured: &[&Series],
     kind: &SeriesKind,
     tick_seconds: f64,
@@ -236,9 +237,9 @@ pub(crate) fn judged(
     let batch = measured.iter().map(|series| series.batch).max().unwrap_or(1).max(1);
     let timed = matches!(kind.unit, Unit::Seconds | Unit::None) && !levels;
     let tick_seconds = if timed { tick_seconds / f64::from(batch) } else { 0.0 };
-    let sweeps: Vec<Sweep<'_>> = measured.iter().map(|series| sweep(series)).collect();
+    let trials = Referenced::of(recording, measured.to_vec());
     let settings = JudgeSettings { tick_seconds, whole: settings.whole || levels, ..settings.clone() };
-    Judged { verdict: stats::judge(&sweeps, &settings), tick_seconds, levels }
+    Judged { verdict: stats::judge(&trials.sweeps(), &settings), tick_seconds, levels }
 }
 
 /// `socket`, `socket/v6`, `socket close`, `socket/v6 close`.

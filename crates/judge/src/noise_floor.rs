@@ -4,7 +4,7 @@ use record::{NoiseFloor, Recording, Series, SeriesKey};
 
 pub use stats::FLOOR_PAIRS;
 
-use crate::series::sweep;
+use crate::series::{Referenced, sweep};
 
 /// Trials that tell whether an operation is long enough for its clock. No shape is fitted to so few of them,
 /// so they are judged at once.
@@ -20,9 +20,11 @@ pub fn measured(recording: &Recording) -> Option<NoiseFloor> {
         if is_below_resolution(first, tick_seconds) {
             return None;
         }
-        Some((key.clone(), self_ratio(first, second, tick_seconds, recording.run.seed)?))
+        Some((key.clone(), self_ratio(recording, first, second, tick_seconds)?))
     };
-    let of_first = recording.series().filter(|(key, _)| key.system == a.name);
+    // A reference is no result, so it needs no floor.
+    let of_first =
+        recording.series().filter(|(key, _)| key.system == a.name && recording.kind(key).is_some());
     let (keys, ratios): (Vec<_>, Vec<_>) = of_first.filter_map(both).unzip();
     let found = stats::noise_floor(&ratios, recording.run.seed)?;
     let judged = || keys.iter().zip(&ratios).zip(&found.series).filter(|(_, share)| share.is_some());
@@ -40,14 +42,21 @@ pub fn measured(recording: &Recording) -> Option<NoiseFloor> {
 }
 
 /// One series of both sides, trial by trial: equal numbers are a pair.
-fn self_ratio(first: &[Series], second: &[Series], tick_seconds: f64, seed: u64) -> Option<stats::SelfRatio> {
+fn self_ratio(
+    recording: &Recording,
+    first: &[Series],
+    second: &[Series],
+    tick_seconds: f64,
+) -> Option<stats::SelfRatio> {
+    let seed = recording.run.seed;
     let settings =
         stats::JudgeSettings { margin: 0.0, alpha: 0.05, looks: 1, tick_seconds, seed, whole: false };
     let partner = |one: &&Series| second.iter().find(|other| other.trial == one.trial);
     let (first, second): (Vec<&Series>, Vec<&Series>) =
         first.iter().filter_map(|one| Some((one, partner(&one)?))).unzip();
     let design = stats::Design::Paired;
-    let contrast = stats::Contrast::of(&sweeps(&first), &sweeps(&second), design, 0.0, &settings)?;
+    let [first, second] = [first, second].map(|trials| Referenced::of(recording, trials));
+    let contrast = stats::Contrast::of(&first.sweeps(), &second.sweeps(), design, 0.0, &settings)?;
     let ratio = contrast.at(&stats::PerClaim::all(settings.alpha)).ratio;
     Some(stats::SelfRatio { ratio, pairs: contrast.pairs().to_vec() })
 }
@@ -56,12 +65,9 @@ fn self_ratio(first: &[Series], second: &[Series], tick_seconds: f64, seed: u64)
 fn is_below_resolution(trials: &[Series], tick_seconds: f64) -> bool {
     let trials: Vec<&Series> = trials.iter().take(TRIALS_TIMED).collect();
     let settings = stats::JudgeSettings { tick_seconds, ..stats::JudgeSettings::default() };
-    stats::judge(&sweeps(&trials), &settings)
+    let trials: Vec<stats::Sweep<'_>> = trials.into_iter().map(sweep).collect();
+    stats::judge(&trials, &settings)
         .is_some_and(|verdict| verdict.warnings.contains(&stats::Warning::BelowResolution))
-}
-
-fn sweeps<'a>(series: &[&'a Series]) -> Vec<stats::Sweep<'a>> {
-    series.iter().copied().map(sweep).collect()
 }
 
 /// The tick of the clock of a series, per operation.

@@ -1,6 +1,6 @@
 //! The measurements of a series as statistics takes them.
 
-use record::{Recording, Series, SeriesKey};
+use record::{Recording, Series, SeriesKey, SeriesKind};
 use stats::Sweep;
 
 /// The measurements of one series, trial by trial.
@@ -11,6 +11,40 @@ pub fn sweeps<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<Sweep<'a>> {
 /// The trials of one series that have values.
 pub(crate) fn measured<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<&'a Series> {
     recording.trials_of(key).iter().filter(|series| !series.values.is_empty()).collect()
+}
+
+/// The trials of a series, with the references that were timed among their values.
+pub(crate) struct Referenced<'a> {
+    trials: Vec<&'a Series>,
+    references: Vec<Vec<Sweep<'a>>>,
+}
+
+impl<'a> Referenced<'a> {
+    /// Finds the references.
+    pub(crate) fn of(recording: &'a Recording, trials: Vec<&'a Series>) -> Referenced<'a> {
+        let references = trials.iter().map(|series| references(recording, series)).collect();
+        Referenced { trials, references }
+    }
+
+    /// As statistics takes them.
+    pub(crate) fn sweeps(&self) -> Vec<Sweep<'_>> {
+        let trials = self.trials.iter().zip(&self.references);
+        trials.map(|(series, references)| sweep(series).with_references(references)).collect()
+    }
+}
+
+/// The references that were timed among the values of a series of one trial, in the order of the workload's
+/// list; one without values where the trial lacks it.
+pub(crate) fn references<'a>(recording: &'a Recording, series: &Series) -> Vec<Sweep<'a>> {
+    let workload = recording.workload(&series.workload);
+    let kinds = workload.iter().flat_map(|workload| &workload.references);
+    let kinds = kinds.filter(|kind| kind.direction == series.direction);
+    let of_trial = |kind: &SeriesKind| {
+        let trials = recording.trials_of(&SeriesKey { name: kind.name.clone(), ..SeriesKey::of(series) });
+        let place = trials.binary_search_by_key(&series.trial, |other| other.trial);
+        place.map_or(Sweep::even(0, 1, &[]), |place| sweep(&trials[place]))
+    };
+    kinds.map(of_trial).collect()
 }
 
 /// Whether the n of a series are levels: they are listed, and each is there once.

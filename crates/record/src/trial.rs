@@ -41,6 +41,9 @@ pub struct Order {
     /// Settings of the workload that the user chose, by name; those left out have their defaults.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
+    /// Whether references are timed among the operations; `false` too where the workload cannot have any.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub references: bool,
     /// The trial is killed when this is used up.
     pub timeout_seconds: f64,
     /// A folder of this run's own for files that a workload needs.

@@ -24,6 +24,10 @@ pub struct Workload {
     pub variants: Vec<Variant>,
     /// The series that every trial of it makes.
     pub series: Vec<SeriesKind>,
+    /// The references that its trials measure beside their series: operations that cannot depend on n, timed
+    /// among those of the workload. What they share with it is noise of the machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<SeriesKind>,
     /// How it measures.
     #[serde(default)]
     pub shape: Shape,

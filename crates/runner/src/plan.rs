@@ -35,6 +35,8 @@ pub struct RunOptions {
     pub allow_public: bool,
     /// Leave the choice of processors to the system.
     pub unpinned: bool,
+    /// Time no references among the operations of curves.
+    pub no_references: bool,
     /// Seed of every random choice.
     pub seed: Option<u64>,
     /// Folder for the workloads' files.
@@ -70,6 +72,8 @@ pub struct RunPlan {
     pub server: Option<Server>,
     /// Leave the choice of processors to the system.
     pub unpinned: bool,
+    /// Time references among the operations of curves.
+    pub references: bool,
     /// Seed of every random choice.
     pub seed: u64,
     /// Where the scratch folder is made.
@@ -155,6 +159,7 @@ impl RunPlan {
             window: options.window,
             server: options.server.clone(),
             unpinned: options.unpinned,
+            references: !options.no_references,
             seed: options.seed.unwrap_or_else(|| fastrand::u64(..)),
             scratch: options.scratch.clone().unwrap_or_else(std::env::temp_dir),
             notes,

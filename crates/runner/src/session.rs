@@ -226,6 +226,7 @@ impl<'a, E: Executor> Session<'a, E> {
             server_cpu: own.server_cpu.filter(|_| item.is_load()),
             server: plan.server.clone().filter(|_| item.is_load()),
             settings: item.settings.clone(),
+            references: plan.references && !item.workload.references().is_empty(),
             timeout_seconds: timeouts.timeout.as_secs_f64(),
             // Where the files are is known where the trial is executed.
             scratch: String::new(),

@@ -49,6 +49,16 @@ fn levels_rise_to_the_top_and_only_there_something_is_told() {
     }
 }
 
+/// A series is found by its name.
+#[test]
+fn no_operation_has_the_name_of_a_reference() {
+    for workload in runner::workloads() {
+        assert_eq!(workload.references().is_empty(), matches!(workload.sizes, Sizes::Levels(_)));
+        let is_taken = |name| workload.operations.iter().any(|operation| operation.name == name);
+        assert!(workload.references().iter().all(|reference| !is_taken(reference.name)), "{}", workload.name);
+    }
+}
+
 #[test]
 fn a_setting_has_a_default_that_may_be_chosen() {
     for workload in runner::workloads() {

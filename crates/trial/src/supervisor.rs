@@ -8,7 +8,7 @@ use host::{Deadline, Error, FrameReader, FrameWriter, Incoming, NoReply, Process
 use record::{Line, Order, Outcome, Series, Trial};
 use sys::clock::Clock;
 use sys::memory::Shared;
-use workload::{Direction, Group, Sizes, Slots, Workload};
+use workload::{Direction, Group, Operation, REFERENCE_STRIDE, Sizes, Slots, Workload};
 
 use crate::common::{Done, find};
 use crate::worker::{Task, WorkerReport};
@@ -175,7 +175,7 @@ fn series(
     batch: u32,
     seconds_per_tick: f64,
 ) -> impl Iterator<Item = Series> {
-    let seconds = move |ticks: u64| {
+    let seconds = move |ticks: u64, batch: u32| {
         let exact = ticks as f64 * seconds_per_tick / f64::from(batch);
         (exact * VALUES_PER_SECOND).round() / VALUES_PER_SECOND
     };
@@ -183,12 +183,14 @@ fn series(
         Sizes::Every => Vec::new(),
         Sizes::Levels(levels) => levels(order.n),
     };
-    let series = workload.measured().enumerate().map(move |(index, operation)| {
+    let even = move |operation: &Operation, stride: u64, batch: u32, values: Vec<f64>| {
+        // The first value of a reference is taken after the first operations, not before them.
+        let done = if stride == 1 { 0 } else { stride };
         let (n_first, n_step) = match operation.direction {
-            Direction::Up => (0, 1),
-            Direction::Down => (slots.top(), -1),
+            Direction::Up => (done, stride.cast_signed()),
+            Direction::Down => (slots.top().saturating_sub(done), -stride.cast_signed()),
         };
-        let even = Series {
+        Series {
             system: order.system.clone(),
             workload: order.workload.clone(),
             variant: order.variant.clone(),
@@ -199,18 +201,25 @@ fn series(
             n_step,
             sizes: Vec::new(),
             batch,
-            values: Vec::new(),
-        };
-        if operation.reported {
-            let reported = slots.reported(index).filter_map(|(row, value)| Some((*levels.get(row)?, value)));
-            let (sizes, values): (Vec<u64>, Vec<f64>) = reported.unzip();
-            let n_first = sizes.first().copied().unwrap_or(0);
-            Series { n_first, n_step: 0, sizes, batch: 1, values, ..even }
-        } else {
-            Series { values: slots.ticks(index).map(seconds).collect(), ..even }
+            values,
         }
+    };
+    let timed =
+        move |index: usize, batch: u32| slots.ticks(index).map(|ticks| seconds(ticks, batch)).collect();
+    let series = workload.measured().enumerate().map(move |(index, operation)| {
+        if !operation.reported {
+            return even(operation, 1, batch, timed(index, batch));
+        }
+        let reported = slots.reported(index).filter_map(|(row, value)| Some((*levels.get(row)?, value)));
+        let (sizes, values): (Vec<u64>, Vec<f64>) = reported.unzip();
+        let n_first = sizes.first().copied().unwrap_or(0);
+        Series { n_first, n_step: 0, sizes, ..even(operation, 1, 1, values) }
     });
-    series.filter(|series| !series.values.is_empty())
+    let columns = workload.measured().count()..;
+    let references = columns.zip(workload.references());
+    let stride = REFERENCE_STRIDE as u64;
+    let references = references.map(move |(index, operation)| even(operation, stride, 1, timed(index, 1)));
+    series.chain(references).filter(|series| !series.values.is_empty())
 }
 
 /// Replies with a trial that was not executed.
@@ -269,6 +278,7 @@ mod tests {
             server_cpu: None,
             server: None,
             settings: [].into(),
+            references: false,
             timeout_seconds: 60.0,
             scratch: "/".to_owned(),
         }

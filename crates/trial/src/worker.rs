@@ -80,6 +80,9 @@ fn execute(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Work
     if let Some(window) = order.window_seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
         trial.set_window(window);
     }
+    if order.references {
+        trial.want_references();
+    }
     trial.set_server(order.server.as_ref(), order.server_cpu);
     let ran = trial.set_settings(&order.settings).and_then(|()| run(&mut trial));
     let n = trial.n() as u64;

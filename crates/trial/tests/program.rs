@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use host::{Deadline, Process};
 use record::{Direction, Line, Order, Outcome, Purpose, Series, Shape, Trial, TrialKey};
-use workload::{Sizes, Variant, Workload};
+use workload::{REFERENCE_STRIDE, Sizes, Variant, Workload};
 
 /// Runs one trial to its end.
 fn supervise(workload: &Workload, variant: &str, n: u64) -> (Trial, Vec<Series>) {
@@ -21,8 +21,12 @@ fn supervise_with(
     n: u64,
     settings: BTreeMap<String, String>,
 ) -> (Trial, Vec<Series>) {
-    let scratch = tempfile::tempdir().expect("a scratch folder");
-    let order = Order {
+    supervise_order(workload, Order { settings, ..order(workload, variant, n) })
+}
+
+/// A trial without settings and references.
+fn order(workload: &Workload, variant: &str, n: u64) -> Order {
+    Order {
         system: "local".to_owned(),
         workload: workload.name.to_owned(),
         version: workload.version,
@@ -35,10 +39,17 @@ fn supervise_with(
         window_seconds: workload.server.then_some(0.02),
         server_cpu: None,
         server: None,
-        settings,
+        settings: BTreeMap::new(),
+        references: false,
         timeout_seconds: 30.0,
-        scratch: scratch.path().to_str().expect("a name in UTF-8").to_owned(),
-    };
+        scratch: String::new(),
+    }
+}
+
+/// Runs one trial to its end, in a scratch folder of its own.
+fn supervise_order(workload: &Workload, order: Order) -> (Trial, Vec<Series>) {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let order = Order { scratch: scratch.path().to_str().expect("a name in UTF-8").to_owned(), ..order };
     let program = match workload.server {
         true => env!("CARGO_BIN_EXE_osdyno-trial-servers"),
         false => env!("CARGO_BIN_EXE_osdyno-trial"),
@@ -61,7 +72,7 @@ fn supervise_with(
             other => facts.push(other),
         }
     }
-    assert_eq!(trials.len(), 1, "{} {variant}", workload.name);
+    assert_eq!(trials.len(), 1, "{} {}", workload.name, order.variant);
     expect_facts(workload, &trials[0], &facts);
     (trials.remove(0), all)
 }
@@ -155,6 +166,36 @@ fn every_workload_is_measured_at_every_n_or_level() {
             scope.spawn(|| expect_all(workload));
         }
     });
+}
+
+/// One time in [`REFERENCE_STRIDE`], at an n that lies between those of two operations, both ways, and without a
+/// change of what else is measured.
+#[test]
+#[cfg(unix)]
+fn references_are_timed_among_the_operations_where_they_are_wanted() {
+    let socket = kernel::GROUP.find("socket").expect("a workload");
+    let n = 4 * REFERENCE_STRIDE as u64 + 3;
+    let with = |references| supervise_order(socket, Order { references, ..order(socket, "v4", n) });
+    let ((trial, all), (_, without)) = (with(true), with(false));
+    assert_eq!((&trial.outcome, trial.order.references), (&Outcome::Complete, true));
+    let shape = |series: &Series| (series.name.clone(), series.direction, series.points().count());
+    let (references, operations): (Vec<&Series>, Vec<&Series>) = all
+        .iter()
+        .partition(|series| socket.references().iter().any(|reference| reference.name == series.name));
+    assert_eq!(
+        operations.into_iter().map(shape).collect::<Vec<_>>(),
+        without.iter().map(shape).collect::<Vec<_>>()
+    );
+    assert_eq!(references.len(), socket.references().len());
+    for series in references {
+        let sizes: Vec<u64> = series.points().map(|(n, _)| n).collect();
+        let expected: [u64; 4] = match series.direction {
+            Direction::Up => [8, 16, 24, 32],
+            Direction::Down => [27, 19, 11, 3],
+        };
+        assert_eq!(sizes, expected, "{} {}", series.name, series.direction);
+        assert!(series.values.iter().all(|&value| value > 0.0), "{series:?}");
+    }
 }
 
 #[test]

@@ -6,9 +6,11 @@
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use record::Direction;
 use sys::clock::Clock;
 
 use crate::outcome::{EarlyEnd, TrialError};
+use crate::reference::{REFERENCE_STRIDE, References};
 use crate::trial::UNDECLARED;
 use crate::{Operation, Trial};
 
@@ -72,6 +74,7 @@ impl<'a> Trial<'a> {
         mut step: impl FnMut(usize, &mut Lap<'_>) -> io::Result<T>,
     ) -> Result<Vec<T>, TrialError> {
         let columns = self.columns(names)?;
+        let mut references = if names.is_empty() { None } else { self.take_references() };
         let mut kept = sys::memory::touched_vec(self.n);
         let mut lap = Lap { clock: self.clock, columns: &columns, row: 0, column: 0, last: self.clock.now() };
         let deadline_ticks = lap.last.saturating_add(self.allowance_ticks);
@@ -92,7 +95,11 @@ impl<'a> Trial<'a> {
             if names.is_empty() {
                 lap.skip();
             }
+            if let Some(references) = references.as_mut().filter(|_| (n + 1) % REFERENCE_STRIDE == 0) {
+                lap.last = references.take(self.clock, Direction::Up, n / REFERENCE_STRIDE);
+            }
         }
+        self.references = references;
         self.n = kept.len();
         self.slots.set_top(self.n as u64);
         Ok(kept)
@@ -128,6 +135,7 @@ impl<'a> Trial<'a> {
         mut step: impl FnMut(T, &mut Lap<'_>) -> io::Result<()>,
     ) -> Result<(), TrialError> {
         let columns = self.columns(names)?;
+        let mut references = self.take_references();
         let live = objects.len();
         let mut lap = Lap { clock: self.clock, columns: &columns, row: 0, column: 0, last: self.clock.now() };
         for (row, object) in objects.enumerate() {
@@ -136,7 +144,11 @@ impl<'a> Trial<'a> {
                 let name = names.get(lap.column).copied().unwrap_or(names[0]);
                 return Err(TrialError { attempted: format!("{name} with {} left", live - row), error });
             }
+            if let Some(references) = references.as_mut().filter(|_| (row + 1) % REFERENCE_STRIDE == 0) {
+                lap.last = references.take(self.clock, Direction::Down, row / REFERENCE_STRIDE);
+            }
         }
+        self.references = references;
         Ok(())
     }
 
@@ -162,6 +174,22 @@ impl<'a> Trial<'a> {
             Ok(())
         })?;
         Ok(())
+    }
+
+    /// The references of this trial, made when they are first needed; `None` where none are wanted.
+    fn take_references(&mut self) -> Option<References<'a>> {
+        if !self.wants_references || self.references.is_some() {
+            return self.references.take();
+        }
+        let (slots, first) = (self.slots, self.workload.measured().count());
+        match References::new(self.scratch, |index| slots.column(first + index)) {
+            Ok(references) => Some(references),
+            Err(error) => {
+                self.warnings.push(format!("No references were measured: {error}."));
+                self.wants_references = false;
+                None
+            }
+        }
     }
 
     fn columns(&self, names: &[&'static str]) -> Result<Vec<&'a [AtomicU64]>, TrialError> {

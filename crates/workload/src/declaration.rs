@@ -2,6 +2,7 @@
 
 use crate::levels::Sizes;
 use crate::operation::Operation;
+use crate::reference::REFERENCES;
 use crate::setting::Setting;
 
 /// What a trial needs to know of its workload.
@@ -21,6 +22,20 @@ impl Declaration {
     /// The setting of that name.
     pub(crate) fn setting(&self, name: &str) -> Option<&'static Setting> {
         self.settings.iter().find(|setting| setting.name == name)
+    }
+
+    /// The references of its trials, whose columns follow those of its operations; none where n goes by
+    /// levels.
+    pub(crate) fn references(&self) -> &'static [Operation] {
+        match self.sizes {
+            Sizes::Every => REFERENCES,
+            Sizes::Levels(_) => &[],
+        }
+    }
+
+    /// How many columns its trials fill.
+    pub(crate) fn columns(&self) -> usize {
+        self.measured().count() + self.references().len()
     }
 
     /// The operations that are timed or reported, not summed, in the order of their columns.

@@ -174,7 +174,7 @@ impl Workload {
             name: variant.name.to_owned(),
             summary: variant.summary.to_owned(),
         };
-        let series = self.operations.iter().map(|operation| record::SeriesKind {
+        let kind = |operation: &Operation| record::SeriesKind {
             name: operation.name.to_owned(),
             direction: operation.direction,
             side: operation.side,
@@ -188,7 +188,7 @@ impl Workload {
             sum_of: operation.sum_of.iter().map(|&name| name.to_owned()).collect(),
             unit: operation.unit,
             both_ways: false,
-        });
+        };
         record::Workload {
             name: self.name.to_owned(),
             version: self.version,
@@ -196,7 +196,8 @@ impl Workload {
             page: self.page(),
             grows: self.grows.to_owned(),
             variants: variants.map(variant).collect(),
-            series: series.collect(),
+            series: self.operations.iter().map(kind).collect(),
+            references: self.references().iter().map(kind).collect(),
             shape: self.shape,
             server: self.server,
             rivals: self.rivals,
@@ -212,6 +213,12 @@ impl Workload {
     pub fn declaration(&self) -> Declaration {
         let Workload { name, sizes, operations, settings, .. } = *self;
         Declaration { name, sizes, operations, settings }
+    }
+
+    /// The references that its trials can measure, in the order of their columns, which follow those of the
+    /// operations.
+    pub fn references(&self) -> &'static [Operation] {
+        self.declaration().references()
     }
 
     /// The operations that are timed or reported, not summed, in the order of their columns.

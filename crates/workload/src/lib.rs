@@ -18,6 +18,7 @@ mod load;
 mod load_facts;
 mod operation;
 mod outcome;
+mod reference;
 #[cfg(feature = "server")]
 pub mod server;
 mod setting;
@@ -33,6 +34,7 @@ pub use load::LevelRecorder;
 pub use operation::Operation;
 pub use outcome::{EarlyEnd, ServerEnded, TrialError};
 pub use record::{Check, Direction, Expect, Server, Shape, Side, Unit};
+pub use reference::REFERENCE_STRIDE;
 pub use setting::{Setting, Values};
 pub use slots::Slots;
 pub use trial::{Trial, warm_up_n, window};

@@ -9,7 +9,8 @@ use crate::declaration::Declaration;
 /// The first number is n at the top of the way up, once it is reached; of a workload with levels, the current
 /// level. Then follows, for each measured operation in the order of the workload's
 /// list, one number for each n: one more than its ticks, or than the bits of the value that was reported.
-/// Zero is where nothing was measured.
+/// Behind them, and in the same form, the references have one number for each time they were taken. Zero is
+/// where nothing was measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Slots<'a> {
     numbers: &'a [AtomicU64],
@@ -19,12 +20,12 @@ pub struct Slots<'a> {
 impl<'a> Slots<'a> {
     /// How many numbers a trial of `workload` to `n` needs.
     pub fn needed(workload: Declaration, n: u64) -> usize {
-        1 + workload.measured().count() * workload.sizes.count(n)
+        1 + workload.columns() * workload.sizes.count(n)
     }
 
     /// Lays the numbers out for a trial of `workload`; as many as [`Slots::needed`] returns.
     pub fn new(workload: Declaration, numbers: &'a [AtomicU64]) -> Slots<'a> {
-        Slots { numbers, rows: numbers.len().saturating_sub(1) / workload.measured().count().max(1) }
+        Slots { numbers, rows: numbers.len().saturating_sub(1) / workload.columns().max(1) }
     }
 
     /// n at the top of the way up, 0 until it is reached; or the current level.

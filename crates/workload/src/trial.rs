@@ -11,6 +11,7 @@ use sys::clock::Clock;
 
 use crate::declaration::Declaration;
 use crate::outcome::{self, EarlyEnd, TrialError};
+use crate::reference::References;
 use crate::slots::Slots;
 
 /// How far n goes in the discarded pass before a trial: far enough for every code path and lazy binding
@@ -51,7 +52,7 @@ pub struct Trial<'a> {
     pub(crate) workload: Declaration,
     variant: &'a str,
     pub(crate) n: usize,
-    scratch: &'a Path,
+    pub(crate) scratch: &'a Path,
     seed: u64,
     random: fastrand::Rng,
     pub(crate) clock: &'a Clock,
@@ -68,6 +69,8 @@ pub struct Trial<'a> {
     server: Option<&'a Server>,
     server_cpu: Option<u32>,
     settings: Option<&'a BTreeMap<String, String>>,
+    pub(crate) wants_references: bool,
+    pub(crate) references: Option<References<'a>>,
 }
 
 impl<'a> Trial<'a> {
@@ -102,6 +105,8 @@ impl<'a> Trial<'a> {
             server: None,
             server_cpu: None,
             settings: None,
+            wants_references: false,
+            references: None,
         }
     }
 
@@ -113,6 +118,11 @@ impl<'a> Trial<'a> {
     /// How long a load is held at each level.
     pub fn set_window(&mut self, window: Duration) {
         self.window = Some(window);
+    }
+
+    /// Has references timed among the operations of a curve.
+    pub fn want_references(&mut self) {
+        self.wants_references = true;
     }
 
     /// Where the server of a load runs, and on which processor when that is here.

@@ -8,7 +8,7 @@ use stats::{Sweep, Verdict};
 
 use super::result::LevelValue;
 use crate::generator::LimitedLevels;
-use crate::series::sweep;
+use crate::series::{references, sweep};
 use crate::stops::Stop;
 
 /// What one contender has of one series.
@@ -44,13 +44,15 @@ pub(super) struct Costs<'a> {
     /// The levels that they stand for, where they are not all measurements.
     levels: Vec<u64>,
     values: Cow<'a, [f64]>,
+    /// The references that were timed among them.
+    references: Vec<Sweep<'a>>,
 }
 
 impl Costs<'_> {
     /// As statistics takes them; nothing stands for a trial that is missing.
     pub(super) fn sweep(&self) -> Sweep<'_> {
         match self.series {
-            Some(series) => Sweep { values: &self.values, ..sweep(series) },
+            Some(series) => Sweep { values: &self.values, references: &self.references, ..sweep(series) },
             None => Sweep::listed(&self.levels, &self.values),
         }
     }
@@ -88,7 +90,8 @@ impl<'a> Sample<'a> {
             true => series.points().map(cost).collect(),
             false => Cow::Borrowed(series.values.as_slice()),
         };
-        Costs { series: Some(series), levels: Vec::new(), values }
+        let references = references(self.recording, series);
+        Costs { series: Some(series), levels: Vec::new(), values, references }
     }
 
     /// A trial at some levels; nothing where it lacks one.
@@ -100,7 +103,7 @@ impl<'a> Sample<'a> {
             Some(if self.unit.more_is_better() { value.recip() } else { value })
         };
         match levels.iter().map(at).collect() {
-            Some(values) => Costs { series: None, levels: levels.to_vec(), values: Cow::Owned(values) },
+            Some(values) => Costs { levels: levels.to_vec(), values: Cow::Owned(values), ..Costs::default() },
             None => Costs::default(),
         }
     }
@@ -111,6 +114,6 @@ impl<'a> Sample<'a> {
         let at_levels = self.at_levels(levels, trial).values;
         let Some(last) = levels.last().filter(|_| !at_levels.is_empty()) else { return Costs::default() };
         let mean = at_levels.iter().map(|cost| cost.ln()).sum::<f64>() / at_levels.len() as f64;
-        Costs { series: None, levels: vec![*last], values: Cow::Owned(vec![mean.exp()]) }
+        Costs { levels: vec![*last], values: Cow::Owned(vec![mean.exp()]), ..Costs::default() }
     }
 }

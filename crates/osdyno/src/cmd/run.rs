@@ -43,6 +43,9 @@ pub(crate) struct Args {
     /// Do not pin trials to one processor
     #[arg(long)]
     unpinned: bool,
+    /// Do not time references, operations that cannot depend on n, among the operations of curves
+    #[arg(long)]
+    no_references: bool,
     /// Time to hold a load at each level, such as 1s [default: what fits the preset]
     #[arg(long, value_name = "TIME", value_parser = window)]
     window: Option<Duration>,
@@ -163,6 +166,7 @@ fn options(args: &Args) -> RunOptions {
         server: args.server.clone(),
         allow_public: args.allow_public,
         unpinned: args.unpinned,
+        no_references: args.no_references,
         seed: args.seed,
         scratch: args.scratch.clone(),
         targets: args.systems.clone(),

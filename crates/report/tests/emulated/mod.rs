@@ -181,6 +181,7 @@ fn definitions(workloads: &[Emulated]) -> Vec<Workload> {
                     both_ways: false,
                 })
                 .collect(),
+            references: Vec::new(),
             shape: Shape::Curve,
             server: false,
             rivals: false,
@@ -205,6 +206,7 @@ fn trial_line(system: &str, workload: &Emulated, trial: u32, stops: bool) -> Tri
             server_cpu: None,
             server: None,
             settings: [].into(),
+            references: false,
             timeout_seconds: 60.0,
             scratch: String::new(),
         },

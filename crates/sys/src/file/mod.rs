@@ -12,5 +12,5 @@ mod root;
 #[path = "root_windows.rs"]
 mod root;
 
-pub use platform::{Path, close, open_read, read_at, read_some_at, standard_output, write_back};
+pub use platform::{Path, close, open_read, read_at, read_some_at, standard_output, status, write_back};
 pub use root::{Name, Root, changed_ns, names, number};

@@ -30,6 +30,16 @@ pub fn open_read(path: &Path) -> io::Result<File> {
     Ok(File::from(rustix::fs::open(path.0.as_c_str(), OFlags::RDONLY, Mode::empty())?))
 }
 
+/// One stat(2), whose result is not used.
+///
+/// # Errors
+/// Those of stat(2).
+#[inline]
+pub fn status(path: &Path) -> io::Result<()> {
+    std::hint::black_box(rustix::fs::stat(path.0.as_c_str())?);
+    Ok(())
+}
+
 /// Fills `buffer` from the file at `offset`.
 ///
 /// # Errors

@@ -27,6 +27,16 @@ pub fn open_read(path: &Path) -> io::Result<File> {
     File::open(&path.0)
 }
 
+/// Reads the metadata of a file, which are not used.
+///
+/// # Errors
+/// Those of CreateFileW and GetFileInformationByHandle.
+#[inline]
+pub fn status(path: &Path) -> io::Result<()> {
+    std::hint::black_box(std::fs::metadata(&path.0)?);
+    Ok(())
+}
+
 /// Fills `buffer` from the file at `offset`.
 ///
 /// # Errors
