@@ -2,7 +2,8 @@
 //!
 //! Every `console` block of a document that begins with `$ osdyno` is run, command by command, in an empty
 //! folder of that document's own, and what it prints is compared with what the document shows. Numbers,
-//! units of time and drawings may differ, words may not; `…` stands for anything. A command whose shown
+//! units of time and drawings may differ, words may not; in a block `console exact`, for input that is always
+//! the same, nothing may. `…` stands for anything. A command whose shown
 //! output begins with `error:` has to fail, any other has to succeed. A block that is not to be run is a
 //! `text` block.
 
@@ -79,7 +80,8 @@ pub fn check(document: &str, programs: &Path, folder: &Path) -> Result<Checked, 
             .output()?;
         let came = String::from_utf8_lossy(&output.stdout).into_owned();
         let should_fail = command.shown.first().is_some_and(|line| line.starts_with("error:"));
-        let same = alike(&command.shown, &came.lines().map(shape).collect::<Vec<_>>());
+        let form = if command.exact { words } else { shape };
+        let same = alike(&command.shown, &came.lines().map(form).collect::<Vec<_>>(), form);
         if output.status.success() == should_fail || !same {
             differences.push(format!(
                 "{}: $ {}\nshown:\n{}\ncame, {}:\n{}",
@@ -99,13 +101,16 @@ struct Command {
     number: usize,
     line: String,
     shown: Vec<String>,
+    /// Whether numbers count.
+    exact: bool,
 }
 
 fn commands(document: &str) -> Vec<Command> {
     let mut commands: Vec<Command> = Vec::new();
     let mut lines = document.lines().enumerate().map(|(index, line)| (index + 1, line));
     while let Some((_, line)) = lines.next() {
-        if line != "```console" {
+        let exact = line == "```console exact";
+        if line != "```console" && !exact {
             continue;
         }
         let block: Vec<(usize, &str)> = lines.by_ref().take_while(|(_, line)| *line != "```").collect();
@@ -115,7 +120,7 @@ fn commands(document: &str) -> Vec<Command> {
         for (number, line) in block {
             match (line.strip_prefix("$ "), commands.last_mut()) {
                 (Some(line), _) => {
-                    commands.push(Command { number, line: line.to_owned(), shown: Vec::new() })
+                    commands.push(Command { number, line: line.to_owned(), shown: Vec::new(), exact })
                 }
                 (None, Some(command)) if command.line.ends_with('\\') => command.line += &format!("\n{line}"),
                 (None, Some(command)) => command.shown.push(line.trim_end().to_owned()),
@@ -127,14 +132,14 @@ fn commands(document: &str) -> Vec<Command> {
 }
 
 /// Whether what was shown fits what came, line by line; `…` alone on a line is any number of lines.
-fn alike(shown: &[String], came: &[String]) -> bool {
+fn alike(shown: &[String], came: &[String], form: fn(&str) -> String) -> bool {
     let (shown, came) = (without_last_blanks(shown), without_last_blanks(came));
     match (shown.split_first(), came.split_first()) {
         (None, None) => true,
         (Some((first, rest)), _) if first.trim() == "…" => {
-            (0..=came.len()).any(|skipped| alike(rest, &came[skipped..]))
+            (0..=came.len()).any(|skipped| alike(rest, &came[skipped..], form))
         }
-        (Some((first, rest)), Some((line, others))) => fits(&shape(first), line) && alike(rest, others),
+        (Some((first, rest)), Some((line, others))) => fits(&form(first), line) && alike(rest, others, form),
         _ => false,
     }
 }
@@ -156,6 +161,11 @@ fn fits(pattern: &str, line: &str) -> bool {
         }
     }
     rest.ends_with(last)
+}
+
+/// A line as it is, but for the width of its spaces.
+fn words(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A line with all that may differ from run to run made alike.
@@ -224,11 +234,11 @@ mod tests {
     fn dots_stand_for_anything() {
         let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
         let came: Vec<String> = ["a 1", "b 2", "c 3 flat"].map(shape).into();
-        assert!(alike(&lines("a 7\nb 8\nc 9 flat\n"), &came));
-        assert!(alike(&lines("a 7\n…\nc 9 flat"), &came));
-        assert!(alike(&lines("…\nc … flat"), &came));
-        assert!(alike(&lines("a…\nb…\nc 1 …"), &came));
-        assert!(!alike(&lines("a 7\nc 9 flat"), &came));
-        assert!(!alike(&lines("a 7\n…\nd"), &came));
+        assert!(alike(&lines("a 7\nb 8\nc 9 flat\n"), &came, shape));
+        assert!(alike(&lines("a 7\n…\nc 9 flat"), &came, shape));
+        assert!(alike(&lines("…\nc … flat"), &came, shape));
+        assert!(alike(&lines("a…\nb…\nc 1 …"), &came, shape));
+        assert!(!alike(&lines("a 7\nc 9 flat"), &came, shape));
+        assert!(!alike(&lines("a 7\n…\nd"), &came, shape));
     }
 }

@@ -28,6 +28,7 @@ fn a_false_document_is_found_out() {
     for (what, document) in [
         ("words", "```console\n$ osdyno measure\nsocket 1 ns steep within 1 % ▁\n…\n```\n"),
         ("a line too few", "```console\n$ osdyno measure\nsocket 1 ns flat within 1 % ▁\n```\n"),
+        ("numbers", "```console exact\n$ osdyno measure\nsocket 1 ns flat within 1 % ▁\n…\n```\n"),
         ("it fails", "```console\n$ osdyno frobnicate\n…\n```\n"),
         ("it does not fail", "```console\n$ osdyno measure\nerror: …\n…\n```\n"),
     ] {

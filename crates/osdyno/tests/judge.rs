@@ -112,6 +112,30 @@ fn words_say_what_they_rest_on() {
 }
 
 #[test]
+fn columns_and_files_of_other_programs_are_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut table = String::from("kind,keys,run,mean_us\n");
+    for (run, n) in (1..=12).flat_map(|run| (1..=500).map(move |n| (run, n))) {
+        writeln!(table, "get,{n},run-{run},{}", 100 + (n * run) % 7).expect("memory");
+    }
+    let named = ["--series", "kind", "--n", "keys", "--value", "mean_us", "--format", "json"];
+    let found = document(&judge(folder.path(), table.as_bytes(), &named));
+    assert_eq!((&found["series"][0]["series"], &found["series"][0]["trials"]), (&"get".into(), &12.into()));
+    let results: Vec<String> = [1000, 2000, 4000]
+        .iter()
+        .map(|n| {
+            let times: Vec<f64> =
+                (0..10).map(|run| f64::from(*n) * 1e-5 * (1.0 + f64::from(run) / 1e3)).collect();
+            format!("{{\"command\":\"s {n}\",\"parameters\":{{\"n\":\"{n}\"}},\"times\":{times:?}}}")
+        })
+        .collect();
+    let export = format!("{{\"results\":[{}]}}", results.join(","));
+    let output = judge(folder.path(), export.as_bytes(), &[]);
+    let printed = text(&output.stdout).replace(['\u{202f}', '\u{a0}'], " ");
+    assert!(printed.contains("s {n}") && printed.contains("10.0 ms"), "{printed}{}", text(&output.stderr));
+}
+
+#[test]
 fn standard_input_is_a_file() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("in"), table()).expect("a file");
@@ -141,6 +165,8 @@ fn what_is_no_table_is_refused() {
         ("", "table.csv is empty; its first line must name the columns series, trial, n and value"),
         ("bind,1,up,1,0.5\n", "has no header but begins with"),
         ("series,trial,n\n", "has no column \"value\""),
+        ("series;trial;n;value\na;1;1;0,84\n", "table.csv line 2: column \"value\" has \"0,84\""),
+        ("{\"results\": []}", "no benchmark that is known"),
     ] {
         let output = judge(folder.path(), content.as_bytes(), &[]);
         assert_eq!(output.status.code(), Some(2), "{content}");

@@ -6,7 +6,7 @@ use judge::Findings;
 use judge::MARGIN;
 use proptest::prelude::*;
 use record::Direction;
-use report::import::{Error, Import, Imported, NAMED_MAX, Options, Program, SERIES_MAX};
+use report::import::{ColumnNames, Error, Import, Imported, NAMED_MAX, Options, Program, SERIES_MAX};
 use report::{Style, json, table};
 
 fn import(options: Options, files: &[(&str, &[u8])]) -> Result<Imported, Error> {
@@ -160,6 +160,128 @@ fn a_file_without_a_header_is_refused_with_what_it_should_be() {
     let imported = read("series,trial,n,value\n");
     assert_eq!(imported.remarks, ["There is no series in it: a header, and no line that could be used."]);
     assert_eq!(document(&Findings::of_import(&imported.recording, MARGIN))["series"], serde_json::json!([]));
+}
+
+/// Values in nanoseconds, because a number of seconds has no short text.
+fn in_nanoseconds(imported: &Imported) -> Vec<String> {
+    let line = |s: &record::Series| {
+        let points = s.points().map(|(n, value)| format!("{n}={}", (value * 1e9).round()));
+        format!("{} {}: {}", s.name, s.trial, points.collect::<Vec<_>>().join(" "))
+    };
+    imported.recording.series().flat_map(|(_, trials)| trials.iter().map(line)).collect()
+}
+
+/// A file of another benchmark, twice.
+fn foreign(path: &str, bytes: &[u8]) -> Imported {
+    let imported = import(Options::default(), &[(path, bytes)]).expect("it is known");
+    assert_eq!(imported.recording.workloads[0].series[0].unit, record::Unit::Seconds, "{path}");
+    imported
+}
+
+#[test]
+fn files_of_other_benchmarks_are_known_by_their_content() {
+    let sort = ["BM_Sort 1: 1024=29276", "BM_Sort 2: 1024=29281"];
+    let google = foreign("a", include_bytes!("foreign/google-benchmark.json"));
+    assert_eq!(in_nanoseconds(&google), [&sort[..], &["BM_Sort/8192/threads 1: 4=3500"]].concat());
+    assert!(google.remarks[0].contains("repetitions in one process"), "{:?}", google.remarks);
+    let go = foreign("a", include_bytes!("foreign/go-bench.txt"));
+    assert_eq!(
+        in_nanoseconds(&go),
+        ["SHA256 1: 1=1000", "Sort/size 1: 1024=29276", "Sort/size 2: 1024=29281"]
+    );
+    let hyperfine = foreign("a", include_bytes!("foreign/hyperfine.json"));
+    let command = "sort -n 1000.txt --lines {lines}";
+    assert_eq!(
+        in_nanoseconds(&hyperfine),
+        [
+            "sleep 1 1: 1=1001000000".to_owned(),
+            format!("{command} 1: 1000=10000000 2000=20000000"),
+            format!("{command} 2: 1000=11000000"),
+        ]
+    );
+    assert_eq!(hyperfine.remarks, [""; 0], "every time is of a process of its own");
+    let second = foreign("a", include_bytes!("foreign/hyperfine-2.json"));
+    assert_eq!(in_nanoseconds(&second), ["sleep 2 1: 1=2001000000", "sleep 2 2: 1=2002000000"]);
+    let pytest = foreign("a", include_bytes!("foreign/pytest-benchmark.json"));
+    assert_eq!(
+        in_nanoseconds(&pytest),
+        ["test_parse 1: 64=625000000", "test_sort[list] 1: 1000=10000 1000=20000"]
+    );
+}
+
+#[test]
+fn samples_of_criterion_are_parts_of_one_trial() {
+    let table: &[u8] = include_bytes!("foreign/criterion-raw.csv");
+    let sample: &[u8] = include_bytes!("foreign/criterion-sample.json");
+    let files = [
+        ("raw.csv", table),
+        ("raw.csv", table),
+        ("target/criterion/sort/quick/500/new/sample.json", sample),
+        ("target/criterion/sort/quick/250/new/sample.json", sample),
+    ];
+    let imported = import(Options::default(), &files).expect("criterion");
+    assert_eq!(
+        in_nanoseconds(&imported),
+        [
+            "sort/merge, stable 1: 2000=45000",
+            "sort/merge, stable 2: 2000=45000",
+            "sort/quick 1: 250=500 250=600 500=500 500=600 1000=915 1000=982",
+            "sort/quick 2: 1000=915 1000=982",
+        ]
+    );
+    assert_eq!(reasons(&imported)[0], "raw.csv line 5: the sample_measured_value is \"fast\" and no number");
+}
+
+#[test]
+fn other_documents_are_refused() {
+    for (text, words) in [
+        ("{\"a\": 1}", "no benchmark that is known"),
+        ("{\"context\": {}, \"benchmarks\": [", "damaged"),
+        ("{\"context\": {}, \"benchmarks\": []}", "no times in it"),
+        ("goos: linux\nPASS\n", "no times in it"),
+    ] {
+        let refused = import(Options::default(), &[("f", text.as_bytes())]).expect_err(text).to_string();
+        assert!(refused.contains(words), "{refused}");
+    }
+}
+
+#[test]
+fn columns_have_other_names_or_the_names_that_are_given() {
+    let imported = read("benchmark;run;size;time\nbind;first;1;0.5\nbind;second;1;0.25\nbind;first;2;0.75\n");
+    assert_eq!(all(&imported), ["bind up 1: 1=0.5 2=0.75", "bind up 2: 1=0.25"]);
+    let columns = ColumnNames {
+        series: Some("Kind".into()),
+        n: Some("keys".into()),
+        value: Some("p50".into()),
+        trial: Some("time".into()),
+    };
+    let options = Options { columns, ..Options::default() };
+    let imported = import(options.clone(), &[("f", b"kind,keys,time,p50,n\na,1,2,3,9\n")]).expect("a header");
+    assert_eq!(all(&imported), ["a up 2: 1=3"]);
+    let refused = import(options, &[("f", b"kind,keys,time,value\n")]).expect_err("no p50").to_string();
+    assert!(refused.contains("has no column \"p50\"") && refused.contains("--value"), "{refused}");
+}
+
+#[test]
+fn a_table_without_trials_is_a_trial() {
+    let files: [(&str, &[u8]); 2] = [("a.csv", b"n,time\n1,5\n2,6\n"), ("b.csv", b"n,time\n1,7\n")];
+    let imported = import(Options::default(), &files).expect("headers");
+    assert_eq!(all(&imported), ["time up 1: 1=5 2=6", "time up 2: 1=7"]);
+    assert!(imported.remarks[0].starts_with("a.csv is one trial"), "{:?}", imported.remarks);
+}
+
+#[test]
+fn numbers_with_separators_are_refused_where_they_stand() {
+    for (text, place) in [
+        ("series;trial;n;value\na;1;1;0.5\na;1;2;0,84\n", "f line 3: column \"value\" has \"0,84\";"),
+        ("series\ttrial\tn\tvalue\na\t1\t1 000\t5\n", "f line 2: column \"n\" has \"1 000\";"),
+        ("series,trial,n,value\na,1,\"1,000\",5\n", "f line 2: column \"n\" has \"1,000\";"),
+        ("series,trial,n,value\na,1,1,0,84\n", "f line 2: it has 5 fields where the header has 4;"),
+    ] {
+        let refused = import(Options::default(), &[("f", text.as_bytes())]).expect_err(text).to_string();
+        assert!(refused.starts_with(place) && refused.ends_with("such as 1234.5"), "{refused}");
+    }
+    assert_eq!(read("series,trial,n,value\na,1,1,5,x\n").bad_lines.count, 1, "one line too long");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ::report::import::{BadLines, Error, Import, Options, Program};
+use ::report::import::{BadLines, ColumnNames, Error, Import, Options, Program};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use judge::Findings;
@@ -18,14 +18,17 @@ use crate::failure::{Failure, INCOMPLETE};
 const FILES: &str = "\
 A CSV file has a header that names the columns series, trial, n and value, and direction (up or down) \
 where n goes both ways. Columns may be in any order, separated by commas, semicolons or tabs. Several \
-files are read as one table.
+files are read as one table; a table without a column for trials is one trial.
+
+The output of google-benchmark, hyperfine, pytest-benchmark (JSON), criterion.rs (raw.csv, sample.json) and \
+go test -bench (text) is recognised by its content.
 
 A file of bare numbers, with one line for every object that was added, is one trial; each column is a series.
 
 Unusable lines are reported on standard error; all other lines are judged, and the exit code is 3. \
-docs/judge.md describes both formats.";
+docs/judge.md describes all formats.";
 
-/// Judge measurements of other programs: CSV files, or output of the bench programs of 2003
+/// Judge measurements of other programs: CSV files, or the output of other benchmarks
 #[derive(clap::Args)]
 #[command(after_help = FILES)]
 pub(crate) struct Args {
@@ -56,6 +59,18 @@ pub(crate) struct Args {
     /// Program that printed the bare numbers, if the file name does not contain its name
     #[arg(long, value_name = "PROGRAM")]
     program: Option<Bench>,
+    /// Column of a table with the names of the series
+    #[arg(long, value_name = "COLUMN")]
+    series: Option<String>,
+    /// Column with the numbers or names of the trials; without one each file is a trial
+    #[arg(long, value_name = "COLUMN")]
+    trial: Option<String>,
+    /// Column with the number of objects
+    #[arg(long, value_name = "COLUMN")]
+    n: Option<String>,
+    /// Column with the cost
+    #[arg(long, value_name = "COLUMN")]
+    value: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -126,7 +141,13 @@ pub(crate) fn judge(args: &Args, console: &Console) -> Done {
     }
     let (unit, scale) = args.unit.unit_and_scale();
     let program = args.program.map(|Bench(program)| program);
-    let mut import = Import::new(Options { scale, unit, from: args.from, program });
+    let columns = ColumnNames {
+        series: args.series.clone(),
+        trial: args.trial.clone(),
+        n: args.n.clone(),
+        value: args.value.clone(),
+    };
+    let mut import = Import::new(Options { scale, unit, from: args.from, program, columns });
     for file in &args.files {
         read(&mut import, file)?;
     }
@@ -167,13 +188,12 @@ fn is_standard_input(path: &Path) -> bool {
 }
 
 fn read(import: &mut Import, path: &Path) -> Result<(), Failure> {
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let done = if is_standard_input(path) {
         import.read("standard input", io::stdin().lock())
     } else {
         let open =
             File::open(path).map_err(|source| Error::Read { name: path.display().to_string(), source });
-        open.and_then(|file| import.read(&name, BufReader::with_capacity(1 << 16, file)))
+        open.and_then(|file| import.read(&path.to_string_lossy(), BufReader::with_capacity(1 << 16, file)))
     };
     done.map_err(|error| match error {
         // The path as it was given: a folder is opened, and only then cannot be read.
@@ -181,7 +201,9 @@ fn read(import: &mut Import, path: &Path) -> Result<(), Failure> {
             Failure::Refused(Error::Read { name: path.display().to_string(), source }.to_string())
         }
         Error::Read { .. } => Failure::Refused(error.to_string()),
-        Error::Header { .. } | Error::RunFile(_) => Failure::Usage(error.to_string()),
+        Error::Header { .. } | Error::Separator { .. } | Error::Unknown { .. } | Error::RunFile(_) => {
+            Failure::Usage(error.to_string())
+        }
     })
 }
 

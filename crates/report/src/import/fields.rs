@@ -20,6 +20,16 @@ pub(super) fn parse_value(field: &[u8]) -> Option<f64> {
     std::str::from_utf8(field).ok()?.parse().ok()
 }
 
+/// Whether a field is a number but for a decimal comma or separators of thousands.
+pub(super) fn has_separator(field: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(field) else { return false };
+    let is_separator = |letter: char| matches!(letter, ',' | '\'' | '’' | '_' | ' ' | '\u{a0}' | '\u{202f}');
+    let of_number =
+        |letter: char| letter.is_ascii_digit() || ".+-eE".contains(letter) || is_separator(letter);
+    let is_parted = text.contains(is_separator) || text.matches('.').count() > 1;
+    text.contains(|letter: char| letter.is_ascii_digit()) && text.chars().all(of_number) && is_parted
+}
+
 /// What stands in a field, short enough to be shown.
 pub(super) fn shown(field: &[u8]) -> String {
     const SHOWN: usize = 40;
@@ -33,6 +43,16 @@ pub(super) fn shown(field: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_with_separators_are_known() {
+        for text in ["0,84", "1,000", "1 000", "1'000", "1.000.000", "-1,5e3", "1_000", "1\u{202f}000"] {
+            assert!(has_separator(text.as_bytes()), "{text}");
+        }
+        for text in ["", ",", "0.84", "1e3", "fast", "a,1", "-2"] {
+            assert!(!has_separator(text.as_bytes()), "{text}");
+        }
+    }
 
     #[test]
     fn n_is_whole_however_it_is_written() {

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Read};
 pub const LINE_BYTES_MAX: usize = 1 << 20;
 
 /// The byte order mark that some programs put before UTF-8.
-const BOM: &[u8] = b"\xef\xbb\xbf";
+pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// A file, line by line.
 pub(super) struct Lines<R> {

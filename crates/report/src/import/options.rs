@@ -3,7 +3,7 @@
 use record::{Direction, Unit};
 
 /// How the numbers are to be read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Factor that makes the unit out of a value of the file.
     pub scale: f64,
@@ -13,11 +13,26 @@ pub struct Options {
     pub from: u64,
     /// The program that printed files without a header; recognised by the name of the file if `None`.
     pub program: Option<Program>,
+    /// Names of the columns of a table.
+    pub columns: ColumnNames,
+}
+
+/// What the columns of a table are called; `None` for the usual names.
+#[derive(Clone, Debug, Default)]
+pub struct ColumnNames {
+    /// The column with the name of the series.
+    pub series: Option<String>,
+    /// The column with the number or the name of the trial.
+    pub trial: Option<String>,
+    /// The column with the number of objects.
+    pub n: Option<String>,
+    /// The column with the cost.
+    pub value: Option<String>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { scale: 1.0, unit: Unit::None, from: 0, program: None }
+        Options { scale: 1.0, unit: Unit::None, from: 0, program: None, columns: ColumnNames::default() }
     }
 }
 

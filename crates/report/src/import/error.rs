@@ -1,0 +1,58 @@
+//! Why a file cannot be read at all.
+
+use std::io;
+
+/// Why a file cannot be read at all.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The system refused.
+    #[error("cannot read {name}: {source}")]
+    Read {
+        /// The file.
+        name: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The first line is no header of ours.
+    #[error(
+        "{name} {found}; its first line must name the columns series, trial, n and value, and direction \
+         where n goes both ways: in any order, separated by commas, semicolons or tabs; --series, --trial, \
+         --n and --value name columns that are called otherwise"
+    )]
+    Header {
+        /// The file.
+        name: String,
+        /// What is there instead.
+        found: String,
+    },
+    /// Numbers of a table are written with a decimal comma, or with separators of thousands.
+    #[error(
+        "{name} line {line}: {found}; numbers have a decimal point and no separators of thousands, such as \
+         1234.5"
+    )]
+    Separator {
+        /// The file.
+        name: String,
+        /// Counts from 1.
+        line: u64,
+        /// What stands there.
+        found: String,
+    },
+    /// It is a file of another program, and nothing can be made of it.
+    #[error("{name} {found}; docs/judge.md lists what is read")]
+    Unknown {
+        /// The file.
+        name: String,
+        /// What is there instead.
+        found: String,
+    },
+    /// It is what osdyno itself recorded.
+    #[error("{0} is a run file; osdyno report judges it")]
+    RunFile(String),
+}
+
+impl Error {
+    pub(super) fn reading(name: &str) -> impl Fn(io::Error) -> Error {
+        move |source| Error::Read { name: name.to_owned(), source }
+    }
+}
