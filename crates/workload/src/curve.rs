@@ -74,7 +74,7 @@ impl<'a> Trial<'a> {
         mut step: impl FnMut(usize, &mut Lap<'_>) -> io::Result<T>,
     ) -> Result<Vec<T>, TrialError> {
         let columns = self.columns(names)?;
-        let mut references = if names.is_empty() { None } else { self.take_references() };
+        let references = if names.is_empty() { None } else { self.take_references() };
         let mut kept = sys::memory::touched_vec(self.n);
         let mut lap = Lap { clock: self.clock, columns: &columns, row: 0, column: 0, last: self.clock.now() };
         let deadline_ticks = lap.last.saturating_add(self.allowance_ticks);
@@ -95,7 +95,7 @@ impl<'a> Trial<'a> {
             if names.is_empty() {
                 lap.skip();
             }
-            if let Some(references) = references.as_mut().filter(|_| (n + 1) % REFERENCE_STRIDE == 0) {
+            if let Some(references) = references.as_ref().filter(|_| (n + 1) % REFERENCE_STRIDE == 0) {
                 lap.last = references.take(self.clock, Direction::Up, n / REFERENCE_STRIDE);
             }
         }
@@ -135,7 +135,7 @@ impl<'a> Trial<'a> {
         mut step: impl FnMut(T, &mut Lap<'_>) -> io::Result<()>,
     ) -> Result<(), TrialError> {
         let columns = self.columns(names)?;
-        let mut references = self.take_references();
+        let references = self.take_references();
         let live = objects.len();
         let mut lap = Lap { clock: self.clock, columns: &columns, row: 0, column: 0, last: self.clock.now() };
         for (row, object) in objects.enumerate() {
@@ -144,7 +144,7 @@ impl<'a> Trial<'a> {
                 let name = names.get(lap.column).copied().unwrap_or(names[0]);
                 return Err(TrialError { attempted: format!("{name} with {} left", live - row), error });
             }
-            if let Some(references) = references.as_mut().filter(|_| (row + 1) % REFERENCE_STRIDE == 0) {
+            if let Some(references) = references.as_ref().filter(|_| (row + 1) % REFERENCE_STRIDE == 0) {
                 lap.last = references.take(self.clock, Direction::Down, row / REFERENCE_STRIDE);
             }
         }

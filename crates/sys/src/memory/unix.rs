@@ -132,50 +132,6 @@ impl Drop for Private {
     }
 }
 
-/// One page of this process alone that can be given back to the kernel and taken again, as often as wanted.
-#[derive(Debug)]
-pub struct FreshPage(Private);
-
-impl FreshPage {
-    /// Maps the page.
-    ///
-    /// # Errors
-    /// Those of mmap(2).
-    pub fn new() -> io::Result<FreshPage> {
-        Private::filled(page_bytes(), 0).map(FreshPage)
-    }
-
-    /// Gives the page back, so that the next write to it is a page fault.
-    ///
-    /// # Errors
-    /// Those of madvise(2) on Linux, of mmap(2) elsewhere.
-    #[inline]
-    pub fn give_back(&mut self) -> io::Result<()> {
-        let (start, bytes) = (self.0.start.as_ptr(), self.0.bytes);
-        cfg_select! {
-            target_os = "linux" => {
-                // SAFETY: the range is ours, and no reference to its content exists: `take` leaves none.
-                unsafe { madvise(start, bytes, Advice::LinuxDontNeed)? };
-                Ok(())
-            }
-            _ => {
-                let protection = ProtFlags::READ | ProtFlags::WRITE;
-                let flags = MapFlags::PRIVATE | MapFlags::FIXED;
-                // SAFETY: the range is ours, and no reference to its content exists: `take` leaves none.
-                unsafe { mmap_anonymous(start, bytes, protection, flags).map(drop)? };
-                Ok(())
-            }
-        }
-    }
-
-    /// Writes its first byte: one page fault after [`FreshPage::give_back`].
-    #[inline]
-    pub fn take(&mut self) {
-        // SAFETY: the page is mapped, writable and ours. Volatile, for the write must happen.
-        unsafe { self.0.start.as_ptr().cast::<u8>().write_volatile(1) }
-    }
-}
-
 /// Numbers that a child process writes and its parent can still read when the child has crashed.
 #[derive(Debug)]
 pub struct Shared {

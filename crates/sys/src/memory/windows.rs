@@ -72,31 +72,6 @@ impl Private {
     }
 }
 
-/// One page of this process alone.
-#[derive(Debug)]
-pub struct FreshPage(());
-
-impl FreshPage {
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn new() -> io::Result<FreshPage> {
-        Err(MISSING.into())
-    }
-
-    /// Unsupported.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn give_back(&mut self) -> io::Result<()> {
-        Err(MISSING.into())
-    }
-
-    /// Nothing: there is no page.
-    pub fn take(&mut self) {}
-}
-
 /// Numbers that a child process writes and its parent can still read when the child has crashed.
 #[derive(Debug)]
 pub struct Shared(Vec<AtomicU64>);
