@@ -195,6 +195,12 @@ pub(crate) fn log_medians(trials: &[Sweep<'_>], ranges: &[(u64, u64)], tick: f64
     trials.iter().map(|trial| ranges.iter().map(|range| log_median(trial, *range)).collect()).collect()
 }
 
+/// The change of a trial against its first `reference` blocks.
+pub(crate) fn against_reference(row: &[f64], reference: usize) -> Vec<f64> {
+    let level = present_mean(&row[..reference.min(row.len())]);
+    row.iter().map(|value| value - level).collect()
+}
+
 /// The values of one block, a trial each.
 pub(crate) fn column(rows: &[Vec<f64>], block: usize) -> Vec<f64> {
     rows.iter().map(|row| row[block]).collect()

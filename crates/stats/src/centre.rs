@@ -52,10 +52,15 @@ impl Centre {
         Interval { value: self.value, low: self.value - reach, high: self.value + reach }
     }
 
-    /// The reach to expect of `times` as many trials.
-    pub(crate) fn reach_with(&self, times: f64, student: &Student) -> f64 {
+    /// What to expect of `times` as many trials.
+    pub(crate) fn with(&self, times: f64) -> Centre {
         let freedom = (self.freedom + 1.0) * times - 1.0;
-        Centre { error: self.error / times.sqrt(), freedom, ..*self }.reach(student)
+        Centre { error: self.error / times.sqrt(), freedom, ..*self }
+    }
+
+    /// The same estimate with a further, independent error.
+    pub(crate) fn beside(&self, error: f64) -> Centre {
+        if error == 0.0 { *self } else { Centre { error: self.error.hypot(error), ..*self } }
     }
 }
 

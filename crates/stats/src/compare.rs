@@ -388,7 +388,7 @@ impl Contrast {
         let room = (self.margin - self.ratio.value.abs()).abs();
         let most = self.trials.0.max(self.trials.1) as u32;
         first_that((most + 1).max(FEWEST)..=MOST, |trials| {
-            self.ratio.reach_with(f64::from(*trials) / now, student) <= room
+            self.ratio.with(f64::from(*trials) / now).reach(student) <= room
         })
     }
 }

@@ -4,9 +4,10 @@
 //! its own reference, so its level cancels, and the variation between trials gives the error. All blocks hold
 //! together at the given error rate.
 
-use crate::block::{FEW, WIDEST, WIDEST_OF_FEW, column, present_mean};
+use crate::block::{FEW, WIDEST, WIDEST_OF_FEW, against_reference, column};
 use crate::centre::{Centre, FEWEST, MOST, Student, influences};
 use crate::growth::{ratios, trends};
+use crate::interval::Interval;
 use crate::simultaneous::level_of_each;
 use std::ops::RangeInclusive;
 
@@ -31,23 +32,49 @@ pub(crate) struct Flatness {
     pub(crate) rise: f64,
     /// The cost falls by at least this somewhere, if it is above 0.
     pub(crate) fall: f64,
+    /// The change of `ends` that is certain, if it is above 0.
+    ends_certain: f64,
+    references: ReferenceUncertainty,
+    /// Critical values of what references hide: one-sided, as in an equivalence test.
+    one_sided: Student,
+}
+
+/// What is not known of the references that were used; nothing where none were.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct ReferenceUncertainty {
+    /// Standard deviation of each change that more trials do not lower.
+    pub(crate) systematic: f64,
+    /// The change of what was removed, from the smallest n to the largest: a growth of the cost that
+    /// references share hides in it.
+    pub(crate) hidden: Option<Centre>,
+}
+
+impl ReferenceUncertainty {
+    /// No growth that the references share is larger.
+    pub(crate) fn hidden_bound(&self, one_sided: &Student, times: f64) -> f64 {
+        self.hidden.map_or(0.0, |hidden| hidden.value.abs() + hidden.with(times).reach(one_sided))
+    }
+}
+
+/// The blocks of some rows, and how many of the first are compared with.
+#[derive(Clone, Copy)]
+pub(crate) struct Layout<'a> {
+    pub(crate) ranges: &'a [(u64, u64)],
+    pub(crate) reference: usize,
 }
 
 impl Flatness {
-    /// From the log medians, of which the first `reference` columns are compared with; every column
-    /// holds a value.
+    /// From the log medians; every column holds a value.
     pub(crate) fn of(
         rows: &[Vec<f64>],
-        reference: usize,
-        ranges: &[(u64, u64)],
+        layout: &Layout<'_>,
         alpha: f64,
         seed: u64,
+        references: ReferenceUncertainty,
     ) -> Flatness {
-        let against_reference = |row: &Vec<f64>| -> Vec<f64> {
-            let level = present_mean(&row[..reference]);
-            row.iter().map(|value| value - level).collect()
-        };
-        let changes: Vec<Vec<f64>> = rows.iter().map(against_reference).collect();
+        let systematic = references.systematic;
+        let Layout { ranges, reference } = *layout;
+        let changes: Vec<Vec<f64>> = rows.iter().map(|row| against_reference(row, reference)).collect();
         let count = rows.first().map_or(0, Vec::len);
         let columns: Vec<Vec<f64>> = (0..count).map(|block| column(&changes, block)).collect();
         let centre = |values: &Vec<f64>| Centre::of(values).unwrap_or(UNKNOWN);
@@ -61,14 +88,20 @@ impl Flatness {
         let most = |of: fn(f64, f64) -> f64| {
             blocks
                 .iter()
-                .map(|block| of(block.value, block.reach(&student)))
+                .map(|block| of(block.value, block.beside(systematic).reach(&student)))
                 .fold(f64::NEG_INFINITY, f64::max)
         };
         let ends = [ratios(rows, ranges), trends(&changes, ranges)].map(|values| centre(&values));
         let alone = Student::of(alpha);
-        let bound = most(|value, reach| value.abs() + reach);
+        let one_sided = Student::of(2.0 * alpha);
+        let bound = most(|value, reach| value.abs() + reach).max(references.hidden_bound(&one_sided, 1.0));
+        let reach = |end: &Centre| end.beside(systematic).reach(&alone);
         Flatness {
-            bound: ends.iter().fold(bound, |bound, end| bound.max(end.value.abs() + end.reach(&alone))),
+            bound: ends.iter().fold(bound, |bound, end| bound.max(end.value.abs() + reach(end))),
+            ends_certain: ends
+                .iter()
+                .map(|end| end.value.abs() - reach(end))
+                .fold(f64::NEG_INFINITY, f64::max),
             ends,
             alone,
             peak: blocks
@@ -81,7 +114,24 @@ impl Flatness {
             blocks,
             changes,
             student,
+            references,
+            one_sided,
         }
+    }
+
+    /// The change from the smallest n to the largest.
+    pub(crate) fn end_to_end(&self) -> Centre {
+        self.ends[0]
+    }
+
+    /// The change at a block, with its simultaneous interval.
+    pub(crate) fn interval(&self, block: usize) -> Interval {
+        self.blocks[block].beside(self.references.systematic).interval(&self.student)
+    }
+
+    /// The largest change that is certain: somewhere, from end to end, or along all of the range.
+    pub(crate) fn certain(&self) -> f64 {
+        self.rise.max(self.fall).max(self.ends_certain)
     }
 
     /// Trials after which the cost is within `margin`, or, where the estimate is beyond it, changes for
@@ -92,11 +142,17 @@ impl Flatness {
             let times = f64::from(*trials) / now as f64;
             // More trials are seen through narrower blocks, which hold fewer measurements.
             let narrower = if now < FEW { WIDEST as f64 / WIDEST_OF_FEW as f64 } else { 1.0 };
-            let reach = |block: &Centre| block.reach_with(times / narrower, &self.student);
+            let reach = |block: &Centre| {
+                block.with(times / narrower).beside(self.references.systematic).reach(&self.student)
+            };
             if self.peak.abs() < margin {
-                let end = |end: &Centre| end.value.abs() + end.reach_with(times, &self.alone) <= margin;
+                let end = |end: &Centre| {
+                    let then = end.with(times).beside(self.references.systematic);
+                    end.value.abs() + then.reach(&self.alone) <= margin
+                };
                 self.blocks.iter().all(|block| block.value.abs() + reach(block) <= margin)
                     && self.ends.iter().all(end)
+                    && self.references.hidden_bound(&self.one_sided, times) <= margin
             } else {
                 self.blocks.iter().any(|block| block.value.abs() >= margin.max(reach(block)))
             }

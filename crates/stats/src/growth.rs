@@ -10,10 +10,11 @@ use crate::median::weighted_median;
 /// Rounds of reweighting; the line moves by less than its error after two.
 const ROUNDS: usize = 4;
 
-/// Cost of the last block over cost of the first; `rows` are log medians.
-pub(crate) fn growth(rows: &[Vec<f64>], alpha: f64) -> Interval {
+/// Cost of the last block over cost of the first; `rows` are log medians, and `systematic` is an error of
+/// each change that more trials do not lower.
+pub(crate) fn growth(rows: &[Vec<f64>], alpha: f64, systematic: f64) -> Interval {
     let ratio = |row: &Vec<f64>| if row.len() < 2 { f64::NAN } else { row[row.len() - 1] - row[0] };
-    exp(interval(&rows.iter().map(ratio).collect::<Vec<f64>>(), alpha))
+    exp(interval(&rows.iter().map(ratio).collect::<Vec<f64>>(), alpha, |_| systematic))
 }
 
 /// Cost at the largest n over cost at the smallest for each trial, in logarithms, whatever the shape: the
@@ -114,31 +115,44 @@ pub(crate) fn trends(changes: &[Vec<f64>], ranges: &[(u64, u64)]) -> Vec<f64> {
     changes.iter().map(trend).collect()
 }
 
+/// The log change of each block against the reference, a row per trial, and the middle n of each.
+#[derive(Clone, Copy)]
+pub(crate) struct Blocks<'a> {
+    pub(crate) changes: &'a [Vec<f64>],
+    pub(crate) middles: &'a [f64],
+}
+
 /// Seconds per additional object, and the number of objects that add the reference cost once more.
 ///
-/// `changes` holds, per trial, the log change of each block against the reference, `levels` the log
-/// cost of that reference, `middles` the middle n of each block.
+/// `levels` holds the log cost of the reference of each trial.
 pub(crate) fn marginal_cost(
-    changes: &[Vec<f64>],
+    blocks: &Blocks<'_>,
     levels: &[f64],
-    middles: &[f64],
     alpha: f64,
+    systematic: f64,
 ) -> (Interval, Option<Interval>) {
+    let Blocks { changes, middles } = *blocks;
     let shares: Vec<f64> = changes.iter().map(|changes| line_slope(middles, changes)).collect();
     let seconds: Vec<f64> = shares.iter().zip(levels).map(|(share, level)| share * level.exp()).collect();
-    let (share, seconds) = (interval(&shares, alpha), interval(&seconds, alpha));
+    // A line that ends so much higher or lower.
+    let way = middles.last().zip(middles.first()).map_or(0.0, |(last, first)| last - first);
+    let typical = mean(levels).exp();
+    let share = interval(&shares, alpha, |share| systematic * (1.0 / way + share.abs()));
+    let seconds = interval(&seconds, alpha, |seconds| systematic * (typical / way + seconds.abs()));
     let rises = share.low > 0.0 && seconds.low > 0.0;
     let doubling = Interval { value: 1.0 / share.value, low: 1.0 / share.high, high: 1.0 / share.low };
     (seconds, rises.then_some(doubling))
 }
 
 /// Slope of log cost on log n over the last decade.
-pub(crate) fn top_decade_slope(changes: &[Vec<f64>], middles: &[f64], alpha: f64) -> Interval {
+pub(crate) fn top_decade_slope(blocks: &Blocks<'_>, alpha: f64, systematic: f64) -> Interval {
+    let Blocks { changes, middles } = *blocks;
     let largest = middles.last().copied().unwrap_or(0.0);
     let top = middles.iter().take_while(|n| **n < largest / 10.0).count();
     let places: Vec<f64> = middles[top..].iter().map(|n| n.max(1.0).ln()).collect();
     let slopes: Vec<f64> = changes.iter().map(|changes| pairwise_slope(&places, &changes[top..])).collect();
-    interval(&slopes, alpha)
+    let way = places.last().zip(places.first()).map_or(0.0, |(last, first)| last - first);
+    interval(&slopes, alpha, |_| systematic / way)
 }
 
 /// Slope of a straight line through exp(`changes`), by gamma quasi-likelihood: the error of a cost is
@@ -190,9 +204,12 @@ fn pairwise_slope(places: &[f64], changes: &[f64]) -> f64 {
     weighted_median(&mut slopes).unwrap_or(f64::NAN)
 }
 
-fn interval(values: &[f64], alpha: f64) -> Interval {
+/// The interval of the centre; `systematic` says which error of it more trials do not lower.
+fn interval(values: &[f64], alpha: f64, systematic: impl Fn(f64) -> f64) -> Interval {
     let unknown = Interval { value: 0.0, low: f64::NEG_INFINITY, high: f64::INFINITY };
-    Centre::of(values).map_or(unknown, |centre| centre.interval(&Student::of(alpha)))
+    let Some(centre) = Centre::of(values) else { return unknown };
+    let systematic = systematic(centre.value);
+    centre.beside(if systematic > 0.0 { systematic } else { 0.0 }).interval(&Student::of(alpha))
 }
 
 #[cfg(test)]

@@ -28,6 +28,11 @@ const TICKS: f64 = 10.0;
 /// well its cost is known. All trials go the same way: what is measured on the way down is a series of its
 /// own.
 ///
+/// Where trials carry references, what they share with these is removed from all changes: bound, growth,
+/// slopes, shape, trials that go another way, and trials needed (see `crate::Adjustment`). Costs, modes,
+/// spikes and two lines are of what was measured; so is the close-up in which a step must pass its gates,
+/// because it is too narrow for references.
+///
 /// With fewer than four trials the class is `crate::Class::Inconclusive`, or `crate::Class::Ambiguous` and
 /// `crate::Class::Decreasing` where every one of three more than doubles or halves, or of two more than
 /// triples or falls to a third, in the same two neighbouring blocks. Where one trial says nothing of the
@@ -75,7 +80,7 @@ struct Found {
 fn verdict(common: &Common<'_>, view: &View, found: Found, settings: &JudgeSettings) -> Option<Verdict> {
     let alpha = settings.error_rate();
     let Found { selection, lines, tick, below_resolution } = found;
-    let growth = to_the_ends(view.growth(alpha), selection.as_ref());
+    let growth = to_the_ends(view.growth(), selection.as_ref());
     let blocks = view.blocks(alpha);
     let (first, last) = (*blocks.first()?, *blocks.last()?);
     let evidence = Evidence {
@@ -89,7 +94,7 @@ fn verdict(common: &Common<'_>, view: &View, found: Found, settings: &JudgeSetti
     };
     let classified = classify(&evidence, settings.log_margin());
     let selection = selection.unwrap_or_default();
-    let (marginal_cost, doubling_size) = view.marginal_cost(alpha);
+    let (marginal_cost, doubling_size) = view.marginal_cost();
 
     Some(Verdict {
         class: classified.class,
@@ -105,7 +110,7 @@ fn verdict(common: &Common<'_>, view: &View, found: Found, settings: &JudgeSetti
         growth,
         marginal_cost,
         doubling_size,
-        top_decade_slope: view.top_decade_slope(alpha),
+        top_decade_slope: view.top_decade_slope(),
         cost_low: first.cost,
         cost_high: last.cost,
         warnings: warnings(
@@ -114,6 +119,7 @@ fn verdict(common: &Common<'_>, view: &View, found: Found, settings: &JudgeSetti
             (first.n_low, last.n_high),
             below_resolution,
         ),
+        adjustment: view.adjustment.clone(),
         blocks,
         steps: selection.steps,
         segments: selection.segments,
@@ -122,7 +128,7 @@ fn verdict(common: &Common<'_>, view: &View, found: Found, settings: &JudgeSetti
         fit: selection.fit,
         lines,
         modes: modes::find(&common.trials, &view.ranges, settings.tick_seconds, settings.seed),
-        spikes: spikes::find(&common.trials, &view.ranges, &view.rows, settings.tick_seconds),
+        spikes: spikes::find(&common.trials, &view.ranges, &view.raw, settings.tick_seconds),
     })
 }
 

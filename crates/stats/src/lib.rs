@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod adjustment;
 mod baseline;
 mod block;
 mod centre;
@@ -12,6 +13,7 @@ mod class;
 mod classify;
 mod cluster;
 mod compare;
+mod control;
 mod drift;
 mod finding;
 mod flat;
@@ -32,6 +34,7 @@ mod one_level;
 mod persistence;
 mod range;
 mod rank;
+mod references;
 mod regular;
 mod settings;
 mod shape;
@@ -46,6 +49,7 @@ mod two_lines;
 mod verdict;
 mod view;
 
+pub use adjustment::{Adjustment, ReferenceStanding, ReferenceUse};
 pub use class::Class;
 pub use cluster::{Cluster, mean_reach, share_reach};
 pub use compare::{Answer, Contrast, Crossing, Design, PerClaim, SeriesComparison, compare};

@@ -108,8 +108,9 @@ pub(crate) struct Curve {
 const FINEST: f64 = 0.001;
 
 impl Curve {
-    /// From log medians, a row per trial. What a trial lacks counts as the others have it.
-    pub(crate) fn of(rows: &[Vec<f64>], middles: &[f64]) -> Curve {
+    /// From log medians, a row per trial. What a trial lacks counts as the others have it; `systematic` is an
+    /// error of each mean that more trials do not lower.
+    pub(crate) fn of(rows: &[Vec<f64>], middles: &[f64], systematic: f64) -> Curve {
         let centred = |row: &Vec<f64>| -> Vec<f64> {
             let present: Vec<f64> = row.iter().copied().filter(|value| value.is_finite()).collect();
             let level = mean(&present);
@@ -131,7 +132,8 @@ impl Curve {
         }
         let squares: Vec<f64> = centres.iter().map(|centre| centre.error.powi(2).min(1.0)).collect();
         let common = mean(&squares);
-        let weights = squares.iter().map(|square| 1.0 / (square.midpoint(common) + FINEST.powi(2))).collect();
+        let finest = FINEST.powi(2) + systematic.powi(2);
+        let weights = squares.iter().map(|square| 1.0 / (square.midpoint(common) + finest)).collect();
         let means = centres.iter().map(|centre| centre.value).collect();
         Curve { middles: middles.to_vec(), means, weights, trials }
     }

@@ -4,7 +4,7 @@ use crate::block::Grid;
 use crate::centre::{Student, exp, mean};
 use crate::class::Class;
 use crate::finding::{Asymptote, Segment, Step};
-use crate::flat::Flatness;
+use crate::flat::{Flatness, Layout};
 use crate::growth::growth;
 use crate::interval::Interval;
 use crate::model_selection::{ModelSelection, describes};
@@ -62,8 +62,8 @@ struct Facing {
 
 impl Facing {
     fn of(view: &View) -> Facing {
-        let curve = Curve::of(&view.rows, &view.middles());
-        if view.growth(0.05).value < 1.0 {
+        let curve = Curve::of(&view.rows, &view.middles(), view.references.systematic);
+        if view.growth().value < 1.0 {
             Facing { curve: curve.mirrored(), sign: -1.0 }
         } else {
             Facing { curve, sign: 1.0 }
@@ -292,11 +292,11 @@ struct Part {
 
 impl Part {
     fn of(view: &View, start: usize, end: usize, settings: &JudgeSettings) -> Part {
-        let alpha = settings.error_rate();
+        let alpha = view.alpha;
         let margin = settings.log_margin();
         let rows: Vec<Vec<f64>> = view.rows.iter().map(|row| row[start..end].to_vec()).collect();
         let ranges = &view.ranges[start..end];
-        let growth = growth(&rows, alpha);
+        let growth = growth(&rows, alpha, view.references.systematic);
         let segment = |class: Class| Segment {
             n_low: view.ranges[start].0,
             n_high: view.ranges[end - 1].1,
@@ -305,7 +305,8 @@ impl Part {
         };
         let plain = |class: Class| Part { segment: segment(class), changes: Vec::new(), limit: None };
         let reference = (end - start).div_ceil(4).min(NEAR);
-        let flatness = Flatness::of(&rows, reference, ranges, alpha, settings.seed);
+        let layout = Layout { ranges, reference };
+        let flatness = Flatness::of(&rows, &layout, alpha, settings.seed, view.references);
         if flatness.bound <= margin {
             return plain(Class::Flat);
         }
@@ -315,7 +316,7 @@ impl Part {
         if flatness.peak.abs() < margin {
             return plain(if flatness.peak > 0.0 { Class::SmallGrowth } else { Class::Inconclusive });
         }
-        let curve = Curve::of(&rows, &view.middles()[start..end]);
+        let curve = Curve::of(&rows, &view.middles()[start..end], view.references.systematic);
         let falls = growth.value < 1.0;
         let curve = if falls { curve.mirrored() } else { curve };
         let mut models = ModelSelection::with_known(&curve, &[]);

@@ -1,5 +1,6 @@
 //! The verdict of one series.
 
+use crate::adjustment::Adjustment;
 use crate::class::Class;
 use crate::finding::{Asymptote, Lines, Modes, Segment, Spikes, Step};
 use crate::interval::Interval;
@@ -73,6 +74,8 @@ pub struct Verdict {
     pub modes: Vec<Modes>,
     /// Single measurements far above their neighbours.
     pub spikes: Spikes,
+    /// What the references did for it; `None` where the trials have none, or one n only.
+    pub adjustment: Option<Adjustment>,
     /// What a reader should know of the numbers.
     pub warnings: Vec<Warning>,
 }

@@ -1,12 +1,15 @@
 //! A series in blocks of n: the figures that every verdict carries, whatever its class.
 
-use crate::block::{Grid, column, log_medians, present_mean};
+use crate::adjustment::Adjustment;
+use crate::block::{Grid, Rows, against_reference, column, log_medians, present_mean};
 use crate::centre::{Centre, Student, exp};
-use crate::flat::Flatness;
-use crate::growth::{growth, marginal_cost, top_decade_slope};
+use crate::control::{Controlled, Controls};
+use crate::flat::{Flatness, Layout, ReferenceUncertainty};
+use crate::growth::{Blocks, growth, marginal_cost, top_decade_slope};
 use crate::interval::Interval;
 use crate::median::{median, median_interval};
 use crate::range::Common;
+use crate::references::changes_of_references;
 use crate::settings::JudgeSettings;
 use crate::verdict::Block;
 
@@ -17,17 +20,26 @@ pub(crate) struct View {
     /// How many of the first blocks are compared with.
     pub(crate) reference: usize,
     /// Log medians: a row per trial, a column per block.
-    pub(crate) rows: Vec<Vec<f64>>,
+    pub(crate) raw: Rows,
+    /// The same without what each trial shares with its references: what every statement about change is made
+    /// from. Costs are raw.
+    pub(crate) rows: Rows,
+    /// What the references did, if there are any.
+    pub(crate) adjustment: Option<Adjustment>,
+    /// Error rate of the verdict.
+    pub(crate) alpha: f64,
+    /// What is not known of the references that were used.
+    pub(crate) references: ReferenceUncertainty,
     pub(crate) flatness: Flatness,
 }
 
 impl View {
     /// Blocks without a value in any trial are dropped; `None` when that leaves none.
     pub(crate) fn of(common: &Common<'_>, grid: &Grid, settings: &JudgeSettings) -> Option<View> {
-        let mut rows = log_medians(&common.trials, &grid.ranges, settings.tick_seconds);
-        let measured = |block: &usize| rows.iter().any(|row| row[*block].is_finite());
+        let mut raw = log_medians(&common.trials, &grid.ranges, settings.tick_seconds);
+        let measured = |block: &usize| raw.iter().any(|row| row[*block].is_finite());
         let kept: Vec<usize> = (0..grid.ranges.len()).filter(measured).collect();
-        for row in &mut rows {
+        for row in &mut raw {
             *row = kept.iter().map(|block| row[*block]).collect();
         }
         let ranges: Vec<(u64, u64)> = kept.iter().map(|block| grid.ranges[*block]).collect();
@@ -35,8 +47,20 @@ impl View {
         if ranges.is_empty() {
             return None;
         }
-        let flatness = Flatness::of(&rows, reference, &ranges, settings.error_rate(), settings.seed);
-        Some(View { ranges, reference, rows, flatness })
+        let layout = Layout { ranges: &ranges, reference };
+        let controlled = controlled(common, &raw, layout, settings);
+        let mut rows = raw.clone();
+        if let Some(Controlled { removed, .. }) = &controlled {
+            for (row, removed) in rows.iter_mut().zip(removed) {
+                row.iter_mut().zip(removed).for_each(|(value, removed)| *value -= removed);
+            }
+        }
+        let references = controlled.as_ref().map_or_else(Default::default, |of| of.uncertainty);
+        let adjustment = controlled.map(|controlled| controlled.adjustment);
+        let is_refused = adjustment.as_ref().is_some_and(Adjustment::is_refused);
+        let alpha = settings.error_rate() * if is_refused { PAYS } else { 1.0 };
+        let flatness = Flatness::of(&rows, &layout, alpha, settings.seed, references);
+        Some(View { ranges, reference, raw, rows, adjustment, alpha, references, flatness })
     }
 
     /// The middle n of each block.
@@ -48,26 +72,28 @@ impl View {
     pub(crate) fn cheapest(&self) -> f64 {
         let middle = |block: usize| {
             let mut logs: Vec<f64> =
-                column(&self.rows, block).into_iter().filter(|log| log.is_finite()).collect();
+                column(&self.raw, block).into_iter().filter(|log| log.is_finite()).collect();
             median(&mut logs).unwrap_or(f64::INFINITY)
         };
         (0..self.ranges.len()).map(middle).fold(f64::INFINITY, f64::min).exp()
     }
 
     /// Cost of the last block over cost of the first.
-    pub(crate) fn growth(&self, alpha: f64) -> Interval {
-        growth(&self.rows, alpha)
+    pub(crate) fn growth(&self) -> Interval {
+        growth(&self.rows, self.alpha, self.references.systematic)
     }
 
     /// Seconds per additional object, and the objects that add the cost of the reference once more.
-    pub(crate) fn marginal_cost(&self, alpha: f64) -> (Interval, Option<Interval>) {
-        let levels: Vec<f64> = self.rows.iter().map(|row| present_mean(&row[..self.reference])).collect();
-        marginal_cost(&self.flatness.changes, &levels, &self.middles(), alpha)
+    pub(crate) fn marginal_cost(&self) -> (Interval, Option<Interval>) {
+        let levels: Vec<f64> = self.raw.iter().map(|row| present_mean(&row[..self.reference])).collect();
+        let blocks = Blocks { changes: &self.flatness.changes, middles: &self.middles() };
+        marginal_cost(&blocks, &levels, self.alpha, self.references.systematic)
     }
 
     /// Slope of log cost on log n over the last decade.
-    pub(crate) fn top_decade_slope(&self, alpha: f64) -> Interval {
-        top_decade_slope(&self.flatness.changes, &self.middles(), alpha)
+    pub(crate) fn top_decade_slope(&self) -> Interval {
+        let blocks = Blocks { changes: &self.flatness.changes, middles: &self.middles() };
+        top_decade_slope(&blocks, self.alpha, self.references.systematic)
     }
 
     /// What each block cost.
@@ -75,11 +101,32 @@ impl View {
         let block = |(place, &(n_low, n_high)): (usize, &(u64, u64))| Block {
             n_low,
             n_high,
-            cost: level(&column(&self.rows, place), alpha),
-            relative: exp(self.flatness.blocks[place].interval(&self.flatness.student)),
+            cost: level(&column(&self.raw, place), alpha),
+            relative: exp(self.flatness.interval(place)),
         };
         self.ranges.iter().enumerate().map(block).collect()
     }
+}
+
+/// Share of the error rate that is left where references were refused because they change with n: they do so
+/// by chance as well, and then the trials do too.
+const PAYS: f64 = 0.5;
+
+/// What the trials share with their references; `None` without references, or without a block to compare.
+fn controlled(
+    common: &Common<'_>,
+    raw: &Rows,
+    layout: Layout<'_>,
+    settings: &JudgeSettings,
+) -> Option<Controlled> {
+    let Layout { ranges, reference } = layout;
+    let references = changes_of_references(&common.trials, ranges, reference, settings.tick_seconds);
+    if references.is_empty() || ranges.len() <= reference {
+        return None;
+    }
+    let changes: Rows = raw.iter().map(|row| against_reference(row, reference)).collect();
+    let (alpha, seed) = (settings.error_rate(), settings.seed);
+    Some(Controls { changes: &changes, references: &references, layout, alpha, seed }.find())
 }
 
 /// The cost of a typical trial, from logarithms. The interval is exact; where the trials are too few
