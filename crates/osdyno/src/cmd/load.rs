@@ -194,7 +194,7 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
     match goal {
         Some(goal) => {
             let offer = |load: &Load| source.offer(load, &screen);
-            match search::highest(goal, &loads[0], offer) {
+            match search::highest(goal, &loads[0], verdict::is_limited_by_generator, offer) {
                 Err(_) if sys::signal::stop_ordered() => return Ok(ExitCode::from(INTERRUPTED)),
                 searched => found = Some(searched?),
             }
@@ -387,7 +387,7 @@ fn exit_code(levels: &[Level], found: Option<&Found>) -> ExitCode {
         ExitCode::from(INTERRUPTED)
     } else if failed == levels.len() {
         ExitCode::FAILURE
-    } else if failed > 0 || found.is_some_and(|found| found.rate.is_none()) {
+    } else if failed > 0 || found.is_some_and(|found| !found.confirmed) {
         ExitCode::from(INCOMPLETE)
     } else {
         ExitCode::SUCCESS

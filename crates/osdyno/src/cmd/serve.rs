@@ -1,7 +1,7 @@
 //! `osdyno serve`: a server in any of the architectures.
 
 use std::io::{self, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     service: Chosen<Services>,
     /// Address to listen on; port 0 selects a free port
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8080", value_parser = parse_address)]
     listen: SocketAddr,
     /// Number of processes that share the port
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -60,6 +60,22 @@ pub(crate) struct Args {
     /// Format of the counters at the end: text on standard error, json on standard output
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
+}
+
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let error = match text.parse::<SocketAddr>() {
+        Ok(address) => return Ok(address),
+        Err(error) => error,
+    };
+    let port = text.rsplit(':').next().and_then(|port| port.parse::<u16>().ok());
+    Err(match (port, text.parse::<IpAddr>()) {
+        (_, Ok(address)) => format!("the port is missing; did you mean {}?", SocketAddr::new(address, 8080)),
+        (Some(port), _) => format!(
+            "the address is missing or no number; did you mean 127.0.0.1:{port}, for this machine only, or \
+             0.0.0.0:{port}, for all networks?"
+        ),
+        (None, _) => format!("{error}; write it as 127.0.0.1:8080 or [::1]:8080"),
+    })
 }
 
 fn architectures() -> PossibleValuesParser {
@@ -158,4 +174,25 @@ fn print_json(
         "report": Report::of(counters),
     });
     Ok(writeln!(io::stdout().lock(), "{counted:#}")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_a_part_gets_a_suggestion() {
+        assert_eq!(parse_address("[::1]:80").map(|address| address.port()), Ok(80));
+        for (text, suggestion) in [
+            (":9000", "127.0.0.1:9000"),
+            ("9000", "0.0.0.0:9000"),
+            ("localhost:9000", "127.0.0.1:9000"),
+            ("10.0.0.1", "10.0.0.1:8080"),
+            ("::1", "[::1]:8080"),
+            ("nowhere", "127.0.0.1:8080"),
+        ] {
+            let error = parse_address(text).expect_err(text);
+            assert!(error.contains(suggestion), "{error}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use net::load::search::{Found, Goal, SearchStage};
+use net::load::search::{Found, Goal, SearchStage, StageOutcome};
 use net::load::{Level, LoadSettings};
 use serde::Serialize;
 
@@ -28,6 +28,7 @@ struct JudgedLevel<'a> {
 struct Search<'a> {
     goal: Goal,
     rate: Option<f64>,
+    confirmed: bool,
     is_lower_bound: bool,
     confirmation: JudgedLevel<'a>,
     stages: Vec<Stage>,
@@ -38,7 +39,7 @@ struct Stage {
     rate: f64,
     seconds: Option<f64>,
     completed_per_second: f64,
-    held: bool,
+    outcome: StageOutcome,
     verdict: Verdict,
 }
 
@@ -54,12 +55,13 @@ pub(super) fn write(
         rate: stage.rate,
         seconds: stage.seconds,
         completed_per_second: stage.level.completed_per_second,
-        held: stage.held,
+        outcome: stage.outcome,
         verdict: Verdict::of(&stage.level),
     };
     let found = found.map(|found| Search {
         goal: found.goal,
         rate: found.rate,
+        confirmed: found.confirmed,
         is_lower_bound: is_lower_bound(found),
         confirmation: judged(&found.confirmation),
         stages: found.stages.iter().map(stage).collect(),

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use ::report::quantity::{duration, time};
 use ::report::words::{NO_BREAK, count, percent};
-use net::load::search::Found;
+use net::load::search::{Found, StageOutcome};
 use net::load::{Distribution, Level, Load, LoadSettings, Percentile, Progress};
 
 use super::{bars, verdict};
@@ -227,13 +227,13 @@ pub(super) fn write_found(found: &Found, settings: &LoadSettings, out: &mut dyn 
     let goal = format!("p{} ≤ {}", found.goal.percent, time(found.goal.seconds));
     match found.rate {
         Some(rate) => {
-            writeln!(
-                out,
-                "{} requests/s meet {goal}, confirmed by a separate stage",
-                count(rate.round() as u64)
-            )?;
+            let confirmed = match found.confirmed {
+                true => "confirmed by a separate stage",
+                false => "not confirmed",
+            };
+            writeln!(out, "{} requests/s meet {goal}, {confirmed}", count(rate.round() as u64))?;
         }
-        None => writeln!(out, "no rate was found that meets {goal}")?,
+        None => writeln!(out, "no rate was found that meets {goal}{}", at_lowest(found))?,
     }
     if verdict::is_lower_bound(found) {
         writeln!(out, "the load generator, not the server, ended the search: the server may do more")?;
@@ -247,9 +247,11 @@ pub(super) fn write_found(found: &Found, settings: &LoadSettings, out: &mut dyn 
         format!("p{}", found.goal.percent)
     )?;
     for stage in &found.stages {
-        let remark = match stage.held {
-            true => "holds".to_owned(),
-            false => verdict::sentence(&stage.level).unwrap_or_else(|| "does not hold".to_owned()),
+        let remark = match stage.outcome {
+            StageOutcome::Holds => "holds".to_owned(),
+            StageOutcome::Fails | StageOutcome::Limited => {
+                verdict::sentence(&stage.level).unwrap_or_else(|| "does not hold".to_owned())
+            }
         };
         let asked = format!("{}/s", count(stage.rate.round() as u64));
         let completed = count(stage.level.completed_per_second.round() as u64);
@@ -260,8 +262,20 @@ pub(super) fn write_found(found: &Found, settings: &LoadSettings, out: &mut dyn 
         )?;
     }
     writeln!(out)?;
-    write!(out, "the last stage, {} long: ", duration(found.confirmation.elapsed_seconds))?;
+    let which = if found.rate.is_some() { "the stage of that rate" } else { "the last stage" };
+    write!(out, "{which}, {} long: ", duration(found.confirmation.elapsed_seconds))?;
     write_level(&found.confirmation, settings, out)
+}
+
+/// What came of the lowest rate, below which none was tried.
+fn at_lowest(found: &Found) -> String {
+    let lowest = found.stages.iter().min_by(|one, other| one.rate.total_cmp(&other.rate));
+    let failed = lowest.filter(|stage| stage.outcome == StageOutcome::Fails);
+    let Some((stage, seconds)) = failed.and_then(|stage| Some((stage, stage.seconds?))) else {
+        return String::new();
+    };
+    let rate = count(stage.rate.round() as u64);
+    format!(": at {rate}/s, the lowest rate, p{} is {}", found.goal.percent, time(seconds))
 }
 
 /// One line while it runs.

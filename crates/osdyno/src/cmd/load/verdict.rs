@@ -1,7 +1,7 @@
 //! What limited a load: judged by the rule that judges loads of a run, and in the same words.
 
 use judge::{LoadVerdict, load_verdict};
-use net::load::search::Found;
+use net::load::search::{Found, StageOutcome};
 use net::load::{Failure, Level};
 use record::{GeneratorLevel, LimitedBy, Purpose};
 use serde::Serialize;
@@ -94,12 +94,17 @@ pub(super) fn is_failed(level: &Level) -> bool {
     is_mostly_failing(level) || load_verdict(&facts(level)) == LoadVerdict::NoResponse
 }
 
+/// Whether the load generator limited this load, so that its numbers are not those of the server.
+pub(super) fn is_limited_by_generator(level: &Level) -> bool {
+    matches!(load_verdict(&facts(level)), LoadVerdict::Limited(LimitedBy::Generator, _))
+}
+
 /// Whether the load generator, and not the server, ended the search: the server may meet the goal at a higher
 /// rate.
 pub(super) fn is_lower_bound(found: &Found) -> bool {
-    let Some(rate) = found.rate else { return false };
-    let failed = || found.stages.iter().filter(|stage| !stage.held && stage.rate > rate);
-    let lowest = failed().map(|stage| stage.rate).fold(f64::INFINITY, f64::min);
-    let is_limited = |level: &Level| matches!(load_verdict(&facts(level)), LoadVerdict::Limited(..));
-    failed().any(|stage| stage.rate == lowest && is_limited(&stage.level))
+    let confirmed = found.rate.filter(|_| found.confirmed);
+    let above = found.stages.iter().filter(|stage| confirmed.is_none_or(|rate| stage.rate > rate));
+    let ended = above.filter(|stage| stage.outcome != StageOutcome::Holds);
+    let lowest = ended.min_by(|one, other| one.rate.total_cmp(&other.rate));
+    lowest.is_some_and(|stage| stage.outcome == StageOutcome::Limited)
 }

@@ -10,7 +10,7 @@ use super::super::Engine;
 use super::simulated::{MS, REQUEST_BYTES, Simulated, World};
 use crate::client::echo::EchoClientSettings;
 use crate::client::{Client, ClientSettings};
-use crate::load::search::{Goal, highest};
+use crate::load::search::{Goal, StageOutcome, highest};
 use crate::load::{Level, Load, LoadSettings, RequestStage, Schedule, closed_loop, open_loop, unwatched};
 
 /// The histograms keep three digits; the rest is what the loop itself takes of the simulated time.
@@ -140,10 +140,10 @@ fn the_highest_rate_of_a_limited_server_is_found() {
     let mut engine = before(many, in_turn).0;
     let goal = Goal { percent: 90.0, seconds: 0.050 };
     let load = Load { connections: 4, duration: ms(1000), ..Load::default() };
-    let found = highest(goal, &load, |load| Ok(level_of(&mut engine, load))).expect("a search");
+    let found = highest(goal, &load, |_| false, |load| Ok(level_of(&mut engine, load))).expect("a search");
     let rate = found.rate.expect("a rate");
     assert!((400.0..520.0).contains(&rate), "{rate}: {:?}", found.stages);
-    assert!(found.stages.iter().any(|stage| !stage.held));
+    assert!(found.stages.iter().any(|stage| stage.outcome == StageOutcome::Fails));
 }
 
 #[test]
