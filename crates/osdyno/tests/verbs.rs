@@ -255,11 +255,12 @@ fn every_form_of_export_holds_every_measurement() {
     let folder = tempfile::tempdir().expect("a folder");
     small_run(folder.path(), "a.osdyno");
     let csv = run_well(folder.path(), &["export", "a.osdyno", "--format", "csv"]);
-    // noop up, socket up and close down, 300 values in each of 4 trials, and the header.
-    assert_eq!(csv.lines().count(), 3 * 300 * 4 + 1);
+    // noop up, socket up and close down, 300 values in each of 4 trials, each with two references after every
+    // eighth operation, and the header.
+    assert_eq!(csv.lines().count(), 3 * (300 + 2 * (300 / 8)) * 4 + 1);
     let json = run_well(folder.path(), &["export", "a.osdyno", "--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    assert_eq!(json.as_array().expect("an array").len(), 3 * 4);
+    assert_eq!(json.as_array().expect("an array").len(), 3 * (1 + 2) * 4);
     run_well(folder.path(), &["export", "a.osdyno", "--format", "parquet", "--out", "a.parquet"]);
     assert_eq!(&fs::read(folder.path().join("a.parquet")).expect("a file")[..4], b"PAR1");
     let output = run(folder.path(), &["export", "a.osdyno", "--format", "xls"]);

@@ -12,8 +12,8 @@ const ALL: &str = "all";
 type Chosen = (&'static Workload, Variant);
 
 /// The workloads and variants that the patterns name, in the order of the list: `bind`, `bind/v6`, `mm*`,
-/// `servers`, `all`. Where a workload has the name of a group, the workload is meant. No pattern means the
-/// first group, which measures the kernel.
+/// `servers`, `all`. Where a workload has the name of a group, the workload is meant. No pattern means those
+/// variants of the first group, which measures the kernel, that stand in a default run.
 ///
 /// # Errors
 /// [`Error::UnknownWorkload`] for a pattern that names nothing.
@@ -22,8 +22,10 @@ pub fn select(patterns: &[String]) -> Result<Vec<Chosen>, Error> {
 }
 
 fn select_from(groups: &[Group], patterns: &[String]) -> Result<Vec<Chosen>, Error> {
-    let default: Vec<String> = groups.iter().take(1).map(|group| group.name.to_owned()).collect();
-    let patterns = if patterns.is_empty() { &default } else { patterns };
+    if patterns.is_empty() {
+        let first = groups.iter().take(1).flat_map(|group| group.workloads);
+        return Ok(first.flat_map(|workload| defaults(workload)).collect());
+    }
     let of_all = groups.iter().flat_map(|group| group.workloads.iter().map(move |&one| (group.name, one)));
     let all: Vec<(&str, Chosen)> = of_all
         .clone()
@@ -49,6 +51,12 @@ fn select_from(groups: &[Group], patterns: &[String]) -> Result<Vec<Chosen>, Err
     Ok(all.into_iter().zip(is_chosen).filter(|&(_, is_chosen)| is_chosen).map(|((_, one), _)| one).collect())
 }
 
+/// The variants of a workload that stand in a default run.
+fn defaults(workload: &'static Workload) -> impl Iterator<Item = Chosen> {
+    let variants = workload.variants.iter().filter(|variant| workload.is_default(variant));
+    variants.map(move |&variant| (workload, variant))
+}
+
 fn names(pattern: &str, chosen: &Chosen) -> bool {
     let pattern = WildMatch::new(pattern);
     pattern.matches(chosen.0.name) || pattern.matches(&full_name(chosen))
@@ -71,6 +79,13 @@ mod tests {
     use super::*;
 
     const BIND: Workload = Workload { name: "bind", ..Workload::CURVE };
+    const SOCKET: Workload = Workload {
+        name: "socket",
+        variants: &[Variant { name: "v4", summary: "" }, Variant { name: "v6", summary: "" }],
+        default_variants: &["v6"],
+        ..Workload::CURVE
+    };
+    const CLOCK: Workload = Workload { name: "clock", default_variants: &[], ..Workload::CURVE };
     const RACE: Workload = Workload {
         name: "race",
         variants: &[Variant { name: "poll", summary: "" }, Variant { name: "epoll", summary: "" }],
@@ -94,6 +109,14 @@ mod tests {
         assert_eq!(named(&["all"]), ["bind/", "race/poll", "race/epoll"]);
         assert_eq!(named(&["*"]), named(&["all"]));
         assert_eq!(named(&["race/e*", "kernel"]), ["bind/", "race/epoll"]);
+    }
+
+    #[test]
+    fn without_a_name_only_what_stands_in_a_default_run_is_measured() {
+        let kernel = Group { workloads: &[&BIND, &SOCKET, &CLOCK], ..KERNEL };
+        let named = |patterns: &[&str]| selected(&[kernel, SERVERS], patterns).expect("workloads");
+        assert_eq!(named(&[]), ["bind/", "socket/v6"]);
+        assert_eq!(named(&["kernel"]), ["bind/", "socket/v4", "socket/v6", "clock/"]);
     }
 
     #[test]

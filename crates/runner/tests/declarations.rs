@@ -49,6 +49,17 @@ fn levels_rise_to_the_top_and_only_there_something_is_told() {
     }
 }
 
+#[test]
+fn every_default_variant_exists_and_a_default_run_is_short() {
+    for workload in runner::workloads() {
+        let exists = |name: &&str| workload.variants.iter().any(|variant| variant.name == *name);
+        assert!(workload.default_variants.iter().all(exists), "{}", workload.name);
+    }
+    let chosen = runner::select(&[]).expect("a default run");
+    let operations: usize = chosen.iter().map(|(workload, _)| workload.operations.len()).sum();
+    assert!((20..=45).contains(&operations), "{operations} series");
+}
+
 /// A series is found by its name.
 #[test]
 fn no_operation_has_the_name_of_a_reference() {

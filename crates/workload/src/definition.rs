@@ -30,6 +30,9 @@ pub struct Workload {
     pub server: bool,
     /// The ways to run it; at least one.
     pub variants: &'static [Variant],
+    /// The variants that a run measures where the user names no workload: each answers a question which no
+    /// other series of such a run answers. None of them keeps the workload out of it.
+    pub default_variants: &'static [&'static str],
     /// The variants are rivals: shown on one figure, and ranked against each other.
     pub rivals: bool,
     /// What the user may choose.
@@ -127,6 +130,7 @@ impl Workload {
         sizes: Sizes::Every,
         server: false,
         variants: Variant::ONLY,
+        default_variants: &[""],
         rivals: false,
         settings: &[],
         operations: &[],
@@ -142,13 +146,18 @@ impl Workload {
         grows: "connections",
         shape: Shape::Load,
         sizes: Sizes::Levels(levels::one_two_five),
+        default_variants: &[],
         server: true,
         ..Workload::CURVE
     };
 
     /// What most jobs share, for `..Workload::JOB`: one level, which is how much work there is.
-    pub const JOB: Workload =
-        Workload { sizes: Sizes::Levels(levels::top_only), classic_n: 1, ..Workload::CURVE };
+    pub const JOB: Workload = Workload {
+        sizes: Sizes::Levels(levels::top_only),
+        default_variants: &[],
+        classic_n: 1,
+        ..Workload::CURVE
+    };
 
     /// The page: question, method and expected answer, in Markdown.
     pub fn page(&self) -> String {
@@ -161,6 +170,11 @@ impl Workload {
         let page = self.page();
         let first = page.split("\n\n").next().unwrap_or_default().replace('\n', " ");
         first.trim_end_matches('.').to_owned()
+    }
+
+    /// Whether a run measures this variant where the user names no workload.
+    pub fn is_default(&self, variant: &Variant) -> bool {
+        self.default_variants.contains(&variant.name)
     }
 
     /// The setting of that name.

@@ -29,6 +29,7 @@ pub(crate) fn list(args: &Args, console: &Console) -> Done {
                     "summary": workload.summary(),
                     "grows": workload.grows,
                     "variants": names(workload),
+                    "default_variants": workload.default_variants,
                 "settings": workload.settings.iter().map(|setting| setting.name).collect::<Vec<_>>(),
                     "series": workload.operations.iter().map(|operation| operation.name).collect::<Vec<_>>(),
                     "unsupported": workload.run.err(),
@@ -47,9 +48,8 @@ pub(crate) fn list(args: &Args, console: &Console) -> Done {
         return Ok(ExitCode::SUCCESS);
     }
     for (place, group) in runner::GROUPS.iter().enumerate() {
-        // The first group is what is run where nothing is named.
-        let (gap, name) = if place > 0 { ("\n", format!(" {}", group.name)) } else { ("", String::new()) };
-        let heading = format!("{}: osdyno run{name}", group.title);
+        let gap = if place > 0 { "\n" } else { "" };
+        let heading = format!("{}: osdyno run {}", group.title, group.name);
         writeln!(out, "{gap}{}", console.bold(&heading))?;
         group.workloads.iter().try_for_each(|workload| line(workload, console, &mut out))?;
     }

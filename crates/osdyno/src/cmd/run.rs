@@ -22,7 +22,7 @@ use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Workloads to measure: names and globs, such as `bind`, `bind/v6` or 'fork*', or a group: `kernel`,
-    /// `servers` or `all` [default: kernel]
+    /// `servers` or `all` [default: one or two variants of each workload of the kernel]
     #[arg(value_name = "WORKLOAD")]
     workloads: Vec<String>,
     /// Range of n, number of trials and time: quick, standard, full or classic
