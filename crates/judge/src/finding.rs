@@ -84,8 +84,8 @@ pub enum Remark {
 }
 
 impl Finding {
-    /// Whether the verdict is the one that its page predicts; `None` where the data do not say.
-    pub fn as_expected(&self) -> Option<bool> {
+    /// Whether the class is one that its page predicts; `None` where the data do not say.
+    pub(crate) fn as_expected(&self) -> Option<bool> {
         let class = self.verdict.as_ref()?.class;
         match (self.expect, class) {
             (_, Class::Inconclusive | Class::Value) | (Expect::Any, _) => None,

@@ -5,6 +5,8 @@ use stats::Class;
 
 use crate::compare::{self, Comparison};
 use crate::finding::{ALPHA, Finding, MARGIN, findings};
+use crate::place::Place;
+use crate::settlement::{Settlement, settlement};
 
 /// What a run found.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +27,8 @@ pub struct Findings {
     pub series: Vec<Finding>,
     /// The variants of every workload whose variants compete, compared.
     pub comparisons: Vec<Comparison>,
+    /// What would settle verdicts that are undecided; `None` where nothing is known to.
+    pub settlement: Option<Settlement>,
     /// What a reader of the whole run should know.
     pub notes: Vec<Note>,
 }
@@ -68,6 +72,10 @@ impl Findings {
     }
 
     fn judge(recording: &Recording, margin: f64, whole: bool) -> Findings {
+        let series = findings(recording, margin, whole, &|_, _| true);
+        let comparisons = compare::of_variants(recording);
+        let is_answered = |finding: &&Finding| answers(&comparisons, finding);
+        let settlement = settlement(recording, series.iter().filter(|finding| !is_answered(finding)));
         Findings {
             run: recording.run.clone(),
             end: recording.end.clone(),
@@ -75,8 +83,9 @@ impl Findings {
             workloads: recording.workloads.clone(),
             margin,
             alpha: ALPHA,
-            series: findings(recording, margin, whole, &|_, _| true),
-            comparisons: compare::of_variants(recording),
+            comparisons,
+            settlement,
+            series,
             notes: notes(recording),
         }
     }
@@ -89,6 +98,25 @@ impl Findings {
     /// The comparison of the variants that a series belongs to.
     pub fn comparison(&self, key: &SeriesKey) -> Option<&Comparison> {
         self.comparisons.iter().find(|comparison| comparison.is_of(&key.system, &key.workload))
+    }
+
+    /// Whether a comparison stands in place of the verdict of a series.
+    pub fn is_answered(&self, finding: &Finding) -> bool {
+        answers(&self.comparisons, finding)
+    }
+
+    /// Where a series changes, and what lies near there.
+    pub fn place(&self, finding: &Finding) -> Option<Place> {
+        Place::of(finding.verdict.as_ref()?, &finding.grows, self.system(finding)?)
+    }
+
+    /// Whether a verdict is the one that its page predicts; `None` where the data do not say. A cost that is
+    /// constant until a resource of the system runs out is no other than a page predicts, because no cost is
+    /// constant beyond that.
+    pub fn as_expected(&self, finding: &Finding) -> Option<bool> {
+        let expected = finding.as_expected()?;
+        let runs_out = || self.place(finding).is_some_and(|place| place.resource().is_some());
+        (expected || !runs_out()).then_some(expected)
     }
 
     /// Series whose verdict has this word.
@@ -105,6 +133,10 @@ impl Findings {
     pub fn measurements(&self) -> usize {
         self.series.iter().map(|s| s.measurements).sum()
     }
+}
+
+fn answers(comparisons: &[Comparison], finding: &Finding) -> bool {
+    comparisons.iter().any(|compared| compared.answers(&finding.key))
 }
 
 /// What a reader of the whole run should know.

@@ -6,6 +6,7 @@
 //! - [`undecided()`] says whether more trials would decide more.
 //! - [`verdict`] says what a verdict supports beside its class.
 //! - [`hints`] finds numbers of the system near a place of n.
+//! - [`Highlight`] is what a reader should know first.
 //!
 //! May import: record, stats. Must never: measure, know a workload, look at this machine, or speak in
 //! sentences; words belong to `report`.
@@ -17,9 +18,12 @@ pub mod environment;
 mod finding;
 mod findings;
 pub mod generator;
+mod highlight;
 pub mod hints;
 pub mod noise_floor;
+mod place;
 pub mod series;
+mod settlement;
 mod stops;
 mod undecided;
 pub mod verdict;
@@ -28,5 +32,8 @@ pub use environment::Difference;
 pub use finding::{ALPHA, Finding, MARGIN, Remark, SEED};
 pub use findings::{Findings, Note};
 pub use generator::{LimitedLevels, LoadVerdict, load_verdict};
+pub use highlight::{Highlight, highlights, improves, worsens, worst};
+pub use place::Place;
+pub use settlement::Settlement;
 pub use stops::{Cause, Stop};
 pub use undecided::{MeasuredVariant, undecided};

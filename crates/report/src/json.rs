@@ -189,7 +189,7 @@ impl<'a> Document<'a> {
             alpha: findings.alpha,
             looks: &findings.run.looks,
             systems: findings.systems.iter().map(system).collect(),
-            series: findings.series.iter().map(SeriesEntry::of).collect(),
+            series: findings.series.iter().map(|finding| SeriesEntry::of(findings, finding)).collect(),
             comparisons: findings.comparisons.iter().map(compare::entry).collect(),
             notes: sentences::notes(findings),
         }
@@ -197,7 +197,7 @@ impl<'a> Document<'a> {
 }
 
 impl<'a> SeriesEntry<'a> {
-    fn of(finding: &'a Finding) -> Self {
+    fn of(findings: &Findings, finding: &'a Finding) -> Self {
         let v = finding.verdict.as_ref();
         let unknown = Interval { value: f64::NAN, low: f64::NAN, high: f64::NAN };
         SeriesEntry {
@@ -209,7 +209,7 @@ impl<'a> SeriesEntry<'a> {
             direction: finding.key.direction,
             unit: Some(finding.unit.name()).filter(|name| !name.is_empty()),
             expect: finding.expect,
-            as_expected: finding.as_expected(),
+            as_expected: findings.as_expected(finding),
             measurements: finding.measurements,
             trials: finding.trials,
             verdict: v.map_or(Class::Inconclusive, |v| v.class),

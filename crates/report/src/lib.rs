@@ -1,7 +1,8 @@
 //! Says what `judge` found, for people and for programs: in a terminal, as a page, as JSON. No decision is
 //! made here.
 //!
-//! - [`table`] is the table in a terminal.
+//! - [`overview`] is what a run found, on one screen.
+//! - [`table`] is all of it in a terminal.
 //! - [`html`] is one page with every point of every trial.
 //! - [`json`] is the same findings for a program.
 //! - [`import`] makes a recording of numbers that were measured elsewhere.
@@ -20,6 +21,7 @@ pub mod import;
 pub mod json;
 mod json_parts;
 pub mod noise_floor;
+pub mod overview;
 mod printable_lines;
 pub mod quantity;
 pub mod sentences;

@@ -10,11 +10,12 @@ use crate::{compare, sentences, spark};
 use judge::Cause;
 use judge::{Finding, Findings, Remark};
 use record::LimitedBy;
+use stats::Verdict;
 
-/// Columns from which the growth stands in a column of its own.
-const ROOM_FOR_GROWTH: usize = 96;
-/// Columns from which there is a sparkline too.
-const ROOM_FOR_SPARKLINES: usize = 108;
+/// Columns from which a series is a row; with fewer it is a paragraph.
+const ROOM_FOR_COLUMNS: usize = 108;
+/// The column of the verdict, which is wrapped when room is short.
+const WRAPPED: usize = 4;
 
 /// Writes one line per series, then the count of every word and what a reader should know.
 pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Result<()> {
@@ -39,18 +40,20 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Res
             if i > 0 {
                 page.gap()?;
             }
-            let alone: Vec<&Finding> = series.iter().copied().filter(|f| !is_answered(findings, f)).collect();
+            let alone: Vec<&Finding> = series.iter().copied().filter(|f| !findings.is_answered(f)).collect();
             if !alone.is_empty() {
-                // The verdict is what is wrapped when room is short.
-                let gives = if style.width >= ROOM_FOR_GROWTH { 4 } else { 3 };
-                page.columns(&rows(findings, &alone, style), gives)?;
+                if style.width >= ROOM_FOR_COLUMNS {
+                    page.columns(&rows(findings, &alone, &CommonRange::of(&alone), below), WRAPPED)?;
+                } else {
+                    paragraphs(findings, &alone, below, &mut page)?;
+                }
             }
             if let Some(compared) = series.first().and_then(|finding| of(finding)) {
                 if !alone.is_empty() {
                     page.gap()?;
                 }
                 compare::write_table_part(compared, style, &mut page)?;
-                let is_elsewhere = |f: &&&Finding| f.verdict.is_some() && is_answered(findings, f);
+                let is_elsewhere = |f: &&&Finding| f.verdict.is_some() && findings.is_answered(f);
                 let which = match series.iter().filter(is_elsewhere).count() {
                     0 => continue,
                     1 => "the series".to_string(),
@@ -72,58 +75,108 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Res
     Ok(())
 }
 
-/// Whether a comparison stands in place of its verdict.
-fn is_answered(findings: &Findings, finding: &Finding) -> bool {
-    findings.comparisons.iter().any(|compared| compared.answers(&finding.key))
-}
-
-fn rows(findings: &Findings, series: &[&Finding], style: &Style) -> Vec<Row> {
-    let common = CommonRange::of(series);
-    let headings = |growth: bool| {
-        let mut texts = vec![
-            String::new(),
-            format!("{} at n = {}", sentences::what(series.iter().copied()), count(common.low)),
-            format!("at n = {}", count(common.high)),
-        ];
-        texts.extend(growth.then(|| "growth".to_string()));
-        texts.push("verdict".into());
-        Row {
-            cells: texts.into_iter().map(|text| Cell::toned(text, Tone::Faint)).collect(),
-            below: Vec::new(),
-        }
-    };
-    let mut rows = Vec::new();
-    if series.iter().any(|f| f.verdict.is_some()) {
-        rows.push(headings(style.width >= ROOM_FOR_GROWTH));
+/// Writes what changes, one line for each series.
+pub(crate) fn write_changes(
+    findings: &Findings,
+    series: &[&Finding],
+    style: &Style,
+    page: &mut Page<'_>,
+) -> io::Result<()> {
+    if style.width >= ROOM_FOR_COLUMNS {
+        let all: Vec<&Finding> = findings.series.iter().collect();
+        let common = CommonRange::of(&all);
+        return page.columns(&rows(findings, series, &common, |_, _| Vec::new()), WRAPPED);
     }
-    rows.extend(series.iter().map(|finding| row(findings, finding, &common, style)));
-    rows
+    for finding in series {
+        let Some(verdict) = &finding.verdict else { continue };
+        let short = sentences::in_short(verdict, finding.unit);
+        let text = format!("{}: {}, {short} {}", finding.label, ends(finding, verdict), spark::line(verdict));
+        page.paragraph(&text, 2, sentences::tone(finding))?;
+    }
+    Ok(())
 }
 
-fn row(findings: &Findings, finding: &Finding, common: &CommonRange, style: &Style) -> Row {
-    let mut below: Vec<(String, Tone)> = Vec::new();
-    let mut cells = vec![Cell::new(&finding.label)];
-    if let Some(verdict) = &finding.verdict {
-        let at = |cost: String, n: u64, common: u64| {
-            if n == common { cost } else { format!("{cost} at {}", count(n)) }
-        };
-        let (low, high) = finding.unit.estimates(verdict.cost_low, verdict.cost_high);
-        cells.push(Cell::new(at(low, verdict.n_low, common.low)));
-        cells.push(Cell::new(at(high, verdict.n_high, common.high)));
-        let words = if style.width >= ROOM_FOR_GROWTH {
-            cells.push(Cell::new(factor_with_interval(verdict.growth)));
-            sentences::verdict(verdict, finding.unit)
-        } else {
-            sentences::verdict_with_growth(verdict, finding.unit)
-        };
-        cells.push(Cell::toned(words, sentences::tone(finding)));
-        if style.width >= ROOM_FOR_SPARKLINES && style.unicode {
-            cells.push(Cell::new(spark::line(verdict)));
+/// What stands below the row of a series.
+type Below = Vec<(String, Tone)>;
+
+fn rows(
+    findings: &Findings,
+    series: &[&Finding],
+    common: &CommonRange,
+    below: impl Fn(&Findings, &Finding) -> Below,
+) -> Vec<Row> {
+    let headings = [
+        String::new(),
+        format!("{} at n = {}", sentences::what(series.iter().copied()), count(common.low)),
+        format!("at n = {}", count(common.high)),
+        "growth".to_string(),
+        "verdict".to_string(),
+    ];
+    let headings = headings.map(|text| Cell::toned(text, Tone::Faint));
+    let has_verdict = series.iter().any(|finding| finding.verdict.is_some());
+    let headings = has_verdict.then(|| Row { cells: headings.into(), below: Vec::new() });
+    let row = |finding: &&Finding| Row { cells: cells(finding, common), below: below(findings, finding) };
+    headings.into_iter().chain(series.iter().map(row)).collect()
+}
+
+fn cells(finding: &Finding, common: &CommonRange) -> Vec<Cell> {
+    let name = Cell::new(&finding.label);
+    let Some(verdict) = &finding.verdict else { return vec![name] };
+    let at = |cost: String, n: u64, common: u64| {
+        if n == common { cost } else { format!("{cost} at {}", count(n)) }
+    };
+    let (low, high) = finding.unit.estimates(verdict.cost_low, verdict.cost_high);
+    vec![
+        name,
+        Cell::new(at(low, verdict.n_low, common.low)),
+        Cell::new(at(high, verdict.n_high, common.high)),
+        Cell::new(factor_with_interval(verdict.growth)),
+        Cell::toned(sentences::verdict(verdict, finding.unit), sentences::tone(finding)),
+        Cell::new(spark::line(verdict)),
+    ]
+}
+
+/// `1.2 µs → 3.1 ms from n = 100 to 14 229`.
+fn ends(finding: &Finding, verdict: &Verdict) -> String {
+    let (low, high) = finding.unit.estimates(verdict.cost_low, verdict.cost_high);
+    match verdict.n_low == verdict.n_high {
+        true => format!("{low} at n = {}", count(verdict.n_low)),
+        false => {
+            format!("{low} → {high} from n = {} to {}", count(verdict.n_low), count(verdict.n_high))
         }
-        below.extend(
-            sentences::gross_jump(verdict, finding.unit)
-                .map(|jump| (format!("largest jump {jump}"), Tone::Plain)),
-        );
+    }
+}
+
+/// The series one below the other, where there is no room for columns.
+fn paragraphs(
+    findings: &Findings,
+    series: &[&Finding],
+    below: impl Fn(&Findings, &Finding) -> Below,
+    page: &mut Page<'_>,
+) -> io::Result<()> {
+    for finding in series {
+        let label = &finding.label;
+        match &finding.verdict {
+            Some(verdict) => {
+                let (ends, spark) = (ends(finding, verdict), spark::line(verdict));
+                let words = sentences::verdict_with_growth(verdict, finding.unit);
+                page.paragraph(&format!("{label}: {ends}, {words} {spark}"), 2, sentences::tone(finding))?;
+            }
+            None => page.paragraph(label, 2, Tone::Plain)?,
+        }
+        for (text, tone) in below(findings, finding) {
+            page.paragraph(&format!("  {text}"), 4, tone)?;
+        }
+    }
+    Ok(())
+}
+
+/// What was found beside the verdict, and how trials stopped short.
+fn below(findings: &Findings, finding: &Finding) -> Below {
+    let mut below: Below = Vec::new();
+    if let Some(verdict) = &finding.verdict {
+        let jump = sentences::gross_jump(verdict, finding.unit);
+        below.extend(jump.map(|jump| (format!("largest jump {jump}"), Tone::Plain)));
         let beside = sentences::beside(findings, finding).into_iter().filter_map(|beside| beside.short);
         below.extend(beside.map(|short| (short, Tone::Plain)));
     } else if finding.stops.is_empty() {
@@ -131,7 +184,7 @@ fn row(findings: &Findings, finding: &Finding, common: &CommonRange, style: &Sty
     }
     let told = finding.stops.iter().filter(|stop| stop.cause != Cause::Allowance);
     below.extend(told.map(|stop| (sentences::stop(stop), Tone::Open)));
-    Row { cells, below }
+    below
 }
 
 /// The smallest and the largest n that most series share; they stand in the heading, others in their row.
@@ -177,7 +230,7 @@ fn notes(findings: &Findings) -> Vec<String> {
 /// The remarks on all series, alike ones once: `socket, bind: Only 5 trials; ten are recommended.`
 fn remarks(findings: &Findings) -> Vec<String> {
     let (answered, alone): (Vec<&Finding>, Vec<&Finding>) =
-        findings.series.iter().partition(|finding| is_answered(findings, finding));
+        findings.series.iter().partition(|finding| findings.is_answered(finding));
     let of_series =
         alone.iter().map(|finding| (sentences::label(findings, finding), sentences::remarks(finding)));
     let judged = alone.iter().filter(|finding| finding.verdict.is_some()).count();

@@ -196,8 +196,8 @@ impl<'a> Page<'a> {
 
     /// A line as it will stand: nothing in it acts, and nothing is beyond the characters there are.
     fn shown(&self, text: &str) -> String {
-        let text = printable(text);
-        if self.style.unicode { text.into_owned() } else { ascii(&text) }
+        let text = printable(text).replace(" = ", "\u{a0}=\u{a0}");
+        if self.style.unicode { text } else { ascii(&text) }
     }
 
     /// The last touch: what held a line together becomes an ordinary space, which can be searched for.

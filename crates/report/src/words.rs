@@ -3,7 +3,7 @@
 //! A narrow no-break space stands between the groups of thousands and before a unit; the table
 //! turns it into what a terminal shows.
 
-use stats::Interval;
+use stats::{Block, Interval};
 
 /// The space inside a quantity: narrow, and a line never breaks at it.
 pub(crate) const GAP: char = '\u{202f}';
@@ -27,6 +27,12 @@ pub fn count(n: u64) -> String {
 /// A count that is only a place on an axis, at three digits: `14 100` for 14 116.
 pub fn about(n: f64) -> String {
     count(rounded(n, 3).max(0.0) as u64)
+}
+
+/// The n that stand for a range: the last where it is narrow, else about its middle.
+pub(crate) fn place_of(block: &Block) -> String {
+    let (low, high) = (block.n_low as f64, block.n_high as f64);
+    if high - low <= high / 50.0 { count(block.n_high) } else { about(low.midpoint(high)) }
 }
 
 /// A number of things, in the singular or the plural: `1 trial`, `10 trials`.

@@ -63,7 +63,10 @@ fn every_finding_is_in_its_figure() {
     };
     let drawn = [
         ("touch", vec!["+510 % at 4 096</text>", "class=\"at step\"", "near 2^12 (4 096)"]),
-        ("bind", vec!["×490 at 14 116</text>", "limit 18 020</text>", "near half of the port range"]),
+        (
+            "bind",
+            vec!["×490 at 14 116</text>", "limit 18 020</text>", "near half of net.ipv4.ip_local_port_range"],
+        ),
         ("lookup", vec!["−30 % at 3 000</text>", "+43 % at 5 000</text>", "Dent from 3 000 to 5 000"]),
         ("fork", vec!["cloud lower", "cloud upper", "class=\"lower\"", "class=\"upper\"", "key upper"]),
         ("wake", vec!["upper mode</text>", "each trial keeps to its line"]),

@@ -137,7 +137,37 @@ fn refuse_unwritable(path: &Path) -> Result<(), Failure> {
     tempfile::tempfile_in(folder_of(path)).map(drop).map_err(Failure::writing(path))
 }
 
-/// Prints the findings on standard output.
+/// How much of the findings is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Detail {
+    /// What fits on a screen.
+    Overview,
+    /// All of it.
+    Everything,
+}
+
+impl Detail {
+    fn of(verbose: bool) -> Detail {
+        if verbose { Detail::Everything } else { Detail::Overview }
+    }
+}
+
+/// Prints the findings on standard output, the more important ones on one screen unless all are wanted.
+fn print_findings(
+    findings: &Findings,
+    detail: Detail,
+    format: Format,
+    console: &Console,
+) -> Result<(), Failure> {
+    if (detail, format) != (Detail::Overview, Format::Text) {
+        return print(findings, format, console);
+    }
+    let mut out = BufWriter::new(io::stdout().lock());
+    ::report::overview::write(findings, &console.style, &mut out)?;
+    Ok(out.flush()?)
+}
+
+/// Prints all findings on standard output.
 fn print(findings: &Findings, format: Format, console: &Console) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     match format {

@@ -6,7 +6,9 @@ use std::slice;
 
 use judge::Findings;
 
-use super::{Done, Format, print, print_places, read, refuse_existing, refuse_input, write_file};
+use super::{
+    Detail, Done, Format, print_findings, print_places, read, refuse_existing, refuse_input, write_file,
+};
 use crate::console::Console;
 
 /// Judge a run file again: print verdicts, write an HTML report
@@ -23,6 +25,9 @@ pub(crate) struct Args {
     /// The smallest growth that matters
     #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = parse_percent)]
     margin: f64,
+    /// Print every series, with its spikes, modes and remarks
+    #[arg(short, long)]
+    verbose: bool,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -41,7 +46,7 @@ pub(crate) fn report(args: &Args, console: &Console) -> Done {
     let findings = Findings::with_margin(&recording, args.margin / 100.0);
     // Before anything is printed: a reader may close the pipe. The verdicts are printed in any case.
     let written = write_file(&page, args.force, |out| ::report::html::write(&recording, &findings, out));
-    print(&findings, args.format, console)?;
+    print_findings(&findings, Detail::of(args.verbose), args.format, console)?;
     written?;
     print_places(&[("report", &page)], args.format)?;
     Ok(ExitCode::SUCCESS)

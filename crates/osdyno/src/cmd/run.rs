@@ -14,7 +14,7 @@ use record::{Outcome, Recording};
 use runner::{RunEvent, RunOptions, RunPlan, Target};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use super::{Done, Format, print, print_places, refuse_unwritable, warn, write_file};
+use super::{Detail, Done, Format, print_findings, print_places, refuse_unwritable, warn, write_file};
 use crate::console::{Console, tell};
 use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
 
@@ -89,6 +89,9 @@ pub(crate) struct Args {
     /// this machine can resolve; no later comparison of runs on this machine claims a smaller one.
     #[arg(long)]
     aa: bool,
+    /// Print every series, with its spikes, modes and remarks
+    #[arg(short, long)]
+    verbose: bool,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -119,15 +122,15 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
     let ran = runner::run(&plan, &file, command, &interrupt, &mut |event| screen.show(&event))?;
     screen.clear();
 
-    let findings = Findings::of(&ran.recording);
+    let (findings, detail) = (Findings::of(&ran.recording), Detail::of(args.verbose));
     if let Some(error) = ran.unwritten {
-        print(&findings, args.format, console)?;
+        print_findings(&findings, detail, args.format, console)?;
         print_places(&[("run", &file)], args.format)?;
         return Err(error.into());
     }
     // Before anything is printed: a reader may close the pipe. The verdicts are printed in any case.
     let written = write_file(&page, false, |out| ::report::html::write(&ran.recording, &findings, out));
-    print(&findings, args.format, console)?;
+    print_findings(&findings, detail, args.format, console)?;
     if args.format == Format::Text {
         print_together(&plan, &ran.recording, &name(&file), console)?;
     }
@@ -300,7 +303,9 @@ impl Screen {
             RunEvent::Begun { systems } => {
                 for (place, system) in systems.iter().enumerate() {
                     let name = if systems.len() > 1 { format!("{} · ", system.name) } else { String::new() };
-                    tell(&::report::printable(&(name + &headline(system))));
+                    let tool = format!("osdyno {}", env!("CARGO_PKG_VERSION"));
+                    let machine = ::report::sentences::machine(&tool, system);
+                    tell(&::report::printable(&(name + &machine)));
                     let is_told = |warning: &&String| {
                         systems[..place].iter().any(|earlier| earlier.warnings.contains(warning))
                     };
@@ -342,20 +347,4 @@ fn trouble(outcome: &Outcome) -> String {
         }
         _ => String::new(),
     }
-}
-
-/// The system in one line: kernel, processors, memory, and whether it is a machine of its own.
-fn headline(system: &record::System) -> String {
-    let fact = |key: &str| system.environment.get(key).cloned();
-    let kernel =
-        [fact("kernel.name"), fact("kernel.release")].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    let processors = match (fact("cpu.count"), fact("cpu.model")) {
-        (Some(count), Some(model)) => Some(format!("{count} × {model}")),
-        (count, model) => model.or(count),
-    };
-    let memory = fact("memory.total_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
-    let memory = memory.map(|bytes| format!("{:.0} GiB", bytes / f64::from(1 << 30)));
-    let tool = format!("osdyno {}", env!("CARGO_PKG_VERSION"));
-    let parts = [Some(tool), Some(kernel), processors, memory, fact("machine.hypervisor")];
-    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }

@@ -110,12 +110,12 @@ pub(super) fn tone(claim: Claim) -> Tone {
 }
 
 /// The name of a variant that has none.
-pub(super) fn name(variant: &str) -> &str {
+pub(crate) fn name(variant: &str) -> &str {
     if variant.is_empty() { "plain" } else { variant }
 }
 
 /// `at 1 000 connections`; the level alone where it is unknown what n counts.
-pub(super) fn at(n: u64, grows: &str) -> String {
+pub(crate) fn at(n: u64, grows: &str) -> String {
     match grows {
         "n" | "" => format!("at n = {}", count(n)),
         grows => format!("at {} {grows}", count(n)),
@@ -175,7 +175,7 @@ pub(crate) fn findings(compared: &Comparison) -> Vec<String> {
 }
 
 /// `1st` or `1st–2nd`, with `of 2` where not all contenders took part.
-pub(super) fn place_of(rank: stats::Rank, contenders: usize) -> String {
+pub(crate) fn place_of(rank: stats::Rank, contenders: usize) -> String {
     let stats::Rank { best, worst, of } = rank;
     let place = if best == worst { ordinal(best) } else { format!("{}–{}", ordinal(best), ordinal(worst)) };
     if of == contenders { place } else { format!("{place} of {of}") }

@@ -142,7 +142,7 @@ fn figure(
         if let Some(svg) = &ways {
             panel("The way up and the way down, medians", svg, out)?;
         }
-        numbers(finding, verdict, ways.is_none() && !finding.levels, out)?;
+        numbers(findings, finding, verdict, ways.is_none() && !finding.levels, out)?;
     }
     writeln!(out, "</div>")?;
     caption(finding, above, out)?;
@@ -265,7 +265,13 @@ fn legend(findings: &Findings, finding: &Finding) -> String {
 }
 
 /// The figures beside the plots.
-fn numbers(finding: &Finding, v: &Verdict, wide: bool, out: &mut dyn Write) -> io::Result<()> {
+fn numbers(
+    findings: &Findings,
+    finding: &Finding,
+    v: &Verdict,
+    wide: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let what = sentences::capital(sentences::what_of(finding));
     let mut rows: Vec<(String, String)> =
         vec![(format!("{what} at n = {}", count(v.n_low)), finding.unit.estimate_with_interval(v.cost_low))];
@@ -273,7 +279,7 @@ fn numbers(finding: &Finding, v: &Verdict, wide: bool, out: &mut dyn Write) -> i
         rows.extend(of_change(finding, v, &what));
     }
     if finding.expect != Expect::Any {
-        rows.push(("Expected".into(), expected(finding)));
+        rows.push(("Expected".into(), expected(findings, finding)));
     }
     rows.push(("Trials".into(), count(v.trials as u64)));
     if finding.tick_seconds > 0.0 {
@@ -312,9 +318,9 @@ fn of_change(finding: &Finding, v: &Verdict, what: &str) -> Vec<(String, String)
     rows
 }
 
-fn expected(finding: &Finding) -> String {
+fn expected(findings: &Findings, finding: &Finding) -> String {
     let word = sentences::expectation(finding.expect);
-    match finding.as_expected() {
+    match findings.as_expected(finding) {
         Some(true) => format!("{word}, as measured"),
         Some(false) => format!("{word}, unlike measured"),
         None => word.to_string(),

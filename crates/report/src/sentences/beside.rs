@@ -59,19 +59,19 @@ pub fn beside(findings: &Findings, finding: &Finding) -> Vec<Beside> {
     all
 }
 
-/// `, near half of the port range (14 116)`; nothing where nothing is near.
+/// `, near half of net.ipv4.ip_local_port_range (14 116)`; nothing where nothing is near.
 fn hints(n: Interval, grows: &str, system: &System) -> String {
     let near = judge::hints::near((n.value, n.low, n.high), grows, system);
     let near: Vec<String> = near.iter().map(|near| format!("near {}", landmark(near))).collect();
     if near.is_empty() { String::new() } else { format!(", {}", list(&near)) }
 }
 
-/// `half of the port range (14 116)`.
-fn landmark(near: &Landmark) -> String {
+/// `half of net.ipv4.ip_local_port_range (14 116)`.
+pub(crate) fn landmark(near: &Landmark) -> String {
     let at = count(near.at.round() as u64);
     match near.mark {
-        Mark::HalfOfPorts => format!("half of the port range ({at})"),
-        Mark::Ports => format!("the size of the port range ({at})"),
+        Mark::HalfOfPorts => format!("half of net.ipv4.ip_local_port_range ({at})"),
+        Mark::Ports => format!("the size of net.ipv4.ip_local_port_range ({at})"),
         Mark::Fact(key) => format!("{} ({at})", fact(key)),
         Mark::PowerOfTwo { power, doubles_table: false } => format!("2^{power} ({at})"),
         Mark::PowerOfTwo { power, doubles_table: true } => {
@@ -99,7 +99,7 @@ fn fact(key: &'static str) -> &'static str {
     }
 }
 
-/// `the step at 14 116: near half of the port range (14 116)`; nothing where nothing is near.
+/// `the step at 14 116: near half of net.ipv4.ip_local_port_range (14 116)`; nothing where nothing is near.
 fn is_near(what: &str, n: f64, near: &str) -> Option<String> {
     let near = near.strip_prefix(", ")?;
     Some(format!("{what} at {}: {near}", count(n.round().max(0.0) as u64)))

@@ -9,10 +9,12 @@ mod verdict;
 
 pub(crate) use crate::words::capital;
 pub use crate::words::sentence;
+pub(crate) use beside::landmark;
 pub use beside::{Beside, beside};
+pub(crate) use remarks::kinds_of_remarks;
 pub use remarks::{notes, remark, remarks};
-pub(crate) use run::{confidence, planning, surprises, variant_label};
-pub use run::{label, shortened, summary};
+pub(crate) use run::{confidence, noise_floor, planning, surprises, variant_label};
+pub use run::{label, machine, shortened, summary};
 pub(crate) use series::{expectation, tone};
 pub use series::{what, what_of};
 pub use stops::{advice, limited, load_reason, stop};

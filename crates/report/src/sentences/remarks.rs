@@ -2,9 +2,16 @@
 
 use judge::{Finding, Findings, Note, Remark};
 
+use record::LimitedBy;
+use stats::Warning;
+
+use super::run::variant_label;
 use super::stops::of_generator;
 use super::verdict::warnings;
-use crate::words::things;
+use crate::words::{count, list, things};
+
+/// More remarks of one kind are counted.
+const NAMED_MOST: usize = 3;
 
 /// What a reader of a series' numbers should know, each a sentence: what statistics warns of, then what the
 /// record says.
@@ -41,4 +48,74 @@ pub fn notes(findings: &Findings) -> Vec<String> {
         Note::Readiness { warning, .. } => warning.clone(),
     };
     findings.notes.iter().map(said).collect()
+}
+
+/// Every kind of remark once, with how many series it is on: a reader of a whole run needs no more.
+pub(crate) fn kinds_of_remarks(findings: &Findings) -> Vec<String> {
+    let alone: Vec<&Finding> =
+        findings.series.iter().filter(|finding| !findings.is_answered(finding)).collect();
+    let all = alone.iter().filter(|finding| finding.verdict.is_some()).count();
+    let on = |wanted: fn(&Warning) -> Option<usize>| {
+        let numbers =
+            alone.iter().filter_map(|finding| finding.verdict.as_ref()?.warnings.iter().find_map(wanted));
+        let numbers: Vec<usize> = numbers.collect();
+        let series = match numbers.len() {
+            n if n == all && n > 1 => "all series".to_string(),
+            n => things(n, "series", "series"),
+        };
+        let trials = numbers.iter().min().zip(numbers.iter().max()).map(|(low, high)| trials(*low, *high));
+        trials.map(|trials| (series, trials))
+    };
+    let few = on(|w| if let Warning::FewTrials { trials } = w { Some(*trials) } else { None });
+    let narrow = on(|w| matches!(w, Warning::NarrowRange).then_some(0));
+    let apart = on(|w| if let Warning::TrialsApart { trials } = w { Some(*trials) } else { None });
+    let unequal = on(|w| matches!(w, Warning::UnequalRange { .. }).then_some(0));
+    let left_out = on(|w| matches!(w, Warning::LeftOut { .. }).then_some(0));
+    let said = [
+        few.map(|(of, trials)| format!("Only {trials} in {of}; ten are recommended.")),
+        narrow.map(|(of, _)| format!("n spans less than two decades in {of}; slow growth would not show.")),
+        apart.map(|(of, trials)| format!("{trials} behave differently from the others in {of}.")),
+        unequal.map(|(of, _)| format!("In {of} trials ended at different n; the common range was judged.")),
+        left_out.map(|(of, _)| format!("In {of} values that are not finite and positive were left out.")),
+    ];
+    said.into_iter().flatten().chain(kinds_of_record(findings)).collect()
+}
+
+/// `1 trial`, `1 to 5 trials`.
+fn trials(low: usize, high: usize) -> String {
+    let most = things(high, "trial", "trials");
+    if low == high { most } else { format!("{} to {most}", count(low as u64)) }
+}
+
+/// What the record says, alike remarks once; of generators only how many there are.
+fn kinds_of_record(findings: &Findings) -> Vec<String> {
+    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    for finding in &findings.series {
+        for remark in &finding.remarks {
+            let words = match remark {
+                Remark::NotCounted { reason, .. } => format!("trials are not counted: {reason}."),
+                Remark::OfTrials { text, .. } => text.clone(),
+                Remark::Generator(remark) if remark.by == LimitedBy::Generator => {
+                    "the load generator, not the server, was the limit at some level.".into()
+                }
+                Remark::Generator(remark) if remark.by == LimitedBy::Others => {
+                    "other programs disturbed the load at some level.".into()
+                }
+                other => self::remark(other),
+            };
+            let label = variant_label(findings, finding);
+            match said.iter_mut().find(|(known, _)| *known == words) {
+                Some((_, labels)) if labels.contains(&label) => {}
+                Some((_, labels)) => labels.push(label),
+                None => said.push((words, vec![label])),
+            }
+        }
+    }
+    let named = |(words, labels): &(String, Vec<String>)| match labels.len() {
+        n if n > NAMED_MOST => format!("{}: {words}", things(n, "variant", "variants")),
+        _ => format!("{}: {words}", list(labels)),
+    };
+    let more = said.len().saturating_sub(NAMED_MOST);
+    let more = (more > 0).then(|| format!("{}.", things(more, "more remark", "more remarks")));
+    said.iter().take(NAMED_MOST).map(named).chain(more).collect()
 }

@@ -4,6 +4,7 @@ use crate::quantity::duration;
 use crate::words::{NO_BREAK, bound, count, list, percent};
 use judge::Cause;
 use judge::{Finding, Findings};
+use record::System;
 use stats::Class;
 
 use super::series::expectation;
@@ -64,11 +65,26 @@ pub fn summary(findings: &Findings) -> String {
 }
 
 /// `noise floor 2 %`, of all systems whose floor was measured.
-fn noise_floor(findings: &Findings) -> Option<String> {
+pub(crate) fn noise_floor(findings: &Findings) -> Option<String> {
     let floors = || findings.systems.iter().filter_map(|system| Some(system.noise_floor.as_ref()?.share));
     let (low, high) = (floors().reduce(f64::min)?, floors().reduce(f64::max)?);
     let (low, high) = (bound(low), bound(high));
     Some(if low == high { format!("noise floor {high}") } else { format!("noise floor {low} to {high}") })
+}
+
+/// A system in one line: the tool, kernel, processors, memory, and whether it is a machine of its own.
+pub fn machine(tool: &str, system: &System) -> String {
+    let fact = |key: &str| system.environment.get(key).cloned();
+    let kernel =
+        [fact("kernel.name"), fact("kernel.release")].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let processors = match (fact("cpu.count"), fact("cpu.model")) {
+        (Some(count), Some(model)) => Some(format!("{count} × {model}")),
+        (count, model) => model.or(count),
+    };
+    let memory = fact("memory.total_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
+    let memory = memory.map(|bytes| format!("{:.0}{NO_BREAK}GiB", bytes / f64::from(1 << 30)));
+    let parts = [Some(tool.to_string()), Some(kernel), processors, memory, fact("machine.hypervisor")];
+    parts.into_iter().flatten().filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
 /// The label of a series, with its system when there are several: `bind on 7.3`.
@@ -87,7 +103,8 @@ pub(crate) fn variant_label(findings: &Findings, finding: &Finding) -> String {
 
 /// Series whose verdict is another than their page predicts: `unlike its page: bind (constant expected)`.
 pub(crate) fn surprises(findings: &Findings) -> Option<String> {
-    let unlike: Vec<&Finding> = findings.series.iter().filter(|f| f.as_expected() == Some(false)).collect();
+    let unlike: Vec<&Finding> =
+        findings.series.iter().filter(|f| findings.as_expected(f) == Some(false)).collect();
     let said = |f: &&Finding| format!("{} ({} expected)", label(findings, f), expectation(f.expect));
     match unlike.len() {
         0 => None,

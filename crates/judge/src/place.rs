@@ -1,0 +1,57 @@
+//! Where a cost changes: the one n that a reader should know, and what lies near it.
+
+use record::System;
+use stats::{Interval, Verdict};
+
+use crate::hints::{self, Landmark, Mark};
+use crate::verdict::gross_jump;
+
+/// From here on the cost is another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// The n, with its interval.
+    pub n: Interval,
+    /// What lies near it, what says most first.
+    pub near: Vec<Landmark>,
+}
+
+impl Place {
+    /// The place where a cost rises most: its largest step, else its largest jump, else where it bends, else
+    /// the limit that it approaches. `None` where it rises everywhere alike.
+    pub fn of(verdict: &Verdict, grows: &str, system: &System) -> Option<Place> {
+        let n = step(verdict).or_else(|| jump(verdict)).or(verdict.knee);
+        let n = n.or_else(|| verdict.limit.map(|limit| limit.n))?;
+        Some(Place { n, near: hints::near((n.value, n.low, n.high), grows, system) })
+    }
+
+    /// What lies here of that which runs out on a system: a range of ports, a number of descriptors.
+    pub fn resource(&self) -> Option<&Landmark> {
+        self.near.iter().find(|landmark| landmark.mark.is_resource())
+    }
+}
+
+impl Mark {
+    /// Whether it is a limit or a setting of the system, and not merely a number such as the size of a cache.
+    fn is_resource(self) -> bool {
+        const LIMITS: [&str; 5] = ["limit.", "cgroup.", "kernel.", "vm.", "fs."];
+        match self {
+            Mark::HalfOfPorts | Mark::Ports => true,
+            Mark::Fact(key) => LIMITS.iter().any(|limit| key.starts_with(limit)),
+            Mark::PowerOfTwo { .. } => false,
+        }
+    }
+}
+
+/// The step that raises the cost most.
+fn step(verdict: &Verdict) -> Option<Interval> {
+    let rising = verdict.steps.iter().filter(|step| step.ratio.value > 1.0);
+    let step = rising.max_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value))?;
+    Some(Interval { value: step.n as f64, low: step.n_low as f64, high: step.n_high as f64 })
+}
+
+/// Between the ranges before and after the largest jump.
+fn jump(verdict: &Verdict) -> Option<Interval> {
+    let [before, after] = gross_jump(verdict)?;
+    let (low, high) = (before.n_high as f64, after.n_low as f64);
+    Some(Interval { value: low.midpoint(high), low, high })
+}

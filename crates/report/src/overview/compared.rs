@@ -1,0 +1,105 @@
+//! A comparison on one screen: one line for each contender, one column for each series.
+
+use std::io;
+
+use judge::compare::{Comparison, Ranking, RankingEntry};
+
+use crate::compare::words;
+use crate::quantity::Quantity;
+use crate::text::{Cell, Page, Row, Style, Tone};
+use crate::words::{list, things};
+
+/// Sentences at the most; the table has the figures of all.
+const FINDINGS_MOST: usize = 2;
+/// Columns that one series needs.
+const SERIES_WIDTH: usize = 18;
+/// Columns that the names of contenders need.
+const NAMES_WIDTH: usize = 13;
+
+/// Whether a comparison stands in place of the verdicts of its series.
+pub(super) fn is_shown(compared: &Comparison) -> bool {
+    compared.rankings.iter().any(|ranking| ranking.levels && ranking.n.is_some())
+}
+
+/// Writes the largest differences, then what contenders reached, so many of them.
+pub(super) fn write(
+    compared: &Comparison,
+    most: usize,
+    style: &Style,
+    page: &mut Page<'_>,
+) -> io::Result<()> {
+    let rankings: Vec<&Ranking> = compared.rankings.iter().filter(|ranking| ranking.n.is_some()).collect();
+    let Some(first) = rankings.first() else { return Ok(()) };
+    let at = first.n.map(|n| words::at(n, &first.grows)).unwrap_or_default();
+    let name = compared.workload.as_deref().unwrap_or_default();
+    page.paragraph(&format!("{name} {at}; {}", better(&rankings)), 2, Tone::Strong)?;
+    for finding in words::findings(compared).iter().take(FINDINGS_MOST) {
+        page.paragraph(finding, 2, Tone::Plain)?;
+    }
+    let room = (style.width.saturating_sub(NAMES_WIDTH) / SERIES_WIDTH).max(1);
+    let shown = &rankings[..room.min(rankings.len())];
+    let headings = shown.iter().map(|ranking| Cell::toned(&ranking.name, Tone::Faint));
+    let headings = Row { cells: [Cell::new("")].into_iter().chain(headings).collect(), below: Vec::new() };
+    let contenders = by_value(first);
+    let rows = contenders.iter().take(most).map(|entry| {
+        let cells = shown.iter().map(|ranking| cell(ranking, entry.place));
+        Row { cells: [Cell::new(words::name(&entry.name))].into_iter().chain(cells).collect(), below: vec![] }
+    });
+    let rows: Vec<Row> = [headings].into_iter().chain(rows).collect();
+    page.columns(&rows, shown.len())?;
+    let hidden = rankings[shown.len()..].iter().map(|ranking| ranking.name.clone());
+    let more = contenders.len().saturating_sub(most);
+    let more = (more > 0).then(|| things(more, "more contender", "more contenders"));
+    let hidden: Vec<String> = hidden.chain(more).collect();
+    match hidden.len() {
+        0 => Ok(()),
+        _ => page.paragraph(&format!("--verbose has {} too", list(&hidden)), 2, Tone::Faint),
+    }
+}
+
+/// `less is better`, with the exceptions.
+fn better(rankings: &[&Ranking]) -> String {
+    let more = rankings.iter().filter(|ranking| ranking.unit.more_is_better());
+    let more: Vec<String> = more.map(|ranking| ranking.name.clone()).collect();
+    match more.len() {
+        0 => "less is better".into(),
+        all if all == rankings.len() => "more is better".into(),
+        _ => format!("less is better, but more {}", list(&more)),
+    }
+}
+
+/// The contenders by what they reached, or at least reached, the best first.
+fn by_value(ranking: &Ranking) -> Vec<&RankingEntry> {
+    let mut entries: Vec<&RankingEntry> =
+        ranking.standings.iter().filter(|entry| !entry.levels.is_empty()).collect();
+    let reached = |entry: &RankingEntry| {
+        entry.levels.iter().find(|level| Some(level.n) == ranking.n).map(|level| level.value)
+    };
+    entries.sort_by(|a, b| match (reached(a), reached(b)) {
+        (Some(a), Some(b)) if ranking.unit.more_is_better() => b.total_cmp(&a),
+        (Some(a), Some(b)) => a.total_cmp(&b),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    });
+    entries
+}
+
+/// What a contender reached, and its place where one is certain.
+fn cell(ranking: &Ranking, place: usize) -> Cell {
+    let Some(entry) = ranking.standings.iter().find(|entry| entry.place == place) else {
+        return Cell::new("");
+    };
+    let Some(value) = value(ranking, entry) else { return Cell::toned("—", Tone::Open) };
+    let rank = entry.rank.filter(|_| ranking.has_difference());
+    let rank = rank.map(|rank| format!(" {}", words::place_of(rank, rank.of))).unwrap_or_default();
+    Cell::new(value + &rank)
+}
+
+/// The value at the level of the comparison; a lower bound where the generator was the limit.
+fn value(ranking: &Ranking, entry: &RankingEntry) -> Option<String> {
+    let n = ranking.n?;
+    if let Some(value) = entry.at(n) {
+        return Some(ranking.unit.cost(value));
+    }
+    let limited = entry.levels.iter().find(|level| level.n == n)?;
+    ranking.unit.more_is_better().then(|| format!("≥ {}", ranking.unit.cost(limited.value)))
+}

@@ -1,0 +1,137 @@
+//! One growth as a sentence: its size and place, what lies there, and what to do.
+
+use judge::hints::{Landmark, Mark};
+use judge::{Finding, Findings, Highlight, worst};
+use stats::Class;
+
+use super::names;
+use crate::quantity::Quantity;
+use crate::sentences;
+use crate::text::{Cell, Row, Style, Tone};
+use crate::words::{change, count, factor, list, place_of};
+
+/// Columns from which names have a column of their own.
+const ROOM_FOR_NAMES: usize = 90;
+
+/// More operations that grow likewise are counted.
+const OTHERS_NAMED: usize = 3;
+
+/// Number, name and sentence, in as many columns as there is room for.
+pub(super) fn row(findings: &Findings, highlight: &Highlight<'_>, number: usize, style: &Style) -> Row {
+    let number = Cell::toned(format!("{number:>2}"), Tone::Faint);
+    let (name, sentence) = (name(findings, highlight), sentence(findings, highlight));
+    let cells = match style.width >= ROOM_FOR_NAMES {
+        true => vec![number, Cell::toned(name, Tone::Strong), Cell::new(sentence)],
+        false => vec![number, Cell::new(format!("{name}: {sentence}"))],
+    };
+    Row { cells, below: Vec::new() }
+}
+
+/// The series that grows most, with its variants that grow alike.
+fn name(findings: &Findings, highlight: &Highlight<'_>) -> String {
+    names::groups(&highlight.series).first().map_or(String::new(), |group| names::of_group(findings, group))
+}
+
+/// `1.2 µs → 3.1 ms (×2 600) from 13 911 bound sockets on, near half of net.ipv4.ip_local_port_range
+/// (14 116): widen the range, or bind explicit ports; likewise accept`.
+fn sentence(findings: &Findings, highlight: &Highlight<'_>) -> String {
+    let first = highlight.first();
+    let near = highlight.place.as_ref().and_then(|place| place.near.first());
+    let mut sentence = size(highlight, first);
+    if let Some(near) = near {
+        sentence += &format!(", near {}", sentences::landmark(near));
+    }
+    match near.and_then(to_do) {
+        Some(to_do) => sentence += &format!(": {to_do}"),
+        None => sentence += &instead(highlight),
+    }
+    sentence += &expected(findings, first);
+    let others = likewise(findings, highlight);
+    if !others.is_empty() {
+        sentence += &format!("; likewise {}", list(&others));
+    }
+    sentence
+}
+
+/// `1.2 µs → 3.1 ms (×2 600) from 13 911 bound sockets on`.
+fn size(highlight: &Highlight<'_>, finding: &Finding) -> String {
+    let Some((v, block)) = finding.verdict.as_ref().and_then(|v| Some((v, worst(v, finding.unit)?))) else {
+        return String::new();
+    };
+    // At the last n the figures are those of the table.
+    let (cost, ratio) = match block.n_high == v.n_high {
+        true => (v.cost_high, v.growth.value),
+        false => (block.cost, block.relative.value),
+    };
+    let (low, high) = finding.unit.estimates(v.cost_low, cost);
+    let ratio = if ratio >= 2.0 { factor(ratio) } else { change(ratio) };
+    let size = format!("{low} → {high} ({ratio})");
+    let is_steady = matches!(v.class, Class::LinearLike) && v.knee.is_none();
+    match &highlight.place {
+        Some(place) => format!("{size} from {} {} on", count(place.n.value.round() as u64), finding.grows),
+        None if is_steady && v.marginal_cost.value > 0.0 => {
+            let each = finding.unit.signed(v.marginal_cost.value, 2);
+            format!("{size} at {} {}, {each} for each", place_of(block), finding.grows)
+        }
+        None => format!("{size} at {} {}", place_of(block), finding.grows),
+    }
+}
+
+/// What a reader can do where a cost changes at a landmark.
+fn to_do(near: &Landmark) -> Option<&'static str> {
+    Some(match near.mark {
+        Mark::HalfOfPorts | Mark::Ports => "widen the range, or bind explicit ports",
+        Mark::Fact(key) if key.starts_with("limit.") => "raise the limit with ulimit",
+        Mark::Fact(key) if key.starts_with("cgroup.") => "raise the limit of the control group",
+        Mark::Fact(key) if ["kernel.", "vm.", "fs."].iter().any(|word| key.starts_with(word)) => {
+            "raise it with sysctl"
+        }
+        Mark::PowerOfTwo { doubles_table: true, .. } => {
+            "open a high descriptor early, so that the table has its size"
+        }
+        Mark::Fact(_) | Mark::PowerOfTwo { .. } => return None,
+    })
+}
+
+/// Where no setting lies: the variants that stay flat.
+fn instead(highlight: &Highlight<'_>) -> String {
+    let variants: Vec<String> = highlight.flat_variants.iter().map(ToString::to_string).collect();
+    match variants.len() {
+        0 => String::new(),
+        1 => format!("; {} stays flat", list(&variants)),
+        _ => format!("; {} stay flat", list(&variants)),
+    }
+}
+
+/// What the page expects, where the data agree with it or contradict it.
+fn expected(findings: &Findings, finding: &Finding) -> String {
+    match findings.as_expected(finding) {
+        Some(true) => "; as its page expects".into(),
+        Some(false) => {
+            let expected = sentences::expectation(finding.expect);
+            format!("; unlike its page ({expected} expected)")
+        }
+        None => String::new(),
+    }
+}
+
+/// What else grows with it: other workloads, and other operations of the same.
+fn likewise(findings: &Findings, highlight: &Highlight<'_>) -> Vec<String> {
+    let first = &highlight.first().key.workload;
+    let mut others: Vec<String> = Vec::new();
+    for group in names::groups(&highlight.series).iter().skip(1) {
+        let name = match group[0].key.workload == *first {
+            true => names::of_group(findings, group),
+            false => group[0].key.workload.clone(),
+        };
+        if !others.contains(&name) {
+            others.push(name);
+        }
+    }
+    if others.len() > OTHERS_NAMED {
+        let more = others.len() - OTHERS_NAMED + 1;
+        others.truncate(OTHERS_NAMED - 1);
+        others.push(format!("{more} more"));
+    }
+    others
+}

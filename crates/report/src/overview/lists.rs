@@ -1,0 +1,186 @@
+//! What a run found beside what grows, each kind in a list.
+
+use judge::{Cause, Finding, Findings, Settlement, improves, worsens};
+use stats::{Class, Warning};
+
+use super::names;
+use crate::quantity::duration;
+use crate::sentences;
+use crate::words::{NO_BREAK, bound, count, list, percent, things};
+use judge::verdict::known_bound;
+
+/// Names of one kind.
+pub(super) struct List {
+    pub(super) label: String,
+    pub(super) items: Vec<String>,
+    /// What stands behind the names.
+    pub(super) behind: String,
+    /// Lines that it may take.
+    pub(super) lines: usize,
+}
+
+/// What may be said of a series; each is of one kind.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Grows,
+    Flat,
+    GrowsLittle,
+    Falls,
+    /// It changes, and ends where it begins as far as is known.
+    Uneven,
+    OneLevel,
+    TooShort,
+    Undecided,
+    Compared,
+    NoNumber,
+}
+
+fn kind(findings: &Findings, finding: &Finding) -> Kind {
+    let Some(verdict) = &finding.verdict else { return Kind::NoNumber };
+    match verdict.class {
+        _ if findings.is_answered(finding) => Kind::Compared,
+        Class::Flat => Kind::Flat,
+        Class::SmallGrowth => Kind::GrowsLittle,
+        Class::Value => Kind::OneLevel,
+        Class::Inconclusive if verdict.warnings.contains(&Warning::BelowResolution) => Kind::TooShort,
+        Class::Inconclusive => Kind::Undecided,
+        _ if worsens(finding) => Kind::Grows,
+        _ if improves(finding) => Kind::Falls,
+        _ => Kind::Uneven,
+    }
+}
+
+fn of_kind(findings: &Findings, wanted: Kind) -> Vec<&Finding> {
+    findings.series.iter().filter(|finding| kind(findings, finding) == wanted).collect()
+}
+
+/// The count of every kind: `95 series: 29 growing · 27 flat · 12 falling · 27 undecided`.
+pub(super) fn counts(findings: &Findings) -> String {
+    let counts = [
+        (Kind::Grows, "growing"),
+        (Kind::Flat, "flat"),
+        (Kind::GrowsLittle, "small growth"),
+        (Kind::Falls, "falling"),
+        (Kind::Uneven, "uneven"),
+        (Kind::OneLevel, "at one level"),
+        (Kind::Compared, "compared"),
+        (Kind::Undecided, "undecided"),
+        (Kind::TooShort, "too short for the clock"),
+        (Kind::NoNumber, "without a number"),
+    ];
+    let counts = counts.map(|(kind, word)| (of_kind(findings, kind).len(), word));
+    let said = counts.iter().filter(|(n, _)| *n > 0);
+    let said =
+        said.map(|(n, word)| format!("{} {word}", count(*n as u64)).replace(' ', &NO_BREAK.to_string()));
+    let said: Vec<String> = said.chain(sentences::noise_floor(findings)).collect();
+    match findings.series.len() {
+        0 => "nothing was measured".into(),
+        all => format!("{}: {}", things(all, "series", "series"), said.join(" · ")),
+    }
+}
+
+/// The series that change for the better, and those that end where they begin.
+pub(super) fn other_changes(findings: &Findings) -> Vec<&Finding> {
+    [Kind::Falls, Kind::Uneven].into_iter().flat_map(|kind| of_kind(findings, kind)).collect()
+}
+
+/// All lists that have something in them.
+pub(super) fn of(findings: &Findings) -> Vec<List> {
+    let lists = [
+        flat(findings),
+        plain("Small growth".into(), findings, Kind::GrowsLittle),
+        plain("Falling".into(), findings, Kind::Falls),
+        plain("Uneven".into(), findings, Kind::Uneven),
+        values(findings),
+        undecided(findings),
+        plain("Too short for the clock".into(), findings, Kind::TooShort),
+        stopped(findings),
+    ];
+    lists.into_iter().filter(|list| !list.items.is_empty()).collect()
+}
+
+fn plain(label: String, findings: &Findings, kind: Kind) -> List {
+    List { label, items: names::of(findings, &of_kind(findings, kind)), behind: String::new(), lines: 1 }
+}
+
+/// `Flat within 10 % to n = 20 000: socket, open`.
+fn flat(findings: &Findings) -> List {
+    let flat = of_kind(findings, Kind::Flat);
+    let top = flat.iter().filter_map(|finding| finding.verdict.as_ref()).map(|verdict| verdict.n_high).max();
+    let top = top.map(|n| format!(" to n = {}", count(n))).unwrap_or_default();
+    let label = format!("Flat within {}{top}", percent(findings.margin));
+    List { lines: 2, ..plain(label, findings, Kind::Flat) }
+}
+
+/// The costs of series that were measured at one level.
+fn values(findings: &Findings) -> List {
+    let value = |finding: &&Finding| {
+        let verdict = finding.verdict.as_ref()?;
+        Some(format!("{} {}", sentences::label(findings, finding), sentences::verdict(verdict, finding.unit)))
+    };
+    let items = of_kind(findings, Kind::OneLevel).iter().filter_map(value).collect();
+    List { label: "At one level".into(), items, behind: String::new(), lines: 2 }
+}
+
+/// `Undecided: reap/random (at most 48 %), fork; --budget 12min would settle 9 of 11`.
+fn undecided(findings: &Findings) -> List {
+    let undecided = of_kind(findings, Kind::Undecided);
+    let item = |group: &Vec<&Finding>| {
+        let bounds = group.iter().filter_map(|finding| known_bound(finding.verdict.as_ref()?));
+        let most = bounds.reduce(f64::max).map(|most| format!(" (at most {})", bound(most)));
+        names::of_group(findings, group) + &most.unwrap_or_default()
+    };
+    let items = names::groups(&undecided).iter().map(item).collect();
+    let behind = findings.settlement.map(|settlement| settled(&settlement, undecided.len()));
+    List { label: "Undecided".into(), items, behind: behind.unwrap_or_default(), lines: 2 }
+}
+
+/// `; --budget 12min would settle 9 of 11`.
+fn settled(settlement: &Settlement, of: usize) -> String {
+    let of = format!("{} of {}", count(settlement.settles as u64), count(of as u64));
+    match (settlement.seconds, settlement.is_planned) {
+        (Some(seconds), true) => format!("; --budget {} would settle {of}", option(seconds)),
+        (Some(seconds), false) => {
+            format!("; --trials {} would settle {of}, in {}", settlement.trials, duration(seconds))
+        }
+        (None, _) => {
+            format!("; {} would settle {of}", things(settlement.trials as usize, "trial", "trials"))
+        }
+    }
+}
+
+/// A time as `--budget` reads it: `90s`, `12m`.
+fn option(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    if whole.is_multiple_of(60) { format!("{}m", whole / 60) } else { format!("{whole}s") }
+}
+
+/// How trials ended early, alike ends once; that the time was too short for all n is a remark. Why a system
+/// has not all rivals is on the page.
+fn stopped(findings: &Findings) -> List {
+    let mut items: Vec<(String, Vec<String>)> = Vec::new();
+    for finding in &findings.series {
+        for stop in finding.stops.iter().filter(|stop| stop.cause != Cause::Allowance) {
+            let words = match stop.cause {
+                Cause::Unsupported { .. } if is_rival(findings, finding) => "unsupported".into(),
+                _ => sentences::stop(stop),
+            };
+            let label = sentences::variant_label(findings, finding);
+            match items.iter_mut().find(|(known, _)| *known == words) {
+                Some((_, labels)) if labels.contains(&label) => {}
+                Some((_, labels)) => labels.push(label),
+                None => items.push((words, vec![label])),
+            }
+        }
+    }
+    let said = |(words, labels): (String, Vec<String>)| match labels.len() {
+        n if n > 4 => format!("{words} ({})", things(n, "workload", "workloads")),
+        _ => format!("{words} ({})", list(&labels)),
+    };
+    let items = items.into_iter().map(said).collect();
+    List { label: "Limits".into(), items, behind: String::new(), lines: 2 }
+}
+
+fn is_rival(findings: &Findings, finding: &Finding) -> bool {
+    findings.workload(&finding.key.workload).is_some_and(|workload| workload.rivals)
+}

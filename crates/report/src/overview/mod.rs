@@ -1,0 +1,193 @@
+//! What a run found, on one screen: what grows and what to do about it, what is flat, what is undecided.
+//! [`table`](crate::table) has all of it.
+
+mod compared;
+mod growth;
+mod lists;
+mod names;
+mod remarks;
+
+use std::io::{self, Write};
+
+use judge::{Finding, Findings};
+
+use self::lists::List;
+use crate::sentences;
+use crate::table;
+use crate::text::{Page, Row, Style, Tone};
+use crate::words::things;
+
+/// Lines of an overview at the most; with the places of the files that follow it fits on a screen of 40.
+const LINES_MAX: usize = 36;
+/// Lines of all remarks on the numbers at the most.
+const REMARK_LINES: usize = 3;
+/// Growths shown at the most: a reader has half a minute.
+const GROWTHS_MOST: usize = 9;
+/// Rows of the table at the most.
+const ROWS_MOST: usize = 9;
+
+/// Writes the machine, the growths that cost a user most, the table of what changes, and lists of all else.
+pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    let screen = Screen { findings, style: *style };
+    let head = screen.machine()?;
+    let lists = screen.lists()?;
+    let remarks = screen.remarks()?;
+    let taken = [&head, &lists, &remarks].map(lines).iter().sum::<usize>();
+    let compared = screen.comparisons(LINES_MAX.saturating_sub(taken + 4).max(8))?;
+    // Empty lines between the parts, and the heading of the growths.
+    let room = LINES_MAX.saturating_sub(taken + lines(&compared) + 4);
+    let highlights = judge::highlights(findings);
+    // The sentences say more than the table.
+    let growths = screen.growths(&highlights, (room * 3 / 4).max(6))?;
+    let changed = screen.changed(&highlights, room.saturating_sub(lines(&growths)).max(3))?;
+    let parts = [head, [growths, lists].concat(), changed, compared, remarks];
+    let parts = parts.iter().filter(|part| !part.is_empty());
+    for (i, part) in parts.enumerate() {
+        if i > 0 {
+            writeln!(out)?;
+        }
+        out.write_all(part)?;
+    }
+    Ok(())
+}
+
+/// A part of the overview, as it is to be written.
+type Part = Vec<u8>;
+
+fn lines(part: &Part) -> usize {
+    part.iter().filter(|byte| **byte == b'\n').count()
+}
+
+/// What is shown, and how.
+struct Screen<'a> {
+    findings: &'a Findings,
+    style: Style,
+}
+
+impl Screen<'_> {
+    fn part(&self, write: impl FnOnce(&mut Page<'_>) -> io::Result<()>) -> io::Result<Part> {
+        let mut part = Vec::new();
+        write(&mut Page::new(self.style, &mut part))?;
+        Ok(part)
+    }
+
+    /// As many of `most` things as fit into the lines, at least one; `write` is given how many.
+    fn fitted(
+        &self,
+        most: usize,
+        room: usize,
+        write: impl Fn(&mut Page<'_>, usize) -> io::Result<()>,
+    ) -> io::Result<Part> {
+        for shown in (1..=most).rev() {
+            let part = self.part(|page| write(page, shown))?;
+            if lines(&part) <= room || shown == 1 {
+                return Ok(part);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// A label and its items, as many as fit; the others are counted.
+    fn list(&self, list: &List) -> io::Result<Part> {
+        let List { label, items, behind, lines } = list;
+        self.fitted(items.len(), *lines, |page, shown| {
+            let more = match items.len() - shown {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            page.paragraph(&format!("{label}: {}{more}{behind}", items[..shown].join(", ")), 2, Tone::Plain)
+        })
+    }
+
+    /// The machine, and the first of what disturbs it.
+    fn machine(&self) -> io::Result<Part> {
+        self.part(|page| {
+            for system in &self.findings.systems {
+                let several = self.findings.systems.len() > 1;
+                let name = if several { format!("{} · ", system.name) } else { String::new() };
+                let tool = &self.findings.run.tool;
+                let machine = sentences::machine(&format!("{} {}", tool.name, tool.version), system);
+                page.paragraph(&(name + &machine), 2, Tone::Strong)?;
+            }
+            let notes = sentences::notes(self.findings);
+            if let Some(first) = notes.first() {
+                let more = match notes.len() - 1 {
+                    0 => String::new(),
+                    more => format!(" ({} with --verbose)", things(more, "more remark", "more remarks")),
+                };
+                page.paragraph(&format!("{first}{more}"), 2, Tone::Notable)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// What grows, and what to do about it.
+    fn growths(&self, highlights: &[judge::Highlight<'_>], room: usize) -> io::Result<Part> {
+        let rows: Vec<Row> = highlights
+            .iter()
+            .enumerate()
+            .map(|(i, highlight)| growth::row(self.findings, highlight, i + 1, &self.style))
+            .collect();
+        let heading = lists::counts(self.findings);
+        if rows.is_empty() {
+            return self.part(|page| page.paragraph(&heading, 2, Tone::Strong));
+        }
+        self.fitted(rows.len().min(GROWTHS_MOST), room, |page, shown| {
+            page.paragraph(&heading, 2, Tone::Strong)?;
+            page.columns(&rows[..shown], rows[0].cells.len() - 1)?;
+            match rows.len() - shown {
+                0 => Ok(()),
+                more => page.paragraph(
+                    &format!("    and {more} more, each of which costs less: --verbose"),
+                    4,
+                    Tone::Faint,
+                ),
+            }
+        })
+    }
+
+    /// The series that change, in the order in which they are said.
+    fn changed(&self, highlights: &[judge::Highlight<'_>], room: usize) -> io::Result<Part> {
+        let others = lists::other_changes(self.findings);
+        let series: Vec<&Finding> =
+            highlights.iter().map(judge::Highlight::first).chain(names::firsts(&others)).collect();
+        self.fitted(series.len().min(ROWS_MOST), room, |page, shown| {
+            table::write_changes(self.findings, &series[..shown], &self.style, page)
+        })
+    }
+
+    fn lists(&self) -> io::Result<Part> {
+        let mut part = Vec::new();
+        for list in lists::of(self.findings) {
+            part.extend(self.list(&list)?);
+        }
+        Ok(part)
+    }
+
+    /// What contenders reached, where that says more than the growth of each; several share the room.
+    fn comparisons(&self, room: usize) -> io::Result<Part> {
+        let shown = || self.findings.comparisons.iter().filter(|compared| compared::is_shown(compared));
+        let each = room / shown().count().max(1);
+        let mut part = Vec::new();
+        for compared in shown() {
+            part.extend(self.fitted(compared.contenders.len(), each, |page, most| {
+                compared::write(compared, most, &self.style, page)
+            })?);
+        }
+        Ok(part)
+    }
+
+    fn remarks(&self) -> io::Result<Part> {
+        let remarks = remarks::of(self.findings);
+        let verbose = remarks::of_verbose(self.findings);
+        self.fitted(remarks.len() + 1, REMARK_LINES, |page, shown| {
+            let shown = shown - 1;
+            let more = match remarks.len() - shown {
+                0 => String::new(),
+                more => format!("{}. ", things(more, "more remark", "more remarks")),
+            };
+            let said: String = remarks[..shown].iter().map(|remark| format!("{remark} ")).collect();
+            page.paragraph(&format!("{said}{more}{verbose}"), 2, Tone::Faint)
+        })
+    }
+}

@@ -1,0 +1,138 @@
+//! The overview: what costs most stands first, everything is counted, and all of it fits.
+
+mod emulated;
+
+use emulated::load;
+use judge::Findings;
+use report::{Style, overview};
+
+const PORTS: [(&str, &str); 1] = [("net.ip_local_port_range", "32768 60999")];
+
+fn shown(findings: &Findings, width: usize) -> String {
+    let mut out = Vec::new();
+    overview::write(findings, &Style { width, ..Style::default() }, &mut out).expect("written");
+    String::from_utf8(out).expect("text")
+}
+
+fn mixed(facts: &[(&str, &str)]) -> Findings {
+    let recording = emulated::recording(emulated::system("local", facts), &emulated::mixed(20_000), 10, 1);
+    let mut findings = Findings::of(&recording);
+    emulated::pinned::pin(&mut findings);
+    findings
+}
+
+fn shapes() -> Findings {
+    let recording = emulated::recording(emulated::system("local", &PORTS), &emulated::shapes(20_000), 4, 1);
+    let mut findings = Findings::of(&recording);
+    emulated::pinned::pin_shapes(&mut findings);
+    findings
+}
+
+fn race() -> Findings {
+    let mut findings = Findings::of(&load::race(&load::twelve(), 10, 7));
+    load::pin(&mut findings);
+    findings
+}
+
+#[test]
+fn a_mixed_run() {
+    let findings = mixed(&PORTS);
+    insta::assert_snapshot!("wide", shown(&findings, 120));
+    insta::assert_snapshot!("narrow", shown(&findings, 60));
+}
+
+#[test]
+fn every_shape() {
+    insta::assert_snapshot!("shapes", shown(&shapes(), 100));
+}
+
+#[test]
+fn a_race() {
+    insta::assert_snapshot!("race", shown(&race(), 100));
+}
+
+#[test]
+fn it_fits_any_terminal_from_60_columns_on() {
+    for findings in [mixed(&[]), shapes(), race()] {
+        for width in (60..=160).step_by(4) {
+            let text = shown(&findings, width);
+            assert!(text.lines().count() <= 37, "{width} columns:\n{text}");
+            let widest = text.lines().map(|line| line.chars().count()).max().expect("a line");
+            assert!(widest <= width, "{widest} of {width} columns:\n{text}");
+        }
+    }
+}
+
+/// The kinds add up to the number of series, so none vanishes.
+#[test]
+fn every_series_is_counted_once() {
+    for findings in [mixed(&[]), shapes(), race()] {
+        let text = shown(&findings, 160).replace(['\u{a0}', '\u{202f}'], " ");
+        let line = text.lines().find(|line| line.contains(" series: ")).expect("the counts");
+        let (all, kinds) = line.split_once(" series: ").expect("the counts");
+        let number = |text: &str| text.split(' ').next().and_then(|word| word.parse::<usize>().ok());
+        let counted: usize =
+            kinds.split(" · ").filter(|kind| !kind.starts_with("noise")).filter_map(number).sum();
+        assert_eq!(number(all), Some(counted), "{line}");
+        assert_eq!(number(all), Some(findings.series.len()), "{line}");
+    }
+}
+
+#[test]
+fn what_costs_a_user_most_stands_first() {
+    let findings = mixed(&PORTS);
+    let highlights = judge::highlights(&findings);
+    let names: Vec<&str> = highlights.iter().map(|highlight| highlight.first().label.as_str()).collect();
+    // 1.1 ms, 180 µs and 11 µs more for one operation; what falls or grows little is not among them.
+    assert_eq!(names, ["bind", "fork", "ready/select select"]);
+    assert!(highlights[1].place.is_none());
+}
+
+#[test]
+fn a_cliff_has_its_place_and_what_lies_there() {
+    let findings = shapes();
+    let highlights = judge::highlights(&findings);
+    let bind = highlights.iter().find(|highlight| highlight.first().label == "bind").expect("bind");
+    assert_eq!(bind.resource().map(|landmark| landmark.at), Some(14_116.0), "{bind:?}");
+    let text = shown(&findings, 160).replace('\u{202f}', " ");
+    let sentence =
+        "near half of net.ipv4.ip_local_port_range (14 116): widen the range, or bind explicit ports";
+    assert!(text.contains(sentence), "{text}");
+}
+
+/// A cost that is constant until ports run out is what a page predicts that says constant: nothing is
+/// constant beyond that. Without the range of ports in the record it is unlike its page.
+#[test]
+fn a_cliff_at_a_resource_is_not_unlike_a_page() {
+    let mut findings = shapes();
+    let of_bind = |findings: &Findings| {
+        let bind = findings.series.iter().find(|finding| finding.label == "bind").expect("bind");
+        findings.as_expected(bind)
+    };
+    assert_eq!(of_bind(&findings), None);
+    findings.systems[0].environment.clear();
+    assert_eq!(of_bind(&findings), Some(false));
+}
+
+/// The time that settles verdicts is what their trials take, up to the next look, beside the rest of the run.
+#[test]
+fn what_is_undecided_says_what_would_settle_it() {
+    let noisy = emulated::Curve { cost: |_| 1e-6, between: 0.1, within: 0.3, n: 4_000, twin: None };
+    let workload = emulated::Emulated {
+        series: vec![("mmap", record::Direction::Up, record::Expect::Constant, noisy)],
+        ..emulated::mixed(100).remove(0)
+    };
+    let mut recording = emulated::recording(emulated::system("local", &[]), &[workload], 10, 1);
+    recording.run.looks = vec![10, 100];
+    let findings = Findings::of(&recording);
+    let needed = findings.series[0].verdict.as_ref().and_then(|verdict| verdict.trials_needed);
+    assert!(needed.is_some_and(|trials| trials <= 100), "{needed:?}");
+    let settlement = findings.settlement.expect("trials of a known length");
+    // 90 more trials of 0.4 s to the next look, in a run that took 97 s for 4 s of trials: 970 s.
+    assert_eq!((settlement.trials, settlement.settles, settlement.is_planned), (100, 1, true));
+    assert_eq!(settlement.seconds, Some(1200.0));
+    let text = shown(&findings, 100);
+    assert!(text.contains("--budget 20m would settle 1 of 1"), "{text}");
+    recording.run.looks = vec![10, 11];
+    assert_eq!(Findings::of(&recording).settlement, None, "no look is late enough");
+}
