@@ -2,10 +2,23 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use clap::ValueEnum;
 use report::Style;
 
 /// Width of the output without a terminal: enough for every column of a table.
 const WIDTH_IN_A_PIPE: usize = 132;
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Colour {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always, also in a pipe
+    Always,
+    /// Never
+    Never,
+}
 
 /// What the two outputs are.
 #[derive(Clone, Copy, Debug)]
@@ -19,8 +32,9 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    /// The outputs of this process. `NO_COLOR` is honoured (no-color.org).
-    pub(crate) fn of_process() -> Console {
+    /// The outputs of this process. `NO_COLOR` is honoured (no-color.org) unless the command line asks for
+    /// colour. Thousands stand apart for people only, so that a program can read the numbers in a pipe.
+    pub(crate) fn of_process(colour: Colour) -> Console {
         let terminal = io::stdout().is_terminal();
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -28,9 +42,14 @@ impl Console {
             Some((width, _)) if terminal => usize::from(width.0),
             _ => WIDTH_IN_A_PIPE,
         };
+        let colour = match colour {
+            Colour::Auto => terminal && !plain,
+            Colour::Always => true,
+            Colour::Never => false,
+        };
         Console {
             terminal,
-            style: Style { width, colour: terminal && !plain, unicode: speaks_unicode() },
+            style: Style { width, colour, unicode: speaks_unicode(), grouped: terminal },
             watched: io::stderr().is_terminal(),
         }
     }

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::console::Console;
+use crate::console::{Colour, Console};
 
 /// Measures the cost of operating system services, and of the servers that run on them, as sockets,
 /// processes, mappings, files and connections pile up. Reports, with confidence intervals, which costs stay
@@ -29,6 +29,9 @@ use crate::console::Console;
     subcommand_required = true
 )]
 struct Cli {
+    /// When to use colour
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
+    color: Colour,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -82,7 +85,7 @@ Exit codes:
 fn main() -> ExitCode {
     let cli = Cli::parse();
     sys::signal::ignore_file_size_signal();
-    let console = Console::of_process();
+    let console = Console::of_process(cli.color);
     let done = match cli.verb {
         Verb::Run(args) => cmd::run::run(args, &console),
         Verb::List(args) => cmd::list::list(&args, &console),

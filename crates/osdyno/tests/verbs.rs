@@ -11,7 +11,9 @@ fn a_run_prints_verdicts_and_writes_a_record_and_a_page() {
     let folder = tempfile::tempdir().expect("a folder");
     let arguments =
         ["run", "noop", "mmap", "fork", "-n", "200", "--trials", "3", "--out", "small.osdyno", "--seed", "1"];
-    let printed = run_well(folder.path(), &arguments);
+    let overview = run_well(folder.path(), &arguments);
+    assert!(overview.contains("9 series: ") && overview.lines().count() <= 40, "{overview}");
+    let printed = run_well(folder.path(), &["report", "small.osdyno", "--verbose"]);
     for series in ["noop", "mmap/read", "mmap/mmap touch", "fork reap"] {
         assert!(printed.lines().any(|line| line.trim_start().starts_with(series)), "{series} in\n{printed}");
     }
@@ -103,7 +105,7 @@ fn what_exists_is_never_overwritten_by_itself() {
     let before = fs::read(folder.path().join("a.osdyno")).expect("the run file");
     for arguments in [
         &["run", "noop", "--out", "a.osdyno"][..],
-        &["report", "a.osdyno"],
+        &["report", "a.osdyno", "--out", "a.html"],
         &["export", "a.osdyno", "--format", "csv", "--out", "a.html"],
     ] {
         let output = run(folder.path(), arguments);
@@ -112,6 +114,44 @@ fn what_exists_is_never_overwritten_by_itself() {
     }
     assert_eq!(fs::read(folder.path().join("a.osdyno")).expect("the run file"), before);
     run_well(folder.path(), &["report", "a.osdyno", "--force"]);
+}
+
+/// The page that a run wrote is no reason to withhold the verdicts.
+#[test]
+fn a_report_beside_its_page_prints_the_verdicts_and_keeps_the_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    small_run(folder.path(), "a.osdyno");
+    let page = folder.path().join("a.html");
+    fs::write(&page, "mine").expect("a page");
+    let output = run(folder.path(), &["report", "a.osdyno"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains(" series: "), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("--force replaces it"), "{}", text(&output.stderr));
+    assert_eq!(fs::read_to_string(&page).expect("the page"), "mine");
+    run_well(folder.path(), &["report", "a.osdyno", "--force"]);
+    assert!(fs::read_to_string(&page).expect("the page").starts_with("<!DOCTYPE html>"));
+}
+
+/// Colour is for terminals, unless it is asked for; pages of workloads are text without marks.
+#[test]
+fn output_is_plain_unless_colour_is_wanted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = run_well(folder.path(), &["explain", "bind"]);
+    assert!(page.contains("Question. Does bind(2)") && !page.contains(['\u{1b}', '*', '`']), "{page}");
+    let page = run_well(folder.path(), &["--color", "always", "explain", "bind"]);
+    assert!(page.contains("\u{1b}[1mQuestion.\u{1b}[0m"), "{page}");
+}
+
+/// A shell completes names of workloads and of what has a page, although other text may stand there.
+#[test]
+fn completions_have_the_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for shell in ["bash", "zsh", "fish"] {
+        let script = run_well(folder.path(), &["completions", shell]);
+        for name in ["bind/v6", "fork-memory", "arch/epoll", "service/http"] {
+            assert!(script.contains(name), "{shell} completes {name}");
+        }
+    }
 }
 
 /// Whether they can be written is found out without a file that a kill would leave.
@@ -267,6 +307,11 @@ fn every_form_of_export_holds_every_measurement() {
     assert_eq!(output.status.code(), Some(2));
 }
 
+/// The words of a page, without the marks of Markdown and wherever lines end.
+fn plain(page: &str) -> String {
+    page.replace(['*', '`'], "").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn every_workload_is_listed_and_explained() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -277,7 +322,7 @@ fn every_workload_is_listed_and_explained() {
     assert_eq!(json.as_array().expect("an array").len(), runner::workloads().count() + offered);
     for architecture in net::arch::ALL {
         let page = run_well(folder.path(), &["explain", &format!("arch/{}", architecture.name)]);
-        assert!(page.starts_with(&architecture.page()) && page.len() > 200, "{page}");
+        assert!(plain(&page) == plain(&architecture.page()) && page.len() > 200, "{page}");
     }
     for workload in runner::workloads() {
         assert!(
@@ -286,7 +331,7 @@ fn every_workload_is_listed_and_explained() {
             workload.name
         );
         let page = run_well(folder.path(), &["explain", workload.name]);
-        assert!(page.contains("**Question.**") || page.contains("Question"), "{page}");
+        assert!(plain(&page).contains(&plain(&workload.page())), "{page}");
     }
 }
 

@@ -14,7 +14,7 @@ use report::html::{Panel, picture};
 use report::import::{Import, Options};
 use report::{Style, table};
 
-const STYLE: Style = Style { width: 132, colour: false, unicode: true };
+const STYLE: Style = Style { width: 132, colour: false, unicode: true, grouped: true };
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -5,6 +5,7 @@
 //! - [`table`] is all of it in a terminal.
 //! - [`html`] is one page with every point of every trial.
 //! - [`json`] is the same findings for a program.
+//! - [`markdown`] prints a page in a terminal.
 //! - [`import`] makes a recording of numbers that were measured elsewhere.
 //! - [`noise_floor`] is what a system showed against itself.
 //! - [`compare`] is a comparison of systems, or of the variants of a workload.
@@ -20,6 +21,7 @@ pub mod html;
 pub mod import;
 pub mod json;
 mod json_parts;
+pub mod markdown;
 pub mod noise_floor;
 pub mod overview;
 mod printable_lines;

@@ -16,11 +16,13 @@ pub struct Style {
     pub colour: bool,
     /// Whether more than ASCII may be used.
     pub unicode: bool,
+    /// Whether thousands stand apart, for people; a program reads digits only.
+    pub grouped: bool,
 }
 
 impl Default for Style {
     fn default() -> Self {
-        Style { width: 100, colour: false, unicode: true }
+        Style { width: 100, colour: false, unicode: true, grouped: true }
     }
 }
 
@@ -132,6 +134,36 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
+    /// Words in their tones, wrapped at the width; lines after the first are two columns further in.
+    pub(crate) fn words(&mut self, words: &[(String, Tone)], indent: usize) -> io::Result<()> {
+        let mut line = " ".repeat(indent);
+        let mut used = indent;
+        let mut is_first = true;
+        for (word, tone) in words {
+            let word = self.shown(word);
+            if !is_first && used + 1 + word.width() > self.style.width {
+                writeln!(self.out, "{line}")?;
+                used = if indent > 0 { indent + 2 } else { 0 };
+                line = " ".repeat(used);
+                is_first = true;
+            }
+            if !is_first {
+                line.push(' ');
+                used += 1;
+            }
+            used += word.width();
+            line.push_str(&self.painted(&word, *tone));
+            is_first = false;
+        }
+        writeln!(self.out, "{line}")
+    }
+
+    /// A line as it stands.
+    pub(crate) fn verbatim(&mut self, line: &str) -> io::Result<()> {
+        let line = self.shown(line);
+        writeln!(self.out, "{}", self.painted(&line, Tone::Plain))
+    }
+
     /// An empty line.
     pub(crate) fn gap(&mut self) -> io::Result<()> {
         writeln!(self.out)
@@ -197,6 +229,7 @@ impl<'a> Page<'a> {
     /// A line as it will stand: nothing in it acts, and nothing is beyond the characters there are.
     fn shown(&self, text: &str) -> String {
         let text = printable(text).replace(" = ", "\u{a0}=\u{a0}");
+        let text = if self.style.grouped { text } else { ungrouped(&text) };
         if self.style.unicode { text } else { ascii(&text) }
     }
 
@@ -243,6 +276,14 @@ fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
     lines
 }
 
+/// Numbers with nothing between their digits.
+fn ungrouped(text: &str) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    let is_digit = |at: Option<usize>| at.and_then(|at| letters.get(at)).is_some_and(char::is_ascii_digit);
+    let is_between = |at: usize| letters[at] == GAP && is_digit(at.checked_sub(1)) && is_digit(Some(at + 1));
+    (0..letters.len()).filter(|at| !is_between(*at)).map(|at| letters[at]).collect()
+}
+
 /// The nearest ASCII; what has none becomes a question mark.
 fn ascii(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -282,6 +323,12 @@ mod tests {
         assert_eq!(printable("a\u{202e}b"), "a\\u{202e}b");
         assert_eq!(printable("one\ntwo"), "one two");
         assert!(matches!(printable("größer"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn digits_alone_are_for_programs() {
+        assert_eq!(ungrouped("×2\u{202f}600 at 14\u{202f}116\u{202f}µs"), "×2600 at 14116\u{202f}µs");
+        assert_eq!(ungrouped("\u{202f}1 000"), "\u{202f}1 000");
     }
 
     #[test]

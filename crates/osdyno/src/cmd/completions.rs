@@ -17,6 +17,24 @@ pub(crate) struct Args {
 pub(crate) fn completions(args: &Args, mut command: clap::Command) -> Done {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "osdyno", &mut script);
+    if args.shell == Shell::Fish {
+        script.extend(names_for_fish(&command).into_bytes());
+    }
     io::Write::write_all(&mut io::stdout().lock(), &script)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What may stand where an argument has no option; `clap_complete` leaves these out for fish alone.
+fn names_for_fish(command: &clap::Command) -> String {
+    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let lines = verbs.flat_map(|verb| {
+        let names = verb.get_positionals().flat_map(clap::Arg::get_possible_values);
+        let names: Vec<String> = names.map(|value| value.get_name().to_owned()).collect();
+        let verb = verb.get_name();
+        (!names.is_empty()).then(|| {
+            let is_verb = format!("__fish_osdyno_using_subcommand {verb}");
+            format!("complete -c osdyno -n \"{is_verb}\" -f -a \"{}\"\n", names.join(" "))
+        })
+    });
+    lines.collect()
 }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use workload::Sizes;
 
-use super::Done;
+use super::{Done, suggested};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 pub(crate) struct Args {
     /// Name of the workload, architecture, service or client; arch/NAME, service/NAME or client/NAME where
     /// another has that name; or a word of a report, such as flat or spikes
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", value_parser = suggested::pages(), hide_possible_values = true)]
     name: String,
 }
 
@@ -25,7 +25,10 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
     let (name, variant) = args.name.split_once('/').unwrap_or((&args.name, ""));
     let Some(workload) = runner::find(name) else {
         return match offered(&args.name) {
-            Some(page) => Ok(writeln!(io::stdout().lock(), "{page}").map(|()| ExitCode::SUCCESS)?),
+            Some(page) => {
+                report::markdown::write(&page, &console.style, &mut io::stdout().lock())?;
+                Ok(ExitCode::SUCCESS)
+            }
             None => define(&args.name, console),
         };
     };
@@ -35,8 +38,8 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
     let mut out = io::stdout().lock();
     let bold = |text: &str| console.bold(text);
     writeln!(out, "{}  (version {})\n", bold(workload.name), workload.version)?;
-    writeln!(out, "{}\n", workload.page())?;
-    writeln!(out, "n counts {}{}.\n\n{}", workload.grows, levels(workload.sizes), bold("Measured"))?;
+    report::markdown::write(&workload.page(), &console.style, &mut out)?;
+    writeln!(out, "\nn counts {}{}.\n\n{}", workload.grows, levels(workload.sizes), bold("Measured"))?;
     for operation in workload.operations {
         // At levels n always rises; the unit is more useful there.
         let way = match operation.direction {
@@ -88,19 +91,7 @@ fn define(word: &str, console: &Console) -> Done {
 
 /// Nothing has this name; the most similar name of all that have a page.
 fn unknown(name: &str) -> Failure {
-    let workloads = runner::workloads().flat_map(|workload| {
-        let variants = workload.variants.iter().filter(|variant| !variant.name.is_empty());
-        let variants = variants.map(|variant| format!("{}/{}", workload.name, variant.name));
-        variants.chain([workload.name.to_owned()]).collect::<Vec<_>>()
-    });
-    let of_kind = |kind: &'static str| {
-        move |name: &'static str| [name.to_owned(), format!("{kind}/{name}")].into_iter()
-    };
-    let architectures = net::arch::ALL.iter().map(|one| one.name).flat_map(of_kind("arch"));
-    let services = net::service::ALL.iter().map(|one| one.name).flat_map(of_kind("service"));
-    let clients = net::client::ALL.iter().map(|one| one.name).flat_map(of_kind("client"));
-    let all: Vec<String> =
-        workloads.chain(architectures).chain(services).chain(clients).chain(verdicts::words()).collect();
+    let all: Vec<String> = suggested::names_of_pages().into_iter().chain(verdicts::words()).collect();
     let nearest = runner::nearest(name, all.iter().map(String::as_str));
     let hint = nearest.map(|nearest| format!("; did you mean \"{nearest}\"?")).unwrap_or_default();
     Failure::Usage(format!("nothing to explain is called \"{name}\"{hint}  (osdyno list shows all names)"))

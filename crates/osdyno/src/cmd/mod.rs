@@ -18,6 +18,7 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod selftest;
 pub(crate) mod serve;
+mod suggested;
 
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};

@@ -9,7 +9,7 @@ use judge::Findings;
 use super::{
     Detail, Done, Format, print_findings, print_places, read, refuse_existing, refuse_input, write_file,
 };
-use crate::console::Console;
+use crate::console::{Console, tell};
 
 /// Judge a run file again: print verdicts, write an HTML report
 #[derive(clap::Args)]
@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// HTML page to write [default: the name of the run file with .html]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Overwrite the page
+    /// Replace the page; without this a page that is there already is kept
     #[arg(long)]
     force: bool,
     /// The smallest growth that matters
@@ -41,12 +41,22 @@ pub(crate) fn parse_percent(text: &str) -> Result<f64, String> {
 pub(crate) fn report(args: &Args, console: &Console) -> Done {
     let page = args.out.clone().unwrap_or_else(|| args.run.with_extension("html"));
     refuse_input(&page, slice::from_ref(&args.run))?;
-    refuse_existing(&page, args.force)?;
+    // The page that the run wrote is no reason to withhold the verdicts; one that is named is meant.
+    let is_kept = args.out.is_none() && !args.force && page.exists();
+    if !is_kept {
+        refuse_existing(&page, args.force)?;
+    }
     let recording = read(&args.run)?;
     let findings = Findings::with_margin(&recording, args.margin / 100.0);
+    let detail = Detail::of(args.verbose);
+    if is_kept {
+        print_findings(&findings, detail, args.format, console)?;
+        tell(&format!("  {} is there already and was kept; --force replaces it", page.display()));
+        return Ok(ExitCode::SUCCESS);
+    }
     // Before anything is printed: a reader may close the pipe. The verdicts are printed in any case.
     let written = write_file(&page, args.force, |out| ::report::html::write(&recording, &findings, out));
-    print_findings(&findings, Detail::of(args.verbose), args.format, console)?;
+    print_findings(&findings, detail, args.format, console)?;
     written?;
     print_places(&[("report", &page)], args.format)?;
     Ok(ExitCode::SUCCESS)

@@ -14,7 +14,9 @@ use record::{Outcome, Recording};
 use runner::{RunEvent, RunOptions, RunPlan, Target};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use super::{Detail, Done, Format, print_findings, print_places, refuse_unwritable, warn, write_file};
+use super::{
+    Detail, Done, Format, print_findings, print_places, refuse_unwritable, suggested, warn, write_file,
+};
 use crate::console::{Console, tell};
 use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
 
@@ -23,7 +25,7 @@ use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
 pub(crate) struct Args {
     /// Workloads to measure: names and globs, such as `bind`, `bind/v6` or 'fork*', or a group: `kernel`,
     /// `servers` or `all` [default: one or two variants of each workload of the kernel]
-    #[arg(value_name = "WORKLOAD")]
+    #[arg(value_name = "WORKLOAD", value_parser = suggested::workloads(), hide_possible_values = true)]
     workloads: Vec<String>,
     /// Range of n, number of trials and time: quick, standard, full or classic
     #[arg(short, long, default_value = "standard")]
