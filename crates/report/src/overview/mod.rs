@@ -1,5 +1,5 @@
 //! What a run found, on one screen: what grows and what to do about it, what is flat, what is undecided.
-//! [`table`](crate::table) has all of it.
+//! [`table`] has all of it.
 
 mod compared;
 mod growth;
