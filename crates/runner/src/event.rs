@@ -7,6 +7,7 @@ use record::{Outcome, Recording, System};
 
 use crate::Error;
 use crate::plan::Item;
+use crate::scratch::Removal;
 
 /// What a run reports while it goes on.
 #[derive(Debug)]
@@ -55,4 +56,6 @@ pub struct Ran {
     pub interrupted: bool,
     /// Where the noise floor is kept that an A/A run found; `None` where it found none.
     pub floor_kept: Option<Result<PathBuf, Error>>,
+    /// The scratch folder on its way out; `None` where there was none.
+    pub removal: Option<Removal>,
 }

@@ -38,7 +38,7 @@ pub use groups::{GROUPS, find, workloads};
 pub use plan::{Item, RunOptions, RunPlan};
 pub use preset::{Preset, Trials};
 pub use run::{run, run_with};
-pub use scratch::{JANITOR, janitor};
+pub use scratch::{JANITOR, Removal, janitor};
 pub use select::{nearest, select};
 pub use server::parse_server;
 pub use settings::parse_setting;

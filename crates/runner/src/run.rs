@@ -10,7 +10,7 @@ use crate::executor::{Executor, MachineClock, Outside};
 use crate::launch::Launcher;
 use crate::lines::{head, workloads};
 use crate::plan::RunPlan;
-use crate::scratch::Scratch;
+use crate::scratch::{Removal, Scratch};
 use crate::session::Session;
 use crate::systems::describe;
 use crate::{Error, noise_floor};
@@ -47,6 +47,7 @@ pub fn run(
         let keep = |floor| noise_floor::keep(floor, system, plan.seed, path);
         ran.floor_kept = system.noise_floor.as_ref().map(keep);
     }
+    ran.removal = Some(Removal::begin(scratch));
     Ok(ran)
 }
 

@@ -4,6 +4,7 @@ use std::fs::DirBuilder;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use crate::Error;
 use crate::programs::Programs;
@@ -61,6 +62,33 @@ impl Scratch {
     }
 }
 
+/// Half a second is not worth a word.
+const LOOKS: u32 = 50;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+
+/// A scratch folder that is being removed. Dropping it waits for the end.
+#[derive(Debug)]
+pub struct Removal(Scratch);
+
+impl Removal {
+    /// Begins to remove the folder, beside what this process does next: thousands of files take seconds.
+    pub(crate) fn begin(mut scratch: Scratch) -> Removal {
+        scratch.janitor.begin();
+        Removal(scratch)
+    }
+
+    /// The folder, if it is still being removed after half a second.
+    pub fn pending(&mut self) -> Option<&Path> {
+        for _ in 0..LOOKS {
+            if matches!(self.0.janitor.0.try_wait(), Ok(Some(_)) | Err(_)) {
+                return None;
+            }
+            std::thread::sleep(BETWEEN_LOOKS);
+        }
+        Some(&self.0.path)
+    }
+}
+
 impl Drop for Scratch {
     fn drop(&mut self) {
         self.janitor.clean(&self.path);
@@ -79,10 +107,14 @@ impl Janitor {
         started.map(Janitor).map_err(|source| Error::Program { path: program, source })
     }
 
+    /// Has it begin: the end of file on its standard input is what it waits for. It reports its own errors.
+    fn begin(&mut self) {
+        drop(self.0.stdin.take());
+    }
+
     /// Has the folder removed.
     fn clean(&mut self, folder: &Path) {
-        // End of file on its standard input starts the janitor, which reports its own errors.
-        drop(self.0.stdin.take());
+        self.begin();
         let _ = self.0.wait();
         // Somebody may have killed the janitor.
         let _ = std::fs::remove_dir_all(folder);

@@ -360,7 +360,7 @@ impl<'a, E: Executor> Session<'a, E> {
         {
             self.unwritten = Some(error.into());
         }
-        Ok(Ran { recording, unwritten: self.unwritten, interrupted, floor_kept: None })
+        Ok(Ran { recording, unwritten: self.unwritten, interrupted, floor_kept: None, removal: None })
     }
 }
 

@@ -4,14 +4,14 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use judge::Findings;
 use judge::compare::Comparison;
 use record::{Outcome, Recording};
-use runner::{RunEvent, RunOptions, RunPlan, Target};
+use runner::{Removal, RunEvent, RunOptions, RunPlan, Target};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::{
@@ -149,12 +149,23 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
     let places: Vec<(&str, &Path)> =
         places.into_iter().filter_map(|(name, path)| Some((name, path?.as_path()))).collect();
     print_places(&places, args.format)?;
+    wait_for(ran.removal, &interrupt);
     written?;
     Ok(match (ran.interrupted, is_complete(&plan, &ran.recording)) {
         (true, _) => ExitCode::from(INTERRUPTED),
         (false, true) => ExitCode::SUCCESS,
         (false, false) => ExitCode::from(INCOMPLETE),
     })
+}
+
+/// Waits until the files of the workloads are removed, which may take seconds. From here on one Ctrl-C is
+/// enough: the process that removes them goes on by itself.
+fn wait_for(removal: Option<Removal>, interrupt: &AtomicBool) {
+    let Some(mut removal) = removal else { return };
+    interrupt.store(true, Ordering::Relaxed);
+    if let Some(folder) = removal.pending() {
+        tell(&format!("  removing {}; Ctrl-C does not wait for that", folder.display()));
+    }
 }
 
 /// The run options of the command line.
