@@ -181,7 +181,7 @@ fn a_limit_on_the_size_of_files_is_reported_and_loses_no_finished_trial() {
     // The programs are larger than the limit: they are unpacked before it is there.
     let program = osdyno(folder.path(), &run);
     let output = limited(
-        "(until [ -s a.osdyno ]; do sleep 0.01; done; prlimit --pid $$ --fsize=65536) & :",
+        "(until [ -s a.osdyno ]; do sleep 0.01; done; prlimit --pid $$ --fsize=262144) & :",
         &program,
         folder.path(),
     );

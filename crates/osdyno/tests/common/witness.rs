@@ -39,6 +39,9 @@ pub(crate) struct Seen {
     pub(crate) machine: Waits,
 }
 
+/// A median of fewer says how long a single one took.
+const WAITS_MIN: usize = 20;
+
 /// Between two requests.
 const PAUSE: Duration = Duration::from_millis(3);
 
@@ -50,7 +53,7 @@ impl Witness {
             let ended = Arc::clone(&ended);
             move || {
                 let (mut wire, mut times) = (Wire::connect(address), Vec::new());
-                while times.is_empty() || !ended.load(Ordering::Relaxed) {
+                while times.len() < WAITS_MIN || !ended.load(Ordering::Relaxed) {
                     let began = Instant::now();
                     wire.send(get(path));
                     let response = wire.response();
@@ -65,7 +68,7 @@ impl Witness {
             let ended = Arc::clone(&ended);
             move || {
                 let mut times = Vec::new();
-                while times.is_empty() || !ended.load(Ordering::Relaxed) {
+                while times.len() < WAITS_MIN || !ended.load(Ordering::Relaxed) {
                     let began = Instant::now();
                     std::thread::sleep(PAUSE);
                     times.push(began.elapsed().saturating_sub(PAUSE));

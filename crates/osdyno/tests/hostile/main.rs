@@ -135,8 +135,6 @@ fn under(architecture: &Architecture, limits: &[&str], attack: fn(&Served)) {
     let before = Instant::now();
     attack(&served);
     let took = before.elapsed();
-    // It wants to see some time without attack too, so that the median is that of several responses.
-    std::thread::sleep(Duration::from_millis(50));
     let seen = witness.end();
     let grown = served.resident_bytes().saturating_sub(memory);
     println!("{name}: {took:.1?}, {seen:?}, {} KiB more", grown >> 10);

@@ -154,9 +154,10 @@ fn counts(folder: &Path, name: &str, url: &str, rate: &[&str], expected: &str) {
     assert!(failed > 0.0, "{name} {rate:?}: {}", loaded.level);
     let sum: u64 = failures.values().sum();
     assert!(sum as f64 >= failed, "{name} {rate:?}: {failed} failed, {failures:?}");
-    let is_nothing_right = loaded.number("completed") == 0.0;
-    let right = if is_nothing_right { Some(1) } else { Some(0) };
-    assert_eq!(loaded.code, right, "{name} {rate:?}: {}", loaded.errors);
+    let is_mostly_failing = failed - loaded.number("timed_out") > loaded.number("started") / 2.0;
+    let is_failed = is_mostly_failing || loaded.number("completed") == 0.0;
+    let expected = if is_failed { Some(1) } else { Some(0) };
+    assert_eq!(loaded.code, expected, "{name} {rate:?}: {}", loaded.errors);
     let took = began.elapsed();
     assert!(took < Duration::from_secs(8), "{name} {rate:?}: it took {took:?}");
 }
