@@ -78,6 +78,7 @@ pub fn all() -> Vec<Cell> {
         disturbed,
         gross,
         one_level,
+        with_references,
         comparisons,
         means,
     ];
@@ -253,11 +254,28 @@ fn one_level() -> Vec<Cell> {
     cells
 }
 
+/// Do references remove what is common, and nothing else?
+fn with_references() -> Vec<Cell> {
+    let constant = [TrueShape::Constant];
+    let mut cells = cross(&constant, &[noises::COMMON], &[DENSE], &LADDER);
+    let others = [noises::SEPARATE, noises::CALM];
+    cells.extend(cross(&constant, &others, &[DENSE], &[5, 10, 40]));
+    cells.extend(cross(&constant, &[noises::SLOWING], &[DENSE], &[10, 40]));
+    let margins = [TrueShape::Margin(Term::Line), TrueShape::Margin(Term::Log), TrueShape::Step(1.10, 0.9)];
+    let shared = [noises::COMMON, noises::SLOWING, noises::SLOWING_LITTLE];
+    cells.extend(cross(&margins, &shared, &[DENSE], &[10, 40]));
+    let shapes =
+        [TrueShape::Grows(Term::Line, 1.5), TrueShape::Grows(Term::Log, 2.0), TrueShape::Step(1.60, 0.6)];
+    cells.extend(cross(&shapes, &[noises::COMMON, noises::SEPARATE], &[DENSE], &[10]));
+    cells
+}
+
 /// Does a system differ from itself, and from another?
 fn comparisons() -> Vec<Cell> {
     let machines = [noises::QUIET, noises::NOISY, noises::REAL_SOCKET, noises::REAL_FORK];
     let mut same = cross(&[TrueShape::Constant], &noises::ALL, &[LOG8], &[10]);
     same.extend(cross(&[TrueShape::Constant], &machines, &[DENSE], &[5, 20]));
+    same.extend(cross(&[TrueShape::Constant], &[noises::COMMON], &[DENSE], &[10]));
     let other = cross(&[TrueShape::Constant], &[noises::LOW, noises::OFFSETS], &[LOG8], &[10, 40]);
     let asked = |cells: &[Cell], asked: Asked| -> Vec<Cell> {
         cells.iter().map(|cell| Cell { asked, ..cell.clone() }).collect()

@@ -20,8 +20,12 @@ pub struct CellCounts {
     pub answers: [usize; 5],
     /// The upper bounds of the change.
     pub bounds: Vec<f64>,
+    /// The same without the references; empty where there are none.
+    pub bounds_without: Vec<f64>,
     /// How often flat was said with a bound below the true change.
     pub flat_within_less: usize,
+    /// How often the change exceeded that by more than references could hide.
+    pub flat_beyond_hidden: usize,
     /// Steps found in all.
     pub steps: usize,
     /// How often two lines were found.
@@ -84,7 +88,9 @@ impl CellCounts {
             classes: [0; CLASSES.len()],
             answers: [0; 5],
             bounds: Vec::new(),
+            bounds_without: Vec::new(),
             flat_within_less: 0,
+            flat_beyond_hidden: 0,
             steps: 0,
             lines: 0,
             steps_in_place: 0,
@@ -102,6 +108,7 @@ impl CellCounts {
                     *count += usize::from(word == class);
                 }
                 self.bounds.push(outcome.bound);
+                self.bounds_without.extend(outcome.bound_without);
             }
             Some(Answered::Answer(answer)) => {
                 for (count, word) in self.answers.iter_mut().zip(ANSWERS) {
@@ -111,6 +118,7 @@ impl CellCounts {
             None => {}
         }
         self.flat_within_less += usize::from(outcome.flat_within_less);
+        self.flat_beyond_hidden += usize::from(outcome.flat_beyond_hidden);
         self.steps += outcome.steps;
         self.lines += usize::from(outcome.lines);
         self.steps_in_place += usize::from(outcome.steps_in_place == Some(true));
@@ -137,7 +145,9 @@ impl CellCounts {
         sum(&mut self.classes, &other.classes);
         sum(&mut self.answers, &other.answers);
         self.bounds.extend(&other.bounds);
+        self.bounds_without.extend(&other.bounds_without);
         self.flat_within_less += other.flat_within_less;
+        self.flat_beyond_hidden += other.flat_beyond_hidden;
         self.steps += other.steps;
         self.lines += other.lines;
         self.steps_in_place += other.steps_in_place;
@@ -152,9 +162,19 @@ impl CellCounts {
 
     /// The middle one of the bounds; with two or three trials a mean would be that of the largest.
     pub fn bound(&self) -> f64 {
-        let mut bounds = self.bounds.clone();
-        bounds.sort_unstable_by(f64::total_cmp);
-        bounds.get(bounds.len() / 2).copied().unwrap_or(f64::NAN)
+        middle(&self.bounds)
+    }
+
+    /// The same without the references; NaN where there are none.
+    pub(crate) fn bound_without(&self) -> f64 {
+        middle(&self.bounds_without)
+    }
+
+    /// How often the bound was at most so many times that without references, of how many.
+    pub(crate) fn bound_within(&self, times: f64) -> (usize, usize) {
+        let pairs = self.bounds.iter().zip(&self.bounds_without);
+        let within = pairs.clone().filter(|(with, without)| **with <= times * **without).count();
+        (within, pairs.count())
     }
 
     /// How often one of these words was said.
@@ -191,6 +211,12 @@ impl CellCounts {
     pub(crate) fn is_verdict(&self) -> bool {
         self.cell.asked == Asked::Verdict
     }
+}
+
+fn middle(bounds: &[f64]) -> f64 {
+    let mut bounds = bounds.to_vec();
+    bounds.sort_unstable_by(f64::total_cmp);
+    bounds.get(bounds.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 /// What google/benchmark should say.

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod chance;
+pub mod machine;
 mod promises;
 mod rate;
 
@@ -14,6 +15,7 @@ pub mod counts;
 pub mod designs;
 pub mod noises;
 pub mod real;
+pub mod references;
 pub mod replicate;
 pub mod rivals;
 pub mod run;

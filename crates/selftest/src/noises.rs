@@ -7,7 +7,9 @@ use fastrand::Rng;
 
 use crate::chance::{normal, open, student3};
 use crate::designs::SweepDesign;
+use crate::machine::{self, Machine};
 use crate::real::{self, ResidualSeries};
+use crate::references::References;
 
 /// A kind of disturbance with its size.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,6 +22,8 @@ pub struct Noise {
     pub offset: f64,
     /// How many ticks of the clock the cheapest operation takes.
     pub ticks: f64,
+    /// What references show of it; `None` where the trials have none.
+    pub references: Option<References>,
 }
 
 /// How the logarithms of the costs of one trial move.
@@ -52,34 +56,21 @@ pub enum Tail {
     Pareto,
 }
 
-/// Noise as it was measured on a shared virtual machine; shares are standard deviations of the logarithm.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Machine {
-    /// Drift inside a trial: an autoregression over neighbouring operations.
-    pub drift: f64,
-    /// One operation against the next.
-    pub operation: f64,
-    /// Share of the operations that take ten times as long: interrupts.
-    pub spikes: f64,
-    /// Share of the trials half of which take half as long again: a neighbour came.
-    pub neighbours: f64,
-}
-
 const LOW_CONTRAST: f64 = 0.04;
 const HIGH_CONTRAST: f64 = 0.08;
 /// Ticks of a clock of a nanosecond in an operation of a microsecond.
 pub(crate) const FINE: f64 = 1_000.0;
 
 const fn independent(name: &'static str, tail: Tail, contrast: f64) -> Noise {
-    Noise { name, kind: NoiseKind::Independent(tail, contrast), offset: 0.0, ticks: FINE }
+    Noise { name, kind: NoiseKind::Independent(tail, contrast), offset: 0.0, ticks: FINE, references: None }
 }
 
 const fn stretches(name: &'static str, rho: f64, contrast: f64) -> Noise {
-    Noise { name, kind: NoiseKind::Stretches(rho, contrast), offset: 0.0, ticks: FINE }
+    Noise { name, kind: NoiseKind::Stretches(rho, contrast), offset: 0.0, ticks: FINE, references: None }
 }
 
 const fn real(name: &'static str, series: ResidualSeries) -> Noise {
-    Noise { name, kind: NoiseKind::Real(series), offset: 0.15, ticks: FINE }
+    Noise { name, kind: NoiseKind::Real(series), offset: 0.15, ticks: FINE, references: None }
 }
 
 /// Independent, 4 %.
@@ -103,8 +94,13 @@ pub(crate) const GAMMA: Noise = independent("gamma", Tail::Gamma, LOW_CONTRAST);
 /// Skewed without a variance.
 pub(crate) const PARETO: Noise = independent("pareto", Tail::Pareto, LOW_CONTRAST);
 /// A neighbour comes and goes.
-pub(crate) const NEIGHBOUR: Noise =
-    Noise { name: "neighbour", kind: NoiseKind::Neighbour(LOW_CONTRAST), offset: 0.0, ticks: FINE };
+pub(crate) const NEIGHBOUR: Noise = Noise {
+    name: "neighbour",
+    kind: NoiseKind::Neighbour(LOW_CONTRAST),
+    offset: 0.0,
+    ticks: FINE,
+    references: None,
+};
 /// Twelve ticks an operation.
 pub(crate) const TICKS12: Noise = Noise { ticks: 12.0, name: "ticks12", ..LOW };
 /// Twenty ticks an operation.
@@ -112,16 +108,24 @@ pub(crate) const TICKS20: Noise = Noise { ticks: 20.0, name: "ticks20", ..LOW };
 /// A quiet machine; contrasts spread by about 4 % in a dense sweep.
 pub(crate) const QUIET: Noise = Noise {
     name: "quiet",
-    kind: NoiseKind::Machine(Machine { drift: 0.03, operation: 0.1, spikes: 0.01, neighbours: 0.0 }),
+    kind: NoiseKind::Machine(Machine::QUIET),
     offset: 0.2,
     ticks: FINE,
+    references: None,
 };
 /// A noisy machine; contrasts spread by about 8 % in a dense sweep.
 pub(crate) const NOISY: Noise = Noise {
     name: "noisy",
-    kind: NoiseKind::Machine(Machine { drift: 0.065, operation: 0.15, spikes: 0.02, neighbours: 0.025 }),
+    kind: NoiseKind::Machine(Machine {
+        drift: 0.065,
+        lasts: machine::DRIFT_LASTS,
+        operation: 0.15,
+        spikes: 0.02,
+        neighbours: 0.025,
+    }),
     offset: 0.2,
     ticks: FINE,
+    references: None,
 };
 /// Residuals of `socket`; trials differ by 15 %.
 pub(crate) const REAL_SOCKET: Noise = real("real-socket", ResidualSeries::Socket);
@@ -130,7 +134,26 @@ pub(crate) const REAL_FORK: Noise = real("real-fork", ResidualSeries::Fork);
 /// Residuals of `mmap`.
 pub(crate) const REAL_MMAP: Noise = real("real-mmap", ResidualSeries::Mmap);
 
-/// All of them.
+/// What other programs do to a shared machine, beside the noise of a quiet one: it lasts long.
+const SHARED: Machine = Machine { drift: 0.10, lasts: 200.0, operation: 0.0, spikes: 0.0, neighbours: 0.025 };
+
+const fn with_references(name: &'static str, common: Machine, shared: bool, growth: f64) -> Noise {
+    Noise { name, references: Some(References { common, shared, growth }), ..QUIET }
+}
+
+/// A shared machine, whose noise the references meet too.
+pub(crate) const COMMON: Noise = with_references("ref-common", SHARED, true, 0.0);
+/// The same, whose references meet noise of their own.
+pub(crate) const SEPARATE: Noise = with_references("ref-separate", SHARED, false, 0.0);
+/// A quiet machine with references.
+pub(crate) const CALM: Noise =
+    with_references("ref-calm", Machine { drift: 0.0, neighbours: 0.0, ..SHARED }, false, 0.0);
+/// A shared machine, on which everything gets slower by the margin up to the largest n.
+pub(crate) const SLOWING: Noise = with_references("ref-slowing", SHARED, true, 0.10);
+/// The same, by so little that ten trials rarely show it.
+pub(crate) const SLOWING_LITTLE: Noise = with_references("ref-slowing3", SHARED, true, 0.03);
+
+/// All without references.
 pub const ALL: [Noise; 18] = [
     LOW,
     HIGH,
@@ -158,11 +181,7 @@ const STRETCHES: f64 = 13.0;
 const MEDIAN: f64 = 1.2533;
 /// Operations beside stretches spread the contrast by this.
 const BESIDE: f64 = 0.01;
-/// How many operations the drift of a machine lasts.
-const DRIFT_LASTS: f64 = 50.0;
 const NEIGHBOURS: f64 = 0.1;
-const NEIGHBOUR_RATIO: f64 = 1.5;
-const SPIKE: f64 = 10.0;
 /// Density of the standard normal, of t3, of gamma(2) and of Pareto(2) at their medians: the medians of all
 /// tails spread alike.
 const DENSITY: [f64; 4] = [0.3989, 0.3676, 0.3133, std::f64::consts::FRAC_1_SQRT_2];
@@ -187,7 +206,7 @@ impl Noise {
             NoiseKind::Neighbour(contrast) => {
                 let spread = operation(contrast, design);
                 let mut logs: Vec<f64> = sizes.iter().map(|_| spread * normal(rng)).collect();
-                neighbour(rng, NEIGHBOURS, &mut logs);
+                machine::neighbour(rng, NEIGHBOURS, &mut logs);
                 logs
             }
             NoiseKind::Machine(machine) => machine.trial(rng, sizes.len()),
@@ -210,22 +229,6 @@ impl Tail {
                 (spread * DENSITY[3] / DENSITY[0] * (value - PARETO_MEDIAN)).ln_1p()
             }
         }
-    }
-}
-
-impl Machine {
-    fn trial(self, rng: &mut Rng, count: usize) -> Vec<f64> {
-        let keep = (-1.0 / DRIFT_LASTS).exp();
-        let mut drift = normal(rng);
-        let mut logs: Vec<f64> = (0..count)
-            .map(|_| {
-                drift = keep * drift + (1.0 - keep * keep).sqrt() * normal(rng);
-                let spike = if rng.f64() < self.spikes { SPIKE.ln() } else { 0.0 };
-                self.drift * drift + self.operation * normal(rng) + spike
-            })
-            .collect();
-        neighbour(rng, self.neighbours, &mut logs);
-        logs
     }
 }
 
@@ -253,12 +256,4 @@ fn stretch(rng: &mut Rng, rho: f64, contrast: f64, design: &SweepDesign, sizes: 
             spread * state + beside * normal(rng)
         })
         .collect()
-}
-
-fn neighbour(rng: &mut Rng, chance: f64, logs: &mut [f64]) {
-    if rng.f64() < chance {
-        let from = rng.usize(..logs.len());
-        let half = logs.len() / 2;
-        logs.iter_mut().skip(from).take(half).for_each(|log| *log += NEIGHBOUR_RATIO.ln());
-    }
 }

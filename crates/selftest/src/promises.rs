@@ -41,7 +41,7 @@ pub(crate) const PROMISES: &[Promise] = &[
                 TrueShape::Step(ratio, _) => (ratio - 1.0 - MARGIN).abs() < 1e-9,
                 _ => false,
             };
-            (exact && many(counts)).then(|| counts.rate(flat(counts)))
+            (exact && many(counts) && !grows_unnoticed(counts)).then(|| counts.rate(flat(counts)))
         },
     },
     Promise {
@@ -49,7 +49,7 @@ pub(crate) const PROMISES: &[Promise] = &[
         target: RateTarget::AtMost(ERROR),
         count: |counts| {
             let asked = counts.cell.truth.shape == TrueShape::Margin(Term::Line) && counts.cell.trials == 40;
-            asked.then(|| counts.rate(flat(counts)))
+            (asked && !grows_unnoticed(counts)).then(|| counts.rate(flat(counts)))
         },
     },
     Promise {
@@ -66,7 +66,51 @@ pub(crate) const PROMISES: &[Promise] = &[
         count: |counts| {
             let change = change(counts);
             let near = change > 0.0 && change <= TWICE && counts.cell.truth.has_one_cost();
-            (near && many(counts)).then(|| counts.rate(counts.flat_within_less))
+            (near && many(counts) && !grows_unnoticed(counts)).then(|| counts.rate(counts.flat_within_less))
+        },
+    },
+    Promise {
+        claim: "called flat, where all references grow by the margin too",
+        target: RateTarget::AtMost(ERROR),
+        count: |counts| {
+            let margin = matches!(counts.cell.truth.shape, TrueShape::Margin(_));
+            let asked = margin && counts.cell.noise == noises::SLOWING;
+            asked.then(|| counts.rate(flat(counts)))
+        },
+    },
+    Promise {
+        claim: "called flat, beyond what growing references can hide",
+        target: RateTarget::AtMost(ERROR),
+        count: |counts| {
+            let asked = counts.is_verdict() && counts.cell.noise.references.is_some();
+            (asked && change(counts) > 0.0).then(|| counts.rate(counts.flat_beyond_hidden))
+        },
+    },
+    Promise {
+        claim: "bound more than a tenth above that without references",
+        target: RateTarget::AtMost(ERROR),
+        count: |counts| {
+            let (within, of) = counts.bound_within(1.1);
+            (of > 0 && with_flat_references(counts)).then_some(Rate { count: of - within, of })
+        },
+    },
+    Promise {
+        claim: "bound at most 0.7 of that without, common noise, 10 trials or more",
+        target: RateTarget::AtLeast(0.75),
+        count: |counts| {
+            let (count, of) = counts.bound_within(0.7);
+            let constant = counts.cell.truth.shape == TrueShape::Constant;
+            let asked = constant && counts.cell.noise == noises::COMMON && counts.cell.trials >= 10;
+            asked.then_some(Rate { count, of })
+        },
+    },
+    Promise {
+        claim: "constant called flat, common noise, 40 trials",
+        target: RateTarget::AtLeast(0.80),
+        count: |counts| {
+            let Cell { noise, trials, .. } = counts.cell;
+            let constant = counts.cell.truth.shape == TrueShape::Constant;
+            (constant && noise == noises::COMMON && trials == 40).then(|| counts.rate(flat(counts)))
         },
     },
     Promise {
@@ -210,6 +254,16 @@ fn many(counts: &CellCounts) -> bool {
     counts.is_verdict() && counts.cell.trials > FEW
 }
 
+/// Whether no reference depends on n. One that does moves what is measured with it, and has its own promises.
+fn with_flat_references(counts: &CellCounts) -> bool {
+    counts.cell.noise.references.is_none_or(|references| references.are_flat())
+}
+
+/// Whether references grow by so little that the trials rarely show it.
+fn grows_unnoticed(counts: &CellCounts) -> bool {
+    counts.cell.noise == noises::SLOWING_LITTLE
+}
+
 fn mean_of(counts: &CellCounts, pairs: bool) -> bool {
     matches!(counts.cell.asked, Asked::Mean { in_pairs, .. } if in_pairs == pairs)
 }
@@ -238,5 +292,6 @@ fn covered(counts: &CellCounts, figure: Figure) -> Option<Rate> {
     let (count, of) = counts.coverage(figure);
     // Ticks are wider than noise there, and bounds are no finer than a tick.
     let fine = counts.cell.noise.ticks >= noises::FINE;
-    (fit && fine && counts.is_verdict() && counts.cell.trials >= 10).then_some(Rate { count, of })
+    (fit && fine && with_flat_references(counts) && counts.is_verdict() && counts.cell.trials >= 10)
+        .then_some(Rate { count, of })
 }

@@ -8,6 +8,7 @@ use stats::{
 
 use crate::cells::{Asked, Cell};
 use crate::chance;
+use crate::references::References;
 use crate::rivals::{self, Rivals};
 use crate::suites::SERIES;
 use crate::truths::{MARGIN, Term, TrueShape};
@@ -32,8 +33,21 @@ pub(crate) struct Setup<'a> {
     cell: &'a Cell,
     name: String,
     sizes: Vec<u64>,
+    /// The n at which references are timed.
+    reference_sizes: Vec<u64>,
     costs: Vec<f64>,
     upper: Vec<f64>,
+}
+
+/// The measurements of a simulated trial, and of each of its references.
+pub(crate) struct SimulatedTrial {
+    pub(crate) values: Vec<f64>,
+    references: Vec<Vec<f64>>,
+}
+
+/// The measurements alone.
+fn plain(trials: &[SimulatedTrial]) -> Vec<&[f64]> {
+    trials.iter().map(|trial| trial.values.as_slice()).collect()
 }
 
 /// What was answered, held against the truth.
@@ -43,8 +57,12 @@ pub struct ReplicateOutcome {
     pub answer: Option<Answered>,
     /// The upper bound of the change.
     pub bound: f64,
+    /// The same without the references; `None` where there are none.
+    pub bound_without: Option<f64>,
     /// Whether it is called flat within less than the true change.
     pub flat_within_less: bool,
+    /// The same, although the change exceeds the bound by more than the references could hide.
+    pub flat_beyond_hidden: bool,
     /// Steps found.
     pub steps: usize,
     /// Whether two lines were found.
@@ -102,12 +120,13 @@ impl<'a> Setup<'a> {
         let (sizes, range) = (cell.design.sizes(), cell.design.range());
         let costs = sizes.iter().map(|n| cell.truth.cost(*n as f64, range)).collect();
         let upper = sizes.iter().map(|n| cell.truth.upper(*n as f64, range)).collect();
-        Setup { cell, name: cell.name(), sizes, costs, upper }
+        let reference_sizes = References::places(sizes.len()).map(|place| sizes[place]).collect();
+        Setup { cell, name: cell.name(), sizes, reference_sizes, costs, upper }
     }
 
     /// Makes the sweeps of this replicate, of one system or of two; of a suite those of one series after the
     /// other, each of the first system and then of the second.
-    pub(crate) fn systems(&self, seed: u64, replicate: u64) -> (Vec<Vec<Vec<f64>>>, JudgeSettings) {
+    pub(crate) fn systems(&self, seed: u64, replicate: u64) -> (Vec<Vec<SimulatedTrial>>, JudgeSettings) {
         let mut rng = chance::of(seed, &self.name, replicate);
         let settings = |rng: &mut Rng, margin: f64| {
             let tick_seconds = BASE_SECONDS / self.cell.noise.ticks;
@@ -123,7 +142,7 @@ impl<'a> Setup<'a> {
             }
         };
         let pairs = matches!(self.cell.asked, Asked::Pairs(_));
-        let mut systems = vec![Vec::new(); ratios.len()];
+        let mut systems: Vec<Vec<SimulatedTrial>> = ratios.iter().map(|_| Vec::new()).collect();
         for _ in 0..self.cell.trials {
             let mut level = self.cell.noise.level(&mut rng);
             for (trials, ratio) in systems.iter_mut().zip(ratios) {
@@ -136,7 +155,7 @@ impl<'a> Setup<'a> {
     }
 
     /// Trials of each series and side, whose levels are those of `sides` and of the series' own.
-    fn suite(&self, rng: &mut Rng, sides: &[Vec<f64>; 2], in_pairs: bool) -> Vec<Vec<Vec<f64>>> {
+    fn suite(&self, rng: &mut Rng, sides: &[Vec<f64>; 2], in_pairs: bool) -> Vec<Vec<SimulatedTrial>> {
         let mut systems = Vec::new();
         for _ in 0..SERIES {
             let own: Vec<f64> = sides[0].iter().map(|_| self.cell.noise.level(rng)).collect();
@@ -156,9 +175,11 @@ impl<'a> Setup<'a> {
         &self.sizes
     }
 
-    fn trial(&self, rng: &mut Rng, level: f64) -> Vec<f64> {
+    fn trial(&self, rng: &mut Rng, level: f64) -> SimulatedTrial {
         let shape = self.cell.truth.shape;
-        let logs = self.cell.noise.trial(rng, &self.cell.design, &self.sizes);
+        let mut logs = self.cell.noise.trial(rng, &self.cell.design, &self.sizes);
+        let references = self.cell.noise.references;
+        let references = references.map_or_else(Vec::new, |of| of.add(rng, &mut logs, &self.sizes));
         let drift = if shape == TrueShape::Drift { DRIFT * chance::normal(rng) } else { 0.0 };
         let sticks_to_upper = matches!(shape, TrueShape::TwoLines(share, true) if rng.f64() < share);
         let ticks = self.cell.noise.ticks;
@@ -181,15 +202,39 @@ impl<'a> Setup<'a> {
             let in_ticks = (ticks * cost * log.exp() + rng.f64()).floor();
             BASE_SECONDS * in_ticks / ticks
         };
-        logs.into_iter().enumerate().take(kept).map(value).collect()
+        let values = logs.into_iter().enumerate().take(kept).map(value).collect();
+        let seconds = |log: f64| BASE_SECONDS * log.exp();
+        let timed = References::places(kept).count();
+        let of_reference = |logs: Vec<f64>| logs.into_iter().take(timed).map(seconds).collect();
+        SimulatedTrial { values, references: references.into_iter().map(of_reference).collect() }
+    }
+
+    /// The references of a trial, as they are judged.
+    fn references<'s>(&'s self, trial: &'s SimulatedTrial) -> Vec<Sweep<'s>> {
+        trial.references.iter().map(|values| Sweep::listed(&self.reference_sizes, values)).collect()
+    }
+
+    /// The trials of a system, as they are judged.
+    fn sweeps<'s>(
+        &'s self,
+        trials: &'s [SimulatedTrial],
+        references: &'s [Vec<Sweep<'s>>],
+    ) -> Vec<Sweep<'s>> {
+        let sweep = |trial: &'s SimulatedTrial| self.cell.design.sweep(&self.sizes, &trial.values);
+        trials.iter().zip(references).map(|(trial, of)| sweep(trial).with_references(of)).collect()
     }
 
     /// Makes, judges and rates one replicate.
     pub(crate) fn outcome(&self, seed: u64, replicate: u64) -> ReplicateOutcome {
         let (systems, settings) = self.systems(seed, replicate);
+        let references: Vec<Vec<Vec<Sweep<'_>>>> = systems
+            .iter()
+            .map(|trials| trials.iter().map(|trial| self.references(trial)).collect())
+            .collect();
         let sweeps: Vec<Vec<Sweep<'_>>> = systems
             .iter()
-            .map(|trials| trials.iter().map(|values| self.cell.design.sweep(&self.sizes, values)).collect())
+            .zip(&references)
+            .map(|(trials, references)| self.sweeps(trials, references))
             .collect();
         match (&self.cell.asked, &sweeps[..]) {
             (Asked::Comparison(ratio) | Asked::Pairs(ratio), [first, second]) => {
@@ -200,7 +245,7 @@ impl<'a> Setup<'a> {
                 };
                 let answer = comparison.as_ref().map(|comparison| Answered::Answer(comparison.answer));
                 let covered = comparison.map(|comparison| holds(comparison.ratio, *ratio));
-                let rivals = rivals::of_two(&systems);
+                let rivals = rivals::of_two(&[plain(&systems[0]), plain(&systems[1])]);
                 ReplicateOutcome {
                     covered: only(Figure::Ratio, covered),
                     rivals: Some(rivals),
@@ -212,13 +257,21 @@ impl<'a> Setup<'a> {
                 Some(verdict) => {
                     // The rules of others are of several n.
                     let (low, high) = self.cell.design.range();
-                    let rivals = (low < high).then(|| rivals::of_one(&self.sizes, &systems[0]));
-                    ReplicateOutcome { rivals, ..self.rate(&verdict) }
+                    let rivals = (low < high).then(|| rivals::of_one(&self.sizes, &plain(&systems[0])));
+                    let bound_without = self.bound_without(trials, &settings);
+                    ReplicateOutcome { rivals, bound_without, ..self.rate(&verdict) }
                 }
                 None => ReplicateOutcome::of(None),
             },
             _ => ReplicateOutcome::of(None),
         }
+    }
+
+    /// The bound of the change without references, where there are any.
+    fn bound_without(&self, trials: &[Sweep<'_>], settings: &JudgeSettings) -> Option<f64> {
+        self.cell.noise.references?;
+        let plain: Vec<Sweep<'_>> = trials.iter().map(|trial| trial.with_references(&[])).collect();
+        Some(judge(&plain, settings)?.bound)
     }
 
     /// Holds a verdict against the truth.
@@ -228,11 +281,12 @@ impl<'a> Setup<'a> {
         let reference = self.reference(verdict);
         let change =
             judged.iter().map(|(_, cost)| (cost.ln() - reference).abs()).fold(0.0, f64::max).exp_m1();
+        let flat = verdict.class == Class::Flat && truth.has_one_cost();
+        let hidden = verdict.adjustment.as_ref().map_or(0.0, |adjustment| adjustment.hidden);
         ReplicateOutcome {
             bound: verdict.bound,
-            flat_within_less: verdict.class == Class::Flat
-                && truth.has_one_cost()
-                && verdict.bound < change - 1e-9,
+            flat_within_less: flat && verdict.bound < change - 1e-9,
+            flat_beyond_hidden: flat && (1.0 + verdict.bound) * (1.0 + hidden) < 1.0 + change - 1e-9,
             steps: verdict.steps.len(),
             lines: verdict.class == Class::TwoLines || verdict.lines.is_some(),
             steps_in_place: self.steps_in_place(verdict),
@@ -336,7 +390,9 @@ impl ReplicateOutcome {
         ReplicateOutcome {
             answer,
             bound: f64::NAN,
+            bound_without: None,
             flat_within_less: false,
+            flat_beyond_hidden: false,
             steps: 0,
             lines: false,
             steps_in_place: None,

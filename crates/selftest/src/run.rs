@@ -69,9 +69,9 @@ pub fn dump(cell: &Cell, seed: u64, replicate: u64, out: &mut impl Write) -> io:
     let (systems, _) = setup.systems(seed, replicate);
     writeln!(out, "series,trial,direction,n,value")?;
     for (system, trials) in systems.iter().enumerate() {
-        for (trial, values) in trials.iter().enumerate() {
-            for (n, value) in setup.sizes().iter().zip(values) {
-                writeln!(out, "system-{},{},up,{n},{value:e}", system + 1, trial + 1)?;
+        for (place, trial) in trials.iter().enumerate() {
+            for (n, value) in setup.sizes().iter().zip(&trial.values) {
+                writeln!(out, "system-{},{},up,{n},{value:e}", system + 1, place + 1)?;
             }
         }
     }

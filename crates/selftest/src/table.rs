@@ -179,6 +179,40 @@ mod tests {
     }
 
     #[test]
+    fn references_that_cancel_a_growth_are_caught() {
+        let name = "line-margin/ref-slowing/dense/40";
+        assert!(kept(&class(name, 8, Class::Flat), "called flat, where all references"));
+        assert!(!kept(&class(name, 30, Class::Flat), "called flat, where all references"));
+        let hidden = |count: usize| {
+            let mut counts = class("log-margin/ref-slowing3/dense/40", 0, Class::Flat);
+            let flat = ReplicateOutcome::answered(Answered::Class(Class::Flat));
+            let beyond = ReplicateOutcome { flat_beyond_hidden: true, ..flat };
+            (0..count).for_each(|_| counts.count(&beyond));
+            kept(&counts, "called flat, beyond")
+        };
+        assert!(hidden(8) && !hidden(40));
+    }
+
+    #[test]
+    fn references_that_do_harm_or_nothing_are_caught() {
+        let with = |name: &str, bound: f64| {
+            let mut counts = CellCounts::of(&named(name));
+            let flat = ReplicateOutcome::answered(Answered::Class(Class::Flat));
+            let outcome = ReplicateOutcome { bound, bound_without: Some(0.1), ..flat };
+            (0..REPLICATES).for_each(|_| counts.count(&outcome));
+            counts
+        };
+        let calm = "constant/ref-calm/dense/10";
+        assert!(kept(&with(calm, 0.105), "bound more than a tenth"));
+        assert!(!kept(&with(calm, 0.12), "bound more than a tenth"));
+        let common = "constant/ref-common/dense/40";
+        assert!(kept(&with(common, 0.06), "bound at most 0.7"));
+        assert!(!kept(&with(common, 0.1), "bound at most 0.7"));
+        assert!(!kept(&class(common, 60, Class::Flat), "constant called flat, common noise"));
+        assert!(kept(&class(common, 280, Class::Flat), "constant called flat, common noise"));
+    }
+
+    #[test]
     fn steps_and_lines_that_are_not_there_are_caught() {
         let with = |found: ReplicateOutcome| {
             let mut counts = class("line-2.00/low/log20/10", 0, Class::Flat);
@@ -269,6 +303,7 @@ mod tests {
                 let covered = [Some(true); FIGURES];
                 counts.count(&ReplicateOutcome {
                     covered,
+                    bound_without: cell.noise.references.map(|_| 0.1),
                     ..ReplicateOutcome::answered(Answered::Class(Class::Flat))
                 });
                 counts

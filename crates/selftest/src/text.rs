@@ -15,7 +15,7 @@ pub fn cells(all_counts: &[CellCounts], out: &mut impl Write) -> io::Result<()> 
     writeln!(
         out,
         "{:<width$}   reps valu flat smal subl line supe limi step 2lin fall comp ambi unev \
-         inco | right wrong  bound steps  place  2lin |     G marginal doubling stepCI blocks",
+         inco | right wrong  bound without steps  place  2lin |     G marginal doubling stepCI blocks",
         "cell"
     )?;
     for counts in all_counts {
@@ -43,10 +43,11 @@ pub fn cells(all_counts: &[CellCounts], out: &mut impl Write) -> io::Result<()> 
         }
         write!(
             out,
-            " | {:>5.1} {:>5.1} {:>5.1}% {:>5.2} {:>6.0} {:>5.1} |",
+            " | {:>5.1} {:>5.1} {:>5.1}% {:>6.1}% {:>5.2} {:>6.0} {:>5.1} |",
             percent(counts.right()),
             percent(counts.wrong()),
             100.0 * counts.bound(),
+            100.0 * counts.bound_without(),
             counts.steps as f64 / of,
             percent(counts.steps_in_place),
             percent(counts.lines),

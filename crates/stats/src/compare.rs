@@ -130,6 +130,10 @@ pub fn compare(
 /// drift. Pairs cancel drift; their error is widened only where neighbouring pairs resemble each other. Fewer
 /// than four trials a side leave every answer open: three against three cannot pass 5 % in any exact test.
 ///
+/// References of the trials are not used. They remove noise from a change within a trial, because they do not
+/// depend on n; but what they cost on one system and on another may differ, and with it what is compared: a
+/// slower kernel is slower for references too.
+///
 /// What differs between two runs and never within one (a boot, a placement in memory) cannot be told
 /// from a difference of the systems; nor, wholly, drift that lasts longer than a run. Simulated pairs of
 /// runs of one system, 40 trials each (`tests/comparison.rs`): without drift at most 6 % of 300 single

@@ -85,7 +85,7 @@ impl Flatness {
         let by_block: Vec<Vec<f64>> = columns.iter().map(|values| influences(values)).collect();
         let by_trial: Vec<Vec<f64>> = (0..rows.len()).map(|trial| column(&by_block, trial)).collect();
         let student = Student::of(level_of_each(&by_trial, alpha, seed));
-        let most = |of: fn(f64, f64) -> f64| {
+        let most = |of: &dyn Fn(f64, f64) -> f64| {
             blocks
                 .iter()
                 .map(|block| of(block.value, block.beside(systematic).reach(&student)))
@@ -94,7 +94,8 @@ impl Flatness {
         let ends = [ratios(rows, ranges), trends(&changes, ranges)].map(|values| centre(&values));
         let alone = Student::of(alpha);
         let one_sided = Student::of(2.0 * alpha);
-        let bound = most(|value, reach| value.abs() + reach).max(references.hidden_bound(&one_sided, 1.0));
+        let hidden = references.hidden_bound(&one_sided, 1.0);
+        let bound = most(&|value, reach| value.abs() + reach).max(hidden);
         let reach = |end: &Centre| end.beside(systematic).reach(&alone);
         Flatness {
             bound: ends.iter().fold(bound, |bound, end| bound.max(end.value.abs() + reach(end))),
@@ -109,8 +110,8 @@ impl Flatness {
                 .map(|block| block.value)
                 .max_by(|a, b| a.abs().total_cmp(&b.abs()))
                 .unwrap_or(0.0),
-            rise: most(|value, reach| value - reach),
-            fall: most(|value, reach| -value - reach),
+            rise: most(&|value, reach| value - reach.max(hidden)),
+            fall: most(&|value, reach| -value - reach.max(hidden)),
             blocks,
             changes,
             student,
