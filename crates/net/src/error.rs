@@ -1,7 +1,8 @@
 //! What can go wrong with a server or a generator, one variant for each meaning.
 
 use std::io;
-use std::net::SocketAddr;
+
+use crate::ServerAddress;
 
 /// What was attempted, on what, and what came of it.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +43,7 @@ pub enum Error {
     #[error("a request to {target} failed ({stage}: {cause})")]
     Request {
         /// The server.
-        target: SocketAddr,
+        target: ServerAddress,
         /// How far the request came.
         stage: &'static str,
         /// What happened.

@@ -12,6 +12,7 @@
 // Event loops and generators need Unix; what they alone use is compiled everywhere all the same.
 #![cfg_attr(not(unix), allow(dead_code))]
 
+mod address;
 pub mod arch;
 pub mod client;
 mod error;
@@ -26,4 +27,5 @@ pub mod server;
 pub mod service;
 pub mod worker;
 
+pub use address::ServerAddress;
 pub use error::Error;

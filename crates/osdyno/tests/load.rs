@@ -127,6 +127,38 @@ fn several_urls_have_their_weights() {
     assert_eq!(out["levels"][0]["statuses"], serde_json::json!({"201": 360, "202": 40}));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_socket_in_the_file_system_is_loaded() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let listener = std::os::unix::net::UnixListener::bind(folder.path().join("s")).expect("a socket");
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            std::thread::spawn(move || {
+                let mut piece = [0; 4096];
+                while let Ok(read @ 1..) = stream.read(&mut piece) {
+                    let request = text(&piece[..read]);
+                    assert!(request.starts_with("GET /a HTTP/1.1\r\nHost: localhost\r\n"), "{request}");
+                    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+                    if request.contains("Connection: close") {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    for way in [&["-c", "3"][..], &["-c", "3", "--new-connections"], &["-c", "2", "-w", "2"]] {
+        if way.contains(&"-w") && sys::cpu::count() < 2 {
+            continue;
+        }
+        let out = run_well(folder.path(), &[&["load", "-n", "300", "unix:s:/a"], way].concat());
+        assert!(out.contains("300 correct") && out.contains("none failed"), "{way:?}: {out}");
+    }
+    let output = run(folder.path(), &["load", "-d", "100ms", "unix:missing"]);
+    assert!(text(&output.stdout).contains("ENOENT"), "{}", text(&output.stdout));
+}
+
 #[test]
 fn several_processes_share_a_load() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -190,6 +222,7 @@ fn wrong_usage_is_told() {
         (&["--source", "nowhere", "http://127.0.0.1/"], "source addresses"),
         (&["--client", "echo", "--bytes", "0", "127.0.0.1:9"], "65536"),
         (&["-r", "1e10", "http://127.0.0.1:9/"], "per second"),
+        (&["--source", "127.0.0.2", "unix:a"], "family"),
         (&["--levels", "9-1", "http://127.0.0.1:9/"], "1-100"),
         (&["--body", "@missing", "http://127.0.0.1:9/"], "cannot read missing"),
         (&["--expect-status", "OK", "http://127.0.0.1:9/"], "200,304"),

@@ -202,7 +202,8 @@ mod measured {
         /// As many holders as this many connections need.
         fn start(settings: &LoadSettings, room: usize, connections: usize) -> Result<Holders, TrialError> {
             let holder = |number| {
-                let sources = sources(settings.target, number);
+                let sources =
+                    settings.target.network().map(|target| sources(target, number)).unwrap_or_default();
                 Holder::start(LoadSettings { sources, ..settings.clone() })
             };
             let all: io::Result<Vec<Holder>> = (0..connections.div_ceil(room)).map(holder).collect();

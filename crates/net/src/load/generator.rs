@@ -17,7 +17,7 @@ use crate::network::LoadKernel;
 /// use net::client::http::HttpClientSettings;
 /// use net::load::{Generator, LoadSettings};
 /// # fn main() -> Result<(), net::Error> {
-/// let server = ([127, 0, 0, 1], 8080).into();
+/// let server = std::net::SocketAddr::from(([127, 0, 0, 1], 8080));
 /// let mut generator = Generator::new(LoadSettings::new(server, &HttpClientSettings::default()))?;
 /// for connections in [1, 10, 100] {
 ///     generator.grow_to(connections)?;

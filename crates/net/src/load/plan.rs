@@ -1,20 +1,19 @@
 //! What a generator is to do: which server it asks and how, and the loads that it offers.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::schedule::Schedule;
 use super::source::Sources;
-use crate::Error;
 use crate::client::{ClientChoice, ClientSettings, ClientVisitor};
+use crate::{Error, ServerAddress};
 
 /// Which server a generator loads, and how. It holds for all loads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoadSettings {
     /// The server.
-    pub target: SocketAddr,
+    pub target: ServerAddress,
     /// The client, and what it asks for.
     pub client: ClientChoice,
     /// A new connection for every request. Where the client can request a close, the server closes, else the
@@ -51,14 +50,14 @@ pub struct LoadSettings {
 
 impl LoadSettings {
     /// What most want: connections that are kept, ten seconds of patience.
-    pub fn new(target: SocketAddr, client: &impl ClientSettings) -> LoadSettings {
+    pub fn new(target: impl Into<ServerAddress>, client: &impl ClientSettings) -> LoadSettings {
         LoadSettings::choosing(target, ClientChoice::new(client))
     }
 
     /// The same, of a client that was chosen by its name.
-    pub fn choosing(target: SocketAddr, client: ClientChoice) -> LoadSettings {
+    pub fn choosing(target: impl Into<ServerAddress>, client: ClientChoice) -> LoadSettings {
         LoadSettings {
-            target,
+            target: target.into(),
             client,
             new_connections: false,
             requests_per_connection: None,
@@ -117,7 +116,13 @@ impl LoadSettings {
         if self.pipeline > 1 && self.one_request_each() {
             return refuse("several requests cannot be sent together on connections for one request each");
         }
-        if self.sources.0.iter().any(|source| source.is_ipv4() != self.target.is_ipv4()) {
+        let network = self.target.network();
+        if self
+            .sources
+            .0
+            .iter()
+            .any(|source| network.is_none_or(|target| source.is_ipv4() != target.is_ipv4()))
+        {
             return refuse("source addresses are of the target's family, IPv4 or IPv6");
         }
         Ok(())

@@ -11,7 +11,7 @@ use sys::tcp::{Connection, Waiting};
 
 use super::SocketSet;
 use super::timer::Timer;
-use crate::Error;
+use crate::{Error, ServerAddress};
 
 /// The token of what is no socket but a time that has come.
 pub(crate) const ALARM: usize = u32::MAX as usize - 1;
@@ -22,7 +22,7 @@ pub(crate) trait LoadNetwork: SocketSet {
     fn now_ns(&self) -> u64;
 
     /// Begins to connect, without waiting.
-    fn connect(&mut self, to: SocketAddr, from: Option<SocketAddr>) -> io::Result<Self::Socket>;
+    fn connect(&mut self, to: &ServerAddress, from: Option<SocketAddr>) -> io::Result<Self::Socket>;
 
     /// Waits until something is ready or it is this time; 0 only looks. A time that has come may be an event
     /// with the token [`ALARM`], after which [`LoadNetwork::rang`] must be called.
@@ -78,8 +78,11 @@ impl LoadNetwork for LoadKernel {
     }
 
     #[inline]
-    fn connect(&mut self, to: SocketAddr, from: Option<SocketAddr>) -> io::Result<Connection> {
-        Connection::connect(to, from, Waiting::NonBlocking)
+    fn connect(&mut self, to: &ServerAddress, from: Option<SocketAddr>) -> io::Result<Connection> {
+        match to {
+            ServerAddress::Network(to) => Connection::connect(*to, from, Waiting::NonBlocking),
+            ServerAddress::Unix(path) => Connection::connect_unix(path, Waiting::NonBlocking),
+        }
     }
 
     /// The alarm is set when the time is another than before, which in a closed loop is a hundred times a

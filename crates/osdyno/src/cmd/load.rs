@@ -48,7 +48,8 @@ docs/load.md explains every number.";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// http://host:port/path, or host:port with --client busy or echo; several URLs of one server take turns
+    /// http://host:port/path, unix:/socket:/path, or host:port with --client busy or echo; several URLs of
+    /// one server take turns
     #[arg(value_name = "URL|ADDR", required = true)]
     targets: Vec<String>,
     /// Number of connections; with --rate, the number at the start
@@ -234,7 +235,10 @@ fn settings(args: &Args, target: &Target) -> Result<LoadSettings, Failure> {
     let largest = all(&args.levels).max().unwrap_or(args.connections);
     let sources = match &args.source {
         Some(text) => Sources::parse(text)?,
-        None => Sources::for_loopback(target.address.ip(), largest + args.idle),
+        None => {
+            let network = target.address.network();
+            network.map(|server| Sources::for_loopback(server.ip(), largest + args.idle)).unwrap_or_default()
+        }
     };
     Ok(LoadSettings {
         new_connections: args.new_connections,
@@ -248,7 +252,7 @@ fn settings(args: &Args, target: &Target) -> Result<LoadSettings, Failure> {
         connections_max: args.connections_max.max(args.connections),
         think: args.think,
         seed: args.seed,
-        ..LoadSettings::choosing(target.address, client)
+        ..LoadSettings::choosing(target.address.clone(), client)
     })
 }
 
@@ -302,6 +306,9 @@ fn check_resources(settings: &LoadSettings, loads: &[Load], workers: usize) -> R
             "{each} connections in one process are more than {} allows ({}); {}, or share them with -w",
             bound.limit, bound.value, bound.advice
         )));
+    }
+    if settings.target.network().is_none() {
+        return Ok(());
     }
     let places = settings.sources.0.len().max(1);
     if (most + settings.idle) / places > FROM_ONE_ADDRESS + 8_000 {

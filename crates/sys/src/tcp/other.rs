@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -58,6 +59,14 @@ impl Connection {
     /// # Errors
     /// Always.
     pub fn connect(_to: SocketAddr, _from: Option<SocketAddr>, _waiting: Waiting) -> io::Result<Connection> {
+        Err(MISSING.into())
+    }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn connect_unix(_path: &Path, _waiting: Waiting) -> io::Result<Connection> {
         Err(MISSING.into())
     }
 

@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
 #[cfg(not(target_vendor = "apple"))]
 use rustix::net::SocketFlags;
-use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, Shutdown, SocketType, sockopt};
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketType, sockopt};
 
 use super::options::{Listening, Waiting};
 
@@ -34,7 +35,7 @@ impl Listener {
     /// Those of socket(2), setsockopt(2), bind(2) and listen(2).
     pub fn bind(address: SocketAddr, how: Listening) -> io::Result<Listener> {
         let waiting = if how.blocking { Waiting::Blocking } else { Waiting::NonBlocking };
-        let socket = stream(address, waiting)?;
+        let socket = stream(family(address), waiting)?;
         // Connections of a server that ended linger in TIME_WAIT; the next one must start all the same.
         sockopt::set_socket_reuseaddr(&socket, true)?;
         if address.is_ipv6() {
@@ -131,6 +132,21 @@ impl Connection {
         Ok(connection)
     }
 
+    /// The same to a socket in the file system (unix(7)). On Linux one that does not wait fails with
+    /// `WouldBlock` where the queue of the listener is full.
+    ///
+    /// # Errors
+    /// Those of socket(2) and connect(2).
+    #[inline]
+    pub fn connect_unix(path: &Path, waiting: Waiting) -> io::Result<Connection> {
+        let address = SocketAddrUnix::new(path)?;
+        let connection = Connection(stream(AddressFamily::UNIX, waiting)?);
+        match net::connect(&connection.0, &address) {
+            Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(connection),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// All but the connecting. With `from`, the connection will begin at that address; its port 0 leaves the
     /// port to the system, chosen when both ends are known where the system can (`IP_BIND_ADDRESS_NO_PORT`),
     /// so that one port serves towards many destinations.
@@ -139,7 +155,7 @@ impl Connection {
     /// Those of socket(2) and bind(2).
     #[inline]
     pub fn prepare(to: SocketAddr, from: Option<SocketAddr>, waiting: Waiting) -> io::Result<Connection> {
-        let socket = stream(to, waiting)?;
+        let socket = stream(family(to), waiting)?;
         if let Some(from) = from {
             if from.port() == 0 {
                 choose_port_late(&socket)?;
@@ -347,8 +363,11 @@ impl From<OwnedFd> for Listener {
     }
 }
 
-fn stream(address: SocketAddr, waiting: Waiting) -> io::Result<OwnedFd> {
-    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+fn family(address: SocketAddr) -> AddressFamily {
+    if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 }
+}
+
+fn stream(family: AddressFamily, waiting: Waiting) -> io::Result<OwnedFd> {
     #[cfg(not(target_vendor = "apple"))]
     return Ok(net::socket_with(family, SocketType::STREAM, flags(waiting), None)?);
     #[cfg(target_vendor = "apple")]

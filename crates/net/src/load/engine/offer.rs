@@ -189,7 +189,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         match self.failures.take().as_slice() {
             [] => Ok(Duration::from_nanos(self.slots[place].free_ns.saturating_sub(begin_ns))),
             [Failure { stage, cause, .. }, ..] => Err(Error::Request {
-                target: self.settings.target,
+                target: self.settings.target.clone(),
                 stage: stage.name(),
                 cause: cause.clone(),
             }),

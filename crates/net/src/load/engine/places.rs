@@ -109,7 +109,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         (slot.sent_ns, slot.served, slot.awaited, slot.counted) = (now, 0, 0, false);
         slot.session = self.client.session();
         slot.state = State::Connecting { request: false };
-        match self.network.connect(self.settings.target, from) {
+        match self.network.connect(&self.settings.target, from) {
             Ok(socket) => {
                 let added = self.network.add(&socket, place as usize, Interest::Write);
                 slot.socket = Some(socket);

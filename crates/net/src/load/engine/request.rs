@@ -44,7 +44,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         let slot = &mut self.slots[place as usize];
         (slot.served, slot.state) = (0, State::Connecting { request: true });
         slot.session = self.client.session();
-        let socket = match self.network.connect(self.settings.target, from) {
+        let socket = match self.network.connect(&self.settings.target, from) {
             Ok(socket) => socket,
             Err(error) => return self.fail(place, error.into(), now),
         };

@@ -1,7 +1,8 @@
 //! The target of a load: URLs of one server, or an address. Public addresses need an explicit flag.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::ToSocketAddrs;
 
+use net::ServerAddress;
 use net::client::Endpoint;
 
 use crate::failure::Failure;
@@ -9,7 +10,7 @@ use crate::failure::Failure;
 /// A server, and the paths to request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
-    pub(super) address: SocketAddr,
+    pub(super) address: ServerAddress,
     /// The rest of what was written, for the client.
     pub(super) endpoint: Endpoint,
 }
@@ -22,10 +23,11 @@ impl Target {
         let mut target = targets.next().ok_or_else(none)??;
         for other in targets {
             let other = other?;
-            if other.endpoint.host != target.endpoint.host || other.endpoint.paths.is_empty() {
+            let is_other = (&other.address, &other.endpoint.host) != (&target.address, &target.endpoint.host);
+            if is_other || other.endpoint.paths.is_empty() {
                 return Err(Failure::Usage(format!(
                     "{} and {} are not URLs of one server; load one server at a time",
-                    target.endpoint.host, other.endpoint.host
+                    target.address, other.address
                 )));
             }
             target.endpoint.paths.extend(other.endpoint.paths);
@@ -34,6 +36,9 @@ impl Target {
     }
 
     fn parse_one(text: &str, allow_public: bool) -> Result<Target, Failure> {
+        if let Some(socket) = text.strip_prefix("http://unix:").or_else(|| text.strip_prefix("unix:")) {
+            return Target::parse_unix(text, socket);
+        }
         let usage = |why: &str| Failure::Usage(format!("{text:?} is not a target: {why}"));
         let (place, path) = match text.split_once("://") {
             Some(("http", rest)) => {
@@ -72,9 +77,27 @@ impl Target {
             )));
         }
         Ok(Target {
-            address,
+            address: address.into(),
             endpoint: Endpoint { host: place.to_owned(), paths: path.into_iter().collect() },
         })
+    }
+}
+
+/// What a request says as its host, where the server has no name.
+const LOCAL_HOST: &str = "localhost";
+
+impl Target {
+    /// `/run/server.sock`, or `/run/server.sock:/path` as nginx writes it.
+    fn parse_unix(text: &str, rest: &str) -> Result<Target, Failure> {
+        let (socket, path) = rest
+            .split_once(":/")
+            .map_or((rest, "/".to_owned()), |(socket, path)| (socket, format!("/{path}")));
+        if socket.is_empty() {
+            let text = format!("{text:?} is not a target: a path is missing, as in unix:/run/server.sock");
+            return Err(Failure::Usage(text));
+        }
+        let endpoint = Endpoint { host: LOCAL_HOST.to_owned(), paths: vec![path] };
+        Ok(Target { address: ServerAddress::Unix(socket.into()), endpoint })
     }
 }
 
@@ -109,6 +132,10 @@ mod tests {
         assert_eq!(parse("http://127.0.0.1:81/a?b#c"), of("127.0.0.1:81", "127.0.0.1:81", Some("/a?b")));
         assert_eq!(parse("http://[::1]:81?b"), of("[::1]:81", "[::1]:81", Some("/?b")));
         assert_eq!(parse("http://[::1]/"), of("[::1]:80", "[::1]", Some("/")));
+        assert_eq!(parse("unix:/a/b.sock"), of("unix:/a/b.sock", "localhost", Some("/")));
+        assert_eq!(parse("unix:b.sock:/c?d"), of("unix:b.sock", "localhost", Some("/c?d")));
+        assert_eq!(parse("http://unix:/b:/c"), of("unix:/b", "localhost", Some("/c")));
+        assert_eq!(parse("unix:"), None);
         assert_eq!(parse("127.0.0.1:7"), of("127.0.0.1:7", "127.0.0.1:7", None));
         for wrong in ["127.0.0.1", "https://127.0.0.1/", "ftp://127.0.0.1/", "http://u:p@127.0.0.1/"] {
             assert_eq!(parse(wrong), None, "{wrong}");

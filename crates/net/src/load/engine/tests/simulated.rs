@@ -14,13 +14,13 @@ use std::time::Duration;
 use sys::event::{Event, Interest};
 
 use super::super::Engine;
-use crate::Error;
 use crate::client::ClientSettings;
 use crate::client::echo::EchoClientSettings;
 use crate::load::measured::Measured;
 use crate::load::{Load, LoadSettings, Schedule, unwatched};
 use crate::network::{LoadNetwork, Socket, SocketSet};
 use crate::output::Sender;
+use crate::{Error, ServerAddress};
 
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const REQUEST_BYTES: usize = 16;
@@ -230,7 +230,7 @@ impl LoadNetwork for Simulated {
         world.now_ns
     }
 
-    fn connect(&mut self, _to: SocketAddr, _from: Option<SocketAddr>) -> io::Result<SimulatedSocket> {
+    fn connect(&mut self, _to: &ServerAddress, _from: Option<SocketAddr>) -> io::Result<SimulatedSocket> {
         let mut world = self.0.borrow_mut();
         let number = world.peers.len();
         let is_connected = world.calm.is_some();
