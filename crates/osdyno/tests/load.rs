@@ -160,6 +160,38 @@ fn a_socket_in_the_file_system_is_loaded() {
 }
 
 #[test]
+fn a_load_is_compared_with_an_earlier_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let slow = |_: &str, _: u64| {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_owned()
+    };
+    let file = folder.path().join("before.json");
+    let load = |server: SocketAddr, more: &[&str]| {
+        let url = format!("http://{server}/x");
+        let with = ["load", "-c", "1", "-d", "400ms", "-H", "Host: a", &url];
+        run(folder.path(), &[&with[..], more].concat())
+    };
+    let before = load(server_of(slow).0, &["--format", "json"]);
+    std::fs::write(&file, &before.stdout).expect("a file");
+    let baseline = ["--baseline", "before.json"];
+    let after = load(server().0, &baseline);
+    let out = text(&after.stdout);
+    // A response takes 5 ms less; where the machine is too busy to say so, the reason is there.
+    let said = |figure: &str, answer: &str| {
+        let line = out.lines().find(|line| line.starts_with("  1 connections") && line.contains(figure));
+        line.is_some_and(|line| line.ends_with(answer))
+    };
+    let is_compared = said("requests/s", "higher") && said("p50", "lower");
+    assert!(is_compared || out.contains("not compared; "), "{out}{}", text(&after.stderr));
+    let other = load(server().0, &[&baseline[..], &["--any-body"]].concat());
+    assert_eq!(other.status.code(), Some(2));
+    assert!(text(&other.stderr).contains("other settings: client"), "{}", text(&other.stderr));
+    let no_file = load(server().0, &["--baseline", "missing"]);
+    assert!(text(&no_file.stderr).contains("--format json writes one"), "{}", text(&no_file.stderr));
+}
+
+#[test]
 fn several_processes_share_a_load() {
     let folder = tempfile::tempdir().expect("a folder");
     if sys::cpu::count() < 2 {

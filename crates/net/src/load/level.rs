@@ -71,6 +71,7 @@ pub struct Level {
     /// What went wrong, the most frequent first.
     pub failures: Vec<Failure>,
     /// How often each status came, in protocols that have one.
+    #[serde(default)]
     pub statuses: BTreeMap<u16, u64>,
     /// Generators.
     pub workers: usize,

@@ -1,6 +1,7 @@
 //! `osdyno load`: loads a server in a closed loop or at a fixed rate, and reports throughput and latency.
 
 mod bars;
+mod baseline;
 mod csv;
 mod json;
 mod numbers;
@@ -21,6 +22,7 @@ use net::load::coordinator::{self, Coordinator};
 use net::load::search::{self, Found, Goal};
 use net::load::{FROM_ONE_ADDRESS, Generator, Level, Load, LoadSettings, Progress, Schedule, Sources};
 
+use self::baseline::Baseline;
 use self::numbers::{Several, parse_connections, parse_levels, parse_rate, parse_rates, parse_requests};
 use self::target::Target;
 use super::declared::{Chosen, Clients};
@@ -122,6 +124,9 @@ pub(crate) struct Args {
     /// Find the highest rate that meets a goal, such as 'p99<=5ms'
     #[arg(long, value_name = "GOAL", conflicts_with_all = ["rate", "levels", "requests"])]
     find_rate: Option<String>,
+    /// Compare with an earlier load, whose --format json is in this file
+    #[arg(long, value_name = "FILE", conflicts_with = "find_rate")]
+    baseline: Option<PathBuf>,
     #[command(flatten)]
     client: Chosen<Clients>,
     /// Output format
@@ -179,6 +184,8 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
     let goal =
         args.find_rate.as_deref().map(|goal| Goal::parse(goal, |text| humantime::parse_duration(text).ok()));
     let goal = goal.transpose()?;
+    let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?;
+    baseline.as_ref().map_or(Ok(()), |baseline| baseline.check(&settings))?;
     let loads = loads(args);
     settings.check()?;
     loads.iter().try_for_each(|load| load.check(&settings))?;
@@ -218,7 +225,7 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
     if let Some(path) = &args.hdr {
         write_file(path, false, |out| net::load::hdr_log::write(&levels, out))?;
     }
-    print(args, &settings, &levels, found.as_ref())?;
+    print(args, &settings, &levels, found.as_ref(), baseline.as_ref())?;
     Ok(exit_code(&levels, found.as_ref()))
 }
 
@@ -374,6 +381,7 @@ fn print(
     settings: &LoadSettings,
     levels: &[Level],
     found: Option<&Found>,
+    baseline: Option<&Baseline>,
 ) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     match args.format {
@@ -382,8 +390,14 @@ fn print(
             (None, [level]) => text::write_level(level, settings, &mut out)?,
             (None, levels) => text::write_levels(levels, &mut out)?,
         },
-        LoadFormat::Json => json::write(&args.targets, settings, levels, found, &mut out)?,
+        LoadFormat::Json => {
+            let compared = baseline.map(|baseline| baseline.compare(levels));
+            json::write(&args.targets, settings, levels, found, compared, &mut out)?;
+        }
         LoadFormat::Csv => csv::write(levels, &mut out)?,
+    }
+    if let (LoadFormat::Text, Some(baseline)) = (args.format, baseline) {
+        baseline.write(levels, &mut out)?;
     }
     Ok(out.flush()?)
 }

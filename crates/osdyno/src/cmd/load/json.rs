@@ -6,6 +6,7 @@ use net::load::search::{Found, Goal, SearchStage, StageOutcome};
 use net::load::{Level, LoadSettings};
 use serde::Serialize;
 
+use super::baseline::Comparison;
 use super::verdict::{Verdict, is_lower_bound};
 
 #[derive(Serialize)]
@@ -15,6 +16,8 @@ struct Output<'a> {
     levels: Vec<JudgedLevel<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     found: Option<Search<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compared: Option<Vec<Comparison>>,
 }
 
 #[derive(Serialize)]
@@ -48,6 +51,7 @@ pub(super) fn write(
     settings: &LoadSettings,
     levels: &[Level],
     found: Option<&Found>,
+    compared: Option<Vec<Comparison>>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let judged = |level| JudgedLevel { level, verdict: Verdict::of(level) };
@@ -66,7 +70,7 @@ pub(super) fn write(
         confirmation: judged(&found.confirmation),
         stages: found.stages.iter().map(stage).collect(),
     });
-    let output = Output { targets, settings, levels: levels.iter().map(judged).collect(), found };
+    let output = Output { targets, settings, levels: levels.iter().map(judged).collect(), found, compared };
     serde_json::to_writer(&mut *out, &output)?;
     writeln!(out)
 }

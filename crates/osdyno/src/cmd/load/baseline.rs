@@ -1,0 +1,184 @@
+//! A load compared with an earlier one: ratios of throughput and latency, with intervals.
+//!
+//! Each of the two is one load, so the intervals have the variation within it and not that from load to load.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use net::load::{Level, Load, LoadSettings};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::verdict;
+use crate::failure::Failure;
+
+/// An earlier load, as `--format json` wrote it.
+#[derive(Deserialize)]
+pub(super) struct Baseline {
+    #[serde(skip)]
+    path: PathBuf,
+    settings: Value,
+    levels: Vec<Level>,
+}
+
+/// What a level is, compared with that of the baseline.
+#[derive(Serialize)]
+pub(super) struct Comparison {
+    load: Load,
+    /// Why nothing is compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
+    ratios: Vec<Ratio>,
+}
+
+/// A figure divided by that of the baseline, with its 95 % interval.
+#[derive(Serialize)]
+struct Ratio {
+    figure: &'static str,
+    ratio: f64,
+    low: f64,
+    high: f64,
+}
+
+/// A value and its 95 % interval.
+#[derive(Clone, Copy)]
+struct Known {
+    value: f64,
+    low: f64,
+    high: f64,
+}
+
+/// Settings that make no other load of it.
+const FREE: [&str; 6] = ["target", "sources", "seed", "worker", "workers", "connect_rate"];
+
+impl Baseline {
+    pub(super) fn read(path: &Path) -> Result<Baseline, Failure> {
+        let refused = |why: String| {
+            let path = path.display();
+            Failure::Usage(format!("cannot read the baseline {path}: {why}; --format json writes one"))
+        };
+        let text = fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
+        let baseline: Baseline = serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
+        Ok(Baseline { path: path.to_owned(), ..baseline })
+    }
+
+    /// Refuses other settings: their ratio would be of the load, not of the server.
+    pub(super) fn check(&self, settings: &LoadSettings) -> Result<(), Failure> {
+        let now = without_host(serde_json::to_value(settings).unwrap_or_default());
+        let before = without_host(self.settings.clone());
+        let names = now.as_object().into_iter().flat_map(|fields| fields.keys());
+        let other: Vec<&str> = names
+            .map(String::as_str)
+            .filter(|name| !FREE.contains(name) && before[*name] != now[*name])
+            .collect();
+        if other.is_empty() {
+            return Ok(());
+        }
+        let path = self.path.display();
+        Err(Failure::Usage(format!("the load of {path} has other settings: {}", other.join(", "))))
+    }
+
+    pub(super) fn compare(&self, levels: &[Level]) -> Vec<Comparison> {
+        levels.iter().map(|level| self.compare_level(level)).collect()
+    }
+
+    fn compare_level(&self, level: &Level) -> Comparison {
+        let load = level.load.clone();
+        let same = |before: &&Level| {
+            (before.load.connections, before.load.rate) == (load.connections, load.rate)
+                && before.load.schedule == load.schedule
+        };
+        let refused = |why: String| Comparison { load: load.clone(), refused: Some(why), ratios: Vec::new() };
+        let Some(before) = self.levels.iter().find(same) else {
+            return refused("the baseline has no such level".to_owned());
+        };
+        for (name, level) in [("this load", level), ("the baseline", before)] {
+            if let Some(why) = verdict::sentence(level) {
+                return refused(format!("{name} says little of the server: {why}"));
+            }
+        }
+        let figures = [
+            ("requests/s", throughput as fn(&Level) -> Option<Known>),
+            ("p50", |level| percentile(level, 50.0)),
+            ("p99", |level| percentile(level, 99.0)),
+        ];
+        let ratio = |(figure, of): (&'static str, fn(&Level) -> Option<Known>)| {
+            Some(Ratio::of(figure, of(level)?, of(before)?))
+        };
+        Comparison {
+            load: load.clone(),
+            refused: None,
+            ratios: figures.into_iter().filter_map(ratio).collect(),
+        }
+    }
+
+    pub(super) fn write(&self, levels: &[Level], out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "\ncompared with {}, by the variation within each load:", self.path.display())?;
+        for comparison in self.compare(levels) {
+            let what = match comparison.load.rate {
+                Some(rate) => format!("{rate} requests/s"),
+                None => format!("{} connections", comparison.load.connections),
+            };
+            if let Some(why) = comparison.refused {
+                writeln!(out, "  {what}: not compared; {why}")?;
+            }
+            for ratio in comparison.ratios {
+                let Ratio { figure, ratio, low, high } = ratio;
+                let answer = match (low > 1.0, high < 1.0) {
+                    (true, _) => "higher",
+                    (_, true) => "lower",
+                    _ => "no certain difference",
+                };
+                writeln!(out, "  {what}  {figure:<10}  ×{ratio:.3} ({low:.3}–{high:.3})  {answer}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The settings without the name of the server, which may be another.
+fn without_host(mut settings: Value) -> Value {
+    let client = settings.pointer_mut("/client/settings").and_then(Value::as_object_mut);
+    client.map(|client| client.remove("host"));
+    settings
+}
+
+impl Ratio {
+    /// The interval of a ratio from those of its two values, on the scale of logarithms: the distances to the
+    /// ends that matter add as squares (Zou and Donner 2008, "method of variance estimates recovery").
+    fn of(figure: &'static str, now: Known, before: Known) -> Ratio {
+        let distance = |of: f64, to: f64| (of / to).ln();
+        let down = distance(now.value, now.low).hypot(distance(before.high, before.value));
+        let up = distance(now.high, now.value).hypot(distance(before.value, before.low));
+        let ratio = now.value / before.value;
+        Ratio { figure, ratio, low: ratio * (-down).exp(), high: ratio * up.exp() }
+    }
+}
+
+fn throughput(level: &Level) -> Option<Known> {
+    let (low, high) = level.completed_per_second_interval?;
+    Some(Known { value: level.completed_per_second, low, high }).filter(|known| known.low > 0.0)
+}
+
+fn percentile(level: &Level, percent: f64) -> Option<Known> {
+    let percentile = level.latency.percentile(percent)?;
+    Some(Known { value: percentile.seconds?, low: percentile.low?, high: percentile.high? })
+        .filter(|known| known.low > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_of_a_ratio_have_those_of_both() {
+        let known = |value: f64, reach: f64| Known { value, low: value / reach, high: value * reach };
+        let ratio = Ratio::of("p50", known(2.0, 1.1), known(1.0, 1.1));
+        let both = (2.0_f64.sqrt() * 1.1_f64.ln()).exp();
+        assert!((ratio.ratio - 2.0).abs() < 1e-12);
+        assert!((ratio.high - 2.0 * both).abs() < 1e-12 && (ratio.low - 2.0 / both).abs() < 1e-12);
+        // A value that is known exactly adds nothing.
+        assert!((Ratio::of("p50", known(2.0, 1.1), known(1.0, 1.0)).high - 2.2).abs() < 1e-12);
+    }
+}
