@@ -32,6 +32,8 @@ pub struct Finding {
     pub grows: String,
     /// The growth that its page predicts.
     pub expect: Expect,
+    /// Whether the run asked something else, and measured it because it comes with that.
+    pub detail: bool,
     /// What may be said of it; `None` when there is no number.
     pub verdict: Option<Verdict>,
     /// How its trials stopped short, when they did.
@@ -200,6 +202,7 @@ fn finding(
         summary: kind.summary.clone(),
         grows: workload.grows.clone(),
         expect: kind.expect_of(variant),
+        detail: kind.detail,
         remarks: remarks(recording, &key).into_iter().chain(nothing).collect(),
         verdict,
         stops: Vec::new(),

@@ -90,6 +90,13 @@ impl Findings {
         }
     }
 
+    /// The same without the details: the series that the run was made for.
+    pub fn without_details(&self) -> Findings {
+        let mut findings = self.clone();
+        findings.series.retain(|finding| !finding.detail);
+        findings
+    }
+
     /// The workload of that name.
     pub fn workload(&self, name: &str) -> Option<&Workload> {
         self.workloads.iter().find(|workload| workload.name == name)

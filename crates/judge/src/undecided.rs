@@ -34,7 +34,8 @@ pub fn undecided(
 ) -> BTreeSet<String> {
     let is_measured = |system: &str, variant: &str| measured.contains(&MeasuredVariant { system, variant });
     let findings = findings(recording, MARGIN, false, &is_measured);
-    let mut open: BTreeSet<String> = findings.iter().filter_map(of_verdict).collect();
+    let mut open: BTreeSet<String> =
+        findings.iter().filter(|finding| !finding.detail).filter_map(of_verdict).collect();
     open.extend(of_variants(recording));
     if compares && recording.systems.len() > 1 {
         open.extend(of_systems(recording, findings));

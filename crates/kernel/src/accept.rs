@@ -33,9 +33,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
             "connect",
             Expect::Constant,
             "connect(2), until the connection is established for the client",
-        ),
+        )
+        .detail(),
         Operation::up("greeting", Expect::Constant, "from then until the first byte of the server is read")
-            .except(POLL),
+            .except(POLL)
+            .detail(),
         Operation::sum(
             "all",
             &["connect", "greeting"],
@@ -43,7 +45,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
             "connect(2) until the byte is read",
         )
         .except(POLL),
-        Operation::down("close", Expect::Constant, "close(2) of the client's end, in random order"),
+        Operation::down("close", Expect::Constant, "close(2) of the client's end, in random order").detail(),
     ],
     needs: Needs { descriptors: 1, ports: 1, memory_bytes: 10 << 10, ..Needs::NOTHING },
     run: cfg_select! {

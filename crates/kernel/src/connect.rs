@@ -37,9 +37,10 @@ pub(crate) const WORKLOAD: Workload = Workload {
             "connect(2), until the connection is established for the client",
         ),
         Operation::up("accept", Expect::Constant, "accept(2) of the waiting connection"),
-        Operation::sum("both", &["connect", "accept"], Expect::Constant, "connect and accept together"),
+        Operation::sum("both", &["connect", "accept"], Expect::Constant, "connect and accept together")
+            .detail(),
         Operation::down("close-client", Expect::Constant, "close(2) that resets, in random order"),
-        Operation::down("close-server", Expect::Constant, "close(2) of the end that was reset"),
+        Operation::down("close-server", Expect::Constant, "close(2) of the end that was reset").detail(),
     ],
     needs: Needs { descriptors: 2, ports: 1, memory_bytes: 10 << 10, ..Needs::NOTHING },
     run: cfg_select! {

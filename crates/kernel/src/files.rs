@@ -32,15 +32,15 @@ pub(crate) const WORKLOAD: Workload = Workload {
     }],
     operations: &[
         Operation::up("open", Expect::Constant, "one open(2), read-only, of a path of two folders"),
-        Operation::up("mmap", Expect::Logarithmic, "one mmap(2) of the file's only page"),
-        Operation::up("touch", Expect::Constant, "the first read of its first byte"),
+        Operation::up("mmap", Expect::Logarithmic, "one mmap(2) of the file's only page").detail(),
+        Operation::up("touch", Expect::Constant, "the first read of its first byte").detail(),
         Operation::sum(
             "sum",
             &["open", "mmap", "touch"],
             Expect::Logarithmic,
             "open, mmap and touch together",
         ),
-        Operation::down("unmap", Expect::Logarithmic, "one munmap(2), in random order"),
+        Operation::down("unmap", Expect::Logarithmic, "one munmap(2), in random order").detail(),
         Operation::down("close", Expect::Constant, "one close(2), in random order"),
     ],
     needs: Needs { descriptors: 1, mappings: 1, memory_bytes: 16 << 10, ..Needs::NOTHING },

@@ -25,10 +25,10 @@ pub(crate) const WORKLOAD: Workload = Workload {
     default_variants: &["poll", "epoll", "uring"],
     rivals: true,
     operations: &[
-        Operation::up("add", Expect::Constant, "one descriptor added, for input"),
+        Operation::up("add", Expect::Constant, "one descriptor added, for input").detail(),
         Operation::up("wait", Expect::Constant, "one wait that reports the ready descriptor")
             .except(&[("select", Expect::Linear), ("poll", Expect::Linear)]),
-        Operation::down("remove", Expect::Constant, "one descriptor removed, in random order"),
+        Operation::down("remove", Expect::Constant, "one descriptor removed, in random order").detail(),
     ],
     needs: NEEDS,
     run: cfg_select! {

@@ -65,6 +65,10 @@ pub struct SeriesKind {
     pub expect_by_variant: BTreeMap<String, Expect>,
     /// One sentence: what exactly is between the two clock readings.
     pub summary: String,
+    /// Whether the run asked something else and measured it only because it comes with that: it is judged,
+    /// and shown where all is wanted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub detail: bool,
     /// Names of other series of the same trial of which this one is the sum, value by value; empty for
     /// a series that was measured itself. Readers make the first [`SUMS_MAX`](crate::SUMS_MAX) of a workload.
     #[serde(default)]

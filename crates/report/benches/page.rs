@@ -129,6 +129,7 @@ fn workload_line(w: usize) -> Workload {
         sum_of: Vec::new(),
         unit: Unit::Seconds,
         both_ways: false,
+        detail: false,
     };
     Workload {
         name: format!("workload{w}"),

@@ -78,6 +78,19 @@ fn every_series_is_counted_once() {
     }
 }
 
+/// What a run measured besides its questions is announced, and no more.
+#[test]
+fn details_are_left_to_verbose() {
+    let mut findings = mixed(&[]);
+    let all = findings.series.len();
+    let hidden = findings.series.iter_mut().find(|finding| finding.label == "bind").expect("a series");
+    hidden.detail = true;
+    let text = shown(&findings, 160).replace(['\u{a0}', '\u{202f}'], " ");
+    assert!(!text.contains(" bind "), "{text}");
+    assert!(text.contains(&format!("{} series: ", all - 1)), "{text}");
+    assert!(text.contains(&format!("--verbose has all {all} series")), "{text}");
+}
+
 #[test]
 fn what_costs_a_user_most_stands_first() {
     let findings = mixed(&PORTS);

@@ -57,14 +57,15 @@ pub(crate) fn head(plan: &RunPlan, command: Vec<String>, systems: &[System], dat
     }
 }
 
-/// The definitions of all workloads of these items, each with its variants.
-pub(crate) fn workloads(items: &[Item]) -> impl Iterator<Item = record::Workload> + '_ {
+/// The definitions of all workloads of the plan, each with its variants.
+pub(crate) fn workloads(plan: &RunPlan) -> impl Iterator<Item = record::Workload> + '_ {
+    let items = &plan.items;
     let first = |&(place, item): &(usize, &Item)| {
         items[..place].iter().all(|other| other.workload.name != item.workload.name)
     };
     items.iter().enumerate().filter(first).map(|(_, item)| {
         let variants =
             items.iter().filter(|other| other.workload.name == item.workload.name).map(|item| item.variant);
-        item.workload.recorded(variants)
+        item.workload.recorded(variants, plan.is_named)
     })
 }

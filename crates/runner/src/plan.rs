@@ -54,6 +54,8 @@ pub struct RunPlan {
     pub preset: &'static str,
     /// What is measured.
     pub items: Vec<Item>,
+    /// Whether the user has named what is measured.
+    pub is_named: bool,
     /// How many trials each item gets.
     pub trials: Trials,
     /// Time that all trials together may take.
@@ -147,6 +149,7 @@ impl RunPlan {
         Ok(RunPlan {
             preset: preset.name,
             items,
+            is_named: !options.workloads.is_empty(),
             trials: match options.trials.map_or(preset.trials, Trials::Fixed) {
                 Trials::Fixed(trials) => Trials::Fixed(trials.max(least)),
                 looks => looks,

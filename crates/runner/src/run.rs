@@ -65,7 +65,7 @@ pub fn run_with<E: Executor>(
     let (systems, measured) = describe(plan, executors, interrupt)?;
     let head = head(plan, command, &systems, clock.date());
     let mut lines: Vec<Line> = systems.iter().cloned().map(Line::System).collect();
-    lines.extend(workloads(&plan.items).map(Line::Workload));
+    lines.extend(workloads(plan).map(Line::Workload));
     let writer = create(head.clone(), &lines)?;
     on_event(RunEvent::Begun { systems: &systems });
     lines.insert(0, Line::Run(head));

@@ -182,8 +182,9 @@ impl Workload {
         self.declaration().setting(name)
     }
 
-    /// Its definition as a line of the record, with those of its variants that are measured.
-    pub fn recorded(&self, variants: impl Iterator<Item = Variant>) -> record::Workload {
+    /// Its definition as a line of the record, with those of its variants that are measured. Where the user
+    /// has named it, no operation is a detail.
+    pub fn recorded(&self, variants: impl Iterator<Item = Variant>, is_named: bool) -> record::Workload {
         let variant = |variant: Variant| record::Variant {
             name: variant.name.to_owned(),
             summary: variant.summary.to_owned(),
@@ -202,6 +203,7 @@ impl Workload {
             sum_of: operation.sum_of.iter().map(|&name| name.to_owned()).collect(),
             unit: operation.unit,
             both_ways: false,
+            detail: operation.detail && !is_named,
         };
         record::Workload {
             name: self.name.to_owned(),

@@ -21,6 +21,8 @@ pub struct Operation {
     pub expect_by_variant: &'static [(&'static str, Expect)],
     /// What exactly is between the two clock readings, or what exactly was counted.
     pub summary: &'static str,
+    /// Whether it answers no question of its own in a run where the user names no workload.
+    pub detail: bool,
     /// The operations of which this one is the sum; empty when it is measured itself.
     pub sum_of: &'static [&'static str],
 }
@@ -36,6 +38,7 @@ impl Operation {
         expect: Expect::Constant,
         expect_by_variant: &[],
         summary: "",
+        detail: false,
         sum_of: &[],
     };
 
@@ -78,6 +81,12 @@ impl Operation {
     /// The same, of which the page predicts another growth for some variants.
     pub const fn except(self, expect_by_variant: &'static [(&'static str, Expect)]) -> Operation {
         Operation { expect_by_variant, ..self }
+    }
+
+    /// The same as a detail: something that is measured because another operation is, and that a run in which
+    /// the user names no workload neither waits for nor puts first.
+    pub const fn detail(self) -> Operation {
+        Operation { detail: true, ..self }
     }
 
     /// The same, measured at the server or in its kernel, independently of the load generator.

@@ -63,6 +63,7 @@ pub(crate) fn head() -> Vec<Line> {
         sum_of: sum_of.iter().map(|name| name.to_string()).collect(),
         unit: Unit::Seconds,
         both_ways: false,
+        detail: false,
     };
     vec![
         Line::System(System {

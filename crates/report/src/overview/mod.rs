@@ -27,8 +27,11 @@ const GROWTHS_MOST: usize = 9;
 const ROWS_MOST: usize = 9;
 
 /// Writes the machine, the growths that cost a user most, the table of what changes, and lists of all else.
+/// What the run measured besides its questions is left to [`table`].
 pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Result<()> {
-    let screen = Screen { findings, style: *style };
+    let all = findings.series.len();
+    let findings = &findings.without_details();
+    let screen = Screen { findings, style: *style, details: all - findings.series.len() };
     let head = screen.machine()?;
     let lists = screen.lists()?;
     let remarks = screen.remarks()?;
@@ -62,6 +65,8 @@ fn lines(part: &Part) -> usize {
 struct Screen<'a> {
     findings: &'a Findings,
     style: Style,
+    /// Series that are not shown.
+    details: usize,
 }
 
 impl Screen<'_> {
@@ -179,7 +184,7 @@ impl Screen<'_> {
 
     fn remarks(&self) -> io::Result<Part> {
         let remarks = remarks::of(self.findings);
-        let verbose = remarks::of_verbose(self.findings);
+        let verbose = remarks::of_verbose(self.findings, self.details);
         self.fitted(remarks.len() + 1, REMARK_LINES, |page, shown| {
             let shown = shown - 1;
             let more = match remarks.len() - shown {

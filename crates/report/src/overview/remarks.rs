@@ -24,7 +24,7 @@ fn shortened(findings: &Findings) -> Option<String> {
 }
 
 /// What is left to `--verbose`.
-pub(super) fn of_verbose(findings: &Findings) -> String {
+pub(super) fn of_verbose(findings: &Findings, details: usize) -> String {
     let verdicts = || findings.series.iter().filter_map(|finding| finding.verdict.as_ref());
     let with = |has: fn(&stats::Verdict) -> bool, what: &str| match verdicts().filter(|v| has(v)).count() {
         0 => None,
@@ -42,7 +42,7 @@ pub(super) fn of_verbose(findings: &Findings) -> String {
     if !curves.is_empty() {
         parts.push(format!("a comparison of the variants of {}", list(&curves)));
     }
-    let all = things(findings.series.len(), "series", "series");
+    let all = things(findings.series.len() + details, "series", "series");
     let said = if parts.is_empty() { String::new() } else { format!(", with {}", list(&parts)) };
     format!("--verbose has all {all}{said}.")
 }

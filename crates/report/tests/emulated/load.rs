@@ -106,6 +106,7 @@ pub(crate) fn lines(architectures: &[Architecture], trials: u32, seed: u64) -> V
         sum_of: Vec::new(),
         unit: Unit::named(unit),
         both_ways: false,
+        detail: false,
     };
     let variant = |one: &Architecture| Variant { name: one.name.into(), summary: String::new() };
     let mut lines = vec![

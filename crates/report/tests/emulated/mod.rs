@@ -179,6 +179,7 @@ fn definitions(workloads: &[Emulated]) -> Vec<Workload> {
                     sum_of: Vec::new(),
                     unit: Unit::Seconds,
                     both_ways: false,
+                    detail: false,
                 })
                 .collect(),
             references: Vec::new(),
