@@ -5,7 +5,7 @@ use record::{System, Unit};
 use stats::{Class, FittedLine, Interval, Lines, Modes, Period, Repeated, Spikes, Step, Verdict};
 
 use super::series::what_of;
-use super::verdict::{alternation, candidates, name, place, several};
+use super::verdict::{alternation, candidates, is_passed, name, place, several};
 use crate::quantity::Quantity;
 use crate::words::{
     bound, change, change_with_interval, count, factor, factor_with_interval, list, percent,
@@ -39,9 +39,12 @@ pub fn beside(findings: &Findings, finding: &Finding) -> Vec<Beside> {
     all.extend(v.steps.iter().map(|step| of_step(step, v, &near)));
     all.extend(v.limit.map(|limit| {
         let near = near(limit.n);
-        let text =
-            format!("the {} is unbounded at n = {}{near}", what_of(finding), place_with_interval(limit.n));
-        Beside { text, short: is_near("the limit", limit.n.value, &near) }
+        let (what, at) = (what_of(finding), place_with_interval(limit.n));
+        let (text, place) = match is_passed(limit, v) {
+            true => (format!("the {what} rises as to a limit until n = {at}{near}"), "the end of the rise"),
+            false => (format!("the {what} is unbounded at n = {at}{near}"), "the limit"),
+        };
+        Beside { text, short: is_near(place, limit.n.value, &near) }
     }));
     all.extend(v.knee.map(|knee| {
         let near = near(knee);

@@ -1,6 +1,6 @@
 //! One verdict in words. It does not depend on a run, so any caller can print it.
 
-use stats::{Block, Class, FittedLine, Interval, Lines, Segment, Step, Verdict, Warning};
+use stats::{Asymptote, Block, Class, FittedLine, Interval, Lines, Segment, Step, Verdict, Warning};
 
 use judge::verdict::{Alternation, known_bound};
 use record::Unit;
@@ -82,6 +82,9 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
         },
         Class::Sublinear | Class::Superlinear => format!("{}{after}", name(v.class)),
         Class::ApproachingLimit => match v.limit {
+            Some(limit) if is_passed(limit, v) => {
+                format!("rises as to a limit until {}{after}", place_with_interval(limit.n))
+            }
             Some(limit) => format!("approaches a limit at {}{after}", place_with_interval(limit.n)),
             None => format!("approaches a limit{after}"),
         },
@@ -111,8 +114,19 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
     }
 }
 
+/// Which way a cost goes, where its largest change and its end agree.
 fn grows_or_falls(v: &Verdict) -> &'static str {
-    if v.peak < 0.0 { "falls" } else { "grows" }
+    match (v.peak < 0.0, v.growth.value < 1.0) {
+        (true, true) => "falls",
+        (false, false) => "grows",
+        _ => "changes",
+    }
+}
+
+/// Whether there are measurements beyond the place of a limit: then it was none, and the cost only rose as if
+/// there were one.
+pub(super) fn is_passed(limit: Asymptote, v: &Verdict) -> bool {
+    limit.n.value < v.n_high as f64
 }
 
 /// What is known where nothing is certain: of one n the cost with its interval, else the bound of the change.
@@ -335,6 +349,22 @@ mod tests {
 
     fn around(value: f64, reach: f64) -> Interval {
         Interval { value, low: value - reach, high: value + reach }
+    }
+
+    /// A limit at an n beyond which there are measurements was none.
+    #[test]
+    fn a_limit_is_claimed_only_beyond_what_was_measured() {
+        let sweep = [1.0; 4];
+        let sweeps: Vec<stats::Sweep<'_>> = (0..4).map(|_| stats::Sweep::even(1, 1, &sweep)).collect();
+        let judged = stats::judge(&sweeps, &stats::JudgeSettings::default());
+        let Some(mut v) = judged else { panic!("four values make a verdict") };
+        (v.class, v.n_high) = (Class::ApproachingLimit, 13_980);
+        v.limit = Some(Asymptote { n: around(13_949.0, 15.0) });
+        assert_eq!(said(&verdict(&v, Unit::Seconds)), "rises as to a limit until 13 949 (13 934–13 964)");
+        v.n_high = 13_900;
+        assert_eq!(said(&verdict(&v, Unit::Seconds)), "approaches a limit at 13 949 (13 934–13 964)");
+        (v.peak, v.growth, v.class) = (-0.2, around(1.04, 0.1), Class::Ambiguous);
+        assert_eq!(grows_or_falls(&v), "changes");
     }
 
     fn step(n: u64, ratio: f64) -> Step {
