@@ -32,6 +32,20 @@ pub enum RunEvent<'a> {
         /// How long all trials that are planned by now will take, if that is known.
         left: Option<Duration>,
     },
+    /// Items were judged, and more trials would decide no more of them.
+    Decided {
+        /// What was measured of their workload.
+        recording: &'a Recording,
+        /// The variants that are decided.
+        variants: &'a [&'static str],
+    },
+    /// All items that stand at a planned number of trials were judged.
+    Looked {
+        /// The items that are not decided.
+        open: &'a [&'a Item],
+        /// Of so many items.
+        of: usize,
+    },
     /// A trial did not go well.
     Trouble {
         /// What was measured.

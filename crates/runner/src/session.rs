@@ -9,7 +9,7 @@ use record::{End, Line, Order, Outcome, Recording, Writer};
 use crate::event::{Ran, RunEvent};
 use crate::executor::{Executor, RunClock};
 use crate::lines::{failed, unsupported};
-use crate::plan::RunPlan;
+use crate::plan::{Item, RunPlan};
 use crate::preset::Trials;
 use crate::progress::Progress;
 use crate::schedule::{self, Step};
@@ -103,11 +103,14 @@ impl<'a, E: Executor> Session<'a, E> {
             let at_look = |&index: &usize| looks.contains(&self.progress[index].done);
             let (at_look, between): (Vec<usize>, Vec<usize>) =
                 looked_at.iter().partition(|&index| at_look(index));
-            open.extend(self.undecided(&at_look));
+            open.extend(self.undecided(&at_look, on_event));
             // What was cut short of a look was not looked at: it goes on if there is time after all.
             open.extend(between.into_iter().filter(|&index| !self.progress[index].is_hopeless()));
             open.sort_unstable();
             open.dedup();
+            let items = &self.plan.items;
+            let still_open: Vec<&Item> = open.iter().map(|&index| &items[index]).collect();
+            on_event(RunEvent::Looked { open: &still_open, of: items.len() });
             let steps = open.iter().filter_map(|&index| self.step(index, looks)).collect();
             let steps = schedule::next(steps, self.remaining());
             if steps.is_empty() {
@@ -279,14 +282,19 @@ impl<'a, E: Executor> Session<'a, E> {
     }
 
     /// The items of which more trials may decide more, after these were measured.
-    fn undecided(&self, measured: &[usize]) -> Vec<usize> {
+    fn undecided(&self, measured: &[usize], on_event: &mut dyn FnMut(RunEvent<'_>)) -> Vec<usize> {
         let workloads: BTreeSet<&str> =
             measured.iter().map(|&index| self.plan.items[index].workload.name).collect();
-        workloads.into_iter().flat_map(|workload| self.undecided_of(workload, measured)).collect()
+        workloads.into_iter().flat_map(|workload| self.undecided_of(workload, measured, on_event)).collect()
     }
 
     /// The same of one workload.
-    fn undecided_of(&self, workload: &str, measured: &[usize]) -> Vec<usize> {
+    fn undecided_of(
+        &self,
+        workload: &str,
+        measured: &[usize],
+        on_event: &mut dyn FnMut(RunEvent<'_>),
+    ) -> Vec<usize> {
         let is_of = |&index: &usize| self.plan.items[index].workload.name == workload;
         let mut changed = Vec::new();
         for &index in measured.iter().filter(|index| is_of(index)) {
@@ -301,7 +309,13 @@ impl<'a, E: Executor> Session<'a, E> {
         let is_open = |&index: &usize| {
             variants.contains(self.plan.items[index].variant.name) && !self.progress[index].is_hopeless()
         };
-        (0..self.plan.items.len()).filter(is_of).filter(is_open).collect()
+        let open: Vec<usize> = (0..self.plan.items.len()).filter(is_of).filter(is_open).collect();
+        let decided = measured.iter().filter(|index| is_of(index) && !open.contains(index));
+        let decided: Vec<&str> = decided.map(|&index| self.plan.items[index].variant.name).collect();
+        if !decided.is_empty() {
+            on_event(RunEvent::Decided { recording: &recording, variants: &decided });
+        }
+        open
     }
 
     /// Time since measuring began.

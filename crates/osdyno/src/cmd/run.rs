@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
+use ::report::Style;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use judge::Findings;
 use judge::compare::Comparison;
@@ -289,6 +290,7 @@ fn is_complete(plan: &RunPlan, recording: &record::Recording) -> bool {
 struct Screen {
     bar: ProgressBar,
     names_systems: bool,
+    style: Style,
 }
 
 /// Steps of the progress bar.
@@ -299,10 +301,10 @@ impl Screen {
         let target =
             if console.watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(BAR_STEPS), target);
-        let template = "  measuring  {bar:24}  {percent:>3} %   {msg}";
+        let template = "  measuring  {bar:24}  {percent:>3} %   {wide_msg}\n  {prefix}";
         let style = ProgressStyle::with_template(template).map(|style| style.progress_chars("█▉▊▋▌▍▎▏ "));
         let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-        Screen { bar: bar.with_style(style), names_systems }
+        Screen { bar: bar.with_style(style), names_systems, style: console.style }
     }
 
     fn notes(&self, notes: &[String]) {
@@ -334,10 +336,31 @@ impl Screen {
                 self.bar.set_position((done * BAR_STEPS as f64) as u64);
                 self.bar.set_message(format!("{name} · trial {trial} of {of}{}", left.unwrap_or_default()));
             }
+            RunEvent::Decided { recording, variants } => self.found(recording, variants),
+            RunEvent::Looked { open, of } => self.bar.set_prefix(deciding(open, *of)),
             RunEvent::Trouble { item, system, trial, outcome } => self.bar.suspend(|| {
                 warn(&format!("{} · trial {trial} {}", self.name(item, system), trouble(outcome)));
             }),
         }
+    }
+
+    /// Prints the growths that are certain, for a person that waits; the overview has them in their order.
+    fn found(&self, recording: &Recording, variants: &[&str]) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        let findings = Findings::of(recording);
+        let growths = ::report::overview::growths(&findings, |finding| {
+            variants.contains(&finding.key.variant.as_str())
+        });
+        self.bar.suspend(|| {
+            for growth in growths {
+                let mut out = io::stderr().lock();
+                let text = format!("  found: {growth}");
+                // A closed standard error is not a failure.
+                let _ = ::report::write_paragraph(&text, 4, &self.style, &mut out);
+            }
+        });
     }
 
     /// What is measured; and on which system, where there are several.
@@ -348,6 +371,19 @@ impl Screen {
 
     fn clear(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// `9 of 14 decided, open: reap, fork and 3 more`; nothing where all are.
+fn deciding(open: &[&runner::Item], of: usize) -> String {
+    const NAMED_MOST: usize = 2;
+    let mut names: Vec<String> = open.iter().take(NAMED_MOST).map(|item| item.name()).collect();
+    let more = open.len().saturating_sub(NAMED_MOST);
+    names.extend((more > 0).then(|| format!("{more} more")));
+    let decided = of.saturating_sub(open.len());
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("{decided} of {of} decided, open: {}", ::report::words::list(&names)),
     }
 }
 

@@ -27,6 +27,15 @@ pub(super) fn row(findings: &Findings, highlight: &Highlight<'_>, number: usize,
     Row { cells, below: Vec::new() }
 }
 
+/// The growths of series that are wanted, each a sentence: `bind: 1.2 µs → 3.1 ms …`.
+pub fn sentences_of(findings: &Findings, is_wanted: impl Fn(&Finding) -> bool) -> Vec<String> {
+    let highlights = judge::highlights(findings);
+    let wanted = highlights.iter().filter(|highlight| is_wanted(highlight.first()));
+    wanted
+        .map(|highlight| format!("{}: {}", name(findings, highlight), sentence(findings, highlight)))
+        .collect()
+}
+
 /// The series that grows most, with its variants that grow alike.
 fn name(findings: &Findings, highlight: &Highlight<'_>) -> String {
     names::groups(&highlight.series).first().map_or(String::new(), |group| names::of_group(findings, group))
@@ -58,10 +67,12 @@ fn size(highlight: &Highlight<'_>, finding: &Finding) -> String {
     let Some((v, block)) = finding.verdict.as_ref().and_then(|v| Some((v, worst(v, finding.unit)?))) else {
         return String::new();
     };
-    // At the last n the figures are those of the table.
-    let (cost, ratio) = match block.n_high == v.n_high {
-        true => (v.cost_high, v.growth.value),
-        false => (block.cost, block.relative.value),
+    // Where the end is worst the figures are those of the table.
+    let is_end =
+        block.n_high == v.n_high || (v.growth.value - 1.0).abs() >= (block.relative.value - 1.0).abs();
+    let (cost, ratio, at) = match is_end {
+        true => (v.cost_high, v.growth.value, count(v.n_high)),
+        false => (block.cost, block.relative.value, place_of(block)),
     };
     let (low, high) = finding.unit.estimates(v.cost_low, cost);
     let ratio = if ratio >= 2.0 { factor(ratio) } else { change(ratio) };
@@ -71,9 +82,9 @@ fn size(highlight: &Highlight<'_>, finding: &Finding) -> String {
         Some(place) => format!("{size} from {} {} on", count(place.n.value.round() as u64), finding.grows),
         None if is_steady && v.marginal_cost.value > 0.0 => {
             let each = finding.unit.signed(v.marginal_cost.value, 2);
-            format!("{size} at {} {}, {each} for each", place_of(block), finding.grows)
+            format!("{size} at {at} {}, {each} for each", finding.grows)
         }
-        None => format!("{size} at {} {}", place_of(block), finding.grows),
+        None => format!("{size} at {at} {}", finding.grows),
     }
 }
 

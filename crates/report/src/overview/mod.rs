@@ -16,6 +16,7 @@ use crate::sentences;
 use crate::table;
 use crate::text::{Page, Row, Style, Tone};
 use crate::words::things;
+pub use growth::sentences_of as growths;
 
 /// Lines of an overview at the most; with the places of the files that follow it fits on a screen of 40.
 const LINES_MAX: usize = 36;

@@ -108,7 +108,7 @@ impl Simulation {
                 let at = world.now.get();
                 shown.push(Status { at, item, system: system.to_owned(), trial, of, done, left });
             }
-            RunEvent::Trouble { .. } => {}
+            RunEvent::Decided { .. } | RunEvent::Looked { .. } | RunEvent::Trouble { .. } => {}
         });
         Simulation { world, begun, shown, ran }
     }
