@@ -127,6 +127,14 @@ fn a_cliff_at_a_resource_is_not_unlike_a_page() {
     assert_eq!(of_bind(&findings), Some(false));
 }
 
+/// While a run goes on only what is decided is said.
+#[test]
+fn growths_that_are_wanted_are_sentences() {
+    let growths = overview::growths(&shapes(), |finding| finding.key.workload == "bind");
+    assert_eq!(growths.len(), 1, "{growths:?}");
+    assert!(growths[0].starts_with("bind: ") && growths[0].contains("explicit ports"), "{growths:?}");
+}
+
 /// The time that settles verdicts is what their trials take, up to the next look, beside the rest of the run.
 #[test]
 fn what_is_undecided_says_what_would_settle_it() {

@@ -28,7 +28,7 @@ pub(super) fn row(findings: &Findings, highlight: &Highlight<'_>, number: usize,
 }
 
 /// The growths of series that are wanted, each a sentence: `bind: 1.2 µs → 3.1 ms …`.
-pub fn sentences_of(findings: &Findings, is_wanted: impl Fn(&Finding) -> bool) -> Vec<String> {
+pub(super) fn sentences_of(findings: &Findings, is_wanted: impl Fn(&Finding) -> bool) -> Vec<String> {
     let highlights = judge::highlights(findings);
     let wanted = highlights.iter().filter(|highlight| is_wanted(highlight.first()));
     wanted

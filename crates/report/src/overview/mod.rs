@@ -16,7 +16,6 @@ use crate::sentences;
 use crate::table;
 use crate::text::{Page, Row, Style, Tone};
 use crate::words::things;
-pub use growth::sentences_of as growths;
 
 /// Lines of an overview at the most; with the places of the files that follow it fits on a screen of 40.
 const LINES_MAX: usize = 36;
@@ -53,6 +52,11 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Res
         out.write_all(part)?;
     }
     Ok(())
+}
+
+/// The growths of series that are wanted, each a sentence.
+pub fn growths(findings: &Findings, is_wanted: impl Fn(&Finding) -> bool) -> Vec<String> {
+    growth::sentences_of(findings, is_wanted)
 }
 
 /// A part of the overview, as it is to be written.
