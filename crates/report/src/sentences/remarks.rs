@@ -74,7 +74,10 @@ pub(crate) fn kinds_of_remarks(findings: &Findings) -> Vec<String> {
     let said = [
         few.map(|(of, trials)| format!("Only {trials} in {of}; ten are recommended.")),
         narrow.map(|(of, _)| format!("n spans less than two decades in {of}; slow growth would not show.")),
-        apart.map(|(of, trials)| format!("{trials} behave differently from the others in {of}.")),
+        apart.map(|(of, trials)| {
+            let verb = if trials.ends_with("trial") { "behaves" } else { "behave" };
+            format!("{trials} {verb} differently from the others in {of}.")
+        }),
         unequal.map(|(of, _)| format!("In {of} trials ended at different n; the common range was judged.")),
         left_out.map(|(of, _)| format!("In {of} values that are not finite and positive were left out.")),
     ];
