@@ -44,7 +44,10 @@ impl Statuses {
 fn parse_status(text: &str) -> Option<RangeInclusive<u16>> {
     let class = text.strip_suffix("xx").or_else(|| text.strip_suffix("XX"));
     let (first, last) = match class {
-        Some(class) => (class.parse::<u16>().ok()? * 100, class.parse::<u16>().ok()? * 100 + 99),
+        Some(class) => {
+            let first = class.parse::<u16>().ok()?.checked_mul(100)?;
+            (first, first.checked_add(99)?)
+        }
         None => (text.parse().ok()?, text.parse().ok()?),
     };
     // Other statuses are interim, or none.
