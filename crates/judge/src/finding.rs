@@ -32,6 +32,9 @@ pub struct Finding {
     pub grows: String,
     /// The growth that its page predicts.
     pub expect: Expect,
+    /// Names of the references that were timed among its operations, in the order of the adjustment that its
+    /// verdict has.
+    pub references: Vec<String>,
     /// Whether the run asked something else, and measured it because it comes with that.
     pub detail: bool,
     /// What may be said of it; `None` when there is no number.
@@ -202,6 +205,7 @@ fn finding(
         summary: kind.summary.clone(),
         grows: workload.grows.clone(),
         expect: kind.expect_of(variant),
+        references: references(workload, kind.direction),
         detail: kind.detail,
         remarks: remarks(recording, &key).into_iter().chain(nothing).collect(),
         verdict,
@@ -216,6 +220,12 @@ fn finding(
         levels,
         key,
     }
+}
+
+/// The names of the references of a workload in one direction, in the order of `series::references`.
+fn references(workload: &Workload, direction: Direction) -> Vec<String> {
+    let kinds = workload.references.iter().filter(|kind| kind.direction == direction);
+    kinds.map(|kind| kind.name.clone()).collect()
 }
 
 /// What statistics says of one series.

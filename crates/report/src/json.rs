@@ -7,7 +7,8 @@ use std::io::{self, Write};
 use record::{Direction, Expect};
 use serde::{Serialize, Serializer};
 use stats::{
-    Block, Class, FittedLine, Interval, Lines, Modes, Period, Repeated, Segment, Spikes, Step, Verdict,
+    Block, Class, FittedLine, Interval, Lines, Modes, Period, ReferenceStanding, ReferenceUse, Repeated,
+    Segment, Spikes, Step, Verdict,
 };
 
 use crate::json_parts::{Estimate, SCHEMA, StopEntry, finite, limited, plain};
@@ -76,7 +77,22 @@ struct SeriesEntry<'a> {
     warnings: Vec<String>,
     limited_by_generator: Option<serde_json::Value>,
     stops: Vec<StopEntry<'a>>,
+    adjustment: Option<AdjustmentEntry<'a>>,
     evidence: Option<Evidence>,
+}
+
+#[derive(Debug, Serialize)]
+struct AdjustmentEntry<'a> {
+    error: Option<f64>,
+    hidden: Option<f64>,
+    references: Vec<ReferenceEntry<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ReferenceEntry<'a> {
+    name: &'a str,
+    standing: &'static str,
+    coefficient: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -227,8 +243,31 @@ impl<'a> SeriesEntry<'a> {
             warnings: sentences::remarks(finding),
             limited_by_generator: finding.limited.as_ref().map(limited),
             stops: finding.stops.iter().map(StopEntry::of).collect(),
+            adjustment: AdjustmentEntry::of(finding),
             evidence: v.map(Evidence::of),
         }
+    }
+}
+
+impl<'a> AdjustmentEntry<'a> {
+    fn of(finding: &'a Finding) -> Option<Self> {
+        let adjustment = finding.verdict.as_ref()?.adjustment.as_ref()?;
+        let references = finding.references.iter().zip(&adjustment.references);
+        let entry = |(name, of): (&'a String, &ReferenceUse)| ReferenceEntry {
+            name,
+            standing: match of.standing {
+                ReferenceStanding::Used => "used",
+                ReferenceStanding::Changes => "changes",
+                ReferenceStanding::NoGain => "no-gain",
+                ReferenceStanding::TooFew => "too-few",
+            },
+            coefficient: finite(of.coefficient),
+        };
+        Some(AdjustmentEntry {
+            error: finite(adjustment.error),
+            hidden: finite(adjustment.hidden),
+            references: references.map(entry).collect(),
+        })
     }
 }
 

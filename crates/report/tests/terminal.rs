@@ -108,3 +108,27 @@ fn what_was_never_tried_is_named() {
         assert_eq!(document["series"][2]["stops"][0]["cause"], "not-measured");
     }
 }
+
+/// Whether noise was removed, and why not, is said of each series.
+#[test]
+fn what_references_did_is_said() {
+    use stats::{Adjustment, ReferenceStanding, ReferenceUse};
+    let recording = emulated::recording(emulated::system("local", &[]), &emulated::mixed(2_000), 10, 1);
+    let mut findings = Findings::of(&recording);
+    let mut said = |standings: [ReferenceStanding; 2]| {
+        let finding = &mut findings.series[0];
+        finding.references = ["null-call", "stat"].map(str::to_owned).to_vec();
+        let of = |standing| ReferenceUse { standing, coefficient: 0.5 };
+        let references = standings.map(of).to_vec();
+        finding.verdict.as_mut().expect("judged").adjustment =
+            Some(Adjustment { error: 0.62, hidden: 0.03, references });
+        report::sentences::remarks(finding).join(" ").replace(['\u{a0}', '\u{202f}'], " ")
+    };
+    let text = said([ReferenceStanding::Used, ReferenceStanding::NoGain]);
+    assert!(text.contains("shares with null-call was removed: the standard error fell to 62 %"), "{text}");
+    assert!(text.contains("a change of 3 % may be hidden"), "{text}");
+    let text = said([ReferenceStanding::TooFew, ReferenceStanding::Changes]);
+    assert!(text.contains("No noise was removed, because stat changes with n too."), "{text}");
+    let text = said([ReferenceStanding::NoGain; 2]);
+    assert!(!text.contains("noise") && !text.contains("Noise"), "{text}");
+}

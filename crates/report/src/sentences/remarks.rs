@@ -3,12 +3,12 @@
 use judge::{Finding, Findings, Note, Remark};
 
 use record::LimitedBy;
-use stats::Warning;
+use stats::{ReferenceStanding, Warning};
 
 use super::run::variant_label;
 use super::stops::of_generator;
 use super::verdict::warnings;
-use crate::words::{count, list, things};
+use crate::words::{count, list, percent, things};
 
 /// More remarks of one kind are counted.
 const NAMED_MOST: usize = 3;
@@ -16,8 +16,28 @@ const NAMED_MOST: usize = 3;
 /// What a reader of a series' numbers should know, each a sentence: what statistics warns of, then what the
 /// record says.
 pub fn remarks(finding: &Finding) -> Vec<String> {
-    let warned = finding.verdict.iter().flat_map(warnings);
+    let warned = finding.verdict.iter().flat_map(warnings).chain(adjustment(finding));
     warned.chain(finding.remarks.iter().map(remark)).collect()
+}
+
+/// What its references did for a verdict; `None` where there was nothing to gain.
+fn adjustment(finding: &Finding) -> Option<String> {
+    let adjustment = finding.verdict.as_ref()?.adjustment.as_ref()?;
+    let named = |standing: ReferenceStanding| -> Vec<String> {
+        let references = finding.references.iter().zip(&adjustment.references);
+        references.filter(|(_, of)| of.standing == standing).map(|(name, _)| name.clone()).collect()
+    };
+    let (used, refused) = (named(ReferenceStanding::Used), named(ReferenceStanding::Changes));
+    if !used.is_empty() {
+        let (error, hidden) = (percent(adjustment.error), percent(adjustment.hidden));
+        let removed = format!("Noise that it shares with {} was removed", list(&used));
+        return Some(format!(
+            "{removed}: the standard error fell to {error}, and a change of {hidden} may be hidden."
+        ));
+    }
+    let verb = if refused.len() == 1 { "changes" } else { "change" };
+    (!refused.is_empty())
+        .then(|| format!("No noise was removed, because {} {verb} with n too.", list(&refused)))
 }
 
 /// What the record says of the numbers of a series.
