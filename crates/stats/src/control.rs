@@ -332,7 +332,7 @@ mod tests {
         // One that stays flat beside it is used.
         let both = found(&common, &[grown(0.2), common.clone()]);
         assert_eq!(standings(&both), [ReferenceStanding::Changes, ReferenceStanding::Used]);
-        // What nobody would use need not be refused.
+        // A reference that would not be used need not be refused.
         let unrelated = noise(&mut rng, TRIALS, 0.05);
         assert_eq!(standings(&found(&unrelated, &[grown(0.2)])), [ReferenceStanding::NoGain]);
     }
