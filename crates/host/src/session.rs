@@ -180,12 +180,12 @@ impl HostSession {
         let listening = Arc::clone(&wire);
         let thread = std::thread::Builder::new().spawn(move || {
             let reason = incoming.hand_on(&listening, &replying);
+            // First of all the session is over: what is told below may start the next process at once.
+            lock(&listening.input).take();
             for (_, route) in lock(&listening.routes).drain() {
                 route.stderr.close();
                 let _ = route.events.send(Event::Closed(Some(Ending::failed(reason.clone()))));
             }
-            // There is no agent left that could be told.
-            lock(&listening.input).take();
             let _ = relay.send(Event::Closed(None));
         });
         match thread {
