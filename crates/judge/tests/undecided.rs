@@ -97,3 +97,13 @@ fn systems_that_are_not_resolved_go_on() {
         [MeasuredVariant { system: "old", variant: "a" }, MeasuredVariant { system: "new", variant: "a" }];
     assert_eq!(undecided(&two, &only_a, true), names(&[]), "what did not change is not judged again");
 }
+
+/// Details are shown only on demand, so they add nothing to the time that is proposed.
+#[test]
+fn no_time_is_proposed_for_details() {
+    let mut recording = load(&["local"], false, 3, 0.1, |_, _| 1e-3);
+    let settlement = Findings::of(&recording).settlement.unwrap();
+    assert_eq!(settlement.settles, 2, "both variants");
+    recording.workloads[0].series[0].detail = true;
+    assert_eq!(Findings::of(&recording).settlement, None);
+}
