@@ -9,7 +9,7 @@ use record::{
 use stats::{Class, JudgeSettings, Verdict};
 
 use crate::generator::{Bounds, BoundsOf, GeneratorRemark, LimitedLevels};
-use crate::series::{Referenced, is_of, is_of_levels, measured, median, sweep};
+use crate::series::{Referenced, is_of, is_of_levels, measured, median, references, sweep};
 use crate::stops::{self, Stop};
 
 /// Growth below this share is not worth a word, unless the reader decides otherwise.
@@ -205,7 +205,7 @@ fn finding(
         summary: kind.summary.clone(),
         grows: workload.grows.clone(),
         expect: kind.expect_of(variant),
-        references: references(workload, kind.direction),
+        references: references(workload, kind.direction).map(|kind| kind.name.clone()).collect(),
         detail: kind.detail,
         remarks: remarks(recording, &key).into_iter().chain(nothing).collect(),
         verdict,
@@ -220,12 +220,6 @@ fn finding(
         levels,
         key,
     }
-}
-
-/// The names of the references of a workload in one direction, in the order of `series::references`.
-fn references(workload: &Workload, direction: Direction) -> Vec<String> {
-    let kinds = workload.references.iter().filter(|kind| kind.direction == direction);
-    kinds.map(|kind| kind.name.clone()).collect()
 }
 
 /// What statistics says of one series.

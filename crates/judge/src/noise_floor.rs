@@ -4,7 +4,7 @@ use record::{NoiseFloor, Recording, Series, SeriesKey};
 
 pub use stats::FLOOR_PAIRS;
 
-use crate::series::{Referenced, sweep};
+use crate::series::sweep;
 
 /// Trials that tell whether an operation is long enough for its clock. No shape is fitted to so few of them,
 /// so they are judged at once.
@@ -20,7 +20,7 @@ pub fn measured(recording: &Recording) -> Option<NoiseFloor> {
         if is_below_resolution(first, tick_seconds) {
             return None;
         }
-        Some((key.clone(), self_ratio(recording, first, second, tick_seconds)?))
+        Some((key.clone(), self_ratio(first, second, tick_seconds, recording.run.seed)?))
     };
     // A reference is no result, so it needs no floor.
     let of_first =
@@ -42,21 +42,14 @@ pub fn measured(recording: &Recording) -> Option<NoiseFloor> {
 }
 
 /// One series of both sides, trial by trial: equal numbers are a pair.
-fn self_ratio(
-    recording: &Recording,
-    first: &[Series],
-    second: &[Series],
-    tick_seconds: f64,
-) -> Option<stats::SelfRatio> {
-    let seed = recording.run.seed;
+fn self_ratio(first: &[Series], second: &[Series], tick_seconds: f64, seed: u64) -> Option<stats::SelfRatio> {
     let settings =
         stats::JudgeSettings { margin: 0.0, alpha: 0.05, looks: 1, tick_seconds, seed, whole: false };
     let partner = |one: &&Series| second.iter().find(|other| other.trial == one.trial);
-    let (first, second): (Vec<&Series>, Vec<&Series>) =
-        first.iter().filter_map(|one| Some((one, partner(&one)?))).unzip();
+    let pairs = first.iter().filter_map(|one| Some((sweep(one), sweep(partner(&one)?))));
+    let (first, second): (Vec<_>, Vec<_>) = pairs.unzip();
     let design = stats::Design::Paired;
-    let [first, second] = [first, second].map(|trials| Referenced::of(recording, trials));
-    let contrast = stats::Contrast::of(&first.sweeps(), &second.sweeps(), design, 0.0, &settings)?;
+    let contrast = stats::Contrast::of(&first, &second, design, 0.0, &settings)?;
     let ratio = contrast.at(&stats::PerClaim::all(settings.alpha)).ratio;
     Some(stats::SelfRatio { ratio, pairs: contrast.pairs().to_vec() })
 }

@@ -1,6 +1,6 @@
 //! The measurements of a series as statistics takes them.
 
-use record::{Recording, Series, SeriesKey, SeriesKind};
+use record::{Direction, Recording, Series, SeriesKey, SeriesKind, Workload};
 use stats::Sweep;
 
 /// The measurements of one series, trial by trial.
@@ -22,7 +22,7 @@ pub(crate) struct Referenced<'a> {
 impl<'a> Referenced<'a> {
     /// Finds the references.
     pub(crate) fn of(recording: &'a Recording, trials: Vec<&'a Series>) -> Referenced<'a> {
-        let references = trials.iter().map(|series| references(recording, series)).collect();
+        let references = trials.iter().map(|series| sweeps_of_references(recording, series)).collect();
         Referenced { trials, references }
     }
 
@@ -33,12 +33,16 @@ impl<'a> Referenced<'a> {
     }
 }
 
-/// The references that were timed among the values of a series of one trial, in the order of the workload's
-/// list; one without values where the trial lacks it.
-pub(crate) fn references<'a>(recording: &'a Recording, series: &Series) -> Vec<Sweep<'a>> {
+/// The references that are timed among the operations of a workload in one direction.
+pub(crate) fn references(workload: &Workload, direction: Direction) -> impl Iterator<Item = &SeriesKind> {
+    workload.references.iter().filter(move |kind| kind.direction == direction)
+}
+
+/// The references that were timed among the values of a series of one trial; one without values where the
+/// trial lacks it.
+fn sweeps_of_references<'a>(recording: &'a Recording, series: &Series) -> Vec<Sweep<'a>> {
     let workload = recording.workload(&series.workload);
-    let kinds = workload.iter().flat_map(|workload| &workload.references);
-    let kinds = kinds.filter(|kind| kind.direction == series.direction);
+    let kinds = workload.into_iter().flat_map(|workload| references(workload, series.direction));
     let of_trial = |kind: &SeriesKind| {
         let trials = recording.trials_of(&SeriesKey { name: kind.name.clone(), ..SeriesKey::of(series) });
         let place = trials.binary_search_by_key(&series.trial, |other| other.trial);

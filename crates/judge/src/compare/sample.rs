@@ -8,7 +8,7 @@ use stats::{Sweep, Verdict};
 
 use super::result::LevelValue;
 use crate::generator::LimitedLevels;
-use crate::series::{references, sweep};
+use crate::series::sweep;
 use crate::stops::Stop;
 
 /// What one contender has of one series.
@@ -44,15 +44,13 @@ pub(super) struct Costs<'a> {
     /// The levels that they stand for, where they are not all measurements.
     levels: Vec<u64>,
     values: Cow<'a, [f64]>,
-    /// The references that were timed among them.
-    references: Vec<Sweep<'a>>,
 }
 
 impl Costs<'_> {
     /// As statistics takes them; nothing stands for a trial that is missing.
     pub(super) fn sweep(&self) -> Sweep<'_> {
         match self.series {
-            Some(series) => Sweep { values: &self.values, references: &self.references, ..sweep(series) },
+            Some(series) => Sweep { values: &self.values, ..sweep(series) },
             None => Sweep::listed(&self.levels, &self.values),
         }
     }
@@ -90,8 +88,7 @@ impl<'a> Sample<'a> {
             true => series.points().map(cost).collect(),
             false => Cow::Borrowed(series.values.as_slice()),
         };
-        let references = references(self.recording, series);
-        Costs { series: Some(series), levels: Vec::new(), values, references }
+        Costs { series: Some(series), levels: Vec::new(), values }
     }
 
     /// A trial at some levels; nothing where it lacks one.
