@@ -14,7 +14,7 @@ fn the_sweep_of_select_ends_at_its_limit() {
     let numbers: Vec<AtomicU64> =
         (0..Slots::needed(workload.declaration(), 1100)).map(|_| AtomicU64::new(0)).collect();
     let clock = Clock::start();
-    let slots = Slots::new(workload.declaration(), &numbers);
+    let slots = Slots::new(workload.declaration(), 1100, &numbers);
     let mut trial = Trial::new(workload.declaration(), "select", 1100, scratch.path(), 7, &clock, slots);
     workload.run.expect("supported")(&mut trial).expect("no stop");
     let Some(EarlyEnd::Refused { n, operation: "add", error }) = trial.ended() else {

@@ -17,7 +17,7 @@ fn run(workload: &'static Workload, variant: &str, n: u64) -> Result<(u64, Vec<u
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let numbers: Vec<AtomicU64> =
         (0..Slots::needed(workload.declaration(), n)).map(|_| AtomicU64::new(0)).collect();
-    let slots = Slots::new(workload.declaration(), &numbers);
+    let slots = Slots::new(workload.declaration(), n, &numbers);
     let clock = Clock::start();
     let mut trial = Trial::new(workload.declaration(), variant, n, scratch.path(), 7, &clock, slots);
     workload.run.map_err(str::to_owned)?(&mut trial).map_err(|stop| stop.to_string())?;

@@ -177,11 +177,11 @@ fn a_limit_on_the_size_of_files_is_reported_and_loses_no_finished_trial() {
     let folder = tempfile::tempdir().expect("a folder");
     let scratch = tempfile::tempdir().expect("a folder");
     let scratch = scratch.path().to_string_lossy().into_owned();
-    let run = ["run", "socket", "-n", "4000", "--trials", "60", "--out", "a.osdyno", "--scratch", &scratch];
+    let run = ["run", "socket", "-n", "3000", "--trials", "60", "--out", "a.osdyno", "--scratch", &scratch];
     // The programs are larger than the limit: they are unpacked before it is there.
     let program = osdyno(folder.path(), &run);
     let output = limited(
-        "(until [ -s a.osdyno ]; do sleep 0.01; done; prlimit --pid $$ --fsize=262144) & :",
+        "(until [ -s a.osdyno ]; do sleep 0.01; done; prlimit --pid $$ --fsize=65536) & :",
         &program,
         folder.path(),
     );

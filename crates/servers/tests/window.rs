@@ -33,7 +33,7 @@ fn a_window_without_a_response_is_held_for_longer() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let numbers: Vec<AtomicU64> =
         (0..Slots::needed(race.declaration(), 1)).map(|_| AtomicU64::new(0)).collect();
-    let slots = Slots::new(race.declaration(), &numbers);
+    let slots = Slots::new(race.declaration(), 1, &numbers);
     let clock = Clock::start();
     let mut trial = Trial::new(race.declaration(), "thread", 1, scratch.path(), 7, &clock, slots);
     trial.set_window(Duration::from_millis(20));

@@ -92,7 +92,7 @@ fn watch(
     sys::process::reap_orphans();
 
     let activity = sys::activity::difference(&before, &sys::activity::snapshot());
-    let slots = Slots::new(workload.declaration(), region.slots());
+    let slots = Slots::new(workload.declaration(), order.n, region.slots());
     let n = live(workload, slots);
     let report = reported.map_err(|error| match error {
         Error::NoReply { reason: NoReply::Interrupted, .. } => None,
@@ -215,10 +215,12 @@ fn series(
         let n_first = sizes.first().copied().unwrap_or(0);
         Series { n_first, n_step: 0, sizes, ..even(operation, 1, 1, values) }
     });
-    let columns = workload.measured().count()..;
-    let references = columns.zip(workload.references());
     let stride = REFERENCE_STRIDE as u64;
-    let references = references.map(move |(index, operation)| even(operation, stride, 1, timed(index, 1)));
+    let of_reference =
+        move |index: usize| slots.reference_ticks(index).map(|ticks| seconds(ticks, 1)).collect();
+    let references = workload.references().iter().enumerate();
+    let references =
+        references.map(move |(index, operation)| even(operation, stride, 1, of_reference(index)));
     series.chain(references).filter(|series| !series.values.is_empty())
 }
 
@@ -288,7 +290,7 @@ mod tests {
     fn reported_values_become_series_with_their_levels() {
         let numbers: Vec<AtomicU64> =
             (0..Slots::needed(LOAD.declaration(), 10)).map(|_| AtomicU64::new(0)).collect();
-        let slots = Slots::new(LOAD.declaration(), &numbers);
+        let slots = Slots::new(LOAD.declaration(), 10, &numbers);
         let clock = Clock::start();
         let mut trial =
             workload::Trial::new(LOAD.declaration(), "", 10, std::path::Path::new("/"), 7, &clock, slots);

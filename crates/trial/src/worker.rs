@@ -40,7 +40,7 @@ pub(crate) fn measure(groups: &[Group]) -> Done {
     let Some(Task { order, region }) = FrameReader::standard_input().receive()? else { return Ok(()) };
     let workload = find(groups, &order.workload).ok_or("the supervisor let an unknown workload pass")?;
     let region = sys::memory::Shared::open(region, Slots::needed(workload.declaration(), order.n))?;
-    let report = execute(workload, &order, Slots::new(workload.declaration(), region.slots()));
+    let report = execute(workload, &order, Slots::new(workload.declaration(), order.n, region.slots()));
     Ok(FrameWriter::standard_output().send(&report)?)
 }
 
@@ -131,7 +131,7 @@ fn warm_up(workload: &'static Workload, order: &Order, clock: &Clock) {
     let n = workload::warm_up_n(order.n);
     let discarded: Vec<AtomicU64> =
         (0..Slots::needed(workload.declaration(), n)).map(|_| AtomicU64::new(0)).collect();
-    let slots = Slots::new(workload.declaration(), &discarded);
+    let slots = Slots::new(workload.declaration(), n, &discarded);
     let scratch = Path::new(&order.scratch);
     let mut trial = Trial::new(workload.declaration(), &order.variant, n, scratch, order.seed, clock, slots);
     trial.rehearse();

@@ -181,8 +181,8 @@ impl<'a> Trial<'a> {
         if !self.wants_references || self.references.is_some() {
             return self.references.take();
         }
-        let (slots, first) = (self.slots, self.workload.measured().count());
-        match References::new(self.scratch, |index| slots.column(first + index)) {
+        let slots = self.slots;
+        match References::new(self.scratch, |index| slots.reference(index)) {
             Ok(references) => Some(references),
             Err(error) => {
                 self.warnings.push(format!("No references were measured: {error}."));

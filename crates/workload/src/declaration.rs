@@ -33,11 +33,6 @@ impl Declaration {
         }
     }
 
-    /// How many columns its trials fill.
-    pub(crate) fn columns(&self) -> usize {
-        self.measured().count() + self.references().len()
-    }
-
     /// The operations that are timed or reported, not summed, in the order of their columns.
     pub(crate) fn measured(&self) -> impl Iterator<Item = &'static Operation> + use<> {
         self.operations.iter().filter(|operation| operation.sum_of.is_empty())

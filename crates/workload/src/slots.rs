@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::declaration::Declaration;
+use crate::reference::REFERENCE_STRIDE;
 
 /// Where a trial leaves its measurements.
 ///
@@ -13,36 +14,56 @@ use crate::declaration::Declaration;
 /// where nothing was measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Slots<'a> {
-    numbers: &'a [AtomicU64],
+    top: Option<&'a AtomicU64>,
+    /// Of the operations, column by column.
+    operations: &'a [AtomicU64],
+    /// How many of them are a column.
     rows: usize,
+    /// Of the references.
+    references: &'a [AtomicU64],
+    /// How many of them are a column.
+    reference_rows: usize,
 }
 
 impl<'a> Slots<'a> {
     /// How many numbers a trial of `workload` to `n` needs.
     pub fn needed(workload: Declaration, n: u64) -> usize {
-        1 + workload.columns() * workload.sizes.count(n)
+        let rows = workload.sizes.count(n);
+        1 + workload.measured().count() * rows + workload.references().len() * reference_rows(rows)
     }
 
-    /// Lays the numbers out for a trial of `workload`; as many as [`Slots::needed`] returns.
-    pub fn new(workload: Declaration, numbers: &'a [AtomicU64]) -> Slots<'a> {
-        Slots { numbers, rows: numbers.len().saturating_sub(1) / workload.columns().max(1) }
+    /// Lays the numbers out for a trial of `workload` to `n`; as many as [`Slots::needed`] returns. With fewer
+    /// of them, what finds no place is not kept.
+    pub fn new(workload: Declaration, n: u64, numbers: &'a [AtomicU64]) -> Slots<'a> {
+        let rows = workload.sizes.count(n);
+        let (top, columns) = match numbers.split_first() {
+            Some((top, columns)) => (Some(top), columns),
+            None => (None, numbers),
+        };
+        let operations = (workload.measured().count() * rows).min(columns.len());
+        let (operations, references) = columns.split_at(operations);
+        Slots { top, operations, rows, references, reference_rows: reference_rows(rows) }
     }
 
     /// n at the top of the way up, 0 until it is reached; or the current level.
     pub fn top(&self) -> u64 {
-        self.numbers.first().map_or(0, |top| top.load(Ordering::Relaxed))
+        self.top.map_or(0, |top| top.load(Ordering::Relaxed))
     }
 
     pub(crate) fn set_top(&self, n: u64) {
-        if let Some(top) = self.numbers.first() {
+        if let Some(top) = self.top {
             top.store(n, Ordering::Relaxed);
         }
     }
 
     /// The ticks of the timed operation of that index, as far as they were measured.
     pub fn ticks(&self, index: usize) -> impl Iterator<Item = u64> + use<'a> {
-        let measured = self.column(index).iter().map(|slot| slot.load(Ordering::Relaxed));
-        measured.map_while(|ticks_and_one| ticks_and_one.checked_sub(1))
+        measured(self.column(index))
+    }
+
+    /// The ticks of the reference of that index, as far as they were measured.
+    pub fn reference_ticks(&self, index: usize) -> impl Iterator<Item = u64> + use<'a> {
+        measured(self.reference(index))
     }
 
     /// The values of the reported operation of that index, each with the place of its level; levels at which
@@ -67,12 +88,25 @@ impl<'a> Slots<'a> {
 
     /// Removes all values that were reported at the level of that place.
     pub(crate) fn clear(&self, row: usize) {
-        let columns = self.numbers.get(1..).unwrap_or_default().chunks_exact(self.rows.max(1));
+        let columns = self.operations.chunks_exact(self.rows.max(1));
         columns.filter_map(|column| column.get(row)).for_each(|slot| slot.store(0, Ordering::Relaxed));
     }
 
     pub(crate) fn column(&self, index: usize) -> &'a [AtomicU64] {
-        let columns = self.numbers.get(1..).unwrap_or_default();
-        columns.chunks_exact(self.rows.max(1)).nth(index).unwrap_or_default()
+        self.operations.chunks_exact(self.rows.max(1)).nth(index).unwrap_or_default()
     }
+
+    pub(crate) fn reference(&self, index: usize) -> &'a [AtomicU64] {
+        self.references.chunks_exact(self.reference_rows.max(1)).nth(index).unwrap_or_default()
+    }
+}
+
+/// How often references are taken in one direction.
+fn reference_rows(rows: usize) -> usize {
+    rows / REFERENCE_STRIDE
+}
+
+fn measured(column: &[AtomicU64]) -> impl Iterator<Item = u64> + use<'_> {
+    let measured = column.iter().map(|slot| slot.load(Ordering::Relaxed));
+    measured.map_while(|ticks_and_one| ticks_and_one.checked_sub(1))
 }

@@ -17,7 +17,7 @@ fn a_limit_shortens_the_trial_and_is_kept_as_a_result() {
     let n = 50;
     let numbers: Vec<AtomicU64> =
         (0..Slots::needed(CURVE.declaration(), n)).map(|_| AtomicU64::new(0)).collect();
-    let slots = Slots::new(CURVE.declaration(), &numbers);
+    let slots = Slots::new(CURVE.declaration(), n, &numbers);
     let clock = Clock::start();
     let mut trial = Trial::new(CURVE.declaration(), "", n, Path::new("/"), 7, &clock, slots);
     let made = trial
@@ -36,7 +36,7 @@ fn an_allowance_ends_the_way_up_early() {
     let n = 1000;
     let numbers: Vec<AtomicU64> =
         (0..Slots::needed(CURVE.declaration(), n)).map(|_| AtomicU64::new(0)).collect();
-    let slots = Slots::new(CURVE.declaration(), &numbers);
+    let slots = Slots::new(CURVE.declaration(), n, &numbers);
     let clock = Clock::start();
     let mut trial = Trial::new(CURVE.declaration(), "", n, Path::new("/"), 7, &clock, slots);
     trial.allow((0.02 / clock.seconds_per_tick()) as u64);
@@ -60,7 +60,7 @@ fn an_operation_that_no_curve_declares_cannot_be_timed() {
         Path::new("/"),
         7,
         &clock,
-        Slots::new(CURVE.declaration(), &[]),
+        Slots::new(CURVE.declaration(), 0, &[]),
     );
     let stop = trial.timed("invented", |_| Ok(())).expect_err("no such operation");
     assert!(stop.to_string().contains("invented"), "{stop}");

@@ -41,7 +41,7 @@ fn run(
 ) -> Left {
     let numbers: Vec<AtomicU64> =
         (0..Slots::needed(workload.declaration(), 10)).map(|_| AtomicU64::new(0)).collect();
-    let (slots, clock) = (Slots::new(workload.declaration(), &numbers), Clock::start());
+    let (slots, clock) = (Slots::new(workload.declaration(), 10, &numbers), Clock::start());
     let mut trial = Trial::new(workload.declaration(), "", 10, Path::new("/"), 7, &clock, slots);
     if let Some(allowance) = allowance {
         trial.allow((allowance.as_secs_f64() / clock.seconds_per_tick()) as u64);

@@ -40,7 +40,7 @@ struct Left {
 /// Runs the load to 10, which is at 1, 2, 5 and 10.
 fn run(measure: impl FnMut(u64, &mut LevelRecorder<'_>) -> io::Result<()>) -> Left {
     let (numbers, clock) = (numbers(10), Clock::start());
-    let slots = Slots::new(LOAD.declaration(), &numbers);
+    let slots = Slots::new(LOAD.declaration(), 10, &numbers);
     let mut trial = Trial::new(LOAD.declaration(), "", 10, Path::new("/"), 7, &clock, slots);
     let stopped = trial.at_levels(measure).err().map(|stop| stop.to_string());
     Left {
@@ -105,7 +105,7 @@ fn a_refusal_ends_it_and_what_was_measured_below_stands() {
 fn an_allowance_ends_it_after_a_whole_level_and_never_after_the_last() {
     for (n, is_early) in [(10, true), (1, false)] {
         let (numbers, clock) = (numbers(n), Clock::start());
-        let slots = Slots::new(LOAD.declaration(), &numbers);
+        let slots = Slots::new(LOAD.declaration(), n, &numbers);
         let mut trial = Trial::new(LOAD.declaration(), "", n, Path::new("/"), 7, &clock, slots);
         trial.allow((0.001 / clock.seconds_per_tick()) as u64);
         let measured = trial.at_levels(|_, recorder| {
@@ -122,7 +122,7 @@ fn an_allowance_ends_it_after_a_whole_level_and_never_after_the_last() {
 #[test]
 fn a_crash_leaves_the_level_that_was_under_way_and_what_was_told() {
     let (numbers, clock) = (numbers(10), Clock::start());
-    let slots = Slots::new(LOAD.declaration(), &numbers);
+    let slots = Slots::new(LOAD.declaration(), 10, &numbers);
     let crash = std::panic::catch_unwind(|| {
         let mut trial = Trial::new(LOAD.declaration(), "", 10, Path::new("/"), 7, &clock, slots);
         trial.at_levels(|level, recorder| {
@@ -151,7 +151,7 @@ fn what_was_not_declared_as_told_stops_the_trial() {
         Path::new("/"),
         7,
         &clock,
-        Slots::new(LOAD.declaration(), &numbers),
+        Slots::new(LOAD.declaration(), 10, &numbers),
     );
     let timed: Result<Vec<()>, TrialError> = trial.timed("throughput", |_| Ok(()));
     assert!(timed.is_err(), "a reported value cannot be timed");
@@ -173,7 +173,7 @@ fn the_same_claim_of_several_levels_is_one_and_holds_where_it_always_held() {
 #[test]
 fn a_window_is_as_asked_or_fits_the_time_allowed() {
     let (numbers, clock) = (numbers(10), Clock::start());
-    let slots = Slots::new(LOAD.declaration(), &numbers);
+    let slots = Slots::new(LOAD.declaration(), 10, &numbers);
     let trial = || Trial::new(LOAD.declaration(), "", 10, Path::new("/"), 7, &clock, slots);
     let allowed = |seconds: f64| {
         let mut trial = trial();
@@ -192,7 +192,7 @@ fn a_window_is_as_asked_or_fits_the_time_allowed() {
 fn a_rehearsal_is_one_small_level_and_short() {
     let n = workload::warm_up_n(10_000);
     let (numbers, clock) = (numbers(n), Clock::start());
-    let slots = Slots::new(LOAD.declaration(), &numbers);
+    let slots = Slots::new(LOAD.declaration(), n, &numbers);
     let mut trial = Trial::new(LOAD.declaration(), "", n, Path::new("/"), 7, &clock, slots);
     trial.set_window(Duration::from_secs(7));
     trial.rehearse();
@@ -208,8 +208,15 @@ fn a_rehearsal_is_one_small_level_and_short() {
 #[test]
 fn a_trial_knows_where_its_server_is() {
     let clock = Clock::start();
-    let mut trial =
-        Trial::new(LOAD.declaration(), "", 3, Path::new("/"), 7, &clock, Slots::new(LOAD.declaration(), &[]));
+    let mut trial = Trial::new(
+        LOAD.declaration(),
+        "",
+        3,
+        Path::new("/"),
+        7,
+        &clock,
+        Slots::new(LOAD.declaration(), 0, &[]),
+    );
     assert_eq!((trial.server(), trial.server_cpu(), trial.seed()), (None, None, 7));
     let server = Server { address: "10.0.0.2".to_owned(), prefix: Vec::new() };
     trial.set_server(Some(&server), Some(3));
