@@ -6,6 +6,10 @@
 //! - A connection's slot is free only when nothing of it is in flight any more. So no completion can be
 //!   taken for that of the slot's next connection.
 //! - One send for a connection at a time, of 64 KiB at most: so much must leave within the limit for sending.
+//! - A wait for connections that is in vain for long is begun anew, because Linux wakes one ring for each
+//!   connection (`poll_exclusive` of `io_uring/opdef.c`). The ring of a process that was killed takes part
+//!   until the kernel has dismantled it, and a wake-up that meets it is lost: of 715 workers that were killed
+//!   beside a busy machine, three left a connection that waited until the next one came (Linux 6.18).
 
 use std::io::{self, ErrorKind};
 use std::time::Duration;
@@ -58,6 +62,8 @@ pub(super) struct Proactor<'worker, R: ServerRing> {
     accepting: Option<R::Operation>,
     /// When to accept again, after descriptors ran out.
     pause_end_ms: Option<u64>,
+    /// When to wait for connections anew, unless one comes.
+    renewal_ms: u64,
     /// When to end in any case.
     end_ms: u64,
 }
@@ -97,6 +103,7 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
             chunks: Vec::new(),
             accepting,
             pause_end_ms: None,
+            renewal_ms: 0,
             end_ms: u64::MAX,
         })
     }
@@ -121,6 +128,7 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
         self.expire_timers(expired);
         let ended = self.context.end_turn() > 0;
         self.end_pause(ended);
+        self.renew_accept();
         if !self.context.stopping && self.context.terms.stop.is_ordered() {
             self.stop();
         }
@@ -173,14 +181,18 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
             self.accepting = None;
         }
         if let Some(descriptor) = accepted {
+            self.renewal_ms = self.context.due_ms(TICK);
             self.on_accept(descriptor.into());
         }
         if more || self.context.stopping {
             return;
         }
-        match trouble.map(|error| error.kind()) {
-            None | Some(ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => self.accept(),
-            Some(_) => self.pause(),
+        let is_passing = |error: &io::Error| {
+            is_of_ring(error) || matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted)
+        };
+        match trouble {
+            Some(error) if !is_passing(&error) => self.pause(),
+            _ => self.accept(),
         }
     }
 
@@ -203,6 +215,18 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
         {
             self.pause_end_ms = None;
             self.accept();
+        }
+    }
+
+    /// Ends a wait for connections in which none came for a while; it is begun anew when its end is reported,
+    /// and accepts at once what is there.
+    fn renew_accept(&mut self) {
+        if self.context.now_ms() < self.renewal_ms || self.context.stopping {
+            return;
+        }
+        self.renewal_ms = self.context.due_ms(TICK);
+        if let Some(operation) = self.accepting {
+            let _ = self.ring.cancel(operation);
         }
     }
 

@@ -124,10 +124,24 @@ impl SimulatedRing {
             return false;
         }
         match operation.kind {
+            Kind::Accept if is_new => {
+                world.missed_ns[self.worker] = None;
+                self.accept(operation, world)
+            }
+            Kind::Accept if self.misses(world) => true,
             Kind::Accept => self.accept(operation, world),
             Kind::Receive(link) => self.receive(operation, link, world),
             Kind::Send(link, ..) => self.send(operation, link, world),
         }
+    }
+
+    /// Whether the wake-up for a connection was lost, as to a ring of a process that was killed.
+    fn misses(&self, world: &mut World) -> bool {
+        if !world.backlogs[self.worker].waiting.is_empty() && world.random.u8(..16) == 0 {
+            let now_ns = world.now_ns;
+            world.missed_ns[self.worker].get_or_insert(now_ns);
+        }
+        world.missed_ns[self.worker].is_some()
     }
 
     fn accept(&mut self, operation: &Operation, world: &mut World) -> bool {
@@ -280,6 +294,9 @@ impl ServerRing for SimulatedRing {
                 None if is_of_ring => {}
                 None => witness.received(&count, now_ns),
             }
+        }
+        if let Some(link) = done.accepted {
+            world.show(link);
         }
         drop(world);
         self.shown = done.input;

@@ -113,6 +113,7 @@ impl<const EDGE: bool, const FORGETS_CLOSED: bool> ServerNetwork for SimulatedSe
 
     fn accept(&mut self) -> io::Result<ServerSocket> {
         let link = self.world.borrow_mut().accept(self.worker)?;
+        self.world.borrow_mut().show(link);
         Ok(ServerSocket { world: Rc::clone(&self.world), link })
     }
 

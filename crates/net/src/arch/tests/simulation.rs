@@ -286,9 +286,12 @@ impl<C: Client> Simulation<'_, C> {
             }
         }
         for (worker, backlog) in world.backlogs.iter().enumerate() {
-            let paused_ns = world.paused_ns[worker].map_or(now_ns, |at_ns| at_ns + TICK.as_nanos() as u64);
+            // After a pause it begins again, and it waits anew now and then.
+            let paused_ns = world.paused_ns[worker].map(|at_ns| at_ns + TICK.as_nanos() as u64);
+            let missed_ns = world.missed_ns[worker].map(|at_ns| at_ns + 2 * TICK.as_nanos() as u64);
+            let excused_ns = paused_ns.max(missed_ns).map(|until_ns| until_ns + SLACK_NS);
             if let (Some(&first), true) = (backlog.waiting.front(), self.loops[worker].is_some())
-                && (world.paused_ns[worker].is_none() || now_ns > paused_ns + SLACK_NS)
+                && excused_ns.is_none_or(|until_ns| now_ns > until_ns)
             {
                 return fail(first, "it waits to be accepted, and nothing will wake the listener");
             }

@@ -81,6 +81,8 @@ pub(super) struct Link {
     pub(super) client: usize,
     pub(super) worker: usize,
     pub(super) witness: Witness,
+    /// Whether the loop has it.
+    is_shown: bool,
 }
 
 /// A listener.
@@ -128,6 +130,8 @@ pub(super) struct World {
     pub(super) exhausted: u64,
     /// When a listener ran out of descriptors last.
     pub(super) paused_ns: Vec<Option<u64>>,
+    /// Since when a worker's ring is not woken by connections, although it waits for them.
+    pub(super) missed_ns: Vec<Option<u64>>,
     pub(super) faults: Vec<String>,
     /// Whether all that happens is printed.
     traces: bool,
@@ -157,6 +161,7 @@ impl World {
             accepted: 0,
             exhausted: 0,
             paused_ns: vec![None; workers],
+            missed_ns: vec![None; workers],
             faults: Vec::new(),
             traces: std::env::var_os("OSDYNO_SEED").is_some(),
         }
@@ -218,7 +223,7 @@ impl World {
             (end.inbox_max, end.outbox_max) = (self.buffer(), self.buffer());
         }
         ends[SERVER].trickles = self.random.u8(..8) == 0;
-        self.links.push(Link { ends, client, worker, witness: Witness::default() });
+        self.links.push(Link { ends, client, worker, witness: Witness::default(), is_shown: false });
         let delay_ns = self.delay_ns();
         self.plan(delay_ns, Happening::Arrive(self.links.len() - 1));
         self.links.len() - 1
@@ -441,14 +446,20 @@ impl World {
             return Err(ErrorKind::ConnectionAborted.into());
         }
         self.accepted += 1;
-        let beside = |other: &&Link| other.worker == worker && other.witness.is_open();
+        let (now_ns, limits, has_stages) = (self.now_ns, self.limits, self.has_stages);
+        self.links[link].witness.accepted(now_ns, &limits, has_stages);
+        Ok(link)
+    }
+
+    /// The loop learns of an accepted connection: that is when it counts those that it has.
+    pub(super) fn show(&mut self, link: usize) {
+        let worker = self.links[link].worker;
+        let beside = |other: &&Link| other.worker == worker && other.is_shown && other.witness.is_open();
         if self.links.iter().filter(beside).count() >= self.limits.connections {
             self.refused += 1;
             self.links[link].witness.excuse("there were too many");
         }
-        let (now_ns, limits, has_stages) = (self.now_ns, self.limits, self.has_stages);
-        self.links[link].witness.accepted(now_ns, &limits, has_stages);
-        Ok(link)
+        self.links[link].is_shown = true;
     }
 
     pub(super) fn refuse_more(&mut self, worker: usize) {
