@@ -368,7 +368,7 @@ fn in_a_page() {
     load::pin(&mut findings);
     let page = page(&recording, &findings);
     let start = page.find("<div class=\"comparison\">").unwrap();
-    let end = start + page[start..].find("<details>").unwrap();
+    let end = start + page[start..].find("<details class=\"list\">").unwrap();
     // The words of the figures; places are looked at, not compared.
     let mut words = String::new();
     for tag in page[start..end].split('<').skip(1) {

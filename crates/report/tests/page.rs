@@ -58,7 +58,8 @@ fn every_finding_is_in_its_figure() {
     emulated::pinned::pin_shapes(&mut findings);
     let page = page(&recording, &findings).replace('\u{202f}', " ");
     let figure = |label: &str| {
-        let start = page.find(&format!("<h3>{label}</h3>")).expect("a figure");
+        let i = findings.series.iter().position(|finding| finding.label == label).expect("a series");
+        let start = page.find(&format!("<figure id=\"s{i}\"")).expect("a figure");
         &page[start..start + page[start..].find("</figure>").expect("closed")]
     };
     let drawn = [
@@ -90,6 +91,83 @@ fn every_finding_is_in_its_figure() {
         }
         assert!(figure(label).contains("by percentile"), "{label}");
     }
+}
+
+fn mixed(pin: bool) -> (record::Recording, Findings) {
+    let facts = [("net.ip_local_port_range", "32768 60999")];
+    let recording = emulated::recording(emulated::system("local", &facts), &emulated::mixed(20_000), 10, 1);
+    let mut findings = Findings::of(&recording);
+    if pin {
+        emulated::pinned::pin(&mut findings);
+    }
+    (recording, findings)
+}
+
+/// The page as it is read where nothing runs.
+fn without_scripts(page: &str) -> String {
+    let mut text = page.to_string();
+    while let Some(start) = text.find("<script") {
+        let end = start + text[start..].find("</script>").expect("closed") + "</script>".len();
+        text.replace_range(start..end, "");
+    }
+    text
+}
+
+#[test]
+fn without_scripts_it_has_all_that_the_terminal_says_in_that_order() {
+    let (recording, findings) = mixed(true);
+    let page = without_scripts(&page(&recording, &findings));
+    let said = report::overview::growths(&findings, |_| true);
+    assert!(said.len() > 1, "{said:?}");
+    let mut rest = page.as_str();
+    for sentence in &said {
+        let (name, claim) = sentence.split_once(": ").expect("a name");
+        let start = rest.find(&format!("</span> {name}</h3>")).expect("a card in the order of the terminal");
+        rest = &rest[start..];
+        let card = &rest[..rest.find("</article>").expect("closed")];
+        assert!(card.to_lowercase().contains(&claim.to_lowercase()), "{claim}");
+        assert!(card.contains("<svg class=\"plot\""), "{name} has a plot");
+    }
+    for (i, finding) in findings.series.iter().enumerate() {
+        assert!(page.contains(&format!("id=\"s{i}\"")), "{}", finding.label);
+    }
+    assert!(page.contains("<strong>Flat within 10\u{202f}% to n = "), "the lists of the terminal");
+    assert!(page.contains("<div class=\"filters\" hidden>"), "what needs scripts is not shown");
+}
+
+#[test]
+fn what_the_page_refers_to_is_there() {
+    let (recording, findings) = mixed(false);
+    let page = page(&recording, &findings);
+    let values = |attribute: &str| -> Vec<String> {
+        let start = format!(" {attribute}=\"");
+        let value = |rest: &str| rest.split('"').next().expect("closed").to_string();
+        page.split(start.as_str()).skip(1).map(value).collect()
+    };
+    let ids = values("id");
+    for id in &ids {
+        assert_eq!(ids.iter().filter(|other| *other == id).count(), 1, "{id}");
+    }
+    for link in values("href").iter().filter_map(|link| link.strip_prefix('#').map(str::to_owned)) {
+        assert!(ids.contains(&link), "{link}");
+    }
+    let classes: Vec<String> =
+        values("class").iter().flat_map(|all| all.split(' ')).map(str::to_owned).collect();
+    let filters = values("data-show");
+    assert!(filters.len() >= 3, "{filters:?}");
+    for filter in filters {
+        assert!(classes.contains(&filter), "{filter}");
+    }
+}
+
+#[test]
+fn what_a_system_lacks_is_one_line() {
+    let (recording, findings) = mixed(false);
+    let page = page(&recording, &findings);
+    let lacking = findings.series.iter().position(|finding| finding.measurements == 0).expect("a series");
+    assert!(!page.contains(&format!("<figure id=\"s{lacking}\"")), "no figure of nothing");
+    let line = page.lines().find(|line| line.contains("unsupported: this system has no kqueue"));
+    assert!(line.is_some(), "the reason is said");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use record::{Direction, Expect, Recording, SeriesKey, Workload};
+use record::{Direction, Expect, SeriesKey, Workload};
 use stats::{Sweep, Verdict};
 
 use super::escape::{esc, script_json};
@@ -10,57 +10,38 @@ use super::markdown;
 use super::panel::Panel;
 use super::plot::Subject;
 use super::scale::Kind;
+use super::source::{Numbered, Source};
 use super::tail::Tail;
 use super::tracks::{Track, draw};
 use super::zoom::Points;
+use super::{filter, word};
 use crate::compare::write_html_part;
 use crate::quantity::Quantity;
 use crate::sentences;
-use crate::words::{count, count_with_interval, factor_with_interval, number_with_interval, percent, things};
+use crate::words::{
+    count, count_with_interval, factor_with_interval, list, number_with_interval, percent, things,
+};
 use judge::compare::Comparison;
 use judge::series::sweeps;
-use judge::{Finding, Findings};
+use judge::{Cause, Finding, Findings};
 
-/// What all pictures of clouds may take together, before base64 makes them a third larger.
-const CLOUD_BYTES: usize = 1_600_000;
-/// What the points that can be zoomed may take together.
-const ZOOM_BYTES: usize = 1_100_000;
-
-/// The limits of one series: its two clouds and its points.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Budget {
-    pub(crate) cloud: usize,
-    pub(crate) zoom: usize,
-}
-
-impl Budget {
-    /// Shares what there is between the series that have points.
-    pub(super) fn of(findings: &Findings) -> Budget {
-        let drawn = findings.series.iter().filter(|f| f.measurements > 0).count().max(1);
-        Budget { cloud: (CLOUD_BYTES / 2 / drawn).min(60_000), zoom: (ZOOM_BYTES / drawn).min(400_000) }
-    }
-}
-
-/// Writes a workload with all of its series on all systems.
-pub(super) fn workload(
-    recording: &Recording,
-    findings: &Findings,
-    workload: &Workload,
-    budget: Budget,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let series: Vec<(usize, &Finding)> =
-        findings.series.iter().enumerate().filter(|(_, f)| f.key.workload == workload.name).collect();
-    if series.is_empty() {
+/// Writes a workload with its series on all systems; those of the cards above are named.
+pub(super) fn workload(source: &Source<'_>, workload: &Workload, out: &mut dyn Write) -> io::Result<()> {
+    let all = source.series(|finding| finding.key.workload == workload.name);
+    if all.is_empty() {
         return Ok(());
     }
+    let (unsupported, all): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, f)| is_unsupported(f));
+    let (carded, series): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, f)| source.card(f).is_some());
     writeln!(out, "<section class=\"workload\"><h2>{}</h2>", esc(&workload.name))?;
     writeln!(out, "<div class=\"prose\">{}</div>", markdown::render(&workload.page))?;
+    elsewhere(source, &carded, out)?;
+    not_here(source.findings, &unsupported, out)?;
     let is_of = |compared: &Comparison| compared.workload.as_ref() == Some(&workload.name);
-    let comparisons = findings.comparisons.iter().enumerate().filter(|(_, compared)| is_of(compared));
-    let comparisons: Vec<(usize, &Comparison)> = comparisons.collect();
+    let comparisons = source.findings.comparisons.iter().enumerate();
+    let comparisons: Vec<_> = comparisons.filter(|(_, compared)| is_of(compared)).collect();
     for (i, compared) in &comparisons {
-        if findings.systems.len() > 1 {
+        if source.findings.systems.len() > 1 {
             writeln!(
                 out,
                 "<h3>On {}</h3>",
@@ -70,52 +51,77 @@ pub(super) fn workload(
         write_html_part(*i, compared, out)?;
     }
     // The figures of single variants are folded: they are many, and the common ones have them all.
-    if !comparisons.is_empty() {
+    let is_folded = !comparisons.is_empty() && !series.is_empty();
+    if is_folded {
         let figures = things(series.len(), "series by itself", "series, each by itself");
-        writeln!(out, "<details><summary>{figures}</summary>")?;
+        writeln!(out, "<details class=\"list\"><summary>{figures}</summary>")?;
     }
     for (i, finding) in series {
-        figure(recording, findings, i, finding, budget, out)?;
+        let heading = format!("<h3>{}</h3>", esc(&sentences::label(source.findings, finding)));
+        figure(source, (i, finding), &heading, out)?;
     }
-    writeln!(out, "{}</section>", if comparisons.is_empty() { "" } else { "</details>" })
+    writeln!(out, "{}</section>", if is_folded { "</details>" } else { "" })
 }
 
-fn figure(
-    recording: &Recording,
-    findings: &Findings,
-    i: usize,
-    finding: &Finding,
-    budget: Budget,
+/// Whether nothing of it was measured because the system lacks what it needs.
+fn is_unsupported(finding: &Finding) -> bool {
+    let mut stops = finding.stops.iter();
+    finding.verdict.is_none() && stops.any(|stop| matches!(stop.cause, Cause::Unsupported { .. }))
+}
+
+/// The series whose figures are among the findings.
+fn elsewhere(source: &Source<'_>, series: &[Numbered<'_>], out: &mut dyn Write) -> io::Result<()> {
+    let link = |(i, finding): &Numbered<'_>| {
+        let number = source.card(finding)?;
+        let label = esc(&sentences::label(source.findings, finding));
+        Some(format!("<a href=\"#s{i}\">{label} (finding {number})</a>"))
+    };
+    let links: Vec<String> = series.iter().filter_map(link).collect();
+    match links.len() {
+        0 => Ok(()),
+        _ => writeln!(out, "<p class=\"remark\">Shown above: {}.</p>", list(&links)),
+    }
+}
+
+/// The variants that a system lacks, in one line, those with one reason together.
+fn not_here(findings: &Findings, series: &[Numbered<'_>], out: &mut dyn Write) -> io::Result<()> {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for (_, finding) in series {
+        let words = list(&finding.stops.iter().map(sentences::stop).collect::<Vec<_>>());
+        let label = sentences::variant_label(findings, finding);
+        match reasons.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, labels)) => labels.push(label),
+            None => reasons.push((words, vec![label])),
+        }
+    }
+    let said = |(words, labels): &(String, Vec<String>)| format!("{}: {}", list(labels), esc(words));
+    match reasons.len() {
+        0 => Ok(()),
+        _ => {
+            let ids = series.iter().map(|(i, _)| format!("<i id=\"s{i}\"></i>")).collect::<String>();
+            let lines: Vec<String> = reasons.iter().map(said).collect();
+            writeln!(out, "<p class=\"remark\">{ids}{}.</p>", lines.join("; "))
+        }
+    }
+}
+
+/// The figure of a series: what is said of it, the plots of its cost, and the rest on demand.
+pub(super) fn figure(
+    source: &Source<'_>,
+    (i, finding): Numbered<'_>,
+    heading: &str,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    let Source { recording, findings, budget, .. } = source;
     let sweeps = sweeps(recording, &finding.key);
+    let classes = filter::classes(findings, finding);
+    writeln!(out, "<figure id=\"s{i}\" class=\"{classes}\">{heading}")?;
+    says(findings, finding, out)?;
     let sentence =
         finding.verdict.as_ref().map(|v| sentences::verdict_sentence(v, finding.unit, findings.alpha));
     let sentence = sentence.unwrap_or_default();
-    writeln!(out, "<figure id=\"s{i}\"><h3>{}</h3>", esc(&sentences::label(findings, finding)))?;
-    if !sentence.is_empty() {
-        writeln!(out, "<p class=\"says {}\">{}.</p>", super::tone::tone(finding), esc(&sentence))?;
-    }
-    found(findings, finding, out)?;
-    if let Some(limited) = &finding.limited {
-        writeln!(
-            out,
-            "<p class=\"says open\">{}.</p>",
-            esc(&sentences::capital(&sentences::limited(limited)))
-        )?;
-    }
-    for stop in &finding.stops {
-        let advice = sentences::advice(stop).map(|a| format!(" <span class=\"advice\">{}</span>", esc(a)));
-        let words = sentences::capital(&sentences::stop(stop));
-        writeln!(
-            out,
-            "<p class=\"says open\">{}.{}</p>",
-            esc(words.trim_end_matches('.')),
-            advice.unwrap_or_default()
-        )?;
-    }
     let subject = subject(findings, (i, finding), &sweeps, &sentence, budget.cloud);
-    let (linear, log, change) = (subject.cost(Kind::Linear), subject.cost(Kind::Log), subject.change());
+    let (linear, log) = (subject.cost(Kind::Linear), subject.cost(Kind::Log));
     if linear.is_none() && finding.verdict.is_none() {
         remarks(finding, out)?;
         return writeln!(out, "</figure>");
@@ -128,27 +134,65 @@ fn figure(
             panel(&shows.title(sentences::what_of(finding)), &plot.svg, out)?;
         }
     }
-    if let Some(svg) = change {
+    writeln!(out, "</div>")?;
+    zoomable(finding, &sweeps, budget.zoom, out)?;
+    writeln!(out, "<details class=\"more\"><summary>Changes, percentiles and numbers</summary>")?;
+    more(source, (i, finding), &subject, out)?;
+    caption(finding, above, out)?;
+    remarks(finding, out)?;
+    writeln!(out, "</details></figure>")
+}
+
+/// What is said of a series: its verdict, what was found beside that, and how trials stopped.
+fn says(findings: &Findings, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(v) = &finding.verdict {
+        let (words, rest) = sentences::verdict_and_rest(v, finding.unit, findings.alpha);
+        let tone = word::tone(finding);
+        let words = word::of_class(&words, tone, v.class);
+        writeln!(out, "<p class=\"says {tone}\">{words}{}.</p>", esc(&rest))?;
+    }
+    found(findings, finding, out)?;
+    if let Some(limited) = &finding.limited {
+        writeln!(
+            out,
+            "<p class=\"says open\">{}.</p>",
+            esc(&sentences::capital(&sentences::limited(limited)))
+        )?;
+    }
+    for stop in &finding.stops {
+        let advice = sentences::advice(stop).map(|a| format!(" <span class=\"advice\">{}</span>", esc(a)));
+        let words = sentences::capital(&sentences::stop(stop));
+        let words = word::of_stop(words.trim_end_matches('.'));
+        writeln!(out, "<p class=\"says open\">{words}.{}</p>", advice.unwrap_or_default())?;
+    }
+    Ok(())
+}
+
+/// The plots and the numbers that say more than the cost over n.
+fn more(
+    source: &Source<'_>,
+    (i, finding): Numbered<'_>,
+    subject: &Subject<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "<div class=\"grid2\">")?;
+    if let Some(svg) = subject.change() {
         panel(&Panel::Change.title(sentences::what_of(finding)), &svg, out)?;
     }
     let range = finding.verdict.as_ref().filter(|_| !finding.levels).map(|v| (v.n_low, v.n_high));
-    if let Some(tail) = Tail::of(&sweeps, range) {
+    if let Some(tail) = Tail::of(subject.sweeps, range) {
         let head = subject.head_of_change();
         let svg = tail.draw(&subject.id, &finding.label, finding.unit, finding.verdict.as_ref(), head);
         panel(&tail.title(), &svg, out)?;
     }
     if let Some(verdict) = &finding.verdict {
-        let ways = ways(findings, finding, i);
+        let ways = ways(source.findings, finding, i);
         if let Some(svg) = &ways {
             panel("The way up and the way down, medians", svg, out)?;
         }
-        numbers(findings, finding, verdict, ways.is_none() && !finding.levels, out)?;
+        numbers(source.findings, finding, verdict, ways.is_none() && !finding.levels, out)?;
     }
-    writeln!(out, "</div>")?;
-    caption(finding, above, out)?;
-    remarks(finding, out)?;
-    zoomable(finding, &sweeps, budget.zoom, out)?;
-    writeln!(out, "</figure>")
+    writeln!(out, "</div>")
 }
 
 /// The points of a series, for the script that zooms into them.

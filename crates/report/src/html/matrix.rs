@@ -6,7 +6,7 @@ use record::SeriesKey;
 use stats::Class;
 
 use super::escape::esc;
-use super::tone::tone;
+use super::word::tone;
 use crate::sentences;
 use judge::{Finding, Findings};
 

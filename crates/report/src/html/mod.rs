@@ -1,8 +1,10 @@
 //! The findings of a run as one page: one file, nothing loaded from elsewhere, readable without scripts.
 
+mod cards;
 mod cloud;
 pub(crate) mod escape;
 mod figure;
+mod filter;
 mod markdown;
 mod marks;
 mod matrix;
@@ -12,36 +14,55 @@ mod picture;
 pub(crate) mod plot;
 pub(crate) mod scale;
 pub(crate) mod sheet;
+mod source;
 pub(crate) mod svg;
 mod tail;
-mod tone;
 pub(crate) mod tracks;
+mod verdicts;
+mod word;
 mod zoom;
 
 use std::io::{self, Write};
 
+use judge::Findings;
 use record::Recording;
 
-use judge::Findings;
-
-use figure::Budget;
 pub use panel::Panel;
 pub use picture::picture;
+use source::{Budget, Source};
 
 /// Writes the report of a run.
 pub fn write(recording: &Recording, findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
-    let budget = Budget::of(findings);
-    page::open(&page::title(findings), out)?;
-    page::head(findings, out)?;
-    page::verdicts(findings, out)?;
-    for workload in &findings.workloads {
-        figure::workload(recording, findings, workload, budget, out)?;
-    }
+    let asked = &findings.without_details();
+    let highlights = &judge::highlights(asked);
+    let source = &Source { recording, findings, asked, highlights, budget: Budget::of(findings) };
     // Where and how imported numbers were measured is unknown.
-    if !findings.run.started_at.is_empty() {
+    let is_run = !findings.run.started_at.is_empty();
+    page::open(&page::title(findings), out)?;
+    filter::bar(findings, &parts(source, is_run), out)?;
+    page::head(findings, asked, out)?;
+    cards::write(source, out)?;
+    writeln!(out, "<div id=\"measurements\">")?;
+    for workload in &findings.workloads {
+        figure::workload(source, workload, out)?;
+    }
+    writeln!(out, "</div>")?;
+    if is_run {
         page::environment(findings, out)?;
         page::repeat(findings, out)?;
     }
     page::how_to_read(findings, out)?;
     page::close(true, out)
+}
+
+/// The parts of a page, each with its id.
+fn parts(source: &Source<'_>, is_run: bool) -> Vec<(&'static str, &'static str)> {
+    let parts = [
+        (!source.highlights.is_empty()).then_some(("findings", "Findings")),
+        Some(("verdicts", "Verdicts")),
+        Some(("measurements", "Measurements")),
+        is_run.then_some(("environment", "Environment")),
+        Some(("reading", "How to read this")),
+    ];
+    parts.into_iter().flatten().collect()
 }

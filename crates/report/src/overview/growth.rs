@@ -37,13 +37,13 @@ pub(super) fn sentences_of(findings: &Findings, is_wanted: impl Fn(&Finding) -> 
 }
 
 /// The series that grows most, with its variants that grow alike.
-fn name(findings: &Findings, highlight: &Highlight<'_>) -> String {
+pub(crate) fn name(findings: &Findings, highlight: &Highlight<'_>) -> String {
     names::groups(&highlight.series).first().map_or(String::new(), |group| names::of_group(findings, group))
 }
 
 /// `1.2 µs → 3.1 ms (×2 600) from 13 911 bound sockets on, near half of net.ipv4.ip_local_port_range
 /// (14 116): widen the range, or bind explicit ports; likewise accept`.
-fn sentence(findings: &Findings, highlight: &Highlight<'_>) -> String {
+pub(crate) fn sentence(findings: &Findings, highlight: &Highlight<'_>) -> String {
     let first = highlight.first();
     let near = highlight.place.as_ref().and_then(|place| place.near.first());
     let mut sentence = size(highlight, first);

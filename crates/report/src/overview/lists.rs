@@ -1,8 +1,8 @@
 //! What a run found beside what grows, each kind in a list.
 
-use judge::{Cause, Finding, Findings, Settlement, improves, worsens};
-use stats::{Class, Warning};
+use judge::{Cause, Finding, Findings, Settlement};
 
+use super::kind::Kind;
 use super::names;
 use crate::quantity::duration;
 use crate::sentences;
@@ -10,52 +10,23 @@ use crate::words::{NO_BREAK, bound, count, list, percent, things};
 use judge::verdict::known_bound;
 
 /// Names of one kind.
-pub(super) struct List {
-    pub(super) label: String,
-    pub(super) items: Vec<String>,
+pub(crate) struct List<'a> {
+    pub(crate) label: String,
+    pub(crate) items: Vec<String>,
     /// What stands behind the names.
-    pub(super) behind: String,
+    pub(crate) behind: String,
     /// Lines that it may take.
     pub(super) lines: usize,
-}
-
-/// What may be said of a series; each is of one kind.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Grows,
-    Flat,
-    GrowsLittle,
-    Falls,
-    /// It changes, and ends where it begins as far as is known.
-    Uneven,
-    OneLevel,
-    TooShort,
-    Undecided,
-    Compared,
-    NoNumber,
-}
-
-fn kind(findings: &Findings, finding: &Finding) -> Kind {
-    let Some(verdict) = &finding.verdict else { return Kind::NoNumber };
-    match verdict.class {
-        _ if findings.is_answered(finding) => Kind::Compared,
-        Class::Flat => Kind::Flat,
-        Class::SmallGrowth => Kind::GrowsLittle,
-        Class::Value => Kind::OneLevel,
-        Class::Inconclusive if verdict.warnings.contains(&Warning::BelowResolution) => Kind::TooShort,
-        Class::Inconclusive => Kind::Undecided,
-        _ if worsens(finding) => Kind::Grows,
-        _ if improves(finding) => Kind::Falls,
-        _ => Kind::Uneven,
-    }
+    /// The kind of its series, and those; none where it is not one of series.
+    pub(crate) series: Option<(Kind, Vec<&'a Finding>)>,
 }
 
 fn of_kind(findings: &Findings, wanted: Kind) -> Vec<&Finding> {
-    findings.series.iter().filter(|finding| kind(findings, finding) == wanted).collect()
+    findings.series.iter().filter(|finding| Kind::in_run(findings, finding) == wanted).collect()
 }
 
 /// The count of every kind: `95 series: 29 growing · 27 flat · 12 falling · 27 undecided`.
-pub(super) fn counts(findings: &Findings) -> String {
+pub(crate) fn counts(findings: &Findings) -> String {
     let counts = [
         (Kind::Grows, "growing"),
         (Kind::Flat, "flat"),
@@ -85,7 +56,7 @@ pub(super) fn other_changes(findings: &Findings) -> Vec<&Finding> {
 }
 
 /// All lists that have something in them.
-pub(super) fn of(findings: &Findings) -> Vec<List> {
+pub(crate) fn of(findings: &Findings) -> Vec<List<'_>> {
     let lists = [
         flat(findings),
         plain("Small growth".into(), findings, Kind::GrowsLittle),
@@ -99,12 +70,14 @@ pub(super) fn of(findings: &Findings) -> Vec<List> {
     lists.into_iter().filter(|list| !list.items.is_empty()).collect()
 }
 
-fn plain(label: String, findings: &Findings, kind: Kind) -> List {
-    List { label, items: names::of(findings, &of_kind(findings, kind)), behind: String::new(), lines: 1 }
+fn plain(label: String, findings: &Findings, kind: Kind) -> List<'_> {
+    let series = of_kind(findings, kind);
+    let items = names::of(findings, &series);
+    List { label, items, behind: String::new(), lines: 1, series: Some((kind, series)) }
 }
 
 /// `Flat within 10 % to n = 20 000: socket, open`.
-fn flat(findings: &Findings) -> List {
+fn flat(findings: &Findings) -> List<'_> {
     let flat = of_kind(findings, Kind::Flat);
     let top = flat.iter().filter_map(|finding| finding.verdict.as_ref()).map(|verdict| verdict.n_high).max();
     let top = top.map(|n| format!(" to n = {}", count(n))).unwrap_or_default();
@@ -113,17 +86,18 @@ fn flat(findings: &Findings) -> List {
 }
 
 /// The costs of series that were measured at one level.
-fn values(findings: &Findings) -> List {
+fn values(findings: &Findings) -> List<'_> {
     let value = |finding: &&Finding| {
         let verdict = finding.verdict.as_ref()?;
         Some(format!("{} {}", sentences::label(findings, finding), sentences::verdict(verdict, finding.unit)))
     };
+    let list = plain("At one level".into(), findings, Kind::OneLevel);
     let items = of_kind(findings, Kind::OneLevel).iter().filter_map(value).collect();
-    List { label: "At one level".into(), items, behind: String::new(), lines: 2 }
+    List { items, lines: 2, ..list }
 }
 
 /// `Undecided: reap/random (at most 48 %), fork; --budget 12min would settle 9 of 11`.
-fn undecided(findings: &Findings) -> List {
+fn undecided(findings: &Findings) -> List<'_> {
     let undecided = of_kind(findings, Kind::Undecided);
     let item = |group: &Vec<&Finding>| {
         let bounds = group.iter().filter_map(|finding| known_bound(finding.verdict.as_ref()?));
@@ -132,7 +106,8 @@ fn undecided(findings: &Findings) -> List {
     };
     let items = names::groups(&undecided).iter().map(item).collect();
     let behind = findings.settlement.map(|settlement| settled(&settlement, undecided.len()));
-    List { label: "Undecided".into(), items, behind: behind.unwrap_or_default(), lines: 2 }
+    let list = plain("Undecided".into(), findings, Kind::Undecided);
+    List { items, behind: behind.unwrap_or_default(), lines: 2, ..list }
 }
 
 /// `; --budget 12min would settle 9 of 11`.
@@ -157,7 +132,7 @@ fn option(seconds: f64) -> String {
 
 /// How trials ended early, alike ends once; that the time was too short for all n is a remark. Why a system
 /// has not all rivals is on the page.
-fn stopped(findings: &Findings) -> List {
+fn stopped(findings: &Findings) -> List<'_> {
     let mut items: Vec<(String, Vec<String>)> = Vec::new();
     for finding in &findings.series {
         for stop in finding.stops.iter().filter(|stop| stop.cause != Cause::Allowance) {
@@ -178,7 +153,7 @@ fn stopped(findings: &Findings) -> List {
         _ => format!("{words} ({})", list(&labels)),
     };
     let items = items.into_iter().map(said).collect();
-    List { label: "Limits".into(), items, behind: String::new(), lines: 2 }
+    List { label: "Limits".into(), items, behind: String::new(), lines: 2, series: None }
 }
 
 fn is_rival(findings: &Findings, finding: &Finding) -> bool {

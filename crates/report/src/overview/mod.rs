@@ -3,6 +3,7 @@
 
 mod compared;
 mod growth;
+mod kind;
 mod lists;
 mod names;
 mod remarks;
@@ -11,7 +12,9 @@ use std::io::{self, Write};
 
 use judge::{Finding, Findings};
 
-use self::lists::List;
+pub(crate) use self::growth::{name, sentence};
+pub(crate) use self::kind::Kind;
+pub(crate) use self::lists::{List, counts, of as lists};
 use crate::sentences;
 use crate::table;
 use crate::text::{Page, Row, Style, Tone};
@@ -98,8 +101,8 @@ impl Screen<'_> {
     }
 
     /// A label and its items, as many as fit; the others are counted.
-    fn list(&self, list: &List) -> io::Result<Part> {
-        let List { label, items, behind, lines } = list;
+    fn list(&self, list: &List<'_>) -> io::Result<Part> {
+        let List { label, items, behind, lines, .. } = list;
         self.fitted(items.len(), *lines, |page, shown| {
             let more = match items.len() - shown {
                 0 => String::new(),
@@ -138,7 +141,7 @@ impl Screen<'_> {
             .enumerate()
             .map(|(i, highlight)| growth::row(self.findings, highlight, i + 1, &self.style))
             .collect();
-        let heading = lists::counts(self.findings);
+        let heading = counts(self.findings);
         if rows.is_empty() {
             return self.part(|page| page.paragraph(&heading, 2, Tone::Strong));
         }
@@ -168,7 +171,7 @@ impl Screen<'_> {
 
     fn lists(&self) -> io::Result<Part> {
         let mut part = Vec::new();
-        for list in lists::of(self.findings) {
+        for list in lists(self.findings) {
             part.extend(self.list(&list)?);
         }
         Ok(part)

@@ -19,5 +19,5 @@ pub(crate) use series::{expectation, tone};
 pub use series::{what, what_of};
 pub use stops::{advice, limited, load_reason, stop};
 pub(crate) use verdict::{at_most, middle};
-pub(crate) use verdict::{gross_jump, in_short, verdict_sentence, verdict_with_growth};
+pub(crate) use verdict::{gross_jump, in_short, verdict_and_rest, verdict_sentence, verdict_with_growth};
 pub use verdict::{verdict, warnings};

@@ -28,21 +28,20 @@ pub(crate) fn verdict_with_growth(v: &Verdict, unit: Unit) -> String {
 
 /// The verdict as a sentence of its own, with the range of n and what carries it.
 pub(crate) fn verdict_sentence(v: &Verdict, unit: Unit, alpha: f64) -> String {
+    let (words, rest) = verdict_and_rest(v, unit, alpha);
+    words + &rest
+}
+
+/// The words of that sentence, and what stands behind them.
+pub(crate) fn verdict_and_rest(v: &Verdict, unit: Unit, alpha: f64) -> (String, String) {
     let judged = if v.class == Class::Flat { "" } else { ", judged" };
     let range = match v.n_low == v.n_high {
         true => format!(" at n = {}", count(v.n_low)),
         false => format!("{judged} from n = {} to {}", count(v.n_low), count(v.n_high)),
     };
-    let sentence = format!(
-        "{}{range} ({}, {})",
-        capital(&verdict_with_growth(v, unit)),
-        super::confidence(alpha),
-        things(v.trials, "trial", "trials")
-    );
-    match gross_jump(v, unit) {
-        Some(jump) => format!("{sentence}; largest jump {jump}"),
-        None => sentence,
-    }
+    let carries = format!("{range} ({}, {})", super::confidence(alpha), things(v.trials, "trial", "trials"));
+    let jump = gross_jump(v, unit).map(|jump| format!("; largest jump {jump}"));
+    (capital(&verdict_with_growth(v, unit)), carries + &jump.unwrap_or_default())
 }
 
 /// The verdict in a word or two, for a cell of a matrix: `flat 3 %`, `linear ×2.1`, `stepped +510 %`.

@@ -1,0 +1,113 @@
+//! What a reader should know first: the growths as cards, each with its plots, then all else in lists. The
+//! order and the sentences are those of the terminal.
+
+use std::io::{self, Write};
+
+use judge::Highlight;
+
+use super::escape::esc;
+use super::source::{Numbered, Source};
+use super::verdicts::{of_compared, table};
+use super::{figure, filter};
+use crate::overview::{self, Kind, List};
+use crate::sentences::sentence;
+use crate::words::things;
+
+/// Writes the growths, the lists, and what was found of variants that are compared.
+pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if !source.highlights.is_empty() {
+        writeln!(out, "<section id=\"findings\"><h2>Findings</h2>")?;
+        for (i, highlight) in source.highlights.iter().enumerate() {
+            card(source, highlight, i + 1, out)?;
+        }
+        writeln!(out, "</section>")?;
+    }
+    writeln!(out, "<section id=\"verdicts\"><h2>Verdicts</h2>")?;
+    super::matrix::write(source.findings, out)?;
+    for list in overview::lists(source.asked) {
+        of_list(source, &list, out)?;
+    }
+    let details = source.series(|finding| finding.detail && finding.verdict.is_some());
+    if !details.is_empty() {
+        let all = things(details.len(), "series", "series");
+        folded(
+            source,
+            ("details", false),
+            &format!("<strong>Measured beside these</strong>: {all}"),
+            &details,
+            out,
+        )?;
+    }
+    for compared in &source.findings.comparisons {
+        of_compared(source, compared, out)?;
+    }
+    writeln!(out, "</section>")
+}
+
+/// One growth: its sentence, the plots of the series that costs a user most, and the others in a table.
+fn card(
+    source: &Source<'_>,
+    highlight: &Highlight<'_>,
+    number: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let series: Vec<Numbered<'_>> =
+        highlight.series.iter().filter_map(|finding| source.numbered(&finding.key)).collect();
+    let Some(first) = series.first() else { return Ok(()) };
+    writeln!(
+        out,
+        "<article class=\"card {}\"><h3><span class=\"rank\">{number}</span> {}</h3>\
+         <p class=\"claim\">{}</p>",
+        filter::classes(source.findings, first.1),
+        esc(&overview::name(source.asked, highlight)),
+        esc(&sentence(&overview::sentence(source.asked, highlight)))
+    )?;
+    figure::figure(source, *first, "", out)?;
+    if series.len() > 1 {
+        table(source, &series, out)?;
+    }
+    writeln!(out, "</article>")
+}
+
+/// A list of the terminal; its series as a table, folded unless they change.
+fn of_list(source: &Source<'_>, list: &List<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let words = format!(
+        "<strong>{}</strong>: {}{}",
+        esc(&list.label),
+        esc(&list.items.join(", ")),
+        esc(&list.behind)
+    );
+    let Some((kind, series)) = &list.series else { return writeln!(out, "<p class=\"list\">{words}</p>") };
+    let series: Vec<Numbered<'_>> =
+        series.iter().filter_map(|finding| source.numbered(&finding.key)).collect();
+    folded(source, place(*kind), &words, &series, out)
+}
+
+/// The id of a list, and whether it is open.
+fn place(kind: Kind) -> (&'static str, bool) {
+    match kind {
+        Kind::Grows => ("growing", true),
+        Kind::GrowsLittle => ("small-growth", true),
+        Kind::Falls => ("falling", true),
+        Kind::Uneven => ("uneven", true),
+        Kind::OneLevel => ("one-level", true),
+        Kind::Flat => ("flat", false),
+        Kind::Undecided => ("undecided", false),
+        Kind::TooShort => ("too-short", false),
+        Kind::Compared => ("compared", false),
+        Kind::NoNumber => ("no-number", false),
+    }
+}
+
+fn folded(
+    source: &Source<'_>,
+    (id, is_open): (&str, bool),
+    summary: &str,
+    series: &[Numbered<'_>],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let open = if is_open { " open" } else { "" };
+    writeln!(out, "<details class=\"list\" id=\"{id}\"{open}><summary>{summary}</summary>")?;
+    table(source, series, out)?;
+    writeln!(out, "</details>")
+}

@@ -1,0 +1,53 @@
+//! Words of a finding as the page shows them: in their tone, linked with what defines them.
+
+use judge::Finding;
+use stats::Class;
+
+use super::escape::esc;
+use crate::sentences;
+use crate::text::Tone;
+
+/// Where the page defines how trials stop short, and series without a number.
+const STOPPED: &str = "v-stopped";
+
+/// The class of a finding's words in the style sheet.
+pub(super) fn tone(finding: &Finding) -> &'static str {
+    match sentences::tone(finding) {
+        Tone::Good => "good",
+        Tone::Notable => "notable",
+        _ => "open",
+    }
+}
+
+/// The place in `reading.html` that defines a class.
+pub(super) fn definition(class: Class) -> &'static str {
+    match class {
+        Class::Value => "v-value",
+        Class::Flat => "v-flat",
+        Class::SmallGrowth => "v-small-growth",
+        Class::Sublinear | Class::LinearLike | Class::Superlinear => "v-shape",
+        Class::ApproachingLimit => "v-limit",
+        Class::Stepped => "v-stepped",
+        Class::TwoLines => "v-two-lines",
+        Class::Composite => "v-mixed",
+        Class::Ambiguous => "v-grows",
+        Class::Decreasing => "v-falls",
+        Class::Uneven => "v-uneven",
+        Class::Inconclusive => "v-inconclusive",
+    }
+}
+
+/// Words in a tone, linked with a definition.
+fn linked(words: &str, tone: &str, definition: &str) -> String {
+    format!("<a class=\"word {tone}\" href=\"#{definition}\">{}</a>", esc(words))
+}
+
+/// The words of a class.
+pub(super) fn of_class(words: &str, tone: &str, class: Class) -> String {
+    linked(words, tone, definition(class))
+}
+
+/// What ended trials, or why there is no number.
+pub(super) fn of_stop(words: &str) -> String {
+    linked(words, "open", STOPPED)
+}

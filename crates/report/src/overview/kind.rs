@@ -1,0 +1,47 @@
+//! What may be said of a series: each is of one kind.
+
+use judge::{Finding, Findings, improves, worsens};
+use stats::{Class, Warning};
+
+/// What may be said of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Grows,
+    Flat,
+    GrowsLittle,
+    Falls,
+    /// It changes, and ends where it begins as far as is known.
+    Uneven,
+    OneLevel,
+    TooShort,
+    Undecided,
+    /// A comparison stands in place of its verdict.
+    Compared,
+    NoNumber,
+}
+
+impl Kind {
+    /// What a series has in a run.
+    pub(super) fn in_run(findings: &Findings, finding: &Finding) -> Kind {
+        match Kind::of(finding) {
+            Kind::NoNumber => Kind::NoNumber,
+            _ if findings.is_answered(finding) => Kind::Compared,
+            kind => kind,
+        }
+    }
+
+    /// What its own verdict says.
+    pub(crate) fn of(finding: &Finding) -> Kind {
+        let Some(verdict) = &finding.verdict else { return Kind::NoNumber };
+        match verdict.class {
+            Class::Flat => Kind::Flat,
+            Class::SmallGrowth => Kind::GrowsLittle,
+            Class::Value => Kind::OneLevel,
+            Class::Inconclusive if verdict.warnings.contains(&Warning::BelowResolution) => Kind::TooShort,
+            Class::Inconclusive => Kind::Undecided,
+            _ if worsens(finding) => Kind::Grows,
+            _ if improves(finding) => Kind::Falls,
+            _ => Kind::Uneven,
+        }
+    }
+}
