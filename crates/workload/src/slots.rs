@@ -32,8 +32,8 @@ impl<'a> Slots<'a> {
         1 + workload.measured().count() * rows + workload.references().len() * reference_rows(rows)
     }
 
-    /// Lays the numbers out for a trial of `workload` to `n`; as many as [`Slots::needed`] returns. With fewer
-    /// of them, what finds no place is not kept.
+    /// Lays out the numbers for a trial of `workload` to `n`; as many as [`Slots::needed`] returns. Of fewer,
+    /// what finds no place is not kept.
     pub fn new(workload: Declaration, n: u64, numbers: &'a [AtomicU64]) -> Slots<'a> {
         let rows = workload.sizes.count(n);
         let (top, columns) = match numbers.split_first() {
