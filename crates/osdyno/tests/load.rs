@@ -241,6 +241,44 @@ fn who_does_not_response_is_said_so() {
     assert!(out.starts_with("no correct response") && out.contains("ECONNREFUSED"), "{out}");
 }
 
+/// What a person sees that watches the load on a terminal.
+#[cfg(target_os = "linux")]
+fn on_a_terminal(mut command: std::process::Command) -> String {
+    use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&terminal).and_then(|()| unlockpt(&terminal)).expect("a terminal of ours");
+    let end = ioctl_tiocgptpeer(&terminal, OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("its other end");
+    let size = rustix::termios::Winsize { ws_row: 24, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
+    rustix::termios::tcsetwinsize(&end, size).expect("a size");
+    let mut child = command.env("TERM", "xterm").stderr(end).spawn().expect("osdyno starts");
+    // The command has the other end too, until it is dropped: only then does reading end.
+    drop(command);
+    let (mut terminal, mut seen) = (std::fs::File::from(terminal), Vec::new());
+    // A terminal that nobody has any more is an error to read.
+    let _ = terminal.read_to_end(&mut seen);
+    assert!(child.wait().expect("it ends").success(), "{}", text(&seen));
+    text(&seen)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_shows_the_last_second_and_a_pipe_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = format!("http://{}/", server().0);
+    for workers in ["1", "2"] {
+        let words = ["load", "-c", "4", "-w", workers, "-d", "2500ms", &url];
+        let mut command = common::osdyno(folder.path(), &words);
+        command.stdout(std::process::Stdio::null());
+        let seen = on_a_terminal(command);
+        for word in [" requests/s · p50 ", " · p99 ", " · 0 failed · 4 connections"] {
+            assert!(seen.contains(word), "{workers} workers, {word}: {seen}");
+        }
+        assert!(!seen.contains("p50 —"), "{seen}");
+    }
+    let output = run(folder.path(), &["load", "-c", "4", "-d", "1200ms", &url]);
+    assert_eq!(text(&output.stderr), "");
+}
+
 #[test]
 fn wrong_usage_is_told() {
     let folder = tempfile::tempdir().expect("a folder");

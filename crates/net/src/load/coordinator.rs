@@ -24,6 +24,8 @@ enum Request {
     Settings(Box<LoadSettings>),
     /// Open connections for this load.
     Prepare(Load),
+    /// Have progress hold latencies.
+    Follow,
     /// Offer it.
     Begin,
     /// Offer no more of it.
@@ -93,13 +95,14 @@ impl<W: Write> Worker<W> {
                 self.next = Some(load);
                 self.reply(&Reply::Ready)?;
             }
+            Request::Follow => self.generator.as_mut().ok_or_else(out_of_order)?.follow(),
             Request::Begin => {
                 let load = self.next.take().ok_or_else(out_of_order)?;
                 let generator = self.generator.as_mut().ok_or_else(out_of_order)?;
                 let (replies, stop) = (&mut self.replies, &self.stop);
                 let mut watched = |progress: &Progress| {
                     let is_wanted = !stop.load(Ordering::Relaxed) && !sys::signal::stop_ordered();
-                    is_wanted && replies.send(&Reply::Progress(*progress)).is_ok()
+                    is_wanted && replies.send(&Reply::Progress(progress.clone())).is_ok()
                 };
                 let measured = generator.measure(&load, &mut watched)?;
                 self.reply(&Reply::Measured(Box::new(measured)))?;
@@ -155,6 +158,14 @@ impl Coordinator {
         Ok(Coordinator { workers, connect_rate, idle })
     }
 
+    /// See [`Generator::follow`].
+    ///
+    /// # Errors
+    /// [`Error::Host`] where a worker has ended.
+    pub fn follow(&self) -> Result<(), Error> {
+        self.ask_all(&Request::Follow)
+    }
+
     /// Offers a load with all workers together.
     ///
     /// # Errors
@@ -182,7 +193,7 @@ impl Coordinator {
                     offered.take(number, reply)?;
                 }
             }
-            if !is_stopped && !watched(&sum(&offered.progress)) {
+            if !is_stopped && !watched(&offered.sum()) {
                 is_stopped = true;
                 self.ask_all(&Request::Stop)?;
             }
@@ -222,25 +233,38 @@ struct Offered {
 impl Offered {
     fn take(&mut self, number: usize, reply: Reply) -> Result<(), Error> {
         match reply {
-            Reply::Progress(progress) => self.progress[number] = progress,
+            Reply::Progress(mut progress) => {
+                // Each worker reports latencies at a moment of its own: they are kept until they are shown.
+                let before = self.progress[number].recent.take();
+                progress.recent = progress.recent.or(before);
+                self.progress[number] = progress;
+            }
             Reply::Measured(measured) => self.measured[number] = Some(*measured),
             Reply::Refused(reason) => return Err(Error::Failed { role: name(number), reason }),
             Reply::Ready => {}
         }
         Ok(())
     }
+
+    /// The progress of all, at the pace of the first; latencies are shown once.
+    fn sum(&mut self) -> Progress {
+        let is_due = self.progress.first().is_some_and(|first| first.recent.is_some());
+        let recent = self.progress.iter_mut().filter_map(|one| one.recent.take_if(|_| is_due));
+        let recent = recent.reduce(|mut all, one| {
+            all.add(&one);
+            all
+        });
+        let mut sum = Progress { recent, ..self.progress.first().cloned().unwrap_or_default() };
+        for one in self.progress.iter().skip(1) {
+            sum.completed += one.completed;
+            sum.failed += one.failed;
+            sum.busy += one.busy;
+            sum.open += one.open;
+        }
+        sum
+    }
 }
 
 fn name(number: usize) -> String {
     format!("load worker {number}")
-}
-
-fn sum(all: &[Progress]) -> Progress {
-    let mut sum = all.first().copied().unwrap_or_default();
-    for one in all.iter().skip(1) {
-        sum.completed += one.completed;
-        sum.failed += one.failed;
-        sum.busy += one.busy;
-    }
-    sum
 }

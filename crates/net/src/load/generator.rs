@@ -39,6 +39,7 @@ trait Drive {
     fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Measured, Error>;
     fn ask_once(&mut self, number: usize) -> Result<Duration, Error>;
     fn connections(&self) -> usize;
+    fn follow(&mut self);
 }
 
 impl<C: Client> Drive for Engine<C, LoadKernel> {
@@ -56,6 +57,10 @@ impl<C: Client> Drive for Engine<C, LoadKernel> {
 
     fn connections(&self) -> usize {
         Engine::connections(self)
+    }
+
+    fn follow(&mut self) {
+        Engine::follow(self);
     }
 }
 
@@ -106,6 +111,12 @@ impl Generator {
     /// Connections that are open.
     pub fn connections(&self) -> usize {
         self.engine.connections()
+    }
+
+    /// Has progress hold the latencies of the last second, once a second. Finding them takes some tens of
+    /// microseconds, so it is for people that watch.
+    pub fn follow(&mut self) {
+        self.engine.follow();
     }
 
     /// Offers a load, and counts.

@@ -74,6 +74,11 @@ impl Times {
         self.0.value_at_quantile(share)
     }
 
+    /// The times that came, and how often; to one part in a thousand.
+    pub(super) fn counts(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.0.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value()))
+    }
+
     /// For each of these rising times, how many are not longer.
     pub fn counts_until(&self, rising_ns: &[u64]) -> Vec<u64> {
         let mut counts = Vec::with_capacity(rising_ns.len());

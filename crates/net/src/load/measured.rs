@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::failure::Failure;
 use super::histogram::Times;
+use super::recent::{self, Mark, Recent};
 use super::watch::Watch;
 use crate::Error;
 
@@ -159,6 +160,11 @@ impl Slices {
         self.end_ns = self.begin_ns + half as u64 * self.length_ns;
     }
 
+    /// The latencies that have come since the mark, which is set anew.
+    pub(super) fn since(&self, mark: &mut Mark) -> Recent {
+        recent::since(mark, &self.all, self.now, self.begin_ns, self.length_ns)
+    }
+
     /// The slices up to this moment.
     pub(super) fn finished(&self, now_ns: u64) -> Vec<Slice> {
         let length = self.length_ns as f64 / 1e9;
@@ -193,5 +199,30 @@ mod tests {
         assert!(begins.is_sorted());
         // Slices are whole pieces of the time: latencies rise with it.
         assert!(finished.windows(2).all(|two| two[0].latency.max_ns() <= two[1].latency.min_ns() + 2));
+    }
+
+    /// The latency of each response is its time, so what a look has that it should not shows.
+    #[test]
+    fn a_look_has_what_came_since_the_last_one() {
+        let (mut slices, mut mark) = (Slices::new().unwrap(), Mark::default());
+        for begin_ns in [1_000_000, 9_000_000] {
+            slices.begin(begin_ns, 1000);
+            let mut looks = 0;
+            for step in 1..=2000 {
+                let now = begin_ns + step * 100;
+                slices.turn(now);
+                slices.completed(step * 100);
+                if step % 37 == 0 {
+                    let recent = slices.since(&mut mark);
+                    let at = |share| recent.quantile(share).unwrap() * 1e9 / 100.0;
+                    let first = (step - 36) as f64;
+                    assert!((at(1.0) - step as f64).abs() <= step as f64 / 32.0, "{} at {step}", at(1.0));
+                    // Where slices became longer, only a part of them; never anything older.
+                    assert!(at(0.0) >= first * (1.0 - 1.0 / 32.0), "{} at {step}", at(0.0));
+                    looks += usize::from((at(0.0) - first).abs() <= first / 32.0);
+                }
+            }
+            assert!(looks >= 50, "{looks} of 54 looks have all that came");
+        }
     }
 }

@@ -17,6 +17,7 @@ mod histogram;
 mod level;
 mod measured;
 mod plan;
+mod recent;
 mod schedule;
 pub mod search;
 mod source;
@@ -31,6 +32,7 @@ pub use histogram::Times;
 pub use level::{Distribution, Level, PERCENTS, Percentile};
 pub use measured::{Measured, Slice};
 pub use plan::{Load, LoadSettings};
+pub use recent::Recent;
 pub use schedule::{Schedule, Starts};
 pub use source::{FROM_ONE_ADDRESS, Sources};
 pub use watch::Watch;
@@ -47,7 +49,7 @@ pub struct Grown {
 }
 
 /// How far a load is.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Progress {
     /// From 0 to 1, by the time.
     pub share: f64,
@@ -61,6 +63,10 @@ pub struct Progress {
     pub failed: u64,
     /// Connections with a request under way.
     pub busy: usize,
+    /// Connections that are open, or being made.
+    pub open: usize,
+    /// The latencies of the last second, once a second; see [`Generator::follow`].
+    pub recent: Option<Recent>,
 }
 
 /// Is told ten times a second how far a load is; `false` ends it.

@@ -4,25 +4,25 @@ mod bars;
 mod baseline;
 mod csv;
 mod json;
+mod live;
 mod numbers;
 mod target;
 mod text;
 mod verdict;
 
-use std::cell::RefCell;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use net::client;
 use net::load::coordinator::{self, Coordinator};
 use net::load::search::{self, Found, Goal};
 use net::load::{FROM_ONE_ADDRESS, Generator, Level, Load, LoadSettings, Progress, Schedule, Sources};
 
 use self::baseline::Baseline;
+use self::live::Screen;
 use self::numbers::{Several, parse_connections, parse_levels, parse_rate, parse_rates, parse_requests};
 use self::target::Target;
 use super::declared::{Chosen, Clients};
@@ -196,7 +196,7 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
     sys::signal::watch().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
 
     let screen = Screen::new(console);
-    let mut source = Source::start(&settings, args.workers)?;
+    let mut source = Source::start(&settings, args.workers, screen.is_watched())?;
     let mut levels = Vec::new();
     let mut found = None;
     match goal {
@@ -350,15 +350,22 @@ enum Source {
 }
 
 impl Source {
-    fn start(settings: &LoadSettings, workers: usize) -> Result<Source, Failure> {
+    fn start(settings: &LoadSettings, workers: usize, is_watched: bool) -> Result<Source, Failure> {
         if workers == 1 {
-            return Ok(Source::Here(Box::new(Generator::new(settings.clone())?)));
+            let mut generator = Generator::new(settings.clone())?;
+            if is_watched {
+                generator.follow();
+            }
+            return Ok(Source::Here(Box::new(generator)));
         }
         let program = sys::process::own_program().map_err(|error| {
             Failure::Refused(format!("cannot find this program to start workers: {error}"))
         })?;
-        let coordinator = Coordinator::start(&program, WORKER, settings, workers);
-        Ok(Source::Several(coordinator?))
+        let coordinator = Coordinator::start(&program, WORKER, settings, workers)?;
+        if is_watched {
+            coordinator.follow()?;
+        }
+        Ok(Source::Several(coordinator))
     }
 
     fn offer(&mut self, load: &Load, screen: &Screen) -> Result<Level, net::Error> {
@@ -412,46 +419,5 @@ fn exit_code(levels: &[Level], found: Option<&Found>) -> ExitCode {
         ExitCode::from(INCOMPLETE)
     } else {
         ExitCode::SUCCESS
-    }
-}
-
-/// The progress display: one line, only on a terminal.
-struct Screen {
-    bar: ProgressBar,
-    last: RefCell<(f64, u64)>,
-}
-
-/// Steps of the progress bar.
-const BAR_STEPS: u64 = 1000;
-
-impl Screen {
-    fn new(console: &Console) -> Screen {
-        let target =
-            if console.watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(BAR_STEPS), target);
-        let template = "  loading  {bar:24}  {percent:>3} %   {msg}";
-        let style = ProgressStyle::with_template(template).map(|style| style.progress_chars("█▉▊▋▌▍▎▏ "));
-        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-        Screen { bar: bar.with_style(style), last: RefCell::new((0.0, 0)) }
-    }
-
-    fn show(&self, load: &Load, progress: &Progress) {
-        let mut last = self.last.borrow_mut();
-        if progress.seconds < last.0 {
-            *last = (0.0, 0);
-        }
-        let span = progress.seconds - last.0;
-        // Twice a second is what an eye can follow.
-        if !progress.warming_up && span < 0.5 {
-            return;
-        }
-        let rate = (progress.completed - last.1.min(progress.completed)) as f64 / span.max(1e-9);
-        *last = (progress.seconds, progress.completed);
-        self.bar.set_position((progress.share * BAR_STEPS as f64) as u64);
-        self.bar.set_message(text::progress(load, progress, rate));
-    }
-
-    fn clear(&self) {
-        self.bar.finish_and_clear();
     }
 }

@@ -28,6 +28,7 @@ use super::failure::{Cause, Failures, RequestStage};
 use super::histogram::Times;
 use super::measured::Slices;
 use super::plan::LoadSettings;
+use super::recent::Mark;
 use super::schedule::Starts;
 use super::statuses::Statuses;
 use crate::Error;
@@ -53,6 +54,8 @@ pub(super) struct Engine<C: Client, N: LoadNetwork> {
     /// No place connects again after a failure before this time.
     retry_ns: u64,
     connects_begun: usize,
+    /// Sockets that are open.
+    open: usize,
     vacant: usize,
     /// Requests of which a part did not fit into the socket.
     unsent: HashMap<u32, Vec<u8>>,
@@ -78,10 +81,19 @@ pub(super) struct Engine<C: Client, N: LoadNetwork> {
     failures: Failures,
     statuses: Statuses,
     slices: Slices,
+    /// Where somebody watches.
+    look: Option<Look>,
     service: Times,
     lag: Times,
     lateness: Times,
     connect: Times,
+}
+
+/// When the latencies of the last second are reported next, and which were before.
+#[derive(Default)]
+struct Look {
+    due_ns: u64,
+    mark: Mark,
 }
 
 /// Bytes of one recv(2).
@@ -106,6 +118,8 @@ const SPREAD_NS: u64 = 100_000_000;
 const DRAIN_NS: u64 = 2_000_000_000;
 /// How often progress is reported.
 const PROGRESS_NS: u64 = 100_000_000;
+/// How often it holds latencies.
+const LOOK_NS: u64 = 1_000_000_000;
 
 const NEVER: u64 = u64::MAX;
 
@@ -126,6 +140,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             later: BinaryHeap::new(),
             retry_ns: 0,
             connects_begun: 0,
+            open: 0,
             vacant: 0,
             unsent: HashMap::new(),
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
@@ -144,6 +159,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             failures: Failures::default(),
             statuses: Statuses::new(),
             slices: Slices::new()?,
+            look: None,
             service: Times::new()?,
             lag: Times::new()?,
             lateness: Times::new()?,

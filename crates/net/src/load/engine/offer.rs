@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use super::slot::{Counts, Mode};
-use super::{EDGE_NS, Engine, PROGRESS_NS};
+use super::{EDGE_NS, Engine, LOOK_NS, Look, PROGRESS_NS};
 use crate::Error;
 use crate::client::Client;
 use crate::load::failure::Failure;
 use crate::load::measured::Measured;
 use crate::load::plan::Load;
+use crate::load::recent::Recent;
 use crate::load::watch::{Before, Watch};
 use crate::load::{Progress, Watched};
 use crate::network::LoadNetwork;
@@ -47,6 +48,9 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         self.allowance = load.requests.unwrap_or(u64::MAX);
         self.measuring = load.warm_up.is_zero();
         self.slices.begin(self.from_ns, length_ns.clamp(EDGE_NS, 1_000_000_000));
+        if let Some(look) = &mut self.look {
+            look.due_ns = self.from_ns + LOOK_NS;
+        }
         self.prepare(load);
         before
     }
@@ -156,7 +160,18 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             && self.later.is_empty()
     }
 
-    pub(super) fn progress(&self, now: u64, end_ns: u64) -> Progress {
+    pub(in crate::load) fn follow(&mut self) {
+        self.look = Some(Look::default());
+    }
+
+    /// The latencies of the last second, if somebody watches and it is over.
+    fn recent(&mut self, now: u64) -> Option<Recent> {
+        let look = self.look.as_mut().filter(|look| look.due_ns <= now)?;
+        look.due_ns = now + LOOK_NS;
+        Some(self.slices.since(&mut look.mark))
+    }
+
+    pub(super) fn progress(&mut self, now: u64, end_ns: u64) -> Progress {
         let span = (end_ns - self.begin_ns).max(1) as f64;
         Progress {
             share: (now - self.begin_ns) as f64 / span,
@@ -165,6 +180,8 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             completed: self.counts.completed,
             failed: self.counts.failed,
             busy: self.slots.len() - self.vacant,
+            open: self.open - self.silent.min(self.open),
+            recent: self.recent(now),
         }
     }
 

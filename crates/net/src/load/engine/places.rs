@@ -113,6 +113,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             Ok(socket) => {
                 let added = self.network.add(&socket, place as usize, Interest::Write);
                 slot.socket = Some(socket);
+                self.open += 1;
                 if let Err(error) = added {
                     self.fail(place, error.into(), now);
                 }
@@ -141,6 +142,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         let reset = self.settings.reset;
         let slot = &mut self.slots[place as usize];
         if let Some(socket) = slot.socket.take() {
+            self.open -= 1;
             if reset {
                 let _ = socket.reset_on_close();
             }

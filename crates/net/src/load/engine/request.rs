@@ -52,6 +52,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         if C::SERVER_BEGINS {
             let added = self.network.add(&socket, place as usize, Interest::Read);
             slot.socket = Some(socket);
+            self.open += 1;
             self.client.request(&mut slot.session);
             slot.state = State::Waiting;
             if let Err(error) = added {
@@ -75,6 +76,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         let interest = if whole { Interest::Read } else { Interest::Write };
         let added = self.network.add(&socket, place as usize, interest);
         slot.socket = Some(socket);
+        self.open += 1;
         if sent > 0 {
             slot.state = if whole { State::Waiting } else { State::Sending };
             self.connected(place, connected_ns);

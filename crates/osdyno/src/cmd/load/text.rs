@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use ::report::quantity::{duration, time};
 use ::report::words::{NO_BREAK, count, percent};
 use net::load::search::{Found, StageOutcome};
-use net::load::{Distribution, Level, Load, LoadSettings, Percentile, Progress};
+use net::load::{Distribution, Level, LoadSettings, Percentile};
 
 use super::{bars, verdict};
 
@@ -276,20 +276,4 @@ fn at_lowest(found: &Found) -> String {
     };
     let rate = count(stage.rate.round() as u64);
     format!(": at {rate}/s, the lowest rate, p{} is {}", found.goal.percent, time(seconds))
-}
-
-/// One line while it runs.
-pub(super) fn progress(load: &Load, progress: &Progress, rate: f64) -> String {
-    let asked = match load.rate {
-        Some(rate) => format!("{}/s asked for", count(rate.round() as u64)),
-        None => format!("{} connections", count(load.connections as u64)),
-    };
-    if progress.warming_up {
-        return format!("{asked} · warming up");
-    }
-    let failed = match progress.failed {
-        0 => String::new(),
-        failed => format!(" · {} failed", count(failed)),
-    };
-    format!("{asked} · {} requests/s{failed}", count(rate.round() as u64))
 }

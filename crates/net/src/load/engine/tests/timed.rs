@@ -11,7 +11,9 @@ use super::simulated::{MS, REQUEST_BYTES, Simulated, World};
 use crate::client::echo::EchoClientSettings;
 use crate::client::{Client, ClientSettings};
 use crate::load::search::{Goal, StageOutcome, highest};
-use crate::load::{Level, Load, LoadSettings, RequestStage, Schedule, closed_loop, open_loop, unwatched};
+use crate::load::{
+    Level, Load, LoadSettings, Progress, RequestStage, Schedule, closed_loop, open_loop, unwatched,
+};
 
 /// The histograms keep three digits; the rest is what the loop itself takes of the simulated time.
 const EXACT: f64 = 1.01;
@@ -126,6 +128,36 @@ fn what_comes_before_the_window_is_not_counted_and_think_time_is_kept() {
     // Every 21 ms one: 20 in the window, and nine before it.
     assert_eq!(level.completed, 20, "{level:?}");
     assert!((29..=31).contains(&world.borrow().requests()), "{}", world.borrow().requests());
+}
+
+/// A person that watches sees the last second, and not all that came before.
+#[test]
+fn progress_holds_the_latencies_of_the_last_second() {
+    let (mut engine, _) = before(settings(), |_, now_ns| Some(if now_ns < 2_000 * MS { MS } else { 8 * MS }));
+    let load = Load { warm_up: ms(300), ..closed_loop(3, ms(4_000)) };
+    let mut seen = Vec::new();
+    let mut watch = |progress: &Progress| {
+        seen.push(progress.clone());
+        true
+    };
+    engine.offer(&load, &mut watch).expect("a load");
+    assert!(seen.iter().all(|progress| progress.recent.is_none()), "nobody asked for latencies");
+
+    let mut watch = |progress: &Progress| {
+        let medians = progress.recent.as_ref().map(|recent| recent.quantile(0.5).expect("responses"));
+        seen.extend(medians.map(|_| progress.clone()));
+        true
+    };
+    let (mut engine, _) = before(settings(), |_, now_ns| Some(if now_ns < 2_000 * MS { MS } else { 8 * MS }));
+    engine.follow();
+    engine.offer(&load, &mut watch).expect("a load");
+    let looks: Vec<&Progress> = seen.iter().filter(|progress| progress.recent.is_some()).collect();
+    assert!((3..=4).contains(&looks.len()), "one for each second, {}", looks.len());
+    for (look, median) in looks.iter().zip([0.001, 0.001, 0.008, 0.008]) {
+        let found = look.recent.as_ref().and_then(|recent| recent.quantile(0.5)).expect("latencies");
+        assert!((found / median - 1.0).abs() < 0.04, "{found} at {}", look.seconds);
+        assert_eq!(look.open, 3);
+    }
 }
 
 #[test]
