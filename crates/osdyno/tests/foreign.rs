@@ -6,6 +6,8 @@
 #![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 mod common;
+#[path = "../../net/src/network/tls/tests/identity.rs"]
+mod identity;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,6 +17,7 @@ use common::everywhere::{architectures, each};
 use common::foreign::{Group, Said, find, run_within};
 use common::served::Served;
 use common::until;
+use identity::{Identity, Signed, Validity};
 
 const PAGE: &str =
     "<!doctype html><title>a page</title><p>something to read, and something to compress</p>\n";
@@ -231,22 +234,27 @@ fn squeeze(text: &str) -> String {
 fn nginx_counts_what_load_counts() {
     let Some(program) = find("nginx") else { return };
     let folder = tempfile::tempdir().unwrap();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let own = Identity::new(&["127.0.0.1"], Validity::Now, Signed::ByItself { is_authority: false });
+    std::fs::write(folder.path().join("own.pem"), &own.pem).unwrap();
+    std::fs::write(folder.path().join("key.pem"), own.key_pem()).unwrap();
+    let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let ports = [free(), free()].map(|listener| listener.local_addr().unwrap().port());
     std::fs::write(folder.path().join("index.html"), PAGE).unwrap();
     let configuration = folder.path().join("nginx.conf");
-    std::fs::write(&configuration, nginx_configuration(folder.path(), port)).unwrap();
+    std::fs::write(&configuration, nginx_configuration(folder.path(), ports)).unwrap();
     let mut command = Command::new(program);
     command.arg("-p").arg(folder.path()).arg("-c").arg(&configuration).args(["-e", "stderr"]);
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let _nginx = Group(command.stdin(Stdio::null()).spawn().unwrap());
-    until("nginx listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+    until("nginx listens", || std::net::TcpStream::connect(("127.0.0.1", ports[0])).is_ok());
 
     let log = folder.path().join("access.log");
     let lines = |status: u16| {
         let log = std::fs::read_to_string(&log).unwrap_or_default();
         log.lines().filter(|line| line.ends_with(&format!(" {status}"))).count() as u64
     };
-    let url = format!("http://127.0.0.1:{port}/");
+    let url = format!("http://127.0.0.1:{}/", ports[0]);
+    let secure_url = format!("https://127.0.0.1:{}/", ports[1]);
     let ways: &[&[&str]] = &[
         // Each connection is closed by nginx after a thousand requests, as it is by default.
         &["-c", "3", "-n", "5000"],
@@ -256,9 +264,11 @@ fn nginx_counts_what_load_counts() {
         &["-c", "4", "-n", "400", "--head"],
         &["-r", "400", "-d", "1s"],
     ];
-    for way in ways {
+    let secure = ways.iter().map(|way| [&["--cacert", "own.pem", &secure_url], *way].concat());
+    let plain = ways.iter().map(|way| [&[&url[..]], *way].concat());
+    for way in &plain.chain(secure).collect::<Vec<_>>() {
         let before = lines(200);
-        let output = common::run(folder.path(), &[&["load", "--format", "json", &url], *way].concat());
+        let output = common::run(folder.path(), &[&["load", "--format", "json"], &way[..]].concat());
         let errors = common::text(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{way:?}: {errors}");
         let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -279,7 +289,7 @@ fn nginx_counts_what_load_counts() {
     assert!(lines(404) >= 100, "{}", lines(404));
 }
 
-fn nginx_configuration(folder: &Path, port: u16) -> String {
+fn nginx_configuration(folder: &Path, [port, secure_port]: [u16; 2]) -> String {
     let folder = folder.display();
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|name| format!("{name}_temp_path {folder}/{name};"))
@@ -293,6 +303,10 @@ http {{
     access_log {folder}/access.log status;
     log_not_found off;
     server {{ listen 127.0.0.1:{port}; root {folder}; }}
+    server {{
+        listen 127.0.0.1:{secure_port} ssl; root {folder};
+        ssl_certificate {folder}/own.pem; ssl_certificate_key {folder}/key.pem;
+    }}
 }}
 "
     )

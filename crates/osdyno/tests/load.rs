@@ -1,13 +1,17 @@
 //! `osdyno load`, as a user would call it, against a server that counts.
 
 mod common;
+#[path = "../../net/src/network/tls/tests/identity.rs"]
+mod identity;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::{run, run_well, text};
+use identity::{Identity, Signed, Validity};
 
 /// A web server that answers every request with five bytes.
 fn server() -> (SocketAddr, Arc<AtomicU64>) {
@@ -241,6 +245,54 @@ fn who_does_not_response_is_said_so() {
     assert!(out.starts_with("no correct response") && out.contains("ECONNREFUSED"), "{out}");
 }
 
+/// A web server that speaks TLS, and the file of the certificate that it has signed itself.
+fn secure_server(folder: &Path) -> (SocketAddr, PathBuf) {
+    let identity = Identity::new(&["localhost"], Validity::Now, Signed::ByItself { is_authority: true });
+    let file = folder.join("own.pem");
+    std::fs::write(&file, &identity.pem).expect("a file");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let config = identity.server();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let tls = rustls::ServerConnection::new(Arc::clone(&config)).expect("a server");
+            let mut stream = rustls::StreamOwned::new(tls, stream.expect("a connection"));
+            std::thread::spawn(move || {
+                let mut piece = [0; 4096];
+                while let Ok(1..) = stream.read(&mut piece) {
+                    let written = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
+                    if written.and_then(|()| stream.flush()).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    (address, file)
+}
+
+#[test]
+fn a_certificate_is_checked_and_the_cure_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (address, file) = secure_server(folder.path());
+    let (port, file) = (address.port(), file.to_str().expect("UTF-8"));
+    let (named, other) = (format!("https://localhost:{port}/"), format!("https://127.0.0.1:{port}/"));
+    let known = ["load", "-c", "4", "-w", "2", "-n", "400", "--cacert", file, &named];
+    let out = run_well(folder.path(), &known);
+    assert!(out.contains("400 correct in") && out.contains("none failed"), "{out}");
+    let out = run_well(folder.path(), &["load", "-c", "4", "-n", "400", "--insecure", &other]);
+    assert!(out.contains("400 correct in"), "{out}");
+    for (words, cause, cure) in [
+        (&[&named[..]][..], "untrusted certificate", "--cacert FILE"),
+        (&["--cacert", file, &other], "certificate for another name", "load it by one of those"),
+    ] {
+        let output = run(folder.path(), &[&["load", "-c", "2", "-d", "300ms"], words].concat());
+        let out = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(1), "{out}{}", text(&output.stderr));
+        assert!(out.contains(cause) && out.contains(cure) && out.contains("--insecure"), "{out}");
+    }
+}
+
 /// What a person sees that watches the load on a terminal.
 #[cfg(target_os = "linux")]
 fn on_a_terminal(mut command: std::process::Command) -> String {
@@ -284,7 +336,10 @@ fn wrong_usage_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
     for (arguments, word) in [
         (&["http://192.0.2.1/"][..], "--allow-public"),
-        (&["https://127.0.0.1/"], "TLS"),
+        (&["ftp://127.0.0.1/"], "https://"),
+        (&["--insecure", "http://127.0.0.1:9/"], "https:// only"),
+        (&["--cacert", "missing", "https://127.0.0.1:9/"], "cannot read --cacert missing"),
+        (&["--client", "echo", "--insecure", "https://127.0.0.1:9/"], "--client http only"),
         (&["127.0.0.1:80"], "http://127.0.0.1:80/"),
         (&["-w", "100000", "http://127.0.0.1/"], "workers"),
         (&["--pipeline", "2", "-r", "10", "http://127.0.0.1:9/"], "several"),

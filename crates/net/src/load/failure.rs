@@ -6,6 +6,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use crate::client::ResponseError;
+use crate::network::TlsFault;
 
 /// How far a request was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -46,6 +47,7 @@ pub(super) enum Cause {
     Errno(i32),
     Timeout,
     ResponseError(ResponseError),
+    Tls(TlsFault),
     /// An error of the system without a number.
     Other,
 }
@@ -55,6 +57,7 @@ impl Cause {
         match self {
             Cause::Errno(number) => sys::error::name(&io::Error::from_raw_os_error(number)),
             Cause::Timeout => "timeout".to_owned(),
+            Cause::Tls(fault) => fault.to_string(),
             Cause::Other => "error".to_owned(),
             Cause::ResponseError(ResponseError::Malformed) => "malformed".to_owned(),
             Cause::ResponseError(ResponseError::Status(status)) => format!("status {status}"),
@@ -67,7 +70,11 @@ impl Cause {
 
 impl From<io::Error> for Cause {
     fn from(error: io::Error) -> Cause {
-        error.raw_os_error().map_or(Cause::Other, Cause::Errno)
+        match (error.raw_os_error(), TlsFault::in_error(&error)) {
+            (Some(number), _) => Cause::Errno(number),
+            (None, Some(fault)) => Cause::Tls(fault),
+            (None, None) => Cause::Other,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::Error;
 use crate::client::{Client, ClientChoice, ClientSettings, ClientVisitor};
-use crate::network::LoadKernel;
+use crate::network::{LoadKernel, LoadNetwork, TlsNetwork};
 
 /// Connections to one server, and what they are used for. Dropped, it closes them all.
 ///
@@ -42,7 +42,7 @@ trait Drive {
     fn follow(&mut self);
 }
 
-impl<C: Client> Drive for Engine<C, LoadKernel> {
+impl<C: Client, N: LoadNetwork> Drive for Engine<C, N> {
     fn grow_to(&mut self, connections: usize) -> Result<Grown, Error> {
         Engine::grow_to(self, connections)
     }
@@ -78,7 +78,14 @@ impl ClientVisitor for OpenEngine<'_> {
             settings.new_connections = !client.server_closes();
         }
         settings.client = ClientChoice::new(&client);
-        Ok(Box::new(Engine::new(client.open()?, settings, LoadKernel::new()?)?))
+        let (client, network) = (client.open()?, LoadKernel::new()?);
+        Ok(match &settings.tls {
+            None => Box::new(Engine::new(client, settings, network)?),
+            Some(tls) => {
+                let network = TlsNetwork::new(tls, network)?;
+                Box::new(Engine::new(client, settings, network)?)
+            }
+        })
     }
 }
 

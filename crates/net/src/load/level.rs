@@ -64,8 +64,11 @@ pub struct Level {
     pub lag: Option<Distribution>,
     /// The part of that for which the generator is to blame.
     pub lateness: Option<Distribution>,
-    /// The making of connections.
+    /// The making of connections, to when requests could be sent.
     pub connect: Option<Distribution>,
+    /// The part of that which is the TLS handshake.
+    #[serde(default)]
+    pub handshake: Option<Distribution>,
     /// The time in pieces.
     pub slices: Vec<Slice>,
     /// What went wrong, the most frequent first.
@@ -204,6 +207,7 @@ impl Level {
         let unanswered = unsent + sum(|one| one.unanswered);
         let (service, lag) = (joined(|one| &one.service), joined(|one| &one.lag));
         let (lateness, connect) = (joined(|one| &one.lateness), joined(|one| &one.connect));
+        let handshake = joined(|one| &one.handshake);
         let connected = sum(|one| one.connected);
         let (sent_bytes, received_bytes) = (sum(|one| one.sent_bytes), sum(|one| one.received_bytes));
         let connections = measured.iter().map(|one| one.connections).sum();
@@ -238,6 +242,7 @@ impl Level {
             lag: some(lag),
             lateness: some(lateness),
             connect: some(connect),
+            handshake: some(handshake),
             slices,
             failures,
             statuses,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::failure::Failure;
 use super::histogram::Times;
-use super::recent::{self, Mark, Recent};
+use super::recent::Recent;
 use super::watch::Watch;
 use crate::Error;
 
@@ -46,8 +46,10 @@ pub struct Measured {
     pub lag: Times,
     /// The part of that for which the generator, not a lack of connections, is to blame.
     pub lateness: Times,
-    /// From the beginning of a connection to when it was there.
+    /// From the beginning of a connection to when requests could be sent.
     pub connect: Times,
+    /// The part of that which is the TLS handshake.
+    pub handshake: Times,
     /// Pieces of the time.
     pub slices: Vec<Slice>,
     /// What went wrong.
@@ -71,6 +73,17 @@ pub struct Slice {
     pub completed: u64,
     /// Their latencies: from when they were meant to start in an open loop, else from when they were sent.
     pub latency: Times,
+}
+
+/// How far the slices of a load had been looked at.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Mark {
+    /// When the load began.
+    begin_ns: u64,
+    length_ns: u64,
+    place: usize,
+    /// What the slice of that place had.
+    seen: Recent,
 }
 
 /// Pieces of time: their histograms are made before, and used again.
@@ -162,7 +175,23 @@ impl Slices {
 
     /// The latencies that have come since the mark, which is set anew.
     pub(super) fn since(&self, mark: &mut Mark) -> Recent {
-        recent::since(mark, &self.all, self.now, self.begin_ns, self.length_ns)
+        let is_same = (mark.begin_ns, mark.length_ns) == (self.begin_ns, self.length_ns);
+        let first = match (mark.begin_ns == self.begin_ns, is_same) {
+            (_, true) => mark.place,
+            // Slices that became longer hold older latencies too: these are the ones behind them.
+            (true, false) => self.all.len() / 2,
+            (false, false) => 0,
+        };
+        let last = Recent::of(&self.all[self.now].latency);
+        let mut recent = last.clone();
+        for slice in &self.all[first.min(self.now)..self.now] {
+            recent.add(&Recent::of(&slice.latency));
+        }
+        if is_same {
+            recent.subtract(&mark.seen);
+        }
+        *mark = Mark { begin_ns: self.begin_ns, length_ns: self.length_ns, place: self.now, seen: last };
+        recent
     }
 
     /// The slices up to this moment.

@@ -26,6 +26,8 @@ mod watch;
 
 use std::time::Duration;
 
+#[cfg(test)]
+pub(crate) use engine::Engine;
 pub use failure::{Failure, RequestStage};
 pub use generator::Generator;
 pub use histogram::Times;
@@ -36,6 +38,8 @@ pub use recent::Recent;
 pub use schedule::{Schedule, Starts};
 pub use source::{FROM_ONE_ADDRESS, Sources};
 pub use watch::Watch;
+
+pub use crate::network::TlsSettings;
 
 /// What came of opening connections.
 #[derive(Clone, Debug)]

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::schedule::Schedule;
 use super::source::Sources;
+use crate::client::http::HttpClientSettings;
 use crate::client::{ClientChoice, ClientSettings, ClientVisitor};
+use crate::network::TlsSettings;
 use crate::{Error, ServerAddress};
 
 /// Which server a generator loads, and how. It holds for all loads.
@@ -14,6 +16,8 @@ use crate::{Error, ServerAddress};
 pub struct LoadSettings {
     /// The server.
     pub target: ServerAddress,
+    /// Whether connections are encrypted, and how the server is known.
+    pub tls: Option<TlsSettings>,
     /// The client, and what it asks for.
     pub client: ClientChoice,
     /// A new connection for every request. Where the client can request a close, the server closes, else the
@@ -58,6 +62,7 @@ impl LoadSettings {
     pub fn choosing(target: impl Into<ServerAddress>, client: ClientChoice) -> LoadSettings {
         LoadSettings {
             target: target.into(),
+            tls: None,
             client,
             new_connections: false,
             requests_per_connection: None,
@@ -115,6 +120,12 @@ impl LoadSettings {
         }
         if self.pipeline > 1 && self.one_request_each() {
             return refuse("several requests cannot be sent together on connections for one request each");
+        }
+        if let Some(tls) = &self.tls {
+            if self.client.name() != HttpClientSettings::NAME {
+                return refuse("TLS is for --client http only: write host:port instead of https://");
+            }
+            tls.check()?;
         }
         let network = self.target.network();
         if self

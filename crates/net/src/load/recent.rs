@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::histogram::Times;
-use super::measured::Slice;
 
 /// Latencies, rounded to one part in 32, and how often each came.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +17,7 @@ pub struct Recent(BTreeMap<u64, u64>);
 const BITS: u32 = 6;
 
 impl Recent {
-    fn of(times: &Times) -> Recent {
+    pub(super) fn of(times: &Times) -> Recent {
         let mut counts = BTreeMap::new();
         times.counts().for_each(|(ns, count)| *counts.entry(rounded(ns)).or_default() += count);
         Recent(counts)
@@ -29,7 +28,8 @@ impl Recent {
         other.0.iter().for_each(|(ns, count)| *self.0.entry(*ns).or_default() += count);
     }
 
-    fn subtract(&mut self, earlier: &Recent) {
+    /// Removes those that were there earlier.
+    pub(super) fn subtract(&mut self, earlier: &Recent) {
         for (ns, count) in &mut self.0 {
             *count -= earlier.0.get(ns).copied().unwrap_or(0).min(*count);
         }
@@ -52,37 +52,6 @@ impl Recent {
 fn rounded(ns: u64) -> u64 {
     let shift = (u64::BITS - ns.leading_zeros()).saturating_sub(BITS);
     ((ns >> shift) << shift) + (1_u64 << shift) / 2
-}
-
-/// How far a load had been looked at.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Mark {
-    /// When the load began.
-    begin_ns: u64,
-    length_ns: u64,
-    place: usize,
-    /// What the slice of that place had.
-    seen: Recent,
-}
-
-/// What has come since the mark, which is set anew. Slices that became longer meanwhile hold older latencies
-/// too: then it is what has come since they did.
-pub(super) fn since(mark: &mut Mark, slices: &[Slice], now: usize, begin_ns: u64, length_ns: u64) -> Recent {
-    let is_same = (mark.begin_ns, mark.length_ns) == (begin_ns, length_ns);
-    let first = match (mark.begin_ns == begin_ns, is_same) {
-        (_, true) => mark.place,
-        (true, false) => slices.len() / 2,
-        (false, false) => 0,
-    };
-    let mut recent = Recent::default();
-    slices[first.min(now)..now].iter().for_each(|slice| recent.add(&Recent::of(&slice.latency)));
-    let last = Recent::of(&slices[now].latency);
-    recent.add(&last);
-    if is_same {
-        recent.subtract(&mark.seen);
-    }
-    *mark = Mark { begin_ns, length_ns, place: now, seen: last };
-    recent
 }
 
 #[cfg(test)]

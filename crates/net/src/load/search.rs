@@ -286,6 +286,7 @@ mod tests {
             lag: times(),
             lateness: times(),
             connect: times(),
+            handshake: times(),
             slices: vec![Slice { begin_seconds: 0.0, seconds, started: completed, completed, latency }],
             failures: Vec::new(),
             statuses: Default::default(),

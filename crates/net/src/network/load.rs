@@ -18,6 +18,9 @@ pub(crate) const ALARM: usize = u32::MAX as usize - 1;
 
 /// Connections that are made, the set in which they are waited for, and the clock.
 pub(crate) trait LoadNetwork: SocketSet {
+    /// Whether a connection needs more than to be there before requests are sent.
+    const HAS_HANDSHAKE: bool = false;
+
     /// Nanoseconds since some beginning.
     fn now_ns(&self) -> u64;
 

@@ -1,7 +1,7 @@
 //! What event loops stand on: sockets, a set or a ring of them to wait for, and a clock. They are those of
 //! the kernel, or in tests simulated ones, in which any order of events can be had, and had again.
 //!
-//! - `load` the network of a load generator;
+//! - `load` the network of a load generator, `tls` the same with encryption in between;
 //! - `server` the network of a reactor, `ring` that of a proactor.
 
 mod load;
@@ -9,6 +9,7 @@ mod load;
 mod ring;
 mod server;
 mod timer;
+mod tls;
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,13 +21,15 @@ pub(crate) use load::{ALARM, LoadKernel, LoadNetwork};
 #[cfg(target_os = "linux")]
 pub(crate) use ring::{RingKernel, ServerRing};
 pub(crate) use server::{LISTENER, ServerKernel, ServerNetwork, milliseconds};
+pub use tls::TlsSettings;
+pub(crate) use tls::{TlsFault, TlsNetwork};
 
 use crate::output::Sender;
 
 /// One connection, of which no call waits; see [`Connection`]. Dropped, it is closed.
 pub(crate) trait Socket: Sender {
-    /// What came of connecting.
-    fn connected(&self) -> io::Result<()>;
+    /// What came of connecting, once the socket is ready.
+    fn connected(&self, now_ns: u64) -> io::Result<Connected>;
 
     /// One recv(2); 0 is the end.
     fn receive(&self, buffer: &mut [u8]) -> io::Result<usize>;
@@ -50,6 +53,18 @@ pub(crate) trait Socket: Sender {
     fn close(self) -> io::Result<()>;
 }
 
+/// Whether requests can be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Connected {
+    /// They can.
+    Yes {
+        /// When the handshake began that was needed before, if there was one.
+        handshake_from_ns: Option<u64>,
+    },
+    /// What is to be waited for first.
+    NotYet(Interest),
+}
+
 /// A set of sockets that are waited for together.
 pub(crate) trait SocketSet: Sized {
     /// A connection, or one that is being made.
@@ -63,8 +78,8 @@ pub(crate) trait SocketSet: Sized {
 }
 
 impl Socket for Connection {
-    fn connected(&self) -> io::Result<()> {
-        self.connected()
+    fn connected(&self, _now_ns: u64) -> io::Result<Connected> {
+        self.connected().map(|()| Connected::Yes { handshake_from_ns: None })
     }
 
     #[inline]

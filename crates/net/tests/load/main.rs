@@ -4,5 +4,8 @@ mod accounts;
 mod clients;
 mod connections;
 mod failures;
+#[path = "../../src/network/tls/tests/identity.rs"]
+mod identity;
 mod loops;
 mod server;
+mod tls;

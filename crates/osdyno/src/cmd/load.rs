@@ -19,7 +19,9 @@ use clap::ValueEnum;
 use net::client;
 use net::load::coordinator::{self, Coordinator};
 use net::load::search::{self, Found, Goal};
-use net::load::{FROM_ONE_ADDRESS, Generator, Level, Load, LoadSettings, Progress, Schedule, Sources};
+use net::load::{
+    FROM_ONE_ADDRESS, Generator, Level, Load, LoadSettings, Progress, Schedule, Sources, TlsSettings,
+};
 
 use self::baseline::Baseline;
 use self::live::Screen;
@@ -42,6 +44,7 @@ Examples:
   osdyno load --any-body http://127.0.0.1:8080/now        a page that changes
   osdyno load --body @order.json http://127.0.0.1:8080/   POST requests with the content of this file
   osdyno load --find-rate 'p99<=5ms' http://[::1]:8080/   the highest rate that meets this goal
+  osdyno load --cacert ca.pem https://localhost:8443/     TLS, with a certificate that is signed by this one
   osdyno load --client busy 127.0.0.1:2525                each connection gets one line, 450, and a close
 
 docs/load.md explains every number.";
@@ -50,8 +53,8 @@ docs/load.md explains every number.";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// http://host:port/path, unix:/socket:/path, or host:port with --client busy or echo; several URLs of
-    /// one server take turns
+    /// http://host:port/path, https://host:port/path, unix:/socket:/path, or host:port with --client busy or
+    /// echo; several URLs of one server take turns
     #[arg(value_name = "URL|ADDR", required = true)]
     targets: Vec<String>,
     /// Number of connections; with --rate, the number at the start
@@ -121,6 +124,12 @@ pub(crate) struct Args {
     /// close
     #[arg(long)]
     reset: bool,
+    /// Trust the certificates in this PEM file, instead of those that this system trusts, for https://
+    #[arg(long, value_name = "FILE")]
+    cacert: Option<PathBuf>,
+    /// Accept any certificate
+    #[arg(long, conflicts_with = "cacert")]
+    insecure: bool,
     /// Find the highest rate that meets a goal, such as 'p99<=5ms'
     #[arg(long, value_name = "GOAL", conflicts_with_all = ["rate", "levels", "requests"])]
     find_rate: Option<String>,
@@ -248,6 +257,7 @@ fn settings(args: &Args, target: &Target) -> Result<LoadSettings, Failure> {
         }
     };
     Ok(LoadSettings {
+        tls: tls(args, target)?,
         new_connections: args.new_connections,
         requests_per_connection: args.per_connection,
         reset: args.reset,
@@ -261,6 +271,17 @@ fn settings(args: &Args, target: &Target) -> Result<LoadSettings, Failure> {
         seed: args.seed,
         ..LoadSettings::choosing(target.address.clone(), client)
     })
+}
+
+fn tls(args: &Args, target: &Target) -> Result<Option<TlsSettings>, Failure> {
+    if target.is_secure {
+        let (cacert, insecure) = (args.cacert.clone(), args.insecure);
+        return Ok(Some(TlsSettings { name: target.name(), cacert, insecure }));
+    }
+    if args.cacert.is_some() || args.insecure {
+        return Err(Failure::Usage("--cacert and --insecure are for https:// only".to_owned()));
+    }
+    Ok(None)
 }
 
 fn loads(args: &Args) -> Vec<Load> {

@@ -4,7 +4,7 @@ use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 
 use super::world::{SERVER, Shared, World};
-use crate::network::Socket;
+use crate::network::{Connected, Socket};
 use crate::output::Sender;
 
 /// The server's end of a link.
@@ -52,7 +52,7 @@ impl Sender for ServerSocket {
 }
 
 impl Socket for ServerSocket {
-    fn connected(&self) -> io::Result<()> {
+    fn connected(&self, _now_ns: u64) -> io::Result<Connected> {
         unreachable!("a server does not connect")
     }
 

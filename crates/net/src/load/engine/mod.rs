@@ -26,16 +26,15 @@ use sys::event::{Event, Interest};
 use self::slot::{Counts, Mode, Slot, State};
 use super::failure::{Cause, Failures, RequestStage};
 use super::histogram::Times;
-use super::measured::Slices;
+use super::measured::{Mark, Slices};
 use super::plan::LoadSettings;
-use super::recent::Mark;
 use super::schedule::Starts;
 use super::statuses::Statuses;
 use crate::Error;
 use crate::client::{Client, Received, ResponseError, ResponseState};
-use crate::network::{ALARM, LoadNetwork, Socket};
+use crate::network::{ALARM, Connected, LoadNetwork, Socket, TlsFault};
 
-pub(super) struct Engine<C: Client, N: LoadNetwork> {
+pub(crate) struct Engine<C: Client, N: LoadNetwork> {
     client: C,
     settings: LoadSettings,
     /// Whether no connection outlives its request.
@@ -87,6 +86,7 @@ pub(super) struct Engine<C: Client, N: LoadNetwork> {
     lag: Times,
     lateness: Times,
     connect: Times,
+    handshake: Times,
 }
 
 /// When the latencies of the last second are reported next, and which were before.
@@ -124,7 +124,7 @@ const LOOK_NS: u64 = 1_000_000_000;
 const NEVER: u64 = u64::MAX;
 
 impl<C: Client, N: LoadNetwork> Engine<C, N> {
-    pub(super) fn new(client: C, settings: LoadSettings, network: N) -> Result<Engine<C, N>, Error> {
+    pub(crate) fn new(client: C, settings: LoadSettings, network: N) -> Result<Engine<C, N>, Error> {
         settings.check()?;
         let one_request_each = settings.one_request_each();
         Ok(Engine {
@@ -164,6 +164,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             lag: Times::new()?,
             lateness: Times::new()?,
             connect: Times::new()?,
+            handshake: Times::new()?,
         })
     }
 
@@ -201,22 +202,37 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         let now = self.network.now_ns();
         let slot = &self.slots[place as usize];
         let Some(socket) = &slot.socket else { return };
-        let done = socket.connected();
-        let done = match request {
-            true => done,
-            false => done.and_then(|()| self.network.change(socket, place as usize, Interest::Read)),
+        let done = socket.connected(now);
+        let waits_for = match &done {
+            Ok(Connected::NotYet(interest)) => Some(*interest),
+            Ok(Connected::Yes { .. }) if !request => Some(Interest::Read),
+            // A handshake may have ended with the client waiting for something to read.
+            Ok(Connected::Yes { .. }) if N::HAS_HANDSHAKE => Some(Interest::Write),
+            _ => None,
         };
-        match done {
+        let changed = waits_for.map(|interest| self.network.change(socket, place as usize, interest));
+        match changed.unwrap_or(Ok(())).and(done) {
             Err(error) => self.fail(place, error.into(), now),
-            Ok(()) => {
-                self.connected(place, now);
-                if request {
-                    self.slots[place as usize].state = State::Sending;
-                    self.send_rest(place, now);
-                } else {
-                    self.rest(place, State::Free, now);
-                }
-            }
+            Ok(Connected::NotYet(_)) => {}
+            Ok(Connected::Yes { handshake_from_ns }) => self.on_ready(place, request, now, handshake_from_ns),
+        }
+    }
+
+    /// Requests can be sent from here on.
+    fn on_ready(&mut self, place: u32, request: bool, now: u64, handshake_from_ns: Option<u64>) {
+        // The last step of a handshake takes a time that belongs to it.
+        let now = if N::HAS_HANDSHAKE { self.network.now_ns() } else { now };
+        self.connected(place, now);
+        if let Some(from_ns) = handshake_from_ns
+            && (self.measuring || self.mode == Mode::Alone)
+        {
+            self.handshake.record(now.saturating_sub(from_ns));
+        }
+        if request {
+            self.slots[place as usize].state = State::Sending;
+            self.send_rest(place, now);
+        } else {
+            self.rest(place, State::Free, now);
         }
     }
 
@@ -239,11 +255,19 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(error) => {
-                    let now = self.network.now_ns();
-                    return self.fail(place, error.into(), now);
-                }
+                Err(error) => return self.on_receive_error(place, error),
             }
+        }
+    }
+
+    #[cold]
+    fn on_receive_error(&mut self, place: u32, error: io::Error) {
+        let now = self.network.now_ns();
+        let is_done = matches!(self.slots[place as usize].state, State::Closing | State::Free);
+        match TlsFault::in_error(&error) {
+            // Many servers leave the word out, and nothing is missing (RFC 9112, section 9.8).
+            Some(TlsFault::Truncated) if is_done => self.ended(place, now),
+            _ => self.fail(place, error.into(), now),
         }
     }
 

@@ -24,11 +24,7 @@ struct End {
 }
 
 impl<C: Client, N: LoadNetwork> Engine<C, N> {
-    pub(in crate::load) fn offer(
-        &mut self,
-        load: &Load,
-        watched: &mut Watched<'_>,
-    ) -> Result<Measured, Error> {
+    pub(crate) fn offer(&mut self, load: &Load, watched: &mut Watched<'_>) -> Result<Measured, Error> {
         load.check(&self.settings)?;
         // What could not be opened now is tried again, and counted, by the load.
         self.grow_to(load.connections)?;
@@ -136,6 +132,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             lag: self.lag.clone(),
             lateness: self.lateness.clone(),
             connect: self.connect.clone(),
+            handshake: self.handshake.clone(),
             slices,
             failures,
             statuses,
@@ -148,7 +145,8 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         self.counts = Counts::default();
         self.failures.take();
         self.statuses.take();
-        for times in [&mut self.service, &mut self.lag, &mut self.lateness, &mut self.connect] {
+        let handshake = &mut self.handshake;
+        for times in [&mut self.service, &mut self.lag, &mut self.lateness, &mut self.connect, handshake] {
             times.clear();
         }
     }

@@ -18,7 +18,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
     }
 
     /// Has this many places, and, where connections outlive a request, a connection at each.
-    pub(in crate::load) fn grow_to(&mut self, connections: usize) -> Result<Grown, Error> {
+    pub(crate) fn grow_to(&mut self, connections: usize) -> Result<Grown, Error> {
         self.mode = Mode::Alone;
         self.starts = None;
         self.failures.take();

@@ -14,7 +14,8 @@ pub(super) fn write(levels: &[Level], out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(
         out,
-        ",min,mean,max,service_p99,lag_p99,lateness_p99,connect_p99,cpu_seconds,cpu_share,limit,statuses"
+        ",min,mean,max,service_p99,lag_p99,lateness_p99,connect_p99,handshake_p99,cpu_seconds,cpu_share,limit\
+         ,statuses"
     )?;
     levels.iter().try_for_each(|level| write_line(level, out))
 }
@@ -47,7 +48,7 @@ fn write_line(level: &Level, out: &mut dyn Write) -> io::Result<()> {
     let limit = Verdict::of(level).column();
     writeln!(
         out,
-        ",{},{},{},{},{},{},{},{},{},{limit},{}",
+        ",{},{},{},{},{},{},{},{},{},{},{limit},{}",
         level.latency.min_seconds,
         level.latency.mean_seconds,
         level.latency.max_seconds,
@@ -55,6 +56,7 @@ fn write_line(level: &Level, out: &mut dyn Write) -> io::Result<()> {
         p99(&level.lag),
         p99(&level.lateness),
         p99(&level.connect),
+        p99(&level.handshake),
         level.watch.cpu_seconds,
         level.watch.cpu_share,
         statuses(level)

@@ -11,6 +11,8 @@ use crate::failure::Failure;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) address: ServerAddress,
+    /// Whether it speaks TLS.
+    pub(super) is_secure: bool,
     /// The rest of what was written, for the client.
     pub(super) endpoint: Endpoint,
 }
@@ -23,7 +25,8 @@ impl Target {
         let mut target = targets.next().ok_or_else(none)??;
         for other in targets {
             let other = other?;
-            let is_other = (&other.address, &other.endpoint.host) != (&target.address, &target.endpoint.host);
+            let server = |one: &Target| (one.address.clone(), one.is_secure, one.endpoint.host.clone());
+            let is_other = server(&other) != server(&target);
             if is_other || other.endpoint.paths.is_empty() {
                 return Err(Failure::Usage(format!(
                     "{} and {} are not URLs of one server; load one server at a time",
@@ -41,7 +44,7 @@ impl Target {
         }
         let usage = |why: &str| Failure::Usage(format!("{text:?} is not a target: {why}"));
         let (place, path) = match text.split_once("://") {
-            Some(("http", rest)) => {
+            Some(("http" | "https", rest)) => {
                 let split = rest.find(['/', '?']).unwrap_or(rest.len());
                 let path = match &rest[split..] {
                     "" => "/".to_owned(),
@@ -50,9 +53,8 @@ impl Target {
                 };
                 (&rest[..split], Some(path))
             }
-            Some(("https", _)) => return Err(usage("TLS is not supported; use http://")),
             Some((scheme, _)) => {
-                return Err(usage(&format!("{scheme} is not supported; use http:// or host:port")));
+                return Err(usage(&format!("{scheme} is not supported; use http://, https:// or host:port")));
             }
             None => (text, None),
         };
@@ -65,7 +67,9 @@ impl Target {
         if !has_port && path.is_none() {
             return Err(usage("an address needs a port, as in 127.0.0.1:8080"));
         }
-        let with_port = if has_port { place.to_owned() } else { format!("{place}:80") };
+        let is_secure = text.starts_with("https://");
+        let port = if is_secure { 443 } else { 80 };
+        let with_port = if has_port { place.to_owned() } else { format!("{place}:{port}") };
         let mut addresses = with_port
             .to_socket_addrs()
             .map_err(|error| Failure::Refused(format!("cannot resolve {place}: {error}; check the name")))?;
@@ -78,6 +82,7 @@ impl Target {
         }
         Ok(Target {
             address: address.into(),
+            is_secure,
             endpoint: Endpoint { host: place.to_owned(), paths: path.into_iter().collect() },
         })
     }
@@ -87,6 +92,16 @@ impl Target {
 const LOCAL_HOST: &str = "localhost";
 
 impl Target {
+    /// The name of the server in its certificate: the host without its port.
+    pub(super) fn name(&self) -> String {
+        let host = &self.endpoint.host;
+        let name = match host.strip_prefix('[') {
+            Some(address) => address.split(']').next(),
+            None => host.split(':').next(),
+        };
+        name.unwrap_or(host).to_owned()
+    }
+
     /// `/run/server.sock`, or `/run/server.sock:/path` as nginx writes it.
     fn parse_unix(text: &str, rest: &str) -> Result<Target, Failure> {
         let (socket, path) = rest
@@ -97,7 +112,7 @@ impl Target {
             return Err(Failure::Usage(text));
         }
         let endpoint = Endpoint { host: LOCAL_HOST.to_owned(), paths: vec![path] };
-        Ok(Target { address: ServerAddress::Unix(socket.into()), endpoint })
+        Ok(Target { address: ServerAddress::Unix(socket.into()), is_secure: false, endpoint })
     }
 }
 
@@ -121,6 +136,7 @@ mod tests {
         assert_eq!(parse(&["127.0.0.1:8"]), paths(&[]));
         assert_eq!(parse(&["http://127.0.0.1:8/", "http://127.0.0.1:9/"]), None);
         assert_eq!(parse(&["127.0.0.1:8", "127.0.0.1:8"]), None);
+        assert_eq!(parse(&["http://127.0.0.1:8/", "https://127.0.0.1:8/"]), None);
     }
 
     #[test]
@@ -137,9 +153,18 @@ mod tests {
         assert_eq!(parse("http://unix:/b:/c"), of("unix:/b", "localhost", Some("/c")));
         assert_eq!(parse("unix:"), None);
         assert_eq!(parse("127.0.0.1:7"), of("127.0.0.1:7", "127.0.0.1:7", None));
-        for wrong in ["127.0.0.1", "https://127.0.0.1/", "ftp://127.0.0.1/", "http://u:p@127.0.0.1/"] {
+        assert_eq!(parse("https://127.0.0.1"), of("127.0.0.1:443", "127.0.0.1", Some("/")));
+        for wrong in ["127.0.0.1", "ftp://127.0.0.1/", "http://u:p@127.0.0.1/"] {
             assert_eq!(parse(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_name_of_a_server_has_no_port() {
+        let name = |text: &str| Target::parse_one(text, false).expect("a target").name();
+        assert_eq!(name("https://127.0.0.1:8443/a:b"), "127.0.0.1");
+        assert_eq!(name("https://[::1]:8443/"), "::1");
+        assert_eq!(name("https://localhost/"), "localhost");
     }
 
     #[test]

@@ -41,6 +41,7 @@ pub(super) fn write_level(level: &Level, settings: &LoadSettings, out: &mut dyn 
         ("latency", Some(&level.latency)),
         ("service", level.service.as_ref()),
         ("connecting", level.connect.as_ref()),
+        ("TLS handshake", level.handshake.as_ref()),
         ("sent late by", level.lag.as_ref()),
     ]
     .into_iter()

@@ -66,6 +66,9 @@ pub(super) fn hint(level: &Level) -> Option<String> {
         if failure.cause == "wrong content" {
             return Some("if the page differs from response to response, add --any-body".to_owned());
         }
+        if let Some(hint) = tls_hint(&failure.cause) {
+            return Some(hint.to_owned());
+        }
         let status = failure.cause.strip_prefix("status ")?;
         Some(match status {
             "301" | "302" | "303" | "307" | "308" => format!(
@@ -73,6 +76,26 @@ pub(super) fn hint(level: &Level) -> Option<String> {
             ),
             _ => format!("if {status} is the correct status, add --expect-status {status}"),
         })
+    })
+}
+
+/// What to do about a certificate, or where TLS is not what the server speaks.
+fn tls_hint(cause: &str) -> Option<&'static str> {
+    Some(match cause {
+        "untrusted certificate" => {
+            "the certificate of the server is signed by none that is trusted: name the one that signed it, \
+             or itself, with --cacert FILE, or accept any with --insecure"
+        }
+        "expired certificate" | "certificate not yet valid" => {
+            "the certificate of the server is not valid today: renew it, or accept any with --insecure"
+        }
+        "certificate for another name" => {
+            "the certificate of the server is for other names: load it by one of those, or accept any with \
+             --insecure"
+        }
+        "invalid certificate" => "accept any certificate with --insecure",
+        "no TLS" => "the server does not speak TLS at this port: load it as http://",
+        _ => return None,
     })
 }
 

@@ -18,7 +18,7 @@ use crate::client::ClientSettings;
 use crate::client::echo::EchoClientSettings;
 use crate::load::measured::Measured;
 use crate::load::{Load, LoadSettings, Schedule, unwatched};
-use crate::network::{LoadNetwork, Socket, SocketSet};
+use crate::network::{Connected, LoadNetwork, Socket, SocketSet};
 use crate::output::Sender;
 use crate::{Error, ServerAddress};
 
@@ -313,10 +313,10 @@ impl Sender for SimulatedSocket {
 }
 
 impl Socket for SimulatedSocket {
-    fn connected(&self) -> io::Result<()> {
+    fn connected(&self, _now_ns: u64) -> io::Result<Connected> {
         match self.world.borrow().peers[self.number].is_refused {
             true => Err(ErrorKind::ConnectionRefused.into()),
-            false => Ok(()),
+            false => Ok(Connected::Yes { handshake_from_ns: None }),
         }
     }
 

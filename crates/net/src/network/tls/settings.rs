@@ -1,0 +1,107 @@
+//! Which server is expected behind TLS, and which certificates are trusted.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::client::danger::ServerCertVerifier;
+use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use serde::{Deserialize, Serialize};
+
+use super::provider::provider;
+use super::verifier::{Anyone, Named};
+use crate::Error;
+
+/// TLS of a load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsSettings {
+    /// The name that the certificate must have, a domain or an address; a domain is sent too (SNI).
+    pub name: String,
+    /// A file of certificates in PEM, of which one has signed the server's, or is it. `None`: those that this
+    /// system trusts.
+    pub cacert: Option<PathBuf>,
+    /// Whether any certificate will do.
+    pub insecure: bool,
+}
+
+/// The protocols that are spoken inside (ALPN, RFC 7301).
+const PROTOCOLS: [&[u8]; 1] = [b"http/1.1"];
+
+impl TlsSettings {
+    /// What every connection is made with.
+    pub(super) fn open(&self) -> Result<(ClientConfig, ServerName<'static>), Error> {
+        let name = ServerName::try_from(self.name.clone()).map_err(|_| {
+            Error::Settings(format!("{:?} is no name that a certificate can have", self.name))
+        })?;
+        let provider = Arc::new(provider()?);
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
+        let builder = builder.with_safe_default_protocol_versions().map_err(refused)?;
+        let verifier = self.verifier(provider)?;
+        let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
+        let mut config = builder.with_no_client_auth();
+        config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
+        // Every connection stands for another client, which has no ticket of an earlier one.
+        config.resumption = Resumption::disabled();
+        Ok((config, name))
+    }
+
+    /// Whether a load can be offered with them.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.open().map(drop)
+    }
+
+    fn verifier(&self, provider: Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>, Error> {
+        if self.insecure {
+            return Ok(Arc::new(Anyone(provider)));
+        }
+        let trusted = match &self.cacert {
+            Some(_) => self.named()?,
+            None => trusted_here()?,
+        };
+        let mut roots = RootCertStore::empty();
+        // One that cannot be read, among a hundred of a system, can only have signed other servers.
+        let (read, _) = roots.add_parsable_certificates(trusted.iter().cloned());
+        if read == 0 {
+            return Err(Error::Settings(format!("no certificate of {} can be read", self.origin())));
+        }
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider);
+        let verifier = verifier.build().map_err(refused)?;
+        Ok(match self.cacert {
+            Some(_) => Arc::new(Named { verifier, named: trusted }),
+            None => verifier,
+        })
+    }
+
+    /// The certificates of the file.
+    fn named(&self) -> Result<Vec<CertificateDer<'static>>, Error> {
+        let path = self.cacert.as_deref().unwrap_or_else(|| "".as_ref());
+        let refuse = |why: String| Error::Settings(format!("cannot read --cacert {}: {why}", path.display()));
+        let text = std::fs::read(path).map_err(|error| refuse(error.to_string()))?;
+        let certificates = CertificateDer::pem_slice_iter(&text).collect::<Result<Vec<_>, _>>();
+        match certificates {
+            Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+            _ => Err(refuse("it needs certificates in PEM, from BEGIN CERTIFICATE on".to_owned())),
+        }
+    }
+
+    fn origin(&self) -> String {
+        self.cacert.as_ref().map_or("this system".to_owned(), |path| path.display().to_string())
+    }
+}
+
+fn trusted_here() -> Result<Vec<CertificateDer<'static>>, Error> {
+    let found = rustls_native_certs::load_native_certs();
+    if found.certs.is_empty() {
+        let text = "this system trusts no certificates (package ca-certificates on many); name those to \
+                    trust with --cacert FILE, or skip verification with --insecure";
+        return Err(Error::Settings(text.to_owned()));
+    }
+    Ok(found.certs)
+}
+
+fn refused(error: impl std::fmt::Display) -> Error {
+    Error::Settings(format!("TLS cannot be set up: {error}"))
+}

@@ -1,0 +1,229 @@
+//! One connection that speaks TLS: rustls in front of a socket.
+//!
+//! It keeps the promises of a plain one: no call waits, what is sent has left or is not counted as sent, and
+//! all that was received and decrypted is handed on at once, so that no bytes lie here of which the set of
+//! sockets does not know.
+
+use std::cell::{Cell, RefCell, RefMut};
+use std::fs::File;
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use rustls::ClientConnection;
+use sys::event::Interest;
+
+use super::fault::TlsFault;
+use crate::network::{Connected, Socket};
+use crate::output::Sender;
+
+pub(crate) struct TlsSocket<S> {
+    socket: S,
+    tls: RefCell<ClientConnection>,
+    encrypted: Rc<RefCell<Box<[u8]>>>,
+    /// When the connection was there, and the handshake began.
+    handshake_ns: Cell<Option<u64>>,
+    /// Bytes that were given to be sent, are encrypted and have not left: they are not counted as sent yet.
+    unsent: Cell<usize>,
+    /// The server has said that nothing follows.
+    has_ended: Cell<bool>,
+    /// Nothing is said before the close.
+    is_reset: Cell<bool>,
+}
+
+/// Bytes that are encrypted before any of them has left.
+const SEND_BYTES: usize = 32 << 10;
+
+impl<S: Socket> TlsSocket<S> {
+    pub(super) fn new(socket: S, tls: ClientConnection, encrypted: Rc<RefCell<Box<[u8]>>>) -> TlsSocket<S> {
+        TlsSocket {
+            socket,
+            tls: RefCell::new(tls),
+            encrypted,
+            handshake_ns: Cell::default(),
+            unsent: Cell::default(),
+            has_ended: Cell::default(),
+            is_reset: Cell::default(),
+        }
+    }
+
+    pub(super) fn plain(&self) -> &S {
+        &self.socket
+    }
+
+    /// Sends what is encrypted. True if all of it has left.
+    fn flush(&self, tls: &mut RefMut<'_, ClientConnection>) -> io::Result<bool> {
+        while tls.wants_write() {
+            match tls.write_tls(&mut Leaving(&self.socket)) {
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// One recv(2), and all that can be decrypted with it.
+    fn decrypt(&self, tls: &mut RefMut<'_, ClientConnection>, plain: &mut [u8]) -> io::Result<usize> {
+        let mut encrypted = self.encrypted.borrow_mut();
+        let received = self.socket.receive(&mut encrypted)?;
+        if received == 0 {
+            let is_open = tls.is_handshaking();
+            return Err(if is_open { TlsFault::Unfinished.into() } else { TlsFault::Truncated.into() });
+        }
+        let mut rest = &encrypted[..received];
+        let mut decrypted = 0;
+        while !rest.is_empty() && !self.has_ended.get() {
+            tls.read_tls(&mut rest)?;
+            let state = tls.process_new_packets().map_err(|error| {
+                // The server hears why; if it does not, nothing is lost.
+                let _ = self.flush(tls);
+                TlsFault::of(error)
+            })?;
+            decrypted += take(tls, &mut plain[decrypted..]);
+            self.has_ended.set(state.peer_has_closed());
+        }
+        // An answer to a new key of the server's; what does not leave now does with the next request.
+        self.flush(tls)?;
+        Ok(decrypted)
+    }
+}
+
+/// Takes what is decrypted.
+fn take(tls: &mut RefMut<'_, ClientConnection>, plain: &mut [u8]) -> usize {
+    let mut taken = 0;
+    while let Ok(read @ 1..) = tls.reader().read(&mut plain[taken..]) {
+        taken += read;
+    }
+    taken
+}
+
+/// Where encrypted bytes go.
+struct Leaving<'a, S>(&'a S);
+
+impl<S: Socket> Write for Leaving<'_, S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.send(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<S: Socket> Sender for TlsSocket<S> {
+    /// Bytes are sent when they have left. Where the socket takes no more, the same ones must be given again,
+    /// as a loop does with those that were not sent.
+    fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        let mut tls = self.tls.borrow_mut();
+        let has_room = self.flush(&mut tls)?;
+        if tls.is_handshaking() || !has_room {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        let mut sent = self.unsent.take();
+        while sent < bytes.len() {
+            let end = bytes.len().min(sent + SEND_BYTES);
+            let taken = tls.writer().write(&bytes[sent..end])?;
+            if taken == 0 {
+                return Err(ErrorKind::WriteZero.into());
+            }
+            if !self.flush(&mut tls)? {
+                self.unsent.set(taken);
+                break;
+            }
+            sent += taken;
+        }
+        if sent > 0 { Ok(sent) } else { Err(ErrorKind::WouldBlock.into()) }
+    }
+
+    fn send_and_more(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.send(bytes)
+    }
+
+    fn send_pieces(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+        pieces.iter().find(|piece| !piece.is_empty()).map_or(Ok(0), |piece| self.send(piece))
+    }
+
+    fn send_file(&self, _file: &File, _offset: &mut u64, _count: usize) -> io::Result<usize> {
+        Err(ErrorKind::Unsupported.into())
+    }
+}
+
+impl<S: Socket> Socket for TlsSocket<S> {
+    /// The connection is there when the handshake is over, whose last word is the client's.
+    fn connected(&self, now_ns: u64) -> io::Result<Connected> {
+        if self.handshake_ns.get().is_none() {
+            if let Connected::NotYet(interest) = self.socket.connected(now_ns)? {
+                return Ok(Connected::NotYet(interest));
+            }
+            self.handshake_ns.set(Some(now_ns));
+            let _ = self.socket.send_at_once();
+        }
+        let mut tls = self.tls.borrow_mut();
+        loop {
+            let has_left = self.flush(&mut tls)?;
+            match (tls.is_handshaking(), has_left) {
+                (false, true) => break,
+                (_, false) => return Ok(Connected::NotYet(Interest::Write)),
+                (true, true) => {}
+            }
+            match self.decrypt(&mut tls, &mut []) {
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return Ok(Connected::NotYet(Interest::Read));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Connected::Yes { handshake_from_ns: self.handshake_ns.get() })
+    }
+
+    #[inline]
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.has_ended.get() {
+            return Ok(0);
+        }
+        let mut tls = self.tls.borrow_mut();
+        // What came right behind the handshake.
+        let before = take(&mut tls, buffer);
+        if before > 0 {
+            return Ok(before);
+        }
+        match self.decrypt(&mut tls, buffer)? {
+            0 if !self.has_ended.get() => Err(ErrorKind::WouldBlock.into()),
+            decrypted => Ok(decrypted),
+        }
+    }
+
+    fn send_at_once(&self) -> io::Result<()> {
+        self.socket.send_at_once()
+    }
+
+    fn finish_sending(&self) -> io::Result<()> {
+        self.socket.finish_sending()
+    }
+
+    fn reset_on_close(&self) -> io::Result<()> {
+        self.is_reset.set(true);
+        self.socket.reset_on_close()
+    }
+
+    fn acknowledged(&self) -> io::Result<u64> {
+        self.socket.acknowledged()
+    }
+
+    fn peer(&self) -> io::Result<SocketAddr> {
+        self.socket.peer()
+    }
+
+    /// Says that nothing follows, unless the server has closed already: it would answer that with a reset.
+    fn close(self) -> io::Result<()> {
+        let mut tls = self.tls.borrow_mut();
+        if !self.has_ended.get() && !self.is_reset.get() && !tls.is_handshaking() {
+            tls.send_close_notify();
+            let _ = self.flush(&mut tls);
+        }
+        drop(tls);
+        self.socket.close()
+    }
+}
