@@ -129,7 +129,7 @@ fn a_system_with_a_lower_limit_goes_less_far_and_the_others_do_not() {
     let is_said = |system: &System| system.warnings.iter().any(|warning| warning.starts_with(said));
     assert!(is_said(tight) && !is_said(free), "{:?}", tight.warnings);
     assert!(text(&output.stderr).contains(said), "{}", text(&output.stderr));
-    let compared = run_well(folder.path(), &["compare", "a.osdyno"]);
+    let compared = run_well(folder.path(), &["compare", "a.osdyno", "--verbose"]);
     assert!(compared.contains("28"), "over the n that both have: {compared}");
 }
 

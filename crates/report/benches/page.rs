@@ -23,7 +23,7 @@ fn main() -> io::Result<()> {
     let findings = Findings::of(&recording);
     let judged = start.elapsed();
     let mut page = Counter::default();
-    html::write(&recording, &findings, &mut page)?;
+    html::write(&recording, &findings, None, &mut page)?;
     let written = start.elapsed();
     table::write(&findings, &Style::default(), &mut io::sink())?;
     println!("{} measurements in {} series", findings.measurements(), findings.series.len());

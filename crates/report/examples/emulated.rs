@@ -27,5 +27,5 @@ fn main() -> io::Result<()> {
         pin(&mut findings);
     }
     table::write(&findings, &Style { width: 132, ..Style::default() }, &mut io::stderr())?;
-    html::write(&recording, &findings, &mut BufWriter::new(io::stdout().lock()))
+    html::write(&recording, &findings, None, &mut BufWriter::new(io::stdout().lock()))
 }

@@ -5,7 +5,7 @@ mod emulated;
 use emulated::compared::{one_run_of_three, pin_answers};
 use judge::compare::{Comparison, Ranking, Refusal};
 use report::Style;
-use report::compare;
+use report::{compare, overview};
 
 fn shown(compared: &Comparison, width: usize) -> String {
     let mut out = Vec::new();
@@ -41,6 +41,52 @@ fn two_kernels_and_three() {
     compare::write_json(&two, &mut document).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
     assert_eq!(document["series"][3]["contenders"][1]["overall"]["answer"], "slower");
+}
+
+#[test]
+fn on_one_screen() {
+    let [old, new, other] = emulated::three_kernels(20_000);
+    let mut two = Comparison::of(&[("6.12.osdyno", &old), ("7.3.osdyno", &new)]).unwrap();
+    pin_answers(&mut two);
+    let mut three =
+        Comparison::of(&[("6.12.osdyno", &old), ("7.3.osdyno", &new), ("bsd.osdyno", &other)]).unwrap();
+    pin_answers(&mut three);
+    let screen = |compared: &Comparison, width: usize| {
+        let mut out = Vec::new();
+        overview::write_systems(compared, &Style { width, ..Style::default() }, &mut out).expect("written");
+        String::from_utf8(out).expect("text")
+    };
+    insta::assert_snapshot!("two_on_a_screen", screen(&two, 100));
+    insta::assert_snapshot!("three_on_a_screen", screen(&three, 60));
+    // Nothing is lost on the way: each series has its line or stands in a list.
+    for ranking in &two.rankings {
+        assert!(screen(&two, 100).contains(&ranking.label), "{}", ranking.label);
+    }
+}
+
+#[test]
+fn a_run_of_several_systems_is_one_screen_and_one_page() {
+    let run = one_run_of_three(2_000);
+    let compared = Comparison::of(&[("run", &run)]).unwrap();
+    let findings = judge::Findings::of(&run);
+    for width in (60..=160).step_by(20) {
+        let mut out = Vec::new();
+        let style = Style { width, ..Style::default() };
+        overview::write(&findings, Some(&compared), &style, &mut out).expect("written");
+        let text = String::from_utf8(out).expect("text");
+        assert!(text.lines().count() <= 38, "{width} columns, {}:\n{text}", text.lines().count());
+        assert!(text.contains(" against "), "{text}");
+    }
+    let page = |compared: Option<&Comparison>| {
+        let mut out = Vec::new();
+        report::html::write(&run, &findings, compared, &mut out).expect("written");
+        String::from_utf8(out).expect("text")
+    };
+    let page_of_all = page(Some(&compared));
+    assert!(page_of_all.contains("<section id=\"compared\">") && page_of_all.contains("id=\"v-equivalent\""));
+    let strips = page_of_all.matches("class=\"ratio\" viewBox=\"0 0 360 26\"").count();
+    assert!(strips >= compared.judged().0, "{strips}");
+    assert!(!page(None).contains("<section id=\"compared\">"));
 }
 
 #[test]

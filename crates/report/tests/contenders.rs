@@ -35,7 +35,7 @@ fn shown(findings: &Findings, width: usize) -> String {
 
 fn page(recording: &record::Recording, findings: &Findings) -> String {
     let mut out = Vec::new();
-    html::write(recording, findings, &mut out).unwrap();
+    html::write(recording, findings, None, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

@@ -448,7 +448,7 @@ fn judged(bytes: &[u8]) {
     let findings = Findings::of_import(&imported.recording, MARGIN);
     assert_eq!(document(&findings)["series"].as_array().map(Vec::len), Some(findings.series.len()));
     table::write(&findings, &Style::default(), &mut Vec::new()).expect("written");
-    report::html::write(&imported.recording, &findings, &mut Vec::new()).expect("written");
+    report::html::write(&imported.recording, &findings, None, &mut Vec::new()).expect("written");
 }
 
 proptest! {

@@ -10,7 +10,7 @@ const PORTS: [(&str, &str); 1] = [("net.ip_local_port_range", "32768 60999")];
 
 fn shown(findings: &Findings, width: usize) -> String {
     let mut out = Vec::new();
-    overview::write(findings, &Style { width, ..Style::default() }, &mut out).expect("written");
+    overview::write(findings, None, &Style { width, ..Style::default() }, &mut out).expect("written");
     String::from_utf8(out).expect("text")
 }
 

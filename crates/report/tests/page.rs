@@ -8,7 +8,7 @@ use report::html::{Panel, picture};
 
 fn page(recording: &record::Recording, findings: &Findings) -> String {
     let mut out = Vec::new();
-    html::write(recording, findings, &mut out).expect("written");
+    html::write(recording, findings, None, &mut out).expect("written");
     String::from_utf8(out).expect("text")
 }
 

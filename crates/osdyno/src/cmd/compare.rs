@@ -25,6 +25,9 @@ pub(crate) struct Args {
     /// The smallest difference that matters
     #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = super::report::parse_percent)]
     margin: f64,
+    /// Print every ratio, with its notes
+    #[arg(short, long)]
+    verbose: bool,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -43,7 +46,10 @@ pub(crate) fn compare(args: &Args, console: &Console) -> Done {
 
     let mut out = BufWriter::new(io::stdout().lock());
     match args.format {
-        Format::Text => ::report::compare::write_table(&comparison, &console.style, &mut out)?,
+        Format::Text if args.verbose => {
+            ::report::compare::write_table(&comparison, &console.style, &mut out)?;
+        }
+        Format::Text => ::report::overview::write_systems(&comparison, &console.style, &mut out)?,
         Format::Json => ::report::compare::write_json(&comparison, &mut out)?,
     }
     out.flush()?;

@@ -11,7 +11,9 @@ use clap::builder::PossibleValue;
 use judge::Findings;
 use record::Unit;
 
-use super::{Done, Format, print, print_places, refuse_existing, refuse_input, warn, write_file};
+use super::{
+    Detail, Done, Format, print_findings, print_places, refuse_existing, refuse_input, warn, write_file,
+};
 use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE};
 
@@ -157,16 +159,16 @@ pub(crate) fn judge(args: &Args, console: &Console) -> Done {
     let recording = &imported.recording;
     let findings = Findings::of_import(recording, args.margin / 100.0);
     match args.format {
-        JudgeFormat::Text => print(&findings, Format::Text, console)?,
-        JudgeFormat::Json => print(&findings, Format::Json, console)?,
+        JudgeFormat::Text => print_findings(&findings, None, Detail::Everything, Format::Text, console)?,
+        JudgeFormat::Json => print_findings(&findings, None, Detail::Everything, Format::Json, console)?,
         JudgeFormat::Html => match &page {
             Some(page) => {
-                write_file(page, args.force, |out| ::report::html::write(recording, &findings, out))?;
+                write_file(page, args.force, |out| ::report::html::write(recording, &findings, None, out))?;
                 print_places(&[("report", page)], Format::Text)?;
             }
             None => {
                 let mut out = BufWriter::new(io::stdout().lock());
-                ::report::html::write(recording, &findings, &mut out)?;
+                ::report::html::write(recording, &findings, None, &mut out)?;
                 out.flush()?;
             }
         },

@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ::judge::Findings;
+use ::judge::compare::{Comparison, Refusal};
 use clap::ValueEnum;
 use record::Recording;
 use tempfile::NamedTempFile;
@@ -153,29 +154,43 @@ impl Detail {
     }
 }
 
-/// Prints the findings on standard output, the more important ones on one screen unless all are wanted.
+/// Prints the findings on standard output, with the comparison of several systems: the more important ones on
+/// one screen unless all are wanted.
 fn print_findings(
     findings: &Findings,
+    systems: Option<&Comparison>,
     detail: Detail,
     format: Format,
     console: &Console,
 ) -> Result<(), Failure> {
-    if (detail, format) != (Detail::Overview, Format::Text) {
-        return print(findings, format, console);
-    }
     let mut out = BufWriter::new(io::stdout().lock());
-    ::report::overview::write(findings, &console.style, &mut out)?;
+    match (format, detail) {
+        (Format::Json, _) => ::report::json::write(findings, &mut out)?,
+        (Format::Text, Detail::Overview) => {
+            ::report::overview::write(findings, systems, &console.style, &mut out)?;
+        }
+        (Format::Text, Detail::Everything) => {
+            ::report::table::write(findings, &console.style, &mut out)?;
+            if let Some(systems) = systems {
+                writeln!(out)?;
+                ::report::compare::write_table(systems, &console.style, &mut out)?;
+            }
+        }
+    }
     Ok(out.flush()?)
 }
 
-/// Prints all findings on standard output.
-fn print(findings: &Findings, format: Format, console: &Console) -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    match format {
-        Format::Text => ::report::table::write(findings, &console.style, &mut out)?,
-        Format::Json => ::report::json::write(findings, &mut out)?,
+/// Compares the systems of a run; `None` where it has only one.
+fn compare_systems(recording: &Recording, file: &Path) -> Option<Result<Comparison, Refusal>> {
+    let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
+    (recording.systems.len() > 1).then(|| Comparison::of(&[(&name, recording)]))
+}
+
+/// Warns why the systems of a run cannot be compared.
+fn warn_refused(systems: Option<&Result<Comparison, Refusal>>) {
+    if let Some(Err(refusal)) = systems {
+        warn(&::report::compare::refusal(refusal));
     }
-    Ok(out.flush()?)
 }
 
 /// Prints the paths of the files that were written.

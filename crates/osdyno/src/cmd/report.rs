@@ -7,7 +7,8 @@ use std::slice;
 use judge::Findings;
 
 use super::{
-    Detail, Done, Format, print_findings, print_places, read, refuse_existing, refuse_input, write_file,
+    Detail, Done, Format, compare_systems, print_findings, print_places, read, refuse_existing, refuse_input,
+    warn_refused, write_file,
 };
 use crate::console::{Console, tell};
 
@@ -49,15 +50,20 @@ pub(crate) fn report(args: &Args, console: &Console) -> Done {
     let recording = read(&args.run)?;
     let findings = Findings::with_margin(&recording, args.margin / 100.0);
     let detail = Detail::of(args.verbose);
+    let compared = compare_systems(&recording, &args.run);
+    let systems = compared.as_ref().and_then(|compared| compared.as_ref().ok());
     if is_kept {
-        print_findings(&findings, detail, args.format, console)?;
+        print_findings(&findings, systems, detail, args.format, console)?;
+        warn_refused(compared.as_ref());
         tell(&format!("  {} is there already and was kept; --force replaces it", page.display()));
         return Ok(ExitCode::SUCCESS);
     }
     // Before anything is printed: a reader may close the pipe. The verdicts are printed in any case.
-    let written = write_file(&page, args.force, |out| ::report::html::write(&recording, &findings, out));
-    print_findings(&findings, detail, args.format, console)?;
+    let written =
+        write_file(&page, args.force, |out| ::report::html::write(&recording, &findings, systems, out));
+    print_findings(&findings, systems, detail, args.format, console)?;
     written?;
     print_places(&[("report", &page)], args.format)?;
+    warn_refused(compared.as_ref());
     Ok(ExitCode::SUCCESS)
 }

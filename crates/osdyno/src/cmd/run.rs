@@ -10,13 +10,13 @@ use std::time::{Duration, SystemTime};
 use ::report::Style;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use judge::Findings;
-use judge::compare::Comparison;
 use record::{Outcome, Recording};
 use runner::{Removal, RunEvent, RunOptions, RunPlan, Target};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::{
-    Detail, Done, Format, print_findings, print_places, refuse_unwritable, suggested, warn, write_file,
+    Detail, Done, Format, compare_systems, print_findings, print_places, refuse_unwritable, suggested, warn,
+    warn_refused, write_file,
 };
 use crate::console::{Console, tell};
 use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
@@ -126,17 +126,22 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
     screen.clear();
 
     let (findings, detail) = (Findings::of(&ran.recording), Detail::of(args.verbose));
+    // A system against itself has a noise floor instead.
+    let compared = compare_systems(&ran.recording, &file).filter(|_| !plan.aa);
+    let systems = compared.as_ref().and_then(|compared| compared.as_ref().ok());
     if let Some(error) = ran.unwritten {
-        print_findings(&findings, detail, args.format, console)?;
+        print_findings(&findings, systems, detail, args.format, console)?;
         print_places(&[("run", &file)], args.format)?;
         return Err(error.into());
     }
     // Before anything is printed: a reader may close the pipe. The verdicts are printed in any case.
-    let written = write_file(&page, false, |out| ::report::html::write(&ran.recording, &findings, out));
-    print_findings(&findings, detail, args.format, console)?;
-    if args.format == Format::Text {
-        print_together(&plan, &ran.recording, &name(&file), console)?;
+    let written =
+        write_file(&page, false, |out| ::report::html::write(&ran.recording, &findings, systems, out));
+    print_findings(&findings, systems, detail, args.format, console)?;
+    if args.format == Format::Text && plan.aa {
+        print_noise_floor(&ran.recording, console)?;
     }
+    warn_refused(compared.as_ref());
     let kept = match ran.floor_kept {
         Some(Ok(path)) => Some(path),
         Some(Err(error)) => {
@@ -191,30 +196,11 @@ fn options(args: &Args) -> RunOptions {
     }
 }
 
-/// Prints what only several systems together can say: how they compare, or what a system's noise is.
-fn print_together(
-    plan: &RunPlan,
-    recording: &Recording,
-    file: &str,
-    console: &Console,
-) -> Result<(), Failure> {
+/// Prints what a system showed against itself.
+fn print_noise_floor(recording: &Recording, console: &Console) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
-    if plan.aa {
-        ::report::noise_floor::write(recording, &console.style, &mut out)?;
-    } else if plan.targets.len() > 1 {
-        match Comparison::of(&[(file, recording)]) {
-            Ok(comparison) => {
-                writeln!(out)?;
-                ::report::compare::write_table(&comparison, &console.style, &mut out)?;
-            }
-            Err(refusal) => warn(&::report::compare::refusal(&refusal)),
-        }
-    }
+    ::report::noise_floor::write(recording, &console.style, &mut out)?;
     Ok(out.flush()?)
-}
-
-fn name(file: &Path) -> String {
-    file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// Longest time that a load may be held at one level.

@@ -12,7 +12,7 @@ use crate::html::tracks::{Track, draw, swatch};
 use crate::quantity::Quantity;
 use crate::sentences::{self, capital, sentence};
 use crate::text::Tone;
-use crate::words::{count, list, things};
+use crate::words::{count, list, percent, things};
 
 /// Writes a comparison of variants as part of a page; `i` makes its ids unique.
 pub(crate) fn write_part(i: usize, compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
@@ -31,6 +31,11 @@ pub(crate) fn write_part(i: usize, compared: &Comparison, out: &mut dyn Write) -
          saturated, or the time was up.</p></div>",
         esc(&sentence(&judged))
     )
+}
+
+/// What the answers mean.
+pub(crate) fn definitions(compared: &Comparison) -> String {
+    include_str!("answers.html").replace("{margin}", &percent(compared.margin))
 }
 
 /// The name of a contender behind its colour and dashes.

@@ -11,11 +11,13 @@ mod strip;
 mod table;
 pub(crate) mod words;
 
-pub(crate) use html::write_part as write_html_part;
+pub(crate) use html::{definitions, write_part as write_html_part};
 pub(crate) use json::entry;
 pub use json::write as write_json;
+pub(crate) use notes::refused;
 pub use notes::{note, refusal};
 pub use page::write as write_html;
+pub(crate) use page::write_part as write_systems;
 pub use picture::draw as picture;
 pub use table::write as write_table;
 pub(crate) use table::write_part as write_table_part;

@@ -80,7 +80,7 @@ fn limited(names: [&str; 2], limited: &[Option<LimitedLevels>; 2]) -> Option<Str
 }
 
 /// `socket has different versions: version 1 in 6.12 and version 2 in 7.3`.
-pub(super) fn refused(refused: &Refused) -> String {
+pub(crate) fn refused(refused: &Refused) -> String {
     let (what, each): (_, Vec<String>) = match &refused.mismatch {
         Mismatch::Versions(all) => {
             ("versions", all.iter().map(|(name, version)| format!("version {version} in {name}")).collect())

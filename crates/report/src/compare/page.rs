@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use judge::compare::Comparison;
 
-use super::html::{named, plots, ratios};
+use super::html::{definitions, named, plots, ratios};
 use super::{notes, words};
 use crate::html::escape::esc;
 use crate::html::page;
@@ -28,9 +28,32 @@ pub fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     page::close(false, out)
 }
 
+/// Writes a comparison of the systems of a run as part of its page; the curves are folded, because each
+/// series has its figures there.
+pub(crate) fn write_part(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "<section id=\"compared\"><h2>{}</h2><p class=\"lead\">{}.</p><p class=\"remark\">{}.</p>",
+        esc(&words::title(compared)),
+        esc(&capital(&words::summary(compared))),
+        esc(&carries(compared)),
+    )?;
+    ratios("c", compared, out)?;
+    writeln!(out, "<details class=\"list\"><summary>Curves of all systems</summary>")?;
+    plots("c", compared, out)?;
+    writeln!(out, "</details></section>")?;
+    differences(compared, out)?;
+    refused(compared, out)
+}
+
+/// How much was judged, how trials were compared, and what noise can pass for.
+fn carries(compared: &Comparison) -> String {
+    let parts = [words::judged(compared), words::design(compared).to_owned(), words::noise_floor(compared)];
+    parts.map(|part| capital(&part)).join(". ")
+}
+
 fn head(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let tool = compared.contenders.first().map(|s| format!("{} {}", s.run.tool.name, s.run.tool.version));
-    let carries = [words::judged(compared), words::design(compared).to_owned(), words::noise_floor(compared)];
     writeln!(
         out,
         "<header><p class=\"over\">{} · comparison</p><h1>{}</h1><p class=\"lead\">{}.</p>\
@@ -38,7 +61,7 @@ fn head(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         esc(&tool.unwrap_or_default()),
         esc(&words::title(compared)),
         esc(&capital(&words::summary(compared))),
-        esc(&carries.map(|part| capital(&part)).join(". ")),
+        esc(&carries(compared)),
     )
 }
 
@@ -84,6 +107,7 @@ fn refused(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
 
 fn how_to_read(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let text = include_str!("reading.html")
+        .replace("{list}", &definitions(compared))
         .replace("{margin}", &percent(compared.margin))
         .replace("{rate}", &percent(compared.alpha))
         .replace("{confidence}", &percent(1.0 - compared.alpha))

@@ -24,7 +24,7 @@ fn inverted(ratio: Interval) -> Interval {
 }
 
 /// The answer in words: `1.18× slower (1.15–1.21)`, `faster below 4 300 (3 900–4 700), slower above`.
-pub(super) fn answer(ratio: &Ratio, unit: Unit) -> String {
+pub(crate) fn answer(ratio: &Ratio, unit: Unit) -> String {
     of_claim(ratio.claim(), ratio, unit, "")
 }
 
@@ -100,7 +100,7 @@ pub(super) fn crossings(crossings: &[stats::Crossing], unit: Unit) -> String {
 }
 
 /// The tone of an answer.
-pub(super) fn tone(claim: Claim) -> Tone {
+pub(crate) fn tone(claim: Claim) -> Tone {
     match claim {
         Claim::Faster | Claim::Equivalent { .. } | Claim::InPart { is_slower: false, .. } => Tone::Good,
         Claim::DependsOnN | Claim::Slower | Claim::InPart { .. } => Tone::Notable,
@@ -193,7 +193,7 @@ fn ordinal(n: usize) -> String {
 }
 
 /// `7.3 against 6.12`; of variants `race: each variant against the best`.
-pub(super) fn title(compared: &Comparison) -> String {
+pub(crate) fn title(compared: &Comparison) -> String {
     let names: Vec<String> = compared.contenders.iter().map(|contender| contender.name.clone()).collect();
     match (&compared.workload, names.as_slice()) {
         (Some(workload), _) => format!("{workload}: each variant against the best"),
@@ -291,7 +291,7 @@ pub(super) fn mean_ratio(mean: &Mean) -> String {
 }
 
 /// The count of every answer: `1 slower · 3 equivalent`.
-pub(super) fn summary(compared: &Comparison) -> String {
+pub(crate) fn summary(compared: &Comparison) -> String {
     const WORDS: [&str; 8] = [
         "depending on n",
         "slower",

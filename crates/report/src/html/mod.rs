@@ -25,22 +25,32 @@ mod zoom;
 use std::io::{self, Write};
 
 use judge::Findings;
+use judge::compare::Comparison;
 use record::Recording;
 
+use crate::compare;
 pub use panel::Panel;
 pub use picture::picture;
 use source::{Budget, Source};
 
-/// Writes the report of a run.
-pub fn write(recording: &Recording, findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the report of a run; of several systems with their comparison.
+pub fn write(
+    recording: &Recording,
+    findings: &Findings,
+    systems: Option<&Comparison>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let asked = &findings.without_details();
     let highlights = &judge::highlights(asked);
     let source = &Source { recording, findings, asked, highlights, budget: Budget::of(findings) };
     // Where and how imported numbers were measured is unknown.
     let is_run = !findings.run.started_at.is_empty();
     page::open(&page::title(findings), out)?;
-    filter::bar(findings, &parts(source, is_run), out)?;
+    filter::bar(findings, &parts(source, systems, is_run), out)?;
     page::head(findings, asked, out)?;
+    if let Some(systems) = systems {
+        compare::write_systems(systems, out)?;
+    }
     cards::write(source, out)?;
     writeln!(out, "<div id=\"measurements\">")?;
     for workload in &findings.workloads {
@@ -51,13 +61,18 @@ pub fn write(recording: &Recording, findings: &Findings, out: &mut dyn Write) ->
         page::environment(findings, out)?;
         page::repeat(findings, out)?;
     }
-    page::how_to_read(findings, out)?;
+    page::how_to_read(findings, systems, out)?;
     page::close(true, out)
 }
 
 /// The parts of a page, each with its id.
-fn parts(source: &Source<'_>, is_run: bool) -> Vec<(&'static str, &'static str)> {
+fn parts(
+    source: &Source<'_>,
+    systems: Option<&Comparison>,
+    is_run: bool,
+) -> Vec<(&'static str, &'static str)> {
     let parts = [
+        systems.map(|_| ("compared", "Systems")),
         (!source.highlights.is_empty()).then_some(("findings", "Findings")),
         Some(("verdicts", "Verdicts")),
         Some(("measurements", "Measurements")),

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use judge::Findings;
+use judge::compare::Comparison;
 
 use super::escape::esc;
+use crate::compare::definitions;
 use crate::quantity::duration;
 use crate::words::{list, percent, things};
 use crate::{environment, overview, sentences};
@@ -195,7 +197,11 @@ fn quoted(word: &str) -> String {
 }
 
 /// How the plots and the words are to be read, and what they do not say.
-pub(crate) fn how_to_read(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn how_to_read(
+    findings: &Findings,
+    systems: Option<&Comparison>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let judged = findings.series.iter().filter(|f| f.verdict.is_some()).count();
     let text = include_str!("reading.html")
         .replace("{margin}", &percent(findings.margin))
@@ -203,6 +209,7 @@ pub(crate) fn how_to_read(findings: &Findings, out: &mut dyn Write) -> io::Resul
         .replace("{error}", &percent(findings.alpha))
         .replace("{judged}", &things(judged, "verdict", "verdicts"))
         .replace("{load}", if findings.series.iter().any(|f| f.levels) { LOAD } else { "" })
+        .replace("{systems}", &systems.map(definitions).unwrap_or_default())
         .replace("{compared}", if findings.comparisons.is_empty() { "" } else { COMPARED })
         .replace("{tick}", &super::figure::tick(findings))
         .replace("{planning}", &esc(&sentences::planning(findings)));

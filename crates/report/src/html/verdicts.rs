@@ -81,12 +81,12 @@ fn words(finding: &Finding) -> Vec<String> {
 pub(super) fn of_compared(source: &Source<'_>, compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let series = source.series(|finding| compared.is_of(&finding.key.system, &finding.key.workload));
     let workload = esc(compared.workload.as_deref().unwrap_or_default());
-    writeln!(out, "<h3>{workload}</h3><ul class=\"found\">")?;
+    writeln!(out, "<div class=\"variants\"><h3>{workload}</h3><ul class=\"found\">")?;
     for finding in findings_of(compared) {
         writeln!(out, "<li>{}</li>", esc(&finding))?;
     }
     let verdicts = things(series.len(), "verdict", "verdicts");
     writeln!(out, "</ul><details class=\"list\"><summary>{verdicts} of {workload}</summary>")?;
     table(source, &series, out)?;
-    writeln!(out, "</details>")
+    writeln!(out, "</details></div>")
 }

@@ -2,15 +2,20 @@
 //! [`table`] has all of it.
 
 mod compared;
+mod fit;
 mod growth;
 mod kind;
 mod lists;
 mod names;
 mod remarks;
+mod systems;
 
 use std::io::{self, Write};
 
+use judge::compare::Comparison;
 use judge::{Finding, Findings};
+
+use self::fit::{Part, lines};
 
 pub(crate) use self::growth::{name, sentence};
 pub(crate) use self::kind::Kind;
@@ -22,6 +27,8 @@ use crate::words::things;
 
 /// Lines of an overview at the most; with the places of the files that follow it fits on a screen of 40.
 const LINES_MAX: usize = 36;
+/// Lines of a comparison of systems above the growths of each.
+const SYSTEMS_LINES: usize = 12;
 /// Lines of all remarks on the numbers at the most.
 const REMARK_LINES: usize = 3;
 /// Growths shown at the most: a reader has half a minute.
@@ -29,26 +36,46 @@ const GROWTHS_MOST: usize = 9;
 /// Rows of the table at the most.
 const ROWS_MOST: usize = 9;
 
-/// Writes the machine, the growths that cost a user most, the table of what changes, and lists of all else.
-/// What the run measured besides its questions is left to [`table`].
-pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the machine, how its systems compare where it has several, the growths that cost a user most, the
+/// table of what changes, and lists of all else. What the run measured besides its questions is left to
+/// [`table`].
+pub fn write(
+    findings: &Findings,
+    systems: Option<&Comparison>,
+    style: &Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let all = findings.series.len();
     let findings = &findings.without_details();
     let screen = Screen { findings, style: *style, details: all - findings.series.len() };
     let head = screen.machine()?;
+    let systems = systems.map(|systems| systems::of(systems, style, SYSTEMS_LINES)).transpose()?;
     let lists = screen.lists()?;
     let remarks = screen.remarks()?;
-    let taken = [&head, &lists, &remarks].map(lines).iter().sum::<usize>();
+    let known = [&head, &lists, &remarks].map(lines).iter().sum::<usize>();
+    let taken = known + systems.as_ref().map_or(0, |part| lines(part) + 1);
     let compared = screen.comparisons(LINES_MAX.saturating_sub(taken + 4).max(8))?;
     // Empty lines between the parts, and the heading of the growths.
     let room = LINES_MAX.saturating_sub(taken + lines(&compared) + 4);
     let highlights = judge::highlights(findings);
-    // The sentences say more than the table.
-    let growths = screen.growths(&highlights, (room * 3 / 4).max(6))?;
-    let changed = screen.changed(&highlights, room.saturating_sub(lines(&growths)).max(3))?;
-    let parts = [head, [growths, lists].concat(), changed, compared, remarks];
-    let parts = parts.iter().filter(|part| !part.is_empty());
-    for (i, part) in parts.enumerate() {
+    // The sentences say more than the table, and the systems are compared already.
+    let growths = screen.growths(&highlights, (room * 3 / 4).max(if systems.is_some() { 4 } else { 6 }))?;
+    let changed = match systems {
+        Some(_) => Part::new(),
+        None => screen.changed(&highlights, room.saturating_sub(lines(&growths)).max(3))?,
+    };
+    let parts = [head, systems.unwrap_or_default(), [growths, lists].concat(), changed, compared, remarks];
+    write_parts(&parts, out)
+}
+
+/// Writes a comparison of systems: what differs for certain, the largest first, and lists of all else.
+pub fn write_systems(compared: &Comparison, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(&systems::of(compared, style, LINES_MAX)?)
+}
+
+/// Writes the parts that have something in them, with an empty line between two.
+fn write_parts(parts: &[Part], out: &mut dyn Write) -> io::Result<()> {
+    for (i, part) in parts.iter().filter(|part| !part.is_empty()).enumerate() {
         if i > 0 {
             writeln!(out)?;
         }
@@ -62,13 +89,6 @@ pub fn growths(findings: &Findings, is_wanted: impl Fn(&Finding) -> bool) -> Vec
     growth::sentences_of(findings, is_wanted)
 }
 
-/// A part of the overview, as it is to be written.
-type Part = Vec<u8>;
-
-fn lines(part: &Part) -> usize {
-    part.iter().filter(|byte| **byte == b'\n').count()
-}
-
 /// What is shown, and how.
 struct Screen<'a> {
     findings: &'a Findings,
@@ -79,37 +99,16 @@ struct Screen<'a> {
 
 impl Screen<'_> {
     fn part(&self, write: impl FnOnce(&mut Page<'_>) -> io::Result<()>) -> io::Result<Part> {
-        let mut part = Vec::new();
-        write(&mut Page::new(self.style, &mut part))?;
-        Ok(part)
+        fit::part(&self.style, write)
     }
 
-    /// As many of `most` things as fit into the lines, at least one; `write` is given how many.
     fn fitted(
         &self,
         most: usize,
         room: usize,
         write: impl Fn(&mut Page<'_>, usize) -> io::Result<()>,
     ) -> io::Result<Part> {
-        for shown in (1..=most).rev() {
-            let part = self.part(|page| write(page, shown))?;
-            if lines(&part) <= room || shown == 1 {
-                return Ok(part);
-            }
-        }
-        Ok(Vec::new())
-    }
-
-    /// A label and its items, as many as fit; the others are counted.
-    fn list(&self, list: &List<'_>) -> io::Result<Part> {
-        let List { label, items, behind, lines, .. } = list;
-        self.fitted(items.len(), *lines, |page, shown| {
-            let more = match items.len() - shown {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            page.paragraph(&format!("{label}: {}{more}{behind}", items[..shown].join(", ")), 2, Tone::Plain)
-        })
+        fit::fitted(&self.style, most, room, write)
     }
 
     /// The machine, and the first of what disturbs it.
@@ -172,7 +171,7 @@ impl Screen<'_> {
     fn lists(&self) -> io::Result<Part> {
         let mut part = Vec::new();
         for list in lists(self.findings) {
-            part.extend(self.list(&list)?);
+            part.extend(fit::list(&self.style, &list)?);
         }
         Ok(part)
     }

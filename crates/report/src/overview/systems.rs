@@ -1,0 +1,142 @@
+//! A comparison of systems on one screen: what differs for certain, the largest first, and lists of all else.
+
+use std::io;
+
+use judge::compare::{Claim, Comparison, Ranking, RankingEntry, Ratio};
+
+use super::fit::{Part, fitted, lines, list, part};
+use super::lists::List;
+use crate::compare::words;
+use crate::environment;
+use crate::text::{Cell, Row, Style, Tone};
+use crate::words::{percent, things};
+
+/// Differences shown at the most.
+const DIFFERENCES_MOST: usize = 12;
+/// Lines for them at the least.
+const DIFFERENCE_LINES: usize = 3;
+
+/// A series of one system against that of the first.
+struct Pair<'a> {
+    name: String,
+    ranking: &'a Ranking,
+    ratio: Option<&'a Ratio>,
+}
+
+impl<'a> Pair<'a> {
+    fn of(compared: &Comparison, ranking: &'a Ranking, entry: &'a RankingEntry) -> Pair<'a> {
+        let name = match compared.contenders.len() {
+            ..=2 => ranking.label.clone(),
+            _ => format!("{} of {}", ranking.label, entry.name),
+        };
+        Pair { name, ranking, ratio: entry.overall.as_ref() }
+    }
+
+    fn claim(&self) -> Option<Claim> {
+        self.ratio.map(Ratio::claim)
+    }
+
+    fn is_different(&self) -> bool {
+        let claim = self.claim();
+        claim.is_some_and(|claim| {
+            !matches!(claim, Claim::Equivalent { .. } | Claim::DifferentButSmall | Claim::Unresolved { .. })
+        })
+    }
+
+    /// How far the two are apart.
+    fn distance(&self) -> f64 {
+        self.ratio.map_or(0.0, |ratio| ratio.comparison.ratio.value.ln().abs())
+    }
+}
+
+/// Writes a comparison into so many lines, as far as it has that many.
+pub(super) fn of(compared: &Comparison, style: &Style, room: usize) -> io::Result<Part> {
+    let pairs: Vec<Pair<'_>> = compared
+        .rankings
+        .iter()
+        .flat_map(|ranking| ranking.others().map(move |entry| (ranking, entry)))
+        .map(|(ranking, entry)| Pair::of(compared, ranking, entry))
+        .collect();
+    let mut all = part(style, |page| {
+        page.paragraph(&words::title(compared), 2, Tone::Strong)?;
+        page.paragraph(&words::summary(compared), 2, Tone::Plain)
+    })?;
+    all.extend(list(style, &facts(compared))?);
+    let mut behind = Part::new();
+    for named in lists(compared, &pairs).iter().filter(|list| !list.items.is_empty()) {
+        behind.extend(list(style, named)?);
+    }
+    behind.extend(part(style, |page| page.paragraph("--verbose has every ratio", 2, Tone::Faint))?);
+    let mut different: Vec<&Pair<'_>> = pairs.iter().filter(|pair| pair.is_different()).collect();
+    different.sort_by(|a, b| b.distance().total_cmp(&a.distance()));
+    let left = room.saturating_sub(lines(&all) + lines(&behind)).max(DIFFERENCE_LINES);
+    all.extend(differences(&different, style, left)?);
+    all.extend(behind);
+    Ok(all)
+}
+
+/// A line for each that differs for certain.
+fn differences(pairs: &[&Pair<'_>], style: &Style, room: usize) -> io::Result<Part> {
+    let row = |pair: &&Pair<'_>| {
+        let ratio = pair.ratio?;
+        let answer = Cell::toned(words::answer(ratio, pair.ranking.unit), words::tone(ratio.claim()));
+        Some(Row { cells: vec![Cell::new(&pair.name), answer], below: Vec::new() })
+    };
+    let rows: Vec<Row> = pairs.iter().filter_map(row).collect();
+    fitted(style, rows.len().min(DIFFERENCES_MOST), room, |page, shown| {
+        page.columns(&rows[..shown], 1)?;
+        match rows.len() - shown {
+            0 => Ok(()),
+            more => page.paragraph(&format!("and {more} more, which differ less"), 2, Tone::Faint),
+        }
+    })
+}
+
+/// The facts that differ.
+fn facts(compared: &Comparison) -> List<'static> {
+    let differences: Vec<String> = compared.differences.iter().map(environment::difference).collect();
+    let items = if differences.is_empty() { vec!["nothing that was recorded".into()] } else { differences };
+    List { label: "Differs".into(), items, behind: String::new(), lines: 2, series: None }
+}
+
+/// The series that do not differ for certain, or have no result.
+fn lists(compared: &Comparison, pairs: &[Pair<'_>]) -> Vec<List<'static>> {
+    let named = |is_wanted: fn(Option<Claim>) -> bool| -> Vec<String> {
+        pairs.iter().filter(|pair| is_wanted(pair.claim())).map(|pair| pair.name.clone()).collect()
+    };
+    let list = |label: String, items: Vec<String>, behind: String| List {
+        label,
+        items,
+        behind,
+        lines: 2,
+        series: None,
+    };
+    let more = pairs.iter().filter_map(|pair| match pair.claim()? {
+        Claim::Unresolved { more_trials } => more_trials,
+        _ => None,
+    });
+    let more: Vec<_> = more.collect();
+    let would = |most| {
+        let trials = things(most, "more trial", "more trials");
+        format!("; {trials} would resolve {}", more.len())
+    };
+    let would = more.iter().max().map(|most| would(*most)).unwrap_or_default();
+    let refused: Vec<String> = compared.refused.iter().map(crate::compare::refused).collect();
+    let unresolved = named(|claim| matches!(claim, Some(Claim::Unresolved { .. })));
+    let margin = percent(compared.margin);
+    vec![
+        list(
+            format!("Equivalent within {margin} or the noise floor"),
+            named(|claim| matches!(claim, Some(Claim::Equivalent { .. }))),
+            String::new(),
+        ),
+        list(
+            format!("Different by less than {margin}"),
+            named(|claim| matches!(claim, Some(Claim::DifferentButSmall))),
+            String::new(),
+        ),
+        list("Unresolved".into(), unresolved, would),
+        list("Without a result".into(), named(|claim| claim.is_none()), String::new()),
+        list("Refused".into(), refused, String::new()),
+    ]
+}
