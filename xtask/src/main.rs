@@ -14,6 +14,7 @@ cargo xtask release [--verify]       what is installed without Rust, in target/d
 cargo xtask soak [--hours H]         every server under hostile load, with a witness; --seed N repeats one
 cargo xtask truths                   what is known of real kernels, measured here, against the verdicts
 cargo xtask pictures                 the pictures in docs/pictures, drawn by osdyno of simulated sweeps
+cargo xtask pictures RUN             docs/report.png, the page of a run that was kept, taken by a browser
 ";
 
 /// Its accounts come from /proc.
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         ["docs"] => docs::run(),
         ["bench"] => bench::run(),
         ["pictures"] => pictures::run(),
+        ["pictures", run] => pictures::of_page(run),
         ["release"] => release::run(false),
         ["release", "--verify"] => release::run(true),
         ["truths"] => truths::run(),

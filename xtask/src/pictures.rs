@@ -1,5 +1,5 @@
 //! `cargo xtask pictures`: the pictures that METHODOLOGY.md shows, drawn by osdyno of sweeps whose truth
-//! is known.
+//! is known. `cargo xtask pictures RUN`: the picture of a page that README.md shows, of a run that was kept.
 //!
 //! Every number in them is simulated from a fixed seed, so they repeat byte by byte until a verdict or a plot
 //! changes. The verdict on each is printed, for the author of the caption.
@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::command::cargo;
+use crate::command::{cargo, exists, program, show};
 use crate::{AnyError, workspace};
 
 /// A picture: its file, the simulated sweep as `osdyno selftest --dump` names it, and the plots that show it.
@@ -46,6 +46,31 @@ pub fn run() -> Result<(), AnyError> {
     }
     println!("comparison.svg");
     write(&folder, "comparison", &draw(&["comparison"], Stdio::null())?)
+}
+
+/// Browsers that can take a picture without a screen.
+const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+/// Width and height of the picture of a page.
+const PAGE_SIZE: &str = "1180,1500";
+
+/// Writes `docs/report.png`: how the page of a run opens, as a browser shows it.
+///
+/// # Errors
+/// When there is no browser, the run cannot be read, or the picture cannot be written.
+pub fn of_page(run: &str) -> Result<(), AnyError> {
+    let browser = BROWSERS.into_iter().find(|name| exists(name));
+    let browser = browser.ok_or_else(|| format!("no browser takes the picture: none of {BROWSERS:?}"))?;
+    let run = std::path::absolute(run)?;
+    let page = workspace::target().join("report.html");
+    let mut report = cargo();
+    report.args(["run", "--quiet", "--package", "osdyno", "--", "report", "--force", "--out"]);
+    show(report.arg(&page).arg(&run).stdout(Stdio::null()))?;
+    let picture = workspace::root().join("docs/report.png");
+    let mut taken = program(browser);
+    // As root a browser does not start within its sandbox; the page is ours and loads nothing.
+    taken.args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]);
+    taken.arg(format!("--window-size={PAGE_SIZE}")).arg(format!("--screenshot={}", picture.display()));
+    show(taken.arg(&page).stderr(Stdio::null()))
 }
 
 /// One picture from what stands at the standard input; the verdict goes to standard error.

@@ -8,6 +8,11 @@ pub fn sweeps<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<Sweep<'a>> {
     measured(recording, key).into_iter().map(sweep).collect()
 }
 
+/// The numbers of those trials.
+pub fn trials(recording: &Recording, key: &SeriesKey) -> Vec<u32> {
+    measured(recording, key).iter().map(|series| series.trial).collect()
+}
+
 /// The trials of one series that have values.
 pub(crate) fn measured<'a>(recording: &'a Recording, key: &SeriesKey) -> Vec<&'a Series> {
     recording.trials_of(key).iter().filter(|series| !series.values.is_empty()).collect()

@@ -12,9 +12,41 @@ use super::scale::Axis;
 pub(crate) struct Cloud {
     /// `data:image/png;base64,…`
     pub(crate) uri: String,
-    /// Points above the axis, drawn at its upper edge.
+    /// Points above the axis.
     pub(crate) above: usize,
 }
+
+/// Where points stand.
+pub(crate) struct Frame {
+    pub(crate) x: Axis,
+    pub(crate) y: Axis,
+    /// The axis of what is above the other, where there is any.
+    pub(crate) over: Option<Axis>,
+}
+
+impl Frame {
+    fn place(&self, n: f64, value: f64) -> (f64, f64) {
+        let y = match &self.over {
+            Some(over) if value > self.y.high => over.place(value.min(over.high)),
+            _ => self.y.place(value.min(self.y.high)),
+        };
+        (self.x.place(n), y)
+    }
+
+    /// The left, the top, the width and the height.
+    fn edges(&self) -> (f64, f64, f64, f64) {
+        let (left, bottom) = (self.x.from.min(self.x.to), self.y.from.max(self.y.to));
+        let top = self.over.as_ref().map_or(self.y.to, |over| over.to).min(self.y.from);
+        (left, top, (self.x.to - self.x.from).abs(), bottom - top)
+    }
+}
+
+/// A point is lone when no more than this are in a square with sides of so many units around it.
+const LONE: (u32, f64) = (2, 8.0);
+/// Side of a lone point, in units.
+const LONE_SIZE: f64 = 2.0;
+/// How dark one point is, as a share of the darkest.
+const FAINTEST: f64 = 0.42;
 
 /// Pictures that are tried, the finest first: pixels per unit of the plot, and bits per pixel.
 const FINENESS: [(f64, u8); 4] = [(2.0, 4), (1.5, 4), (1.25, 2), (0.9, 2)];
@@ -23,14 +55,13 @@ const FINENESS: [(f64, u8); 4] = [(2.0, 4), (1.5, 4), (1.25, 2), (0.9, 2)];
 /// coarsest when none is.
 pub(crate) fn draw(
     sweeps: &[Sweep<'_>],
-    x: &Axis,
-    y: &Axis,
+    frame: &Frame,
     bytes_max: usize,
     keep: impl Fn(f64, f64) -> bool,
 ) -> Option<Cloud> {
     let mut last = None;
     for (pixels, bits) in FINENESS {
-        let (grid, above) = Grid::of(sweeps, x, y, pixels, &keep);
+        let (grid, above) = Grid::of(sweeps, frame, pixels, &keep);
         let png = grid.encode(bits)?;
         let fits = png.len() <= bytes_max;
         last = Some(Cloud { uri: format!("data:image/png;base64,{}", STANDARD.encode(&png)), above });
@@ -51,38 +82,50 @@ struct Grid {
 impl Grid {
     fn of(
         sweeps: &[Sweep<'_>],
-        x: &Axis,
-        y: &Axis,
+        frame: &Frame,
         pixels: f64,
         keep: &impl Fn(f64, f64) -> bool,
     ) -> (Grid, usize) {
-        let width = ((x.to - x.from).abs() * pixels).round().max(1.0) as usize;
-        let height = ((y.to - y.from).abs() * pixels).round().max(1.0) as usize;
-        let mut grid = Grid { width, height, counts: vec![0; width * height] };
-        let points: usize = sweeps.iter().map(|s| s.values.len()).sum();
-        // A lone point must be seen: about two units wide when there are few, one pixel when there are many.
-        let size = match points {
+        let (left, top, width, height) = frame.edges();
+        let mut grid = Grid::new(width * pixels, height * pixels);
+        let places = || {
+            let points = sweeps.iter().flat_map(|sweep| {
+                sweep.values.iter().enumerate().map(|(i, value)| (sweep.n(i) as f64, *value))
+            });
+            points.filter(|(n, value)| value.is_finite() && keep(*n, *value)).map(|(n, value)| {
+                let (x, y) = frame.place(n, value);
+                (x - left, y - top, value > frame.y.high)
+            })
+        };
+        let (most, side) = LONE;
+        let mut around = Grid::new(width / side, height / side);
+        places().for_each(|(x, y, _)| around.stamp(x / side, y / side, 1));
+        // A point must be seen: about two units wide when there are few, one pixel when there are many.
+        let size = match places().count() {
             0..4_000 => 2.0,
             4_000..40_000 => 1.4,
             _ => 0.8,
         };
-        let size = ((size * pixels).round() as usize).max(1);
-        let left = x.from.min(x.to);
-        let top = y.from.min(y.to);
+        let [size, lone] = [size, LONE_SIZE].map(|size: f64| ((size * pixels).round() as usize).max(1));
         let mut above = 0;
-        for sweep in sweeps {
-            for (i, &value) in sweep.values.iter().enumerate() {
-                let n = sweep.n(i) as f64;
-                if !value.is_finite() || !keep(n, value) {
-                    continue;
-                }
-                above += usize::from(value > y.high);
-                let at_x = (x.place(n) - left) * pixels;
-                let at_y = (y.place(value.min(y.high)) - top) * pixels;
-                grid.stamp(at_x, at_y, size);
-            }
+        for (x, y, is_above) in places() {
+            above += usize::from(is_above);
+            let is_lone = around.at(x / side, y / side) <= most;
+            grid.stamp(x * pixels, y * pixels, if is_lone { lone } else { size });
         }
         (grid, above)
+    }
+
+    fn new(width: f64, height: f64) -> Grid {
+        let (width, height) = (width.round().max(1.0) as usize, height.round().max(1.0) as usize);
+        Grid { width, height, counts: vec![0; width * height] }
+    }
+
+    /// What fell on a pixel.
+    fn at(&self, x: f64, y: f64) -> u32 {
+        let [x, y] = [(x, self.width), (y, self.height)]
+            .map(|(at, extent)| (at.round().max(0.0) as usize).min(extent - 1));
+        self.counts[y * self.width + x]
     }
 
     /// A square of `size` pixels around a place, kept inside the picture.
@@ -107,13 +150,12 @@ impl Grid {
         filled.sort_unstable();
         let dense = filled.get(filled.len() * 98 / 100).copied().unwrap_or(1).max(2);
         let levels = f64::from((1u16 << bits) - 1);
-        let faintest = 0.36f64;
         let level = |count: u32| -> u8 {
             if count == 0 {
                 return 0;
             }
             let share = (f64::from(count).ln() / f64::from(dense).ln()).min(1.0);
-            ((faintest + (1.0 - faintest) * share) * levels).round().max(1.0) as u8
+            ((FAINTEST + (1.0 - FAINTEST) * share) * levels).round().max(1.0) as u8
         };
         let per_byte = usize::from(8 / bits);
         let mut packed = Vec::with_capacity(self.height * self.width.div_ceil(per_byte));
@@ -151,12 +193,37 @@ mod tests {
         let sweep = Sweep::even(0, 1, &values);
         let x = Axis::new(Kind::Linear, 0.0, 3.0, 0.0, 100.0);
         let y = Axis::new(Kind::Linear, 0.0, 4.0, 80.0, 0.0);
-        let (grid, above) = Grid::of(&[sweep], &x, &y, 1.0, &|_, _| true);
+        let frame = Frame { x, y, over: None };
+        let (grid, above) = Grid::of(&[sweep], &frame, 1.0, &|_, _| true);
         assert_eq!(above, 1);
         assert_eq!(grid.counts.iter().map(|c| *c as usize).sum::<usize>(), 4 * 2 * 2);
         assert!(
-            draw(&[sweep], &x, &y, 10_000, |_, _| true)
+            draw(&[sweep], &frame, 10_000, |_, _| true)
                 .is_some_and(|c| c.uri.starts_with("data:image/png;base64,"))
         );
+    }
+
+    #[test]
+    fn what_is_above_the_axis_stands_in_the_strip_in_its_order() {
+        let x = Axis::new(Kind::Linear, 0.0, 3.0, 0.0, 100.0);
+        let y = Axis::new(Kind::Linear, 0.0, 4.0, 80.0, 20.0);
+        let over = Axis::new(Kind::Log, 4.0, 400.0, 14.0, 0.0);
+        let frame = Frame { x, y, over: Some(over) };
+        let at = |value| frame.place(1.0, value).1;
+        assert!(at(4.0) == 20.0 && at(5.0) < 14.0 && at(40.0) < at(5.0) && at(400.0) == 0.0);
+        assert_eq!(frame.edges(), (0.0, 0.0, 100.0, 80.0));
+    }
+
+    #[test]
+    fn a_lone_point_is_larger_than_one_of_a_crowd() {
+        let mut values = vec![1.0; 50_000];
+        values[25_000] = 3.0;
+        let x = Axis::new(Kind::Linear, 0.0, 50_000.0, 0.0, 400.0);
+        let y = Axis::new(Kind::Linear, 0.0, 4.0, 200.0, 0.0);
+        let frame = Frame { x, y, over: None };
+        let (grid, _) = Grid::of(&[Sweep::even(0, 1, &values)], &frame, 2.0, &|_, _| true);
+        let row = |y: usize| grid.counts[y * grid.width..(y + 1) * grid.width].iter().filter(|c| **c > 0);
+        assert_eq!((90..110).map(|y| row(y).count()).sum::<usize>(), 4 * 4, "two units in each direction");
+        assert_eq!((280..320).filter(|y| row(*y).count() > 0).count(), 2, "the crowd is as thin as before");
     }
 }

@@ -22,7 +22,7 @@ use crate::words::{
     count, count_with_interval, factor_with_interval, list, number_with_interval, percent, things,
 };
 use judge::compare::Comparison;
-use judge::series::sweeps;
+use judge::series::{sweeps, trials};
 use judge::{Cause, Finding, Findings};
 
 /// Writes a workload with its series on all systems; those of the cards above are named.
@@ -128,14 +128,14 @@ pub(super) fn figure(
     }
     writeln!(out, "{}", legend(findings, finding))?;
     writeln!(out, "<div class=\"grid2\">")?;
-    let above = linear.as_ref().map_or(0, |p| p.above);
+    let above = [&linear, &log].map(|plot| plot.as_ref().map_or(0, |plot| plot.above));
     for (shows, plot) in [(Panel::Linear, linear), (Panel::Logarithmic, log)] {
         if let Some(plot) = plot {
             panel(&shows.title(sentences::what_of(finding)), &plot.svg, out)?;
         }
     }
     writeln!(out, "</div>")?;
-    zoomable(finding, &sweeps, budget.zoom, out)?;
+    zoomable(source, finding, &sweeps, out)?;
     writeln!(out, "<details class=\"more\"><summary>Changes, percentiles and numbers</summary>")?;
     more(source, (i, finding), &subject, out)?;
     caption(finding, above, out)?;
@@ -197,13 +197,15 @@ fn more(
 
 /// The points of a series, for the script that zooms into them.
 fn zoomable(
+    source: &Source<'_>,
     finding: &Finding,
     sweeps: &[Sweep<'_>],
-    bytes_max: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let of = (finding.grows.as_str(), finding.unit);
-    if let Some(points) = Points::of(sweeps, finding.verdict.as_ref(), of, bytes_max) {
+    let numbers = trials(source.recording, &finding.key);
+    let sweeps: Vec<(u32, Sweep<'_>)> = numbers.into_iter().zip(sweeps.iter().copied()).collect();
+    if let Some(points) = Points::of(&sweeps, finding.verdict.as_ref(), of, source.budget.zoom) {
         let note = if points.shown == points.of {
             format!("all {} points", count(points.of as u64))
         } else {
@@ -371,16 +373,18 @@ fn expected(findings: &Findings, finding: &Finding) -> String {
     }
 }
 
-fn caption(finding: &Finding, above: usize, out: &mut dyn Write) -> io::Result<()> {
+fn caption(finding: &Finding, [linear, log]: [usize; 2], out: &mut dyn Write) -> io::Result<()> {
     let way = match finding.key.direction {
         Direction::Up => "",
         Direction::Down => " Measured on the way down, while n fell.",
     };
-    let edge = match above {
+    let edge = match linear {
         0 => String::new(),
         n => format!(
-            " On the linear axes {} above the edge, drawn at it; the logarithmic axes show all.",
-            things(n, "point is", "points are")
+            " Above the linear axes there are {}, above the logarithmic ones {}; the strip at the top has \
+             them, up to the largest.",
+            things(n, "point", "points"),
+            count(log as u64)
         ),
     };
     writeln!(

@@ -4,18 +4,21 @@ use stats::{Block, FittedLine, Interval, Lines, Spikes, Step, Sweep, Verdict};
 
 use record::Unit;
 
-use super::cloud;
+use super::cloud::{self, Cloud, Frame};
 use super::escape::esc;
 use super::marks::{self, Mark};
 use super::scale::{Axis, Kind, Tick, change_label, cost_label, factor_label};
-use super::svg::{BOTTOM, LEFT, RIGHT, Svg, TOP, within};
+use super::svg::{BOTTOM, LEFT, RIGHT, STRIP, STRIP_APART, Svg, TOP, within};
+use crate::quantity::Quantity;
 use crate::sentences::{capital, middle as middle_of};
 use crate::words::{count, factor, things};
 use judge::Stop;
 
-/// A linear axis of cost reaches so far above the median of the costliest block, or to the value below
-/// which this share of all points lies; what is above is drawn at the edge and counted.
-const SHARE_SHOWN: f64 = 0.995;
+/// An axis of cost reaches above the median of the costliest block, and to the value below which this share
+/// of all points lies, on linear axes and on logarithmic ones; what is above has a strip of its own.
+const SHARE_SHOWN: [f64; 2] = [0.995, 0.999];
+/// A logarithmic axis that ends so near the largest value may as well reach it.
+const NEAR_THE_LARGEST: f64 = 1.5;
 /// A change of more than this factor is drawn on a logarithmic axis.
 const LOGARITHMIC_FROM: f64 = 2.5;
 
@@ -38,7 +41,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) bytes_max: usize,
 }
 
-/// A plot, and how many points stand at its upper edge because they are above it.
+/// A plot, and how many points are above its axis.
 pub(crate) struct Plot {
     pub(crate) svg: String,
     pub(crate) above: usize,
@@ -119,16 +122,8 @@ impl Subject<'_> {
 
     /// Cost over n with every point, the medians and their band.
     pub(crate) fn cost(&self, kind: Kind) -> Option<Plot> {
-        let x = self.axis_of_n(kind);
-        let costs = Costs::of(self.sweeps)?;
-        let y = match kind {
-            Kind::Linear => {
-                let medians = self.blocks().iter().map(|b| b.cost.value).fold(0.0, f64::max);
-                Axis::new(kind, 0.0, 1.08 * medians.max(costs.high_shown), BOTTOM, TOP)
-            }
-            Kind::Log => Axis::new(kind, costs.low * 0.9, costs.high * 1.1, BOTTOM, TOP),
-        };
-        let y = y.of(self.unit);
+        let frame = self.frame(kind)?;
+        let (x, y) = (&frame.x, &frame.y);
         let axes = match kind {
             Kind::Linear => "linear axes",
             Kind::Log => "logarithmic axes",
@@ -137,38 +132,61 @@ impl Subject<'_> {
         let id = format!("{}-{}", self.id, if kind == Kind::Log { "log" } else { "lin" });
         let mut svg = Svg::open(&id, self.head_of_cost());
         svg.describe(&format!("{} over {}, {axes}", capital(&self.named()), self.grows), self.sentence);
-        svg.axes(&x, &y, self.grows, |t: &Tick| cost_label(t.value, self.unit, &y));
+        svg.axes(x, y, self.grows, |t: &Tick| cost_label(t.value, self.unit, y));
         if let Some(level) = self.blocks().first().map(|b| b.cost.value / b.relative.value) {
-            svg.corridor(level * (1.0 - self.margin), level * (1.0 + self.margin), &y);
+            svg.corridor(level * (1.0 - self.margin), level * (1.0 + self.margin), y);
         }
-        let above = self.cloud(&mut svg, &x, &y)?;
-        self.medians(&mut svg, &x, &y, |b| b.cost);
+        let clouds = self.clouds(&frame)?;
+        let above = clouds.iter().map(|(_, cloud)| cloud.above).sum();
+        if let Some(over) = &frame.over {
+            let largest = self.unit.cost(over.high);
+            let title = format!("{} above the axis, to {largest}", things(above, "point", "points"));
+            svg.strip(over, &largest, &title);
+        }
+        clouds.iter().for_each(|(class, cloud)| svg.cloud(&cloud.uri, class));
+        self.medians(&mut svg, x, y, |b| b.cost);
         if let Some(v) = self.verdict {
-            let places = |(n, cost): &(f64, f64)| (x.place(*n), within(&y, *cost));
+            let places = |(n, cost): &(f64, f64)| (x.place(*n), within(y, *cost));
             for fit in self.between_steps(&v.fit, |(n, _)| *n) {
                 svg.line("fit", &fit.iter().map(places).collect::<Vec<_>>());
             }
-            v.lines.iter().for_each(|lines| two_lines(lines, v, &x, &y, &mut svg));
-            repeated(&v.spikes, &x, &mut svg);
+            v.lines.iter().for_each(|lines| two_lines(lines, v, x, y, &mut svg));
+            repeated(&v.spikes, x, &mut svg);
         }
-        marks::draw(&marks, &x, &mut svg);
+        marks::draw(&marks, x, &mut svg);
         Some(Plot { svg: svg.close(), above })
     }
 
-    /// All points, on two lines in two colours; how many are above the edge.
-    fn cloud(&self, svg: &mut Svg, x: &Axis, y: &Axis) -> Option<usize> {
+    /// The axes of cost over n, and the strip above them where points are beyond.
+    fn frame(&self, kind: Kind) -> Option<Frame> {
+        let costs = Costs::of(self.sweeps)?;
+        let medians = self.blocks().iter().map(|b| b.cost.value).filter(|cost| cost.is_finite());
+        let medians = medians.fold(0.0, f64::max);
+        let (low, high) = match kind {
+            Kind::Linear => (0.0, 1.08 * medians.max(costs.shown[0])),
+            Kind::Log => (costs.low * 0.9, 1.1 * medians.max(costs.shown[1])),
+        };
+        let high = match kind {
+            Kind::Log if costs.high <= NEAR_THE_LARGEST * high => high.max(1.1 * costs.high),
+            _ => high,
+        };
+        let is_over = costs.high > high;
+        let top = if is_over { TOP + STRIP + STRIP_APART } else { TOP };
+        let over = Axis::new(Kind::Log, high, costs.high, TOP + STRIP, TOP).of(self.unit);
+        let (x, y) = (self.axis_of_n(kind), Axis::new(kind, low, high, BOTTOM, top).of(self.unit));
+        Some(Frame { x, y, over: is_over.then_some(over) })
+    }
+
+    /// All points, on two lines in two colours, each with its class.
+    fn clouds(&self, frame: &Frame) -> Option<Vec<(&'static str, Cloud)>> {
         let Some((v, lines)) = self.verdict.and_then(|v| Some((v, v.lines.as_ref()?))) else {
-            let cloud = cloud::draw(self.sweeps, x, y, self.bytes_max, |_, _| true)?;
-            svg.cloud(&cloud.uri, "all");
-            return Some(cloud.above);
+            return Some(vec![("all", cloud::draw(self.sweeps, frame, self.bytes_max, |_, _| true)?)]);
         };
         let between = |n: f64| (cost_on(&lines.lower, v, n) * cost_on(&lines.upper, v, n)).sqrt();
         let half = self.bytes_max / 2;
-        let lower = cloud::draw(self.sweeps, x, y, half, |n, cost| cost < between(n))?;
-        let upper = cloud::draw(self.sweeps, x, y, half, |n, cost| cost >= between(n))?;
-        svg.cloud(&lower.uri, "lower");
-        svg.cloud(&upper.uri, "upper");
-        Some(lower.above + upper.above)
+        let lower = cloud::draw(self.sweeps, frame, half, |n, cost| cost < between(n))?;
+        let upper = cloud::draw(self.sweeps, frame, half, |n, cost| cost >= between(n))?;
+        Some(vec![("lower", lower), ("upper", upper)])
     }
 
     /// The change against the first n, with its simultaneous band and the corridor of the margin.
@@ -241,8 +259,8 @@ fn repeated(spikes: &Spikes, x: &Axis, svg: &mut Svg) {
 struct Costs {
     low: f64,
     high: f64,
-    /// Most points lie below.
-    high_shown: f64,
+    /// Below these the shares of all points lie that axes show.
+    shown: [f64; 2],
 }
 
 impl Costs {
@@ -251,9 +269,10 @@ impl Costs {
             sweeps.iter().flat_map(|s| s.values).copied().filter(|v| v.is_finite() && *v > 0.0).collect();
         let low = values.iter().copied().reduce(f64::min)?;
         let high = values.iter().copied().reduce(f64::max)?;
-        let place = ((values.len() - 1) as f64 * SHARE_SHOWN) as usize;
-        let (_, shown, _) = values.select_nth_unstable_by(place, f64::total_cmp);
-        Some(Costs { low, high, high_shown: *shown })
+        let last = (values.len() - 1) as f64;
+        let shown = SHARE_SHOWN
+            .map(|share| *values.select_nth_unstable_by((last * share).ceil() as usize, f64::total_cmp).1);
+        Some(Costs { low, high, shown })
     }
 }
 

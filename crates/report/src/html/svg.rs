@@ -18,6 +18,10 @@ pub(crate) const BOTTOM: f64 = 256.0;
 /// What labels need along an axis, at the larger type of a narrow screen.
 pub(crate) const ROOM_ACROSS: f64 = 74.0;
 const ROOM_DOWN: f64 = 20.0;
+/// Height of the strip of what is above an axis, and its distance from that.
+pub(crate) const STRIP: f64 = 14.0;
+pub(crate) const STRIP_APART: f64 = 6.0;
+const STRIP_EDGE: f64 = 1.0;
 /// Knots of a line are at least so far apart.
 const KNOTS_APART: f64 = 7.0;
 
@@ -124,6 +128,19 @@ impl Svg {
         ));
     }
 
+    /// The strip of what is above the axis: from its edge to the largest value, which stands beside it.
+    pub(crate) fn strip(&mut self, over: &Axis, label: &str, title: &str) {
+        let (y, height) = (over.to - STRIP_EDGE, over.from - over.to + 2.0 * STRIP_EDGE);
+        self.put(format_args!(
+            "<rect class=\"over\" x=\"{LEFT}\" y=\"{y:.1}\" width=\"{}\" height=\"{height:.1}\">\
+             <title>{}</title></rect><text class=\"y\" x=\"{}\" y=\"{:.1}\">{label}</text>",
+            RIGHT - LEFT,
+            esc(title),
+            LEFT - 8.0,
+            over.to + 7.0
+        ));
+    }
+
     pub(crate) fn band(&mut self, blocks: &[Block], x: &Axis, y: &Axis, ends: impl Fn(&Block) -> (f64, f64)) {
         let finite = |b: &&Block| {
             let (low, high) = ends(b);
@@ -185,7 +202,7 @@ impl Svg {
     }
 }
 
-/// Where a value stands, kept inside the plot.
+/// Where a value stands, kept inside the axis.
 pub(crate) fn within(y: &Axis, value: f64) -> f64 {
-    y.place(value).clamp(TOP - 1.0, BOTTOM + 1.0)
+    y.place(value).clamp(y.from.min(y.to) - 1.0, y.from.max(y.to) + 1.0)
 }

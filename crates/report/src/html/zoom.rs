@@ -43,6 +43,8 @@ pub(crate) struct Points {
 
 #[derive(Debug, Serialize)]
 struct Packed {
+    /// The number of the trial.
+    trial: u32,
     first: u64,
     steps: String,
     costs: String,
@@ -51,13 +53,14 @@ struct Packed {
 impl Points {
     /// Packs the points of a series into about `bytes_max`; none where n goes absurdly far for so few values.
     pub(crate) fn of(
-        sweeps: &[Sweep<'_>],
+        sweeps: &[(u32, Sweep<'_>)],
         verdict: Option<&Verdict>,
         (grows, unit): (&str, Unit),
         bytes_max: usize,
     ) -> Option<Points> {
-        let costs = || sweeps.iter().flat_map(|s| s.values).copied().filter(|v| v.is_finite() && *v > 0.0);
-        let of: usize = sweeps.iter().map(|s| s.values.len()).sum();
+        let values = || sweeps.iter().flat_map(|(_, sweep)| sweep.values).copied();
+        let costs = || values().filter(|v| v.is_finite() && *v > 0.0);
+        let of = values().count();
         let low = costs().reduce(f64::min)?;
         let high = costs().reduce(f64::max)?.max(low * 1.000_001);
         if gaps(sweeps) > GAP_BYTES.saturating_mul(of as u64).saturating_add(bytes_max as u64) {
@@ -76,13 +79,13 @@ impl Points {
                 .map(|v| v.blocks.iter().map(|b| (middle(b), b.cost.value)).collect())
                 .unwrap_or_default(),
         };
-        for sweep in sweeps {
-            points.pack(sweep, each);
+        for (trial, sweep) in sweeps {
+            points.pack(*trial, sweep, each);
         }
         Some(points)
     }
 
-    fn pack(&mut self, sweep: &Sweep<'_>, each: usize) {
+    fn pack(&mut self, trial: u32, sweep: &Sweep<'_>, each: usize) {
         let mut chosen: Vec<(u64, f64)> = chosen(sweep.values, each)
             .into_iter()
             .map(|i| (sweep.n(i), sweep.values[i]))
@@ -108,14 +111,15 @@ impl Points {
             let share = ((value / self.low).ln() / span).clamp(0.0, 1.0);
             costs.extend(((share * 65_535.0).round() as u16).to_le_bytes());
         }
-        self.trials.push(Packed { first, steps: STANDARD.encode(steps), costs: STANDARD.encode(costs) });
+        let (steps, costs) = (STANDARD.encode(steps), STANDARD.encode(costs));
+        self.trials.push(Packed { trial, first, steps, costs });
     }
 }
 
 /// Bytes that only say how far n goes on.
-fn gaps(sweeps: &[Sweep<'_>]) -> u64 {
+fn gaps(sweeps: &[(u32, Sweep<'_>)]) -> u64 {
     let span = |s: &Sweep<'_>| s.n(0).abs_diff(s.n(s.values.len().saturating_sub(1)));
-    sweeps.iter().fold(0, |sum, sweep| sum.saturating_add(span(sweep) / STEP_MAX))
+    sweeps.iter().fold(0, |sum, (_, sweep)| sum.saturating_add(span(sweep) / STEP_MAX))
 }
 
 /// Places of the values that stay: all when there is room, else of each stretch the lowest, the highest and
@@ -174,8 +178,9 @@ mod tests {
     fn what_is_packed_is_what_was_measured() {
         let values: Vec<f64> = (0..2_000).map(|i| 1e-6 * (1.0 + f64::from(i) / 100.0)).collect();
         let sweep = Sweep::even(1_999, -1, &values);
-        let points = Points::of(&[sweep], None, ("things", Unit::Seconds), 400).unwrap();
+        let points = Points::of(&[(7, sweep)], None, ("things", Unit::Seconds), 400).unwrap();
         let trial = &points.trials[0];
+        assert_eq!(trial.trial, 7);
         let costs = STANDARD.decode(&trial.costs).unwrap();
         assert_eq!(costs.len(), 2 * points.shown);
         let mut n = trial.first;
@@ -200,7 +205,7 @@ mod tests {
     fn n_that_goes_absurdly_far_is_not_packed() {
         let values = [1e-6; 1_000];
         let points = |n_first, n_step| {
-            Points::of(&[Sweep::even(n_first, n_step, &values)], None, ("things", Unit::Seconds), 4_000)
+            Points::of(&[(0, Sweep::even(n_first, n_step, &values))], None, ("things", Unit::Seconds), 4_000)
         };
         assert_eq!(points(0, 1_000).map(|p| p.shown), Some(1_000));
         for (n_first, n_step) in [(0, 1_000_000_000), (u64::MAX, -1_000_000_000), (0, i64::MAX)] {
