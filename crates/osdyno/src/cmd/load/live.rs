@@ -23,7 +23,7 @@ impl Screen {
         let target =
             if console.watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(BAR_STEPS), target);
-        let style = ProgressStyle::with_template("  {bar:12}  {percent:>3} %   {wide_msg}");
+        let style = ProgressStyle::with_template("  {bar:6} {percent:>3} %  {wide_msg}");
         let style = style.map(|style| style.progress_chars("█▉▊▋▌▍▎▏ "));
         let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
         Screen { bar: bar.with_style(style), last: RefCell::default() }
@@ -58,14 +58,15 @@ impl Screen {
     }
 }
 
-/// What happened since the last line. The end of it is cut off where a terminal is narrow.
+/// What happened since the last line. All of a closed loop fits into 80 columns; the end is cut off where a
+/// terminal is narrower.
 fn line(load: &Load, progress: &Progress, last: &Progress, recent: &Recent) -> String {
     let span = (progress.seconds - last.seconds).max(1e-9);
     let rate = progress.completed.saturating_sub(last.completed) as f64 / span;
     let at = |share| recent.quantile(share).map_or("—".to_owned(), time);
     let (p50, p99) = (at(0.5), at(0.99));
     let (rate, failed) = (count(rate.round() as u64), count(progress.failed));
-    format!("{rate} requests/s · p50 {p50} · p99 {p99} · {failed} failed · {}", asked(load, progress))
+    format!("{rate}/s · p50 {p50} · p99 {p99} · {failed} failed · {}", asked(load, progress))
 }
 
 fn asked(load: &Load, progress: &Progress) -> String {
