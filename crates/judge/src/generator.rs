@@ -1,7 +1,7 @@
 //! Whether the load generator, and not the server, set the limit: judged from what it recorded of itself.
 //!
 //! A saturated load generator measures itself. What it measured is then a lower bound of what the server can
-//! do, and is neither ranked nor compared.
+//! do. A rate ranks as that; nothing else is ranked or compared.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -178,7 +178,7 @@ impl<'a> Bounds<'a> {
         }
         for level in &recording.generators {
             if let LoadVerdict::Limited(by, evidence) = load_verdict(level) {
-                bounds.add(&level.of, Some(level.n), level.purpose, (by, Some(evidence)), &[]);
+                bounds.add(&level.of, Some(level.n), level.purpose, (by, Some(evidence)), &level.series);
             }
         }
         bounds
@@ -313,6 +313,7 @@ mod tests {
             of: key(1),
             n: 5,
             purpose: Purpose::Level,
+            series: Vec::new(),
             generators: 1,
             connections: 5,
             elapsed_seconds: 1.0,

@@ -1,7 +1,8 @@
 //! Run files of version 0.1.0, which wrote schema 1, give the verdicts and ranks that 0.1.0 gave.
 //!
 //! `runs-0.1.0/NAME.facts` has what `osdyno report --format json` of 0.1.0 said of `NAME.osdyno`, one fact a line.
-//! Its class `mixed` is three classes today.
+//! Its class `mixed` is three classes today. Its ranks of `throughput` were without the rates that the load
+//! generator limited; those of `race.facts` are with them, as lower bounds.
 
 mod common;
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use common::{expect_nothing_left, osdyno, processes_below, run_well, signal, start_measuring, text, until};
-use record::{Outcome, Recording};
+use record::{GeneratorLevel, Outcome, Recording};
 
 /// The run file, in which every trial must have gone well.
 fn recording(folder: &Path) -> Recording {
@@ -48,7 +48,8 @@ fn a_server_in_another_network_is_started_loaded_and_ended() {
     };
     let plain = measure("race/epoll");
     assert!(values(&plain, "throughput").iter().all(|&rate| rate > 0.0), "{plain:?}");
-    assert_eq!(values(&plain, "server cpu").len(), 2 * 3, "the server is ours, and tells what it takes");
+    // At two levels, in the trial that follows the one which finds out what can be offered.
+    assert_eq!(values(&plain, "server cpu").len(), 2, "the server is ours, and tells what it takes");
 
     match network.shape("netem delay 5ms") {
         // There and back, for the connection and for the response.
@@ -76,11 +77,32 @@ fn a_server_that_somebody_else_started_is_loaded_and_left_alone() {
     let arguments = ["run", "race/epoll", "-n", "5", "--trials", "2", "--window", "20ms"];
     run_well(folder.path(), &[&arguments[..], &["--server", &address, "--out", "a.osdyno"]].concat());
     let recording = recording(folder.path());
-    assert_eq!(values(&recording, "p50").len(), 2 * 3);
+    assert_eq!(values(&recording, "throughput").len(), 2 * 2);
+    assert_eq!(values(&recording, "p50").len(), 2);
     assert_eq!(values(&recording, "server cpu"), [0.0; 0], "nobody tells what it takes");
+    expect_what_was_offered(&recording);
     assert!(server.try_wait().expect("a child").is_none(), "it goes on");
     signal(server.id(), "TERM");
     assert!(server.wait().expect("an end").success());
+}
+
+/// The second trial offers what the first has found out, in an open loop, and has its reasons.
+fn expect_what_was_offered(recording: &Recording) {
+    let [first, second] = &recording.trials[..] else { panic!("{:?}", recording.trials) };
+    assert!(first.order.offered.is_empty());
+    let levels: Vec<u64> = second.order.offered.iter().map(|level| level.n).collect();
+    assert_eq!(levels, [1, 5]);
+    for offered in &second.order.offered {
+        assert_eq!(offered.slowest, "epoll");
+        assert!(offered.per_second <= offered.slowest_per_second / 2.0, "{offered:?}");
+        let is_it = |level: &&GeneratorLevel| level.n == offered.n && level.intended_per_second.is_some();
+        let [open] = &recording.generators.iter().filter(is_it).collect::<Vec<_>>()[..] else {
+            panic!("{:?}", recording.generators)
+        };
+        assert_eq!((open.of.trial, &open.series[..]), (2, &["p50".to_owned(), "p99".to_owned()][..]));
+    }
+    let closed = recording.generators.iter().filter(|level| level.intended_per_second.is_none());
+    assert_eq!(closed.filter(|level| level.series == ["throughput"]).count(), 2 * 2);
 }
 
 /// A server on loopback, and its address.

@@ -19,6 +19,7 @@ mod load;
 #[cfg(feature = "file")]
 mod loss;
 mod noise_floor;
+mod offered;
 #[cfg(feature = "file")]
 mod reader;
 mod recording;
@@ -37,6 +38,7 @@ pub use json::{LINE_BYTES_MAX, LineError, parse_line, write_line};
 pub use line::{End, Line, Run, SCHEMA, Tool};
 pub use load::{FailureCount, GeneratorLevel, Histogram, Limitation, LimitedBy, Purpose};
 pub use noise_floor::NoiseFloor;
+pub use offered::OfferedLevel;
 pub use recording::{Excluded, Exclusion, Recording, SUMS_MAX};
 pub use series::{Series, SeriesKey};
 pub use system::{Processors, ResourceLimit, System, resource};

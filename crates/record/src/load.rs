@@ -17,6 +17,9 @@ pub struct GeneratorLevel {
     /// What the load was for.
     #[serde(default)]
     pub purpose: Purpose,
+    /// The series that it measured; empty for all that are measured on the client's side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<String>,
     /// Generators, each with a thread of its own.
     pub generators: u64,
     /// Connections that were asked for.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::offered::OfferedLevel;
 use crate::seed::seed;
 
 /// The parameters of a trial; also the first line that a trial program reads on standard input.
@@ -44,6 +45,10 @@ pub struct Order {
     /// Whether references are timed among the operations; `false` too where the workload cannot have any.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub references: bool,
+    /// What all rivals are offered, level by level; empty where a load offers nothing in common, and in the
+    /// trials that find it out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offered: Vec<OfferedLevel>,
     /// The trial is killed when this is used up.
     pub timeout_seconds: f64,
     /// A folder of this run's own for files that a workload needs.

@@ -163,6 +163,7 @@ fn trial_line(workload: usize, trial: u32) -> Trial {
             server: None,
             settings: [].into(),
             references: false,
+            offered: Vec::new(),
             timeout_seconds: 60.0,
             scratch: String::new(),
         },

@@ -14,6 +14,7 @@ mod groups;
 mod launch;
 mod lines;
 mod noise_floor;
+mod offered;
 mod plan;
 mod preset;
 mod programs;

@@ -2,13 +2,29 @@
 
 use std::time::Duration;
 
+use workload::Workload;
+
 /// Fewer trials than this say next to nothing, so each item gets them even where the budget is thin.
 const TRIALS_MIN: u32 = 3;
+/// Fewer trials than this are not compared.
+const COMPARED_MIN: u32 = 4;
+
+/// The trials that an item gets even where the budget is thin, and those that the plan gives it at least.
+pub(crate) fn least(workload: &Workload, planned: u32) -> u32 {
+    let useful = if workload.rivals { COMPARED_MIN } else { TRIALS_MIN };
+    planned.max(useful + u32::from(workload.offers_alike))
+}
 
 /// How many trials each of the items gets, when each wants `wanted` more than the `done` it has, one costs
 /// `costs` seconds, and `remaining` is all the time there is. Cheap items get all they want; what is left
-/// is divided in equal times among the expensive ones, of which none gets fewer than `least`.
-pub(crate) fn share(costs: &[f64], done: &[u32], wanted: u32, least: u32, remaining: Duration) -> Vec<u32> {
+/// is divided in equal times among the expensive ones, of which none gets fewer than its `least`.
+pub(crate) fn share(
+    costs: &[f64],
+    done: &[u32],
+    wanted: u32,
+    least: &[u32],
+    remaining: Duration,
+) -> Vec<u32> {
     let missing = |index: usize| wanted.saturating_sub(done[index]);
     let demand = |index: usize| costs[index] * f64::from(missing(index));
     let mut order: Vec<usize> = (0..costs.len()).collect();
@@ -18,7 +34,7 @@ pub(crate) fn share(costs: &[f64], done: &[u32], wanted: u32, least: u32, remain
     for (place, &index) in order.iter().enumerate() {
         let portion = left / (order.len() - place) as f64;
         let affordable = (portion / costs[index].max(1e-6)).floor() as u32;
-        let least = least.max(TRIALS_MIN).saturating_sub(done[index]).min(missing(index));
+        let least = least[index].saturating_sub(done[index]).min(missing(index));
         let more = missing(index).min(affordable.max(least));
         targets[index] = done[index] + more;
         left = (left - f64::from(more) * costs[index]).max(0.0);
@@ -56,9 +72,9 @@ pub(crate) fn interleave(counts: &[(usize, u32)], random: &mut fastrand::Rng) ->
     let rounds = counts.iter().map(|&(_, count)| count).max().unwrap_or(0);
     let mut order = Vec::new();
     for round in 0..rounds {
+        // The rare begin in the first round: where the time ends early, the last round is not theirs.
         let due = |&&(_, count): &&(usize, u32)| {
-            let by_then = |round: u32| u64::from(round) * u64::from(count) / u64::from(rounds);
-            by_then(round + 1) > by_then(round)
+            u64::from(round) * u64::from(count) % u64::from(rounds) < u64::from(count)
         };
         let mut items: Vec<usize> = counts.iter().filter(due).map(|&(item, _)| item).collect();
         random.shuffle(&mut items);
@@ -103,15 +119,23 @@ mod tests {
 
     #[test]
     fn cheap_items_get_all_and_expensive_ones_the_rest() {
-        let targets = share(&[0.01, 0.01, 2.0], &[1, 1, 1], 10, 0, Duration::from_secs(9));
+        let targets = share(&[0.01, 0.01, 2.0], &[1, 1, 1], 10, &[3; 3], Duration::from_secs(9));
         assert_eq!(targets, [10, 10, 5]);
     }
 
     #[test]
     fn no_item_gets_less_than_the_least() {
-        assert_eq!(share(&[5.0, 5.0], &[1, 1], 10, 0, Duration::ZERO), [3, 3]);
-        assert_eq!(share(&[5.0], &[1], 2, 0, Duration::ZERO), [2]);
-        assert_eq!(share(&[5.0], &[1], 20, 10, Duration::ZERO), [10]);
+        assert_eq!(share(&[5.0, 5.0], &[1, 1], 10, &[3, 4], Duration::ZERO), [3, 4]);
+        assert_eq!(share(&[5.0], &[1], 2, &[3], Duration::ZERO), [2]);
+        assert_eq!(share(&[5.0], &[1], 20, &[10], Duration::ZERO), [10]);
+    }
+
+    #[test]
+    fn rivals_get_enough_to_be_compared() {
+        let rivals = Workload { rivals: true, ..Workload::LOAD };
+        let alike = Workload { rivals: true, offers_alike: true, ..Workload::LOAD };
+        assert_eq!([&Workload::CURVE, &rivals, &alike].map(|workload| least(workload, 0)), [3, 4, 5]);
+        assert_eq!(least(&alike, 10), 10);
     }
 
     #[test]
@@ -130,6 +154,7 @@ mod tests {
         assert_eq!(order.len(), 10);
         assert_eq!(order.iter().filter(|&&item| item == 2).count(), 2);
         assert!(order[..5].contains(&2) && order[5..].contains(&2), "{order:?}");
+        assert!(!order[8..].contains(&2), "the last round is not theirs: {order:?}");
     }
 
     #[test]

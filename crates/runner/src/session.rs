@@ -1,14 +1,15 @@
 //! One run at work: which trial comes next, and what becomes of each.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use record::{End, Line, Order, Outcome, Recording, Writer};
+use record::{End, Line, OfferedLevel, Order, Outcome, Recording, Writer};
 
 use crate::event::{Ran, RunEvent};
 use crate::executor::{Executor, RunClock};
 use crate::lines::{failed, unsupported};
+use crate::offered::offered;
 use crate::plan::{Item, RunPlan};
 use crate::preset::Trials;
 use crate::progress::Progress;
@@ -30,6 +31,8 @@ pub(crate) struct Session<'a, E> {
     writer: Option<Writer>,
     unwritten: Option<Error>,
     lines: Vec<Line>,
+    /// By workload what its rivals are offered, once their first trials have found it out.
+    offered: BTreeMap<&'static str, Vec<OfferedLevel>>,
 }
 
 impl<'a, E: Executor> Session<'a, E> {
@@ -53,6 +56,7 @@ impl<'a, E: Executor> Session<'a, E> {
             writer: Some(writer),
             unwritten: None,
             lines,
+            offered: BTreeMap::new(),
         }
     }
 
@@ -92,7 +96,14 @@ impl<'a, E: Executor> Session<'a, E> {
             (0..self.progress.len()).filter(|&index| !self.progress[index].is_hopeless()).collect();
         let costs: Vec<f64> = all.iter().map(|&index| self.progress[index].cost()).collect();
         let done: Vec<u32> = all.iter().map(|&index| self.progress[index].done).collect();
-        let shares = schedule::share(&costs, &done, first, self.plan.least, self.remaining());
+        let least = |&index: &usize| schedule::least(self.plan.items[index].workload, self.plan.least);
+        let least: Vec<u32> = all.iter().map(least).collect();
+        let owed = |&place: &usize| costs[place] * f64::from(least[place].saturating_sub(done[place]));
+        if (0..all.len()).map(|place| owed(&place)).sum::<f64>() > self.remaining().as_secs_f64() {
+            self.principal_first(&all, &least, on_event);
+        }
+        let done: Vec<u32> = all.iter().map(|&index| self.progress[index].done).collect();
+        let shares = schedule::share(&costs, &done, first, &least, self.remaining());
         let mut targets: Vec<u32> = self.progress.iter().map(|progress| progress.done).collect();
         all.iter().zip(shares).for_each(|(&index, share)| targets[index] = share);
         self.bring_to(&all, &targets, on_event);
@@ -121,6 +132,18 @@ impl<'a, E: Executor> Session<'a, E> {
             steps.iter().for_each(|step| targets[step.item] = self.progress[step.item].done + step.trials);
             self.bring_to(&looked_at, &targets, on_event);
         }
+    }
+
+    /// Gives the rivals that answer the question of their workload what a comparison needs.
+    fn principal_first(&mut self, items: &[usize], least: &[u32], on_event: &mut dyn FnMut(RunEvent<'_>)) {
+        let mut targets: Vec<u32> = self.progress.iter().map(|progress| progress.done).collect();
+        items.iter().zip(least).for_each(|(&index, &least)| targets[index] = least);
+        let is_principal = |&index: &usize| {
+            let Item { workload, variant, .. } = &self.plan.items[index];
+            workload.principal.contains(&variant.name)
+        };
+        let principal: Vec<usize> = items.iter().copied().filter(is_principal).collect();
+        self.bring_to(&principal, &targets, on_event);
     }
 
     /// What the item needs to come to the next look; nothing after the last.
@@ -211,6 +234,7 @@ impl<'a, E: Executor> Session<'a, E> {
         on_event: &mut dyn FnMut(RunEvent<'_>),
     ) {
         let plan = self.plan;
+        let offered = self.offered(&plan.items[index], number);
         let (item, target, own) = (&plan.items[index], &plan.targets[system], &self.systems[system].plan);
         let progress = &self.progress[index];
         let n = own.n(index, progress.n);
@@ -230,6 +254,7 @@ impl<'a, E: Executor> Session<'a, E> {
             server: plan.server.clone().filter(|_| item.is_load()),
             settings: item.settings.clone(),
             references: plan.references && !item.workload.references().is_empty(),
+            offered,
             timeout_seconds: timeouts.timeout.as_secs_f64(),
             // Where the files are is known where the trial is executed.
             scratch: String::new(),
@@ -256,6 +281,16 @@ impl<'a, E: Executor> Session<'a, E> {
         let n = &mut self.progress[index].n;
         *n = reach.map_or(*n, |reach| reach.min(*n));
         self.keep(lines);
+    }
+
+    /// What a trial offers where all rivals are offered the same. Rounds have every item once, so that after
+    /// the first trials of one all have had theirs.
+    fn offered(&mut self, item: &Item, number: u32) -> Vec<OfferedLevel> {
+        if number == 1 || !item.workload.offers_alike {
+            return Vec::new();
+        }
+        let of_workload = self.offered.entry(item.workload.name);
+        of_workload.or_insert_with(|| offered(&self.lines, item.workload.name)).clone()
     }
 
     /// Runs the trial, or says why there is none; `None` when it was interrupted.

@@ -54,6 +54,7 @@ fn every_default_variant_exists_and_a_default_run_is_short() {
     for workload in runner::workloads() {
         let exists = |name: &&str| workload.variants.iter().any(|variant| variant.name == *name);
         assert!(workload.default_variants.iter().all(exists), "{}", workload.name);
+        assert!(workload.principal.iter().all(exists), "{}", workload.name);
     }
     let chosen = runner::select(&[]).expect("a default run");
     let asked = chosen.iter().flat_map(|(workload, _)| workload.operations);

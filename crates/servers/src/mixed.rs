@@ -190,7 +190,7 @@ mod measured {
                 recorder.check(claim, counted >= level.completed + level.late + recovered.responses);
             }
             // Not before: writing it takes time, which recovery must not.
-            record_load(&level, recorder);
+            record_load(&level, &[], recorder);
             Ok(())
         })?;
         others.await_service(|| visitors.offer(&stage, &mut unwatched)).map_err(at)

@@ -1,63 +1,83 @@
-//! Server architectures compared, with a new connection for every response, in a closed loop.
+//! Server architectures compared at equal offered rates, a connection for each response.
 //!
-//! **Question.** How many responses per second does a server send, how long do they take, and what do
-//! they cost the server, when it has a process for each connection, a thread for each, a pool, or one
-//! thread that waits for all? How does that change with the number of simultaneous connections?
+//! **Question.** How much processor time does a server need for a response, how long does the response
+//! take, and how many can the server send per second, when it has a process for each connection, a thread
+//! for each, a pool, or one thread that waits for all? How does that change with the number of
+//! simultaneous connections?
 //!
 //! **Method.** A server process answers every connection with the line `450 too busy` and closes it. That
-//! is the least that a server can do, so that the architecture dominates the result. A client connects,
-//! reads the line and the close, and connects again, on n connections at a time. Each level begins with
-//! one response on every connection, after which the counters of client and server must agree exactly.
-//! Then the load continues, and a window of time is measured, which has at least four such rounds.
-//! Latency is from the start of connect(2) to the line. p50, p99 and p999 are the latencies that 50 %, 99
-//! % and 99.9 % of the responses do not exceed; with fewer than a thousand responses p999 is the slowest.
-//! `server cpu` is the processor time of all processes of the server for each response. The client is
-//! pinned to one processor, and the server with all its processes and threads to another if there is one:
-//! all architectures get the same processor.
+//! is the least that a server can do, so that the architecture dominates the result. A client makes a new
+//! connection for every response and reads the line and the close. At each n the load has two parts.
 //!
-//! **Expected answer.** Rates are flat over n, at different levels: slowest where a program is executed
-//! for every connection, faster with fork, faster with threads, and fastest where nothing is created. In
-//! 2001 asynchronous servers were 12 times as fast as processes, and a third faster than threads at 1 000
-//! connections. Latency grows linearly with n, because the client always has n requests waiting.
-//! select(2) stops at `FD_SETSIZE`. On loopback the calls of the client do most of the work of the kernel
-//! for both ends, so fast servers saturate the load generator: their rates are marked, and `server cpu`
+//! First the client connects again as soon as it has a response, on n connections at a time (a closed
+//! loop). It begins with one response on every connection, after which the counters of client and server
+//! must agree exactly; then a window of time is measured, which has at least four such rounds.
+//! `throughput` is the number of correct responses per second. It is the capacity of the server where the
+//! client has time to spare, and else a lower bound of it.
+//!
+//! Then all architectures are offered the same (an open loop): n connections that begin shortly after
+//! each other, again and again at equal distances. The mean rate is at most half of the smallest
+//! throughput that an architecture had at this n in the first trials, so that none of them is overloaded
+//! for longer than a burst; and within a burst the client begins connections at no more than half of the
+//! rate that it can. Both are in the record, with their reasons. The first trial of each architecture has
+//! no such part. At least a hundred responses are measured, unless they would take more than a second.
+//! `server cpu` is the processor time of all processes of the server for each response. p50 and p99 are
+//! the latencies, from the intended start of connect(2) to the line, that 50 % and 99 % of the responses
+//! do not exceed.
+//!
+//! The client is pinned to one processor, and the server with all its processes and threads to another if
+//! there is one: all architectures get the same processor.
+//!
+//! **Expected answer.** `server cpu` is flat over n, at different levels: most where a program is
+//! executed for every connection, less with fork, less with threads, and least where nothing is created.
+//! In 2001 asynchronous servers sent 12 times as many responses as processes, and a third more than
+//! threads, at 1 000 connections. Latency is flat for a server that is faster than the client, and grows
+//! linearly with n for others, because the last of a burst waits for all before it. select(2) stops at
+//! `FD_SETSIZE`. On loopback the calls of the client do most of the work of the kernel for both ends, so
+//! fast servers saturate the load generator: their throughput is a lower bound, and `server cpu`
 //! distinguishes them.
 
-use workload::{Expect, Needs, Operation, Unit, Workload, architectures};
+use workload::{Expect, Needs, Operation, Sizes, Unit, Workload, architectures};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "race",
+    version: 2,
     source: include_str!("race.rs"),
     grows: "simultaneous connections",
+    sizes: Sizes::Levels(sizes),
     variants: architectures::VARIANTS,
     rivals: true,
+    // A process, a thread, and one thread for all: the comparison of 2001.
+    principal: &["inetd", "thread", "epoll"],
+    offers_alike: true,
     operations: &[
-        Operation::reported("throughput", Unit::PerSecond, Expect::Constant, "correct responses per second"),
-        Operation::reported(
-            "p50",
-            Unit::Seconds,
-            Expect::Linear,
-            "median latency, from connect(2) to the response",
-        ),
-        Operation::reported(
-            "p99",
-            Unit::Seconds,
-            Expect::Linear,
-            "latency that 99 % of responses do not exceed",
-        ),
-        Operation::reported(
-            "p999",
-            Unit::Seconds,
-            Expect::Linear,
-            "latency that 99.9 % of responses do not exceed",
-        ),
         Operation::reported(
             "server cpu",
             Unit::Seconds,
             Expect::Constant,
-            "processor time of the server per response",
+            "processor time of the server per response, at the rate that all are offered",
         )
         .at_server(),
+        Operation::reported(
+            "p50",
+            Unit::Seconds,
+            Expect::Constant,
+            "median latency at that rate, from connect(2) to the response",
+        )
+        .except(CREATE_A_PROCESS),
+        Operation::reported(
+            "p99",
+            Unit::Seconds,
+            Expect::Constant,
+            "latency at that rate that 99 % of responses do not exceed",
+        )
+        .except(CREATE_A_PROCESS),
+        Operation::reported(
+            "throughput",
+            Unit::PerSecond,
+            Expect::Constant,
+            "correct responses per second, as many as the client can ask for",
+        ),
     ],
     // At each end; the memory is that of a process, which some architectures have for every connection.
     needs: Needs { descriptors: 1, processes: 1, threads: 1, memory_bytes: 1 << 20, ..Needs::NOTHING },
@@ -70,29 +90,59 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ..Workload::LOAD
 };
 
+/// They are slower than any client, so that connections wait for those before them.
+const CREATE_A_PROCESS: &[(&str, Expect)] = &[("inetd", Expect::Linear), ("fork", Expect::Linear)];
+
+/// Few, because a level of a thousand takes seconds where a program is executed for each connection, and
+/// trials say more than levels.
+const CONNECTIONS: [u64; 10] = [1, 10, 100, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000];
+
+fn sizes(top: u64) -> Vec<u64> {
+    let below = CONNECTIONS.into_iter().filter(|&n| n < top);
+    below.chain((top > 0).then_some(top)).collect()
+}
+
 #[cfg(unix)]
 mod measured {
     use net::client::busy::BusyClientSettings;
     use net::load::{LoadSettings, closed_loop};
     use net::server::ServerPlan;
     use net::service::busy::BusySettings;
-    use workload::server::{ServerUnderTest, latencies};
+    use workload::server::{ServerUnderTest, percentile};
     use workload::{Trial, TrialError};
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         let plan = ServerPlan::new(trial.variant(), &BusySettings {});
         let mut server = ServerUnderTest::start(trial, plan)?;
-        let mut clients = server.generator(LoadSettings::new(server.address(), &BusyClientSettings {}))?;
-        let window = trial.window();
+        let settings = LoadSettings::new(server.address(), &BusyClientSettings {});
+        let connections_max = settings.connections_max.max(trial.n());
+        let mut clients = server.generator(LoadSettings { connections_max, ..settings })?;
+        let (window, offered) = (trial.window(), trial.offered());
         trial.at_levels(|n, recorder| {
             recorder.doing("answer");
-            let held = server.hold(&mut clients, &closed_loop(n as usize, window), recorder)?;
+            let load = closed_loop(n as usize, window);
+            let held = server.hold(&mut clients, &load, &["throughput"], recorder)?;
             recorder.value("throughput", held.level.completed_per_second);
-            latencies(&held.level, recorder);
-            recorder.value("server cpu", held.server_seconds);
+            if let Some(offered) = offered.iter().find(|offered| offered.n == n) {
+                let held = server.offer(&mut clients, offered, window, &["p50", "p99"], recorder)?;
+                recorder.value("server cpu", held.server_seconds);
+                recorder.value("p50", percentile(&held.level, 50.0));
+                recorder.value("p99", percentile(&held.level, 99.0));
+            }
             Ok(())
         })?;
         drop(clients);
         server.stop(trial)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn levels_are_few_and_end_at_the_top() {
+        assert_eq!(super::sizes(1000), [1, 10, 100, 500, 1000]);
+        assert_eq!(super::sizes(7), [1, 7]);
+        assert_eq!(super::sizes(20_000), [1, 10, 100, 500, 1000, 2000, 5000, 10_000, 20_000]);
+        assert!(super::sizes(0).is_empty());
     }
 }

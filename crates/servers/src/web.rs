@@ -85,7 +85,7 @@ mod measured {
         let window = trial.window();
         trial.at_levels(|n, recorder| {
             recorder.doing("answer");
-            let held = server.hold(&mut clients, &closed_loop(n as usize, window), recorder)?;
+            let held = server.hold(&mut clients, &closed_loop(n as usize, window), &[], recorder)?;
             let whole = held.level.completed * bytes as u64;
             recorder.check(
                 "at least as many bytes were received as the bodies have",

@@ -1,4 +1,5 @@
-//! A window in which nothing is answered is too short for this machine, and no limit of the server.
+//! What a trial makes of a server that responds slowly: a window without a response is too short for this
+//! machine, and no limit of the server.
 #![cfg(unix)]
 
 use std::io::Write;
@@ -7,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use sys::clock::Clock;
-use workload::{Server, Slots, Trial, Workload};
+use workload::{OfferedLevel, Server, Slots, Trial, Workload};
 
 /// A `busy` server that answers its first connection at once, and each later one after this time: what a
 /// machine looks like whose processors are taken by others.
@@ -26,8 +27,9 @@ fn stalling(time: Duration) -> String {
     address
 }
 
-#[test]
-fn a_window_without_a_response_is_held_for_longer() {
+/// One trial with one connection, whose server responds after 150 milliseconds: what it said, and what it reported
+/// of each operation.
+fn trial(offered: &[OfferedLevel]) -> (Vec<String>, Vec<(&'static str, Vec<f64>)>) {
     let race: &'static Workload = servers::GROUP.find("race").expect("a workload");
     let server = Server { address: stalling(Duration::from_millis(150)), prefix: Vec::new() };
     let scratch = tempfile::tempdir().expect("a scratch folder");
@@ -38,12 +40,44 @@ fn a_window_without_a_response_is_held_for_longer() {
     let mut trial = Trial::new(race.declaration(), "thread", 1, scratch.path(), 7, &clock, slots);
     trial.set_window(Duration::from_millis(20));
     trial.set_server(Some(&server), None);
+    trial.set_offered(offered);
     race.run.expect("servers exist here")(&mut trial).expect("a trial");
     assert!(trial.ended().is_none(), "{:?}", trial.ended());
+    let reported = race
+        .measured()
+        .enumerate()
+        .map(|(index, operation)| (operation.name, slots.reported(index).map(|(_, value)| value).collect()));
+    (trial.warnings().to_vec(), reported.collect())
+}
+
+#[test]
+fn a_window_without_a_response_is_held_for_longer() {
+    let (warnings, reported) = trial(&[]);
     let is_said = |warning: &String| warning.starts_with("No response came within 0.0");
-    assert!(trial.warnings().iter().any(is_said), "{:?}", trial.warnings());
-    for (index, operation) in race.measured().enumerate() {
-        let expected = if operation.name == "server cpu" { 0 } else { 1 };
-        assert_eq!(slots.reported(index).count(), expected, "{}", operation.name);
+    assert!(warnings.iter().any(is_said), "{warnings:?}");
+    for (name, values) in reported {
+        assert_eq!(values.len(), usize::from(name == "throughput"), "{name}: {values:?}");
+    }
+}
+
+/// Five a second, for a second: fewer than a hundred, because these would take too long.
+#[test]
+fn what_all_are_offered_is_measured_by_itself() {
+    let offered = OfferedLevel {
+        n: 1,
+        per_second: 5.0,
+        spacing_seconds: 1e-3,
+        slowest: "inetd".into(),
+        slowest_per_second: 10.0,
+        generator_seconds: 1e-4,
+    };
+    for (name, values) in trial(&[offered]).1 {
+        match (name, &values[..]) {
+            // Nobody knows what a server takes that somebody else has started.
+            ("server cpu", none) => assert!(none.is_empty(), "{none:?}"),
+            ("throughput", [rate]) => assert!(*rate > 0.0 && *rate < 7.0, "{rate}"),
+            (name, [seconds]) => assert!(*seconds > 0.14, "{name}: {seconds}"),
+            (name, values) => panic!("{name}: {values:?}"),
+        }
     }
 }

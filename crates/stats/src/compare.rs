@@ -293,7 +293,7 @@ impl Contrast {
     }
 
     /// Whether the second takes less time, as far as the estimate goes.
-    pub(crate) fn is_faster(&self) -> bool {
+    pub fn is_faster(&self) -> bool {
         self.ratio.value < 0.0
     }
 

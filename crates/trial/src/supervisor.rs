@@ -281,6 +281,7 @@ mod tests {
             server: None,
             settings: [].into(),
             references: false,
+            offered: Vec::new(),
             timeout_seconds: 60.0,
             scratch: "/".to_owned(),
         }

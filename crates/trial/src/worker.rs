@@ -84,6 +84,7 @@ fn execute(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Work
         trial.want_references();
     }
     trial.set_server(order.server.as_ref(), order.server_cpu);
+    trial.set_offered(&order.offered);
     let ran = trial.set_settings(&order.settings).and_then(|()| run(&mut trial));
     let n = trial.n() as u64;
     report.outcome = match ran {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use host::{Deadline, Process};
 use record::{Direction, Line, Order, Outcome, Purpose, Series, Shape, Trial, TrialKey};
-use workload::{REFERENCE_STRIDE, Sizes, Variant, Workload};
+use workload::{OfferedLevel, REFERENCE_STRIDE, Sizes, Variant, Workload};
 
 /// Runs one trial to its end.
 fn supervise(workload: &Workload, variant: &str, n: u64) -> (Trial, Vec<Series>) {
@@ -41,9 +41,24 @@ fn order(workload: &Workload, variant: &str, n: u64) -> Order {
         server: None,
         settings: BTreeMap::new(),
         references: false,
+        offered: offered(workload, n),
         timeout_seconds: 30.0,
         scratch: String::new(),
     }
+}
+
+/// Little, at every level, where rivals are offered the same.
+fn offered(workload: &Workload, n: u64) -> Vec<OfferedLevel> {
+    let level = |n| OfferedLevel {
+        n,
+        per_second: 200.0,
+        spacing_seconds: 1e-4,
+        slowest: "inetd".to_owned(),
+        slowest_per_second: 400.0,
+        generator_seconds: 5e-5,
+    };
+    let levels = if workload.offers_alike { workload.sizes.list(n) } else { Vec::new() };
+    levels.into_iter().map(level).collect()
 }
 
 /// Runs one trial to its end, in a scratch folder of its own.
@@ -104,7 +119,11 @@ fn expect_facts(workload: &Workload, trial: &Trial, facts: &[Line]) {
         let is_quiet = workload.name == "mixed" && histograms.iter().all(|n| levels.contains(n));
         assert!(is_quiet || histograms == levels, "{key:?}: {histograms:?}");
         let one_at_a_time = ["request", "crowd"].contains(&workload.name);
-        assert_eq!(generators, if one_at_a_time { Vec::new() } else { levels }, "{key:?}");
+        // What rivals are offered is a load of its own.
+        let loads = if workload.offers_alike { 2 } else { 1 };
+        let each = |n: u64| std::iter::repeat_n(n, loads);
+        let expected = if one_at_a_time { Vec::new() } else { levels.into_iter().flat_map(each).collect() };
+        assert_eq!(generators, expected, "{key:?}");
     } else if workload.shape == Shape::Curve {
         assert_eq!(facts, [], "{key:?}");
     }

@@ -35,6 +35,12 @@ pub struct Workload {
     pub default_variants: &'static [&'static str],
     /// The variants are rivals: shown on one figure, and ranked against each other.
     pub rivals: bool,
+    /// The rivals that answer the question of the page: where the time is too short to compare all, they come
+    /// first.
+    pub principal: &'static [&'static str],
+    /// The rivals are also measured while all of them are offered the same: at each level half of what the
+    /// slowest of them answered in the first trials. These find it out, and measure nothing else.
+    pub offers_alike: bool,
     /// What the user may choose.
     pub settings: &'static [Setting],
     /// What every trial of it measures.
@@ -132,6 +138,8 @@ impl Workload {
         variants: Variant::ONLY,
         default_variants: &[""],
         rivals: false,
+        principal: &[],
+        offers_alike: false,
         settings: &[],
         operations: &[],
         needs: Needs::NOTHING,

@@ -24,6 +24,8 @@ pub mod server;
 mod setting;
 mod slots;
 mod trial;
+#[cfg(all(unix, feature = "server"))]
+mod web_files;
 
 pub use curve::Lap;
 pub use declaration::Declaration;
@@ -33,7 +35,7 @@ pub use levels::Sizes;
 pub use load::LevelRecorder;
 pub use operation::Operation;
 pub use outcome::{EarlyEnd, ServerEnded, TrialError};
-pub use record::{Check, Direction, Expect, Server, Shape, Side, Unit};
+pub use record::{Check, Direction, Expect, OfferedLevel, Server, Shape, Side, Unit};
 pub use reference::REFERENCE_STRIDE;
 pub use setting::{Setting, Values};
 pub use slots::Slots;

@@ -7,13 +7,33 @@ use record::{FailureCount, GeneratorLevel, Histogram, Limitation, LimitedBy, Lin
 use crate::{LevelRecorder, Trial};
 
 /// The percentiles that loads report, by the names of their series.
-pub(crate) const PERCENTILES: [(&str, f64); 3] = [("p50", 50.0), ("p99", 99.0), ("p999", 99.9)];
+const PERCENTILES: [(&str, f64); 3] = [("p50", 50.0), ("p99", 99.0), ("p999", 99.9)];
 
-/// Records a load that was held at this level.
-pub fn record_load(level: &Level, recorder: &mut LevelRecorder<'_>) {
+/// Reports `p50`, `p99` and `p999`.
+pub fn latencies(level: &Level, recorder: &mut LevelRecorder<'_>) {
+    for (name, percent) in PERCENTILES {
+        recorder.value(name, percentile(level, percent));
+    }
+}
+
+/// The latency that this percentage of all requests did not exceed. If more than the rest had no
+/// response, it is longer than every measured one, and the longest is returned.
+pub fn percentile(level: &Level, percent: f64) -> f64 {
+    let percentile = level.latency.percentile(percent).and_then(|percentile| percentile.seconds);
+    percentile.unwrap_or(level.latency.max_seconds)
+}
+
+/// Records a load that was held at this level and measured these series, or all where none is named.
+pub fn record_load(level: &Level, series: &[&str], recorder: &mut LevelRecorder<'_>) {
     let n = recorder.n();
-    recorder.fact(Line::Generator(generator_level(n, Purpose::Level, level)));
-    if let Some(bounds) = lower_bounds(n, level) {
+    let names = series.iter().map(|&name| name.to_owned()).collect();
+    let generator = GeneratorLevel { series: names, ..generator_level(n, Purpose::Level, level) };
+    recorder.fact(Line::Generator(generator));
+    let is_measured = |name: &str| series.is_empty() || series.contains(&name);
+    if !PERCENTILES.iter().any(|(name, _)| is_measured(name)) {
+        return;
+    }
+    if let Some(bounds) = lower_bounds(n, level, is_measured) {
         recorder.fact(Line::Limited(bounds));
     }
     record_latencies(&level.latency.hdr, recorder);
@@ -52,6 +72,7 @@ pub fn generator_level(n: u64, purpose: Purpose, level: &Level) -> GeneratorLeve
         of: TrialKey::default(),
         n,
         purpose,
+        series: Vec::new(),
         generators: level.workers as u64,
         connections: level.load.connections as u64,
         elapsed_seconds: level.elapsed_seconds,
@@ -73,9 +94,9 @@ fn quantile(times: &Distribution, share: f64) -> Option<f64> {
 }
 
 /// The percentiles beyond all responses: more requests than the rest had none.
-fn lower_bounds(n: u64, level: &Level) -> Option<Limitation> {
+fn lower_bounds(n: u64, level: &Level, is_measured: impl Fn(&str) -> bool) -> Option<Limitation> {
     let is_beyond = |percent| level.latency.percentile(percent).is_none_or(|found| found.seconds.is_none());
-    let beyond = PERCENTILES.into_iter().filter(|(_, percent)| is_beyond(*percent));
+    let beyond = PERCENTILES.into_iter().filter(|(name, percent)| is_measured(name) && is_beyond(*percent));
     let series: Vec<String> = beyond.map(|(name, _)| name.to_owned()).collect();
     let beyond = level.unanswered + level.timed_out;
     let why = format!("{beyond} requests had no response, so {} are longer", series.join(", "));

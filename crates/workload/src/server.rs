@@ -2,27 +2,27 @@
 //! both are compared.
 
 #[cfg(unix)]
-pub use crate::load_facts::{generator_level, record_capacity, record_latencies, record_load};
-#[cfg(unix)]
-pub use measured::{
-    Memory, ServerUnderTest, grow, io_error, latencies, percentile, web, web_client, web_file,
+pub use crate::load_facts::{
+    generator_level, latencies, percentile, record_capacity, record_latencies, record_load,
 };
+#[cfg(unix)]
+pub use crate::web_files::{web, web_client, web_file};
+#[cfg(unix)]
+pub use measured::{Memory, ServerUnderTest, grow, io_error};
 
 #[cfg(unix)]
 mod measured {
     use std::io;
     use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-    use std::path::PathBuf;
     use std::time::{Duration, Instant};
 
-    use net::client::http::HttpClientSettings;
-    use net::load::{Failure, Generator, Level, Load, LoadSettings, Times, unwatched};
+    use net::load::{Failure, Generator, Level, Load, LoadSettings, Schedule, Times, open_loop, unwatched};
     use net::server::{Remote, Report, ServerHost, ServerPlan};
-    use net::service::http::HttpSettings;
     use net::worker::{Counter, Limits};
     use net::{Error, arch};
+    use record::OfferedLevel;
 
-    use crate::load_facts::{PERCENTILES, record_load};
+    use crate::load_facts::record_load;
     use crate::{LevelRecorder, ServerEnded, Trial, TrialError};
 
     /// A server that closes what has been idle would close what is counted.
@@ -37,10 +37,13 @@ mod measured {
     const ROUNDS_MIN: u32 = 4;
     /// A load without a response is offered anew for so many times its time.
     const LONGER: u32 = 4;
+    /// Requests that are offered in an open loop at least: the 99th percentile of fewer is the slowest one.
+    const OFFERED_MIN: f64 = 100.0;
+    /// Unless they would take longer than this.
+    const OFFERED_SECONDS_MAX: f64 = 1.0;
     /// With a larger share of failed requests, the server is at its limit.
     const FAILURES_MAX: f64 = 0.01;
-    /// A response is counted after it was sent: how often the counters are read until they include the last
-    /// one.
+    /// How often the counters are read until they have the last response: it is sent before it is counted.
     const READS_MAX: u32 = 50;
     const READ_INTERVAL: Duration = Duration::from_millis(10);
     /// A server that accepts nothing for this long will accept no more.
@@ -63,6 +66,13 @@ mod measured {
         pub level: Level,
         /// Processor time of the server for each response; `NAN` where it is unknown.
         pub server_seconds: f64,
+    }
+
+    impl Held {
+        fn of(level: Level, taken: Option<Taken>) -> Held {
+            let each = |taken: Taken| taken.cpu_seconds / taken.responses.max(1) as f64;
+            Held { level, server_seconds: taken.map_or(f64::NAN, each) }
+        }
     }
 
     impl ServerUnderTest {
@@ -107,14 +117,39 @@ mod measured {
 
         /// Sends one request on every connection, which initialises what the first response needs, and
         /// proves that client and server count alike. Then holds the load for its duration, and at least for
-        /// four such rounds, and measures it.
+        /// four such rounds, and measures it: these series, or all where none is named.
         pub fn hold(
             &mut self,
             generator: &mut Generator,
             load: &Load,
+            series: &[&str],
             recorder: &mut LevelRecorder<'_>,
         ) -> io::Result<Held> {
-            self.hold_while_it_serves(generator, load, recorder).map_err(|error| self.cause(error))
+            let held = self.hold_while_it_serves(generator, load, recorder);
+            let (level, taken) = held.map_err(|error| self.cause(error))?;
+            record_load(&level, series, recorder);
+            Ok(Held::of(level, taken))
+        }
+
+        /// Offers what all rivals are offered at this level, in an open loop: bursts at equal distances, for
+        /// this time and until there were enough responses.
+        pub fn offer(
+            &mut self,
+            generator: &mut Generator,
+            offered: &OfferedLevel,
+            time: Duration,
+            series: &[&str],
+            recorder: &mut LevelRecorder<'_>,
+        ) -> io::Result<Held> {
+            let load = in_bursts(offered, time);
+            // Nothing else is under way, and what was offered is waited for.
+            let counted = self.count(generator, &load, recorder, Agreement::Exact);
+            let (level, taken) = counted.map_err(|error| self.cause(error))?;
+            if level.completed + level.late == 0 {
+                return Err(io::Error::other("no response came in time"));
+            }
+            record_load(&level, series, recorder);
+            Ok(Held::of(level, taken))
         }
 
         /// The error, unless the end of the server is behind it; what has ended is not stopped any more.
@@ -133,7 +168,7 @@ mod measured {
             generator: &mut Generator,
             load: &Load,
             recorder: &mut LevelRecorder<'_>,
-        ) -> io::Result<Held> {
+        ) -> io::Result<(Level, Option<Taken>)> {
             let requests = Some(load.connections as u64);
             let round =
                 Load { requests, rate: None, warm_up: Duration::ZERO, duration: ROUND_MAX, ..load.clone() };
@@ -150,11 +185,7 @@ mod measured {
             let one_round = Duration::from_secs_f64(first.elapsed_seconds);
             let duration = load.duration.max((one_round * ROUNDS_MIN).min(ROUND_MAX));
             let load = Load { warm_up: one_round.max(duration / 10), duration, ..load.clone() };
-            let (level, taken) = self.count_some(generator, load, recorder)?;
-            record_load(&level, recorder);
-            let server_seconds =
-                taken.map_or(f64::NAN, |taken| taken.cpu_seconds / taken.responses.max(1) as f64);
-            Ok(Held { level, server_seconds })
+            self.count_some(generator, load, recorder)
         }
 
         /// Offers a load that has at least one response. On a busy machine the load generator or the server
@@ -277,6 +308,21 @@ mod measured {
         }
     }
 
+    /// Whole bursts, in the time that all of them take.
+    fn in_bursts(offered: &OfferedLevel, time: Duration) -> Load {
+        let OfferedLevel { n, per_second, spacing_seconds, .. } = *offered;
+        let fewest = (time.as_secs_f64() * per_second).max(OFFERED_MIN.min(per_second * OFFERED_SECONDS_MAX));
+        let bursts = (fewest / n as f64).ceil().max(1.0);
+        let requests = bursts * n as f64;
+        let seconds = Duration::try_from_secs_f64(requests / per_second).unwrap_or(Duration::MAX);
+        Load {
+            burst: n,
+            spacing: Duration::try_from_secs_f64(spacing_seconds).unwrap_or_default(),
+            requests: Some(requests as u64),
+            ..open_loop(n as usize, per_second, Schedule::Constant, seconds)
+        }
+    }
+
     /// How well both ends must agree.
     enum Agreement {
         /// To the last response.
@@ -319,38 +365,6 @@ mod measured {
         }
         let prefix = (!server.prefix.is_empty()).then(|| server.prefix.clone());
         Ok(Place { address, prefix })
-    }
-
-    /// The folder that is served, with nothing else in it: where the server runs elsewhere, it is sent there.
-    fn web_root(trial: &Trial<'_>) -> PathBuf {
-        trial.scratch().join("web")
-    }
-
-    /// Writes a file of this size into the folder that [`web`] serves. Returns its path in a request.
-    pub fn web_file(trial: &Trial<'_>, bytes: usize) -> Result<String, TrialError> {
-        let mut random = fastrand::Rng::with_seed(trial.seed());
-        let content: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(bytes).collect();
-        let name = format!("{bytes}.bin");
-        let file = web_root(trial).join(&name);
-        let written = std::fs::create_dir_all(web_root(trial)).and_then(|()| std::fs::write(&file, content));
-        written.map_err(TrialError::at(format!("to write {}", file.display())))?;
-        Ok(format!("/{name}"))
-    }
-
-    /// A web server for the trial's folder.
-    pub fn web(trial: &Trial<'_>, architecture: &str) -> ServerPlan {
-        let settings = HttpSettings { root: web_root(trial), ..HttpSettings::default() };
-        ServerPlan::new(architecture, &settings)
-    }
-
-    /// Settings of a load generator that requests one file of a web server.
-    pub fn web_client(address: SocketAddr, path: String) -> LoadSettings {
-        let client = HttpClientSettings {
-            host: address.to_string(),
-            paths: vec![path],
-            ..HttpClientSettings::default()
-        };
-        LoadSettings::new(address, &client)
     }
 
     /// Resources of the server and the kernel; `None` where they are unknown.
@@ -451,20 +465,6 @@ mod measured {
         let each =
             failures.iter().take(3).map(|failure| format!("{} at {}", failure.cause, failure.stage.name()));
         each.collect::<Vec<_>>().join(", ")
-    }
-
-    /// Reports `p50`, `p99` and `p999`.
-    pub fn latencies(level: &Level, recorder: &mut LevelRecorder<'_>) {
-        for (name, percent) in PERCENTILES {
-            recorder.value(name, percentile(level, percent));
-        }
-    }
-
-    /// The latency that this percentage of all requests did not exceed. If more than the rest had no
-    /// response, it is longer than every measured one, and the longest is returned.
-    pub fn percentile(level: &Level, percent: f64) -> f64 {
-        let percentile = level.latency.percentile(percent).and_then(|percentile| percentile.seconds);
-        percentile.unwrap_or(level.latency.max_seconds)
     }
 
     /// The system's own error where there is one, so that a limit is named by it.

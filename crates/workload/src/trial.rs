@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use record::{Check, Line, Server};
+use record::{Check, Line, OfferedLevel, Server};
 use sys::clock::Clock;
 
 use crate::declaration::Declaration;
@@ -68,6 +68,7 @@ pub struct Trial<'a> {
     window: Option<Duration>,
     server: Option<&'a Server>,
     server_cpu: Option<u32>,
+    offered: &'a [OfferedLevel],
     settings: Option<&'a BTreeMap<String, String>>,
     pub(crate) wants_references: bool,
     pub(crate) references: Option<References<'a>>,
@@ -104,6 +105,7 @@ impl<'a> Trial<'a> {
             window: None,
             server: None,
             server_cpu: None,
+            offered: &[],
             settings: None,
             wants_references: false,
             references: None,
@@ -128,6 +130,16 @@ impl<'a> Trial<'a> {
     /// Where the server of a load runs, and on which processor when that is here.
     pub fn set_server(&mut self, server: Option<&'a Server>, cpu: Option<u32>) {
         (self.server, self.server_cpu) = (server, cpu);
+    }
+
+    /// What all rivals are offered.
+    pub fn set_offered(&mut self, offered: &'a [OfferedLevel]) {
+        self.offered = offered;
+    }
+
+    /// What all rivals are offered, level by level; nothing in the trials that find it out.
+    pub fn offered(&self) -> &'a [OfferedLevel] {
+        self.offered
     }
 
     /// What the user chose; what is left out has its default.

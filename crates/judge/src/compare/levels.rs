@@ -60,11 +60,15 @@ pub(super) fn sample<'a>(
     let unit = kind.map(|kind| kind.unit).unwrap_or_default();
     let limited = bounds.not_compared(trials, &key.name, &values.keys().copied().collect::<Vec<u64>>());
     let limited = limited.filter(|_| !values.is_empty() && !kind.is_some_and(is_of_server));
+    // As many as the generator could ask for: the contender can do that, and perhaps more.
+    let at_least = bounds.limited(trials, &key.name, &values.keys().copied().collect::<Vec<u64>>());
+    let at_least = at_least.filter(|_| limited.is_some() && unit.more_is_better());
     let level = |(n, values): (&u64, &Vec<(u32, f64)>)| LevelValue {
         n: *n,
         value: median(values.iter().map(|(_, value)| *value)),
         trials: values.len(),
         limited: limited.as_ref().is_some_and(|limited| limited.at(*n)),
+        at_least: at_least.as_ref().is_some_and(|at_least| at_least.at(*n)),
     };
     let mut stops = stops::of(trials);
     if trials.is_empty() {
@@ -80,6 +84,7 @@ pub(super) fn sample<'a>(
         recording,
         system,
         unit,
+        side: kind.map(|kind| kind.side).unwrap_or_default(),
         key,
         is_planned: true,
         levels: values.iter().map(level).collect(),

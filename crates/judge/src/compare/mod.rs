@@ -4,6 +4,7 @@
 //! is the first that was given or the best, over every n that two of them reached or level by level. What
 //! cannot be compared has a reason.
 
+mod bound;
 mod claim;
 mod levels;
 mod notes;

@@ -1,6 +1,6 @@
 //! What shortened the comparison of two, or why there is none.
 
-use super::result::{AnswerNote, NoAnswer, Shortened, WithoutNumber};
+use super::result::{AnswerNote, NoAnswer, Reference, Shortened, WithoutNumber};
 use super::sample::Sample;
 use crate::generator::LimitedLevels;
 use crate::stops::{Cause, Stop};
@@ -10,9 +10,15 @@ const SHORTER: f64 = 0.98;
 
 /// What stands beside the answer of the second against the first, or in its place; of one alone, why it has
 /// none.
-pub(super) fn note(samples: &[&Sample<'_>], answer: Option<&stats::SeriesComparison>) -> Option<AnswerNote> {
+pub(super) fn note(
+    samples: &[&Sample<'_>],
+    answer: Option<&stats::SeriesComparison>,
+    reference: Reference,
+) -> Option<AnswerNote> {
     match (samples, answer) {
-        ([first, other], Some(answer)) => shortened(first, other, answer).map(AnswerNote::Shortened),
+        ([first, other], Some(answer)) => {
+            shortened(first, other, answer, reference).map(AnswerNote::Shortened)
+        }
         _ => why_not(samples).map(AnswerNote::NoAnswer),
     }
 }
@@ -41,7 +47,12 @@ fn without_number(sample: &Sample<'_>) -> Option<WithoutNumber> {
 
 /// How one of two stopped short of the other. What shortened neither range is said once a workload, with the
 /// series that it met.
-fn shortened(first: &Sample<'_>, other: &Sample<'_>, answer: &stats::SeriesComparison) -> Option<Shortened> {
+fn shortened(
+    first: &Sample<'_>,
+    other: &Sample<'_>,
+    answer: &stats::SeriesComparison,
+    reference: Reference,
+) -> Option<Shortened> {
     let (one, two) = answer.ends;
     let censored = one != two;
     let counts = |stop: &&Stop| {
@@ -51,7 +62,10 @@ fn shortened(first: &Sample<'_>, other: &Sample<'_>, answer: &stats::SeriesCompa
         let stops = if censored { &sample.stops } else { &sample.own_stops };
         stops.iter().filter(counts).cloned().collect()
     });
-    let limited: [Option<LimitedLevels>; 2] = [first, other].map(|sample| sample.limited.clone());
+    // With the best a rate that the generator limited is compared all the same, as the bound that it is.
+    let is_compared = |sample: &Sample<'_>| reference == Reference::Best && sample.unit.more_is_better();
+    let limited = |sample: &Sample<'_>| sample.limited.clone().filter(|_| !is_compared(sample));
+    let limited: [Option<LimitedLevels>; 2] = [limited(first), limited(other)];
     let nothing = stops.iter().all(Vec::is_empty) && limited.iter().all(Option::is_none);
     let shorter = if one < two { first } else { other };
     let is_shorter = nothing && (one.min(two) as f64) < SHORTER * one.max(two) as f64;

@@ -6,12 +6,15 @@
 use record::{Direction, Unit};
 use stats::{Contrast, Match, PerClaim, Rank};
 
+use super::bound::{self, Common};
 use super::notes::note;
 use super::pairs::{Over, contrast};
 use super::result::{Mean, Ranking, RankingEntry, Ratio, Reference};
 use super::sample::Sample;
 use crate::finding::{ALPHA, SEED};
 
+/// Nothing is claimed of fewer trials than these (METHODOLOGY.md).
+const CLAIM_TRIALS: usize = 4;
 /// More contenders are not ranked: each would meet each other.
 const RANKED_MOST: usize = 32;
 
@@ -53,6 +56,8 @@ struct Pair {
     contrast: Contrast,
     /// LevelValue by level, where one of the two is the best and there are several.
     by_level: Option<Contrast>,
+    /// Which of the two can do better than was measured: the first or the second.
+    censored: Option<usize>,
     answer: Option<stats::SeriesComparison>,
 }
 
@@ -76,7 +81,7 @@ pub(super) fn compare(fields: Vec<Field<'_>>, reference: Reference, margin: f64)
         Reference::First => (1..contenders).map(|second| mean(&all, second)).collect(),
         Reference::Best => Vec::new(),
     };
-    let rankings = all.iter().zip(&ranks).map(|(one, ranks)| ranking(one, ranks)).collect();
+    let rankings = all.iter().zip(&ranks).map(|(one, ranks)| ranking(one, ranks, reference)).collect();
     Compared { rankings, means, ratios, pairs }
 }
 
@@ -87,7 +92,8 @@ fn against_first(field: Field<'_>, margin: f64) -> Contrasted<'_> {
     let places = (0..firsts).flat_map(|first| (first + 1..samples.len()).map(move |second| (first, second)));
     let pair = |(first, second): (usize, usize)| {
         let contrast = contrast(&samples[first], &samples[second], Over::EveryN, margin)?;
-        Some(Pair { first, second, levels: Vec::new(), contrast, by_level: None, answer: None })
+        let levels = Vec::new();
+        Some(Pair { first, second, levels, contrast, by_level: None, censored: None, answer: None })
     };
     let overall = places.filter_map(pair).collect();
     Contrasted { reference: Some(0), n: None, last: Vec::new(), overall, field }
@@ -102,38 +108,34 @@ fn against_best(field: Field<'_>, margin: f64) -> Contrasted<'_> {
     for (one, two) in (0..judged).flat_map(|one| (one + 1..judged).map(move |two| (one, two))) {
         let is_best = |place| best.is_some_and(|(best, _)| best == place);
         let (first, second) = if is_best(two) { (two, one) } else { (one, two) };
-        let common = common(&samples[first], &samples[second]);
         let over = |over: Over<'_>| contrast(&samples[first], &samples[second], over, margin);
-        let pair = |levels: &[u64]| {
+        let pair = |Common { levels, censored }: Common| {
             levels.last()?;
-            let contrast = over(Over::MeanOf(levels))?;
-            let is_shown = is_best(first) && levels.len() > 1;
-            let by_level = is_shown.then(|| over(Over::Each(levels))).flatten();
-            Some(Pair { first, second, levels: levels.to_vec(), contrast, by_level, answer: None })
+            let contrast = over(Over::MeanOf(&levels))?;
+            let is_shown = is_best(first) && levels.len() > 1 && censored.is_none();
+            let by_level = is_shown.then(|| over(Over::Each(&levels))).flatten();
+            Some(Pair { first, second, levels, contrast, by_level, censored, answer: None })
         };
-        last.extend(common.last().and_then(|n| pair(&[*n])));
-        overall.extend(Some(&common).filter(|common| common.len() > 1).and_then(|common| pair(common)));
+        last.extend(pair(bound::at_last(&samples[first], &samples[second])));
+        let all = bound::overall(&samples[first], &samples[second]);
+        overall.extend(Some(all).filter(|all| all.levels.len() > 1).and_then(pair));
     }
     Contrasted { reference: best.map(|(best, _)| best), n: best.map(|(_, n)| n), last, overall, field }
 }
 
-/// The levels at which both may be ranked.
-fn common(one: &Sample<'_>, two: &Sample<'_>) -> Vec<u64> {
-    let of_two: Vec<u64> = two.reached().collect();
-    one.reached().filter(|n| of_two.contains(n)).collect()
-}
-
-/// The one that has the best median at the largest level that two reached.
+/// The one that has the best median at the largest level that two reached: of those that have as many trials
+/// as a claim needs, where any has, because nothing could be said of the others against one that has fewer.
 fn best(samples: &[Sample<'_>]) -> Option<(usize, u64)> {
-    let mut levels: Vec<u64> = samples.iter().flat_map(Sample::reached).collect();
+    let reached = |sample: &Sample<'_>| sample.reached().map(|level| level.n).collect::<Vec<u64>>();
+    let mut levels: Vec<u64> = samples.iter().flat_map(reached).collect();
     levels.sort_unstable();
     let n = levels.windows(2).rev().find(|pair| pair[0] == pair[1])?[0];
-    let there = samples.iter().enumerate().filter(|(_, sample)| sample.reached().any(|m| m == n));
-    let cost = |sample: &Sample<'_>| {
-        let value = sample.levels.iter().find(|level| level.n == n).map_or(f64::NAN, |level| level.value);
-        if sample.unit.more_is_better() { -value } else { value }
-    };
-    let best = there.min_by(|a, b| cost(a.1).total_cmp(&cost(b.1)))?;
+    let there = samples.iter().enumerate().filter_map(|(place, sample)| {
+        let level = sample.reached().find(|level| level.n == n)?;
+        let cost = if sample.unit.more_is_better() { -level.value } else { level.value };
+        Some((place, level.trials < CLAIM_TRIALS, cost))
+    });
+    let best = there.min_by(|a, b| a.1.cmp(&b.1).then(a.2.total_cmp(&b.2)))?;
     Some((best.0, n))
 }
 
@@ -154,7 +156,10 @@ fn answer(all: &mut [Contrasted<'_>], reference: Reference) -> usize {
     let mut give = |pairs: &mut Vec<Pair>| {
         let asked = pairs.iter_mut().filter(|pair| is_asked(pair));
         let answers = answers.next().unwrap_or_default();
-        asked.zip(answers).for_each(|(pair, answer)| pair.answer = Some(answer));
+        for (pair, mut answer) in asked.zip(answers) {
+            bound::restrict(&mut answer, pair.censored);
+            pair.answer = Some(answer);
+        }
     };
     for one in all {
         if reference == Reference::Best {
@@ -174,11 +179,12 @@ fn ranks(all: &[Contrasted<'_>], reference: Reference, contenders: usize) -> Vec
     fn one(pair: &Pair) -> Match<'_> {
         Match { first: pair.first, second: pair.second, contrast: &pair.contrast }
     }
+    let may_claim = |pair: &&Pair| bound::may_claim(&pair.contrast, pair.censored);
     let matches: Vec<Vec<Match<'_>>> = all
         .iter()
         .map(|of| match reference {
             Reference::First => of.overall.iter().map(one).collect(),
-            Reference::Best => of.last.iter().map(one).collect(),
+            Reference::Best => of.last.iter().filter(may_claim).map(one).collect(),
         })
         .collect();
     stats::ranks(&matches, contenders, ALPHA)
@@ -202,15 +208,27 @@ fn mean(all: &[Contrasted<'_>], second: usize) -> Option<Mean> {
     Some(Mean { ratio, of: contrasts.len(), floor: floors.fold(0.0, f64::max) })
 }
 
-fn ranking(one: &Contrasted<'_>, ranks: &[Option<Rank>]) -> Ranking {
+/// The rate that a contender reached at least.
+fn measured(sample: &Sample<'_>, n: Option<u64>) -> Option<f64> {
+    let level = sample.levels.iter().find(|level| Some(level.n) == n && level.at_least)?;
+    Some(level.value)
+}
+
+fn ranking(one: &Contrasted<'_>, ranks: &[Option<Rank>], against: Reference) -> Ranking {
     let Contrasted { field, reference, n, .. } = one;
-    let standing = |(place, sample)| standing(one, (place, sample), ranks.get(place).copied().flatten());
+    let standing =
+        |(place, sample)| standing(one, (place, sample), ranks.get(place).copied().flatten(), against);
     let mut standings: Vec<RankingEntry> = field.samples.iter().enumerate().map(standing).collect();
     if n.is_some() || reference.is_none() {
+        let best = reference.and_then(|best| measured(&field.samples[best], *n));
         let order = |standing: &RankingEntry| match &standing.last {
             _ if Some(standing.place) == *reference => (0, 0.0),
             Some(last) => (1, last.comparison.ratio.value),
-            None => (if standing.levels.is_empty() { 3 } else { 2 }, 0.0),
+            // Two that may both be better than was measured: by what was.
+            None => match measured(&field.samples[standing.place], *n).zip(best) {
+                Some((own, best)) => (1, best / own),
+                None => (if standing.levels.is_empty() { 3 } else { 2 }, 0.0),
+            },
         };
         standings.sort_by(|a, b| {
             let (a, b) = (order(a), order(b));
@@ -225,13 +243,19 @@ fn ranking(one: &Contrasted<'_>, ranks: &[Option<Rank>]) -> Ranking {
         direction: field.direction,
         grows: field.grows.clone(),
         unit: known.map(|sample| sample.unit).unwrap_or_default(),
+        side: known.map(|sample| sample.side).unwrap_or_default(),
         levels: field.samples.iter().all(|sample| sample.is_load || sample.levels.is_empty()),
         n: *n,
         standings,
     }
 }
 
-fn standing(one: &Contrasted<'_>, (place, sample): (usize, &Sample<'_>), rank: Option<Rank>) -> RankingEntry {
+fn standing(
+    one: &Contrasted<'_>,
+    (place, sample): (usize, &Sample<'_>),
+    rank: Option<Rank>,
+    against: Reference,
+) -> RankingEntry {
     let ratio = |pairs: &[Pair]| {
         let is_it = |pair: &&Pair| Some(pair.first) == one.reference && pair.second == place;
         let pair = pairs.iter().find(is_it)?;
@@ -242,15 +266,15 @@ fn standing(one: &Contrasted<'_>, (place, sample): (usize, &Sample<'_>), rank: O
             let by_level = by_level.at(&PerClaim::all(comparison.level));
             (comparison.blocks, comparison.crossings) = (by_level.blocks, by_level.crossings);
         }
-        Some(Ratio { comparison, levels: pair.levels.len() })
+        Some(Ratio { comparison, levels: pair.levels.len(), at_least: pair.censored.is_some() })
     };
     let (last, overall) = (ratio(&one.last), ratio(&one.overall));
     let note = match one.reference {
-        None => note(&[sample], None),
+        None => note(&[sample], None, against),
         Some(reference) if reference == place => None,
         Some(reference) => {
             let answer = overall.as_ref().or(last.as_ref()).map(|ratio| &ratio.comparison);
-            note(&[&one.field.samples[reference], sample], answer)
+            note(&[&one.field.samples[reference], sample], answer, against)
         }
     };
     RankingEntry {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Direction, Run, SeriesKey, System, Unit};
+use record::{Direction, Run, SeriesKey, Side, System, Unit};
 use stats::{Answer, Interval, Rank, Verdict};
 
 use crate::environment::Difference;
@@ -75,6 +75,8 @@ pub struct Ranking {
     pub grows: String,
     /// What its values are in. Ratios are of costs: of a rate, of the time that one takes.
     pub unit: Unit,
+    /// Where they were measured.
+    pub side: Side,
     /// Whether it is measured at levels, as a load is; a curve has a value for each n.
     pub levels: bool,
     /// Where the best is the best: the largest level that two of them reached. `None` where there is none,
@@ -120,8 +122,11 @@ pub struct LevelValue {
     pub value: f64,
     /// How many trials.
     pub trials: usize,
-    /// Whether the generator was the limit: then it says nothing of the contender but that it reached this.
+    /// Whether something other than the contender was the limit: then it says nothing of the contender but
+    /// that it reached this.
     pub limited: bool,
+    /// Whether that is at least what the contender can do: a rate that the load generator limited.
+    pub at_least: bool,
 }
 
 /// The cost of one over that of the reference.
@@ -131,6 +136,9 @@ pub struct Ratio {
     pub comparison: stats::SeriesComparison,
     /// Over how many levels; 0 where every n counts.
     pub levels: usize,
+    /// Whether the better of the two was measured with a saturated load generator: it may be better still,
+    /// and the distance is at least this.
+    pub at_least: bool,
 }
 
 /// The geometric mean of ratios that all weigh the same.
@@ -239,10 +247,12 @@ impl Ranking {
         self.standings.iter().skip(1)
     }
 
-    /// The one that is furthest from the best for certain, at the largest level that both reached.
-    pub fn furthest(&self) -> Option<&RankingEntry> {
-        self.best()?;
-        self.standings.iter().rfind(|standing| standing.last.as_ref().is_some_and(Ratio::is_sure))
+    /// Those that are worse than the best for certain, at the largest level that both reached, the furthest
+    /// first.
+    pub fn behind(&self) -> impl Iterator<Item = (&RankingEntry, &Ratio)> {
+        let standings = self.standings.iter().filter(|_| self.n.is_some()).rev();
+        standings
+            .filter_map(|standing| Some((standing, standing.last.as_ref().filter(|last| last.is_sure())?)))
     }
 
     /// How many more trials may show a difference, the fewest of all ratios.
@@ -288,6 +298,11 @@ impl RankingEntry {
     /// What it reached at a level that says something of it.
     pub fn at(&self, n: u64) -> Option<f64> {
         self.levels.iter().find(|level| level.n == n && !level.limited).map(|level| level.value)
+    }
+
+    /// What it reached at least at a level where the load generator was the limit.
+    pub fn at_least(&self, n: u64) -> Option<f64> {
+        self.levels.iter().find(|level| level.n == n && level.at_least).map(|level| level.value)
     }
 
     /// Whether nothing of it can be ranked because of the generator.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use record::{Recording, Series, SeriesKey, System, Unit};
+use record::{Recording, Series, SeriesKey, Side, System, Unit};
 use stats::{Sweep, Verdict};
 
 use super::result::LevelValue;
@@ -19,6 +19,8 @@ pub(super) struct Sample<'a> {
     pub(super) system: &'a System,
     pub(super) key: SeriesKey,
     pub(super) unit: Unit,
+    /// Where it was measured.
+    pub(super) side: Side,
     /// Whether it was to be measured at all.
     pub(super) is_planned: bool,
     /// By level, what each trial measured: its number and its value, the numbers rising.
@@ -57,12 +59,12 @@ impl Costs<'_> {
 }
 
 impl<'a> Sample<'a> {
-    /// The levels at which it may be ranked, rising: half of its trials were there, and not the generator but
-    /// the contender was measured.
-    pub(super) fn reached(&self) -> impl DoubleEndedIterator<Item = u64> {
+    /// The levels at which it may be ranked, rising: half of its trials were there, and either the contender
+    /// was measured, or what it can do at least.
+    pub(super) fn reached(&self) -> impl DoubleEndedIterator<Item = &LevelValue> {
         let trials = self.values.values().map(Vec::len).max().unwrap_or(0);
-        let reached = move |level: &&LevelValue| !level.limited && 2 * level.trials >= trials;
-        self.levels.iter().filter(reached).map(|level| level.n)
+        let is_ranked = |level: &LevelValue| !level.limited || level.at_least;
+        self.levels.iter().filter(move |level| is_ranked(level) && 2 * level.trials >= trials)
     }
 
     /// The noise floor of its series with its settings, as a share; 0 where none is known.

@@ -162,6 +162,12 @@ pub struct Load {
     pub rate: Option<f64>,
     /// How the starts of an open loop lie in time.
     pub schedule: Schedule,
+    /// Requests of an open loop that start together; the schedule is that of their bursts.
+    #[serde(skip_serializing_if = "is_one")]
+    pub burst: u64,
+    /// From the start of a request to that of the next one in its burst.
+    #[serde(rename = "spacing_seconds", with = "seconds", skip_serializing_if = "Duration::is_zero")]
+    pub spacing: Duration,
     /// Offered before, and not measured.
     #[serde(rename = "warm_up_seconds", with = "seconds")]
     pub warm_up: Duration,
@@ -178,6 +184,8 @@ impl Default for Load {
             connections: 1,
             rate: None,
             schedule: Schedule::default(),
+            burst: 1,
+            spacing: Duration::ZERO,
             warm_up: Duration::ZERO,
             duration: Duration::from_secs(10),
             requests: None,
@@ -196,6 +204,7 @@ impl Load {
         Load {
             connections: part(self.connections as u64) as usize,
             rate: self.rate.map(|rate| rate / workers as f64),
+            burst: part(self.burst).max(1),
             requests: self.requests.map(part),
             ..self.clone()
         }
@@ -228,11 +237,19 @@ impl Load {
         if self.rate.is_some_and(|rate| !(rate.is_finite() && rate > 0.0)) {
             return refuse("a rate is more than 0 requests a second");
         }
+        if self.burst == 0 {
+            return refuse("a burst has at least one request");
+        }
         if self.duration.is_zero() {
             return refuse("a load lasts longer than nothing");
         }
         Ok(())
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_one(burst: &u64) -> bool {
+    *burst == 1
 }
 
 /// Times in records are numbers of seconds.

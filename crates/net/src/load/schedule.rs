@@ -1,5 +1,7 @@
 //! When requests of an open loop are meant to start: fixed in advance, whatever the server does.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 /// How the starts lie in time.
@@ -25,6 +27,17 @@ pub struct Starts {
     random: fastrand::Rng,
     number: f64,
     last_ns: f64,
+    burst: Burst,
+}
+
+/// Requests that start together.
+#[derive(Clone, Copy, Debug)]
+struct Burst {
+    size: u64,
+    spacing_ns: f64,
+    /// Of the present one, how many are still to start, and when the first was.
+    left: u64,
+    begin_ns: f64,
 }
 
 impl Starts {
@@ -32,7 +45,31 @@ impl Starts {
     pub fn new(schedule: Schedule, rate: f64, seed: u64, worker: usize, of: usize) -> Starts {
         let phase = worker as f64 / of.max(1) as f64;
         let random = fastrand::Rng::with_seed(seed ^ (worker as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        Starts { schedule, gap_ns: 1e9 / rate, phase, random, number: 0.0, last_ns: 0.0 }
+        let burst = Burst { size: 1, spacing_ns: 0.0, left: 0, begin_ns: 0.0 };
+        Starts { schedule, gap_ns: 1e9 / rate, phase, random, number: 0.0, last_ns: 0.0, burst }
+    }
+
+    /// The same rate in bursts of so many requests, with this time between the starts of two of them.
+    #[must_use]
+    pub fn in_bursts(self, size: u64, spacing: Duration) -> Starts {
+        let size = size.max(1);
+        let burst = Burst { size, spacing_ns: spacing.as_nanos() as f64, ..self.burst };
+        Starts { gap_ns: self.gap_ns * size as f64, burst, ..self }
+    }
+
+    /// When the next burst is meant to start: not before the last one has.
+    #[inline]
+    fn next_burst_ns(&mut self) -> f64 {
+        let start_ns = match self.schedule {
+            Schedule::Constant => (self.number + self.phase) * self.gap_ns,
+            Schedule::Uniform => (self.number + self.random.f64()) * self.gap_ns,
+            // 1 - u is never 0. The C library's logarithm would add five mappings to a program that measures
+            // what fork copies.
+            Schedule::Poisson => self.burst.begin_ns - libm::log(1.0 - self.random.f64()) * self.gap_ns,
+        };
+        self.number += 1.0;
+        self.burst.begin_ns = start_ns;
+        start_ns.max(self.last_ns)
     }
 }
 
@@ -41,14 +78,14 @@ impl Iterator for Starts {
 
     #[inline]
     fn next(&mut self) -> Option<u64> {
-        self.last_ns = match self.schedule {
-            Schedule::Constant => (self.number + self.phase) * self.gap_ns,
-            Schedule::Uniform => (self.number + self.random.f64()) * self.gap_ns,
-            // 1 - u is never 0. The C library's logarithm would add five mappings to a program that measures
-            // what fork copies.
-            Schedule::Poisson => self.last_ns - libm::log(1.0 - self.random.f64()) * self.gap_ns,
+        self.last_ns = match self.burst.left {
+            0 => {
+                self.burst.left = self.burst.size;
+                self.next_burst_ns()
+            }
+            _ => self.last_ns + self.burst.spacing_ns,
         };
-        self.number += 1.0;
+        self.burst.left -= 1;
         Some(self.last_ns as u64)
     }
 }
@@ -94,6 +131,22 @@ mod tests {
         });
         let farthest = farthest.fold(0.0, f64::max);
         assert!(farthest < 2.7 / count.sqrt(), "{farthest}");
+    }
+
+    #[test]
+    fn bursts_have_the_same_rate() {
+        let of = |schedule| {
+            let starts = Starts::new(schedule, 1000.0, 1, 0, 1).in_bursts(4, Duration::from_micros(50));
+            starts.take(12).collect::<Vec<u64>>()
+        };
+        let burst = |begin_ns: u64| (0..4).map(move |place| begin_ns + place * 50_000);
+        let expected: Vec<u64> = [0, 4_000_000, 8_000_000].into_iter().flat_map(burst).collect();
+        assert_eq!(of(Schedule::Constant), expected);
+        for schedule in [Schedule::Uniform, Schedule::Poisson] {
+            let starts = of(schedule);
+            assert!(starts.is_sorted(), "{schedule:?}: {starts:?}");
+            assert!(starts.chunks(4).all(|burst| burst[3] - burst[0] == 150_000), "{schedule:?}: {starts:?}");
+        }
     }
 
     #[test]

@@ -297,6 +297,7 @@ fn loads(args: &Args) -> Vec<Load> {
         warm_up: args.warm_up,
         duration: args.duration,
         requests: args.requests,
+        ..Load::default()
     };
     if !args.rate.is_empty() {
         return all(&args.rate).map(|rate| Load { rate: Some(rate), ..load.clone() }).collect();

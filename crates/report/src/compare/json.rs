@@ -84,6 +84,7 @@ fn contender(row: &Ranking, one: &RankingEntry) -> Value {
         "limited_by_generator": one.limited.as_ref().map(limited),
         "levels": one.levels.iter().map(|level| json!({
             "n": level.n, "value": level.value, "trials": level.trials, "limited": level.limited,
+            "at_least": level.at_least,
         })).collect::<Vec<_>>(),
         "stops": one.stops.iter().map(StopEntry::of).collect::<Vec<_>>(),
     })
@@ -119,6 +120,7 @@ fn ratio(ratio: &Ratio, unit: Unit) -> Value {
         "ends": [answer.ends.0, answer.ends.1],
         "trials": [answer.trials.0, answer.trials.1],
         "trials_needed": answer.trials_needed,
+        "at_least": ratio.at_least,
         "crossings": answer.crossings.iter().map(crossing).collect::<Vec<_>>(),
         "blocks": answer.blocks.iter().map(block).collect::<Vec<_>>(),
     })

@@ -97,6 +97,9 @@ pub(super) fn is_named(compared: &Comparison) -> bool {
 /// A contender without what is said of it once; its answer is empty where it has none.
 fn line<'a>((i, ranking): (usize, &'a Ranking), entry: &'a RankingEntry) -> Line<'a> {
     let (answer, tone) = match (&entry.last, &entry.overall) {
+        (Some(last), _) if last.at_least && matches!(last.claim_overall(), Claim::Unresolved { .. }) => {
+            (at_least(ranking, entry).unwrap_or_default(), Tone::Open)
+        }
         (Some(last), _) => {
             let n = last.comparison.n_high;
             let at = if ranking.n == Some(n) { String::new() } else { format!(" at {}", count(n)) };
@@ -104,7 +107,7 @@ fn line<'a>((i, ranking): (usize, &'a Ranking), entry: &'a RankingEntry) -> Line
         }
         (None, Some(overall)) => (words::answer(overall, ranking.unit), words::tone(overall.claim())),
         _ if is_reference(ranking, entry) => (of_reference(ranking, entry), Tone::Strong),
-        _ => (String::new(), Tone::Open),
+        _ => (at_least(ranking, entry).unwrap_or_default(), Tone::Open),
     };
     let overall = entry.overall.as_ref().filter(|_| entry.last.is_some()).map(|overall| {
         let is_fewer = overall.levels < ranking.most_levels();
@@ -152,5 +155,11 @@ fn is_reference(ranking: &Ranking, entry: &RankingEntry) -> bool {
 /// The value of the best: `108 000 /s`; the first of several systems is only the reference.
 fn of_reference(ranking: &Ranking, entry: &RankingEntry) -> String {
     let value = ranking.n.and_then(|n| entry.at(n)).map(|value| ranking.unit.cost(value));
-    value.unwrap_or_else(|| "reference".into())
+    value.or_else(|| at_least(ranking, entry)).unwrap_or_else(|| "reference".into())
+}
+
+/// What one reached at least, where the load generator was the limit: `≥ 27 000 /s`.
+fn at_least(ranking: &Ranking, entry: &RankingEntry) -> Option<String> {
+    let value = entry.at_least(ranking.n?)?;
+    Some(format!("≥ {}", ranking.unit.cost(value)))
 }

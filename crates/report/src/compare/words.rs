@@ -1,6 +1,6 @@
 //! Answers in words: one grammar for systems and for variants.
 
-use record::Unit;
+use record::{Side, Unit};
 use stats::{Design, Interval};
 
 use crate::quantity::Quantity;
@@ -12,6 +12,9 @@ use crate::words::{
 use judge::compare::{
     Claim, Comparison, Contender, Mean, MeanClaim, Part, Ranking, RankingEntry, Ratio, Reference,
 };
+
+/// Contenders of a sentence beside the first at the most.
+const OTHERS_MOST: usize = 3;
 
 /// What is said of a larger cost and of a smaller one: `slower` and `faster`, of memory `more` and `less`.
 pub(super) fn sides(unit: Unit) -> (&'static str, &'static str) {
@@ -47,6 +50,7 @@ fn of_claim(claim: Claim, ratio: &Ratio, unit: Unit, at: &str) -> String {
             };
             format!("{word} {part}, up to {}", times(if is_slower { most } else { inverted(most) }, ""))
         }
+        Claim::Faster | Claim::Slower if ratio.at_least => at_least(of_all, unit),
         Claim::Faster | Claim::Slower => times_with_word(of_all, unit),
         Claim::Equivalent { within, is_noise_floor: true } => {
             format!("equivalent within the noise floor, {}", bound(within))
@@ -67,6 +71,20 @@ fn of_claim(claim: Claim, ratio: &Ratio, unit: Unit, at: &str) -> String {
 fn times_with_word(ratio: Interval, unit: Unit) -> String {
     let (slower, faster) = sides(unit);
     if ratio.value >= 1.0 { times(ratio, slower) } else { times(inverted(ratio), faster) }
+}
+
+/// `at least 7.90× slower`: the better of the two may be better still.
+fn at_least(ratio: Interval, unit: Unit) -> String {
+    let (slower, faster) = sides(unit);
+    if ratio.value >= 1.0 { bounded(ratio, slower) } else { bounded(inverted(ratio), faster) }
+}
+
+/// The least that a ratio can be, with a word behind it.
+fn bounded(ratio: Interval, word: &str) -> String {
+    let least = Interval { value: ratio.low, ..ratio };
+    let words = ratio_with_interval(least);
+    let value = words.split(' ').next().unwrap_or_default();
+    format!("at least {value}× {word}").trim_end().to_owned()
 }
 
 /// A ratio with a word behind the number: `1.18× slower (1.15–1.21)`.
@@ -124,6 +142,10 @@ pub(crate) fn at(n: u64, grows: &str) -> String {
 
 /// What was measured in a series: `throughput`; of a curve `cost of select`.
 fn what(ranking: &Ranking) -> String {
+    // The only time that a server reports of itself.
+    if (ranking.side, ranking.unit) == (Side::Server, Unit::Seconds) {
+        return "processor time".to_owned();
+    }
     if ranking.levels { ranking.name.clone() } else { format!("{} of {}", ranking.unit.noun(), ranking.name) }
 }
 
@@ -132,28 +154,72 @@ pub(super) fn better(unit: Unit) -> &'static str {
     if unit.more_is_better() { "more is better" } else { "less is better" }
 }
 
-/// The best and the one that is furthest from it, the larger value first: `epoll has 12.0× the throughput of
-/// inetd (11.6–12.6) at 1 000 connections, and 3.47× (3.40–3.54) in the mean of 10 levels`. `None` where no
-/// difference is certain.
+/// The best, and those that are worse for certain, the furthest first: `inetd needs 23.0× the processor time
+/// of epoll (22.1–24.0) at 1 000 connections, and 20.1× (19.2–21.1) in the mean of 5 levels; fork needs
+/// 15.0× (14.4–15.7)`. `None` where no difference is certain.
 pub(super) fn sentence(ranking: &Ranking) -> Option<String> {
-    let (best, other) = (ranking.best()?, ranking.furthest()?);
-    let last = other.last.as_ref()?;
-    let is_larger = last.of_values(ranking.unit).value >= 1.0;
-    let (larger, smaller) = if is_larger { (other, best) } else { (best, other) };
-    let words = |ratio: &Ratio, of: &str| {
-        let values = ratio.of_values(ranking.unit);
-        times(if is_larger { values } else { inverted(values) }, of)
-    };
-    let mean = other.overall.as_ref().map(|mean| {
-        format!(", and {} in the mean of {}", words(mean, ""), things(mean.levels, "level", "levels"))
+    let best = ranking.best()?;
+    let mut behind = ranking.behind().map(|(other, last)| (Comparand { ranking, best, other }, last));
+    let (furthest, last) = behind.next()?;
+    let mean = furthest.other.overall.as_ref().map(|mean| {
+        let levels = things(mean.levels, "level", "levels");
+        format!(", and {} in the mean of {levels}", furthest.times(mean, ""))
     });
-    Some(format!(
-        "{} has {} {}{}",
-        name(&larger.name),
-        words(last, &format!("the {} of {}", what(ranking), name(&smaller.name))),
+    let first = format!(
+        "{} {}{}",
+        furthest.words(last),
         at(last.comparison.n_high, &ranking.grows),
         mean.unwrap_or_default()
-    ))
+    );
+    let others: Vec<(Comparand<'_>, &Ratio)> = behind.collect();
+    let shown = others.iter().take(OTHERS_MOST).map(|(other, last)| other.beside(last));
+    let more = others.len().saturating_sub(OTHERS_MOST);
+    let more = (more > 0).then(|| format!("{} nearer", things(more, "other is", "others are")));
+    let said: Vec<String> = [first].into_iter().chain(shown).chain(more).collect();
+    Some(said.join("; "))
+}
+
+/// One that is worse than the best of a series.
+struct Comparand<'a> {
+    ranking: &'a Ranking,
+    best: &'a RankingEntry,
+    other: &'a RankingEntry,
+}
+
+impl Comparand<'_> {
+    /// How many times as much the larger value is; at least so many times where the best may be better.
+    fn times(&self, ratio: &Ratio, of: &str) -> String {
+        let values = ratio.of_values(self.ranking.unit);
+        let values = if values.value >= 1.0 { values } else { inverted(values) };
+        if ratio.at_least { bounded(values, of) } else { times(values, of) }
+    }
+
+    /// The larger value first: `inetd needs 23.0× the processor time of epoll (22.1–24.0)`, `epoll has at
+    /// least 7.90× the throughput of inetd`.
+    fn words(&self, ratio: &Ratio) -> String {
+        let (best, other) = (name(&self.best.name), name(&self.other.name));
+        let is_more = ratio.of_values(self.ranking.unit).value >= 1.0;
+        let (larger, smaller) = if is_more { (other, best) } else { (best, other) };
+        let of = format!("the {} of {smaller}", what(self.ranking));
+        format!("{larger} {} {}", self.verb(), self.times(ratio, &of))
+    }
+
+    /// The same, beside a sentence that has named the best and what is compared.
+    fn beside(&self, ratio: &Ratio) -> String {
+        let name = name(&self.other.name);
+        let at = ratio.comparison.n_high;
+        let at = if Some(at) == self.ranking.n { String::new() } else { format!(" at {}", count(at)) };
+        // The larger value first: what is the best at the last level may not be at an earlier one.
+        match ratio.of_values(self.ranking.unit).value >= 1.0 {
+            true => format!("{name} {} {}{at}", self.verb(), self.times(ratio, "")),
+            false => format!("{}{at}", self.times(ratio, &format!("that of {name}"))),
+        }
+    }
+
+    /// What is measured at the server is a need.
+    fn verb(&self) -> &'static str {
+        if self.ranking.side == Side::Server && !self.ranking.unit.more_is_better() { "needs" } else { "has" }
+    }
 }
 
 /// What was found of variants, a sentence for each series in which two differ for certain; for the others, or
@@ -161,7 +227,7 @@ pub(super) fn sentence(ranking: &Ranking) -> Option<String> {
 pub(crate) fn findings(compared: &Comparison) -> Vec<String> {
     let ranked: Vec<&Ranking> = compared.rankings.iter().filter(|ranking| ranking.n.is_some()).collect();
     let (sure, open): (Vec<&Ranking>, Vec<&Ranking>) =
-        ranked.iter().partition(|ranking| ranking.furthest().is_some());
+        ranked.iter().partition(|ranking| ranking.behind().next().is_some());
     let mut findings: Vec<String> = sure.into_iter().filter_map(sentence).collect();
     let more = open.iter().filter_map(|ranking| ranking.more_trials()).min();
     let more = more.map(|more| format!("; one may be after {}", things(more, "more trial", "more trials")));

@@ -53,6 +53,7 @@ impl Track {
     /// The medians of a verdict.
     pub(crate) fn of_verdict(place: usize, name: &str, verdict: &Verdict) -> Track {
         let median = |block: &Block| LevelValue {
+            at_least: false,
             n: sentences::middle(block) as u64,
             value: block.cost.value,
             trials: 0,
@@ -120,6 +121,7 @@ fn line(unit: Unit, track: &Track, (x, y): (&Axis, &Axis), svg: &mut Svg) {
     for level in levels.iter().filter(|_| track.has_knots) {
         let (cx, cy) = at(level);
         let (class, r, limited) = match level.limited {
+            true if level.at_least => ("hollow", 3.4, ", or more"),
             true => ("hollow", 3.4, ", not compared"),
             false => ("knot", 2.2, ""),
         };

@@ -235,6 +235,7 @@ fn trial(system: &str, name: &str, number: u32, tick: f64, tracks: &[Track]) -> 
             server: None,
             settings: [].into(),
             references: false,
+            offered: Vec::new(),
             timeout_seconds: 0.0,
             scratch: String::new(),
         },

@@ -100,6 +100,5 @@ fn value(ranking: &Ranking, entry: &RankingEntry) -> Option<String> {
     if let Some(value) = entry.at(n) {
         return Some(ranking.unit.cost(value));
     }
-    let limited = entry.levels.iter().find(|level| level.n == n)?;
-    ranking.unit.more_is_better().then(|| format!("≥ {}", ranking.unit.cost(limited.value)))
+    entry.at_least(n).map(|value| format!("≥ {}", ranking.unit.cost(value)))
 }

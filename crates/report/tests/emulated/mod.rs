@@ -208,6 +208,7 @@ fn trial_line(system: &str, workload: &Emulated, trial: u32, stops: bool) -> Tri
             server: None,
             settings: [].into(),
             references: false,
+            offered: Vec::new(),
             timeout_seconds: 60.0,
             scratch: String::new(),
         },

@@ -31,7 +31,8 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             Some(rate) => {
                 let LoadSettings { seed, worker, workers, .. } = self.settings;
                 (self.mode, self.rate) = (Mode::Open, rate);
-                self.starts = Some(Starts::new(load.schedule, rate, seed, worker, workers).peekable());
+                let starts = Starts::new(load.schedule, rate, seed, worker, workers);
+                self.starts = Some(starts.in_bursts(load.burst, load.spacing).peekable());
                 self.free.extend(places);
             }
         }
