@@ -86,6 +86,13 @@ pub enum Remark {
     },
     /// What trials say of the generator of their load.
     Generator(GeneratorRemark),
+    /// So many helper processes made objects too, and each n that lies so far apart was measured.
+    Helpers {
+        /// How many processes.
+        helpers: u32,
+        /// The distance of the n that were measured.
+        stride: u64,
+    },
 }
 
 impl Finding {
@@ -288,5 +295,8 @@ fn remarks_of_trials(trials: &[&Trial]) -> Vec<Remark> {
         *counts.entry(warning).or_default() += 1;
     }
     let of = trials.len();
-    counts.into_iter().map(|(text, trials)| Remark::OfTrials { text: text.into(), trials, of }).collect()
+    let own = counts.into_iter().map(|(text, trials)| Remark::OfTrials { text: text.into(), trials, of });
+    let helpers = trials.first().map(|trial| &trial.order).filter(|order| order.helpers > 0);
+    let helpers = helpers.map(|order| Remark::Helpers { helpers: order.helpers, stride: order.stride() });
+    own.chain(helpers).collect()
 }

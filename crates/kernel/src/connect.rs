@@ -7,7 +7,8 @@
 //! returns, the connection is established, although it has not been accepted. On loopback this includes
 //! the work of the kernel for the server side, such as creating its socket. Then accept(2) is timed, for
 //! which the connection is already complete. Sockets are opened beforehand, untimed, and bound where the
-//! variant says so. Both ends stay open. At the end both are closed in random order, each close(2) timed.
+//! variant says so. Both ends stay open; where one process cannot hold as many, helper processes hold their
+//! part of them. At the end both are closed in random order, each close(2) timed.
 //! The client resets the connection, so that no port stays in TIME_WAIT for the next trial.
 //!
 //! **Expected answer.** Flat for both ends. What can grow is the search for a source port, which is part
@@ -43,6 +44,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::down("close-server", Expect::Constant, "close(2) of the end that was reset").detail(),
     ],
     needs: Needs { descriptors: 2, ports: 1, memory_bytes: 10 << 10, ..Needs::NOTHING },
+    helpers: true,
     run: cfg_select! {
         unix => { Ok(measured::run) }
         _ => { Err("servers and load generators are not implemented on this system yet") }

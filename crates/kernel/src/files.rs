@@ -44,6 +44,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::down("close", Expect::Constant, "one close(2), in random order"),
     ],
     needs: Needs { descriptors: 1, mappings: 1, memory_bytes: 16 << 10, ..Needs::NOTHING },
+    helpers: true,
     linkage: Linkage::Dynamic,
     classic_n: 10_000,
     run: cfg_select! {
@@ -81,12 +82,14 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         lap.mark();
         let byte = mapping.first_byte();
         lap.mark();
-        Ok((file, mapping, byte))
+        Ok((file, mapping, byte, number))
     })?;
-    let held = files.iter().enumerate().all(|(number, &(_, _, byte))| byte == initial(number));
-    trial.check("every file held what was written into it", held);
+    trial.check(
+        "every file held what was written into it",
+        files.iter().all(|&(_, _, byte, number)| byte == initial(number)),
+    );
     let files = trial.shuffled(files);
-    trial.timed_steps_back(&["unmap", "close"], files, |(file, mapping, _), lap| {
+    trial.timed_steps_back(&["unmap", "close"], files, |(file, mapping, ..), lap| {
         mapping.unmap()?;
         lap.mark();
         sys::file::close(file)?;

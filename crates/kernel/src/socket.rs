@@ -27,6 +27,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::down("close", Expect::Constant, "one close(2) of an unbound socket, in random order"),
     ],
     needs: Needs { descriptors: 1, memory_bytes: 4096, ..Needs::NOTHING },
+    helpers: true,
     linkage: Linkage::Dynamic,
     classic_n: 10_000,
     run: cfg_select! {

@@ -196,7 +196,7 @@ fn a_limit_on_the_size_of_files_is_reported_and_loses_no_finished_trial() {
 #[test]
 fn too_few_descriptors_shorten_n_and_say_so() {
     let folder = tempfile::tempdir().expect("a folder");
-    let arguments = ["run", "socket/v4", "-n", "5000", "--trials", "2", "--out", "a.osdyno"];
+    let arguments = ["run", "ready/poll", "-n", "5000", "--trials", "2", "--out", "a.osdyno"];
     let program = osdyno(folder.path(), &arguments);
     let output = limited("ulimit -n 300", &program, folder.path());
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -204,6 +204,33 @@ fn too_few_descriptors_shorten_n_and_say_so() {
     for trial in trials(folder.path()) {
         assert!(trial.order.n < 300 && matches!(trial.outcome, Outcome::Complete), "{trial:?}");
     }
+}
+
+#[test]
+fn helper_processes_hold_what_too_few_descriptors_leave_no_room_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = ["run", "socket/v4-hole", "bind/v4", "connect/bound", "files", "-n", "1000", "--trials", "2"];
+    let program = osdyno(folder.path(), &[&run[..], &["--out", "a.osdyno", "--verbose"]].concat());
+    let output = limited("ulimit -n 300", &program, folder.path());
+    let (printed, told) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success() && !told.contains("RLIMIT_NOFILE"), "{told}");
+    let remark = "One object in 4 was made and timed by the trial, and the others by 3";
+    assert!(printed.contains(remark), "{printed}");
+    let (recording, losses) = record::read(folder.path().join("a.osdyno")).expect("a readable record");
+    assert!(losses.is_empty(), "{losses:?}");
+    for trial in &recording.trials {
+        assert!(matches!(trial.outcome, Outcome::Complete), "{trial:?}");
+        assert!(trial.order.n > 990 && trial.checks.iter().all(|check| check.held), "{trial:?}");
+    }
+    let is_way =
+        |direction| move |(key, _): &(&record::SeriesKey, &[record::Series])| key.direction == direction;
+    let of = |direction| recording.series().filter(is_way(direction)).flat_map(|(_, trials)| trials);
+    for series in
+        of(record::Direction::Up).filter(|series| !["null-call", "stat"].contains(&series.name.as_str()))
+    {
+        assert!(series.n_first == 0 && series.n_step >= 4, "{series:?}");
+    }
+    expect_nothing_left(folder.path());
 }
 
 #[test]

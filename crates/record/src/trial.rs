@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::offered::OfferedLevel;
 use crate::seed::seed;
 
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// The parameters of a trial; also the first line that a trial program reads on standard input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
@@ -49,10 +53,26 @@ pub struct Order {
     /// trials that find it out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<OfferedLevel>,
+    /// Processes that make objects beside the trial, each as many as the trial itself: with two of them every
+    /// third n is measured.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub helpers: u32,
     /// The trial is killed when this is used up.
     pub timeout_seconds: f64,
     /// A folder of this run's own for files that a workload needs.
     pub scratch: String,
+}
+
+impl Order {
+    /// How many n there are for each object that the trial itself makes: it is measured at every such n.
+    pub fn stride(&self) -> u64 {
+        u64::from(self.helpers) + 1
+    }
+
+    /// How many objects the trial itself makes.
+    pub fn rows(&self) -> u64 {
+        self.n / self.stride()
+    }
 }
 
 /// Names one trial of a run.

@@ -2,7 +2,7 @@
 //! reported of itself.
 
 use record::{ResourceLimit, System, resource};
-use workload::{Needs, Sizes, Workload};
+use workload::{DESCRIPTORS_OF_HELPER, HELPERS_MAX, Needs, Sizes, Workload};
 
 use crate::plan::RunPlan;
 use crate::preset::Reach;
@@ -25,6 +25,8 @@ struct Range {
     /// How far it would go without limits.
     wanted: u64,
     ceiling: Option<Ceiling>,
+    /// Processes that make objects beside the trial.
+    helpers: u32,
 }
 
 /// The tightest limit of a system for a workload.
@@ -68,22 +70,21 @@ impl SystemPlan {
     fn of(plan: &RunPlan, system: &System) -> SystemPlan {
         let usable = system.processors.as_ref().map_or(&[][..], |processors| &processors.usable);
         let cpu = |place: usize| usable.get(place).copied().filter(|_| !plan.unpinned);
-        let range = |workload: &Workload| {
-            let ceiling = Ceiling::of(&workload.needs, system);
-            let wanted = wanted(plan, workload, ceiling.as_ref());
-            let n = ceiling.as_ref().map_or(wanted, |ceiling| ceiling.n.min(wanted));
-            Range { n, wanted, ceiling }
-        };
         SystemPlan {
             cpu: cpu(0),
             server_cpu: cpu(1).filter(|_| plan.starts_servers()),
-            ranges: plan.items.iter().map(|item| range(item.workload)).collect(),
+            ranges: plan.items.iter().map(|item| Range::of(plan, item.workload, system)).collect(),
         }
     }
 
     /// How far n goes in this item, if it goes to `n` at most.
     pub(crate) fn n(&self, item: usize, n: u64) -> u64 {
         self.ranges.get(item).map_or(n, |range| range.n.min(n))
+    }
+
+    /// How many processes make objects of this item beside the trial.
+    pub(crate) fn helpers(&self, item: usize) -> u32 {
+        self.ranges.get(item).map_or(0, |range| range.helpers)
     }
 
     /// Why the item cannot be measured with a single n; `None` if it can.
@@ -122,12 +123,49 @@ impl SystemPlan {
     }
 }
 
+impl Range {
+    /// As far as the limits allow; beyond those of one process with helpers.
+    fn of(plan: &RunPlan, workload: &Workload, system: &System) -> Range {
+        let ceiling = Ceiling::of(&workload.needs, system);
+        let wanted = wanted(plan, workload, ceiling.as_ref());
+        let n = ceiling.as_ref().map_or(wanted, |ceiling| ceiling.n.min(wanted));
+        let alone = Range { n, wanted, ceiling, helpers: 0 };
+        if !workload.helpers || n == 0 || is_near(n, wanted) {
+            return alone;
+        }
+        let Needs { descriptors, mappings, .. } = workload.needs;
+        let of_process = Needs { descriptors, mappings, ..Needs::NOTHING };
+        let of_machine = Needs { descriptors: 0, mappings: 0, ..workload.needs };
+        let Some(process) = Ceiling::of(&of_process, system) else { return alone };
+        let machine = Ceiling::of(&of_machine, system).filter(|ceiling| ceiling.n < wanted);
+        let most = machine.as_ref().map_or(wanted, |ceiling| ceiling.n);
+        let held = |helpers: u32| {
+            let taken = u64::from(helpers) * DESCRIPTORS_OF_HELPER.div_ceil(descriptors.max(1));
+            process.n.saturating_sub(taken) * (u64::from(helpers) + 1)
+        };
+        let enough = (1..=HELPERS_MAX).find(|&helpers| held(helpers) >= most);
+        let helpers = enough.or((1..=HELPERS_MAX).max_by_key(|&helpers| held(helpers))).unwrap_or(0);
+        let n = held(helpers).min(most);
+        let ceiling = if n < most { Some(process) } else { machine };
+        Range { n: n - n % (u64::from(helpers) + 1), wanted, ceiling, helpers }
+    }
+}
+
+/// Whether n comes so near to what is wanted that nothing need be done for the rest.
+fn is_near(n: u64, wanted: u64) -> bool {
+    n as f64 >= (1.0 - ALIKE_SHARE) * wanted as f64
+}
+
 /// How far n is to go in this workload, if the ceiling does not prevent that.
 fn wanted(plan: &RunPlan, workload: &Workload, ceiling: Option<&Ceiling>) -> u64 {
     let of_preset = match plan.reach {
         Reach::To(n) => n,
         Reach::Classic => workload.classic_n,
-        Reach::Limit => ceiling.map_or(UNLIMITED, |ceiling| ceiling.n),
+        // With helpers, the limits of one process are none.
+        Reach::Limit => match ceiling.map_or(UNLIMITED, |ceiling| ceiling.n) {
+            n if workload.helpers => n.max(UNLIMITED),
+            n => n,
+        },
     };
     plan.n.unwrap_or_else(|| workload.top.map_or(of_preset, |top| of_preset.min(top)))
 }
@@ -135,11 +173,13 @@ fn wanted(plan: &RunPlan, workload: &Workload, ceiling: Option<&Ceiling>) -> u64
 /// Gives systems that can be compared the same n, or at least levels in common.
 fn align(sizes: Sizes, ranges: &mut [&mut Range]) {
     let top = ranges.iter().map(|range| range.n).max().unwrap_or(0);
-    let is_near_top = |n: u64| n as f64 >= (1.0 - ALIKE_SHARE) * top as f64;
-    let nearest = ranges.iter().map(|range| range.n).filter(|&n| is_near_top(n)).min().unwrap_or(0);
+    let nearest = ranges.iter().map(|range| range.n).filter(|&n| is_near(n, top)).min().unwrap_or(0);
+    // With equally many helpers the same n are measured.
+    let helpers = ranges.iter().map(|range| range.helpers).max().unwrap_or(0);
     for range in ranges {
+        range.helpers = helpers;
         range.n = match sizes {
-            _ if is_near_top(range.n) => nearest,
+            _ if is_near(range.n, top) => nearest,
             Sizes::Every => range.n,
             Sizes::Levels(levels) => {
                 let fits = |level: &u64| *level <= range.n;
@@ -218,7 +258,7 @@ mod tests {
 
     #[test]
     fn limits_and_processors_are_those_of_each_system() {
-        let plan = plan(&["noop", "socket/v4", "bind"], "standard", None);
+        let plan = plan(&["noop", "ready/epoll", "accept/epoll"], "standard", None);
         let (wide, narrow) = (system(100_000), system(150));
         let plans = of_all(&plan, &[Some(&wide), None, Some(&narrow)]);
         let reached = |place: usize| [0, 1, 2].map(|item| plans[place].n(item, 20_000));
@@ -228,9 +268,36 @@ mod tests {
         assert_eq!((top(plans.iter(), 1), plans[2].n(1, 90)), (20_000, 90));
         assert_eq!((plans[2].cpu, plans[2].server_cpu, plans[1].cpu), (Some(3), Some(1), None));
         assert!(plans[0].remarks(&plan).is_empty() && plans[1].remarks(&plan).is_empty());
-        let expected = "The largest n of socket, bind is 150 instead of 20000, because RLIMIT_NOFILE is 182; \
-                        raise it.";
+        let expected = "The largest n of accept, ready is 150 instead of 20000, because RLIMIT_NOFILE is \
+                        182; raise it.";
         assert_eq!(plans[2].remarks(&plan), [expected]);
+    }
+
+    #[test]
+    fn helpers_hold_what_one_process_cannot() {
+        let of = |workload, n, descriptors| {
+            let plan = plan(&[workload], "standard", n);
+            let range = of_all(&plan, &[Some(&system(descriptors))]).remove(0).ranges.remove(0);
+            (range.n, range.helpers, range.ceiling.map(|ceiling| ceiling.n))
+        };
+        assert_eq!(of("socket/v4", None, 30_000), (20_000, 0, Some(30_000)));
+        assert_eq!(of("socket/v4", None, 19_000), (19_000, 0, Some(19_000)), "near enough");
+        assert_eq!(of("socket/v4", None, 10_002), (20_000, 1, None), "two are the helper's");
+        assert_eq!(of("socket/v4", None, 10_001), (19_998, 2, None), "the same for each process");
+        assert_eq!(of("connect/v4", None, 20_000), (19_998, 2, None), "two descriptors for each");
+        assert_eq!(of("socket/v4", Some(1_000_000), 19_984), (999_957, 50, None));
+        assert_eq!(of("socket/v4", Some(1_000_000), 300), (11_136, 63, Some(300)), "the most of them");
+        assert_eq!(of("ready/epoll", None, 150), (150, 0, Some(150)), "one set is in one process");
+    }
+
+    #[test]
+    fn systems_are_measured_at_the_same_n() {
+        let plan = plan(&["socket/v4"], "standard", None);
+        let (wide, narrow) = (system(50_000), system(7_000));
+        let plans = of_all(&plan, &[Some(&wide), Some(&narrow)]);
+        for plan in plans {
+            assert_eq!((plan.n(0, 90_000), plan.helpers(0)), (19_998, 2));
+        }
     }
 
     #[test]
@@ -246,7 +313,7 @@ mod tests {
     fn systems_that_are_alike_go_equally_far_and_others_have_levels_in_common() {
         let aligned = |sizes, tops: &[u64]| {
             let mut ranges: Vec<Range> =
-                tops.iter().map(|&n| Range { n, wanted: 20_000, ceiling: None }).collect();
+                tops.iter().map(|&n| Range { n, wanted: 20_000, ceiling: None, helpers: 0 }).collect();
             align(sizes, &mut ranges.iter_mut().collect::<Vec<_>>());
             ranges.iter().map(|range| range.n).collect::<Vec<_>>()
         };

@@ -71,7 +71,7 @@ fn watch(
     requests: Incoming,
 ) -> Result<Option<Vec<Line>>, Box<dyn std::error::Error>> {
     let clock = Clock::start();
-    let region = Shared::create(Slots::needed(workload.declaration(), order.n))?;
+    let region = Shared::create(Slots::needed(workload.declaration(), order.rows()))?;
     sys::process::adopt_orphans();
     let before = sys::activity::snapshot();
 
@@ -92,8 +92,8 @@ fn watch(
     sys::process::reap_orphans();
 
     let activity = sys::activity::difference(&before, &sys::activity::snapshot());
-    let slots = Slots::new(workload.declaration(), order.n, region.slots());
-    let n = live(workload, slots);
+    let slots = Slots::new(workload.declaration(), order.rows(), region.slots());
+    let n = live(workload, order, slots);
     let report = reported.map_err(|error| match error {
         Error::NoReply { reason: NoReply::Interrupted, .. } => None,
         Error::NoReply { reason: NoReply::Deadline(_), .. } => Some(Outcome::TimedOut { n }),
@@ -147,14 +147,14 @@ fn remark(stderr: &str) -> Option<String> {
 
 /// Live objects at the end, as far as the measurements tell; the current level of a workload with
 /// levels.
-fn live(workload: &Workload, slots: Slots<'_>) -> u64 {
+fn live(workload: &Workload, order: &Order, slots: Slots<'_>) -> u64 {
     if matches!(workload.sizes, Sizes::Levels(_)) {
         return slots.top();
     }
     let measured = |direction: Direction| {
         let counts =
             workload.measured().enumerate().filter(|(_, operation)| operation.direction == direction);
-        counts.map(|(index, _)| slots.ticks(index).count() as u64).max()
+        counts.map(|(index, _)| slots.ticks(index).count() as u64 * order.stride()).max()
     };
     // Where nothing is timed on the way up, its top is all there is to go by.
     let reached = measured(Direction::Up).unwrap_or_else(|| slots.top());
@@ -183,9 +183,8 @@ fn series(
         Sizes::Every => Vec::new(),
         Sizes::Levels(levels) => levels(order.n),
     };
-    let even = move |operation: &Operation, stride: u64, batch: u32, values: Vec<f64>| {
-        // The first value of a reference is taken after the first operations, not before them.
-        let done = if stride == 1 { 0 } else { stride };
+    // `done` is how many n there are before the first value.
+    let even = move |operation: &Operation, (done, stride): (u64, u64), batch: u32, values: Vec<f64>| {
         let (n_first, n_step) = match operation.direction {
             Direction::Up => (done, stride.cast_signed()),
             Direction::Down => (slots.top().saturating_sub(done), -stride.cast_signed()),
@@ -208,19 +207,20 @@ fn series(
         move |index: usize, batch: u32| slots.ticks(index).map(|ticks| seconds(ticks, batch)).collect();
     let series = workload.measured().enumerate().map(move |(index, operation)| {
         if !operation.reported {
-            return even(operation, 1, batch, timed(index, batch));
+            return even(operation, (0, order.stride()), batch, timed(index, batch));
         }
         let reported = slots.reported(index).filter_map(|(row, value)| Some((*levels.get(row)?, value)));
         let (sizes, values): (Vec<u64>, Vec<f64>) = reported.unzip();
         let n_first = sizes.first().copied().unwrap_or(0);
-        Series { n_first, n_step: 0, sizes, ..even(operation, 1, 1, values) }
+        Series { n_first, n_step: 0, sizes, ..even(operation, (0, 1), 1, values) }
     });
-    let stride = REFERENCE_STRIDE as u64;
+    // A reference is taken after some operations, not before them.
+    let stride = REFERENCE_STRIDE as u64 * order.stride();
     let of_reference =
         move |index: usize| slots.reference_ticks(index).map(|ticks| seconds(ticks, 1)).collect();
     let references = workload.references().iter().enumerate();
     let references =
-        references.map(move |(index, operation)| even(operation, stride, 1, of_reference(index)));
+        references.map(move |(index, operation)| even(operation, (stride, stride), 1, of_reference(index)));
     series.chain(references).filter(|series| !series.values.is_empty())
 }
 
@@ -282,6 +282,7 @@ mod tests {
             settings: [].into(),
             references: false,
             offered: Vec::new(),
+            helpers: 0,
             timeout_seconds: 60.0,
             scratch: "/".to_owned(),
         }
@@ -303,7 +304,7 @@ mod tests {
             })
         }));
         assert!(crash.is_err());
-        assert_eq!(live(&LOAD, slots), 5, "the level that was under way");
+        assert_eq!(live(&LOAD, &order(), slots), 5, "the level that was under way");
         let series: Vec<Series> = series(&LOAD, &order(), slots, 1, 1e-9).collect();
         let points: Vec<Vec<(u64, f64)>> = series.iter().map(|series| series.points().collect()).collect();
         let rate = 1e5 / 3.0;

@@ -39,8 +39,9 @@ pub(crate) fn measure(groups: &[Group]) -> Done {
     sys::process::die_with_parent();
     let Some(Task { order, region }) = FrameReader::standard_input().receive()? else { return Ok(()) };
     let workload = find(groups, &order.workload).ok_or("the supervisor let an unknown workload pass")?;
-    let region = sys::memory::Shared::open(region, Slots::needed(workload.declaration(), order.n))?;
-    let report = execute(workload, &order, Slots::new(workload.declaration(), order.n, region.slots()));
+    let rows = order.rows();
+    let region = sys::memory::Shared::open(region, Slots::needed(workload.declaration(), rows))?;
+    let report = execute(workload, &order, Slots::new(workload.declaration(), rows, region.slots()));
     Ok(FrameWriter::standard_output().send(&report)?)
 }
 
@@ -83,9 +84,11 @@ fn execute(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Work
     if order.references {
         trial.want_references();
     }
+    trial.have_helpers(order.helpers);
     trial.set_server(order.server.as_ref(), order.server_cpu);
     trial.set_offered(&order.offered);
     let ran = trial.set_settings(&order.settings).and_then(|()| run(&mut trial));
+    let ran = trial.conclude(ran);
     let n = trial.n() as u64;
     report.outcome = match ran {
         Err(stop) if ServerEnded::behind(&stop.error).is_some() => {

@@ -42,6 +42,7 @@ fn order(workload: &Workload, variant: &str, n: u64) -> Order {
         settings: BTreeMap::new(),
         references: false,
         offered: offered(workload, n),
+        helpers: 0,
         timeout_seconds: 30.0,
         scratch: String::new(),
     }

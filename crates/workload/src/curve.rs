@@ -11,6 +11,7 @@ use sys::clock::Clock;
 
 use crate::outcome::{EarlyEnd, TrialError};
 use crate::reference::{REFERENCE_STRIDE, References};
+use crate::team::{Refused, Request};
 use crate::trial::UNDECLARED;
 use crate::{Operation, Trial};
 
@@ -74,35 +75,78 @@ impl<'a> Trial<'a> {
         mut step: impl FnMut(usize, &mut Lap<'_>) -> io::Result<T>,
     ) -> Result<Vec<T>, TrialError> {
         let columns = self.columns(names)?;
+        let Some(mut helpers) = self.take_helpers()? else { return self.help_up(step) };
         let references = if names.is_empty() { None } else { self.take_references() };
-        let mut kept = sys::memory::touched_vec(self.n);
+        let (stride, rows) = (self.stride(), self.n / self.stride());
+        let mut kept = sys::memory::touched_vec(rows);
+        helpers.begin_pass().map_err(of_helpers())?;
         let mut lap = Lap { clock: self.clock, columns: &columns, row: 0, column: 0, last: self.clock.now() };
         let deadline_ticks = lap.last.saturating_add(self.allowance_ticks);
-        for n in 0..self.n {
-            (lap.row, lap.column) = (n, 0);
-            match step(n, &mut lap) {
-                Ok(object) => kept.push(object),
-                Err(error) => {
-                    let operation = names.get(lap.column).copied().unwrap_or(what);
-                    self.ended = Some(EarlyEnd::Refused { n: n as u64, operation, error });
-                    break;
+        for row in 0..rows {
+            (lap.row, lap.column) = (row, 0);
+            let refused = match step(row * stride, &mut lap) {
+                Ok(object) => {
+                    kept.push(object);
+                    helpers.share(row).map_err(of_helpers())?.err()
                 }
-            }
-            if lap.last > deadline_ticks {
-                self.ended = Some(EarlyEnd::Allowance { n: n as u64 + 1 });
+                Err(error) => Some(Refused { column: lap.column, error }),
+            };
+            if let Some(Refused { column, error }) = refused {
+                let operation = names.get(column).copied().unwrap_or(what);
+                self.ended = Some(EarlyEnd::Refused { n: (row * stride) as u64, operation, error });
+                kept.truncate(row);
                 break;
             }
-            if names.is_empty() {
+            if lap.last > deadline_ticks {
+                self.ended = Some(EarlyEnd::Allowance { n: ((row + 1) * stride) as u64 });
+                break;
+            }
+            if names.is_empty() || stride > 1 {
                 lap.skip();
             }
-            if let Some(references) = references.as_ref().filter(|_| (n + 1) % REFERENCE_STRIDE == 0) {
-                lap.last = references.take(self.clock, Direction::Up, n / REFERENCE_STRIDE);
+            if let Some(references) = references.as_ref().filter(|_| (row + 1) % REFERENCE_STRIDE == 0) {
+                lap.last = references.take(self.clock, Direction::Up, row / REFERENCE_STRIDE);
             }
         }
         self.references = references;
-        self.n = kept.len();
+        self.n = kept.len() * stride;
+        helpers.end_pass(self.n).map_err(of_helpers())?;
+        self.helpers = Some(helpers);
         self.slots.set_top(self.n as u64);
         Ok(kept)
+    }
+
+    /// The way up of a helper: makes what it is asked for.
+    fn help_up<T>(
+        &mut self,
+        mut step: impl FnMut(usize, &mut Lap<'_>) -> io::Result<T>,
+    ) -> Result<Vec<T>, TrialError> {
+        let mut kept = Vec::new();
+        self.n = self.help(|n, lap| step(n, lap).map(|object| kept.push(object)))?;
+        Ok(kept)
+    }
+
+    /// A pass of a helper, until the trial ends it; n is then returned.
+    fn help(
+        &mut self,
+        mut step: impl FnMut(usize, &mut Lap<'_>) -> io::Result<()>,
+    ) -> Result<usize, TrialError> {
+        let Some(link) = &mut self.duty else { return Ok(self.n) };
+        let mut lap = Lap { clock: self.clock, columns: &[], row: 0, column: 0, last: 0 };
+        let mut done = Ok(());
+        loop {
+            link.report(done).map_err(of_helpers())?;
+            match link.request().map_err(of_helpers())? {
+                Request::Over { n } => return Ok(n),
+                Request::Share { first, count } => {
+                    let mut share = first..first + count;
+                    done = share.try_for_each(|n| {
+                        lap.column = 0;
+                        step(n, &mut lap).map_err(|error| Refused { column: lap.column, error })
+                    });
+                }
+            }
+        }
     }
 
     /// Times one operation for each of the objects, in their order, while n falls to zero.
@@ -131,24 +175,39 @@ impl<'a> Trial<'a> {
     pub fn timed_steps_back<T>(
         &mut self,
         names: &[&'static str],
-        objects: impl ExactSizeIterator<Item = T>,
+        mut objects: impl ExactSizeIterator<Item = T>,
         mut step: impl FnMut(T, &mut Lap<'_>) -> io::Result<()>,
     ) -> Result<(), TrialError> {
         let columns = self.columns(names)?;
+        let Some(mut helpers) = self.take_helpers()? else {
+            self.help(|_, lap| objects.next().map_or(Ok(()), |object| step(object, lap)))?;
+            return Ok(());
+        };
         let references = self.take_references();
-        let live = objects.len();
+        let (live, stride) = (objects.len(), self.stride());
+        helpers.begin_pass().map_err(of_helpers())?;
         let mut lap = Lap { clock: self.clock, columns: &columns, row: 0, column: 0, last: self.clock.now() };
         for (row, object) in objects.enumerate() {
             (lap.row, lap.column) = (row, 0);
-            if let Err(error) = step(object, &mut lap) {
-                let name = names.get(lap.column).copied().unwrap_or(names[0]);
-                return Err(TrialError { attempted: format!("{name} with {} left", live - row), error });
+            let refused = match step(object, &mut lap) {
+                Ok(()) => helpers.share(live - 1 - row).map_err(of_helpers())?.err(),
+                Err(error) => Some(Refused { column: lap.column, error }),
+            };
+            if let Some(Refused { column, error }) = refused {
+                let name = names.get(column).copied().unwrap_or(names[0]);
+                let left = (live - row) * stride;
+                return Err(TrialError { attempted: format!("{name} with {left} left"), error });
+            }
+            if stride > 1 {
+                lap.skip();
             }
             if let Some(references) = references.as_ref().filter(|_| (row + 1) % REFERENCE_STRIDE == 0) {
                 lap.last = references.take(self.clock, Direction::Down, row / REFERENCE_STRIDE);
             }
         }
         self.references = references;
+        helpers.end_pass(0).map_err(of_helpers())?;
+        self.helpers = Some(helpers);
         Ok(())
     }
 
@@ -201,6 +260,11 @@ impl<'a> Trial<'a> {
         let index = self.workload.measured().position(is_it).ok_or_else(|| self.fault(name, UNDECLARED))?;
         Ok(self.slots.column(index))
     }
+}
+
+/// For `map_err`: what a trial and its helpers have to say to each other did not arrive.
+fn of_helpers() -> impl FnOnce(io::Error) -> TrialError {
+    TrialError::at("to make objects in helper processes")
 }
 
 /// The stopwatch within one step.

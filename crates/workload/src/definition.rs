@@ -47,6 +47,8 @@ pub struct Workload {
     pub operations: &'static [Operation],
     /// What one more n takes of a single process; nothing where several processes divide it among them.
     pub needs: Needs,
+    /// Helper processes can make its objects too: where one process cannot hold enough, they hold the rest.
+    pub helpers: bool,
     /// The largest n unless the user names one. Presets go further, which suits operations of microseconds
     /// only.
     pub top: Option<u64>,
@@ -143,6 +145,7 @@ impl Workload {
         settings: &[],
         operations: &[],
         needs: Needs::NOTHING,
+        helpers: false,
         top: None,
         linkage: Linkage::Dynamic,
         classic_n: 10_000,

@@ -23,6 +23,7 @@ mod reference;
 pub mod server;
 mod setting;
 mod slots;
+mod team;
 mod trial;
 #[cfg(all(unix, feature = "server"))]
 mod web_files;
@@ -39,4 +40,5 @@ pub use record::{Check, Direction, Expect, OfferedLevel, Server, Shape, Side, Un
 pub use reference::REFERENCE_STRIDE;
 pub use setting::{Setting, Values};
 pub use slots::Slots;
+pub use team::{DESCRIPTORS_OF_HELPER, HELPERS_MAX};
 pub use trial::{Trial, warm_up_n, window};

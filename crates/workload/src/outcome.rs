@@ -55,9 +55,14 @@ impl std::error::Error for ServerEnded {}
 
 /// Adds a claim, or a further result of a known one: a claim holds if it always held.
 pub(crate) fn note(checks: &mut Vec<Check>, claim: &'static str, held: bool) {
-    match checks.iter_mut().find(|check| check.claim == claim) {
-        Some(check) => check.held &= held,
-        None => checks.push(Check { claim: claim.to_owned(), held }),
+    merge(checks, Check { claim: claim.to_owned(), held });
+}
+
+/// The same, for a claim that another process has made.
+pub(crate) fn merge(checks: &mut Vec<Check>, check: Check) {
+    match checks.iter_mut().find(|known| known.claim == check.claim) {
+        Some(known) => known.held &= check.held,
+        None => checks.push(check),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::declaration::Declaration;
 use crate::outcome::{self, EarlyEnd, TrialError};
 use crate::reference::References;
 use crate::slots::Slots;
+use crate::team::{Helpers, Link, Role};
 
 /// How far n goes in the discarded pass before a trial: far enough for every code path and lazy binding
 /// to have been used, and no further. Objects that a longer pass frees are handed out again, warm, to the
@@ -72,6 +73,11 @@ pub struct Trial<'a> {
     settings: Option<&'a BTreeMap<String, String>>,
     pub(crate) wants_references: bool,
     pub(crate) references: Option<References<'a>>,
+    /// How many helpers there are to be.
+    helper_count: u32,
+    pub(crate) helpers: Option<Helpers>,
+    /// In a helper, what connects it with the trial.
+    pub(crate) duty: Option<Link>,
 }
 
 impl<'a> Trial<'a> {
@@ -109,6 +115,9 @@ impl<'a> Trial<'a> {
             settings: None,
             wants_references: false,
             references: None,
+            helper_count: 0,
+            helpers: None,
+            duty: None,
         }
     }
 
@@ -125,6 +134,47 @@ impl<'a> Trial<'a> {
     /// Has references timed among the operations of a curve.
     pub fn want_references(&mut self) {
         self.wants_references = true;
+    }
+
+    /// Has so many helper processes make objects of a curve too: of one more of them, the trial makes one.
+    pub fn have_helpers(&mut self, helpers: u32) {
+        self.helper_count = helpers;
+    }
+
+    /// How many n there are for each object that this process makes.
+    pub(crate) fn stride(&self) -> usize {
+        self.helper_count as usize + 1
+    }
+
+    /// The helpers, which are started when they are first needed; `None` in a helper.
+    pub(crate) fn take_helpers(&mut self) -> Result<Option<Helpers>, TrialError> {
+        if self.duty.is_some() || self.helpers.is_some() {
+            return Ok(self.helpers.take());
+        }
+        match Helpers::fork(self.helper_count).map_err(TrialError::at("to start helper processes"))? {
+            Role::Trial(helpers) => Ok(Some(helpers)),
+            Role::Helper(link) => {
+                self.duty = Some(link);
+                Ok(None)
+            }
+        }
+    }
+
+    /// The end of the experiment: what helpers have proved must hold too. A helper ends here.
+    ///
+    /// # Errors
+    /// That of the experiment, here or in a helper.
+    pub fn conclude(&mut self, ran: Result<(), TrialError>) -> Result<(), TrialError> {
+        if let Some(mut link) = self.duty.take() {
+            let error = ran.err().map(|error| error.to_string());
+            let told = link.conclude(&self.checks, error.as_deref());
+            sys::process::end_now(u8::from(told.is_err()));
+        }
+        ran?;
+        let Some(helpers) = self.helpers.take() else { return Ok(()) };
+        let checks = helpers.conclusions().map_err(TrialError::at("to end the helper processes"))?;
+        checks.into_iter().for_each(|check| outcome::merge(&mut self.checks, check));
+        Ok(())
     }
 
     /// Where the server of a load runs, and on which processor when that is here.

@@ -114,6 +114,7 @@ pub(crate) fn trial(number: u32, outcome: Outcome, checks: Vec<Check>) -> Line {
             settings: [].into(),
             references: false,
             offered: Vec::new(),
+            helpers: 0,
             timeout_seconds: 60.0,
             scratch: "/tmp/osdyno".into(),
         },

@@ -236,6 +236,7 @@ fn trial(system: &str, name: &str, number: u32, tick: f64, tracks: &[Track]) -> 
             settings: [].into(),
             references: false,
             offered: Vec::new(),
+            helpers: 0,
             timeout_seconds: 0.0,
             scratch: String::new(),
         },

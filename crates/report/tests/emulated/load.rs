@@ -216,6 +216,7 @@ fn trial_line(one: &Architecture, trial: u32) -> Trial {
             settings: [].into(),
             references: false,
             offered: Vec::new(),
+            helpers: 0,
             timeout_seconds: 60.0,
             scratch: String::new(),
         },

@@ -209,6 +209,7 @@ fn trial_line(system: &str, workload: &Emulated, trial: u32, stops: bool) -> Tri
             settings: [].into(),
             references: false,
             offered: Vec::new(),
+            helpers: 0,
             timeout_seconds: 60.0,
             scratch: String::new(),
         },

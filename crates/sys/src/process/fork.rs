@@ -42,6 +42,31 @@ pub fn fork(work: impl FnOnce() -> u8) -> io::Result<u32> {
     }
 }
 
+/// Forks, and goes on in both processes. Returns the number of the child, and `None` in the child, which is
+/// killed when its parent ends first, where the system can promise that, and should end by [`end_now`].
+///
+/// The child is a copy of the calling thread alone, as with [`fork`].
+///
+/// # Errors
+/// Those of fork(2).
+pub fn fork_in_two() -> io::Result<Option<u32>> {
+    // SAFETY: as in `fork`.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            super::die_with_parent();
+            Ok(None)
+        }
+        number => Ok(Some(number.unsigned_abs())),
+    }
+}
+
+/// Ends the process without running what its parent registered for its own end.
+pub fn end_now(code: u8) -> ! {
+    // SAFETY: _exit(2) has no conditions.
+    unsafe { libc::_exit(i32::from(code)) }
+}
+
 /// A child that has ended and was not asked for yet, and how; `None` when none has. Does not wait.
 ///
 /// # Errors

@@ -22,7 +22,7 @@ use platform as user;
 
 use std::process::ExitStatus;
 
-pub use fork::{PANICKED, bequeath, ended_child, fork, inherited, kill};
+pub use fork::{PANICKED, bequeath, end_now, ended_child, fork, fork_in_two, inherited, kill};
 #[cfg(target_os = "linux")]
 pub use process_tree_usage::process_tree_usage;
 pub use program::own_program;

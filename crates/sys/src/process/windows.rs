@@ -101,6 +101,19 @@ pub fn fork(_work: impl FnOnce() -> u8) -> io::Result<u32> {
 ///
 /// # Errors
 /// Always.
+pub fn fork_in_two() -> io::Result<Option<u32>> {
+    Err(NO_FORK.into())
+}
+
+/// Ends the process.
+pub fn end_now(code: u8) -> ! {
+    std::process::exit(i32::from(code))
+}
+
+/// Unsupported.
+///
+/// # Errors
+/// Always.
 pub fn ended_child() -> io::Result<Option<(u32, ExitStatus)>> {
     Err(NO_FORK.into())
 }
