@@ -135,6 +135,35 @@ fn columns_and_files_of_other_programs_are_read() {
     assert!(printed.contains("s {n}") && printed.contains("10.0 ms"), "{printed}{}", text(&output.stderr));
 }
 
+/// A cost without growth on a machine that slows down and speeds up by a third, and an operation beside it
+/// that meets the same.
+#[test]
+fn noise_that_a_reference_shares_is_removed() {
+    let mut random = fastrand::Rng::with_seed(3);
+    let (mut with, mut without) = ("trial,n,value,reference\n".to_owned(), "trial,n,value\n".to_owned());
+    for trial in 1..=12 {
+        let begin = random.u32(..4000);
+        for n in (0..4000).step_by(4) {
+            let machine = if (n + begin) % 4000 < 1500 { 1.3 } else { 1.0 };
+            let mut measured = |cost: f64| cost * machine * (1.0 + 0.02 * random.f64());
+            let (cost, reference) = (measured(5.0), measured(0.2));
+            with += &format!("{trial},{n},{cost},{reference}\n");
+            without += &format!("{trial},{n},{cost}\n");
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let [with, without] = [with, without].map(|table| {
+        document(&judge(folder.path(), table.as_bytes(), &["--format", "json"]))["series"][0].clone()
+    });
+    let bound = |series: &serde_json::Value| series["bound_percent"].as_f64().expect("a bound");
+    assert!(bound(&with) < 0.5 * bound(&without), "{} and {}", bound(&with), bound(&without));
+    assert_eq!(
+        (&with["verdict"], &with["adjustment"]["references"][0]["name"]),
+        (&"flat".into(), &"reference".into())
+    );
+    assert_eq!(without["verdict"], "inconclusive");
+}
+
 #[test]
 fn standard_input_is_a_file() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -254,12 +254,23 @@ fn columns_have_other_names_or_the_names_that_are_given() {
         n: Some("keys".into()),
         value: Some("p50".into()),
         trial: Some("time".into()),
+        ..ColumnNames::default()
     };
     let options = Options { columns, ..Options::default() };
     let imported = import(options.clone(), &[("f", b"kind,keys,time,p50,n\na,1,2,3,9\n")]).expect("a header");
     assert_eq!(all(&imported), ["a up 2: 1=3"]);
     let refused = import(options, &[("f", b"kind,keys,time,value\n")]).expect_err("no p50").to_string();
     assert!(refused.contains("has no column \"p50\"") && refused.contains("--value"), "{refused}");
+}
+
+#[test]
+fn a_reference_is_a_series_of_its_own_where_it_was_measured() {
+    let imported =
+        read("series,trial,n,value,reference\na,1,1,5,9\na,1,2,6,\na,1,3,7,8\nb,1,1,5,\na,1,4,5,x\n");
+    assert_eq!(all(&imported), ["a up 1: 1=5 2=6 3=7 4=5", "reference up 1: 1=9 3=8", "b up 1: 1=5"]);
+    assert!(reasons(&imported)[0].ends_with("the reference is \"x\" and no number"));
+    let references = imported.recording.workloads.iter().map(|workload| workload.references.len());
+    assert_eq!(references.collect::<Vec<_>>(), [1, 0]);
 }
 
 #[test]

@@ -73,6 +73,11 @@ pub(crate) struct Args {
     /// Column with the cost
     #[arg(long, value_name = "COLUMN")]
     value: Option<String>,
+    /// Column with the cost of an operation that cannot depend on n, measured beside the other
+    ///
+    /// What both share is noise, and is removed where that makes verdicts more precise.
+    #[arg(long, value_name = "COLUMN")]
+    reference: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -146,6 +151,7 @@ pub(crate) fn judge(args: &Args, console: &Console) -> Done {
     let columns = ColumnNames {
         series: args.series.clone(),
         trial: args.trial.clone(),
+        reference: args.reference.clone(),
         n: args.n.clone(),
         value: args.value.clone(),
     };

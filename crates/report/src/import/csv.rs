@@ -139,9 +139,29 @@ impl Rows<'_> {
             .ok_or_else(|| unusable(header.n, format!("n is {} and no whole number from 0 up", shown(n))))?;
         let value = parse_value(value)
             .ok_or_else(|| unusable(header.value, format!("the value is {} and no number", shown(value))))?;
-        if n >= self.options.from {
-            self.into.gather.add(place, n, value * self.options.scale);
+        if n < self.options.from {
+            return Ok(());
         }
+        self.into.gather.add(place, n, value * self.options.scale);
+        self.take_reference(place, n, fields, unusable)
+    }
+
+    /// The value of the reference; an empty field is one that was not measured.
+    fn take_reference(
+        &mut self,
+        place: Place,
+        n: u64,
+        fields: &Split<'_>,
+        unusable: impl Fn(usize, String) -> RowError,
+    ) -> Result<(), RowError> {
+        let Some(column) = self.header.reference else { return Ok(()) };
+        let field = fields.get(column);
+        if field.is_empty() {
+            return Ok(());
+        }
+        let value = parse_value(field)
+            .ok_or_else(|| unusable(column, format!("the reference is {} and no number", shown(field))))?;
+        self.into.gather.add_reference(place, &self.header.names[column], n, value * self.options.scale);
         Ok(())
     }
 

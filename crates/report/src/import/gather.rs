@@ -28,6 +28,8 @@ struct Gathered {
     name: String,
     /// Smallest step of the clock, in what the values are in; 0 where it is not known.
     tick: f64,
+    /// The name of its reference, where one was measured.
+    reference: Option<String>,
 }
 
 /// The values of one trial of a series that went one way.
@@ -36,6 +38,14 @@ struct Track {
     series: usize,
     trial: u32,
     direction: Direction,
+    points: Points,
+    /// What was measured of the reference.
+    reference: Points,
+}
+
+/// Values, and n for each.
+#[derive(Debug, Default)]
+struct Points {
     sizes: Vec<u64>,
     values: Vec<f64>,
 }
@@ -66,7 +76,7 @@ impl Gather {
             }
             None => {
                 let name = String::from_utf8_lossy(series).into_owned();
-                self.series.push(Gathered { name, tick });
+                self.series.push(Gathered { name, tick, reference: None });
                 self.by_name.insert(series.to_vec(), self.series.len() - 1);
                 self.series.len() - 1
             }
@@ -78,16 +88,27 @@ impl Gather {
         if self.tracks.len() == TRACKS_MAX {
             return Err(format!("there are more than {TRACKS_MAX} trials"));
         }
-        self.tracks.push(Track { series, trial, direction, sizes: Vec::new(), values: Vec::new() });
+        let (points, reference) = Default::default();
+        self.tracks.push(Track { series, trial, direction, points, reference });
         self.by_trial.insert(key, self.tracks.len() - 1);
         Ok(Place(self.tracks.len() - 1))
     }
 
     /// Adds a value to a trial.
     pub(super) fn add(&mut self, place: Place, n: u64, value: f64) {
+        self.tracks[place.0].points.push(n, value);
+    }
+
+    /// Adds a value of the reference that was measured beside a trial, with the reference's name.
+    pub(super) fn add_reference(&mut self, place: Place, name: &str, n: u64, value: f64) {
         let track = &mut self.tracks[place.0];
-        track.sizes.push(n);
-        track.values.push(value);
+        track.reference.push(n, value);
+        let series = &mut self.series[track.series];
+        if series.reference.is_none() {
+            // A series may be called like the column.
+            let is_taken = series.name == name;
+            series.reference = Some(if is_taken { format!("{name} beside it") } else { name.to_owned() });
+        }
     }
 
     /// The recording: each series is a workload with one kind of series for each way it went.
@@ -115,10 +136,9 @@ impl Gather {
         let workloads =
             series.iter().zip(&ways).map(|(series, ways)| Line::Workload(workload(series, *ways, unit)));
         let measured = trials.into_iter().flat_map(|((of, number), tracks)| {
-            let name = &series[of].name;
-            let head = Line::Trial(trial(system, name, number, series[of].tick, &tracks));
-            let tracks = tracks.into_iter().filter(|track| !track.values.is_empty());
-            let lines: Vec<Line> = tracks.map(|track| Line::Series(track.line(system, name))).collect();
+            let head = Line::Trial(trial(system, &series[of].name, number, series[of].tick, &tracks));
+            let lines: Vec<Line> =
+                tracks.into_iter().flat_map(|track| track.lines(system, &series[of])).collect();
             [head].into_iter().chain(lines)
         });
         let end = [Line::End(End { status: "complete".into(), elapsed_seconds: 0.0 })];
@@ -127,19 +147,38 @@ impl Gather {
 }
 
 impl Track {
-    /// The track as a series, its values in the order of n; the order of the file stays among equal n.
-    fn line(mut self, system: &str, name: &str) -> Series {
-        self.sort();
+    /// The track as a series, and its reference as one.
+    fn lines(self, system: &str, of: &Gathered) -> Vec<Line> {
+        let Track { trial, direction, points, reference, .. } = self;
+        let own = [(Some(&of.name), points), (of.reference.as_ref(), reference)];
+        let measured = own.into_iter().filter(|(_, points)| !points.values.is_empty());
+        let line = |(name, points): (Option<&String>, Points)| {
+            let (system, workload, name) = (system.to_owned(), of.name.clone(), name?.clone());
+            Some(Line::Series(Series { system, workload, trial, name, ..points.series(direction) }))
+        };
+        measured.filter_map(line).collect()
+    }
+}
+
+impl Points {
+    fn push(&mut self, n: u64, value: f64) {
+        self.sizes.push(n);
+        self.values.push(value);
+    }
+
+    /// The points as a series that has no name yet, in the order of n; at one n in the order of the file.
+    fn series(mut self, direction: Direction) -> Series {
+        self.sort(direction);
         let (n_first, n_step) = self.even().unwrap_or_else(|| (self.sizes.first().copied().unwrap_or(0), 0));
         // Only what one n and one step cannot say needs the list.
         let sizes = if n_step == 0 { self.sizes } else { Vec::new() };
         Series {
-            system: system.to_owned(),
-            workload: name.to_owned(),
+            system: String::new(),
+            workload: String::new(),
             variant: String::new(),
-            trial: self.trial,
-            name: name.to_owned(),
-            direction: self.direction,
+            trial: 0,
+            name: String::new(),
+            direction,
             n_first,
             n_step,
             sizes,
@@ -148,8 +187,8 @@ impl Track {
         }
     }
 
-    fn sort(&mut self) {
-        let falls = self.direction == Direction::Down;
+    fn sort(&mut self, direction: Direction) {
+        let falls = direction == Direction::Down;
         let sorted = if falls { self.sizes.is_sorted_by(|a, b| a >= b) } else { self.sizes.is_sorted() };
         if sorted {
             return;
@@ -188,8 +227,8 @@ fn run() -> Run {
 }
 
 fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload {
-    let kind = |direction| SeriesKind {
-        name: series.name.clone(),
+    let kind = |name: &str, direction| SeriesKind {
+        name: name.to_owned(),
         direction,
         side: Side::Client,
         expect: Expect::Any,
@@ -202,6 +241,8 @@ fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload
     };
     // A name of which no trial was kept is a series too: it says that there is nothing.
     let ways = [(up || !down).then_some(Direction::Up), down.then_some(Direction::Down)];
+    let ways = || ways.into_iter().flatten();
+    let of_reference = |name: &String| ways().map(|way| kind(name, way)).collect();
     Workload {
         name: series.name.clone(),
         version: 1,
@@ -209,8 +250,8 @@ fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload
         page: String::new(),
         grows: "n".into(),
         variants: Vec::new(),
-        series: ways.into_iter().flatten().map(kind).collect(),
-        references: Vec::new(),
+        series: ways().map(|way| kind(&series.name, way)).collect(),
+        references: series.reference.as_ref().map(of_reference).unwrap_or_default(),
         shape: Shape::Curve,
         server: false,
         rivals: false,
@@ -218,7 +259,7 @@ fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload
 }
 
 fn trial(system: &str, name: &str, number: u32, tick: f64, tracks: &[Track]) -> Trial {
-    let unusable = tracks.iter().all(|track| track.values.is_empty());
+    let unusable = tracks.iter().all(|track| track.points.values.is_empty());
     Trial {
         order: Order {
             system: system.to_owned(),
@@ -226,7 +267,7 @@ fn trial(system: &str, name: &str, number: u32, tick: f64, tracks: &[Track]) -> 
             version: 1,
             variant: String::new(),
             trial: number,
-            n: tracks.iter().flat_map(|track| &track.sizes).copied().max().unwrap_or(0),
+            n: tracks.iter().flat_map(|track| &track.points.sizes).copied().max().unwrap_or(0),
             cpu: None,
             seed: 0,
             allowance_seconds: None,

@@ -18,6 +18,7 @@ const TRIAL: (&str, &[&str]) = ("trial", &["run", "repetition", "rep", "repeat",
 const N: (&str, &[&str]) = ("n", &["size", "x", "objects", "elements", "items", "length", "connections"]);
 const VALUE: (&str, &[&str]) = ("value", &["cost", "time", "latency", "duration", "elapsed", "y"]);
 const DIRECTION: (&str, &[&str]) = ("direction", &[]);
+const REFERENCE: (&str, &[&str]) = ("reference", &[]);
 
 /// Which column is where.
 #[derive(Debug)]
@@ -30,6 +31,7 @@ pub(super) struct Header {
     pub(super) direction: Option<usize>,
     pub(super) n: usize,
     pub(super) value: usize,
+    pub(super) reference: Option<usize>,
 }
 
 impl Header {
@@ -66,9 +68,10 @@ impl Header {
         let direction = place(DIRECTION, None, false);
         let n = place(N, wanted.n.as_ref(), true);
         let value = place(VALUE, wanted.value.as_ref(), true);
+        let reference = place(REFERENCE, wanted.reference.as_ref(), false);
         match (n, value) {
             (Some(n), Some(value)) if missing.roles.is_empty() && !missing.twice => {
-                Ok(Header { separator, names, series, trial, direction, n, value })
+                Ok(Header { separator, names, series, trial, direction, n, value, reference })
             }
             _ => Err(missing),
         }
@@ -76,7 +79,7 @@ impl Header {
 
     /// What to say of columns that are not read.
     pub(super) fn ignored(&self, file: &str) -> Option<String> {
-        let read = [self.series, self.trial, self.direction, Some(self.n), Some(self.value)];
+        let read = [self.series, self.trial, self.direction, Some(self.n), Some(self.value), self.reference];
         let others = self.names.iter().enumerate().filter(|(place, _)| !read.contains(&Some(*place)));
         let others: Vec<String> = others.map(|(_, name)| shown(name.as_bytes())).collect();
         let named: Vec<String> = others.iter().take(5).cloned().collect();

@@ -28,6 +28,8 @@ pub struct ColumnNames {
     pub n: Option<String>,
     /// The column with the cost.
     pub value: Option<String>,
+    /// The column with the cost of an operation that cannot depend on n, measured beside the other.
+    pub reference: Option<String>,
 }
 
 impl Default for Options {
