@@ -78,7 +78,7 @@ impl Helpers {
 
     /// Has one of them do what belongs to the trial's own object of that place: as many objects as there are
     /// helpers.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn share(&mut self, row: usize) -> io::Result<Result<(), Refused>> {
         let count = self.0.len();
         if count == 0 {
