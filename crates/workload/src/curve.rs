@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use record::Direction;
 use sys::clock::Clock;
 
+use crate::helpers::{Refused, Request};
 use crate::outcome::{EarlyEnd, TrialError};
 use crate::reference::{REFERENCE_STRIDE, References};
-use crate::team::{Refused, Request};
 use crate::trial::UNDECLARED;
 use crate::{Operation, Trial};
 

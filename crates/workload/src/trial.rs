@@ -10,10 +10,10 @@ use record::{Check, Line, OfferedLevel, Server};
 use sys::clock::Clock;
 
 use crate::declaration::Declaration;
+use crate::helpers::{Helpers, Link, Role};
 use crate::outcome::{self, EarlyEnd, TrialError};
 use crate::reference::References;
 use crate::slots::Slots;
-use crate::team::{Helpers, Link, Role};
 
 /// How far n goes in the discarded pass before a trial: far enough for every code path and lazy binding
 /// to have been used, and no further. Objects that a longer pass frees are handed out again, warm, to the
