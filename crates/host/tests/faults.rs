@@ -231,7 +231,7 @@ fn an_agent_that_is_killed_is_told_and_leaves_nothing() {
     agents.into_iter().for_each(kill);
     let (reason, text) = no_reply(&mut role, soon());
     assert!(matches!(reason, NoReply::Exited(_)), "{text}");
-    assert!(place.is_over(), "whoever is told can start the command anew");
+    assert!(place.is_over(), "the command can be started anew at once");
     assert!(place.start("the role", Path::new(ROLE), &["echo"], soon()).is_err());
     drop((role, place));
     until("nothing sleeps", || processes(&["sleep\0", &mark]).is_empty());

@@ -58,10 +58,11 @@ pub(super) fn sample<'a>(
     };
     let kind = recording.kind(&key);
     let unit = kind.map(|kind| kind.unit).unwrap_or_default();
-    let limited = bounds.not_compared(trials, &key.name, &values.keys().copied().collect::<Vec<u64>>());
+    let levels: Vec<u64> = values.keys().copied().collect();
+    let limited = bounds.not_compared(trials, &key.name, &levels);
     let limited = limited.filter(|_| !values.is_empty() && !kind.is_some_and(is_of_server));
     // As many as the generator could ask for: the contender can do that, and perhaps more.
-    let at_least = bounds.limited(trials, &key.name, &values.keys().copied().collect::<Vec<u64>>());
+    let at_least = bounds.limited(trials, &key.name, &levels);
     let at_least = at_least.filter(|_| limited.is_some() && unit.more_is_better());
     let level = |(n, values): (&u64, &Vec<(u32, f64)>)| LevelValue {
         n: *n,
