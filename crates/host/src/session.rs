@@ -180,7 +180,7 @@ impl HostSession {
         let listening = Arc::clone(&wire);
         let thread = std::thread::Builder::new().spawn(move || {
             let reason = incoming.hand_on(&listening, &replying);
-            // The session is over first: the next process may be started as soon as the end of these is reported.
+            // The session is over first: the next process may be started once the end of these is reported.
             lock(&listening.input).take();
             for (_, route) in lock(&listening.routes).drain() {
                 route.stderr.close();
