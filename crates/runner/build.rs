@@ -19,9 +19,10 @@ const KERNEL: &str = "osdyno-trial";
 const SERVERS: &str = "osdyno-trial-servers";
 
 /// What the programs are made of.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 11] = [
     "crates/trial",
     "crates/host",
+    "crates/jobs",
     "crates/kernel",
     "crates/net",
     "crates/record",

@@ -165,7 +165,8 @@ fn of_variant(
         stops.push(stops::not_measured(recording.end.as_ref()));
     }
     let of_kind = |kind| finding(recording, (trials, bounds), (system, workload, variant), kind, settings);
-    let mut findings: Vec<Finding> = workload.series.iter().map(of_kind).collect();
+    let mut findings: Vec<Finding> =
+        workload.series.iter().filter(|kind| kind.is_of(variant)).map(of_kind).collect();
     // What was never measured has nothing to say beyond why; one line is enough for that.
     if findings.iter().all(|f| f.measurements == 0) {
         findings.truncate(1);

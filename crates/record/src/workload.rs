@@ -63,6 +63,9 @@ pub struct SeriesKind {
     /// The growth that the page predicts for variants of which it predicts another.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub expect_by_variant: BTreeMap<String, Expect>,
+    /// The variants that measure it; empty for all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<String>,
     /// One sentence: what exactly is between the two clock readings.
     pub summary: String,
     /// Whether the run asked something else and measured it only because it comes with that: it is judged,
@@ -82,6 +85,12 @@ pub struct SeriesKind {
 }
 
 impl SeriesKind {
+    /// Whether trials of this variant measure it.
+    #[must_use]
+    pub fn is_of(&self, variant: &str) -> bool {
+        self.variants.is_empty() || self.variants.iter().any(|name| name == variant)
+    }
+
     /// The growth that the page predicts for this variant.
     #[must_use]
     pub fn expect_of(&self, variant: &str) -> Expect {

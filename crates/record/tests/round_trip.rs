@@ -75,6 +75,7 @@ fn files_of_older_versions_are_read() {
                 for kind in &mut workload.series {
                     kind.sum_of.clear();
                     kind.expect_by_variant.clear();
+                    kind.variants.clear();
                 }
                 Line::Workload(workload)
             }
@@ -82,7 +83,7 @@ fn files_of_older_versions_are_read() {
         };
         let kinds = fields.get_mut("series").and_then(|kinds| kinds.as_array_mut()).into_iter().flatten();
         for kind in kinds.filter_map(|kind| kind.as_object_mut()) {
-            let later = ["sum_of", "unit", "both_ways", "side", "expect_by_variant"];
+            let later = ["sum_of", "unit", "both_ways", "side", "expect_by_variant", "variants"];
             kind.retain(|field, _| !later.contains(&field.as_str()));
         }
         assert_eq!(parse_line(&serde_json::to_string(&fields).unwrap()).unwrap(), older);

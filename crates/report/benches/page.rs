@@ -125,6 +125,7 @@ fn workload_line(w: usize) -> Workload {
         side: Side::Client,
         expect: Expect::Constant,
         expect_by_variant: Default::default(),
+        variants: Vec::new(),
         summary: "One call.".into(),
         sum_of: Vec::new(),
         unit: Unit::Seconds,

@@ -69,7 +69,9 @@ fn execute(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Work
             return report;
         }
     };
-    warm_up(workload, order, &clock);
+    if workload.warms_up {
+        warm_up(workload, order, &clock);
+    }
 
     let scratch = Path::new(&order.scratch);
     let mut trial =

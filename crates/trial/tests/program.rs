@@ -11,7 +11,7 @@ use workload::{OfferedLevel, REFERENCE_STRIDE, Sizes, Variant, Workload};
 
 /// Runs one trial to its end.
 fn supervise(workload: &Workload, variant: &str, n: u64) -> (Trial, Vec<Series>) {
-    supervise_with(workload, variant, n, BTreeMap::new())
+    supervise_order(workload, order(workload, variant, n))
 }
 
 /// Runs one trial with these settings to its end.
@@ -36,16 +36,22 @@ fn order(workload: &Workload, variant: &str, n: u64) -> Order {
         cpu: None,
         seed: 7,
         allowance_seconds: None,
-        window_seconds: workload.server.then_some(0.02),
+        window_seconds: (workload.shape != Shape::Curve).then_some(0.02),
         server_cpu: None,
         server: None,
-        settings: BTreeMap::new(),
+        settings: few_files(workload),
         references: false,
         offered: offered(workload, n),
         helpers: 0,
         timeout_seconds: 30.0,
         scratch: String::new(),
     }
+}
+
+/// Jobs on thousands of files get few.
+fn few_files(workload: &Workload) -> BTreeMap<String, String> {
+    let files = workload.settings.iter().filter(|setting| setting.name == "files");
+    files.map(|setting| (setting.name.to_owned(), "20".to_owned())).collect()
 }
 
 /// Little, at every level, where rivals are offered the same.
@@ -66,7 +72,7 @@ fn offered(workload: &Workload, n: u64) -> Vec<OfferedLevel> {
 fn supervise_order(workload: &Workload, order: Order) -> (Trial, Vec<Series>) {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let order = Order { scratch: scratch.path().to_str().expect("a name in UTF-8").to_owned(), ..order };
-    let program = match workload.server {
+    let program = match workload.server || jobs::GROUP.find(workload.name).is_some() {
         true => env!("CARGO_BIN_EXE_osdyno-trial-servers"),
         false => env!("CARGO_BIN_EXE_osdyno-trial"),
     };
@@ -127,6 +133,8 @@ fn expect_facts(workload: &Workload, trial: &Trial, facts: &[Line]) {
         assert_eq!(generators, expected, "{key:?}");
     } else if workload.shape == Shape::Curve {
         assert_eq!(facts, [], "{key:?}");
+    } else if workload.shape == Shape::Job {
+        assert!(generators.is_empty(), "{key:?}: {generators:?}");
     }
 }
 
@@ -151,7 +159,9 @@ fn expect_whole(workload: &Workload, variant: Variant, n: u64) {
         trial.warnings.iter().any(|warning| warning.starts_with(reason))
     };
     let named: Vec<&str> = all.iter().map(|series| series.name.as_str()).collect();
-    let expected = workload.measured().map(|operation| operation.name);
+    let is_of = |names: &[&str]| names.is_empty() || names.contains(&variant.name);
+    let expected = workload.measured().filter(|operation| is_of(operation.variants));
+    let expected = expected.map(|operation| operation.name);
     let expected: Vec<&str> = expected.filter(|name| named.contains(name) || !may_lack(name)).collect();
     assert_eq!(named, expected, "{name}");
     for series in &all {
@@ -182,7 +192,8 @@ fn expect_all(workload: &Workload) {
 fn every_workload_is_measured_at_every_n_or_level() {
     // Most of the time is spent waiting for servers to end.
     std::thread::scope(|scope| {
-        for &workload in kernel::GROUP.workloads.iter().chain(servers::GROUP.workloads) {
+        for &workload in [kernel::GROUP, servers::GROUP, jobs::GROUP].iter().flat_map(|group| group.workloads)
+        {
             scope.spawn(|| expect_all(workload));
         }
     });

@@ -26,6 +26,9 @@ pub struct Workload {
     pub shape: Shape,
     /// The n at which something is measured.
     pub sizes: Sizes,
+    /// A small pass comes before each trial and is discarded: the first measurements do not pay for code that
+    /// was never executed. Without it where a pass is all of the work, or warms what is to be cold.
+    pub warms_up: bool,
     /// A server takes part: beside the trial, or at the address of `--server`.
     pub server: bool,
     /// The ways to run it; at least one.
@@ -136,6 +139,7 @@ impl Workload {
         grows: "",
         shape: Shape::Curve,
         sizes: Sizes::Every,
+        warms_up: true,
         server: false,
         variants: Variant::ONLY,
         default_variants: &[""],
@@ -164,7 +168,9 @@ impl Workload {
 
     /// What most jobs share, for `..Workload::JOB`: one level, which is how much work there is.
     pub const JOB: Workload = Workload {
+        shape: Shape::Job,
         sizes: Sizes::Levels(levels::top_only),
+        warms_up: false,
         default_variants: &[],
         classic_n: 1,
         ..Workload::CURVE
@@ -210,6 +216,7 @@ impl Workload {
                 .iter()
                 .map(|&(name, expect)| (name.to_owned(), expect))
                 .collect(),
+            variants: operation.variants.iter().map(|&name| name.to_owned()).collect(),
             summary: operation.summary.to_owned(),
             sum_of: operation.sum_of.iter().map(|&name| name.to_owned()).collect(),
             unit: operation.unit,

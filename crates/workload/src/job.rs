@@ -21,14 +21,14 @@ impl Trial<'_> {
         &mut self,
         mut work: impl FnMut(u64, &mut JobRecorder<'_, '_>) -> io::Result<()>,
     ) -> Result<(), TrialError> {
-        let (clock, declared) = (self.clock, self.workload);
+        let (clock, declared, variant) = (self.clock, self.workload, self.variant());
         self.each_level(|level| {
             let n = level.n();
             let mut job = JobRecorder { clock, level, done: Vec::new() };
             work(n, &mut job)?;
             let JobRecorder { level, done, .. } = job;
-            let missing = declared.measured().find(|operation| !done.contains(&operation.name));
-            if let Some(operation) = missing {
+            let mut expected = declared.measured().filter(|operation| operation.is_of(variant));
+            if let Some(operation) = expected.find(|operation| !done.contains(&operation.name)) {
                 level.fault = level.fault.or(Some((operation.name, "the job ended without it")));
             }
             Ok(())
@@ -46,16 +46,23 @@ pub struct JobRecorder<'a, 'l> {
 }
 
 impl<'l> JobRecorder<'_, 'l> {
-    /// Does one phase of the job and measures how long it takes. What is done between phases is not timed.
+    /// Does one phase of the job and measures how long it takes, for each of its `units`: so that the
+    /// figures of different levels are alike where each unit costs the same. What is done between phases is
+    /// not timed.
     ///
     /// # Errors
     /// That of the work, which ends the trial at this level under the name of the phase.
-    pub fn phase<T>(&mut self, name: &'static str, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    pub fn phase<T>(
+        &mut self,
+        name: &'static str,
+        units: u64,
+        work: impl FnOnce() -> io::Result<T>,
+    ) -> io::Result<T> {
         self.level.doing(name);
         let begun = self.clock.now();
         let worked = work()?;
         let ticks = self.clock.now() - begun;
-        self.value(name, ticks as f64 * self.clock.seconds_per_tick());
+        self.value(name, ticks as f64 * self.clock.seconds_per_tick() / units.max(1) as f64);
         Ok(worked)
     }
 

@@ -46,17 +46,22 @@ pub fn record_capacity(level: &Level, trial: &mut Trial<'_>) {
 
 /// Records the distribution of the latencies at this level, where there are any.
 pub fn record_latencies(latencies: &Times, recorder: &mut LevelRecorder<'_>) {
-    if latencies.count() == 0 {
+    record_times("latency", latencies, recorder);
+}
+
+/// Records a distribution of times at this level, where there are any.
+pub fn record_times(name: &str, times: &Times, recorder: &mut LevelRecorder<'_>) {
+    if times.count() == 0 {
         return;
     }
     recorder.fact(Line::Histogram(Histogram {
         of: TrialKey::default(),
         n: recorder.n(),
-        name: "latency".to_owned(),
+        name: name.to_owned(),
         unit: Unit::Seconds,
         scale: 1e-9,
-        count: latencies.count(),
-        hdr: latencies.encoded(),
+        count: times.count(),
+        hdr: times.encoded(),
     }));
 }
 

@@ -19,6 +19,8 @@ pub struct Operation {
     pub expect: Expect,
     /// The variants for which the page predicts another growth.
     pub expect_by_variant: &'static [(&'static str, Expect)],
+    /// The variants that measure it; empty for all of them.
+    pub variants: &'static [&'static str],
     /// What exactly is between the two clock readings, or what exactly was counted.
     pub summary: &'static str,
     /// Whether it answers no question of its own in a run where the user names no workload.
@@ -37,6 +39,7 @@ impl Operation {
         side: Side::Client,
         expect: Expect::Constant,
         expect_by_variant: &[],
+        variants: &[],
         summary: "",
         detail: false,
         sum_of: &[],
@@ -81,6 +84,16 @@ impl Operation {
     /// The same, of which the page predicts another growth for some variants.
     pub const fn except(self, expect_by_variant: &'static [(&'static str, Expect)]) -> Operation {
         Operation { expect_by_variant, ..self }
+    }
+
+    /// The same, measured by these variants only.
+    pub const fn only(self, variants: &'static [&'static str]) -> Operation {
+        Operation { variants, ..self }
+    }
+
+    /// Whether trials of this variant measure it.
+    pub(crate) fn is_of(&self, variant: &str) -> bool {
+        self.variants.is_empty() || self.variants.contains(&variant)
     }
 
     /// The same as a detail: something that is measured because another operation is, and that a run in which

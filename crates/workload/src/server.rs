@@ -3,7 +3,7 @@
 
 #[cfg(unix)]
 pub use crate::load_facts::{
-    generator_level, latencies, percentile, record_capacity, record_latencies, record_load,
+    generator_level, latencies, percentile, record_capacity, record_latencies, record_load, record_times,
 };
 #[cfg(unix)]
 pub use crate::web_files::{web, web_client, web_file};

@@ -278,6 +278,11 @@ impl<'a> Trial<'a> {
         if self.rehearsal { levels.last().copied().into_iter().collect() } else { levels }
     }
 
+    /// The clock of this trial, for a job that times many calls at one level.
+    pub fn clock(&self) -> &'a Clock {
+        self.clock
+    }
+
     /// How long to measure at one level, with its connections made already.
     pub fn window(&self) -> Duration {
         if self.rehearsal {

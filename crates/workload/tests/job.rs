@@ -61,13 +61,13 @@ fn run(
 }
 
 fn whole(_: u64, job: &mut JobRecorder<'_, '_>) -> io::Result<()> {
-    job.phase("write", || {
+    job.phase("write", 1, || {
         sleep(Duration::from_millis(3));
         Ok(())
     })?;
     // Neither phase has this time in it.
     sleep(Duration::from_millis(40));
-    job.phase("sync", || Ok(()))?;
+    job.phase("sync", 1, || Ok(()))?;
     job.value("rate", f64::NAN);
     job.level().check("every file is on the disk", true);
     Ok(())
@@ -87,8 +87,8 @@ fn a_job_has_as_many_levels_as_it_declares() {
     let mut met = Vec::new();
     let left = run(&GROWING, None, |n, job| {
         met.push(n);
-        let files = job.phase("write", || Ok(n))?;
-        job.phase("sync", || Ok(()))?;
+        let files = job.phase("write", 1, || Ok(n))?;
+        job.phase("sync", 1, || Ok(()))?;
         job.value("rate", files as f64);
         Ok(())
     });
@@ -100,8 +100,8 @@ fn a_job_has_as_many_levels_as_it_declares() {
 #[test]
 fn a_phase_that_is_refused_is_named_and_the_levels_below_stand() {
     let left = run(&GROWING, None, |n, job| {
-        job.phase("write", || Ok(()))?;
-        job.phase("sync", || if n > 2 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) })?;
+        job.phase("write", 1, || Ok(()))?;
+        job.phase("sync", 1, || if n > 2 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) })?;
         job.value("rate", 1.0);
         Ok(())
     });
@@ -121,16 +121,16 @@ fn a_job_measures_all_that_it_declares_once_and_nothing_else() {
     let error = |work: fn(&mut JobRecorder<'_, '_>) -> io::Result<()>| {
         run(&COPY, None, |_, job| work(job)).error.expect("a trial that cannot count")
     };
-    let missing = error(|job| job.phase("write", || Ok(())));
+    let missing = error(|job| job.phase("write", 1, || Ok(())));
     assert!(missing.contains("sync") && missing.contains("without it"), "{missing}");
     let twice = error(|job| {
         whole(0, job)?;
-        job.phase("write", || Ok(()))
+        job.phase("write", 1, || Ok(()))
     });
     assert!(twice.contains("write") && twice.contains("twice"), "{twice}");
     let unknown = error(|job| {
         whole(0, job)?;
-        job.phase("read", || Ok(()))
+        job.phase("read", 1, || Ok(()))
     });
     assert!(unknown.contains("read") && unknown.contains("declares no such"), "{unknown}");
 }

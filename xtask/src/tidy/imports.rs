@@ -18,8 +18,9 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("workload", &["net", "record", "sys"]),
     ("kernel", &["sys", "workload"]),
     ("servers", &["net", "sys", "workload"]),
-    ("osdyno-trial", &["host", "kernel", "net", "record", "servers", "sys", "workload"]),
-    ("runner", &["host", "judge", "kernel", "record", "seeds", "servers", "sys", "workload"]),
+    ("jobs", &["net", "sys", "workload"]),
+    ("osdyno-trial", &["host", "jobs", "kernel", "net", "record", "servers", "sys", "workload"]),
+    ("runner", &["host", "jobs", "judge", "kernel", "record", "seeds", "servers", "sys", "workload"]),
     ("report", &["judge", "record", "stats"]),
     (
         "osdyno",

@@ -19,9 +19,10 @@ struct Kind {
     mark: &'static str,
 }
 
-const KINDS: [Kind; 7] = [
+const KINDS: [Kind; 8] = [
     Kind { folder: "crates/kernel/src", list: "lib.rs", mark: "const WORKLOAD: Workload" },
     Kind { folder: "crates/servers/src", list: "lib.rs", mark: "const WORKLOAD: Workload" },
+    Kind { folder: "crates/jobs/src", list: "lib.rs", mark: "const WORKLOAD: Workload" },
     Kind { folder: "crates/net/src/arch", list: "mod.rs", mark: "const ARCHITECTURE: Architecture" },
     Kind { folder: "crates/net/src/service", list: "mod.rs", mark: "impl ServiceSettings for" },
     Kind { folder: "crates/net/src/client", list: "mod.rs", mark: "impl ClientSettings for" },

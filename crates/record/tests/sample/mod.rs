@@ -59,6 +59,7 @@ pub(crate) fn head() -> Vec<Line> {
         side: Side::Client,
         expect: Expect::Constant,
         expect_by_variant: [("v4".into(), Expect::Linear)].into(),
+        variants: vec!["v4".into()],
         summary: "One call.".into(),
         sum_of: sum_of.iter().map(|name| name.to_string()).collect(),
         unit: Unit::Seconds,

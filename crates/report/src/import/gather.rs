@@ -233,6 +233,7 @@ fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload
         side: Side::Client,
         expect: Expect::Any,
         expect_by_variant: BTreeMap::new(),
+        variants: Vec::new(),
         summary: String::new(),
         sum_of: Vec::new(),
         unit,

@@ -102,6 +102,7 @@ pub(crate) fn lines(architectures: &[Architecture], trials: u32, seed: u64) -> V
         side: if *unit == "B" { Side::Server } else { Side::Client },
         expect: Expect::Any,
         expect_by_variant: BTreeMap::new(),
+        variants: Vec::new(),
         summary: format!("The {name} at each level."),
         sum_of: Vec::new(),
         unit: Unit::named(unit),

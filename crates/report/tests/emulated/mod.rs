@@ -175,6 +175,7 @@ fn definitions(workloads: &[Emulated]) -> Vec<Workload> {
                     side: Side::Client,
                     expect: *expect,
                     expect_by_variant: BTreeMap::new(),
+                    variants: Vec::new(),
                     summary: format!("One {name} call, from before the system call to after it."),
                     sum_of: Vec::new(),
                     unit: Unit::Seconds,

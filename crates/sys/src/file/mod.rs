@@ -1,5 +1,8 @@
-//! Files: the timed open(2), and access to files below the folder of a server. Everything else is from std.
+//! Files: the calls that are timed, copies made by the kernel, and access to files below the folder of a
+//! server. Everything else is from std.
 
+#[cfg(unix)]
+mod copy;
 #[cfg(unix)]
 #[path = "unix.rs"]
 mod platform;
@@ -12,5 +15,9 @@ mod root;
 #[path = "root_windows.rs"]
 mod root;
 
+#[cfg(unix)]
+pub use copy::{copy_range, send, share_blocks};
 pub use platform::{Path, close, open_read, read_at, read_some_at, standard_output, status, write_back};
+#[cfg(unix)]
+pub use platform::{create_new, evict, rename, unlink};
 pub use root::{Name, Root, changed_ns, names, number};

@@ -30,6 +30,51 @@ pub fn open_read(path: &Path) -> io::Result<File> {
     Ok(File::from(rustix::fs::open(path.0.as_c_str(), OFlags::RDONLY, Mode::empty())?))
 }
 
+/// One open(2) that creates the file, to be written; it must not exist.
+///
+/// # Errors
+/// Those of open(2).
+#[inline]
+pub fn create_new(path: &Path) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+    Ok(File::from(rustix::fs::open(path.0.as_c_str(), flags, Mode::from_raw_mode(0o600))?))
+}
+
+/// One rename(2).
+///
+/// # Errors
+/// Those of rename(2).
+#[inline]
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    Ok(rustix::fs::rename(from.0.as_c_str(), to.0.as_c_str())?)
+}
+
+/// One unlink(2).
+///
+/// # Errors
+/// Those of unlink(2).
+#[inline]
+pub fn unlink(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::unlink(path.0.as_c_str())?)
+}
+
+/// Removes the content of the file from memory, as far as it is on the disk already: posix_fadvise(2).
+/// [`Mapping::resident_pages`](crate::memory::Mapping::resident_pages) tells what is left.
+///
+/// # Errors
+/// Those of posix_fadvise(2); unsupported where there is no such call.
+pub fn evict(file: &File) -> io::Result<()> {
+    cfg_select! {
+        any(target_os = "linux", target_os = "android", target_os = "freebsd") => {
+            Ok(rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed)?)
+        }
+        _ => {
+            let _ = file;
+            Err(crate::Unsupported("the content of a file cannot be removed from memory here").into())
+        }
+    }
+}
+
 /// One stat(2), whose result is not used.
 ///
 /// # Errors

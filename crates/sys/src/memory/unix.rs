@@ -54,6 +54,49 @@ impl Mapping {
         unsafe { self.start.as_ptr().cast::<u8>().add(offset).read_volatile() }
     }
 
+    /// Writes all of it to the file, by write(2).
+    ///
+    /// # Errors
+    /// Those of write(2).
+    pub fn write_to(&self, file: &File) -> io::Result<()> {
+        let mut done = 0;
+        while done < self.bytes {
+            // SAFETY: `done` lies within the mapping, which lives as long as self; the kernel only reads it.
+            let wrote = unsafe {
+                let from = self.start.as_ptr().cast::<u8>().add(done);
+                libc::write(file.as_raw_fd(), from.cast(), self.bytes - done)
+            };
+            match usize::try_from(wrote) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(bytes) => done += bytes,
+                Err(_) => match io::Error::last_os_error() {
+                    error if error.kind() == io::ErrorKind::Interrupted => {}
+                    error => return Err(error),
+                },
+            }
+        }
+        Ok(())
+    }
+
+    /// How many of its pages are in memory: mincore(2).
+    ///
+    /// # Errors
+    /// Those of mincore(2); unsupported where it is not told.
+    pub fn resident_pages(&self) -> io::Result<usize> {
+        cfg_select! {
+            target_os = "linux" => {
+                let mut pages = vec![0_u8; self.bytes.div_ceil(page_bytes())];
+                // SAFETY: the range is this mapping, and `pages` has a byte for each page of it.
+                let told = unsafe { libc::mincore(self.start.as_ptr(), self.bytes, pages.as_mut_ptr()) };
+                if told != 0 {
+                    return Err(io::Error::last_os_error());
+                }
+                Ok(pages.into_iter().filter(|page| page & 1 == 1).count())
+            }
+            _ => { Err(crate::Unsupported("which pages are in memory is asked on Linux only").into()) }
+        }
+    }
+
     /// Removes the mapping.
     ///
     /// # Errors

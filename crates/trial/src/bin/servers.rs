@@ -1,5 +1,5 @@
-//! The program that measures the loads. A load starts it again as the server under test, and a server that
-//! executes a program for every connection starts it once more for each.
+//! The program that measures loads and jobs. A load starts it again as the server under test, and a server
+//! that executes a program for every connection starts it once more for each.
 
 use std::io;
 use std::process::ExitCode;
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use trial::Done;
 
 fn main() -> ExitCode {
-    trial::run(&[servers::GROUP], |arguments| match *arguments {
+    trial::run(&[servers::GROUP, jobs::GROUP], |arguments| match *arguments {
         ["serve"] => Some(serve()),
         ["session", order] => Some(session(order)),
         _ => None,

@@ -1,0 +1,23 @@
+//! The group `jobs`: whole pieces of work on files; one file per workload.
+//!
+//! A new workload is a new file here, its `mod` line and its line in [`GROUP`]; command line, list, pages,
+//! report and tests follow from the file. It opens with its page: question, method, expected answer.
+//!
+//! May import: net for its histograms, sys, workload. Must never: print, write a record, or keep a statistic.
+
+mod calls;
+mod content;
+mod copy;
+mod directory;
+mod small_files;
+mod source_tree;
+mod tree;
+
+use workload::Group;
+
+/// The jobs, in the order in which reports show them.
+pub const GROUP: Group = Group {
+    name: "jobs",
+    title: "Work on files",
+    workloads: &[&small_files::WORKLOAD, &directory::WORKLOAD, &copy::WORKLOAD, &tree::WORKLOAD],
+};

@@ -1,0 +1,214 @@
+//! A tree of folders and files like that of a large program's source, always the same for the same size.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::content::Content;
+
+/// Files for each folder: new folders are opened at this rate, below one chosen at random.
+const FILES_PER_FOLDER: usize = 12;
+
+/// The median size of a file.
+const BYTES_MEDIAN: f64 = 2048.0;
+/// The standard deviation of the logarithm of the size: the mean is then 2.3 times the median.
+const BYTES_SPREAD: f64 = 1.3;
+/// No file is larger.
+const BYTES_MAX: usize = 1 << 20;
+
+/// The words that names are made of.
+const WORDS: [&str; 16] = [
+    "alias", "basic", "class", "debug", "entry", "frame", "graph", "index", "label", "macro", "parse",
+    "queue", "reload", "stack", "table", "vector",
+];
+const ENDINGS: [&str; 6] = ["c", "h", "cc", "md", "texi", "in"];
+
+/// What the tree consists of.
+#[derive(Debug, PartialEq)]
+pub(crate) struct SourceTree {
+    /// Each after the one that contains it.
+    pub(crate) folders: Vec<PathBuf>,
+    /// Files with their sizes.
+    pub(crate) files: Vec<(PathBuf, usize)>,
+}
+
+impl SourceTree {
+    /// The tree of so many files.
+    pub(crate) fn of(count: usize) -> SourceTree {
+        let mut random = fastrand::Rng::with_seed(count as u64);
+        let mut folders = vec![PathBuf::from("tree")];
+        let mut files = Vec::with_capacity(count);
+        for number in 0..count {
+            if number % FILES_PER_FOLDER == FILES_PER_FOLDER - 1 {
+                let parent = &folders[random.usize(..folders.len())];
+                let name = format!("{}{}", WORDS[random.usize(..WORDS.len())], folders.len());
+                folders.push(parent.join(name));
+            }
+            let folder = &folders[random.usize(..folders.len())];
+            let ending = ENDINGS[random.usize(..ENDINGS.len())];
+            let words = [0, 1].map(|_| WORDS[random.usize(..WORDS.len())]);
+            let name = format!("{}-{}{number}.{ending}", words[0], words[1]);
+            files.push((folder.join(name), size(&mut random)));
+        }
+        SourceTree { folders, files }
+    }
+
+    /// Writes the tree as a tar archive.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub(crate) fn archive(&self, path: &Path) -> io::Result<()> {
+        let mut builder = tar::Builder::new(BufWriter::new(File::create(path)?));
+        for folder in &self.folders {
+            let mut header = header(tar::EntryType::Directory, 0o755, 0);
+            builder.append_data(&mut header, folder, io::empty())?;
+        }
+        let mut content = Content::new(self.files.len() as u64, BYTES_MAX);
+        for (number, (path, bytes)) in self.files.iter().enumerate() {
+            let content = content.of(number as u64, *bytes);
+            let mut header = header(tar::EntryType::Regular, 0o644, content.len() as u64);
+            builder.append_data(&mut header, path, content)?;
+        }
+        builder.into_inner()?.flush()
+    }
+}
+
+fn header(kind: tar::EntryType, mode: u32, bytes: u64) -> tar::Header {
+    let mut header = tar::Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_mode(mode);
+    header.set_size(bytes);
+    header.set_mtime(0);
+    header
+}
+
+/// Log-normal, by the method of Box and Muller (1958).
+fn size(random: &mut fastrand::Rng) -> usize {
+    let (radius, angle) = (1.0 - random.f64(), std::f64::consts::TAU * random.f64());
+    let normal = (-2.0 * radius.ln()).sqrt() * angle.cos();
+    ((BYTES_MEDIAN * (BYTES_SPREAD * normal).exp()) as usize).clamp(1, BYTES_MAX)
+}
+
+/// What was unpacked.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counted {
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
+}
+
+/// Unpacks a tar archive of folders and files below `target`, which exists.
+///
+/// # Errors
+/// Those of reading and writing; `InvalidData` for an entry that would lie outside of `target`, and for one
+/// that is neither folder nor file.
+pub(crate) fn unpack(archive: &Path, target: &Path) -> io::Result<Counted> {
+    let mut archive = tar::Archive::new(File::open(archive)?);
+    let mut counted = Counted::default();
+    let mut buffer = vec![0; 64 << 10];
+    for entry in archive.entries()? {
+        let mut entry = entry?;
+        let name = entry.path()?.into_owned();
+        let path = below(target, &name)?;
+        match entry.header().entry_type() {
+            tar::EntryType::Directory => std::fs::create_dir(&path)?,
+            tar::EntryType::Regular => {
+                let mut file = File::create_new(&path)?;
+                loop {
+                    let read = entry.read(&mut buffer)?;
+                    if read == 0 {
+                        break;
+                    }
+                    file.write_all(&buffer[..read])?;
+                    counted.bytes += read as u64;
+                }
+                counted.files += 1;
+            }
+            kind => return Err(refused(&name, &format!("{kind:?} is neither a folder nor a file"))),
+        }
+    }
+    Ok(counted)
+}
+
+/// The place of an entry: its name may not lead out of the folder.
+fn below(target: &Path, name: &Path) -> io::Result<PathBuf> {
+    let is_inside = name.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    if is_inside { Ok(target.join(name)) } else { Err(refused(name, "its name leads out of the archive")) }
+}
+
+fn refused(name: &Path, why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("cannot unpack {}: {why}", name.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_is_the_same_for_the_same_size_and_every_folder_comes_after_its_parent() {
+        let tree = SourceTree::of(5000);
+        assert_eq!(tree, SourceTree::of(5000));
+        assert_eq!((tree.files.len(), tree.folders.len()), (5000, 1 + 5000 / FILES_PER_FOLDER));
+        for (place, folder) in tree.folders.iter().enumerate().skip(1) {
+            assert!(tree.folders[..place].contains(&folder.parent().unwrap().to_path_buf()));
+        }
+        let mut names: Vec<&PathBuf> = tree.files.iter().map(|(path, _)| path).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), 5000, "no name twice");
+        let mean = tree.files.iter().map(|(_, bytes)| *bytes as f64).sum::<f64>() / 5000.0;
+        assert!((3500.0..6500.0).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn what_is_packed_is_unpacked() {
+        let scratch = tempfile::tempdir().unwrap();
+        let tree = SourceTree::of(40);
+        tree.archive(&scratch.path().join("tree.tar")).unwrap();
+        let counted = unpack(&scratch.path().join("tree.tar"), scratch.path()).unwrap();
+        assert_eq!(counted.files, 40);
+        for (path, bytes) in &tree.files {
+            let there = std::fs::metadata(scratch.path().join(path)).unwrap().len();
+            assert_eq!(there, (*bytes).max(8) as u64, "{}", path.display());
+        }
+    }
+
+    /// An archive with one entry of that raw name.
+    fn archive_of(name: &str, kind: tar::EntryType, folder: &Path) -> PathBuf {
+        let mut header = header(kind, 0o644, 0);
+        header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_cksum();
+        let path = folder.join("hostile.tar");
+        let mut bytes = header.as_bytes().to_vec();
+        bytes.extend([0; 1024]);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    #[test]
+    fn nothing_is_unpacked_outside_of_the_folder() {
+        let scratch = tempfile::tempdir().unwrap();
+        let target = scratch.path().join("target");
+        std::fs::create_dir(&target).unwrap();
+        for name in ["../outside", "/tmp/osdyno-outside", "a/../../outside"] {
+            let archive = archive_of(name, tar::EntryType::Regular, scratch.path());
+            let error = unpack(&archive, &target).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{name}: {error}");
+        }
+        for kind in [tar::EntryType::Symlink, tar::EntryType::Link, tar::EntryType::Fifo] {
+            let archive = archive_of("inside", kind, scratch.path());
+            assert!(unpack(&archive, &target).unwrap_err().to_string().contains("neither"), "{kind:?}");
+        }
+        assert!(!scratch.path().join("outside").exists());
+        assert_eq!(std::fs::read_dir(&target).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn an_archive_that_is_cut_short_is_an_error() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("tree.tar");
+        SourceTree::of(40).archive(&path).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+        assert!(unpack(&path, scratch.path()).is_err());
+    }
+}
