@@ -31,6 +31,7 @@ const NEEDS: &[Need] = &[
     test_with("httperf", &["httperf"], "loads `serve`"),
     test_with("nginx", &["nginx-light"], "is loaded by `load`"),
     test_with("chromium", &["chromium"], "reads a page from `serve`"),
+    test_with("man", &["man-db"], "renders the pages of the manual"),
     test_with("objcopy", &["binutils"], "separates what a debugger needs from a release"),
     test_with("ip", &["iproute2"], "makes networks of the tests' own"),
     test_with("ssh", &["openssh-client"], "reaches a system that shares no folder"),

@@ -364,6 +364,51 @@ fn each_verb_has_a_manual_page() {
     assert!(text(&output.stderr).starts_with("error: cannot write absent"), "{}", text(&output.stderr));
 }
 
+/// What has a page for `explain` has one for man(1), of the same text.
+#[test]
+fn each_workload_architecture_service_and_client_has_a_manual_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    run_well(folder.path(), &["man", "."]);
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).expect(name);
+    for workload in runner::workloads() {
+        let page = read(&format!("osdyno-{}.7", workload.name));
+        assert!(page.contains(".SS Measured") && page.contains("osdyno\\-run(1)"), "{page}");
+        assert_eq!(page.contains(".SS Variant"), workload.variants.len() > 1, "{page}");
+    }
+    for architecture in net::arch::ALL {
+        assert!(read(&format!("osdyno-arch-{}.7", architecture.name)).contains(".SH DESCRIPTION"));
+    }
+    for service in net::service::ALL {
+        assert!(read(&format!("osdyno-service-{}.7", service.name)).contains(".SH DESCRIPTION"));
+    }
+    for client in net::client::ALL {
+        assert!(read(&format!("osdyno-client-{}.7", client.name)).contains(".SH DESCRIPTION"));
+    }
+}
+
+/// All pages of the manual are rendered, and man(1) has nothing to say of any.
+#[test]
+fn manual_pages_render_without_warnings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    run_well(folder.path(), &["man", "."]);
+    let render = |page: &std::path::Path| {
+        let mut man = std::process::Command::new("man");
+        man.args(["--warnings=w", "--local-file"]).arg(page);
+        man.env("LC_ALL", "C.UTF-8").env("MANWIDTH", "80").env("MAN_KEEP_FORMATTING", "").output()
+    };
+    for entry in fs::read_dir(folder.path()).expect("the pages") {
+        let path = entry.expect("a page").path();
+        let output = match render(&path) {
+            Ok(output) => output,
+            Err(error) => return eprintln!("skipped: man cannot be started: {error}"),
+        };
+        let (shown, complaint) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success() && complaint.is_empty(), "{}: {complaint}", path.display());
+        assert!(shown.contains("NAME") && shown.contains("DESCRIPTION"), "{}: {shown}", path.display());
+        assert!(!shown.contains("\\f"), "{shown}");
+    }
+}
+
 /// How exactly it is kept is proved in simulated time by the tests of `runner`. Here the machine may delay a
 /// trial between the decision to begin it and its beginning, but only one, whatever its speed.
 #[test]

@@ -5,6 +5,7 @@
 //! - [`table`] is all of it in a terminal.
 //! - [`html`] is one page with every point of every trial.
 //! - [`json`] is the same findings for a program.
+//! - [`manual`] writes a page for man(1).
 //! - [`markdown`] prints a page in a terminal.
 //! - [`import`] makes a recording of numbers that were measured elsewhere.
 //! - [`noise_floor`] is what a system showed against itself.
@@ -21,6 +22,7 @@ pub mod html;
 pub mod import;
 pub mod json;
 mod json_parts;
+pub mod manual;
 pub mod markdown;
 pub mod noise_floor;
 pub mod overview;

@@ -23,7 +23,8 @@ pub fn write(text: &str, style: &Style, out: &mut dyn Write) -> io::Result<()> {
             Event::Start(Tag::Table(_)) => table = Vec::new(),
             Event::Start(Tag::TableHead | Tag::TableRow) => table.push(Row::default()),
             Event::End(TagEnd::TableCell) => {
-                let cell = Cell::new(writer.words.take_text());
+                let tone = if table.len() == 1 { Tone::Strong } else { Tone::Plain };
+                let cell = Cell::toned(writer.words.take_text(), tone);
                 if let Some(row) = table.last_mut() {
                     row.cells.push(cell);
                 }

@@ -78,11 +78,7 @@ impl Contents<'_> {
         )?;
         put(&self.checkout.join("CHANGELOG.md"), &documents.join("changelog"))?;
         compress(&documents.join("changelog"))?;
-        let manual = folder.join("usr/share/man/man1");
-        self.pages(&manual)?;
-        for page in fs::read_dir(&manual)? {
-            compress(&page?.path())?;
-        }
+        self.manual(&folder.join("usr/share/man"))?;
         for (shell, place) in SHELLS {
             self.completions(shell, &folder.join(place))?;
         }
@@ -100,6 +96,22 @@ impl Contents<'_> {
     fn pages(&self, folder: &Path) -> Result<(), AnyError> {
         fs::create_dir_all(folder)?;
         show(program(self.binary).arg("man").arg(folder))
+    }
+
+    /// The pages as man(1) looks for them: packed, each in the folder of its section.
+    fn manual(&self, folder: &Path) -> Result<(), AnyError> {
+        self.pages(folder)?;
+        let pages: Vec<_> = fs::read_dir(folder)?.collect::<Result<_, _>>()?;
+        for page in pages {
+            let page = page.path();
+            let section = page.extension().ok_or_else(|| format!("{} has no section", page.display()))?;
+            let place = folder.join(format!("man{}", section.to_string_lossy()));
+            fs::create_dir_all(&place)?;
+            let place = place.join(page.file_name().unwrap_or_default());
+            fs::rename(&page, &place)?;
+            compress(&place)?;
+        }
+        Ok(())
     }
 
     fn completions(&self, shell: &str, file: &Path) -> Result<(), AnyError> {
@@ -163,7 +175,8 @@ mod tests {
 
     /// A program that says what `osdyno` says to a packer.
     const STAND_IN: &str = "#!/bin/sh\ncase $1 in\n--version) echo osdyno 1.2.3 ;;\n\
-                            man) echo .TH > $2/osdyno.1; echo .TH > $2/osdyno-run.1 ;;\n\
+                            man) for page in osdyno.1 osdyno-run.1 osdyno-bind.7; do\n\
+                            echo .TH > $2/$page; done ;;\n\
                             completions) echo $2 ;;\nesac\n";
 
     fn packed(folder: &Path) -> Vec<Vec<u8>> {
@@ -198,9 +211,12 @@ mod tests {
         packed(folder.path());
         let package = crate::workspace::files(&folder.path().join("dist"), "deb").pop().unwrap();
         let list = read(program("dpkg-deb").arg("--contents").arg(&package)).unwrap();
-        for place in
-            ["./usr/bin/osdyno", "./usr/share/man/man1/osdyno-run.1.gz", "./usr/share/doc/osdyno/copyright"]
-        {
+        for place in [
+            "./usr/bin/osdyno",
+            "./usr/share/man/man1/osdyno-run.1.gz",
+            "./usr/share/man/man7/osdyno-bind.7.gz",
+            "./usr/share/doc/osdyno/copyright",
+        ] {
             assert!(list.contains(place), "{place} in {list}");
         }
         assert!(list.lines().all(|line| line.contains("root/root")), "{list}");
