@@ -53,6 +53,10 @@ pub struct Order {
     /// trials that find it out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<OfferedLevel>,
+    /// The levels at which a load is held, where the first trial had no time for those in between; empty
+    /// where it is held at all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<u64>,
     /// Processes that make objects beside the trial, each as many as the trial itself: with two of them every
     /// third n is measured.
     #[serde(default, skip_serializing_if = "is_zero")]

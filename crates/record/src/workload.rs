@@ -37,6 +37,10 @@ pub struct Workload {
     /// The variants are rivals: shown on one figure and ranked against each other.
     #[serde(default)]
     pub rivals: bool,
+    /// The rivals are also measured while all are offered the same load, which the first trial of each finds
+    /// out: that trial has no value of these series.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offers_alike: bool,
 }
 
 /// One way to run a workload.

@@ -144,6 +144,7 @@ fn workload_line(w: usize) -> Workload {
         shape: Shape::Curve,
         server: false,
         rivals: false,
+        offers_alike: false,
     }
 }
 
@@ -165,6 +166,7 @@ fn trial_line(workload: usize, trial: u32) -> Trial {
             settings: [].into(),
             references: false,
             offered: Vec::new(),
+            levels: Vec::new(),
             helpers: 0,
             timeout_seconds: 60.0,
             scratch: String::new(),

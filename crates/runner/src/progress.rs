@@ -15,6 +15,9 @@ pub(crate) struct Progress {
     /// How far n goes, within the limits of each system: the smallest that one of them can reach in the time
     /// allowed.
     pub(crate) n: u64,
+    /// The levels at which a load is held, where the first trial left some out for want of time; empty where
+    /// it did not.
+    pub(crate) levels: Vec<u64>,
     /// Blocks, each of one trial on every system.
     pub(crate) done: u32,
     /// What each block cost.
@@ -39,6 +42,7 @@ impl Progress {
         Progress {
             top,
             n: top,
+            levels: Vec::new(),
             done: 0,
             cost_seconds: Vec::new(),
             blocks: Blocks::of(systems),
@@ -53,6 +57,15 @@ impl Progress {
         costs.get(costs.len() / 2).copied().unwrap_or(0.0)
     }
 
+    /// Takes from a trial which levels it held: those that it left out are left out in all trials, so that
+    /// they can be compared at each level.
+    pub(crate) fn learn_levels(&mut self, outcome: &Outcome, held: &[u64], planned: &[u64]) {
+        let is_whole = matches!(outcome, Outcome::Complete) && held.last() == planned.last();
+        if is_whole && held.len() < planned.len() {
+            self.levels = held.to_vec();
+        }
+    }
+
     /// No system can measure the item.
     pub(crate) fn is_hopeless(&self) -> bool {
         self.systems.iter().all(|system| system.hopeless)
@@ -60,9 +73,15 @@ impl Progress {
 }
 
 impl SystemProgress {
-    /// Takes from a trial what the next ones need; gives the n that fits, where it has found one.
-    pub(crate) fn learn(&mut self, trial: &record::Trial) -> Option<u64> {
+    /// Takes from a trial what the next ones need; gives the n that fits, where it has found one. `held` are
+    /// the levels of a load that it measured.
+    pub(crate) fn learn(&mut self, trial: &record::Trial, held: &[u64]) -> Option<u64> {
         match trial.outcome {
+            // The first trial of a load goes to its last level whatever that takes.
+            Outcome::TimedOut { .. } if !self.fitted && !held.is_empty() => {
+                (self.fitted, self.troubles) = (true, 1);
+                return held.last().copied();
+            }
             // All trials of an item go equally far, so that they can be laid over each other.
             Outcome::Allowance { n } => {
                 (self.fitted, self.troubles) = (true, 0);

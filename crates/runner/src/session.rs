@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use record::{End, Line, OfferedLevel, Order, Outcome, Recording, Writer};
+use record::{End, Line, OfferedLevel, Order, Outcome, Purpose, Recording, Writer};
+use workload::Sizes;
 
 use crate::event::{Ran, RunEvent};
 use crate::executor::{Executor, RunClock};
@@ -256,6 +257,7 @@ impl<'a, E: Executor> Session<'a, E> {
             helpers: own.helpers(index),
             references: plan.references && !item.workload.references().is_empty(),
             offered,
+            levels: progress.levels.clone(),
             timeout_seconds: timeouts.timeout.as_secs_f64(),
             // Where the files are is known where the trial is executed.
             scratch: String::new(),
@@ -266,12 +268,18 @@ impl<'a, E: Executor> Session<'a, E> {
             Ok(None) => return,
             Err(error) => vec![failed(&order, error.to_string())],
         };
-        let learned = &mut self.progress[index].systems[system];
+        let held = held_levels(&lines);
+        let progress = &mut self.progress[index];
         let mut reach = None;
         for line in &mut lines {
             if let Line::Trial(trial) = line {
                 trial.started_seconds = started_seconds;
-                reach = learned.learn(trial).or(reach);
+                reach = progress.systems[system].learn(trial, &held).or(reach);
+                if let Sizes::Levels(levels) = item.workload.sizes
+                    && order.allowance_seconds.is_some()
+                {
+                    progress.learn_levels(&trial.outcome, &held, &levels(order.n));
+                }
                 // What keeps a whole system from being measured is reported at the beginning.
                 if is_trouble(&trial.outcome) && self.systems[system].unavailable_reason.is_none() {
                     let (system, outcome) = (&target.name, &trial.outcome);
@@ -419,6 +427,16 @@ fn is_trouble(outcome: &Outcome) -> bool {
 }
 
 /// The progress of every item, at its beginning.
+/// The levels at which the load of a trial was held.
+fn held_levels(lines: &[Line]) -> Vec<u64> {
+    let levels = lines.iter().flat_map(|line| match line {
+        Line::Series(series) => series.sizes.clone(),
+        Line::Generator(level) if level.purpose == Purpose::Level => vec![level.n],
+        _ => Vec::new(),
+    });
+    levels.collect::<BTreeSet<u64>>().into_iter().collect()
+}
+
 fn progress<E>(plan: &RunPlan, systems: &[MeasuredSystem<E>]) -> Vec<Progress> {
     let plans = || systems.iter().map(|system| &system.plan);
     let tops = (0..plan.items.len()).map(|item| system_plan::top(plans(), item));

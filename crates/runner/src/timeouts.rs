@@ -6,9 +6,9 @@ use workload::Sizes;
 
 use crate::plan::{Item, RunPlan};
 
-/// The way up of a load may take this many times its windows before it is cut: between them, connections are
-/// made and servers started, and where each answer takes a new process, four rounds of a thousand connections
-/// take seconds.
+/// The way up of a load may take this many times its windows before levels are left out: between them,
+/// connections are made and servers started, and where each answer takes a new process, four rounds of a
+/// thousand connections take seconds.
 const WINDOWS: u32 = 30;
 
 /// The times of one trial.

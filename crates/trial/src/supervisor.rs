@@ -282,6 +282,7 @@ mod tests {
             settings: [].into(),
             references: false,
             offered: Vec::new(),
+            levels: Vec::new(),
             helpers: 0,
             timeout_seconds: 60.0,
             scratch: "/".to_owned(),

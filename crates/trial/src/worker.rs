@@ -89,6 +89,7 @@ fn execute(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Work
     trial.have_helpers(order.helpers);
     trial.set_server(order.server.as_ref(), order.server_cpu);
     trial.set_offered(&order.offered);
+    trial.hold_at(&order.levels);
     let ran = trial.set_settings(&order.settings).and_then(|()| run(&mut trial));
     let ran = trial.conclude(ran);
     let n = trial.n() as u64;

@@ -42,6 +42,7 @@ fn order(workload: &Workload, variant: &str, n: u64) -> Order {
         settings: few_files(workload),
         references: false,
         offered: offered(workload, n),
+        levels: Vec::new(),
         helpers: 0,
         timeout_seconds: 30.0,
         scratch: String::new(),

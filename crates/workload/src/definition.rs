@@ -235,6 +235,7 @@ impl Workload {
             shape: self.shape,
             server: self.server,
             rivals: self.rivals,
+            offers_alike: self.offers_alike,
         }
     }
 

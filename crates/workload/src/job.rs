@@ -5,7 +5,7 @@ use std::io;
 use sys::clock::Clock;
 
 use crate::Trial;
-use crate::load::LevelRecorder;
+use crate::load::{LevelRecorder, WhenLate};
 use crate::outcome::TrialError;
 
 impl Trial<'_> {
@@ -22,7 +22,7 @@ impl Trial<'_> {
         mut work: impl FnMut(u64, &mut JobRecorder<'_, '_>) -> io::Result<()>,
     ) -> Result<(), TrialError> {
         let (clock, declared, variant) = (self.clock, self.workload, self.variant());
-        self.each_level(|level| {
+        self.each_level(WhenLate::End, |level| {
             let n = level.n();
             let mut job = JobRecorder { clock, level, done: Vec::new() };
             work(n, &mut job)?;

@@ -12,8 +12,8 @@ use crate::trial::{Trial, UNDECLARED};
 impl Trial<'_> {
     /// Measures a load: calls the closure at each level, rising. The closure makes the load, holds it for
     /// [`Trial::window`], and reports what it found. An error means that the system refused the load: what
-    /// was reported at this level does not count, what was reported below it stands. Ends early when the
-    /// allowance is used up.
+    /// was reported at this level does not count, what was reported below it stands. Where the allowance does
+    /// not suffice, levels before the last are left out: the largest is what a user asked for.
     ///
     /// # Errors
     /// [`TrialError`] when something was reported that the workload does not declare.
@@ -21,18 +21,24 @@ impl Trial<'_> {
         &mut self,
         mut measure: impl FnMut(u64, &mut LevelRecorder<'_>) -> io::Result<()>,
     ) -> Result<(), TrialError> {
-        self.each_level(|recorder| measure(recorder.n, recorder))
+        self.each_level(WhenLate::LeaveOut, |recorder| measure(recorder.n, recorder))
     }
 
     /// What loads and jobs have in common.
     pub(crate) fn each_level(
         &mut self,
+        when_late: WhenLate,
         mut measure: impl FnMut(&mut LevelRecorder<'_>) -> io::Result<()>,
     ) -> Result<(), TrialError> {
-        let deadline_ticks = self.clock.now().saturating_add(self.allowance_ticks);
+        let begun_ticks = self.clock.now();
         let levels = self.levels();
+        let rows: Vec<usize> = (0..levels.len()).filter(|&row| self.is_held_at(levels[row])).collect();
+        let (mut place, mut met) = (0, Vec::new());
         self.n = 0;
-        for (row, &level) in levels.iter().enumerate() {
+        while let Some(&row) = rows.get(place) {
+            let level = levels[row];
+            met.push(level);
+            let level_ticks = self.clock.now();
             self.slots.set_top(level);
             let mut recorder = LevelRecorder {
                 workload: self.workload,
@@ -58,13 +64,55 @@ impl Trial<'_> {
                 break;
             }
             self.n = level as usize;
-            if self.clock.now() > deadline_ticks && row + 1 < levels.len() {
-                self.ended = Some(EarlyEnd::Allowance { n: level });
-                break;
+            let now = self.clock.now();
+            let spent = Spent { all: now.saturating_sub(begun_ticks), last: now.saturating_sub(level_ticks) };
+            match when_late {
+                WhenLate::LeaveOut => place = spent.next(place, rows.len(), self.allowance_ticks),
+                WhenLate::End if spent.all > self.allowance_ticks && place + 1 < rows.len() => {
+                    self.ended = Some(EarlyEnd::Allowance { n: level });
+                    break;
+                }
+                WhenLate::End => place += 1,
             }
         }
         self.slots.set_top(self.n as u64);
+        let is_left_out = |level: &&u64| **level < self.n as u64 && !met.contains(level);
+        let left_out: Vec<String> = levels.iter().filter(is_left_out).map(u64::to_string).collect();
+        if !left_out.is_empty() {
+            let levels = left_out.join(", ");
+            self.warnings.push(format!(
+                "The levels {levels} are left out, because they take too long; -n {} includes them.",
+                self.n
+            ));
+        }
         Ok(())
+    }
+}
+
+/// What becomes of a trial that will not reach its last level in the time allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WhenLate {
+    /// It goes to the last level at once.
+    LeaveOut,
+    /// It ends when its time is up.
+    End,
+}
+
+/// The time that levels took.
+struct Spent {
+    /// All so far.
+    all: u64,
+    /// The last of them.
+    last: u64,
+}
+
+impl Spent {
+    /// The place of the next of so many levels: the last one, if the others do not fit into the time allowed
+    /// at the pace of the level that has just been measured.
+    fn next(&self, place: usize, levels: usize, allowed: u64) -> usize {
+        let others = levels.saturating_sub(place + 1) as u64;
+        let all = self.all.saturating_add(self.last.saturating_mul(others));
+        if all > allowed { levels.saturating_sub(1).max(place + 1) } else { place + 1 }
     }
 }
 

@@ -6,9 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use sys::clock::Clock;
-use workload::{
-    EarlyEnd, Expect, LevelRecorder, Operation, Server, Slots, Trial, TrialError, Unit, Workload,
-};
+use workload::{Expect, LevelRecorder, Operation, Server, Slots, Trial, TrialError, Unit, Workload};
 
 const LOAD: Workload = Workload {
     name: "load",
@@ -102,21 +100,40 @@ fn a_refusal_ends_it_and_what_was_measured_below_stands() {
 }
 
 #[test]
-fn an_allowance_ends_it_after_a_whole_level_and_never_after_the_last() {
-    for (n, is_early) in [(10, true), (1, false)] {
+fn what_does_not_fit_into_the_allowance_is_left_out_but_never_the_last() {
+    // Nothing fits into no time, and all into any.
+    for (n, allowed, places) in [(10, 0, vec![0, 3]), (10, u64::MAX, vec![0, 1, 2, 3]), (1, 0, vec![0])] {
         let (numbers, clock) = (numbers(n), Clock::start());
         let slots = Slots::new(LOAD.declaration(), n, &numbers);
         let mut trial = Trial::new(LOAD.declaration(), "", n, Path::new("/"), 7, &clock, slots);
-        trial.allow((0.001 / clock.seconds_per_tick()) as u64);
+        trial.allow(allowed);
         let measured = trial.at_levels(|_, recorder| {
-            std::thread::sleep(Duration::from_millis(2));
             recorder.value("throughput", 1.0);
             Ok(())
         });
-        measured.expect("a level");
-        assert_eq!(matches!(trial.ended(), Some(EarlyEnd::Allowance { n: 1 })), is_early);
-        assert_eq!((trial.n(), slots.reported(0).count()), (1, 1));
+        measured.expect("levels");
+        assert_eq!(slots.reported(0).map(|(row, _)| row).collect::<Vec<_>>(), places);
+        assert!(trial.ended().is_none() && trial.n() as u64 == n);
+        let is_told =
+            trial.warnings().iter().any(|warning| warning.starts_with("The levels 2, 5 are left out"));
+        assert_eq!(is_told, (n, allowed) == (10, 0), "{:?}", trial.warnings());
     }
+}
+
+/// What the first trial had time for, the others have time for.
+#[test]
+fn a_load_is_held_at_the_levels_that_are_given() {
+    let (numbers, clock) = (numbers(10), Clock::start());
+    let slots = Slots::new(LOAD.declaration(), 10, &numbers);
+    let mut trial = Trial::new(LOAD.declaration(), "", 10, Path::new("/"), 7, &clock, slots);
+    trial.hold_at(&[1, 10]);
+    let mut met = Vec::new();
+    let measured = trial.at_levels(|level, _| {
+        met.push(level);
+        Ok(())
+    });
+    measured.expect("levels");
+    assert_eq!((met, trial.n(), trial.warnings().len()), (vec![1, 10], 10, 1));
 }
 
 #[test]

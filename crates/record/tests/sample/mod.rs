@@ -93,6 +93,7 @@ pub(crate) fn head() -> Vec<Line> {
             shape: Shape::Curve,
             server: false,
             rivals: false,
+            offers_alike: false,
         }),
     ]
 }
@@ -115,6 +116,7 @@ pub(crate) fn trial(number: u32, outcome: Outcome, checks: Vec<Check>) -> Line {
             settings: [].into(),
             references: false,
             offered: Vec::new(),
+            levels: Vec::new(),
             helpers: 0,
             timeout_seconds: 60.0,
             scratch: "/tmp/osdyno".into(),

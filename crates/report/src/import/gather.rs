@@ -256,6 +256,7 @@ fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload
         shape: Shape::Curve,
         server: false,
         rivals: false,
+        offers_alike: false,
     }
 }
 
@@ -278,6 +279,7 @@ fn trial(system: &str, name: &str, number: u32, tick: f64, tracks: &[Track]) -> 
             settings: [].into(),
             references: false,
             offered: Vec::new(),
+            levels: Vec::new(),
             helpers: 0,
             timeout_seconds: 0.0,
             scratch: String::new(),

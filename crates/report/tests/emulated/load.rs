@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use record::{
-    Check, Direction, End, Expect, GeneratorLevel, Limitation, LimitedBy, Line, Order, Outcome, Purpose,
-    Recording, Series, SeriesKind, Shape, Side, Trial, TrialKey, Unit, Variant, Workload,
+    Check, Direction, End, Expect, GeneratorLevel, Limitation, LimitedBy, Line, OfferedLevel, Order, Outcome,
+    Purpose, Recording, Series, SeriesKind, Shape, Side, Trial, TrialKey, Unit, Variant, Workload,
 };
 
 use judge::compare::Ratio;
@@ -125,6 +125,7 @@ pub(crate) fn lines(architectures: &[Architecture], trials: u32, seed: u64) -> V
             shape: Shape::Load,
             server: true,
             rivals: true,
+            offers_alike: false,
         }),
     ];
     for one in architectures {
@@ -159,6 +160,76 @@ pub(crate) fn lines(architectures: &[Architecture], trials: u32, seed: u64) -> V
     lines
 }
 
+/// Makes it a race whose first trials found out what all were offered in the others: this rate below the last
+/// level, and there another one.
+pub(crate) fn offer(lines: &mut Vec<Line>, per_second: f64, at_last: f64) {
+    let level = |n: u64| OfferedLevel {
+        n,
+        per_second: if LEVELS.last() == Some(&n) { at_last } else { per_second },
+        spacing_seconds: 1e-4,
+        slowest: "inetd".into(),
+        slowest_per_second: 2.0 * per_second,
+        generator_seconds: 3e-5,
+    };
+    let mut first_trials = Vec::new();
+    for line in &mut *lines {
+        match line {
+            Line::Workload(workload) => workload.offers_alike = true,
+            Line::Trial(trial) if trial.order.trial > 1 => {
+                trial.order.offered = LEVELS.into_iter().map(level).collect();
+            }
+            Line::Trial(trial) => {
+                let closed =
+                    GeneratorLevel { series: vec!["throughput".into()], ..idle(TrialKey::of(&trial.order)) };
+                first_trials.push(Line::Generator(closed));
+            }
+            _ => {}
+        }
+    }
+    lines.splice(3..3, first_trials);
+}
+
+/// The same race on two systems: the lines of the second behind those of the first.
+pub(crate) fn on_two(architectures: &[Architecture]) -> Recording {
+    let mut all = lines(architectures, 10, 7);
+    let mut other = lines(architectures, 10, 8);
+    let end = all.pop();
+    other.retain(|line| !matches!(line, Line::Run(_) | Line::Workload(_) | Line::End(_)));
+    for line in &mut other {
+        match line {
+            Line::System(system) => system.name = "other".into(),
+            Line::Trial(trial) => trial.order.system = "other".into(),
+            Line::Series(series) => series.system = "other".into(),
+            Line::Generator(level) => level.of.system = "other".into(),
+            _ => {}
+        }
+    }
+    Recording::new(all.into_iter().chain(other).chain(end)).expect("begins with its run line")
+}
+
+/// What a load generator records of itself that is not busy, in a closed loop.
+fn idle(of: TrialKey) -> GeneratorLevel {
+    GeneratorLevel {
+        of,
+        n: 1,
+        purpose: Purpose::Level,
+        series: Vec::new(),
+        generators: 1,
+        connections: 1,
+        elapsed_seconds: 1.0,
+        intended_per_second: None,
+        started_per_second: 100.0,
+        completed_per_second: 100.0,
+        unanswered: 0,
+        timed_out: 0,
+        cpu_share: 0.1,
+        run_delay_share: Some(0.0),
+        latency_seconds_p50: Some(1e-3),
+        lateness_seconds_p99: None,
+        failures: Vec::new(),
+    }
+}
+
 pub(crate) fn race(architectures: &[Architecture], trials: u32, seed: u64) -> Recording {
     Recording::new(lines(architectures, trials, seed)).expect("begins with its run line")
 }
@@ -173,23 +244,13 @@ fn saturated(one: &Architecture, trial: u32, at: Saturated) -> Line {
     };
     let rate = one.value("throughput", n as f64);
     Line::Generator(GeneratorLevel {
-        of,
         n,
-        purpose: Purpose::Level,
-        series: Vec::new(),
-        generators: 1,
         connections: n,
-        elapsed_seconds: 1.0,
-        intended_per_second: None,
         started_per_second: rate,
         completed_per_second: rate,
-        unanswered: 0,
-        timed_out: 0,
         cpu_share: 0.98,
-        run_delay_share: Some(0.0),
         latency_seconds_p50: Some(one.value("p50", n as f64)),
-        lateness_seconds_p99: None,
-        failures: Vec::new(),
+        ..idle(of)
     })
 }
 
@@ -217,6 +278,7 @@ fn trial_line(one: &Architecture, trial: u32) -> Trial {
             settings: [].into(),
             references: false,
             offered: Vec::new(),
+            levels: Vec::new(),
             helpers: 0,
             timeout_seconds: 60.0,
             scratch: String::new(),
@@ -233,6 +295,9 @@ fn trial_line(one: &Architecture, trial: u32) -> Trial {
 
 /// Gives every ratio a value set by hand, so that what is shown changes only when the showing changes.
 pub(crate) fn pin(findings: &mut judge::Findings) {
+    for verdict in findings.series.iter_mut().filter_map(|finding| finding.verdict.as_mut()) {
+        verdict.growth = stats::Interval { value: 12.0, low: 11.0, high: 13.0 };
+    }
     let around = |value: f64, share: f64| stats::Interval {
         value,
         low: value * (1.0 - share),

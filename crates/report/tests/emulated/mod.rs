@@ -187,6 +187,7 @@ fn definitions(workloads: &[Emulated]) -> Vec<Workload> {
             shape: Shape::Curve,
             server: false,
             rivals: false,
+            offers_alike: false,
         });
     }
     all
@@ -210,6 +211,7 @@ fn trial_line(system: &str, workload: &Emulated, trial: u32, stops: bool) -> Tri
             settings: [].into(),
             references: false,
             offered: Vec::new(),
+            levels: Vec::new(),
             helpers: 0,
             timeout_seconds: 60.0,
             scratch: String::new(),

@@ -18,7 +18,7 @@ mod written;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
-use scenario::Scenario;
+use scenario::{Fate, LEVELS, N, Scenario};
 use verdicts::Verdicts;
 use world::{Fault, Simulation};
 
@@ -43,6 +43,41 @@ fn every_run_keeps_its_promises() {
     let verdicts = verdicts.into_inner().unwrap();
     println!("{verdicts:?}");
     verdicts.are_wrong_no_more_often_than_allowed();
+}
+
+/// On a machine so busy that a first trial has no time for all levels, the highest is measured all the same, in all
+/// trials and on all systems: it is what was asked for. What is left out are the levels in between.
+#[test]
+fn a_slow_load_keeps_its_highest_level() {
+    let simulation = Simulation::of(Scenario::of_load([Fate::LeavesOut, Fate::Healthy]), Fault::None);
+    assert_eq!(promises::check(&simulation).err(), None);
+    let ends = [LEVELS[0], N];
+    assert_eq!(held(&simulation, "system0", "first"), [&ends[..]; 4]);
+    // The first trial there came before or after that of the other system.
+    assert_eq!(held(&simulation, "system1", "first")[1..], [&ends[..]; 3]);
+    for system in ["system0", "system1"] {
+        assert_eq!(held(&simulation, system, "second"), [&LEVELS[..]; 4]);
+    }
+}
+
+/// A first trial that is killed at the highest level: the others go as far as it came.
+#[test]
+fn a_load_that_is_too_slow_for_its_highest_level_goes_as_far_as_it_can() {
+    let simulation = Simulation::of(Scenario::of_load([Fate::TooSlow, Fate::Healthy]), Fault::None);
+    assert_eq!(promises::check(&simulation).err(), None);
+    assert_eq!(held(&simulation, "system0", "first"), [&LEVELS[..1]; 4]);
+    assert_eq!(held(&simulation, "system1", "first")[1..], [&LEVELS[..1]; 3]);
+    assert_eq!(held(&simulation, "system1", "second"), [&LEVELS[..]; 4]);
+}
+
+/// The levels that the trials of a variant have measured on a system.
+fn held(simulation: &Simulation, system: &str, variant: &str) -> Vec<Vec<u64>> {
+    let series = simulation.ran.as_ref().unwrap().recording.series();
+    let is_its = |(key, _): &(&record::SeriesKey, &[record::Series])| {
+        (key.system.as_str(), key.variant.as_str()) == (system, variant)
+    };
+    let (_, trials) = series.into_iter().find(is_its).unwrap();
+    trials.iter().map(|series| series.sizes.clone()).collect()
 }
 
 /// A clock that goes at half its speed: the run believes that it has time, and overruns its budget.

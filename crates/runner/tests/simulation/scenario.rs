@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use runner::{Item, RunOptions, RunPlan, Target, Trials};
-use workload::{Expect, Operation, Variant, Workload};
+use workload::{Expect, Operation, Sizes, Variant, Workload};
 
 /// n of every trial: enough for the judge to make a verdict.
 pub(crate) const N: u64 = 24;
@@ -26,6 +26,24 @@ static WORKLOADS: [Workload; 4] = [
     Workload { variants: RIVALS, ..curve("ways") },
     Workload { variants: RIVALS, rivals: true, ..curve("race") },
 ];
+
+/// A load that is held at [`LEVELS`]. Random runs have none: how levels are left out is a run of its own.
+pub(crate) static LOAD: Workload = Workload {
+    name: "load",
+    operations: GROW,
+    variants: RIVALS,
+    rivals: true,
+    sizes: Sizes::Levels(levels),
+    top: Some(N),
+    ..Workload::LOAD
+};
+
+/// The levels of a load.
+pub(crate) const LEVELS: [u64; 4] = [1, 5, 10, N];
+
+fn levels(top: u64) -> Vec<u64> {
+    LEVELS.into_iter().filter(|level| *level <= top).collect()
+}
 
 /// One run.
 #[derive(Debug)]
@@ -81,6 +99,10 @@ pub(crate) enum Fate {
     MeetsLimit,
     /// The time allowed ends at half the n.
     IsCut,
+    /// A load whose first trial has no time for the levels in between.
+    LeavesOut,
+    /// A load whose first trial is killed at its last level.
+    TooSlow,
 }
 
 impl Scenario {
@@ -104,6 +126,38 @@ impl Scenario {
             plan,
             systems,
             is_steady,
+        }
+    }
+
+    /// A run of the load alone, on two systems, whose rivals on the first of them have these fates.
+    pub(crate) fn of_load(fates: [Fate; 2]) -> Scenario {
+        let target = |number| Target { name: format!("system{number}"), prefix: vec![format!("to{number}")] };
+        let targets = (0..2).map(target).collect();
+        let options =
+            RunOptions { seed: Some(7), trials: Some(4), targets, unpinned: true, ..RunOptions::default() };
+        let mut plan = RunPlan::make(&options).expect("a plan");
+        plan.budget = None;
+        let item = |variant: &Variant| Item { workload: &LOAD, variant: *variant, settings: BTreeMap::new() };
+        plan.items = RIVALS.iter().map(item).collect();
+        let behaviour = |fate| Behaviour {
+            cost_seconds: 0.1,
+            cold: 1.0,
+            jitter: 0.0,
+            fate,
+            growth: 1.0,
+            noise: (0.01, 0.01),
+        };
+        let system =
+            |fates: [Fate; 2]| SimulatedSystem { is_absent: false, items: fates.map(behaviour).into() };
+        Scenario {
+            interrupted_at: None,
+            interrupt_waits: false,
+            capacity_bytes: None,
+            fails_to_sync: false,
+            date: SystemTime::UNIX_EPOCH,
+            plan,
+            systems: vec![system(fates), system([Fate::Healthy; 2])],
+            is_steady: false,
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use record::{Direction, Line, Order, Outcome, Series, Trial, TrialClock};
 
-use crate::scenario::{Behaviour, Fate};
+use crate::scenario::{Behaviour, Fate, LEVELS, LOAD};
 
 /// One operation, at the smallest n.
 const VALUE_SECONDS: f64 = 1e-6;
@@ -43,12 +43,17 @@ impl SimulatedTrial {
                 (timeout, Outcome::TimedOut { n: order.n / 3 }, order.n / 3)
             }
             Fate::MeetsLimit => (whole, limit(order.n * 2 / 3), order.n * 2 / 3),
+            Fate::TooSlow if is_cut => (timeout, Outcome::TimedOut { n: order.n }, LEVELS[0]),
             Fate::IsCut if is_cut => (whole, Outcome::Allowance { n: order.n / 2 }, order.n / 2),
             _ if whole > timeout => (timeout, Outcome::TimedOut { n: order.n / 3 }, order.n / 3),
             _ => (whole, Outcome::Complete, order.n),
         };
         let trial = Line::Trial(trial(order, takes, outcome));
-        let series = (n > 0).then(|| Line::Series(series(behaviour, order, n, random)));
+        let series = (n > 0).then(|| {
+            let series = series(behaviour, order, n, random);
+            let is_load = order.workload == LOAD.name;
+            Line::Series(if is_load { at_levels(series, &held(behaviour, order, n)) } else { series })
+        });
         SimulatedTrial { takes, lines: Some([trial].into_iter().chain(series).collect()) }
     }
 }
@@ -92,6 +97,24 @@ fn series(behaviour: &Behaviour, order: &Order, n: u64, random: &mut fastrand::R
         batch: 1,
         values: (0..n).map(|at| value(at, normal(random))).collect(),
     }
+}
+
+/// The levels at which a load is held: those that the order names, and in a slow trial that may leave some out,
+/// the first and the last.
+fn held(behaviour: &Behaviour, order: &Order, n: u64) -> Vec<u64> {
+    let is_slow = behaviour.fate == Fate::LeavesOut && order.allowance_seconds.is_some();
+    let is_held = |level: &u64| {
+        *level <= n
+            && (order.levels.is_empty() || order.levels.contains(level))
+            && (!is_slow || [LEVELS[0], n].contains(level))
+    };
+    LEVELS.into_iter().filter(is_held).collect()
+}
+
+/// The same measurements, at levels alone.
+fn at_levels(series: Series, levels: &[u64]) -> Series {
+    let values = levels.iter().filter_map(|level| series.values.get(*level as usize - 1)).copied().collect();
+    Series { n_first: 1, n_step: 0, sizes: levels.to_vec(), values, ..series }
 }
 
 /// The normal distribution (Box and Muller, 1958).
