@@ -36,6 +36,14 @@ pub struct Findings {
 /// What a reader of a whole run should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
+    /// The only trials of a workload are those that find out what all of its rivals can be offered: what is
+    /// measured while all are offered the same has no value.
+    NothingOffered {
+        /// Name of the workload.
+        workload: String,
+        /// The series without a value.
+        series: Vec<String>,
+    },
     /// The record has no end: the run was killed.
     CutOff,
     /// The time of the run was used up.
@@ -161,5 +169,26 @@ fn notes(recording: &Recording) -> Vec<Note> {
         .flat_map(|system| system.warnings.iter().map(move |warning| (system, warning)));
     let readiness = warnings
         .map(|(system, warning)| Note::Readiness { system: system.name.clone(), warning: warning.clone() });
-    end.into_iter().chain(readiness).collect()
+    recording
+        .workloads
+        .iter()
+        .filter_map(|workload| nothing_offered(recording, workload))
+        .chain(end)
+        .chain(readiness)
+        .collect()
+}
+
+/// The series of a workload that only trials at an offered load have, where there are other trials alone.
+fn nothing_offered(recording: &Recording, workload: &Workload) -> Option<Note> {
+    let trials = || recording.trials.iter().filter(|trial| trial.order.workload == workload.name);
+    if !workload.offers_alike || trials().any(|trial| !trial.order.offered.is_empty()) {
+        return None;
+    }
+    let of_workload = recording.series().filter(|(key, _)| key.workload == workload.name);
+    let measured = of_workload.filter(|(_, trials)| trials.iter().any(|series| !series.values.is_empty()));
+    let measured: Vec<&str> = measured.map(|(key, _)| key.name.as_str()).collect();
+    let names = workload.series.iter().map(|kind| kind.name.clone());
+    let series: Vec<String> = names.filter(|name| !measured.contains(&name.as_str())).collect();
+    (!measured.is_empty() && !series.is_empty())
+        .then(|| Note::NothingOffered { workload: workload.name.clone(), series })
 }

@@ -52,7 +52,7 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Res
                 if !alone.is_empty() {
                     page.gap()?;
                 }
-                compare::write_table_part(compared, style, &mut page)?;
+                compare::write_table_part(findings, compared, style, &mut page)?;
                 let is_elsewhere = |f: &&&Finding| f.verdict.is_some() && findings.is_answered(f);
                 let which = match series.iter().filter(is_elsewhere).count() {
                     0 => continue,

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use record::{Direction, Order, Recording, Series, SeriesKey, System, Trial, Unit};
 
+use super::offered;
 use super::result::LevelValue;
 use super::sample::Sample;
 use crate::generator::{BoundsOf, is_of_server};
@@ -71,6 +72,7 @@ pub(super) fn sample<'a>(
         limited: limited.as_ref().is_some_and(|limited| limited.at(*n)),
         at_least: at_least.as_ref().is_some_and(|at_least| at_least.at(*n)),
     };
+    let offered = offered::loads(recording, trials, &key);
     let mut stops = stops::of(trials);
     if trials.is_empty() {
         stops.push(stops::not_measured(recording.end.as_ref()));
@@ -93,6 +95,7 @@ pub(super) fn sample<'a>(
         is_load,
         verdict: None,
         limited,
+        offered,
         own_stops: stops.clone(),
         stops,
         started: started.filter(|(number, _)| counts(number)).collect(),

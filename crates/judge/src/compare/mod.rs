@@ -6,8 +6,11 @@
 
 mod bound;
 mod claim;
+mod growth;
 mod levels;
 mod notes;
+mod offered;
+mod over_systems;
 mod pairs;
 mod ranking;
 mod result;
@@ -16,9 +19,11 @@ mod systems;
 mod variants;
 
 pub use claim::{Claim, MeanClaim, Part};
+pub use growth::{ContenderGrowth, Growth, SeriesGrowth};
+pub use over_systems::{MeanOfContender, MeanSeries, OverSystems, over_systems, trend};
 pub use result::{
-    AnswerNote, Comparison, Contender, LevelValue, MARGIN, Mean, Mismatch, NoAnswer, Ranking, RankingEntry,
-    Ratio, Reference, Refused, Shortened, WithoutNumber,
+    AnswerNote, Comparison, Contender, LevelValue, MARGIN, Mean, Mismatch, NoAnswer, OfferedApart,
+    OfferedLoad, Ranking, RankingEntry, Ratio, Reference, Refused, Shortened, WithoutNumber,
 };
 pub use systems::Refusal;
 pub(crate) use systems::of_findings;

@@ -1,5 +1,6 @@
 //! What shortened the comparison of two, or why there is none.
 
+use super::offered;
 use super::result::{AnswerNote, NoAnswer, Reference, Shortened, WithoutNumber};
 use super::sample::Sample;
 use crate::generator::LimitedLevels;
@@ -30,6 +31,9 @@ fn why_not(samples: &[&Sample<'_>]) -> Option<NoAnswer> {
     let limited: Vec<(String, LimitedLevels)> = limited.collect();
     match samples {
         _ if !without.is_empty() => Some(NoAnswer::WithoutNumber(without)),
+        [first, other] if let Some(apart) = offered::apart(first, other) => {
+            Some(NoAnswer::OfferedApart(apart))
+        }
         _ if !limited.is_empty() => Some(NoAnswer::Limited(limited)),
         [_, _] => Some(NoAnswer::NothingCommon),
         _ => None,
@@ -66,7 +70,8 @@ fn shortened(
     let is_compared = |sample: &Sample<'_>| reference == Reference::Best && sample.unit.more_is_better();
     let limited = |sample: &Sample<'_>| sample.limited.clone().filter(|_| !is_compared(sample));
     let limited: [Option<LimitedLevels>; 2] = [limited(first), limited(other)];
-    let nothing = stops.iter().all(Vec::is_empty) && limited.iter().all(Option::is_none);
+    let offered = offered::apart(first, other);
+    let nothing = offered.is_none() && stops.iter().all(Vec::is_empty) && limited.iter().all(Option::is_none);
     let shorter = if one < two { first } else { other };
     let is_shorter = nothing && (one.min(two) as f64) < SHORTER * one.max(two) as f64;
     if nothing && !is_shorter {
@@ -75,6 +80,7 @@ fn shortened(
     Some(Shortened {
         stops,
         limited,
+        offered,
         measured_to: is_shorter.then(|| (shorter.name.clone(), one.min(two))),
         compared_to: censored.then_some(answer.n_high),
     })

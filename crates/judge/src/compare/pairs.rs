@@ -2,6 +2,7 @@
 
 use stats::{Contrast, Design, JudgeSettings, Sweep};
 
+use super::offered;
 use super::sample::{Costs, Sample};
 use crate::finding::{ALPHA, SEED, looks};
 
@@ -42,15 +43,16 @@ pub(super) fn contrast(
     };
     let floor = first.floor().max(second.floor());
     let (design, numbers) = pairing(first, second);
-    let one = costs(first, &numbers[0], over);
-    let two = costs(second, &numbers[1], over);
+    let apart = offered::apart(first, second).map_or(Vec::new(), |apart| apart.levels);
+    let one = costs(first, &numbers[0], over, &apart);
+    let two = costs(second, &numbers[1], over, &apart);
     let [one, two] = [&one, &two].map(|costs| costs.iter().map(Costs::sweep).collect::<Vec<Sweep<'_>>>());
     Contrast::of(&one, &two, design, floor, &settings)
 }
 
-fn costs<'a>(sample: &Sample<'a>, trials: &[u32], over: Over<'_>) -> Vec<Costs<'a>> {
+fn costs<'a>(sample: &Sample<'a>, trials: &[u32], over: Over<'_>, except: &[u64]) -> Vec<Costs<'a>> {
     let of_trial = |trial: &u32| match over {
-        Over::EveryN => sample.every_n(*trial),
+        Over::EveryN => sample.every_n(*trial, except),
         Over::MeanOf(levels) => sample.mean_of_levels(levels, *trial),
         Over::Each(levels) => sample.at_levels(levels, *trial),
     };

@@ -186,6 +186,8 @@ pub struct Shortened {
     pub stops: [Vec<Stop>; 2],
     /// Where the generator was the limit, of the first and of the other.
     pub limited: [Option<LimitedLevels>; 2],
+    /// Where the two were offered different loads.
+    pub offered: Option<OfferedApart>,
     /// The contender that nothing stopped and that was yet measured to this n only.
     pub measured_to: Option<(String, u64)>,
     /// Where the comparison ends, when one of the two went on.
@@ -199,8 +201,28 @@ pub enum NoAnswer {
     WithoutNumber(Vec<WithoutNumber>),
     /// The generator was the limit of these, by their names, at every level that both have.
     Limited(Vec<(String, LimitedLevels)>),
+    /// They were offered different loads at every level that both have.
+    OfferedApart(OfferedApart),
     /// They have no n in common.
     NothingCommon,
+}
+
+/// A load that all rivals of a run were offered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OfferedLoad {
+    /// Requests that were meant to start, per second.
+    pub per_second: f64,
+    /// From the start of a request to that of the next one in its burst.
+    pub spacing_seconds: f64,
+}
+
+/// Two contenders that were offered different loads at some levels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OfferedApart {
+    /// The levels, rising.
+    pub levels: Vec<u64>,
+    /// The names of the two, each with what it was offered at the last of these levels.
+    pub last: [(String, OfferedLoad); 2],
 }
 
 /// One that has no number of a series, or of any.
@@ -212,6 +234,17 @@ pub struct WithoutNumber {
     pub stop: Option<Stop>,
     /// Whether it was to be measured at all.
     pub is_planned: bool,
+}
+
+impl AnswerNote {
+    /// Where the two were offered different loads, if they were.
+    pub fn offered(&self) -> Option<&OfferedApart> {
+        match self {
+            AnswerNote::Shortened(shortened) => shortened.offered.as_ref(),
+            AnswerNote::NoAnswer(NoAnswer::OfferedApart(apart)) => Some(apart),
+            AnswerNote::NoAnswer(_) => None,
+        }
+    }
 }
 
 impl Comparison {

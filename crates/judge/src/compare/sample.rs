@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use record::{Recording, Series, SeriesKey, Side, System, Unit};
 use stats::{Sweep, Verdict};
 
-use super::result::LevelValue;
+use super::result::{LevelValue, OfferedLoad};
 use crate::generator::LimitedLevels;
 use crate::series::sweep;
 use crate::stops::Stop;
@@ -30,6 +30,8 @@ pub(super) struct Sample<'a> {
     pub(super) is_load: bool,
     pub(super) verdict: Option<Verdict>,
     pub(super) limited: Option<LimitedLevels>,
+    /// By level, what all rivals were offered while it was measured; empty where nothing was.
+    pub(super) offered: BTreeMap<u64, OfferedLoad>,
     /// How its trials stopped short: at all, and in this series.
     pub(super) stops: Vec<Stop>,
     pub(super) own_stops: Vec<Stop>,
@@ -74,19 +76,20 @@ impl<'a> Sample<'a> {
         settings.map_or(floor.share, |settings| floor.of(&self.key, settings))
     }
 
-    /// All measurements of a trial. What the generator limited says nothing of the contender: it is no cost.
-    pub(super) fn every_n(&self, trial: u32) -> Costs<'a> {
+    /// All measurements of a trial but those at some levels. What the generator limited says nothing of the
+    /// contender: it is no cost.
+    pub(super) fn every_n(&self, trial: u32, except: &[u64]) -> Costs<'a> {
         let trials = self.recording.trials_of(&self.key);
         let place = trials.binary_search_by_key(&trial, |series| series.trial);
         let Some(series) = place.ok().map(|place| &trials[place]) else { return Costs::default() };
         let is_rate = self.unit.more_is_better();
         let limited = |n: u64| self.limited.as_ref().is_some_and(|limited| limited.at(n));
         let cost = |(n, value): (u64, f64)| match is_rate {
-            _ if limited(n) => f64::NAN,
+            _ if limited(n) || except.contains(&n) => f64::NAN,
             true => value.recip(),
             false => value,
         };
-        let values = match self.limited.is_some() || is_rate {
+        let values = match self.limited.is_some() || is_rate || !except.is_empty() {
             true => series.points().map(cost).collect(),
             false => Cow::Borrowed(series.values.as_slice()),
         };

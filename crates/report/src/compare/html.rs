@@ -3,10 +3,11 @@
 
 use std::io::{self, Write};
 
-use judge::compare::{Comparison, Ranking, RankingEntry};
+use judge::Findings;
+use judge::compare::{Comparison, MeanOfContender, OverSystems, Ranking, RankingEntry, trend};
 
 use super::lines::Line;
-use super::{lines, strip, words};
+use super::{growth, lines, strip, words};
 use crate::html::escape::esc;
 use crate::html::tracks::{Track, draw, swatch};
 use crate::quantity::Quantity;
@@ -15,13 +16,19 @@ use crate::text::Tone;
 use crate::words::{count, list, percent, things};
 
 /// Writes a comparison of variants as part of a page; `i` makes its ids unique.
-pub(crate) fn write_part(i: usize, compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write_part(
+    i: usize,
+    findings: &Findings,
+    compared: &Comparison,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let id = format!("r{i}-");
     writeln!(out, "<div class=\"comparison\">")?;
     for finding in words::findings(compared) {
         writeln!(out, "<p class=\"says\">{}.</p>", esc(&finding))?;
     }
     plots(&id, compared, out)?;
+    growths(findings, compared, out)?;
     ratios(&id, compared, out)?;
     let judged = format!("{}; {}", words::judged(compared), words::design(compared));
     writeln!(
@@ -33,6 +40,61 @@ pub(crate) fn write_part(i: usize, compared: &Comparison, out: &mut dyn Write) -
         esc(&sentence(&judged))
     )
 }
+
+/// How the times of each contender go with n.
+fn growths(findings: &Findings, compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let (heading, growths) = growth::sentences(findings, compared, false);
+    if growths.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "<h3>{}</h3><table class=\"verdicts growths\"><tbody>", esc(&heading))?;
+    for one in growths {
+        let name = named(compared, one.place);
+        writeln!(
+            out,
+            "<tr><th scope=\"row\" class=\"name\">{name}</th><td class=\"verdict\">{}</td></tr>",
+            esc(&one.words)
+        )?;
+    }
+    writeln!(out, "</tbody></table>")
+}
+
+/// Writes the contenders of a load in the mean of several systems; `i` makes its ids unique.
+pub(crate) fn write_means(i: usize, means: &OverSystems, out: &mut dyn Write) -> io::Result<()> {
+    let systems = list(&means.systems);
+    writeln!(
+        out,
+        "<div class=\"comparison means\"><h3>Mean of {}</h3><p class=\"remark\">Geometric means over {}, at \
+         the levels that a contender reached on all of them; {TREND}</p><div class=\"grid2\">",
+        esc(&things(means.systems.len(), "system", "systems")),
+        esc(&systems)
+    )?;
+    for (j, series) in means.series.iter().enumerate() {
+        let track = |one: &MeanOfContender| Track {
+            place: one.place,
+            name: words::name(&one.name).to_owned(),
+            levels: one.levels.clone(),
+            has_knots: true,
+            stopped: None,
+            trend: trend(&one.levels),
+        };
+        let tracks: Vec<Track> = series.contenders.iter().map(track).collect();
+        let title = format!("{} of every contender over {}", capital(&series.name), series.grows);
+        let described = (title.as_str(), &*format!("Mean of {systems}."));
+        let svg = draw(&format!("mean{i}-{j}"), described, (&series.grows, series.unit), &tracks);
+        let Some(svg) = svg else { continue };
+        writeln!(
+            out,
+            "<figure><h3>{} <span class=\"remark\">{}</span></h3>{svg}</figure>",
+            esc(&series.name),
+            words::better(series.unit)
+        )?;
+    }
+    writeln!(out, "</div></div>")
+}
+
+/// What the lines of trends are.
+const TREND: &str = "thin lines are trends: the power law that is nearest to the levels.";
 
 /// What the answers mean.
 pub(crate) fn definitions(compared: &Comparison) -> String {
@@ -121,14 +183,20 @@ pub(super) fn plots(id: &str, compared: &Comparison, out: &mut dyn Write) -> io:
     writeln!(
         out,
         "<p class=\"remark\">Medians over n, each plot on its own scale. Axes that span more than a factor \
-         of five are logarithmic.</p><div class=\"grid2\">"
+         of five are logarithmic{}</p><div class=\"grid2\">",
+        if compared.rankings.iter().any(|ranking| ranking.levels) {
+            format!("; {TREND}")
+        } else {
+            ".".into()
+        }
     )?;
     for (i, ranking) in compared.rankings.iter().enumerate() {
         let said: Vec<String> =
             ranking.standings.iter().filter_map(|entry| of_entry(ranking, entry)).collect();
         let description = words::sentence(ranking).into_iter().chain(said.iter().cloned());
         let title = format!("{} of every contender over {}", capital(&ranking.label), ranking.grows);
-        let tracks: Vec<Track> = ranking.standings.iter().filter_map(track).collect();
+        let tracks: Vec<Track> =
+            ranking.standings.iter().filter_map(|entry| track(entry, ranking.levels)).collect();
         let described = (title.as_str(), &*list(&description.collect::<Vec<_>>()));
         let svg = draw(&format!("m{id}{i}"), described, (&ranking.grows, ranking.unit), &tracks);
         let Some(svg) = svg else { continue };
@@ -145,7 +213,7 @@ pub(super) fn plots(id: &str, compared: &Comparison, out: &mut dyn Write) -> io:
 }
 
 /// The line of a contender: its levels, or the medians of its ranges of n.
-fn track(entry: &RankingEntry) -> Option<Track> {
+fn track(entry: &RankingEntry, is_load: bool) -> Option<Track> {
     let name = words::name(&entry.name);
     let stops = entry.stops.iter().map(sentences::stop).collect::<Vec<_>>();
     let stopped = entry.ends_early().then(|| stops.join("; "));
@@ -154,7 +222,8 @@ fn track(entry: &RankingEntry) -> Option<Track> {
         (None, true) => None,
         (_, false) => {
             let (place, name, levels) = (entry.place, name.to_owned(), entry.levels.clone());
-            Some(Track { place, name, levels, has_knots: true, stopped })
+            let trend = trend(&levels).filter(|_| is_load);
+            Some(Track { place, name, levels, has_knots: true, stopped, trend })
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A comparison, whether its contenders are systems or the variants of a workload: one set of words, one line
 //! for each contender in each series, one plot, one table, one document.
 
+pub(crate) mod growth;
 mod html;
 mod json;
 mod lines;
@@ -11,11 +12,11 @@ mod strip;
 mod table;
 pub(crate) mod words;
 
-pub(crate) use html::{definitions, write_part as write_html_part};
+pub(crate) use html::{definitions, write_means, write_part as write_html_part};
 pub(crate) use json::entry;
 pub use json::write as write_json;
-pub(crate) use notes::refused;
 pub use notes::{note, refusal};
+pub(crate) use notes::{offered, refused};
 pub use page::write as write_html;
 pub(crate) use page::write_part as write_systems;
 pub use picture::draw as picture;

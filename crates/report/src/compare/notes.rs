@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::quantity::Quantity;
 use crate::sentences;
 use crate::words::{count, list};
 use judge::LimitedLevels;
 use judge::compare::{
-    AnswerNote, Comparison, Mismatch, NoAnswer, Refusal, Refused, Shortened, WithoutNumber,
+    AnswerNote, Comparison, Mismatch, NoAnswer, OfferedApart, Refusal, Refused, Shortened, WithoutNumber,
 };
+use record::Unit;
 
 use super::words::name;
 
@@ -24,6 +26,7 @@ pub(super) fn between(names: [&str; 2], note: &AnswerNote) -> String {
             });
             said.collect::<Vec<_>>().join("; ")
         }
+        AnswerNote::NoAnswer(NoAnswer::OfferedApart(apart)) => offered(apart),
         AnswerNote::NoAnswer(NoAnswer::NothingCommon) => {
             format!("{} and {} have no n in common", names[0], names[1])
         }
@@ -58,6 +61,7 @@ fn shortened(names: [&str; 2], shortened: &Shortened) -> String {
         [named(&of_first, names[0]), named(&of_other, names[1])].concat()
     };
     said.extend(limited(names, &shortened.limited));
+    said.extend(shortened.offered.as_ref().map(offered));
     said.extend(
         shortened.measured_to.as_ref().map(|(name, n)| format!("{name} was measured to {}", count(*n))),
     );
@@ -77,6 +81,30 @@ fn limited(names: [&str; 2], limited: &[Option<LimitedLevels>; 2]) -> Option<Str
         }
     };
     (!said.is_empty()).then(|| format!("{}, not compared there", said.join("; ")))
+}
+
+/// Levels at which two were offered different loads, which are not compared.
+pub(crate) fn offered(apart: &OfferedApart) -> String {
+    let levels: Vec<String> = apart.levels.iter().map(|n| count(*n)).collect();
+    let last =
+        levels.last().filter(|_| levels.len() > 1).map(|last| format!(" at {last}")).unwrap_or_default();
+    let [(_, one), (_, two)] = &apart.last;
+    let is_same_rate = one.per_second == two.per_second;
+    let load = |(name, load): &(String, judge::compare::OfferedLoad)| {
+        let rate = Unit::PerSecond.cost(load.per_second);
+        let apart = if is_same_rate {
+            format!(", {} apart,", Unit::Seconds.cost(load.spacing_seconds))
+        } else {
+            String::new()
+        };
+        format!("{rate}{apart} in {}", self::name(name))
+    };
+    let loads = apart.last.each_ref().map(load).join(" and ");
+    format!(
+        "offered differently at {} ({loads}{last}), not compared there; one run with --system offers both \
+         the same",
+        list(&levels)
+    )
 }
 
 /// `socket has different versions: version 1 in 6.12 and version 2 in 7.3`.

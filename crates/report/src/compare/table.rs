@@ -2,10 +2,11 @@
 
 use std::io::{self, Write};
 
+use judge::Findings;
 use judge::compare::{Comparison, Ranking};
 
 use super::lines::{self, Line};
-use super::{notes, words};
+use super::{growth, notes, words};
 use crate::text::{Cell, Page, Row, Style, Tone};
 use crate::words::{percent, things};
 
@@ -45,12 +46,26 @@ pub fn write(compared: &Comparison, style: &Style, out: &mut dyn Write) -> io::R
 }
 
 /// Writes a comparison of variants as part of a run: the largest differences first, then every contender.
-pub(crate) fn write_part(compared: &Comparison, style: &Style, page: &mut Page<'_>) -> io::Result<()> {
+pub(crate) fn write_part(
+    findings: &Findings,
+    compared: &Comparison,
+    style: &Style,
+    page: &mut Page<'_>,
+) -> io::Result<()> {
     page.paragraph(&words::title(compared), 2, Tone::Strong)?;
     for finding in words::findings(compared) {
         page.paragraph(&format!("  {finding}"), 4, Tone::Plain)?;
     }
     answers(compared, style, page)?;
+    let (heading, growths) = growth::sentences(findings, compared, false);
+    if !growths.is_empty() {
+        page.paragraph(&heading, 2, Tone::Strong)?;
+        let row = |one: &growth::Sentence| Row {
+            cells: vec![Cell::new(&one.name), Cell::new(&one.words)],
+            below: vec![],
+        };
+        page.columns(&growths.iter().map(row).collect::<Vec<_>>(), 1)?;
+    }
     page.paragraph(&format!("{}; {}", words::judged(compared), words::design(compared)), 2, Tone::Faint)
 }
 

@@ -15,13 +15,13 @@ use super::tail::Tail;
 use super::tracks::{Track, draw};
 use super::zoom::Points;
 use super::{filter, word};
-use crate::compare::write_html_part;
+use crate::compare::{write_html_part, write_means};
 use crate::quantity::Quantity;
 use crate::sentences;
 use crate::words::{
     count, count_with_interval, factor_with_interval, list, number_with_interval, percent, things,
 };
-use judge::compare::Comparison;
+use judge::compare::{Comparison, over_systems};
 use judge::series::{sweeps, trials};
 use judge::{Cause, Finding, Findings};
 
@@ -48,7 +48,11 @@ pub(super) fn workload(source: &Source<'_>, workload: &Workload, out: &mut dyn W
                 esc(compared.contenders.first().map_or("", |contender| &contender.system.name))
             )?;
         }
-        write_html_part(*i, compared, out)?;
+        write_html_part(*i, source.findings, compared, out)?;
+    }
+    let means = over_systems(&source.findings.comparisons);
+    if let Some((i, means)) = means.iter().enumerate().find(|(_, means)| means.workload == workload.name) {
+        write_means(i, means, out)?;
     }
     // The figures of single variants are folded: they are many, and the common ones have them all.
     let is_folded = !comparisons.is_empty() && !series.is_empty();

@@ -19,6 +19,8 @@ const END: f64 = RIGHT - 84.0;
 /// Names are at least so far apart, at the larger type of a narrow screen; and so long.
 const APART: f64 = 17.0;
 const NAME_MAX: usize = 11;
+/// A trend is drawn in so many pieces.
+const TREND_PIECES: u32 = 24;
 /// Where an axis spans this factor it is logarithmic.
 const LOGARITHMIC_FROM: f64 = 5.0;
 
@@ -47,6 +49,8 @@ pub(crate) struct Track {
     pub(crate) has_knots: bool,
     /// How it stopped at its last level.
     pub(crate) stopped: Option<String>,
+    /// The ends of its trend, as (n, value): a power law.
+    pub(crate) trend: Option<[(f64, f64); 2]>,
 }
 
 impl Track {
@@ -60,7 +64,7 @@ impl Track {
             limited: false,
         };
         let levels = verdict.blocks.iter().map(median).filter(|level| level.value.is_finite()).collect();
-        Track { place, name: name.to_owned(), levels, has_knots: false, stopped: None }
+        Track { place, name: name.to_owned(), levels, has_knots: false, stopped: None, trend: None }
     }
 }
 
@@ -108,6 +112,11 @@ fn line(unit: Unit, track: &Track, (x, y): (&Axis, &Axis), svg: &mut Svg) {
     let Track { place, name, levels, .. } = track;
     let at = |level: &LevelValue| (x.place(level.n as f64), within(y, level.value));
     svg.put(format_args!("<g class=\"{}\">", style(*place)));
+    if let Some(trend) = track.trend {
+        let place = |(n, value): (f64, f64)| format!("{:.1} {:.1}", x.place(n), within(y, value));
+        let path: Vec<String> = power_law(trend).map(place).collect();
+        svg.put(format_args!("<path class=\"trend\" d=\"M{}\"/>", path.join("L")));
+    }
     for pair in levels.windows(2) {
         // Neighbours of one kind are joined at once, below.
         if pair[0].limited || pair[1].limited {
@@ -141,6 +150,13 @@ fn line(unit: Unit, track: &Track, (x, y): (&Axis, &Axis), svg: &mut Svg) {
         ));
     }
     svg.put(format_args!("</g>"));
+}
+
+/// Places on the way of a power law between its ends: straight where both axes are logarithmic, else curved.
+fn power_law([(n, value), (n_last, value_last)]: [(f64, f64); 2]) -> impl Iterator<Item = (f64, f64)> {
+    let between = |low: f64, high: f64, share: f64| low * (high / low).powf(share);
+    let shares = (0..=TREND_PIECES).map(|piece| f64::from(piece) / f64::from(TREND_PIECES));
+    shares.map(move |share| (between(n, n_last, share), between(value, value_last, share)))
 }
 
 /// The names behind the plot, each beside the end of its line or joined with it by a hair.

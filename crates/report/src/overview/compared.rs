@@ -2,9 +2,10 @@
 
 use std::io;
 
+use judge::Findings;
 use judge::compare::{Comparison, Ranking, RankingEntry};
 
-use crate::compare::words;
+use crate::compare::{growth, words};
 use crate::quantity::Quantity;
 use crate::text::{Cell, Page, Row, Style, Tone};
 use crate::words::{list, things};
@@ -21,8 +22,10 @@ pub(super) fn is_shown(compared: &Comparison) -> bool {
     compared.rankings.iter().any(|ranking| ranking.levels && ranking.n.is_some())
 }
 
-/// Writes the largest differences, then what contenders reached, so many of them.
+/// Writes the largest differences, then what contenders reached, and behind all of these how their times go
+/// with n: so many lines.
 pub(super) fn write(
+    findings: &Findings,
     compared: &Comparison,
     most: usize,
     style: &Style,
@@ -47,10 +50,23 @@ pub(super) fn write(
     });
     let rows: Vec<Row> = [headings].into_iter().chain(rows).collect();
     page.columns(&rows, shown.len())?;
+    let (heading, growths) = growth::sentences(findings, compared, true);
+    let said = &growths[..most.saturating_sub(contenders.len()).min(growths.len())];
+    if !said.is_empty() {
+        page.paragraph(&heading, 2, Tone::Strong)?;
+        let row = |one: &growth::Sentence| Row {
+            cells: vec![Cell::new(&one.name), Cell::new(&one.words)],
+            below: Vec::new(),
+        };
+        page.columns(&said.iter().map(row).collect::<Vec<_>>(), 1)?;
+    }
     let hidden = rankings[shown.len()..].iter().map(|ranking| ranking.name.clone());
     let more = contenders.len().saturating_sub(most);
     let more = (more > 0).then(|| things(more, "more contender", "more contenders"));
-    let hidden: Vec<String> = hidden.chain(more).collect();
+    let unsaid = growths.len() - said.len();
+    let unsaid =
+        (unsaid > 0).then(|| format!("the changes of {}", things(unsaid, "contender", "contenders")));
+    let hidden: Vec<String> = hidden.chain(more).chain(unsaid).collect();
     match hidden.len() {
         0 => Ok(()),
         _ => page.paragraph(&format!("--verbose has {} too", list(&hidden)), 2, Tone::Faint),

@@ -182,8 +182,9 @@ impl Screen<'_> {
         let each = room / shown().count().max(1);
         let mut part = Vec::new();
         for compared in shown() {
-            part.extend(self.fitted(compared.contenders.len(), each, |page, most| {
-                compared::write(compared, most, &self.style, page)
+            // A line for what each reached, and one for how its times change.
+            part.extend(self.fitted(2 * compared.contenders.len(), each, |page, most| {
+                compared::write(self.findings, compared, most, &self.style, page)
             })?);
         }
         Ok(part)

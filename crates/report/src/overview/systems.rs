@@ -2,7 +2,7 @@
 
 use std::io;
 
-use judge::compare::{Claim, Comparison, Ranking, RankingEntry, Ratio};
+use judge::compare::{AnswerNote, Claim, Comparison, OfferedApart, Ranking, RankingEntry, Ratio};
 
 use super::fit::{Part, fitted, lines, list, part};
 use super::lists::List;
@@ -21,6 +21,8 @@ struct Pair<'a> {
     name: String,
     ranking: &'a Ranking,
     ratio: Option<&'a Ratio>,
+    /// Where the two were offered different loads.
+    offered: Option<&'a OfferedApart>,
 }
 
 impl<'a> Pair<'a> {
@@ -29,7 +31,8 @@ impl<'a> Pair<'a> {
             ..=2 => ranking.label.clone(),
             _ => format!("{} of {}", ranking.label, entry.name),
         };
-        Pair { name, ranking, ratio: entry.overall.as_ref() }
+        let offered = entry.note.as_ref().and_then(AnswerNote::offered);
+        Pair { name, ranking, ratio: entry.overall.as_ref(), offered }
     }
 
     fn claim(&self) -> Option<Claim> {
@@ -122,6 +125,10 @@ fn lists(compared: &Comparison, pairs: &[Pair<'_>]) -> Vec<List<'static>> {
     };
     let would = more.iter().max().map(|most| would(*most)).unwrap_or_default();
     let refused: Vec<String> = compared.refused.iter().map(crate::compare::refused).collect();
+    let mut apart: Vec<String> =
+        pairs.iter().filter_map(|pair| pair.offered).map(crate::compare::offered).collect();
+    apart.sort_unstable();
+    apart.dedup();
     let unresolved = named(|claim| matches!(claim, Some(Claim::Unresolved { .. })));
     let margin = percent(compared.margin);
     vec![
@@ -137,6 +144,7 @@ fn lists(compared: &Comparison, pairs: &[Pair<'_>]) -> Vec<List<'static>> {
         ),
         list("Unresolved".into(), unresolved, would),
         list("Without a result".into(), named(|claim| claim.is_none()), String::new()),
+        list("Not the same load".into(), apart, String::new()),
         list("Refused".into(), refused, String::new()),
     ]
 }

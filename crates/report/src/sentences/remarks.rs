@@ -66,6 +66,11 @@ pub fn remark(remark: &Remark) -> String {
 pub fn notes(findings: &Findings) -> Vec<String> {
     let several = findings.systems.len() > 1;
     let said = |note: &Note| match note {
+        Note::NothingOffered { workload, series } => format!(
+            "{workload} has no {}: the first trial of each variant only finds out the rate that all are \
+             offered; --trials 2 measures at it, and --trials 5 compares.",
+            list(series)
+        ),
         Note::CutOff => "The run was cut off; all trials that it finished are here.".to_string(),
         Note::OutOfTime => "The time was used up; a larger --budget would decide more.".to_string(),
         Note::EndedEarly { status } => format!("The run ended early ({status})."),

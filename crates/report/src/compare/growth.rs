@@ -1,0 +1,78 @@
+//! How the times of each contender go with n, a sentence for each.
+
+use judge::Findings;
+use judge::compare::{Comparison, ContenderGrowth, Growth, SeriesGrowth};
+use record::Side;
+
+use super::words;
+use crate::sentences;
+use crate::words::{bound, count, factor_with_interval, list, percent};
+
+/// A contender, and how its times go with n.
+pub(crate) struct Sentence {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its place among the contenders.
+    pub(crate) place: usize,
+    /// `server cpu flat within 9 %, p50 grows to ×12 (11–13)`.
+    pub(crate) words: String,
+}
+
+/// The heading, and a sentence for each contender, the best first. All times, or of those that clients
+/// measure only the first.
+pub(crate) fn sentences(
+    findings: &Findings,
+    compared: &Comparison,
+    is_short: bool,
+) -> (String, Vec<Sentence>) {
+    let growths = findings.growths(compared);
+    let ranges = growths.iter().flat_map(|contender| &contender.series).map(|series| series.range);
+    let (low, high) = ranges.fold((u64::MAX, 0), |(low, high), range| (low.min(range.0), high.max(range.1)));
+    let grows = compared.rankings.first().map_or("n", |ranking| ranking.grows.as_str());
+    let heading = format!("How the times change from {} to {} {grows}", count(low), count(high));
+    let sentence = |contender: &ContenderGrowth| Sentence {
+        name: words::name(&contender.name).to_owned(),
+        place: contender.place,
+        words: of_contender(contender, is_short, high),
+    };
+    (heading, growths.iter().map(sentence).collect())
+}
+
+/// What is said of each time; those of which the same is said, together.
+fn of_contender(contender: &ContenderGrowth, is_short: bool, high: u64) -> String {
+    let mut said: Vec<(Vec<String>, String)> = Vec::new();
+    for series in shown(&contender.series, is_short) {
+        let words = of_series(series, high);
+        match said.last_mut().filter(|(_, last)| *last == words) {
+            Some((names, _)) => names.push(series.name.clone()),
+            None => said.push((vec![series.name.clone()], words)),
+        }
+    }
+    let said = said.into_iter().map(|(names, words)| format!("{} {words}", list(&names)));
+    said.collect::<Vec<_>>().join("; ")
+}
+
+fn shown(series: &[SeriesGrowth], is_short: bool) -> impl Iterator<Item = &SeriesGrowth> {
+    let first = series.iter().position(|series| series.side == Side::Client);
+    let is_shown = move |(place, series): &(usize, &SeriesGrowth)| {
+        !is_short || series.side == Side::Server || Some(*place) == first
+    };
+    series.iter().enumerate().filter(is_shown).map(|(_, series)| series)
+}
+
+/// `grows to ×12 (11–13)`, with where it ends if that is before the others.
+fn of_series(series: &SeriesGrowth, high: u64) -> String {
+    let said = match &series.growth {
+        Growth::Flat { within } => format!("flat within {}", bound(*within)),
+        Growth::Grows(times) => format!("grows to {}", factor_with_interval(*times)),
+        Growth::Falls(times) => format!("falls to {}", factor_with_interval(*times)),
+        Growth::Changes { most } => format!("changes by up to {}", percent(*most)),
+        Growth::Undecided { at_most } if at_most.is_finite() => {
+            format!("undecided, at most {}", bound(*at_most))
+        }
+        Growth::Undecided { .. } => "undecided".to_owned(),
+        Growth::Limited(limited) => format!("not judged: {}", sentences::limited(limited)),
+    };
+    let to = if series.range.1 < high { format!(" at {}", count(series.range.1)) } else { String::new() };
+    said + &to
+}
