@@ -24,7 +24,7 @@
       if (e.tagName !== "TR") { of++; if (is) shown++; }
     }
     for (const group of groups) {
-      const left = [...group.querySelectorAll(".series")].some((e) => !e.classList.contains("away-by-filter"));
+      const left = series.some(({ e }) => group.contains(e) && !e.classList.contains("away-by-filter"));
       group.classList.toggle("away-by-filter", !all && !left);
       if (group.tagName !== "DETAILS") continue;
       if (!all && !folded.has(group)) folded.set(group, group.open);
