@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Compares `osdyno serve` with nginx, both under wrk, and `osdyno load` with wrk, both on nginx. Every round measures
-# all candidates one after the other, in rotating order. Ratios are computed within a round, and their median and range
-# over the rounds are printed, so that other activity of the machine affects all candidates alike.
+# Compares `osdyno serve` with nginx, both under wrk, and `osdyno load` with wrk and h2load, all on nginx. Every round
+# measures all candidates one after the other, in rotating order. Ratios are computed within a round, and their median
+# and range over the rounds are printed, so that other activity of the machine affects all candidates alike.
 #
-#   benches/http.sh [ROUNDS] [SECONDS]        needs nginx, wrk, two processors; writes Markdown to standard output
+#   benches/http.sh [ROUNDS] [SECONDS]        needs nginx, wrk, h2load, two processors; writes Markdown to standard output
+#   ONLY=generators benches/http.sh           leaves out the servers
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "$0")/.."
@@ -14,6 +15,7 @@ connections=50
 server_cpu=0
 client_cpu=1
 port_nginx=18080
+port_http2=18079
 port_osdyno=18081
 
 cargo build --quiet --release
@@ -42,6 +44,7 @@ http {
     client_body_temp_path $work/body; proxy_temp_path $work/proxy; fastcgi_temp_path $work/fastcgi;
     uwsgi_temp_path $work/uwsgi; scgi_temp_path $work/scgi;
     server { listen 127.0.0.1:$port_nginx backlog=4096; root $work/site; }
+    server { listen 127.0.0.1:$port_http2 http2 backlog=4096; root $work/site; }
 }
 CONF
 
@@ -61,7 +64,7 @@ start() {
 }
 
 start nginx $port_nginx nginx -p "$work" -c "$work/nginx.conf"
-start bare $((port_nginx - 1)) "$bare" "127.0.0.1:$((port_nginx - 1))" "$work/site/590.html"
+start bare $((port_nginx - 2)) "$bare" "127.0.0.1:$((port_nginx - 2))" "$work/site/590.html"
 next=$port_osdyno
 for arch in ${ARCHITECTURES:-epoll epoll-et uring}; do
     start "$arch" $next "$osdyno" serve "$work/site" --arch "$arch" --listen "127.0.0.1:$next"
@@ -95,9 +98,36 @@ generator() {
     load)
         { time taskset -c $client_cpu "$osdyno" load "$url" -c $connections -d "${seconds}s" --format csv \
             >"$work/generator"; } 2>"$work/time"
-        awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i} NR == 2 {print $at["completed"], $at["completed_per_second"]}' \
-            "$work/generator" >"$work/done" ;;
+        completed >"$work/done" ;;
     esac
+    cost
+}
+
+# One measurement of a generator with HTTP/2: STREAMS CONNECTIONS GENERATOR.
+http2() {
+    local streams=$1 connections=$2 url=http://127.0.0.1:$port_http2/590.html
+    TIMEFORMAT='%U %S'
+    case $3 in
+    h2load)
+        { time taskset -c $client_cpu h2load -t1 -c$connections -m$streams -D$seconds "$url" \
+            >"$work/generator"; } 2>"$work/time"
+        awk '/^finished in/ {rate = $4} /^requests:/ {n = $8} END {print n, rate}' "$work/generator" >"$work/done" ;;
+    load)
+        { time taskset -c $client_cpu "$osdyno" load --http2 --streams $streams "$url" -c $connections \
+            -d "${seconds}s" --format csv >"$work/generator"; } 2>"$work/time"
+        completed >"$work/done" ;;
+    esac
+    cost
+}
+
+# Requests and requests per second that `load` counted.
+completed() {
+    awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i} NR == 2 {print $at["completed"], $at["completed_per_second"]}' \
+        "$work/generator"
+}
+
+# Requests per second, nanoseconds of processor time per request, and the share of its processor, of a generator.
+cost() {
     tail -1 "$work/time" | awk -v counts="$(cat "$work/done")" '{split(counts, c, " "); ns = ($1 + $2) * 1e9 / c[1]; print c[2], ns, c[2] * ns / 1e9}'
 }
 
@@ -142,11 +172,17 @@ archs=(${ARCHITECTURES:-epoll epoll-et uring})
 closing() { server "$1" -H 'Connection: close'; }
 on_nginx() { generator "$1" nginx; }
 on_osdyno() { generator "$1" epoll; }
+one_stream() { http2 1 $connections "$1"; }
+ten_streams() { http2 10 $((connections / 10)) "$1"; }
 
 echo "$(date -u +%Y-%m-%d) · $(uname -sr) · $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1) ·" \
     "$(nginx -v 2>&1 | sed 's/.*: //') · wrk $(wrk -v 2>&1 | sed -n 's/^wrk \([^ ]*\).*/\1/p')" \
     "· $rounds rounds of ${seconds} s, $connections connections · median (range) of the ratios within a round"
-contest "Servers under wrk, 590 bytes, persistent connections" nginx server nginx bare "${archs[@]}"
-contest "Servers under wrk, 590 bytes, a new connection for every request" nginx closing nginx "${archs[@]}"
+if [[ ${ONLY:-} != generators ]]; then
+    contest "Servers under wrk, 590 bytes, persistent connections" nginx server nginx bare "${archs[@]}"
+    contest "Servers under wrk, 590 bytes, a new connection for every request" nginx closing nginx "${archs[@]}"
+fi
 contest "Generators on nginx" wrk on_nginx wrk load
 contest "Generators on osdyno serve, where the generator is saturated" wrk on_osdyno wrk load
+contest "Generators on nginx, HTTP/2, one stream on each connection" h2load one_stream h2load load
+contest "Generators on nginx, HTTP/2, ten streams on each of a tenth of the connections" h2load ten_streams h2load load

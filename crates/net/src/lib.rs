@@ -3,6 +3,7 @@
 //!
 //! - `service/` the server's side of each protocol, `client/` the other side;
 //! - `arch/` one file per server architecture, each of which serves every service;
+//! - `http2/` a connection of HTTP/2, for the client that speaks it;
 //! - `load/` the generators;
 //! - `network/` what the loops of both stand on, so that tests can simulate it;
 //! - `server` sets an architecture up around a service and ends it in order.
@@ -16,6 +17,7 @@ mod address;
 pub mod arch;
 pub mod client;
 mod error;
+pub mod http2;
 #[cfg(unix)]
 pub mod load;
 #[cfg(unix)]

@@ -238,7 +238,7 @@ fn nginx_counts_what_load_counts() {
     std::fs::write(folder.path().join("own.pem"), &own.pem).unwrap();
     std::fs::write(folder.path().join("key.pem"), own.key_pem()).unwrap();
     let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let ports = [free(), free()].map(|listener| listener.local_addr().unwrap().port());
+    let ports = [free(), free(), free()].map(|listener| listener.local_addr().unwrap().port());
     std::fs::write(folder.path().join("index.html"), PAGE).unwrap();
     let configuration = folder.path().join("nginx.conf");
     std::fs::write(&configuration, nginx_configuration(folder.path(), ports)).unwrap();
@@ -255,6 +255,7 @@ fn nginx_counts_what_load_counts() {
     };
     let url = format!("http://127.0.0.1:{}/", ports[0]);
     let secure_url = format!("https://127.0.0.1:{}/", ports[1]);
+    let http2_url = format!("http://127.0.0.1:{}/", ports[2]);
     let ways: &[&[&str]] = &[
         // Each connection is closed by nginx after a thousand requests, as it is by default.
         &["-c", "3", "-n", "5000"],
@@ -264,9 +265,21 @@ fn nginx_counts_what_load_counts() {
         &["-c", "4", "-n", "400", "--head"],
         &["-r", "400", "-d", "1s"],
     ];
+    let http2_ways: &[&[&str]] = &[
+        // Each connection is given up by nginx after a thousand requests, with some under way.
+        &["-c", "3", "-n", "5000", "--streams", "10"],
+        &["-c", "1", "-n", "3000", "--streams", "200"],
+        &["-c", "10", "-n", "500", "--new-connections"],
+        &["-c", "10", "-n", "500", "--per-connection", "7"],
+        &["-c", "4", "-n", "400", "--head"],
+        &["-r", "400", "-d", "1s", "--streams", "5"],
+    ];
+    let http2_plain = http2_ways.iter().map(|way| [&["--http2", &http2_url], *way].concat());
+    let http2_secure =
+        http2_ways.iter().map(|way| [&["--http2", "--cacert", "own.pem", &secure_url], *way].concat());
     let secure = ways.iter().map(|way| [&["--cacert", "own.pem", &secure_url], *way].concat());
     let plain = ways.iter().map(|way| [&[&url[..]], *way].concat());
-    for way in &plain.chain(secure).collect::<Vec<_>>() {
+    for way in &plain.chain(secure).chain(http2_plain).chain(http2_secure).collect::<Vec<_>>() {
         let before = lines(200);
         let output = common::run(folder.path(), &[&["load", "--format", "json"], &way[..]].concat());
         let errors = common::text(&output.stderr);
@@ -289,7 +302,7 @@ fn nginx_counts_what_load_counts() {
     assert!(lines(404) >= 100, "{}", lines(404));
 }
 
-fn nginx_configuration(folder: &Path, [port, secure_port]: [u16; 2]) -> String {
+fn nginx_configuration(folder: &Path, [port, secure_port, http2_port]: [u16; 3]) -> String {
     let folder = folder.display();
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|name| format!("{name}_temp_path {folder}/{name};"))
@@ -304,9 +317,10 @@ http {{
     log_not_found off;
     server {{ listen 127.0.0.1:{port}; root {folder}; }}
     server {{
-        listen 127.0.0.1:{secure_port} ssl; root {folder};
+        listen 127.0.0.1:{secure_port} ssl http2; root {folder};
         ssl_certificate {folder}/own.pem; ssl_certificate_key {folder}/key.pem;
     }}
+    server {{ listen 127.0.0.1:{http2_port} http2; root {folder}; }}
 }}
 "
     )

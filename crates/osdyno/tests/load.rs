@@ -336,6 +336,18 @@ fn a_terminal_shows_the_last_second_and_a_pipe_nothing() {
 }
 
 #[test]
+fn a_server_without_http2_is_named_with_the_cure() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (address, _) = server();
+    let arguments = ["load", "--http2", "-n", "3", "-c", "1", &format!("http://{address}/")];
+    let output = run(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(1));
+    for words in ["no HTTP/2", "leave --http2 out"] {
+        assert!(text(&output.stdout).contains(words), "{words}: {}", text(&output.stdout));
+    }
+}
+
+#[test]
 fn wrong_usage_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
     for (arguments, word) in [
@@ -361,6 +373,12 @@ fn wrong_usage_is_told() {
         (&["--ramp", "1e300", "http://127.0.0.1:9/"], "per second"),
         (&["--idle", "18446744073709551615", "http://127.0.0.1:9/"], "10000000"),
         (&["-c", "10000001", "http://127.0.0.1:9/"], "10000000"),
+        (&["--streams", "2", "http://127.0.0.1:9/"], "--http2"),
+        (&["--http2", "--streams", "0", "http://127.0.0.1:9/"], "10000 streams"),
+        (&["--http2", "--pipeline", "2", "http://127.0.0.1:9/"], "--streams"),
+        (&["--http2", "--streams", "2", "--new-connections", "http://127.0.0.1:9/"], "share a connection"),
+        (&["--http2", "-H", "Connection: close", "http://127.0.0.1:9/"], "no such field"),
+        (&["--client", "echo", "--http2", "127.0.0.1:9"], "--client http"),
         (&["--timeout", "999999999y", "http://127.0.0.1:9/"], "at most"),
     ] {
         let output = run(folder.path(), &[&["load", "-d", "100ms"], arguments].concat());

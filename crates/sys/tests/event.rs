@@ -115,6 +115,20 @@ fn room_for_output_is_told_when_there_is_some<P: Poller>() {
     assert_eq!(look(&mut poller), [Event { token: 1, readable: false, writable: true }]);
 }
 
+fn input_and_room_are_waited_for_together<P: Poller>() {
+    let mut poller = P::new().expect("a poller");
+    let (near, mut far) = pair();
+    poller.add(near.as_fd(), 1, Interest::Read).expect("to add");
+    fill(&near);
+    poller.change(near.as_fd(), 1, Interest::Both).expect("to change");
+    assert!(look(&mut poller).is_empty());
+    far.write_all(b"x").expect("to write");
+    assert_eq!(look(&mut poller), [Event { token: 1, readable: true, writable: false }]);
+    drain(&far);
+    // Some interfaces tell of each by itself, and those that tell of changes have told of the input.
+    assert!(look(&mut poller).iter().any(|event| event.token == 1 && event.writable));
+}
+
 fn a_half_closed_connection_is_readable<P: Poller>() {
     let mut poller = P::new().expect("a poller");
     let (near, far) = pair();
@@ -360,6 +374,7 @@ each! {
     several_are_told_in_one_wait
     what_was_ready_before_is_told_once_added_or_changed
     room_for_output_is_told_when_there_is_some
+    input_and_room_are_waited_for_together
     a_half_closed_connection_is_readable
     the_end_behind_the_last_bytes_is_told_too
     whoever_waits_either_way_is_told_of_a_hang_up

@@ -122,6 +122,7 @@ impl<'worker, N: ServerNetwork> Reactor<'worker, N> {
             };
             let is_wanted = match slot.interest {
                 Interest::Write => event.writable,
+                Interest::Both => event.readable || event.writable,
                 Interest::Read | Interest::Nothing => event.readable,
             };
             if is_wanted && !slot.is_in_line {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Error;
+use crate::http2::Requests;
 use crate::options::{Fields, OptionSpec, from_value, to_value};
 
 /// How a server is asked; what all connections of a generator share.
@@ -119,6 +120,16 @@ pub trait ClientSettings: Default + Serialize + DeserializeOwned {
         false
     }
 
+    /// What HTTP/2 needs, where the client speaks it: then each of its requests is the number of one of
+    /// these, as four bytes with the lowest first, and the responses come in the form of HTTP/1.1.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] says which settings make no sense.
+    fn http2(&self, is_secure: bool) -> Result<Option<Http2Choice>, Error> {
+        let _ = is_secure;
+        Ok(None)
+    }
+
     /// Has the server close after each response, where the protocol can request that.
     fn request_close(&mut self) {}
 }
@@ -130,6 +141,14 @@ pub struct Endpoint {
     pub host: String,
     /// Path and query of each URL; none where an address was given, and no URL.
     pub paths: Vec<String>,
+}
+
+/// How a client speaks HTTP/2.
+pub struct Http2Choice {
+    /// Requests under way on a connection at once, at most.
+    pub streams: usize,
+    /// What it requests.
+    pub requests: Requests,
 }
 
 /// A client as it is listed and chosen.

@@ -11,7 +11,8 @@ pub mod http;
 
 pub(crate) use definition::ClientVisitor;
 pub use definition::{
-    Client, ClientChoice, ClientKind, ClientSettings, Endpoint, Received, ResponseError, ResponseState,
+    Client, ClientChoice, ClientKind, ClientSettings, Endpoint, Http2Choice, Received, ResponseError,
+    ResponseState,
 };
 
 use crate::Error;

@@ -6,6 +6,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use crate::client::ResponseError;
+use crate::http2::Http2Fault;
 use crate::network::TlsFault;
 
 /// How far a request was.
@@ -48,6 +49,7 @@ pub(super) enum Cause {
     Timeout,
     ResponseError(ResponseError),
     Tls(TlsFault),
+    Http2(Http2Fault),
     /// An error of the system without a number.
     Other,
 }
@@ -58,6 +60,7 @@ impl Cause {
             Cause::Errno(number) => sys::error::name(&io::Error::from_raw_os_error(number)),
             Cause::Timeout => "timeout".to_owned(),
             Cause::Tls(fault) => fault.to_string(),
+            Cause::Http2(fault) => fault.to_string(),
             Cause::Other => "error".to_owned(),
             Cause::ResponseError(ResponseError::Malformed) => "malformed".to_owned(),
             Cause::ResponseError(ResponseError::Status(status)) => format!("status {status}"),
@@ -70,11 +73,9 @@ impl Cause {
 
 impl From<io::Error> for Cause {
     fn from(error: io::Error) -> Cause {
-        match (error.raw_os_error(), TlsFault::in_error(&error)) {
-            (Some(number), _) => Cause::Errno(number),
-            (None, Some(fault)) => Cause::Tls(fault),
-            (None, None) => Cause::Other,
-        }
+        let tls = || TlsFault::in_error(&error).map(Cause::Tls);
+        let http2 = || Http2Fault::in_error(&error).map(Cause::Http2);
+        error.raw_os_error().map(Cause::Errno).or_else(tls).or_else(http2).unwrap_or(Cause::Other)
     }
 }
 

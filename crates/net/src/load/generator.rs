@@ -8,7 +8,7 @@ use super::{
 };
 use crate::Error;
 use crate::client::{Client, ClientChoice, ClientSettings, ClientVisitor};
-use crate::network::{LoadKernel, LoadNetwork, TlsNetwork};
+use crate::network::{Alpn, Http2Network, LoadKernel, LoadNetwork, TlsNetwork};
 
 /// Connections to one server, and what they are used for. Dropped, it closes them all.
 ///
@@ -78,12 +78,23 @@ impl ClientVisitor for OpenEngine<'_> {
             settings.new_connections = !client.server_closes();
         }
         settings.client = ClientChoice::new(&client);
+        let http2 = client.http2(settings.tls.is_some())?;
         let (client, network) = (client.open()?, LoadKernel::new()?);
-        Ok(match &settings.tls {
-            None => Box::new(Engine::new(client, settings, network)?),
-            Some(tls) => {
-                let network = TlsNetwork::new(tls, network)?;
-                Box::new(Engine::new(client, settings, network)?)
+        let protocol = if http2.is_some() { Alpn::HTTP_2 } else { Alpn::HTTP_1 };
+        let tls = settings.tls.clone();
+        Ok(match (tls, http2) {
+            (None, None) => Box::new(Engine::new(client, settings, network)?),
+            (None, Some(http2)) => {
+                Box::new(Engine::new(client, settings, Http2Network::new(http2, network))?)
+            }
+            (Some(tls), http2) => {
+                let network = TlsNetwork::new(&tls, protocol, network)?;
+                match http2 {
+                    None => Box::new(Engine::new(client, settings, network)?),
+                    Some(http2) => {
+                        Box::new(Engine::new(client, settings, Http2Network::new(http2, network))?)
+                    }
+                }
             }
         })
     }

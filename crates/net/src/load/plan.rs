@@ -109,7 +109,7 @@ impl LoadSettings {
     /// # Errors
     /// [`Error::Settings`] says which do not; [`Error::Unknown`] of a client.
     pub fn check(&self) -> Result<(), Error> {
-        self.client.visit(CheckClient)?;
+        let streams = self.client.visit(CheckClient { is_secure: self.tls.is_some() })?;
         let refuse = |text: &str| Err(Error::Settings(text.to_owned()));
         if self.pipeline == 0
             || self.timeout.is_zero()
@@ -120,6 +120,13 @@ impl LoadSettings {
         }
         if self.pipeline > 1 && self.one_request_each() {
             return refuse("several requests cannot be sent together on connections for one request each");
+        }
+        if streams.is_some() && self.pipeline > 1 {
+            return refuse("HTTP/2 sends several requests at once in streams: use --streams, not --pipeline");
+        }
+        let is_shared = streams.is_some_and(|streams| streams > 1);
+        if is_shared && (self.new_connections || self.requests_per_connection.is_some()) {
+            return refuse("several streams share a connection, which one of them cannot close");
         }
         if let Some(tls) = &self.tls {
             if self.client.name() != HttpClientSettings::NAME {
@@ -140,14 +147,18 @@ impl LoadSettings {
     }
 }
 
-/// Whether the settings of a client make sense, whichever it is.
-struct CheckClient;
+/// Whether the settings of a client make sense, whichever it is, and how many streams a connection has, if it
+/// has any.
+struct CheckClient {
+    is_secure: bool,
+}
 
 impl ClientVisitor for CheckClient {
-    type Output = ();
+    type Output = Option<usize>;
 
-    fn visit<S: ClientSettings>(self, settings: S) -> Result<(), Error> {
-        settings.open().map(drop)
+    fn visit<S: ClientSettings>(self, settings: S) -> Result<Option<usize>, Error> {
+        settings.open()?;
+        Ok(settings.http2(self.is_secure)?.map(|http2| http2.streams))
     }
 }
 

@@ -33,6 +33,26 @@ pub(crate) trait LoadNetwork: SocketSet {
 
     /// The alarm is to be set anew by the next wait.
     fn rang(&mut self);
+
+    /// Sockets that share a connection, at most.
+    fn streams(&self) -> usize {
+        1
+    }
+
+    /// What the connections have carried since this was last asked, where they are not the sockets.
+    fn carried(&mut self) -> Option<Carried> {
+        None
+    }
+}
+
+/// What connections have carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Carried {
+    /// Connections that were made.
+    pub(crate) connected: u64,
+    pub(crate) sent_bytes: u64,
+    pub(crate) received_bytes: u64,
+    pub(crate) sends_blocked: u64,
 }
 
 #[cfg(target_os = "linux")]

@@ -1,9 +1,10 @@
 //! What event loops stand on: sockets, a set or a ring of them to wait for, and a clock. They are those of
 //! the kernel, or in tests simulated ones, in which any order of events can be had, and had again.
 //!
-//! - `load` the network of a load generator, `tls` the same with encryption in between;
+//! - `load` the network of a load generator, `tls` the same with encryption in between, `http2` with streams;
 //! - `server` the network of a reactor, `ring` that of a proactor.
 
+mod http2;
 mod load;
 #[cfg(target_os = "linux")]
 mod ring;
@@ -17,12 +18,13 @@ use std::net::SocketAddr;
 use sys::event::Interest;
 use sys::tcp::Connection;
 
-pub(crate) use load::{ALARM, LoadKernel, LoadNetwork};
+pub(crate) use http2::Http2Network;
+pub(crate) use load::{ALARM, Carried, LoadKernel, LoadNetwork};
 #[cfg(target_os = "linux")]
 pub(crate) use ring::{RingKernel, ServerRing};
 pub(crate) use server::{LISTENER, ServerKernel, ServerNetwork, milliseconds};
 pub use tls::TlsSettings;
-pub(crate) use tls::{TlsFault, TlsNetwork};
+pub(crate) use tls::{Alpn, TlsFault, TlsNetwork};
 
 use crate::output::Sender;
 
@@ -30,6 +32,11 @@ use crate::output::Sender;
 pub(crate) trait Socket: Sender {
     /// What came of connecting, once the socket is ready.
     fn connected(&self, now_ns: u64) -> io::Result<Connected>;
+
+    /// Whether the connection was made for this socket: one of several that share a connection was.
+    fn is_opener(&self) -> bool {
+        true
+    }
 
     /// One recv(2); 0 is the end.
     fn receive(&self, buffer: &mut [u8]) -> io::Result<usize>;

@@ -4,8 +4,11 @@ mod accounts;
 mod clients;
 mod connections;
 mod failures;
+mod http2;
 #[path = "../../src/network/tls/tests/identity.rs"]
 mod identity;
 mod loops;
+#[path = "../../src/network/http2/tests/peer.rs"]
+mod peer;
 mod server;
 mod tls;

@@ -45,6 +45,7 @@ Examples:
   osdyno load --body @order.json http://127.0.0.1:8080/   POST requests with the content of this file
   osdyno load --find-rate 'p99<=5ms' http://[::1]:8080/   the highest rate that meets this goal
   osdyno load --cacert ca.pem https://localhost:8443/     TLS, with a certificate that is signed by this one
+  osdyno load --http2 --streams 20 https://localhost/     HTTP/2, 20 requests under way on each connection
   osdyno load --client busy 127.0.0.1:2525                each connection gets one line, 450, and a close
 
 docs/load.md explains every number.";

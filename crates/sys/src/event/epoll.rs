@@ -89,6 +89,7 @@ fn flags<const EDGE: bool>(interest: Interest) -> Option<EventFlags> {
         // The end of input right behind the last bytes is an edge of its own.
         Interest::Read => EventFlags::IN | EventFlags::RDHUP,
         Interest::Write => EventFlags::OUT,
+        Interest::Both => EventFlags::IN | EventFlags::RDHUP | EventFlags::OUT,
         Interest::Nothing => return None,
     };
     Some(if EDGE { wanted | EventFlags::ET } else { wanted })

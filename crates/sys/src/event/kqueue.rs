@@ -65,15 +65,16 @@ impl Poller for Kqueue {
 
 impl Kqueue {
     fn enter(&self, number: RawFd, token: usize, interest: Interest, flags: EventFlags) -> io::Result<()> {
-        let filter = match interest {
-            Interest::Read => EventFilter::Read(number),
-            Interest::Write => EventFilter::Write(number),
-            Interest::Nothing => return Ok(()),
-        };
-        let change = kqueue::Event::new(filter, flags, ptr::without_provenance_mut(token));
-        let nowhere: &mut [MaybeUninit<kqueue::Event>] = &mut [];
-        // SAFETY: as in `wait`; nothing is written to an empty list.
-        unsafe { kqueue::kevent(&self.kernel, &[change], nowhere, Some(Duration::ZERO)) }?;
+        let reads = matches!(interest, Interest::Read | Interest::Both);
+        let writes = matches!(interest, Interest::Write | Interest::Both);
+        let filters =
+            [reads.then_some(EventFilter::Read(number)), writes.then_some(EventFilter::Write(number))];
+        for filter in filters.into_iter().flatten() {
+            let change = kqueue::Event::new(filter, flags, ptr::without_provenance_mut(token));
+            let nowhere: &mut [MaybeUninit<kqueue::Event>] = &mut [];
+            // SAFETY: as in `wait`; nothing is written to an empty list.
+            unsafe { kqueue::kevent(&self.kernel, &[change], nowhere, Some(Duration::ZERO)) }?;
+        }
         Ok(())
     }
 }

@@ -50,6 +50,8 @@ pub enum Interest {
     Read,
     /// Room for output.
     Write,
+    /// Either.
+    Both,
     /// Nothing for now, not even an error: an interface that reports states would report that one again and
     /// again.
     Nothing,
@@ -126,6 +128,7 @@ fn asked(interest: Interest) -> libc::c_short {
     match interest {
         Interest::Read => libc::POLLIN,
         Interest::Write => libc::POLLOUT,
+        Interest::Both => libc::POLLIN | libc::POLLOUT,
         Interest::Nothing => 0,
     }
 }

@@ -89,8 +89,8 @@ impl Poller for Select {
 
 impl Select {
     fn mark(&mut self, number: RawFd, interest: Interest) {
-        self.read.put(number, interest == Interest::Read);
-        self.write.put(number, interest == Interest::Write);
+        self.read.put(number, matches!(interest, Interest::Read | Interest::Both));
+        self.write.put(number, matches!(interest, Interest::Write | Interest::Both));
         if interest != Interest::Nothing {
             self.end = self.end.max(number + 1);
         }

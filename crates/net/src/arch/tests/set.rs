@@ -42,10 +42,12 @@ impl<const EDGE: bool, const FORGETS_CLOSED: bool> SimulatedSet<EDGE, FORGETS_CL
         let is_wanted = match watch.interest {
             Interest::Read => readable,
             Interest::Write => writable,
+            Interest::Both => readable || writable,
             Interest::Nothing => false,
         };
         let (readable, writable) = match watch.interest {
             Interest::Read => (readable, end.reset),
+            Interest::Both => (readable, writable),
             _ => (end.reset, writable),
         };
         is_wanted.then_some(Event { token: watch.token, readable, writable })

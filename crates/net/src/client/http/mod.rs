@@ -3,19 +3,25 @@
 //! The first good response for each path and status defines the length and the CRC-32 of the body; every
 //! later one must be equal. `--any-body` compares no bodies, for pages that change. A status other than 2xx
 //! is a failure, unless `--expect-status` names it. A response may have a length, may be chunked, or may end
-//! with the connection.
+//! with the connection. HTTP/2 (`--http2`, RFC 9113) has the same requests and the same checks.
 
 mod expected;
 mod head;
+mod http2;
 mod request;
 mod settings;
 mod turns;
 
+use std::borrow::Cow;
+
 use self::expected::{Body, Seen, Statuses};
 use self::head::{Framing, Head, head_end};
 pub use self::settings::HttpClientSettings;
-use super::definition::{Client, ClientSettings, Endpoint, Received, ResponseError, ResponseState};
+use super::definition::{
+    Client, ClientSettings, Endpoint, Http2Choice, Received, ResponseError, ResponseState,
+};
 use crate::Error;
+use crate::http2::Requests;
 use crate::options::{OptionForm, OptionSpec};
 
 const fn option(
@@ -58,6 +64,20 @@ const OPTIONS: &[OptionSpec] = &[
         OptionForm::Texts("FIELD"),
         "Header field of the requests, as 'Name: value'; replaces Host, User-Agent and others that are sent",
     ),
+    option(
+        "http2",
+        None,
+        "http2",
+        OptionForm::Switch,
+        "Speak HTTP/2, without asking first; with https it is announced (ALPN)",
+    ),
+    option(
+        "streams",
+        None,
+        "streams",
+        OptionForm::Number("N"),
+        "With --http2, number of requests under way on each connection at once [default: 1]",
+    ),
     option("head", Some('I'), "head", OptionForm::Switch, "Send HEAD requests"),
     option(
         "any-body",
@@ -84,11 +104,17 @@ impl ClientSettings for HttpClientSettings {
     type Client = HttpClient;
 
     fn open(&self) -> Result<HttpClient, Error> {
-        let root = ["/".to_owned()];
-        let paths = if self.paths.is_empty() { &root[..] } else { &self.paths };
-        let target = |path: &String| Ok(Target { request: request::compose(self, path)?, known: Vec::new() });
+        let paths = self.paths();
+        let target = |(number, path): (usize, &String)| {
+            let request = if self.http2 {
+                (number as u32).to_le_bytes().to_vec()
+            } else {
+                request::compose(self, path)?
+            };
+            Ok(Target { request, known: Vec::new() })
+        };
         Ok(HttpClient {
-            targets: paths.iter().map(target).collect::<Result<_, Error>>()?,
+            targets: paths.iter().enumerate().map(target).collect::<Result<_, Error>>()?,
             turns: turns::turns(paths.len(), &self.weights)?,
             statuses: Statuses::parse(&self.expect_status)?,
             any_body: self.any_body,
@@ -110,11 +136,38 @@ impl ClientSettings for HttpClientSettings {
     }
 
     fn server_closes(&self) -> bool {
-        self.close || request::fields_request_close(self)
+        !self.http2 && (self.close || request::fields_request_close(self))
     }
 
+    /// HTTP/2 has no way to request it.
     fn request_close(&mut self) {
-        self.close = true;
+        self.close = !self.http2;
+    }
+
+    fn http2(&self, is_secure: bool) -> Result<Option<Http2Choice>, Error> {
+        let streams = self.streams.unwrap_or(1);
+        if !self.http2 && self.streams.is_some() {
+            return Err(Error::Settings("--streams is for --http2".to_owned()));
+        }
+        if !self.http2 {
+            return Ok(None);
+        }
+        if !(1..=STREAMS_MAX).contains(&streams) {
+            return Err(Error::Settings(format!("a connection has from 1 to {STREAMS_MAX} streams at once")));
+        }
+        let paths = self.paths();
+        let requests = paths.iter().map(|path| http2::compose(self, path, is_secure));
+        let requests = Requests::new(requests.collect::<Result<_, Error>>()?);
+        Ok(Some(Http2Choice { streams, requests }))
+    }
+}
+
+/// More than any server allows.
+const STREAMS_MAX: usize = 10_000;
+
+impl HttpClientSettings {
+    fn paths(&self) -> Cow<'_, [String]> {
+        if self.paths.is_empty() { vec!["/".to_owned()].into() } else { (&self.paths).into() }
     }
 }
 

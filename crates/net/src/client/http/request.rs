@@ -56,10 +56,30 @@ pub(super) fn method(settings: &HttpClientSettings) -> Result<&str, Error> {
     }
 }
 
+/// A request, before it has the form of a version.
+pub(super) struct Message<'a> {
+    pub(super) method: &'a str,
+    /// The fields, each as `Name: value`.
+    pub(super) fields: Vec<String>,
+    pub(super) body: &'a [u8],
+}
+
 /// A request for a path, to its last byte.
+pub(super) fn compose(settings: &HttpClientSettings, path: &str) -> Result<Vec<u8>, Error> {
+    let Message { method, fields, body } = message(settings, path)?;
+    let mut request = format!("{method} {path} HTTP/1.1\r\n");
+    for field in fields {
+        request.push_str(&field);
+        request.push_str("\r\n");
+    }
+    request.push_str("\r\n");
+    Ok([request.as_bytes(), body].concat())
+}
+
+/// What is requested of a path.
 ///
 /// A field that the user gives takes the place of ours; without a value it only removes ours.
-pub(super) fn compose(settings: &HttpClientSettings, path: &str) -> Result<Vec<u8>, Error> {
+pub(super) fn message<'a>(settings: &'a HttpClientSettings, path: &str) -> Result<Message<'a>, Error> {
     if !path.starts_with('/') || path.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
         return Err(refused("a path begins with / and holds neither spaces nor control characters", path));
     }
@@ -85,13 +105,8 @@ pub(super) fn compose(settings: &HttpClientSettings, path: &str) -> Result<Vec<u
     let is_replaced = |own: &Field<'_>| given.iter().any(|field| field.is(own.name));
     let is_removal = |field: &Field<'_>| field.value.is_empty() && own.iter().any(|own| own.is(field.name));
     let kept = own.iter().filter(|own| !is_replaced(own));
-    let mut request = format!("{method} {path} HTTP/1.1\r\n");
-    for field in kept.chain(given.iter().filter(|field| !is_removal(field))) {
-        request.push_str(field.text);
-        request.push_str("\r\n");
-    }
-    request.push_str("\r\n");
-    Ok([request.as_bytes(), body].concat())
+    let fields = kept.chain(given.iter().filter(|field| !is_removal(field)));
+    Ok(Message { method, fields: fields.map(|field| field.text.to_owned()).collect(), body })
 }
 
 /// RFC 9110, section 5.6.2.
@@ -100,6 +115,6 @@ fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || is_mark(byte))
 }
 
-fn refused(why: &str, text: &str) -> Error {
+pub(super) fn refused(why: &str, text: &str) -> Error {
     Error::Settings(format!("{text:?} cannot stand in a request: {why}"))
 }

@@ -26,8 +26,19 @@ pub struct HttpClientSettings {
     pub expect_status: Vec<String>,
     /// Ask the server to close after each response.
     pub close: bool,
+    /// Speak HTTP/2, of which the server must know: by ALPN, or because it speaks nothing else there.
+    #[serde(skip_serializing_if = "is_false")]
+    pub http2: bool,
+    /// Requests under way on a connection of HTTP/2 at once, at most. None is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub streams: Option<usize>,
     /// More fields, as `Name: value`; one that would be sent anyway is replaced.
     pub fields: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl Default for HttpClientSettings {
@@ -42,6 +53,8 @@ impl Default for HttpClientSettings {
             any_body: false,
             expect_status: Vec::new(),
             close: false,
+            http2: false,
+            streams: None,
             fields: Vec::new(),
         }
     }

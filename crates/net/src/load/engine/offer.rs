@@ -12,7 +12,7 @@ use crate::load::plan::Load;
 use crate::load::recent::Recent;
 use crate::load::watch::{Before, Watch};
 use crate::load::{Progress, Watched};
-use crate::network::LoadNetwork;
+use crate::network::{Carried, LoadNetwork};
 
 /// How a load ended.
 struct End {
@@ -90,6 +90,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
     /// that is measured, as others that begin in it will end after it.
     fn begin_counting(&mut self) {
         self.counts = Counts::default();
+        self.network.carried();
         self.failures.take();
         self.statuses.take();
         self.measuring = true;
@@ -113,6 +114,12 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         let slices = self.slices.finished(until_ns);
         let intended = self.intended(until_ns);
         let counts = self.take_counts()?;
+        let carried = self.network.carried().unwrap_or(Carried {
+            connected: counts.connected,
+            sent_bytes: counts.sent_bytes,
+            received_bytes: counts.received_bytes,
+            sends_blocked: counts.sends_blocked,
+        });
         let (failures, statuses) = (self.failures.take(), self.statuses.take());
         self.starts = None;
         Ok(Measured {
@@ -125,9 +132,9 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             timed_out: counts.timed_out,
             late: counts.late,
             unanswered: counts.unanswered,
-            connected: counts.connected,
-            sent_bytes: counts.sent_bytes,
-            received_bytes: counts.received_bytes,
+            connected: carried.connected,
+            sent_bytes: carried.sent_bytes,
+            received_bytes: carried.received_bytes,
             service: self.service.clone(),
             lag: self.lag.clone(),
             lateness: self.lateness.clone(),
@@ -136,13 +143,14 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             slices,
             failures,
             statuses,
-            watch: Watch { sends_blocked: counts.sends_blocked, waits, events, ..watch },
+            watch: Watch { sends_blocked: carried.sends_blocked, waits, events, ..watch },
         })
     }
 
     /// Forgets what was counted so far.
     pub(super) fn forget(&mut self) {
         self.counts = Counts::default();
+        self.network.carried();
         self.failures.take();
         self.statuses.take();
         let handshake = &mut self.handshake;
@@ -178,16 +186,16 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             completed: self.counts.completed,
             failed: self.counts.failed,
             busy: self.slots.len() - self.vacant,
-            open: self.open - self.silent.min(self.open),
+            open: (self.open - self.silent.min(self.open)).div_ceil(self.network.streams()),
             recent: self.recent(now),
         }
     }
 
     /// One request on the connection of that number, and how long its response took.
     pub(in crate::load) fn ask_once(&mut self, number: usize) -> Result<Duration, Error> {
-        let place = self.silent + number;
+        let place = self.silent + number * self.network.streams();
         if place >= self.slots.len() {
-            return Err(Error::NoConnection { number, connections: self.slots.len() - self.silent });
+            return Err(Error::NoConnection { number, connections: self.connections() });
         }
         self.mode = Mode::Alone;
         self.starts = None;

@@ -41,10 +41,11 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
     /// Waits for events, and no longer than until something is to be done.
     #[inline]
     pub(super) fn wait_for_next(&mut self, now: u64, end_ns: u64) -> Result<(), Error> {
+        let places_max = self.places_max();
         let mut due = self.later.peek().map_or(NEVER, |Reverse((due, _))| *due);
         if self.allowance > 0
             && let Some(starts) = &mut self.starts
-            && (!self.free.is_empty() || self.slots.len() - self.silent < self.settings.connections_max)
+            && (!self.free.is_empty() || self.slots.len() - self.silent < places_max)
             && let Some(start) = starts.peek()
         {
             due = due.min(self.begin_ns.saturating_add(*start));
@@ -107,13 +108,17 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
                 return Some(place);
             }
         }
-        (self.slots.len() - self.silent < self.settings.connections_max).then(|| self.add_place())
+        (self.slots.len() - self.silent < self.places_max()).then(|| self.add_place())
+    }
+
+    fn places_max(&self) -> usize {
+        self.settings.connections_max * self.network.streams()
     }
 
     /// Starts what was due when the load ended, as far as there are places: where the generator itself had no
     /// processor then, it was late, and the requests were meant all the same.
     pub(super) fn catch_up(&mut self) {
-        for _ in 0..self.settings.connections_max.div_ceil(STARTS_MAX) {
+        for _ in 0..self.places_max().div_ceil(STARTS_MAX) {
             let started = self.counts.started;
             self.pace_open(self.network.now_ns());
             if self.counts.started == started {

@@ -14,16 +14,18 @@ const HOPELESS: usize = 2 * CONNECTING_MAX;
 
 impl<C: Client, N: LoadNetwork> Engine<C, N> {
     pub(in crate::load) fn connections(&self) -> usize {
-        self.slots[self.silent..].iter().filter(|slot| slot.socket.is_some()).count()
+        let open = self.slots[self.silent..].iter().filter(|slot| slot.socket.is_some()).count();
+        open.div_ceil(self.network.streams())
     }
 
-    /// Has this many places, and, where connections outlive a request, a connection at each.
+    /// Has the places of this many connections, and, where these outlive a request, a connection at each.
     pub(crate) fn grow_to(&mut self, connections: usize) -> Result<Grown, Error> {
         self.mode = Mode::Alone;
         self.starts = None;
         self.failures.take();
         self.connect.clear();
-        let idle = self.settings.idle;
+        let connections = connections * self.network.streams();
+        let idle = self.settings.idle * self.network.streams();
         if self.silent < idle && self.slots.len() == self.silent {
             self.open_places(idle)?;
             self.silent = self.slots.len();
@@ -72,7 +74,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             self.add_place();
         }
         let begin_ns = self.network.now_ns();
-        let gap_ns = 1e9 / self.settings.connect_rate;
+        let gap_ns = 1e9 / (self.settings.connect_rate * self.network.streams() as f64);
         let missing: Vec<u32> =
             (0..wanted as u32).filter(|&place| self.slots[place as usize].socket.is_none()).collect();
         let mut begun = 0;

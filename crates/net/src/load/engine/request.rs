@@ -88,7 +88,8 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
 
     pub(super) fn connected(&mut self, place: u32, now: u64) {
         let slot = &self.slots[place as usize];
-        if self.measuring || self.mode == Mode::Alone {
+        let is_opener = slot.socket.as_ref().is_none_or(Socket::is_opener);
+        if is_opener && (self.measuring || self.mode == Mode::Alone) {
             self.connect.record(now.saturating_sub(slot.sent_ns));
             self.counts.connected += 1;
         }

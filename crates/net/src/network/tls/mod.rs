@@ -27,6 +27,7 @@ use rustls::{ClientConfig, ClientConnection};
 use sys::event::{Event, Interest};
 
 pub(crate) use self::fault::TlsFault;
+pub(crate) use self::settings::Alpn;
 pub use self::settings::TlsSettings;
 use self::socket::TlsSocket;
 use super::{LoadNetwork, SocketSet};
@@ -49,8 +50,8 @@ impl<N> TlsNetwork<N> {
     /// # Errors
     /// [`Error::Settings`] where a certificate cannot be read, [`Error::Unsupported`] where there is no
     /// cryptography.
-    pub(crate) fn new(settings: &TlsSettings, network: N) -> Result<TlsNetwork<N>, Error> {
-        let (config, name) = settings.open()?;
+    pub(crate) fn new(settings: &TlsSettings, protocol: Alpn, network: N) -> Result<TlsNetwork<N>, Error> {
+        let (config, name) = settings.open(protocol)?;
         let encrypted = Rc::new(RefCell::new(vec![0; ENCRYPTED_BYTES].into_boxed_slice()));
         Ok(TlsNetwork { network, config: Arc::new(config), name, encrypted })
     }

@@ -27,12 +27,19 @@ pub struct TlsSettings {
     pub insecure: bool,
 }
 
-/// The protocols that are spoken inside (ALPN, RFC 7301).
-const PROTOCOLS: [&[u8]; 1] = [b"http/1.1"];
+/// The protocol that is spoken inside: the only one that is announced (ALPN, RFC 7301), so that a load is the
+/// same one whatever the server prefers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Alpn(&'static [u8]);
+
+impl Alpn {
+    pub(crate) const HTTP_1: Alpn = Alpn(b"http/1.1");
+    pub(crate) const HTTP_2: Alpn = Alpn(b"h2");
+}
 
 impl TlsSettings {
     /// What every connection is made with.
-    pub(super) fn open(&self) -> Result<(ClientConfig, ServerName<'static>), Error> {
+    pub(super) fn open(&self, protocol: Alpn) -> Result<(ClientConfig, ServerName<'static>), Error> {
         let name = ServerName::try_from(self.name.clone()).map_err(|_| {
             Error::Settings(format!("{:?} is no name that a certificate can have", self.name))
         })?;
@@ -42,7 +49,7 @@ impl TlsSettings {
         let verifier = self.verifier(provider)?;
         let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
         let mut config = builder.with_no_client_auth();
-        config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
+        config.alpn_protocols = vec![protocol.0.to_vec()];
         // Every connection stands for another client, which has no ticket of an earlier one.
         config.resumption = Resumption::disabled();
         Ok((config, name))
@@ -50,7 +57,7 @@ impl TlsSettings {
 
     /// Whether a load can be offered with them.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        self.open().map(drop)
+        self.open(Alpn::HTTP_1).map(drop)
     }
 
     fn verifier(&self, provider: Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>, Error> {

@@ -66,7 +66,7 @@ pub(super) fn hint(level: &Level) -> Option<String> {
         if failure.cause == "wrong content" {
             return Some("if the page differs from response to response, add --any-body".to_owned());
         }
-        if let Some(hint) = tls_hint(&failure.cause) {
+        if let Some(hint) = protocol_hint(&failure.cause) {
             return Some(hint.to_owned());
         }
         let status = failure.cause.strip_prefix("status ")?;
@@ -79,8 +79,8 @@ pub(super) fn hint(level: &Level) -> Option<String> {
     })
 }
 
-/// What to do about a certificate, or where TLS is not what the server speaks.
-fn tls_hint(cause: &str) -> Option<&'static str> {
+/// What to do about a certificate, or where the server speaks something else.
+fn protocol_hint(cause: &str) -> Option<&'static str> {
     Some(match cause {
         "untrusted certificate" => {
             "the certificate of the server is signed by none that is trusted: name the one that signed it, \
@@ -95,6 +95,10 @@ fn tls_hint(cause: &str) -> Option<&'static str> {
         }
         "invalid certificate" => "accept any certificate with --insecure",
         "no TLS" => "the server does not speak TLS at this port: load it as http://",
+        "no HTTP/2" => "the server does not speak HTTP/2 at this port: leave --http2 out",
+        "TLS alert NoApplicationProtocol" => {
+            "the server does not speak this version of HTTP at this port: try it with --http2, or without"
+        }
         _ => return None,
     })
 }

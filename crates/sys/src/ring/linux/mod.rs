@@ -364,6 +364,7 @@ fn bits(interest: Interest) -> u32 {
     let bits = match interest {
         Interest::Read => libc::POLLIN | libc::POLLRDHUP,
         Interest::Write => libc::POLLOUT,
+        Interest::Both => libc::POLLIN | libc::POLLRDHUP | libc::POLLOUT,
         Interest::Nothing => 0,
     };
     bits as u32

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use self::identity::{Identity, Signed, Validity};
 use self::wire::{End, Wire, World};
-use super::{TlsNetwork, TlsSettings};
+use super::{Alpn, TlsNetwork, TlsSettings};
 use crate::client::ClientSettings;
 use crate::client::http::HttpClientSettings;
 use crate::load::{Engine, Level, Load, LoadSettings, closed_loop, unwatched};
@@ -37,7 +37,7 @@ fn load(world: World, requests: u64, each: Option<u32>) -> (Level, Rc<RefCell<Wo
         requests_per_connection: each,
         ..LoadSettings::new(std::net::SocketAddr::from(([127, 0, 0, 1], 9)), &client)
     };
-    let network = TlsNetwork::new(&tls, Wire(Rc::clone(&world))).expect("a network");
+    let network = TlsNetwork::new(&tls, Alpn::HTTP_1, Wire(Rc::clone(&world))).expect("a network");
     let mut engine = Engine::new(client.open().expect("a client"), settings, network).expect("an engine");
     let load = Load { requests: Some(requests), ..closed_loop(2, Duration::from_secs(1000)) };
     let measured = engine.offer(&load, &mut unwatched).expect("a load");
@@ -95,7 +95,8 @@ fn what_is_wrong_with_a_certificate_is_named() {
     let refused = |identity: &Identity, known: &Identity| {
         let tls = trusting(known, &folder);
         let world = World { server: identity.server(), ..World::new(OK) };
-        let network = TlsNetwork::new(&tls, Wire(Rc::new(RefCell::new(world)))).expect("a network");
+        let network =
+            TlsNetwork::new(&tls, Alpn::HTTP_1, Wire(Rc::new(RefCell::new(world)))).expect("a network");
         let client = HttpClientSettings::default();
         let settings = LoadSettings::new(std::net::SocketAddr::from(([127, 0, 0, 1], 9)), &client);
         let mut engine = Engine::new(client.open().expect("a client"), settings, network).expect("an engine");
