@@ -34,6 +34,7 @@ const NEEDS: &[Need] = &[
     test_with("man", &["man-db"], "renders the pages of the manual"),
     test_with("objcopy", &["binutils"], "separates what a debugger needs from a release"),
     test_with("ip", &["iproute2"], "makes networks of the tests' own"),
+    test_with("qemu-system-x86_64", &["qemu-system-x86"], "boots other kernels"),
     test_with("ssh", &["openssh-client"], "reaches a system that shares no folder"),
     test_with("sshd", &["openssh-server"], "is that system, on loopback"),
 ];

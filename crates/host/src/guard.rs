@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use crate::pipe;
 
-/// How long the command may take to end by itself once its standard input is closed: the agent behind it
-/// ends its processes and removes its folder meanwhile. Shorter than the time in which a session waits for
-/// the guard.
+/// How long a command that leads to a shell may take to end by itself once its standard input is closed: the
+/// agent behind it ends its processes and removes its folder meanwhile. Shorter than the time in which a
+/// session waits for the guard.
 pub(crate) const GRACE: Duration = Duration::from_secs(4);
+
+const USAGE: &str = "the guard is started with SECONDS COMMAND";
 
 /// What the guard waits for.
 enum News {
@@ -22,12 +24,14 @@ enum News {
     Abandoned,
 }
 
-/// Runs the command to its end, or to that of standard input, which is handed on to it. All that it started
-/// is killed then.
+/// Runs a command to its end, or to that of standard input, which is handed on to it. All that it started is
+/// killed then. The words are the time of grace in seconds, the program and its arguments.
 ///
 /// # Errors
 /// How the command ended, unless it was well, as a text.
-pub fn guard(program: &str, arguments: &[&str]) -> Result<(), String> {
+pub fn guard(words: &[&str]) -> Result<(), String> {
+    let [grace, program, arguments @ ..] = words else { return Err(USAGE.to_owned()) };
+    let grace = Duration::from_secs(grace.parse().map_err(|_| USAGE.to_owned())?);
     sys::process::adopt_orphans();
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped());
@@ -45,7 +49,7 @@ pub fn guard(program: &str, arguments: &[&str]) -> Result<(), String> {
     let ended = match listening.map(|_| receiver.recv()) {
         Ok(Ok(News::Exited(status))) => Some(status),
         // Without its standard input the agent ends by itself, and the command with it.
-        Ok(Ok(News::Abandoned)) => match receiver.recv_timeout(GRACE) {
+        Ok(Ok(News::Abandoned)) => match receiver.recv_timeout(grace) {
             Ok(News::Exited(status)) => Some(status),
             _ => None,
         },

@@ -10,6 +10,7 @@
 //! - `session` a system behind a command: roles start there, and no folder need be shared with it (`stream`);
 //! - `bootstrap` what the command starts: a shell, which receives the first program;
 //! - `agent` that program, which starts the roles; `message` its requests and replies;
+//! - `init` the first process of a guest, where the agent is there from the start;
 //! - `guard` ends all that a command started; `folder` removes what processes left in a folder.
 //!
 //! May import: sys. Must never: know a workload, a server or a record.
@@ -22,6 +23,7 @@ mod event;
 mod folder;
 mod frame;
 mod guard;
+mod init;
 mod message;
 mod pipe;
 mod process;
@@ -36,6 +38,7 @@ pub use event::Ending;
 pub use folder::janitor;
 pub use frame::{FrameError, Frames, encode};
 pub use guard::guard;
+pub use init::{INIT, PROGRAMS, init};
 pub use process::{Deadline, Interrupter, Process};
 pub use session::Host;
 pub use stderr::with_stderr;

@@ -84,7 +84,7 @@ pub struct Process {
     pub(crate) events: Receiver<Event>,
     sender: Sender<Event>,
     pub(crate) frames: Frames,
-    stderr: StderrTail,
+    pub(crate) stderr: StderrTail,
     origin: Origin,
     grace: Duration,
     ending: Option<Ending>,

@@ -15,7 +15,7 @@ use crate::bootstrap::{self, READY};
 use crate::event::{Ending, Event};
 use crate::message::{self, Reply, Request};
 use crate::process::Input;
-use crate::stderr::StderrTail;
+use crate::stderr::{StderrTail, with_stderr};
 use crate::stream::{Route, Stream, Wire, lock};
 use crate::{Deadline, Error, NoReply, Process, guard};
 
@@ -28,6 +28,11 @@ const LINE_BYTES_PER_SECOND: u64 = 100 << 10;
 /// How long the command may take to end once its input is closed: the guard's grace, and what it takes to
 /// kill.
 const GRACE: Duration = guard::GRACE.saturating_add(Duration::from_secs(2));
+
+/// The role of the command, in errors.
+const COMMAND: &str = "the command of the system";
+
+const OTHER_AGENT: &str = "its agent is another program than this osdyno contains";
 
 const CHANGED: &str = "its program was changed on the way; the command must hand on all bytes as they are, \
                        so it must not make a terminal (as ssh -t does)";
@@ -67,6 +72,21 @@ impl Host {
         Ok(Host::Remote(Box::new(session)))
     }
 
+    /// The guest that a command boots: an agent runs there from the start, the same program as `agent`, and
+    /// programs of the same names and contents may be there already. The command is killed in the end, for
+    /// all that a guest has is in memory.
+    ///
+    /// # Errors
+    /// When the command does not start, or the agent in the guest does not begin.
+    pub fn open_guest(
+        command: &[String],
+        guard: &Path,
+        agent: &Path,
+        deadline: Deadline<'_>,
+    ) -> Result<Host, Error> {
+        Ok(Host::Remote(Box::new(HostSession::open_guest(command, guard, agent, deadline)?)))
+    }
+
     /// Whether it has come to an end: its command has ended or sent nonsense.
     pub fn is_over(&self) -> bool {
         matches!(self, Host::Remote(session) if session.is_over())
@@ -80,11 +100,12 @@ impl Host {
         }
     }
 
-    /// What the command itself has written to standard error, its end.
+    /// What the command itself has written to standard error, its end. The console of a guest, which tells
+    /// of every boot, is read only where something fails.
     pub fn stderr(&self) -> String {
         match self {
-            Host::Local => String::new(),
-            Host::Remote(session) => session.command.stderr(),
+            Host::Remote(session) if !session.is_guest => session.command.stderr(),
+            _ => String::new(),
         }
     }
 
@@ -129,7 +150,9 @@ pub struct HostSession {
     wire: Arc<Wire>,
     replies: Receiver<Result<u32, String>>,
     folder: String,
-    /// What was sent, and its name there.
+    /// Files may be there that were not sent.
+    is_guest: bool,
+    /// What is there, and its name there.
     sent: HashMap<PathBuf, String>,
     streams: u32,
 }
@@ -143,29 +166,34 @@ impl HostSession {
         deadline: Deadline<'_>,
     ) -> Result<HostSession, Error> {
         let program = read(agent)?;
-        let mut words = Command::new(guard);
-        words.arg("guard").args(prefix).arg("sh");
-        let mut command = Process::start("the command of the system", words)?.with_grace(GRACE);
+        let mut command = guarded(prefix, guard, guard::GRACE);
+        command.arg("sh");
+        let mut command = Process::start(COMMAND, command)?.with_grace(GRACE);
         command.send_raw(bootstrap::script(folders, program.len()).into_bytes());
         if command.receive_bytes(deadline)? != READY {
             return Err(command.no_reply(NoReply::Unexpected("not that of a shell that is ready".to_owned())));
         }
         let (bytes, crc32) = (program.len(), crc32fast::hash(&program));
         command.send_raw(program);
-        let hello = command.receive_bytes(deadline.longer_by(sending_time(bytes)))?;
-        let unexpected = match message::parse(&hello) {
-            Ok((Reply::Hello { crc32: arrived, folder }, _)) if arrived == crc32 => {
-                return HostSession::listen(command, folder);
-            }
-            Ok((Reply::Hello { .. }, _)) => CHANGED.to_owned(),
-            Ok((reply, _)) => format!("{reply:?}"),
-            Err(error) => error.to_string(),
-        };
-        Err(command.no_reply(NoReply::Unexpected(unexpected)))
+        let folder = hello(&mut command, crc32, CHANGED, deadline.longer_by(sending_time(bytes)))?;
+        HostSession::listen(command, folder, false)
+    }
+
+    fn open_guest(
+        command: &[String],
+        guard: &Path,
+        agent: &Path,
+        deadline: Deadline<'_>,
+    ) -> Result<HostSession, Error> {
+        let crc32 = crc32fast::hash(&read(agent)?);
+        let command = guarded(command, guard, Duration::ZERO);
+        let mut command = Process::start("the guest", command)?.with_grace(GRACE);
+        let folder = hello(&mut command, crc32, OTHER_AGENT, deadline)?;
+        HostSession::listen(command, folder, true)
     }
 
     /// Hands on what comes through the command, in a thread, until it ends.
-    fn listen(mut command: Process, folder: String) -> Result<HostSession, Error> {
+    fn listen(mut command: Process, folder: String, is_guest: bool) -> Result<HostSession, Error> {
         let input = match std::mem::replace(&mut command.input, Input::Closed) {
             Input::Pipe(pipe) => Some(pipe),
             _ => None,
@@ -177,9 +205,10 @@ impl HostSession {
             events: std::mem::replace(&mut command.events, relayed),
             frames: std::mem::take(&mut command.frames),
         };
-        let listening = Arc::clone(&wire);
+        let (listening, stderr) = (Arc::clone(&wire), command.stderr.clone());
         let thread = std::thread::Builder::new().spawn(move || {
             let reason = incoming.hand_on(&listening, &replying);
+            let reason = with_stderr(&reason, &stderr.whole_text());
             // The session is over first: the next process may be started once the end of these is reported.
             lock(&listening.input).take();
             for (_, route) in lock(&listening.routes).drain() {
@@ -189,7 +218,10 @@ impl HostSession {
             let _ = relay.send(Event::Closed(None));
         });
         match thread {
-            Ok(_) => Ok(HostSession { command, wire, replies, folder, sent: HashMap::new(), streams: 0 }),
+            Ok(_) => {
+                let (sent, streams) = (HashMap::new(), 0);
+                Ok(HostSession { command, wire, replies, folder, is_guest, sent, streams })
+            }
             Err(source) => Err(Error::Start { command: "a thread for the session".to_owned(), source }),
         }
     }
@@ -209,12 +241,17 @@ impl HostSession {
     fn send_new_file(&mut self, file: &Path, deadline: Deadline<'_>) -> Result<String, Error> {
         let content = read(file)?;
         let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
+        let (bytes, crc32) = (content.len() as u64, crc32fast::hash(&content));
+        let whole = Request::Whole { name: name.clone(), bytes, crc32 };
+        let attempted = format!("take {name}");
+        if self.is_guest && self.ask(&whole, &attempted, deadline).is_ok() {
+            self.sent.insert(file.to_owned(), name.clone());
+            return Ok(name);
+        }
         for piece in content.chunks(PIECE_BYTES) {
             self.wire.send(&Request::Piece { name: name.clone() }, piece);
         }
-        let (bytes, crc32) = (content.len() as u64, crc32fast::hash(&content));
-        let deadline = deadline.longer_by(sending_time(content.len()));
-        self.ask(&Request::Whole { name: name.clone(), bytes, crc32 }, &format!("take {name}"), deadline)?;
+        self.ask(&whole, &attempted, deadline.longer_by(sending_time(content.len())))?;
         self.sent.insert(file.to_owned(), name.clone());
         Ok(name)
     }
@@ -313,6 +350,25 @@ fn deliver(wire: &Wire, replies: &Sender<Result<u32, String>>, reply: Reply, bod
         }
         Reply::Hello { .. } => {}
     }
+}
+
+/// A command behind its guard.
+fn guarded(command: &[String], guard: &Path, grace: Duration) -> Command {
+    let mut words = Command::new(guard);
+    words.arg("guard").arg(grace.as_secs().to_string()).args(command);
+    words
+}
+
+/// The folder of the agent, which says first of all that it is the program with that checksum.
+fn hello(command: &mut Process, crc32: u32, other: &str, deadline: Deadline<'_>) -> Result<String, Error> {
+    let hello = command.receive_bytes(deadline)?;
+    let unexpected = match message::parse(&hello) {
+        Ok((Reply::Hello { crc32: own, folder }, _)) if own == crc32 => return Ok(folder),
+        Ok((Reply::Hello { .. }, _)) => other.to_owned(),
+        Ok((reply, _)) => format!("{reply:?}"),
+        Err(error) => error.to_string(),
+    };
+    Err(command.no_reply(NoReply::Unexpected(unexpected)))
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, Error> {

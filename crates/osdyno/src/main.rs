@@ -40,6 +40,8 @@ struct Cli {
 enum Verb {
     /// Measure this system: print verdicts, write a run file and an HTML report
     Run(cmd::run::Args),
+    /// Measure other kernels: each boots in an emulator, as a system of the run
+    Lab(cmd::lab::Args),
     /// List all workloads, server architectures and services
     List(cmd::list::Args),
     /// Print the page of a workload, a server architecture or a service
@@ -88,6 +90,7 @@ fn main() -> ExitCode {
     let console = Console::of_process(cli.color);
     let done = match cli.verb {
         Verb::Run(args) => cmd::run::run(args, &console),
+        Verb::Lab(args) => cmd::lab::lab(args, &console),
         Verb::List(args) => cmd::list::list(&args, &console),
         Verb::Explain(args) => cmd::explain::explain(&args, &console),
         Verb::Report(args) => cmd::report::report(&args, &console),

@@ -59,10 +59,16 @@ impl<'a> Launcher<'a> {
         if self.host.as_ref().is_some_and(Host::is_over) {
             self.host = None;
         }
-        let (guard, agent) = (self.programs.main(), self.programs.agent());
         let host = match &mut self.host {
             Some(host) => host,
-            none => none.insert(Host::open(&self.target.prefix, guard, agent, &self.folders, deadline)?),
+            none => {
+                let (guard, agent) = (self.programs.main(), self.programs.agent());
+                let prefix = &self.target.prefix;
+                none.insert(match self.target.is_guest {
+                    true => Host::open_guest(prefix, guard, agent, deadline)?,
+                    false => Host::open(prefix, guard, agent, &self.folders, deadline)?,
+                })
+            }
         };
         let process = host.start(role, program, &[verb], deadline)?;
         let folder = host.folder().map_or_else(|| self.scratch.to_string_lossy().into_owned(), str::to_owned);
@@ -80,7 +86,9 @@ impl<'a> Launcher<'a> {
             host::Error::Start { command, source } if self.target.prefix.is_empty() => {
                 Error::Program { path: command.into(), source }
             }
-            error if self.target.prefix.is_empty() => Error::Describe { name, reason: error.to_string() },
+            error if self.target.prefix.is_empty() || self.target.is_guest => {
+                Error::Describe { name, reason: error.to_string() }
+            }
             error => Error::Command { name, reason: error.to_string() },
         }
     }

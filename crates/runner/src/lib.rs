@@ -38,6 +38,7 @@ pub use executor::{CreateRecord, Executor, Outside, RunClock};
 pub use groups::{GROUPS, find, workloads};
 pub use plan::{Item, RunOptions, RunPlan};
 pub use preset::{Preset, Trials};
+pub use programs::{CARRIED, Carried};
 pub use run::{run, run_with};
 pub use scratch::{JANITOR, Removal, janitor};
 pub use select::{nearest, select};

@@ -20,11 +20,19 @@ pub(crate) struct Programs {
     remark: Option<&'static str>,
 }
 
-struct Carried {
-    name: &'static str,
-    bytes: &'static [u8],
-    missing: &'static str,
+/// A measured program that osdyno contains.
+#[derive(Clone, Copy, Debug)]
+pub struct Carried {
+    /// The name of its file.
+    pub name: &'static str,
+    /// The program; nothing where there is none.
+    pub bytes: &'static [u8],
+    /// Why there is none.
+    pub missing: &'static str,
 }
+
+/// The measured programs that osdyno contains. The first is linked statically: it is the agent of a system.
+pub const CARRIED: [Carried; 3] = [KERNEL_STATIC, KERNEL, SERVERS];
 
 const KERNEL: Carried = Carried {
     name: "osdyno-trial",

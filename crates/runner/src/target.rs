@@ -9,12 +9,14 @@ pub struct Target {
     pub name: String,
     /// The command; empty for this machine as it is.
     pub prefix: Vec<String>,
+    /// The command boots a guest, in which an agent runs from the start; any other starts a shell.
+    pub is_guest: bool,
 }
 
 impl Target {
     /// This machine as it is.
     pub fn local() -> Target {
-        Target { name: "local".to_owned(), prefix: Vec::new() }
+        Target { name: "local".to_owned(), prefix: Vec::new(), is_guest: false }
     }
 
     /// Reads `NAME=COMMAND`, the command split into words as POSIX shells do. Nothing is expanded: where a
@@ -35,12 +37,12 @@ impl Target {
         if prefix.first().is_some_and(String::is_empty) {
             return Err(refused("the command's first word is empty"));
         }
-        Ok(Target { name: name.to_owned(), prefix })
+        Ok(Target { name: name.to_owned(), prefix, is_guest: false })
     }
 
     /// This one twice, as `a` and `b`: what differs between them is noise.
     pub(crate) fn against_itself(&self) -> Vec<Target> {
-        ["a", "b"].map(|name| Target { name: name.to_owned(), prefix: self.prefix.clone() }).to_vec()
+        ["a", "b"].map(|name| Target { name: name.to_owned(), ..self.clone() }).to_vec()
     }
 }
 

@@ -21,6 +21,7 @@ pub mod error;
 #[cfg(unix)]
 pub mod event;
 pub mod file;
+pub mod init;
 pub mod limit;
 pub mod memory;
 pub mod process;

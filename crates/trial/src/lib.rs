@@ -39,7 +39,8 @@ pub fn run(groups: &[Group], further: Role) -> ExitCode {
         ["measure"] => worker::measure(groups),
         ["describe"] => describe::describe(),
         ["agent", folder] => host::agent(folder).map_err(Into::into),
-        ["guard", program, ref arguments @ ..] => host::guard(program, arguments).map_err(Into::into),
+        ["guard", ref words @ ..] => host::guard(words).map_err(Into::into),
+        [.., host::INIT] => host::init().map_err(Into::into),
         _ => further(&arguments).unwrap_or_else(|| Err(USAGE.into())),
     };
     match done {
@@ -52,4 +53,5 @@ pub fn run(groups: &[Group], further: Role) -> ExitCode {
     }
 }
 
-const USAGE: &str = "osdyno-trial is started by osdyno: supervise | describe | agent FOLDER | guard COMMAND";
+const USAGE: &str =
+    "osdyno-trial is started by osdyno: supervise | describe | agent FOLDER | guard SECONDS COMMAND | init";

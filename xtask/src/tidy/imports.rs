@@ -21,11 +21,13 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("jobs", &["net", "sys", "workload"]),
     ("osdyno-trial", &["host", "jobs", "kernel", "net", "record", "servers", "sys", "workload"]),
     ("runner", &["host", "jobs", "judge", "kernel", "record", "seeds", "servers", "sys", "workload"]),
+    ("lab", &["host", "runner", "sys"]),
     ("report", &["judge", "record", "stats"]),
     (
         "osdyno",
         &[
             "judge",
+            "lab",
             "net",
             "osdyno-trial",
             "record",

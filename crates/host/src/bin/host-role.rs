@@ -10,7 +10,7 @@ fn main() -> io::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        ["guard", program, ref arguments @ ..] => host::guard(program, arguments).map_err(io::Error::other),
+        ["guard", ref words @ ..] => host::guard(words).map_err(io::Error::other),
         ["agent", folder] => host::agent(folder),
         ["echo"] => echo(),
         ["sleepers", seconds] => {

@@ -1,4 +1,5 @@
 //! Places to start roles, and what is left of them.
+#![allow(dead_code)]
 
 use std::path::Path;
 use std::process::Command;

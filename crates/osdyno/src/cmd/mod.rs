@@ -7,6 +7,7 @@ pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod janitor;
 pub(crate) mod judge;
+pub(crate) mod lab;
 pub(crate) mod list;
 #[cfg(unix)]
 pub(crate) mod load;

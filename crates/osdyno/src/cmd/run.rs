@@ -100,6 +100,18 @@ pub(crate) struct Args {
     format: Format,
 }
 
+impl Args {
+    /// With these systems too. They come beside this one, unless the user names others or measures one of
+    /// them against itself.
+    pub(crate) fn beside(mut self, systems: Vec<Target>) -> Args {
+        if self.systems.is_empty() && !self.aa {
+            self.systems.push(Target::local());
+        }
+        self.systems.extend(systems);
+        self
+    }
+}
+
 pub(crate) fn run(args: Args, console: &Console) -> Done {
     let plan = RunPlan::make(&options(&args))?;
     let file = args.out.unwrap_or_else(|| default_name(&args.workloads));

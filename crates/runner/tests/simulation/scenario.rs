@@ -131,7 +131,6 @@ impl Scenario {
 
     /// A run of the load alone, on two systems, whose rivals on the first of them have these fates.
     pub(crate) fn of_load(fates: [Fate; 2]) -> Scenario {
-        let target = |number| Target { name: format!("system{number}"), prefix: vec![format!("to{number}")] };
         let targets = (0..2).map(target).collect();
         let options =
             RunOptions { seed: Some(7), trials: Some(4), targets, unpinned: true, ..RunOptions::default() };
@@ -172,10 +171,14 @@ impl Scenario {
     }
 }
 
+/// A system behind a command.
+fn target(number: usize) -> Target {
+    Target { name: format!("system{number}"), prefix: vec![format!("to{number}")], is_guest: false }
+}
+
 fn plan(seed: u64, random: &mut fastrand::Rng, is_steady: bool) -> RunPlan {
     let aa = some(random, 0.05, is_steady);
     let count = [1, 1, 1, 2, 2, 3][random.usize(..6)];
-    let target = |number| Target { name: format!("system{number}"), prefix: vec![format!("to{number}")] };
     let targets = if aa { Vec::new() } else { (0..count).map(target).collect() };
     let options =
         RunOptions { seed: Some(seed), n: Some(N), targets, aa, unpinned: true, ..RunOptions::default() };

@@ -3,6 +3,7 @@
 
 #[cfg(unix)]
 mod copy;
+mod in_memory;
 #[cfg(unix)]
 #[path = "unix.rs"]
 mod platform;
@@ -17,6 +18,7 @@ mod root;
 
 #[cfg(unix)]
 pub use copy::{copy_range, send, share_blocks};
+pub use in_memory::in_memory;
 pub use platform::{Path, close, open_read, read_at, read_some_at, standard_output, status, write_back};
 #[cfg(unix)]
 pub use platform::{create_new, evict, rename, unlink};

@@ -223,3 +223,8 @@ pub fn die_with_parent() {
         let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     }
 }
+
+/// Executes the command in place of this program. It returns where that fails. See execve(2).
+pub fn replace_by(command: &mut Command) -> io::Error {
+    command.exec()
+}

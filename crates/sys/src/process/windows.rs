@@ -90,6 +90,11 @@ pub fn reap_orphans() {}
 pub fn die_with_parent() {}
 
 /// Unsupported.
+pub fn replace_by(_command: &mut Command) -> io::Error {
+    crate::Unsupported("no program takes the place of another on this system").into()
+}
+
+/// Unsupported.
 ///
 /// # Errors
 /// Always.

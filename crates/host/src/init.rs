@@ -1,0 +1,82 @@
+//! The first process of a guest: sets up its system, starts the agent on the second serial line, and powers
+//! off when the agent has ended. The kernel's console has the first serial line, and gets every error.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use sys::init::{bring_up_loopback, mount, open_serial_line, power_off, raise_descriptor_limit};
+
+use crate::Ending;
+
+/// The last argument of this program where it is the first process. A kernel hands on the words behind `--`
+/// on its command line, and before them each word that it does not know itself.
+pub const INIT: &str = "init";
+
+/// Where an initramfs has the programs that trials need.
+pub const PROGRAMS: &str = "/osdyno";
+
+/// The agent's folder: not on the file system of the initramfs, which may be a simpler one.
+const FOLDER: &str = "/tmp/osdyno";
+
+/// The second serial line.
+const LINE: &str = "/dev/ttyS1";
+
+/// What is mounted where. Without the first three nothing works.
+const MOUNTS: [(&str, &str); 5] =
+    [("proc", "/proc"), ("devtmpfs", "/dev"), ("tmpfs", "/tmp"), ("sysfs", "/sys"), ("tmpfs", "/dev/shm")];
+
+/// Does the work of the first process. It returns where the machine cannot be powered off, and the kernel
+/// panics then.
+///
+/// # Errors
+/// Why the machine cannot be powered off.
+pub fn init() -> io::Result<()> {
+    match set_up().and_then(|()| work()) {
+        Ok(Ending { is_success: true, .. }) => {}
+        Ok(Ending { words, .. }) => eprintln!("osdyno: the agent in the guest has ended: {words}"),
+        Err(error) => eprintln!("osdyno: {error}"),
+    }
+    Err(power_off())
+}
+
+fn set_up() -> io::Result<()> {
+    for (kind, folder) in MOUNTS {
+        tell(&format!("mount {kind} on {folder}"), mount(kind, folder));
+    }
+    tell("bring up the loopback interface", bring_up_loopback());
+    tell("raise the limit of descriptors", raise_descriptor_limit());
+    fs::create_dir_all(FOLDER).map_err(|error| failed(&format!("make {FOLDER}"), &error))?;
+    move_files(Path::new(PROGRAMS), Path::new(FOLDER))
+        .map_err(|error| failed(&format!("move {PROGRAMS} to {FOLDER}"), &error))
+}
+
+/// What fails here may not be needed; if it is, the console says why it is missing.
+fn tell(attempted: &str, done: io::Result<()>) {
+    if let Err(error) = done {
+        eprintln!("osdyno: {}", failed(attempted, &error));
+    }
+}
+
+fn failed(attempted: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot {attempted}: {error}"))
+}
+
+fn move_files(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        fs::copy(entry.path(), to.join(entry.file_name()))?;
+        fs::remove_file(entry.path())?;
+    }
+    Ok(())
+}
+
+/// Has a child be the agent: the first process cannot be killed, and outlives it.
+fn work() -> io::Result<Ending> {
+    let line = open_serial_line(LINE).map_err(|error| failed(&format!("open {LINE}"), &error))?;
+    let program = sys::process::own_program()?;
+    let mut agent = Command::new(program);
+    agent.args(["agent", FOLDER]).stdin(line.try_clone()?).stdout(line);
+    Ok(Ending::of(agent.status().map_err(|error| failed("start the agent", &error))?))
+}

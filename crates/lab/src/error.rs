@@ -1,0 +1,48 @@
+//! Why there is no guest.
+
+use std::io;
+use std::path::PathBuf;
+
+/// What was attempted, on what, and what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Guests are not booted here.
+    #[error("guests are booted on Linux on x86-64 only; measure other systems with --system")]
+    Unsupported,
+    /// The image cannot be read.
+    #[error("cannot read the kernel {}: {source}", path.display())]
+    Kernel {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is something else.
+    #[error(
+        "{} is no kernel that can be booted: a bzImage for x86 is needed, such as /boot/vmlinuz-*",
+        path.display()
+    )]
+    NoKernel {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is no emulator.
+    #[error(
+        "cannot start {emulator}: {reason}; install QEMU (Debian: qemu-system-x86), or name it with --qemu"
+    )]
+    Emulator {
+        /// The program.
+        emulator: String,
+        /// Why.
+        reason: String,
+    },
+    /// The programs of this build do not suffice.
+    #[error("a guest needs the statically linked trial program: {reason}")]
+    NoProgram {
+        /// Why it is not there.
+        reason: &'static str,
+    },
+    /// The files of the guest cannot be put together.
+    #[error("cannot make the initramfs of the guest: {0}")]
+    Initramfs(#[source] io::Error),
+}

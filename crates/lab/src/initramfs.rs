@@ -1,0 +1,124 @@
+//! The files of a guest, as the archive that a kernel unpacks into memory before its first process starts:
+//! Documentation/driver-api/early-userspace/buffer-format.rst.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use cpio::newc::{Builder, ModeFileType, trailer};
+use runner::{CARRIED, Carried};
+
+use crate::{Error, libraries};
+
+/// Where the loader of the GNU C library finds which library is where, besides its own folders.
+const LOADER_CACHE: &str = "/etc/ld.so.cache";
+
+/// Devices that a program needs before the first process can mount a file system with all of them: Rust's
+/// library opens null where the kernel could not open a console.
+const DEVICES: [(&str, u32, u32); 2] = [("/dev/console", 5, 1), ("/dev/null", 1, 3)];
+
+/// The archive: the first process, the programs of trials, and the libraries of those.
+pub(crate) fn build() -> Result<Vec<u8>, Error> {
+    let [first, others @ ..] = CARRIED;
+    if first.bytes.is_empty() {
+        return Err(Error::NoProgram { reason: first.missing });
+    }
+    let mut files = BTreeMap::from([(PathBuf::from("/init"), first.bytes.to_vec())]);
+    let mut add = |program: &Carried| {
+        files.insert(Path::new(host::PROGRAMS).join(program.name), program.bytes.to_vec());
+    };
+    add(&first);
+    let mut needed = Vec::new();
+    for program in others.iter().filter(|program| !program.bytes.is_empty()) {
+        if let Some(libraries) = libraries::of(program.bytes).map_err(Error::Initramfs)? {
+            needed.extend(libraries);
+            add(program);
+        }
+    }
+    needed.extend(Some(PathBuf::from(LOADER_CACHE)).filter(|cache| cache.is_file()));
+    for path in needed {
+        let content = fs::read(&path).map_err(Error::Initramfs)?;
+        files.insert(path, content);
+    }
+    archive(&files).map_err(Error::Initramfs)
+}
+
+fn archive(files: &BTreeMap<PathBuf, Vec<u8>>) -> io::Result<Vec<u8>> {
+    // A folder before what is in it, and so in the order of their names.
+    let paths = files.keys().map(PathBuf::as_path).chain(DEVICES.iter().map(|(path, ..)| Path::new(path)));
+    let mut folders: Vec<&Path> = paths.flat_map(|path| path.ancestors().skip(1)).collect();
+    folders.retain(|folder| folder.parent().is_some());
+    folders.sort_unstable();
+    folders.dedup();
+
+    let mut archive = Vec::new();
+    for folder in folders {
+        let entry = entry(folder)?.mode(0o755).set_mode_file_type(ModeFileType::Directory);
+        archive = entry.write(archive, 0).finish()?;
+    }
+    for (path, major, minor) in DEVICES {
+        let entry = entry(Path::new(path))?.rdev_major(major).rdev_minor(minor);
+        let entry = entry.mode(0o600).set_mode_file_type(ModeFileType::Char);
+        archive = entry.write(archive, 0).finish()?;
+    }
+    for (path, content) in files {
+        let bytes = u32::try_from(content.len()).map_err(io::Error::other)?;
+        let entry = entry(path)?.mode(0o755).set_mode_file_type(ModeFileType::Regular);
+        let mut writer = entry.write(archive, bytes);
+        writer.write_all(content)?;
+        archive = writer.finish()?;
+    }
+    trailer(archive)
+}
+
+/// An entry; its name has no slash in front.
+fn entry(path: &Path) -> io::Result<Builder> {
+    let name = path.to_str().ok_or_else(|| io::Error::other(format!("{path:?} is not UTF-8")))?;
+    Ok(Builder::new(name.trim_start_matches('/')).nlink(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use cpio::newc::Reader;
+
+    use super::*;
+
+    #[test]
+    fn folders_come_before_what_is_in_them() {
+        let files = [("/init", "first"), ("/lib/a/libc.so", "library"), ("/osdyno/trial", "program")];
+        let files = files.map(|(path, text)| (PathBuf::from(path), text.as_bytes().to_vec()));
+        let archive = archive(&BTreeMap::from(files)).expect("an archive");
+        let (mut rest, mut found) = (archive.as_slice(), Vec::new());
+        loop {
+            let mut reader = Reader::new(rest).expect("an entry");
+            if reader.entry().is_trailer() {
+                break;
+            }
+            let name = reader.entry().name().to_owned();
+            let mode = reader.entry().mode();
+            let mut content = String::new();
+            reader.read_to_string(&mut content).expect("content");
+            found.push((name, mode, content));
+            rest = reader.finish().expect("the next entry");
+        }
+        let names: Vec<&str> = found.iter().map(|(name, ..)| name.as_str()).collect();
+        let expected = [
+            "dev",
+            "lib",
+            "lib/a",
+            "osdyno",
+            "dev/console",
+            "dev/null",
+            "init",
+            "lib/a/libc.so",
+            "osdyno/trial",
+        ];
+        assert_eq!(names, expected);
+        assert_eq!(found[0].1, 0o040_755);
+        assert_eq!(found[4].1, 0o020_600);
+        assert_eq!((found[7].1, found[7].2.as_str()), (0o100_755, "library"));
+    }
+}

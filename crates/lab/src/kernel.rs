@@ -1,0 +1,97 @@
+//! An image of a kernel: whether it is one, and the release that it names.
+//!
+//! The fields are those of Documentation/arch/x86/boot.rst, "The Real-Mode Kernel Header".
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::Error;
+
+/// Boot sector and real-mode code, which hold the header and the version: at most 64 sectors.
+const HEADER_BYTES: u64 = 64 * 512;
+
+const BOOT_FLAG: (usize, &[u8]) = (0x1FE, &[0x55, 0xAA]);
+/// uname(2) has no room for more.
+const RELEASE_BYTES_MAX: usize = 64;
+
+const MAGIC: (usize, &[u8]) = (0x202, b"HdrS");
+
+/// Where the header says where the version is, less the boot sector.
+const VERSION_POINTER: usize = 0x20E;
+const BOOT_SECTOR_BYTES: usize = 0x200;
+
+/// The release of a kernel, as its image names it: `6.12.107+deb13-cloud-amd64`. `None` where it names none.
+///
+/// # Errors
+/// [`Error::Kernel`] and [`Error::NoKernel`].
+pub fn release(path: &Path) -> Result<Option<String>, Error> {
+    let mut header = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(HEADER_BYTES).read_to_end(&mut header))
+        .map_err(|source: io::Error| Error::Kernel { path: path.to_owned(), source })?;
+    let holds = |(place, bytes): (usize, &[u8])| header.get(place..place + bytes.len()) == Some(bytes);
+    if holds(BOOT_FLAG) && holds(MAGIC) {
+        Ok(version(&header))
+    } else {
+        Err(Error::NoKernel { path: path.to_owned() })
+    }
+}
+
+/// The first word of the version; a file may hold anything, so it is only taken where it can be a release.
+fn version(header: &[u8]) -> Option<String> {
+    let pointer = header.get(VERSION_POINTER..VERSION_POINTER + 2)?;
+    let start = usize::from(u16::from_le_bytes([pointer[0], pointer[1]])) + BOOT_SECTOR_BYTES;
+    let text = header.get(start..)?;
+    let end = text.iter().position(|byte| matches!(byte, b' ' | 0))?;
+    let is_of_release = |byte: &u8| byte.is_ascii_alphanumeric() || b".+-_~".contains(byte);
+    let release = text.get(..end).filter(|text| text.len() <= RELEASE_BYTES_MAX)?;
+    let is_release = release.first()?.is_ascii_digit() && release.iter().all(is_of_release);
+    let release = is_release.then_some(release)?;
+    Some(String::from_utf8_lossy(release).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(version_at: u16, version: &[u8]) -> Vec<u8> {
+        let mut image = vec![0; 0x200 + usize::from(version_at)];
+        image[0x1FE..0x200].copy_from_slice(&[0x55, 0xAA]);
+        image[0x202..0x206].copy_from_slice(b"HdrS");
+        image[0x20E..0x210].copy_from_slice(&version_at.to_le_bytes());
+        [&image, version].concat()
+    }
+
+    fn release_of(bytes: &[u8]) -> Result<Option<String>, Error> {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), bytes).expect("content");
+        release(file.path())
+    }
+
+    #[test]
+    fn the_release_is_the_first_word_of_the_version() {
+        let named = release_of(&image(0x3000, b"6.12.107+deb13-cloud-amd64 (x@y) #1 SMP\0"));
+        assert_eq!(named.expect("a kernel").as_deref(), Some("6.12.107+deb13-cloud-amd64"));
+    }
+
+    #[test]
+    fn an_image_without_a_version_is_a_kernel_without_a_name() {
+        for version in [&b""[..], b"\0", b"\x1b[31m6.1 ", b"no number ", b"6.no.end", &[b'6'; 70]] {
+            assert_eq!(release_of(&image(0x3000, version)).expect("a kernel"), None, "{version:?}");
+        }
+        let mut beyond = image(0x100, b"");
+        beyond[0x20E..0x210].copy_from_slice(&u16::MAX.to_le_bytes());
+        assert_eq!(release_of(&beyond).expect("a kernel"), None);
+    }
+
+    #[test]
+    fn what_is_no_kernel_is_refused() {
+        let mut elf = image(0x3000, b"6.1 ");
+        elf[0x202] = b'h';
+        for bytes in [&b""[..], b"\x7fELF", &elf, &[0; 70_000]] {
+            assert!(matches!(release_of(bytes), Err(Error::NoKernel { .. })));
+        }
+        assert!(matches!(release(Path::new("/nonexistent")), Err(Error::Kernel { .. })));
+    }
+}

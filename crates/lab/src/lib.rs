@@ -1,0 +1,21 @@
+//! Guests: other kernels, booted as systems of a run.
+//!
+//! A guest is a system behind a command, and this crate makes that command: it turns a process of osdyno into
+//! an emulator whose standard input and output are the second serial line of a machine. All that the guest
+//! needs is in an initramfs in memory, so no file is left, however the run ends.
+//!
+//! - `kernel` what may be booted: an image, and the release that it names;
+//! - `machine` the emulated machine: its parts, and its start;
+//! - `initramfs` its files; `libraries` those that a dynamically linked program needs.
+//!
+//! May import: host, runner, sys. Must never: measure, plan or schedule.
+
+mod error;
+mod initramfs;
+mod kernel;
+mod libraries;
+mod machine;
+
+pub use error::Error;
+pub use kernel::release;
+pub use machine::EmulatedMachine;

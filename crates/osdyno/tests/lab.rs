@@ -1,0 +1,203 @@
+//! Other kernels as systems of a run: a real one where QEMU and a kernel are there, and the faults of an
+//! emulator that a script plays.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use common::{expect_nothing_left, osdyno, processes_below, run, signal, text, until};
+use record::{Outcome, Recording};
+
+const TINY: [&str; 9] = ["noop", "socket/v4", "-n", "60", "--trials", "3", "--seed", "5", "--out=a.osdyno"];
+
+fn recording(folder: &Path) -> Recording {
+    record::read(folder.join("a.osdyno")).expect("the run file").0
+}
+
+fn outcomes<'a>(recording: &'a Recording, system: &str) -> Vec<&'a Outcome> {
+    let trials = recording.trials.iter().filter(|trial| trial.order.system == system);
+    trials.map(|trial| &trial.outcome).collect()
+}
+
+/// What looks like a kernel to everything but a machine.
+fn image(folder: &Path) -> String {
+    let mut image = vec![0; 0x400];
+    image[0x1FE..0x200].copy_from_slice(&[0x55, 0xAA]);
+    image[0x202..0x206].copy_from_slice(b"HdrS");
+    let path = folder.join("vmlinuz");
+    fs::write(&path, image).expect("a file");
+    format!("--kernel=guest={}", path.display())
+}
+
+/// An emulator that does this.
+fn emulator(folder: &Path, script: &str) -> String {
+    let path = folder.join("emulator");
+    let whole = format!("#!/bin/sh\n[ \"$1\" = --version ] && exit 0\n{script}\n");
+    fs::write(&path, whole).expect("a file");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("an executable file");
+    format!("--qemu={}", path.display())
+}
+
+#[test]
+fn what_cannot_be_booted_is_refused_before_anything_is_measured() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (image, emulator) = (image(folder.path()), emulator(folder.path(), ""));
+    fs::write(folder.path().join("text"), "not a kernel").expect("a file");
+    for (words, code, word) in [
+        (vec!["--kernel", "/nonexistent/vmlinuz", &emulator], 1, "cannot read the kernel /nonexistent"),
+        (vec!["--kernel", "text", &emulator], 1, "no kernel that can be booted"),
+        (vec![&image, "--qemu=/nonexistent/qemu"], 1, "install QEMU"),
+        (vec![&image, "--qemu=false"], 1, "cannot start false"),
+        (vec![&image, "--qemu='"], 2, "invalid --qemu"),
+        (vec![&image, &image, &emulator], 2, "two systems are called \"guest\""),
+        (vec![&emulator], 2, "--kernel"),
+    ] {
+        let output = run(folder.path(), &[&["lab", "run"], &words[..], &TINY].concat());
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(word), "{words:?}: {}", text(&output.stderr));
+    }
+    assert!(!folder.path().join("a.osdyno").exists());
+}
+
+#[test]
+fn a_guest_that_does_not_boot_is_recorded_with_its_console_and_the_others_are_measured() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = image(folder.path());
+    let emulator =
+        emulator(folder.path(), "echo \"$@\" >arguments; echo '[ 1.2] Kernel panic - not syncing' >&2");
+    let output = run(folder.path(), &[&["lab", "run", &image, &emulator, "--memory=64"], &TINY[..]].concat());
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let recording = recording(folder.path());
+    let here = outcomes(&recording, "local");
+    assert!(here.len() == 6 && here.iter().all(|outcome| **outcome == Outcome::Complete), "{here:?}");
+    for end in outcomes(&recording, "guest") {
+        assert!(matches!(end, Outcome::Failed { reason } if reason.contains("Kernel panic")), "{end:?}");
+    }
+    let arguments = fs::read_to_string(folder.path().join("arguments")).expect("what the emulator was given");
+    for word in ["-accel tcg", "-smp 1", "-m 64M", "-nic none", "-no-reboot", "-- init"] {
+        assert!(arguments.contains(word), "{word}: {arguments}");
+    }
+    expect_nothing_left(folder.path());
+}
+
+#[test]
+fn an_emulator_that_hangs_is_gone_when_osdyno_is_stopped_or_killed() {
+    for (name, code) in [("INT", Some(130)), ("KILL", None)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        // It hears neither the end of its input nor a signal, as an emulator that is stuck.
+        let script = "trap '' HUP INT TERM; echo booting >&2; while :; do sleep 0.1; done";
+        let (image, emulator) = (image(folder.path()), emulator(folder.path(), script));
+        let mark = folder.path().join("emulator").to_string_lossy().into_owned();
+        let mut program = osdyno(folder.path(), &[&["lab", "run", &image, &emulator], &TINY[..]].concat());
+        let child = program.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("osdyno starts");
+        until("it boots", || emulators(&mark) == 1);
+        signal(child.id(), name);
+        let output = child.wait_with_output().expect("an end");
+        assert_eq!(output.status.code(), code, "{}", text(&output.stderr));
+        until("no emulator is left", || emulators(&mark) == 0);
+        expect_nothing_left(folder.path());
+    }
+}
+
+/// How many shells play that emulator at work; at first osdyno has it only say its version.
+fn emulators(path: &str) -> usize {
+    let entries = fs::read_dir("/proc").expect("/proc").flatten();
+    let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.filter(|line| text(line).starts_with(&format!("/bin/sh\0{path}\0-accel\0"))).count()
+}
+
+/// A boot and a trial take seconds, and longer on a busy machine; the runner gives a boot a minute.
+const BOOT: Duration = Duration::from_secs(120);
+
+/// A kernel of this machine or of the environment.
+fn kernel() -> Option<PathBuf> {
+    if let Some(path) = std::env::var_os("OSDYNO_TEST_KERNEL") {
+        return Some(path.into());
+    }
+    let boot = fs::read_dir("/boot").ok()?.flatten().map(|entry| entry.path());
+    boot.filter(|path| lab::release(path).is_ok()).max()
+}
+
+/// What a real boot needs, or why it is skipped.
+fn real() -> Option<PathBuf> {
+    let emulator = [lab::EmulatedMachine::EMULATOR.to_owned()];
+    if let Err(error) = lab::EmulatedMachine::check_emulator(&emulator) {
+        println!("skipped: {error}");
+        return None;
+    }
+    let kernel = kernel();
+    if kernel.is_none() {
+        println!("skipped: there is no kernel in /boot, and OSDYNO_TEST_KERNEL names none");
+    }
+    kernel
+}
+
+#[test]
+fn a_kernel_is_measured_beside_this_machine_and_one_that_panics_is_an_outcome() {
+    let Some(kernel) = real() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let named = format!("--kernel=guest={}", kernel.display());
+    // Without a first process a kernel looks for a disk, and panics.
+    let words = ["lab", "run", &named, "--cmdline=rdinit=/nonexistent"];
+    let output = run(folder.path(), &[&words[..], &TINY].concat());
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    let recording = recording(folder.path());
+    let [here, guest, panicked] = &recording.systems[..] else { panic!("three systems: {told}") };
+    assert_eq!((here.name.as_str(), guest.name.as_str()), ("local", "guest"));
+    for system in [here, guest] {
+        let ends = outcomes(&recording, &system.name);
+        assert!(ends.len() == 6 && ends.iter().all(|end| **end == Outcome::Complete), "{ends:?} {told}");
+    }
+    let fact = |name: &str| guest.environment.get(name).map(String::as_str);
+    assert_eq!(fact("machine.hypervisor"), Some("QEMU TCG"));
+    assert_eq!(fact("kernel.release").map(str::to_owned), lab::release(&kernel).expect("a kernel"));
+    assert_eq!(guest.processors.as_ref().map(|processors| processors.online), Some(1));
+    assert!(guest.limits["descriptors"][0].value >= 1 << 20, "{:?}", guest.limits);
+    assert_eq!(guest.warnings, Vec::<String>::new(), "nothing is wrong with a guest's environment");
+    for end in outcomes(&recording, &panicked.name) {
+        let Outcome::Failed { reason } = end else { panic!("{end:?}") };
+        assert!(reason.contains("Kernel panic - not syncing"), "{reason}");
+    }
+    expect_nothing_left(folder.path());
+}
+
+#[test]
+fn a_guest_at_work_is_gone_when_osdyno_is_killed() {
+    let Some(kernel) = real() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let named = format!("--kernel=guest={}", kernel.display());
+    let words = ["lab", "run", &named, "noop", "--trials=400", "--out=a.osdyno"];
+    let mut program = osdyno(folder.path(), &words);
+    let child = program.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("osdyno starts");
+    let has_measured = || {
+        let recorded = record::read(folder.path().join("a.osdyno"));
+        recorded.is_ok_and(|(recording, _)| !outcomes(&recording, "guest").is_empty())
+    };
+    let begun = Instant::now();
+    while !has_measured() {
+        assert!(begun.elapsed() < BOOT, "no trial in a guest within {BOOT:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    // Another test may emulate the same kernel; this emulator is the child of a guard of ours.
+    let guards = processes_below(folder.path(), " guard ");
+    let emulators: Vec<u32> = guards.iter().flat_map(|guard| children(*guard)).collect();
+    assert!(!emulators.is_empty());
+    signal(child.id(), "KILL");
+    let _ = child.wait_with_output();
+    until("no emulator is left", || {
+        emulators.iter().all(|number| !Path::new(&format!("/proc/{number}")).exists())
+    });
+    expect_nothing_left(folder.path());
+}
+
+fn children(parent: u32) -> Vec<u32> {
+    let path = format!("/proc/{parent}/task/{parent}/children");
+    let numbers = fs::read_to_string(path).unwrap_or_default();
+    numbers.split_whitespace().filter_map(|number| number.parse().ok()).collect()
+}

@@ -1,0 +1,71 @@
+//! Linux: mount(2), netdevice(7), termios(3), setrlimit(2) and reboot(2).
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+use rustix::mount::MountFlags;
+use rustix::process::{Resource, Rlimit};
+use rustix::system::RebootCommand;
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+
+/// Mounts a file system that has no device, in a folder that is made if need be. See filesystems(5).
+///
+/// # Errors
+/// Those of mkdir(2) and mount(2).
+pub fn mount(kind: &str, folder: &str) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    Ok(rustix::mount::mount("none", folder, kind, MountFlags::empty(), None)?)
+}
+
+/// Brings up the interface `lo`, to which the kernel then gives its addresses. See netdevice(7).
+///
+/// # Errors
+/// Those of socket(2) and ioctl(2).
+pub fn bring_up_loopback() -> io::Result<()> {
+    let socket = std::net::UdpSocket::bind("0.0.0.0:0")?;
+    // SAFETY: all zero is a valid `ifreq`: its parts are integers, and a union of those.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(c"lo".to_bytes()) {
+        *to = from.cast_signed();
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    // SAFETY: the descriptor is open, and SIOCSIFFLAGS reads an `ifreq`, which lives as long as the call.
+    match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Opens a serial line that carries all bytes as they are: no echo, no signals, no line ends. See termios(3).
+///
+/// # Errors
+/// Those of open(2), tcgetattr(3) and tcsetattr(3).
+pub fn open_serial_line(path: &str) -> io::Result<File> {
+    let line = File::options().read(true).write(true).open(path)?;
+    let mut attributes = tcgetattr(&line)?;
+    attributes.make_raw();
+    tcsetattr(&line, OptionalActions::Now, &attributes)?;
+    Ok(line)
+}
+
+/// Lets this process and its children have as many descriptors as the kernel allows a process at most: the
+/// first process begins with 4096. See proc_sys_fs(5) and setrlimit(2).
+///
+/// # Errors
+/// When the file cannot be read, and those of setrlimit(2).
+pub fn raise_descriptor_limit() -> io::Result<()> {
+    let text = std::fs::read_to_string("/proc/sys/fs/nr_open")?;
+    let most: u64 = text.trim().parse().map_err(io::Error::other)?;
+    let current = rustix::process::getrlimit(Resource::Nofile).current;
+    Ok(rustix::process::setrlimit(Resource::Nofile, Rlimit { current, maximum: Some(most) })?)
+}
+
+/// Powers the machine off. It returns where that fails.
+pub fn power_off() -> io::Error {
+    rustix::fs::sync();
+    match rustix::system::reboot(RebootCommand::PowerOff) {
+        Ok(()) => io::Error::other("the machine is still on"),
+        Err(error) => error.into(),
+    }
+}
