@@ -26,6 +26,19 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// There is no such kernel of Debian.
+    #[error(
+        "cannot get the kernel debian:{series}: {reason}; a kernel on disk is measured with --kernel PATH"
+    )]
+    Debian {
+        /// The series, as the user wrote it.
+        series: String,
+        /// Why.
+        reason: String,
+    },
+    /// There is no place for the cache.
+    #[error("there is no folder for a cache of kernels: {0}; set XDG_CACHE_HOME")]
+    NoCache(String),
     /// There is no emulator.
     #[error(
         "cannot start {emulator}: {reason}; install QEMU (Debian: qemu-system-x86), or name it with --qemu"

@@ -4,18 +4,20 @@
 //! an emulator whose standard input and output are the second serial line of a machine. All that the guest
 //! needs is in an initramfs in memory, so no file is left, however the run ends.
 //!
-//! - `kernel` what may be booted: an image, and the release that it names;
+//! - `kernel` what may be booted: an image, and the release that it names; `debian` gets images;
 //! - `machine` the emulated machine: its parts, and its start;
 //! - `initramfs` its files; `libraries` those that a dynamically linked program needs.
 //!
 //! May import: host, runner, sys. Must never: measure, plan or schedule.
 
+mod debian;
 mod error;
 mod initramfs;
 mod kernel;
 mod libraries;
 mod machine;
 
+pub use debian::Debian;
 pub use error::Error;
 pub use kernel::release;
 pub use machine::EmulatedMachine;

@@ -104,6 +104,70 @@ fn an_emulator_that_hangs_is_gone_when_osdyno_is_stopped_or_killed() {
     }
 }
 
+/// A program of that name that does this, in a folder that is the whole search path.
+fn tool(folder: &Path, name: &str, script: &str) {
+    fs::create_dir_all(folder).expect("a folder");
+    let path = folder.join(name);
+    fs::write(&path, format!("#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n")).expect("a file");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("an executable file");
+}
+
+#[test]
+fn a_kernel_of_debian_is_kept_and_what_prevents_that_is_told() {
+    if !Path::new("/usr/share/keyrings/debian-archive-keyring.gpg").exists() {
+        println!("skipped: this is no Debian; its keyring is missing");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (image, tools) = (image(folder.path()), folder.path().join("tools"));
+    let emulator = emulator(folder.path(), "echo \"$@\" >arguments; echo 'Kernel panic' >&2");
+    let measure = |series: &str, out: &str| {
+        let kernel = format!("--kernel=debian:{series}");
+        let words = ["lab", "run", &kernel, &emulator, "noop", "-n", "60", "--trials", "3", "--out", out];
+        let mut program = osdyno(folder.path(), &words);
+        program.env("PATH", &tools).env("XDG_CACHE_HOME", folder.path().join("cache"));
+        program.output().expect("osdyno starts")
+    };
+    let fails = |series: &str, word: &str| {
+        let output = measure(series, "failed.osdyno");
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains(word) && told.contains("--kernel PATH"), "{word}: {told}");
+        assert!(!folder.path().join("failed.osdyno").exists());
+        assert!(!folder.path().join("cache/osdyno/kernels/unfinished").exists());
+    };
+    fails("6", "a series is written as");
+    fails("../6.1", "a series is written as");
+    fails("6.12", "cannot start apt-get");
+    tool(&tools, "apt-get", "echo 'E: Could not resolve deb.debian.org' >&2; exit 100");
+    fails("6.12", "Could not resolve");
+    // It gets the lists, and then the disk is full.
+    let script = "case \"$*\" in *update*) ;; *) echo 'E: No space left on device' >&2; exit 100;; esac";
+    tool(&tools, "apt-get", script);
+    tool(&tools, "apt-cache", "echo linux-image-6.12.9+deb13-cloud-amd64");
+    fails("6.12", "No space left");
+    fails("6.1", "have no kernel of this series");
+    tool(&tools, "apt-get", "case \"$*\" in *update*) ;; *download*) echo package >a.deb;; esac");
+    tool(&tools, "dpkg-deb", "mkdir -p \"$3/boot\"; echo text >\"$3/boot/vmlinuz\"");
+    fails("6.12", "holds no kernel");
+    let source = image.rsplit('=').next().expect("a path");
+    tool(&tools, "dpkg-deb", &format!("mkdir -p \"$3/boot\"; cp {source} \"$3/boot/vmlinuz-6.12\""));
+    let output = measure("6.12", "a.osdyno");
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("getting the newest kernel"), "{}", text(&output.stderr));
+    let kept = folder.path().join("cache/osdyno/kernels/6.12/vmlinuz");
+    let arguments = fs::read_to_string(folder.path().join("arguments")).expect("what the emulator was given");
+    assert!(arguments.contains(&format!("-kernel {}", kept.display())), "{arguments}");
+    assert!(recording(folder.path()).systems.iter().any(|system| system.name == "6.12"));
+    // Without a network, and without apt.
+    fs::remove_dir_all(&tools).expect("the tools are gone");
+    let output = measure("6.12", "b.osdyno");
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    assert!(!text(&output.stderr).contains("getting"), "{}", text(&output.stderr));
+    fs::write(&kept, "damaged").expect("damage");
+    fails("6.12", "is damaged");
+}
+
 /// How many shells play that emulator at work; at first osdyno has it only say its version.
 fn emulators(path: &str) -> usize {
     let entries = fs::read_dir("/proc").expect("/proc").flatten();
@@ -114,13 +178,18 @@ fn emulators(path: &str) -> usize {
 /// A boot and a trial take seconds, and longer on a busy machine; the runner gives a boot a minute.
 const BOOT: Duration = Duration::from_secs(120);
 
-/// A kernel of this machine or of the environment.
+/// A kernel of the environment, of this machine, or of Debian.
 fn kernel() -> Option<PathBuf> {
     if let Some(path) = std::env::var_os("OSDYNO_TEST_KERNEL") {
         return Some(path.into());
     }
-    let boot = fs::read_dir("/boot").ok()?.flatten().map(|entry| entry.path());
-    boot.filter(|path| lab::release(path).is_ok()).max()
+    let boot = fs::read_dir("/boot").into_iter().flatten().flatten().map(|entry| entry.path());
+    if let Some(path) = boot.filter(|path| lab::release(path).is_ok()).max() {
+        return Some(path);
+    }
+    let mut debian = lab::Debian::in_folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels"));
+    let kernel = debian.kernel("6.12", &mut |text| println!("{text}"));
+    kernel.map_err(|error| println!("skipped: {error}")).ok()
 }
 
 /// What a real boot needs, or why it is skipped.
@@ -130,11 +199,7 @@ fn real() -> Option<PathBuf> {
         println!("skipped: {error}");
         return None;
     }
-    let kernel = kernel();
-    if kernel.is_none() {
-        println!("skipped: there is no kernel in /boot, and OSDYNO_TEST_KERNEL names none");
-    }
-    kernel
+    kernel()
 }
 
 #[test]
