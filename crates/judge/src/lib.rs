@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 pub mod compare;
+mod engine;
 pub mod environment;
 mod finding;
 mod findings;

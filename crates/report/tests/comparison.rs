@@ -89,6 +89,53 @@ fn a_run_of_several_systems_is_one_screen_and_one_page() {
     assert!(!page(None).contains("<section id=\"compared\">"));
 }
 
+/// Emulated processors compare among themselves only: each engine has a reference of its own, and every form
+/// says why there is no ratio across.
+#[test]
+fn each_engine_has_its_own_reference() {
+    let run = |name: &str, engine: &[(&str, &str)], seed| {
+        let mut one = emulated::mixed(300);
+        one.truncate(1);
+        emulated::recording(emulated::system(name, engine), &one, 10, seed)
+    };
+    // An older record has no engine, but names the emulator as its hypervisor.
+    let (native, tcg) = (&[("machine.engine", "native")][..], &[("machine.engine", "QEMU TCG")][..]);
+    let (here, old) = (run("here", native, 1), run("old", &[("machine.hypervisor", "QEMU TCG")], 2));
+    let (new, there) = (run("new", tcg, 3), run("there", &[], 4));
+    let all = [("here", &here), ("old", &old), ("new", &new), ("there", &there)];
+    let compared = Comparison::of(&all).expect("two of each engine");
+    assert_eq!(compared.references, [0, 1, 1, 0]);
+    for ranking in &compared.rankings {
+        let entries = &ranking.standings;
+        assert_eq!(entries.iter().map(|entry| entry.reference).collect::<Vec<_>>(), [0, 1, 1, 0].map(Some));
+        assert_eq!(
+            entries.iter().map(|entry| entry.overall.is_some()).collect::<Vec<_>>(),
+            [false, false, true, true]
+        );
+        assert!(entries.iter().all(|entry| entry.rank.is_some_and(|rank| rank.of == 2)), "{entries:?}");
+        let said =
+            "old runs on QEMU TCG, and here runs natively: emulated processors compare among themselves only";
+        assert_eq!(note(&compared, ranking, 1).as_deref(), Some(said));
+    }
+    assert_eq!(compared.judged().0, compared.judged().1, "what stands apart was not to be judged");
+    assert_eq!(compared.means.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true, true]);
+
+    let table = shown(&compared, 120);
+    assert!(table.contains("there against here; new against old"), "{table}");
+    assert!(table.contains("against the first on the same engine"), "{table}");
+    let mut screen = Vec::new();
+    overview::write_systems(&compared, &Style { width: 100, ..Style::default() }, &mut screen).expect("text");
+    let screen = String::from_utf8(screen).expect("text");
+    for text in [&table, &screen] {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("emulated processors compare among themselves only"), "{text}");
+    }
+
+    let refusal = Comparison::of(&[("here", &here), ("new", &new)]).expect_err("one of each");
+    let said = compare::refusal(&refusal);
+    assert!(said.contains("here runs natively and new runs on QEMU TCG, and emulated"), "{said}");
+}
+
 #[test]
 fn other_settings_are_refused() {
     let mut one = emulated::mixed(300);

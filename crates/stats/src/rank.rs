@@ -11,7 +11,7 @@ pub struct Rank {
     pub best: usize,
     /// The number of systems − the number that are surely slower.
     pub worst: usize,
-    /// Systems that were ranked.
+    /// Systems that were ranked, less those that no chain of matches connects with this one.
     pub of: usize,
 }
 
@@ -53,9 +53,22 @@ pub fn ranks(suite: &[Vec<Match<'_>>], systems: usize, alpha: f64) -> Vec<Vec<Op
 
 /// From (faster, slower) pairs that are sure.
 fn rank(system: usize, matches: &[Match<'_>], sure: &[(usize, usize)], systems: usize) -> Option<Rank> {
-    let takes_part = |system: usize| matches.iter().any(|one| one.first == system || one.second == system);
-    let of = (0..systems).filter(|system| takes_part(*system)).count();
+    let of = connected(system, matches, systems);
     let faster = sure.iter().filter(|(_, slower)| *slower == system).count();
     let slower = sure.iter().filter(|(faster, _)| *faster == system).count();
-    takes_part(system).then(|| Rank { best: 1 + faster, worst: of - slower, of })
+    (of > 1).then(|| Rank { best: 1 + faster, worst: of - slower, of })
+}
+
+/// How many systems a chain of matches connects with this one, and this one.
+fn connected(system: usize, matches: &[Match<'_>], systems: usize) -> usize {
+    let mut found = vec![false; systems];
+    let mut next = vec![system];
+    while let Some(system) = next.pop() {
+        if std::mem::replace(&mut found[system], true) {
+            continue;
+        }
+        let of_it = matches.iter().filter(|one| one.first == system || one.second == system);
+        next.extend(of_it.flat_map(|one| [one.first, one.second]));
+    }
+    found.into_iter().filter(|found| *found).count()
 }

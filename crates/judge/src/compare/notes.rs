@@ -3,6 +3,7 @@
 use super::offered;
 use super::result::{AnswerNote, NoAnswer, Reference, Shortened, WithoutNumber};
 use super::sample::Sample;
+use crate::engine;
 use crate::generator::LimitedLevels;
 use crate::stops::{Cause, Stop};
 
@@ -22,6 +23,12 @@ pub(super) fn note(
         }
         _ => why_not(samples).map(AnswerNote::NoAnswer),
     }
+}
+
+/// Why one has no answer although it has numbers: it is the first of another engine.
+pub(super) fn apart(first: &Sample<'_>, sample: &Sample<'_>) -> AnswerNote {
+    let named = |sample: &Sample<'_>| (sample.name.clone(), engine::of(sample.system).to_owned());
+    AnswerNote::NoAnswer(NoAnswer::OtherEngine([named(first), named(sample)]))
 }
 
 /// Why these have no answer.

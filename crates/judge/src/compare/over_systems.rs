@@ -148,6 +148,7 @@ mod tests {
         let entry = |levels: &[LevelValue]| RankingEntry {
             name: "epoll".into(),
             place: 0,
+            reference: Some(0),
             levels: levels.to_vec(),
             verdict: None,
             last: None,

@@ -3,14 +3,15 @@
 //! The best is known from the same numbers: so the ratios to the best are judged among all pairs, or the
 //! luckiest of many equals would seem to differ from the unluckiest.
 
-use record::{Direction, Unit};
+use record::{Direction, System, Unit};
 use stats::{Contrast, Match, PerClaim, Rank};
 
 use super::bound::{self, Common};
-use super::notes::note;
+use super::notes::{apart, note};
 use super::pairs::{Over, contrast};
 use super::result::{Mean, Ranking, RankingEntry, Ratio, Reference};
 use super::sample::Sample;
+use crate::engine;
 use crate::finding::{ALPHA, SEED};
 
 /// Nothing is claimed of fewer trials than these (METHODOLOGY.md).
@@ -40,7 +41,9 @@ pub(super) struct Compared {
 /// One series: its pairs, before an error rate is chosen.
 struct Contrasted<'a> {
     field: Field<'a>,
-    /// The place of the reference among the contenders, and where it is the best.
+    /// For each contender the place of that which it is set against; nothing where there is none.
+    references: Vec<usize>,
+    /// The place of the best among the contenders, or of the first, and where the best is the best.
     reference: Option<usize>,
     n: Option<u64>,
     last: Vec<Pair>,
@@ -85,18 +88,25 @@ pub(super) fn compare(fields: Vec<Field<'_>>, reference: Reference, margin: f64)
     Compared { rankings, means, ratios, pairs }
 }
 
-/// The first with each other over every n, and each of three or more with each.
+/// The first of each engine with the others of that engine over every n, and each of three or more with each.
 fn against_first(field: Field<'_>, margin: f64) -> Contrasted<'_> {
     let samples = &field.samples;
-    let firsts = if (3..=RANKED_MOST).contains(&samples.len()) { samples.len() } else { 1 };
-    let places = (0..firsts).flat_map(|first| (first + 1..samples.len()).map(move |second| (first, second)));
+    let systems: Vec<&System> = samples.iter().map(|sample| sample.system).collect();
+    let references = engine::references(&systems);
+    let is_ranked = (3..=RANKED_MOST).contains(&samples.len());
+    let count = samples.len();
+    let places = (0..count).flat_map(|first| (first + 1..count).map(move |second| (first, second)));
+    let places = places.filter(|&(first, second)| {
+        let reference = references[second];
+        first == reference || (is_ranked && references[first] == reference)
+    });
     let pair = |(first, second): (usize, usize)| {
         let contrast = contrast(&samples[first], &samples[second], Over::EveryN, margin)?;
         let levels = Vec::new();
         Some(Pair { first, second, levels, contrast, by_level: None, censored: None, answer: None })
     };
     let overall = places.filter_map(pair).collect();
-    Contrasted { reference: Some(0), n: None, last: Vec::new(), overall, field }
+    Contrasted { references, reference: Some(0), n: None, last: Vec::new(), overall, field }
 }
 
 /// Each with each, at the largest level that both reached and over all of these.
@@ -120,7 +130,9 @@ fn against_best(field: Field<'_>, margin: f64) -> Contrasted<'_> {
         let all = bound::overall(&samples[first], &samples[second]);
         overall.extend(Some(all).filter(|all| all.levels.len() > 1).and_then(pair));
     }
-    Contrasted { reference: best.map(|(best, _)| best), n: best.map(|(_, n)| n), last, overall, field }
+    let reference = best.map(|(best, _)| best);
+    let references = reference.map(|best| vec![best; samples.len()]).unwrap_or_default();
+    Contrasted { references, reference, n: best.map(|(_, n)| n), last, overall, field }
 }
 
 /// The one that has the best median at the largest level that two reached: of those that have as many trials
@@ -139,22 +151,26 @@ fn best(samples: &[Sample<'_>]) -> Option<(usize, u64)> {
     Some((best.0, n))
 }
 
+/// Whether a ratio is told: of systems that to the reference of the second.
+fn is_asked(references: &[usize], reference: Reference, pair: &Pair) -> bool {
+    reference == Reference::Best || references.get(pair.second) == Some(&pair.first)
+}
+
 /// Answers the ratios to the reference, all of them together; says how many these are. The largest level and
 /// the mean of all are families of their own.
 fn answer(all: &mut [Contrasted<'_>], reference: Reference) -> usize {
-    let is_asked = |pair: &Pair| reference == Reference::Best || pair.first == 0;
     let mut suite: Vec<Vec<&Contrast>> = Vec::new();
     for one in &*all {
         if reference == Reference::Best {
             suite.push(one.last.iter().map(|pair| &pair.contrast).collect());
         }
-        let asked = one.overall.iter().filter(|pair| is_asked(pair));
+        let asked = one.overall.iter().filter(|pair| is_asked(&one.references, reference, pair));
         suite.push(asked.map(|pair| &pair.contrast).collect());
     }
     let ratios = suite.iter().map(Vec::len).sum();
     let mut answers = stats::answers(&suite, ALPHA).into_iter();
-    let mut give = |pairs: &mut Vec<Pair>| {
-        let asked = pairs.iter_mut().filter(|pair| is_asked(pair));
+    let mut give = |pairs: &mut Vec<Pair>, references: &[usize]| {
+        let asked = pairs.iter_mut().filter(|pair| is_asked(references, reference, pair));
         let answers = answers.next().unwrap_or_default();
         for (pair, mut answer) in asked.zip(answers) {
             bound::restrict(&mut answer, pair.censored);
@@ -163,9 +179,9 @@ fn answer(all: &mut [Contrasted<'_>], reference: Reference) -> usize {
     };
     for one in all {
         if reference == Reference::Best {
-            give(&mut one.last);
+            give(&mut one.last, &one.references);
         }
-        give(&mut one.overall);
+        give(&mut one.overall, &one.references);
     }
     ratios
 }
@@ -190,15 +206,18 @@ fn ranks(all: &[Contrasted<'_>], reference: Reference, contenders: usize) -> Vec
     stats::ranks(&matches, contenders, ALPHA)
 }
 
-/// The geometric mean over all series of one contender against the first. What a system takes of memory is
-/// not averaged with its time.
+/// The geometric mean over all series of one contender against its reference. What a system takes of memory
+/// is not averaged with its time.
 fn mean(all: &[Contrasted<'_>], second: usize) -> Option<Mean> {
     let is_time = |one: &&Contrasted<'_>| {
         one.field.samples.iter().filter(|sample| sample.is_planned).all(|sample| sample.unit != Unit::Bytes)
     };
-    let pairs = all.iter().filter(is_time).flat_map(|one| &one.overall);
+    let is_its = |one: &Contrasted<'_>, pair: &Pair| {
+        pair.second == second && is_asked(&one.references, Reference::First, pair)
+    };
+    let pairs = all.iter().filter(is_time).flat_map(|one| one.overall.iter().map(move |pair| (one, pair)));
     let contrasts: Vec<&Contrast> =
-        pairs.filter(|pair| (pair.first, pair.second) == (0, second)).map(|pair| &pair.contrast).collect();
+        pairs.filter(|(one, pair)| is_its(one, pair)).map(|(_, pair)| &pair.contrast).collect();
     if contrasts.len() < 2 {
         return None;
     }
@@ -256,8 +275,9 @@ fn standing(
     rank: Option<Rank>,
     against: Reference,
 ) -> RankingEntry {
+    let reference = one.references.get(place).copied();
     let ratio = |pairs: &[Pair]| {
-        let is_it = |pair: &&Pair| Some(pair.first) == one.reference && pair.second == place;
+        let is_it = |pair: &&Pair| Some(pair.first) == reference && pair.second == place;
         let pair = pairs.iter().find(is_it)?;
         let mut comparison = pair.answer.clone()?;
         // The trial stands at the last of its levels, and speaks of all.
@@ -269,8 +289,12 @@ fn standing(
         Some(Ratio { comparison, levels: pair.levels.len(), at_least: pair.censored.is_some() })
     };
     let (last, overall) = (ratio(&one.last), ratio(&one.overall));
-    let note = match one.reference {
+    let note = match reference {
         None => note(&[sample], None, against),
+        Some(reference) if reference == place && one.reference != Some(place) => {
+            let first = one.reference.and_then(|first| one.field.samples.get(first));
+            note(&[sample], None, against).or_else(|| Some(apart(first?, sample)))
+        }
         Some(reference) if reference == place => None,
         Some(reference) => {
             let answer = overall.as_ref().or(last.as_ref()).map(|ratio| &ratio.comparison);
@@ -280,6 +304,7 @@ fn standing(
     RankingEntry {
         name: sample.name.clone(),
         place,
+        reference,
         levels: sample.levels.clone(),
         verdict: sample.verdict.clone(),
         last,

@@ -30,6 +30,9 @@ pub struct Comparison {
     pub workload: Option<String>,
     /// What is compared, in the order given; a contender has its colour by its place here.
     pub contenders: Vec<Contender>,
+    /// For each contender the place of that which it is set against: systems against the first of their
+    /// engine. Empty between variants.
+    pub references: Vec<usize>,
     /// Facts in which the systems differ, what says most first; none between variants.
     pub differences: Vec<Difference>,
     /// Every series: of systems each that one of them was to measure, of variants each that two measured.
@@ -94,6 +97,9 @@ pub struct RankingEntry {
     pub name: String,
     /// Its place among the contenders.
     pub place: usize,
+    /// The place of that which it is set against, its own if the others are set against it; `None` where
+    /// there is none.
+    pub reference: Option<usize>,
     /// What it reached, level by level, n rising; none of a curve whose every n is compared.
     pub levels: Vec<LevelValue>,
     /// What may be said of it by itself, where systems are compared.
@@ -205,6 +211,9 @@ pub enum NoAnswer {
     OfferedApart(OfferedApart),
     /// They have no n in common.
     NothingCommon,
+    /// The first and this one run on different engines, each with its name: emulated processors compare among
+    /// themselves only.
+    OtherEngine([(String, String); 2]),
 }
 
 /// A load that all rivals of a run were offered.
@@ -275,9 +284,9 @@ impl Ranking {
         self.n.and(self.standings.first())
     }
 
-    /// Those that are set against the one that stands first.
+    /// Those that are set against the one that stands first, or against the first of their engine.
     pub fn others(&self) -> impl Iterator<Item = &RankingEntry> {
-        self.standings.iter().skip(1)
+        self.standings.iter().skip(1).filter(|entry| !entry.is_apart())
     }
 
     /// Those that are worse than the best for certain, at the largest level that both reached, the furthest
@@ -308,6 +317,11 @@ impl Ranking {
 }
 
 impl RankingEntry {
+    /// Whether it is the first of another engine than that of the one that stands first.
+    pub fn is_apart(&self) -> bool {
+        matches!(&self.note, Some(AnswerNote::NoAnswer(NoAnswer::OtherEngine(_))))
+    }
+
     /// Its ratios to the reference.
     pub fn ratios(&self) -> impl Iterator<Item = &Ratio> {
         [&self.last, &self.overall].into_iter().flatten()

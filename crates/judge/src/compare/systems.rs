@@ -6,9 +6,9 @@ use super::levels::{OfCurve, sample, trials};
 use super::ranking::{Compared, Field, compare};
 use super::result::{Comparison, Contender, MARGIN, Mismatch, Reference, Refused, WithoutNumber};
 use super::sample::Sample;
-use crate::environment;
 use crate::finding::{ALPHA, Finding, MARGIN as GROWTH_MARGIN, findings};
 use crate::generator::Bounds;
+use crate::{engine, environment};
 
 /// Why nothing could be compared at all.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +19,8 @@ pub enum Refusal {
     Different(Vec<Refused>),
     /// These have no number at all.
     NoNumber(Vec<WithoutNumber>),
+    /// No two run on the same engine: each with its own.
+    OtherEngines(Vec<(String, String)>),
     /// They have no series in common.
     NothingCommon,
 }
@@ -52,19 +54,23 @@ fn between(sources: &[Source<'_>], margin: f64) -> Result<Comparison, Refusal> {
     let refused = refused(sources);
     let fields = fields(sources, &refused);
     let Compared { rankings, means, ratios, pairs } = compare(fields, Reference::First, margin);
+    let systems: Vec<&System> = sources.iter().map(|source| &source.contender.system).collect();
+    let references = engine::references(&systems);
     let has_answer = |ranking: &super::Ranking| ranking.others().any(|standing| standing.overall.is_some());
     if !rankings.iter().any(has_answer) {
         let without: Vec<WithoutNumber> = sources.iter().filter_map(Source::without_number).collect();
+        let are_apart = references.iter().enumerate().all(|(place, reference)| place == *reference);
         return Err(match (refused.is_empty(), without.is_empty()) {
+            (true, true) if are_apart => Refusal::OtherEngines(engines(sources)),
             (true, true) => Refusal::NothingCommon,
             (true, false) => Refusal::NoNumber(without),
             (false, _) => Refusal::Different(refused),
         });
     }
-    let systems: Vec<&System> = sources.iter().map(|source| &source.contender.system).collect();
     Ok(Comparison {
         reference: Reference::First,
         workload: None,
+        references,
         differences: environment::differences(&systems),
         contenders: sources.iter().map(|source| source.contender.clone()).collect(),
         rankings,
@@ -75,6 +81,12 @@ fn between(sources: &[Source<'_>], margin: f64) -> Result<Comparison, Refusal> {
         margin,
         alpha: ALPHA,
     })
+}
+
+/// What executes each of them.
+fn engines(sources: &[Source<'_>]) -> Vec<(String, String)> {
+    let engine = |source: &Source<'_>| engine::of(source.system).to_owned();
+    sources.iter().map(|source| (source.contender.name.clone(), engine(source))).collect()
 }
 
 /// A series without its system.

@@ -43,6 +43,7 @@ fn of_workload(recording: &Recording, system: &System, workload: &Workload) -> O
     Some(Comparison {
         reference: Reference::Best,
         workload: Some(workload.name.clone()),
+        references: Vec::new(),
         contenders: workload.variants.iter().map(contender).collect(),
         differences: Vec::new(),
         rankings,

@@ -27,6 +27,7 @@ pub(crate) fn entry(compared: &Comparison) -> Value {
         let mean = mean.as_ref()?;
         Some(json!({ "contender": contender.name, "ratio": Estimate::from(mean.ratio), "of": mean.of }))
     });
+    let references = compared.references.iter().map(|&place| &compared.contenders[place].name);
     let mut said: Vec<String> = Vec::new();
     for (row, one) in compared.rankings.iter().flat_map(|row| row.standings.iter().map(move |one| (row, one)))
     {
@@ -34,6 +35,7 @@ pub(crate) fn entry(compared: &Comparison) -> Value {
     }
     json!({
         "reference": if is_of_variants { "best" } else { "first" },
+        "references": references.collect::<Vec<_>>(),
         "workload": compared.workload,
         "system": system.filter(|_| is_of_variants),
         "contenders": compared.contenders.iter().map(|contender| &contender.name).collect::<Vec<_>>(),

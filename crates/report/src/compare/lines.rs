@@ -143,7 +143,9 @@ fn reason(ranking: &Ranking, entry: &RankingEntry) -> Option<String> {
 
 /// What shortened the comparison of a contender with the reference, or why there is none.
 pub(super) fn note(ranking: &Ranking, entry: &RankingEntry) -> Option<String> {
-    let names = [ranking.standings.first().unwrap_or(entry), entry].map(|entry| words::name(&entry.name));
+    let is_reference = |other: &&RankingEntry| Some(other.place) == entry.reference;
+    let reference = ranking.standings.iter().find(is_reference).or(ranking.standings.first());
+    let names = [reference.unwrap_or(entry), entry].map(|entry| words::name(&entry.name));
     entry.note.as_ref().map(|note| notes::between(names, note))
 }
 

@@ -30,12 +30,26 @@ pub(super) fn between(names: [&str; 2], note: &AnswerNote) -> String {
         AnswerNote::NoAnswer(NoAnswer::NothingCommon) => {
             format!("{} and {} have no n in common", names[0], names[1])
         }
+        AnswerNote::NoAnswer(NoAnswer::OtherEngine(engines)) => {
+            let [first, own] = engines.each_ref().map(runs_on);
+            format!("{own}, and {first}: {AMONG_THEMSELVES}")
+        }
     }
 }
 
-/// The same, of a contender by its place against the first of a comparison.
+/// The same, of a contender by its place against its reference.
 pub fn note(compared: &Comparison, other: usize, note: &AnswerNote) -> String {
-    between([&compared.contenders[0].name, &compared.contenders[other].name], note)
+    let reference = compared.references.get(other).copied().unwrap_or(0);
+    between([&compared.contenders[reference].name, &compared.contenders[other].name], note)
+}
+
+/// Why there is no ratio between systems on different engines.
+const AMONG_THEMSELVES: &str = "emulated processors compare among themselves only";
+
+/// `7.3 runs on QEMU TCG`
+fn runs_on((system, engine): &(String, String)) -> String {
+    let on = if engine == "native" { "natively".to_owned() } else { format!("on {engine}") };
+    format!("{} runs {on}", name(system))
 }
 
 /// `unsupported: this system has no mmap in other`.
@@ -136,6 +150,10 @@ pub fn refusal(refusal: &Refusal) -> String {
         }
         Refusal::Different(all) => nothing(all.iter().map(refused).collect()),
         Refusal::NoNumber(all) => nothing(all.iter().map(no_number).collect()),
+        Refusal::OtherEngines(all) => {
+            let each: Vec<String> = all.iter().map(runs_on).collect();
+            nothing(vec![format!("{}, and {AMONG_THEMSELVES}", list(&each))])
+        }
         Refusal::NothingCommon => nothing(vec!["the runs have no series in common".into()]),
     }
 }

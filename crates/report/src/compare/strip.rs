@@ -29,7 +29,7 @@ const APART: f64 = 38.0;
 pub(super) fn shown(compared: &Comparison) -> String {
     let reference = match &compared.workload {
         Some(_) => "the best",
-        None => compared.contenders.first().map_or("", |first| first.name.as_str()),
+        None => super::words::reference(compared),
     };
     let rates = compared.rankings.iter().any(|row| row.unit.more_is_better());
     let memory = compared.rankings.iter().any(|row| row.unit == Unit::Bytes);

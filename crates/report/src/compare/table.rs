@@ -111,9 +111,7 @@ fn answers(compared: &Comparison, style: &Style, page: &mut Page<'_>) -> io::Res
 /// What the answers are, where they have a heading: `at 1 000 connections`, `against 6.12`.
 fn heading(compared: &Comparison) -> String {
     let level = compared.rankings.iter().find_map(|ranking| Some(words::at(ranking.n?, &ranking.grows)));
-    let first =
-        || compared.contenders.first().map_or(String::new(), |first| format!("against {}", first.name));
-    level.unwrap_or_else(first)
+    level.unwrap_or_else(|| format!("against {}", words::reference(compared)))
 }
 
 fn mean_heading(compared: &Comparison) -> String {

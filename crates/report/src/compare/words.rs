@@ -258,13 +258,29 @@ fn ordinal(n: usize) -> String {
     format!("{n}{ending}")
 }
 
-/// `7.3 against 6.12`; of variants `race: each variant against the best`.
+/// `7.3 against 6.12`, of systems on several engines those of each; of variants `race: each variant against
+/// the best`.
 pub(crate) fn title(compared: &Comparison) -> String {
-    let names: Vec<String> = compared.contenders.iter().map(|contender| contender.name.clone()).collect();
-    match (&compared.workload, names.as_slice()) {
-        (Some(workload), _) => format!("{workload}: each variant against the best"),
-        (None, [first, others @ ..]) => format!("{} against {first}", list(others)),
-        (None, []) => String::new(),
+    if let Some(workload) = &compared.workload {
+        return format!("{workload}: each variant against the best");
+    }
+    let against = |(place, first): (usize, &Contender)| {
+        let is_other = |&(other, _): &(usize, &Contender)| {
+            other != place && compared.references.get(other) == Some(&place)
+        };
+        let others = compared.contenders.iter().enumerate().filter(is_other);
+        let others: Vec<String> = others.map(|(_, contender)| contender.name.clone()).collect();
+        (!others.is_empty()).then(|| format!("{} against {}", list(&others), first.name))
+    };
+    let all: Vec<String> = compared.contenders.iter().enumerate().filter_map(against).collect();
+    all.join("; ")
+}
+
+/// What systems are set against: `6.12`, or the first of each engine.
+pub(super) fn reference(compared: &Comparison) -> &str {
+    match compared.references.iter().all(|&reference| reference == 0) {
+        true => compared.contenders.first().map_or("", |first| first.name.as_str()),
+        false => "the first on the same engine",
     }
 }
 

@@ -6,7 +6,7 @@ use judge::compare::{AnswerNote, Claim, Comparison, OfferedApart, Ranking, Ranki
 
 use super::fit::{Part, fitted, lines, list, part};
 use super::lists::List;
-use crate::compare::words;
+use crate::compare::{self, words};
 use crate::environment;
 use crate::text::{Cell, Row, Style, Tone};
 use crate::words::{percent, things};
@@ -65,6 +65,9 @@ pub(super) fn of(compared: &Comparison, style: &Style, room: usize) -> io::Resul
         page.paragraph(&words::summary(compared), 2, Tone::Plain)
     })?;
     all.extend(list(style, &facts(compared))?);
+    all.extend(part(style, |page| {
+        apart(compared).iter().try_for_each(|note| page.paragraph(note, 2, Tone::Plain))
+    })?);
     let mut behind = Part::new();
     for named in lists(compared, &pairs).iter().filter(|list| !list.items.is_empty()) {
         behind.extend(list(style, named)?);
@@ -76,6 +79,19 @@ pub(super) fn of(compared: &Comparison, style: &Style, room: usize) -> io::Resul
     all.extend(differences(&different, style, left)?);
     all.extend(behind);
     Ok(all)
+}
+
+/// Why some systems are not compared with the first: the same in every series.
+fn apart(compared: &Comparison) -> Vec<String> {
+    let entries = compared.rankings.iter().flat_map(|ranking| &ranking.standings);
+    let noted =
+        entries.filter(|entry| entry.is_apart()).filter_map(|entry| Some((entry, entry.note.as_ref()?)));
+    let mut notes: Vec<String> =
+        noted.map(|(entry, note)| compare::note(compared, entry.place, note)).collect();
+    notes.dedup();
+    notes.sort_unstable();
+    notes.dedup();
+    notes
 }
 
 /// A line for each that differs for certain.

@@ -4,6 +4,9 @@ use std::arch::x86_64::__cpuid;
 
 use super::collector::Collector;
 
+/// The emulator whose processors report it.
+const QEMU_TCG: &str = "QEMU TCG";
+
 pub(super) fn read(facts: &mut Collector) {
     facts.add("cpu.model", brand());
     facts.add("cpu.vendor", vendor());
@@ -14,9 +17,11 @@ pub(super) fn read(facts: &mut Collector) {
     // Bit 31 of leaf 1 is kept free by all processors for hypervisors to set.
     let hypervisor = __cpuid(1).ecx & 1 << 31 != 0;
     facts.add("machine.virtual", Some(if hypervisor { "yes" } else { "no" }));
-    if hypervisor {
-        facts.add("machine.hypervisor", hypervisor_name());
-    }
+    let name = hypervisor.then(hypervisor_name).flatten();
+    // A hypervisor lets programs run on the real processor, an emulator executes each instruction itself.
+    let engine = if name.as_deref() == Some(QEMU_TCG) { QEMU_TCG } else { "native" };
+    facts.add("machine.engine", Some(engine));
+    facts.add("machine.hypervisor", name);
 }
 
 fn brand() -> Option<String> {
@@ -47,7 +52,7 @@ fn hypervisor_name() -> Option<String> {
     let signature = ascii([leaf.ebx, leaf.ecx, leaf.edx])?;
     let name = match signature.as_str() {
         "KVMKVMKVM" => "KVM",
-        "TCGTCGTCGTCG" => "QEMU TCG",
+        "TCGTCGTCGTCG" => QEMU_TCG,
         "Microsoft Hv" => "Hyper-V",
         "VMwareVMware" => "VMware",
         "XenVMMXenVMM" => "Xen",
