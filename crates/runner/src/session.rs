@@ -224,6 +224,7 @@ impl<'a, E: Executor> Session<'a, E> {
         let progress = &mut self.progress[index];
         progress.cost_seconds.push(cost.as_secs_f64());
         progress.done = number;
+        progress.align();
     }
 
     fn trial(
@@ -238,7 +239,7 @@ impl<'a, E: Executor> Session<'a, E> {
         let offered = self.offered(&plan.items[index], number);
         let (item, target, own) = (&plan.items[index], &plan.targets[system], &self.systems[system].plan);
         let progress = &self.progress[index];
-        let n = own.n(index, progress.n);
+        let n = own.n(index, progress.systems[system].n);
         let timeouts = Timeouts::of(plan, item, (n, progress.top), progress.systems[system].fitted);
         let order = Order {
             system: target.name.clone(),
@@ -287,8 +288,10 @@ impl<'a, E: Executor> Session<'a, E> {
                 }
             }
         }
-        let n = &mut self.progress[index].n;
-        *n = reach.map_or(*n, |reach| reach.min(*n));
+        if let Some(reach) = reach {
+            let is_load = matches!(item.workload.sizes, Sizes::Levels(_));
+            self.progress[index].shorten(system, reach, is_load);
+        }
         self.keep(lines);
     }
 
