@@ -5,11 +5,14 @@
 //!
 //! May import: net for its histograms, sys, workload. Must never: print, write a record, or keep a statistic.
 
+#[cfg(unix)]
 mod calls;
+#[cfg(unix)]
 mod content;
 mod copy;
 mod directory;
 mod small_files;
+#[cfg(unix)]
 mod source_tree;
 mod tree;
 

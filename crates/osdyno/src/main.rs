@@ -69,6 +69,9 @@ enum Verb {
     /// Remove a folder when standard input ends; `run` executes it
     #[command(hide = true, name = runner::JANITOR)]
     Janitor(cmd::janitor::Args),
+    /// Execute a command on a new file system of its own; `run --fs` executes it
+    #[command(hide = true, name = runner::MOUNTED)]
+    Mounted(cmd::mounted::Args),
     /// Print a completion script for a shell
     Completions(cmd::completions::Args),
     /// Write the manual pages into a folder; `cargo xtask release` executes it
@@ -103,6 +106,7 @@ fn main() -> ExitCode {
         Verb::Load(args) => cmd::load::load(&args, &console),
         Verb::LoadWorker => cmd::load::worker(),
         Verb::Janitor(args) => cmd::janitor::janitor(&args),
+        Verb::Mounted(args) => cmd::mounted::mounted(&args),
         Verb::Completions(args) => cmd::completions::completions(&args, Cli::command()),
         Verb::Man(args) => cmd::man::man(&args, Cli::command()),
     };

@@ -32,6 +32,14 @@ pub enum Error {
         /// Why.
         reason: &'static str,
     },
+    /// A `--fs` cannot be parsed.
+    #[error("invalid file system {text:?}: {reason}; write KIND or KIND:OPTION, such as ext4:noatime")]
+    FileSystem {
+        /// What was written.
+        text: String,
+        /// Why.
+        reason: String,
+    },
     /// A `--server` cannot be parsed.
     #[error(
         "invalid server {text:?}: {reason}; \

@@ -10,6 +10,7 @@ use workload::Workload;
 
 use crate::lines::unsupported;
 use crate::programs::Programs;
+use crate::target::{OWN_PROGRAM, SCRATCH};
 use crate::{Error, Executor, Target};
 
 /// How much longer than its time-out the supervisor of a trial may take before it counts as hung itself.
@@ -63,10 +64,10 @@ impl<'a> Launcher<'a> {
             Some(host) => host,
             none => {
                 let (guard, agent) = (self.programs.main(), self.programs.agent());
-                let prefix = &self.target.prefix;
+                let command = command(self.target, self.scratch);
                 none.insert(match self.target.is_guest {
-                    true => Host::open_guest(prefix, guard, agent, deadline)?,
-                    false => Host::open(prefix, guard, agent, &self.folders, deadline)?,
+                    true => Host::open_guest(&command, guard, agent, deadline)?,
+                    false => Host::open(&command, guard, agent, &self.folders, deadline)?,
                 })
             }
         };
@@ -108,7 +109,7 @@ impl Executor for Launcher<'_> {
             return Err(Error::Describe { name, reason });
         };
         system.name.clone_from(&self.target.name);
-        system.prefix.clone_from(&self.target.prefix);
+        system.prefix = self.target.written();
         let of_command = self.host.as_ref().map(Host::stderr).unwrap_or_default();
         system.warnings.extend([of_command, stderr].iter().filter_map(|stderr| remark(stderr)));
         system.warnings.extend(self.programs.remark());
@@ -137,6 +138,16 @@ impl Executor for Launcher<'_> {
             Err(error) => Err(self.unusable(error)),
         }
     }
+}
+
+/// The command of the system: two of its words may stand for what only the run knows.
+fn command(target: &Target, scratch: &Path) -> Vec<String> {
+    let word = |word: &String| match word.as_str() {
+        OWN_PROGRAM => sys::process::own_program().map(|path| path.to_string_lossy().into_owned()).ok(),
+        SCRATCH => Some(scratch.to_string_lossy().into_owned()),
+        _ => None,
+    };
+    target.prefix.iter().map(|own| word(own).unwrap_or_else(|| own.clone())).collect()
 }
 
 /// Sends the order and receives the lines of the trial.

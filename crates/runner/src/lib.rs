@@ -10,6 +10,7 @@ mod date;
 mod error;
 mod event;
 mod executor;
+mod file_system;
 mod groups;
 mod launch;
 mod lines;
@@ -35,6 +36,7 @@ pub use date::rfc3339;
 pub use error::Error;
 pub use event::{Ran, RunEvent};
 pub use executor::{CreateRecord, Executor, Outside, RunClock};
+pub use file_system::FileSystem;
 pub use groups::{GROUPS, find, workloads};
 pub use plan::{Item, RunOptions, RunPlan};
 pub use preset::{Preset, Trials};
@@ -44,7 +46,7 @@ pub use scratch::{JANITOR, Removal, janitor};
 pub use select::{nearest, select};
 pub use server::parse_server;
 pub use settings::parse_setting;
-pub use target::Target;
+pub use target::{MOUNTED, Target};
 
 /// Compiler, target and profile of this build.
 pub(crate) const BUILD: &str = env!("OSDYNO_BUILD");

@@ -2,6 +2,14 @@
 
 use crate::Error;
 
+/// The hidden verb of osdyno by which it executes a command on a file system, before the file system, the
+/// folder and the command.
+pub const MOUNTED: &str = "mounted";
+
+/// The words of a command that a run replaces: this program, and the scratch folder of the run.
+pub(crate) const OWN_PROGRAM: &str = "{osdyno}";
+pub(crate) const SCRATCH: &str = "{scratch}";
+
 /// A system to be measured: the words that stand before the trial program when it is started there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
@@ -38,6 +46,16 @@ impl Target {
             return Err(refused("the command's first word is empty"));
         }
         Ok(Target { name: name.to_owned(), prefix, is_guest: false })
+    }
+
+    /// Its command as a user would write it.
+    pub(crate) fn written(&self) -> Vec<String> {
+        match &self.prefix[..] {
+            [program, verb, file_system, ..] if program == OWN_PROGRAM && verb == MOUNTED => {
+                vec!["--fs".to_owned(), file_system.clone()]
+            }
+            command => command.to_vec(),
+        }
     }
 
     /// This one twice, as `a` and `b`: what differs between them is noise.

@@ -24,6 +24,7 @@ pub mod file;
 pub mod init;
 pub mod limit;
 pub mod memory;
+pub mod mount;
 pub mod process;
 #[cfg(target_os = "linux")]
 mod pseudo_file;

@@ -15,6 +15,7 @@ pub(crate) mod load;
 #[path = "load/elsewhere.rs"]
 pub(crate) mod load;
 pub(crate) mod man;
+pub(crate) mod mounted;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod selftest;

@@ -11,7 +11,7 @@ use ::report::Style;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use judge::Findings;
 use record::{Outcome, Recording};
-use runner::{Removal, RunEvent, RunOptions, RunPlan, Target};
+use runner::{FileSystem, Removal, RunEvent, RunOptions, RunPlan, Target};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::{
@@ -85,6 +85,19 @@ pub(crate) struct Args {
     /// of all systems are interleaved, and trials with equal numbers are compared as pairs.
     #[arg(long = "system", value_name = "NAME=COMMAND", value_parser = Target::parse)]
     systems: Vec<Target>,
+    /// File systems to measure, each as a system of its own: kinds with options, as ext4,ext4:nojournal,tmpfs
+    ///
+    /// Each is made in an image in the scratch folder, and all trials of that system have their files on it.
+    /// The kinds are ext2, ext3, ext4, xfs, btrfs, f2fs and tmpfs, as far as this kernel has them and their
+    /// mkfs(8) is installed; options are those of mount(8), and nojournal. It needs root.
+    #[arg(
+        long = "fs",
+        value_name = "KIND[:OPTION]",
+        value_delimiter = ',',
+        value_parser = FileSystem::parse,
+        conflicts_with = "systems"
+    )]
+    file_systems: Vec<FileSystem>,
     /// Measure the system against itself, and store its noise floor for later comparisons
     ///
     /// Every workload gets at least ten trials on each side, even beyond the budget. Every difference found
@@ -188,6 +201,7 @@ fn wait_for(removal: Option<Removal>, interrupt: &AtomicBool) {
 
 /// The run options of the command line.
 fn options(args: &Args) -> RunOptions {
+    let file_systems = args.file_systems.iter().map(FileSystem::target);
     RunOptions {
         workloads: args.workloads.clone(),
         preset: Some(args.preset.clone()),
@@ -203,7 +217,7 @@ fn options(args: &Args) -> RunOptions {
         no_references: args.no_references,
         seed: args.seed,
         scratch: args.scratch.clone(),
-        targets: args.systems.clone(),
+        targets: args.systems.iter().cloned().chain(file_systems).collect(),
         aa: args.aa,
     }
 }

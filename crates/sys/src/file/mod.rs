@@ -19,7 +19,9 @@ mod root;
 #[cfg(unix)]
 pub use copy::{copy_range, send, share_blocks};
 pub use in_memory::in_memory;
-pub use platform::{Path, close, open_read, read_at, read_some_at, standard_output, status, write_back};
+pub use platform::{
+    Path, close, free_bytes, open_read, read_at, read_some_at, standard_output, status, write_back,
+};
 #[cfg(unix)]
 pub use platform::{create_new, evict, rename, unlink};
 pub use root::{Name, Root, changed_ns, names, number};

@@ -127,6 +127,15 @@ pub fn write_back(folder: &std::path::Path) -> io::Result<()> {
     }
 }
 
+/// The bytes that are free on the file system of the folder, for processes that are not root.
+///
+/// # Errors
+/// Those of statvfs(3).
+pub fn free_bytes(folder: &std::path::Path) -> io::Result<u64> {
+    let status = rustix::fs::statvfs(folder)?;
+    Ok(status.f_bavail.saturating_mul(status.f_frsize))
+}
+
 /// One close(2), whose answer is looked at.
 ///
 /// # Errors

@@ -76,6 +76,14 @@ pub fn write_back(_folder: &std::path::Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Unsupported.
+///
+/// # Errors
+/// Always.
+pub fn free_bytes(_folder: &std::path::Path) -> io::Result<u64> {
+    Err(crate::Unsupported("the free bytes of a volume are not asked for here").into())
+}
+
 /// Closes the file; Windows gives std no answer to look at.
 ///
 /// # Errors

@@ -1,0 +1,29 @@
+//! Executes the command of a system on a new file system, which only that command sees.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use runner::FileSystem;
+
+use super::Done;
+use crate::failure::Failure;
+
+/// Execute a command on a new file system of its own; `run --fs` executes it
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Kind and options of the file system
+    #[arg(value_parser = FileSystem::parse)]
+    file_system: FileSystem,
+    /// The folder that it is mounted on
+    folder: PathBuf,
+    /// The command
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    command: Vec<OsString>,
+}
+
+pub(crate) fn mounted(args: &Args) -> Done {
+    match args.file_system.execute(&args.folder, &args.command) {
+        Ok(never) => match never {},
+        Err(reason) => Err(Failure::Refused(reason)),
+    }
+}
