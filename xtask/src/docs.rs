@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::command::{cargo, program, show};
-use crate::{AnyError, workspace};
+use crate::{AnyError, readme, workspace};
 
 /// Builds the manual and runs the documents.
 ///
@@ -41,6 +41,10 @@ pub fn run() -> Result<(), AnyError> {
         }
         wrong += outcome.differences.len();
     }
+    let readme = fs::read_to_string(root.join("README.md"))?;
+    let differences = readme::differences(&readme, &programs.join("osdyno"))?;
+    differences.iter().for_each(|difference| println!("\nREADME.md: {difference}"));
+    wrong += differences.len();
     if wrong == 0 { Ok(()) } else { Err(format!("{wrong} commands do not do what the documents say").into()) }
 }
 

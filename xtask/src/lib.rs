@@ -8,6 +8,7 @@ mod command;
 pub mod docs;
 mod packages;
 pub mod pictures;
+pub mod readme;
 pub mod release;
 mod rust_src;
 #[cfg(target_os = "linux")]

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{bench, check_systems, docs, pictures, release, test, tidy, truths};
+use xtask::{bench, check_systems, docs, pictures, readme, release, test, tidy, truths};
 
 const HELP: &str = "\
 cargo xtask test                     everything below and all tests: what CI runs
@@ -14,7 +14,7 @@ cargo xtask release [--verify]       what is installed without Rust, in target/d
 cargo xtask soak [--hours H]         every server under hostile load, with a witness; --seed N repeats one
 cargo xtask truths                   what is known of real kernels, measured here, against the verdicts
 cargo xtask pictures                 the pictures in docs/pictures, drawn by osdyno of simulated sweeps
-cargo xtask pictures RUN             docs/report.png, the page of a run that was kept, taken by a browser
+cargo xtask readme                   what README.md shows of the runs in docs/runs; measures missing ones
 ";
 
 /// Its accounts come from /proc.
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         ["docs"] => docs::run(),
         ["bench"] => bench::run(),
         ["pictures"] => pictures::run(),
-        ["pictures", run] => pictures::of_page(run),
+        ["readme"] => readme::run(),
         ["release"] => release::run(false),
         ["release", "--verify"] => release::run(true),
         ["truths"] => truths::run(),

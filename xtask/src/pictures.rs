@@ -1,5 +1,5 @@
 //! `cargo xtask pictures`: the pictures that METHODOLOGY.md shows, drawn by osdyno of sweeps whose truth
-//! is known. `cargo xtask pictures RUN`: the picture of a page that README.md shows, of a run that was kept.
+//! is known.
 //!
 //! Every number in them is simulated from a fixed seed, so they repeat byte by byte until a verdict or a plot
 //! changes. The verdict on each is printed, for the author of the caption.
@@ -57,14 +57,13 @@ const PAGE_SIZE: &str = "1180,1500";
 ///
 /// # Errors
 /// When there is no browser, the run cannot be read, or the picture cannot be written.
-pub fn of_page(run: &str) -> Result<(), AnyError> {
+pub(crate) fn of_page(run: &Path) -> Result<(), AnyError> {
     let browser = BROWSERS.into_iter().find(|name| exists(name));
     let browser = browser.ok_or_else(|| format!("no browser takes the picture: none of {BROWSERS:?}"))?;
-    let run = std::path::absolute(run)?;
     let page = workspace::target().join("report.html");
     let mut report = cargo();
     report.args(["run", "--quiet", "--package", "osdyno", "--", "report", "--force", "--out"]);
-    show(report.arg(&page).arg(&run).stdout(Stdio::null()))?;
+    show(report.arg(&page).arg(run).stdout(Stdio::null()))?;
     let picture = workspace::root().join("docs/report.png");
     let mut taken = program(browser);
     // As root a browser does not start within its sandbox; the page is ours and loads nothing.

@@ -1,0 +1,177 @@
+//! `cargo xtask readme`: what README.md shows of long runs, printed by the program of today from runs that
+//! were kept in `docs/runs`, and the picture of a page. A run whose file is not there is measured.
+//!
+//! `cargo xtask docs` fails where README.md shows anything else.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::command::{cargo, program, read, show};
+use crate::{AnyError, pictures, workspace};
+
+/// A block of README.md, between `<!-- NAME -->` and `<!-- end -->`.
+struct Excerpt {
+    /// Also the name of the run file.
+    name: &'static str,
+    /// The command that the block shows, and that measures; its run file is added.
+    command: &'static str,
+    /// What it needs in its folder: scripts, by name.
+    scripts: &'static [(&'static str, &'static str)],
+    /// The verb that prints the run, and what follows the run file.
+    print: (&'static str, &'static [&'static str]),
+    /// The beginning of its first line, and of the first line behind it; all lines where there is none.
+    part: Option<(&'static str, &'static str)>,
+}
+
+/// They are short, so that their files are small.
+const EXCERPTS: [Excerpt; 3] = [
+    Excerpt {
+        name: "run",
+        command: "osdyno run bind/v4 fork-memory ready/poll ready/epoll -n 16000 --trials 8",
+        scripts: &[],
+        print: ("report", &[]),
+        part: None,
+    },
+    Excerpt {
+        name: "race",
+        command: "osdyno run race/inetd race/thread race/epoll --budget 150s",
+        scripts: &[],
+        print: ("report", &[]),
+        part: Some(("race at ", "")),
+    },
+    Excerpt {
+        name: "compare",
+        command: "osdyno run socket/v4 bind/v4 -n 6000 --trials 10 --system narrow='unshare -rn ./narrow' \
+                  --system wide='unshare -rn ./wide' -v",
+        scripts: &[
+            ("narrow", "#!/bin/sh\nsysctl -qw net.ipv4.ip_local_port_range=\"32768 40959\" && exec \"$@\"\n"),
+            ("wide", "#!/bin/sh\nsysctl -qw net.ipv4.ip_local_port_range=\"1024 65535\" && exec \"$@\"\n"),
+        ],
+        print: ("compare", &["--verbose"]),
+        part: None,
+    },
+];
+
+/// Writes the blocks of README.md and the picture of a page; measures the runs that are not there.
+///
+/// # Errors
+/// When something cannot be built, measured, printed or written, or README.md lacks a block.
+pub fn run() -> Result<(), AnyError> {
+    let osdyno = built()?;
+    let file = workspace::root().join("README.md");
+    let mut readme = fs::read_to_string(&file)?;
+    for excerpt in &EXCERPTS {
+        if !kept(excerpt).exists() {
+            println!("measuring {}: {}", excerpt.name, excerpt.command);
+            measured(excerpt, &osdyno)?;
+        }
+        readme = replaced(&readme, excerpt.name, &printed(excerpt, &osdyno)?)?;
+    }
+    fs::write(&file, readme)?;
+    pictures::of_page(&kept(&EXCERPTS[0]))
+}
+
+/// The blocks of a README that are not what a program prints of the runs that were kept.
+///
+/// # Errors
+/// When a run cannot be printed, or the README lacks a block.
+pub fn differences(readme: &str, osdyno: &Path) -> Result<Vec<String>, AnyError> {
+    let mut differences = Vec::new();
+    for excerpt in &EXCERPTS {
+        let block = printed(excerpt, osdyno)?;
+        if replaced(readme, excerpt.name, &block)? != readme {
+            let cure = "cargo xtask readme writes what is printed today";
+            differences.push(format!("<!-- {} --> shows another output; {cure}:\n{block}", excerpt.name));
+        }
+    }
+    Ok(differences)
+}
+
+/// The program. Those that it measures with are optimised in any case.
+fn built() -> Result<PathBuf, AnyError> {
+    show(cargo().args(["build", "--quiet", "--package", "osdyno"]))?;
+    Ok(workspace::target().join("debug/osdyno"))
+}
+
+fn kept(excerpt: &Excerpt) -> PathBuf {
+    workspace::root().join("docs/runs").join(excerpt.name).with_extension("osdyno")
+}
+
+/// Measures a run and keeps it.
+fn measured(excerpt: &Excerpt, osdyno: &Path) -> Result<(), AnyError> {
+    let (folder, kept) = (tempfile::tempdir()?, kept(excerpt));
+    for (name, script) in excerpt.scripts {
+        let path = folder.path().join(name);
+        fs::write(&path, script)?;
+        show(program("chmod").arg("+x").arg(path))?;
+    }
+    let programs = osdyno.parent().unwrap_or(osdyno).to_owned();
+    let old = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(programs).chain(std::env::split_paths(&old)))?;
+    let mut shell = program("sh");
+    // 3 is done too: something could not be measured, which the run says.
+    shell.args(["-c", &format!("{} --out kept.osdyno || [ $? = 3 ]", excerpt.command)]);
+    show(shell.current_dir(folder.path()).env("PATH", path))?;
+    fs::create_dir_all(kept.parent().unwrap_or(&kept))?;
+    fs::copy(folder.path().join("kept.osdyno"), &kept)?;
+    Ok(())
+}
+
+/// What a block shows.
+fn printed(excerpt: &Excerpt, osdyno: &Path) -> Result<String, AnyError> {
+    let folder = tempfile::tempdir()?;
+    let (verb, options) = excerpt.print;
+    let mut print = program(osdyno);
+    print.arg(verb).arg(kept(excerpt)).args(options).env("NO_COLOR", "1");
+    if verb == "report" {
+        print.arg("--out").arg(folder.path().join("page.html"));
+    }
+    let output = read(&mut print)?;
+    let page = folder.path().display().to_string();
+    let lines: Vec<&str> = output.trim_end().lines().filter(|line| !line.contains(&page)).collect();
+    Ok(format!("$ {}\n{}", excerpt.command, part(&lines, excerpt.part).join("\n").trim_end()))
+}
+
+/// The lines of a part, and `…` for those around it.
+fn part<'a>(lines: &[&'a str], part: Option<(&str, &str)>) -> Vec<&'a str> {
+    let Some((first, behind)) = part else { return lines.to_vec() };
+    let start = lines.iter().position(|line| line.starts_with(first)).unwrap_or(0);
+    let is_end = |line: &&str| if behind.is_empty() { line.is_empty() } else { line.starts_with(behind) };
+    let length = lines[start..].iter().position(is_end).unwrap_or(lines.len() - start);
+    let before = (start > 0).then_some("…");
+    let after = (start + length < lines.len()).then_some("…");
+    before.into_iter().chain(lines[start..start + length].iter().copied()).chain(after).collect()
+}
+
+/// The README with another text in a block.
+fn replaced(readme: &str, name: &str, text: &str) -> Result<String, AnyError> {
+    let mark = format!("<!-- {name} -->\n");
+    let missing = || format!("README.md has no <!-- {name} --> … <!-- end -->");
+    let (before, rest) = readme.split_once(&mark).ok_or_else(missing)?;
+    let (_, after) = rest.split_once("<!-- end -->").ok_or_else(missing)?;
+    Ok(format!("{before}{mark}```text\n{text}\n```\n<!-- end -->{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_replaced_and_nothing_else() {
+        let readme =
+            "before\n<!-- run -->\n```text\nold\n```\n<!-- end -->\n<!-- race -->\nx\n<!-- end -->\n";
+        let new = replaced(readme, "run", "$ osdyno run\nnew").expect("a block");
+        let expected = readme.replace("old", "$ osdyno run\nnew");
+        assert_eq!(new, expected);
+        assert_eq!(replaced(&new, "run", "$ osdyno run\nnew").expect("a block"), new);
+        assert!(replaced(readme, "absent", "").is_err());
+    }
+
+    #[test]
+    fn a_part_says_that_it_is_one() {
+        let lines = ["machine", "", "race at 10", "epoll", "", "remarks"];
+        assert_eq!(part(&lines, Some(("race at ", ""))), ["…", "race at 10", "epoll", "…"]);
+        assert_eq!(part(&lines, Some(("machine", "race"))), ["machine", "", "…"]);
+        assert_eq!(part(&lines, None), lines);
+    }
+}
