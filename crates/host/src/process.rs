@@ -344,7 +344,12 @@ impl Process {
 
     pub(crate) fn no_reply(&self, reason: NoReply) -> Error {
         let banner = self.frames.banner();
-        let stderr = match (self.stderr(), banner.is_empty()) {
+        let is_wrong = matches!(reason, NoReply::Frame(_) | NoReply::Unexpected(_) | NoReply::Deadline(_));
+        let stderr = match self.ending.is_none() && is_wrong {
+            true => self.stderr.first_text(),
+            false => self.stderr(),
+        };
+        let stderr = match (stderr, banner.is_empty()) {
             (stderr, true) => stderr,
             // A command may well say on standard output why it refuses.
             (stderr, false) if stderr.is_empty() => banner,

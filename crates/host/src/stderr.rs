@@ -14,6 +14,10 @@ const TAIL_BYTES_MAX: usize = 1000;
 /// end.
 const REST: Duration = Duration::from_millis(500);
 
+/// How long the first words are waited for, where it is known that something is wrong: what a process wrote
+/// to standard error before its nonsense may be read after that.
+const FIRST_WORDS: Duration = Duration::from_secs(1);
+
 /// The end of what a process writes to standard error, which is read as it comes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StderrTail {
@@ -45,6 +49,7 @@ impl StderrTail {
         let kept = &mut self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).bytes;
         kept.extend_from_slice(bytes);
         kept.drain(..kept.len().saturating_sub(TAIL_BYTES_MAX));
+        self.shared.1.notify_all();
     }
 
     /// Nothing more will come.
@@ -56,6 +61,14 @@ impl StderrTail {
     /// What came so far, on one line.
     pub(crate) fn text(&self) -> String {
         one_line(&self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).bytes)
+    }
+
+    /// What came so far, and if that is nothing, what comes first.
+    pub(crate) fn first_text(&self) -> String {
+        let tail = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_silent = |tail: &mut Tail| tail.bytes.is_empty() && !tail.is_whole;
+        let waited = self.shared.1.wait_timeout_while(tail, FIRST_WORDS, is_silent);
+        one_line(&waited.unwrap_or_else(PoisonError::into_inner).0.bytes)
     }
 
     /// All of it, of a process that has ended.
@@ -74,6 +87,21 @@ pub fn with_stderr(reason: &str, stderr: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_words_are_waited_for() {
+        let tail = StderrTail::default();
+        let writing = tail.clone();
+        let thread = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            writing.push(b"Kernel panic\n");
+        });
+        assert_eq!(tail.first_text(), "Kernel panic");
+        thread.join().unwrap();
+        let silent = StderrTail::default();
+        silent.close();
+        assert_eq!(silent.first_text(), "", "nothing will come");
+    }
 
     #[test]
     fn the_end_is_kept_on_one_line() {
