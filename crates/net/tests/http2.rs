@@ -223,7 +223,7 @@ fn requests_that_nobody_waits_for_are_given_up() {
     let mut connection = connection(&["GET", "POST"]);
     (0..3).for_each(|token| connection.start(token, 0));
     connection.cancel(1);
-    let mut server = Peer::default();
+    let mut server = Peer::saying(Vec::new());
     let output = connection.output().to_vec();
     server.take(&output);
     assert_eq!(server.cancelled, [3]);

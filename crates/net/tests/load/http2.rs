@@ -101,6 +101,15 @@ fn both_ends_count_the_same_requests_streams_and_connections() {
     }
 }
 
+/// A stream that joins a connection connects nothing.
+#[test]
+fn each_connection_has_one_connect_time() {
+    let (address, _) = serve(None, |_, stream| response(stream, BODY));
+    let mut generator = Generator::new(LoadSettings::new(address, &client(7))).expect("a generator");
+    let grown = generator.grow_to(3).expect("connections");
+    assert_eq!((grown.connections, grown.connect.count()), (3, 3));
+}
+
 #[test]
 fn new_connections_and_those_for_some_requests_are_closed_by_the_client() {
     let (address, seen) = serve(None, |_, stream| response(stream, BODY));

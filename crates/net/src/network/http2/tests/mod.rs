@@ -168,6 +168,31 @@ fn a_server_that_says_nothing_is_left() {
     assert!(measured.timed_out >= 6 && world.borrow().connections() >= 2, "{}", measured.timed_out);
 }
 
+/// Its stream was reset, and what still comes in it is no response to the next request in its place.
+#[test]
+fn a_response_after_the_timeout_is_not_that_of_the_next_request() {
+    let client = client(2);
+    let load = closed_loop(1, Duration::from_millis(1000));
+    // A place that failed rests for a while, so the response comes well after that.
+    let world = calm_but(|world| world.late_first_ns = Some(2 * TIMEOUT_NS));
+    let (measured, world) = offer(&client, load_settings(&client), &load, world).expect("a load");
+    assert_eq!((measured.failed, measured.timed_out), (1, 1), "{:?}", measured.failures);
+    let counted = measured.completed + measured.late;
+    assert_eq!((counted, world.borrow().connections()), (world.borrow().good, 1));
+    assert!(measured.completed > 1000, "{}", measured.completed);
+}
+
+/// With room for all bodies on the connection, so that only the windows of streams hold them back.
+#[test]
+fn a_stream_ends_at_its_own_window() {
+    let client = HttpClientSettings { body: Some(Content::new(vec![b'x'; 300_000])), ..client(3) };
+    let load = Load { requests: Some(6), ..closed_loop(1, Duration::from_secs(10)) };
+    let world = calm_but(|world| world.greeting = setting(4, 10_000));
+    let (measured, world) = offer(&client, load_settings(&client), &load, world).expect("a load");
+    assert_eq!((measured.completed, measured.failed), (6, 0), "{:?}", measured.failures);
+    assert!(world.borrow().requests.iter().all(|one| one.body_bytes == 300_000));
+}
+
 #[test]
 fn a_body_is_sent_as_far_as_there_are_windows() {
     let body = vec![b'x'; 1_000_000];

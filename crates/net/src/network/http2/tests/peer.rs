@@ -3,11 +3,16 @@
 
 #![allow(dead_code, reason = "each test needs a part of it")]
 
+use std::collections::VecDeque;
+
 /// What is said of the body of every response.
 pub(crate) const BODY: &[u8] = b"hello";
 
-/// A server's end: it takes bytes, and gives requests and what has to be sent besides the responses.
-#[derive(Default)]
+/// The window of a connection, and of each stream until a setting changes it (RFC 9113 §6.9.2).
+const WINDOW: i64 = 65_535;
+
+/// A server's end: it takes bytes, and gives requests and what has to be sent besides the responses. It opens
+/// a window again only when nothing is left of it, so that a client which ignores windows is found out.
 pub(crate) struct Peer {
     input: Vec<u8>,
     has_preface: bool,
@@ -19,6 +24,12 @@ pub(crate) struct Peer {
     pub(crate) cancelled: Vec<u32>,
     /// What the client has said in its settings has been acknowledged so often.
     pub(crate) acknowledged: usize,
+    /// What the client may still send on all streams together.
+    window: i64,
+    /// What it may send on a new stream.
+    stream_window: i64,
+    /// By frame of settings that the client has not acknowledged, the window that it announces.
+    announced: VecDeque<Option<i64>>,
 }
 
 /// A request.
@@ -27,6 +38,8 @@ pub(crate) struct Asked {
     pub(crate) stream: u32,
     pub(crate) block: Vec<u8>,
     pub(crate) body_bytes: usize,
+    /// What the client may still send in this stream.
+    window: i64,
 }
 
 pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -63,10 +76,36 @@ pub(crate) fn settings(name: u16, value: u32) -> Vec<u8> {
     frame(4, 0, 0, &[&name.to_be_bytes()[..], &value.to_be_bytes()].concat())
 }
 
+/// By frame of settings, the window of streams that it announces (`SETTINGS_INITIAL_WINDOW_SIZE`).
+fn announced(mut output: &[u8]) -> VecDeque<Option<i64>> {
+    let mut announced = VecDeque::new();
+    while let [a, b, c, kind, flags, _, _, _, _, rest @ ..] = output {
+        let (payload, behind) = rest.split_at(u32::from_be_bytes([0, *a, *b, *c]) as usize);
+        if (*kind, flags & 1) == (4, 0) {
+            let window = payload.chunks_exact(6).find(|setting| setting[..2] == [0, 4]);
+            announced.push_back(window.map(|setting| {
+                i64::from(u32::from_be_bytes([setting[2], setting[3], setting[4], setting[5]]))
+            }));
+        }
+        output = behind;
+    }
+    announced
+}
+
 impl Peer {
     /// A server whose first words are these; they begin with its settings.
     pub(crate) fn saying(output: Vec<u8>) -> Peer {
-        Peer { output, ..Peer::default() }
+        Peer {
+            announced: announced(&output),
+            output,
+            input: Vec::new(),
+            has_preface: false,
+            open: Vec::new(),
+            cancelled: Vec::new(),
+            acknowledged: 0,
+            window: WINDOW,
+            stream_window: WINDOW,
+        }
     }
 
     /// The requests that are complete now.
@@ -101,24 +140,52 @@ impl Peer {
         match (kind, flags & 1) {
             (1, _) => {
                 assert_eq!(flags & 4, 4, "its fields are in one frame");
-                self.open.push(Asked { stream, block: payload.to_vec(), body_bytes: 0 });
+                let window = self.stream_window;
+                self.open.push(Asked { stream, block: payload.to_vec(), body_bytes: 0, window });
             }
             (0, _) => {
+                let bytes = payload.len() as i64;
+                self.window -= bytes;
+                assert!(self.window >= 0, "{} bytes beyond the window of the connection", -self.window);
                 if let Some(one) = self.open.iter_mut().find(|one| one.stream == stream) {
                     one.body_bytes += payload.len();
+                    one.window -= bytes;
+                    assert!(one.window >= 0, "{} bytes beyond the window of stream {stream}", -one.window);
                 }
-                let bytes = (payload.len() as u32).to_be_bytes();
-                self.output.extend(frame(8, 0, 0, &bytes));
-                self.output.extend(frame(8, 0, stream, &bytes));
+                self.open_windows();
             }
             (4, 0) => self.output.extend(frame(4, 1, 0, &[])),
-            (4, _) => self.acknowledged += 1,
+            (4, _) => {
+                self.acknowledged += 1;
+                if let Some(window) = self.announced.pop_front().flatten() {
+                    let change = window - self.stream_window;
+                    self.stream_window = window;
+                    self.open.iter_mut().for_each(|one| one.window += change);
+                    self.open_windows();
+                }
+            }
             (3, _) => {
                 self.open.retain(|one| one.stream != stream);
                 self.cancelled.push(stream);
             }
             (6, 1) | (7 | 8, _) => {}
             _ => panic!("a client sends no frames of kind {kind}"),
+        }
+    }
+
+    /// Opens the windows of which nothing is left.
+    fn open_windows(&mut self) {
+        let mut opened = Vec::new();
+        if self.window == 0 {
+            self.window = WINDOW;
+            opened.push((0, WINDOW));
+        }
+        for one in self.open.iter_mut().filter(|one| one.window <= 0) {
+            opened.push((one.stream, self.stream_window - one.window));
+            one.window = self.stream_window;
+        }
+        for (stream, bytes) in opened {
+            self.output.extend(frame(8, 0, stream, &(bytes as u32).to_be_bytes()));
         }
     }
 }

@@ -55,6 +55,8 @@ pub(super) struct World {
     pub(super) comes_together: bool,
     /// What the servers say first.
     pub(super) greeting: Vec<u8>,
+    /// Nanoseconds to the first response of a calm server, which nobody waits for any more.
+    pub(super) late_first_ns: Option<u64>,
     /// Responses of a connection until the server asks for another one.
     pub(super) each: Option<u32>,
     links: Vec<Link>,
@@ -77,6 +79,7 @@ impl World {
             cuts_requests: false,
             comes_together: false,
             greeting: peer::frame(4, 0, 0, &[]),
+            late_first_ns: None,
             each: None,
             links: Vec::new(),
             arrivals: BTreeMap::new(),
@@ -124,6 +127,13 @@ impl World {
     }
 
     fn respond(&mut self, link: usize, stream: u32) {
+        if let Some(late_ns) = self.late_first_ns.filter(|_| self.requests.len() == 1) {
+            // What other streams get is not behind it.
+            self.number += 1;
+            let late = Arrival::Bytes(peer::response(stream, b"LATE!"), None);
+            self.arrivals.insert((self.now_ns + late_ns, self.number), (link, late));
+            return;
+        }
         let good = peer::response(stream, BODY);
         if let Some(calm_ns) = self.calm_ns {
             let delay_ns = if self.comes_together { calm_ns - self.now_ns % calm_ns } else { calm_ns };
