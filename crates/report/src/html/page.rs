@@ -60,15 +60,17 @@ pub(crate) fn title(findings: &Findings) -> String {
     format!("{}: {}", findings.run.tool.name, systems(findings))
 }
 
-/// What was measured; systems that look alike have their names.
+/// What was measured; systems that look alike have their names. One that did not describe itself looks like
+/// the others.
 fn systems(findings: &Findings) -> String {
-    let titles: Vec<String> = findings.systems.iter().map(environment::title).collect();
-    match titles.first() {
-        Some(first) if titles.len() > 1 && titles.iter().all(|title| title == first) => {
+    let described = findings.systems.iter().filter(|system| !system.environment.is_empty());
+    let described: Vec<String> = described.map(environment::title).collect();
+    match described.first() {
+        Some(first) if findings.systems.len() > 1 && described.iter().all(|title| title == first) => {
             let names: Vec<String> = findings.systems.iter().map(|system| system.name.clone()).collect();
             format!("{} on {first}", list(&names))
         }
-        _ => list(&titles),
+        _ => list(&findings.systems.iter().map(environment::title).collect::<Vec<_>>()),
     }
 }
 
