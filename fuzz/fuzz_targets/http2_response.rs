@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use libfuzzer_sys::fuzz_target;
-use net::http2::{Http2Connection, Http2Fault, ResponsePart, Request, Requests};
+use net::http2::{Http2Connection, Http2Fault, Request, Requests, ResponsePart};
 
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 const HEAD: &[u8] = &[0, 0, 1, 1, 4, 0, 0, 0, 1, 0x88];
