@@ -1,5 +1,5 @@
 //! Whatever a server of HTTP/2 sends, its responses are understood or refused, without a panic, and however
-//! the bytes are cut, the same is told.
+//! the bytes are cut, the result is the same.
 //!
 //! The first byte chooses how the bytes are cut, the second what the server has said before them.
 #![no_main]

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use sys::init::{bring_up_loopback, mount, open_serial_line, power_off, raise_descriptor_limit};
+use sys::init::{bring_up_loopback, open_serial_line, power_off, raise_descriptor_limit};
 
 use crate::Ending;
 
@@ -43,13 +43,19 @@ pub fn init() -> io::Result<()> {
 
 fn set_up() -> io::Result<()> {
     for (kind, folder) in MOUNTS {
-        tell(&format!("mount {kind} on {folder}"), mount(kind, folder));
+        tell(&format!("mount {kind} on {folder}"), mount(kind, Path::new(folder)));
     }
     tell("bring up the loopback interface", bring_up_loopback());
     tell("raise the limit of descriptors", raise_descriptor_limit());
     fs::create_dir_all(FOLDER).map_err(|error| failed(&format!("make {FOLDER}"), &error))?;
     move_files(Path::new(PROGRAMS), Path::new(FOLDER))
         .map_err(|error| failed(&format!("move {PROGRAMS} to {FOLDER}"), &error))
+}
+
+/// Mounts a file system that has no device, on a folder that is made if need be.
+fn mount(kind: &str, folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    sys::mount::mount(Path::new(kind), folder, kind, &[])
 }
 
 /// What fails here may not be needed; if it is, the console says why it is missing.

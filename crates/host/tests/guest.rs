@@ -59,7 +59,7 @@ fn a_boot_that_fails_is_told_with_the_last_lines_of_the_console() {
     ] {
         let error = open(&script, deadline).expect_err("no guest").to_string();
         assert!(error.contains(word) && error.contains("Kernel panic"), "{script}: {error}");
-        // A deaf command is killed without a time of grace.
+        // A command that ignores its end of file is killed without a time of grace.
         until("it is gone", || processes(&[&mark]).is_empty());
     }
 }

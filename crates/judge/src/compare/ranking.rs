@@ -151,7 +151,7 @@ fn best(samples: &[Sample<'_>]) -> Option<(usize, u64)> {
     Some((best.0, n))
 }
 
-/// Whether a ratio is told: of systems that to the reference of the second.
+/// Whether a ratio is shown: of systems that to the reference of the second.
 fn is_asked(references: &[usize], reference: Reference, pair: &Pair) -> bool {
     reference == Reference::Best || references.get(pair.second) == Some(&pair.first)
 }

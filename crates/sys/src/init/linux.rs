@@ -1,22 +1,12 @@
-//! Linux: mount(2), netdevice(7), termios(3), setrlimit(2) and reboot(2).
+//! Linux: netdevice(7), termios(3), setrlimit(2) and reboot(2).
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-use rustix::mount::MountFlags;
 use rustix::process::{Resource, Rlimit};
 use rustix::system::RebootCommand;
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
-
-/// Mounts a file system that has no device, in a folder that is made if need be. See filesystems(5).
-///
-/// # Errors
-/// Those of mkdir(2) and mount(2).
-pub fn mount(kind: &str, folder: &str) -> io::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    Ok(rustix::mount::mount("none", folder, kind, MountFlags::empty(), None)?)
-}
 
 /// Brings up the interface `lo`, to which the kernel then gives its addresses. See netdevice(7).
 ///

@@ -11,14 +11,6 @@ const NO_GUEST: Unsupported = Unsupported("only Linux is booted as a guest");
 ///
 /// # Errors
 /// Always.
-pub fn mount(_kind: &str, _folder: &str) -> io::Result<()> {
-    Err(NO_GUEST.into())
-}
-
-/// Unsupported.
-///
-/// # Errors
-/// Always.
 pub fn bring_up_loopback() -> io::Result<()> {
     Err(NO_GUEST.into())
 }
