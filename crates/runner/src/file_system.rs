@@ -75,11 +75,16 @@ impl FileSystem {
 
     /// Makes the file system, mounts it on the folder for this process alone, and executes the command in
     /// place of this process. The image has no name any more; it and the mount are gone with the last process
-    /// of the command.
+    /// of the command. `warn` gets what a reader of the record should know.
     ///
     /// # Errors
     /// What was attempted, and why it failed.
-    pub fn execute(&self, folder: &Path, command: &[OsString]) -> Result<std::convert::Infallible, String> {
+    pub fn execute(
+        &self,
+        folder: &Path,
+        command: &[OsString],
+        warn: impl FnOnce(&str),
+    ) -> Result<std::convert::Infallible, String> {
         let [program, arguments @ ..] = command else { return Err("there is no command".to_owned()) };
         let root = "; run osdyno as root";
         sys::mount::own_namespace().map_err(failed("make a mount namespace", root))?;
@@ -96,7 +101,7 @@ impl FileSystem {
             let _ = std::fs::remove_file(path);
             let device = attached.map_err(failed("attach a loop device", root))?;
             if !device.is_direct().unwrap_or(false) {
-                eprintln!("the image of {} is cached by the file system that it lies on", self.text);
+                warn(&format!("the image of {} is cached by the file system that it lies on", self.text));
             }
             let advice = format!("; does this kernel have {}?", self.kind);
             sys::mount::mount(device.path(), folder, &self.kind, &self.mount_options())

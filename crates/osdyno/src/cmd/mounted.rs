@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use runner::FileSystem;
 
 use super::Done;
+use crate::console::tell;
 use crate::failure::Failure;
 
 /// Execute a command on a new file system of its own; `run --fs` executes it
@@ -22,7 +23,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn mounted(args: &Args) -> Done {
-    match args.file_system.execute(&args.folder, &args.command) {
+    match args.file_system.execute(&args.folder, &args.command, tell) {
         Ok(never) => match never {},
         Err(reason) => Err(Failure::Refused(reason)),
     }
