@@ -139,6 +139,10 @@ fn several_systems_have_their_mean() {
     assert_eq!(part.matches("<figure>").count(), 5, "{part}");
     assert_eq!(part.matches("<path class=\"trend\"").count(), 5 * 4);
     assert!(part.contains("Geometric means over local and other"), "{part}");
+    let mut apart = recording;
+    apart.systems[1].environment.insert("machine.engine".to_owned(), "QEMU TCG".to_owned());
+    let means = judge::compare::over_systems(&Findings::of(&apart).comparisons);
+    assert!(means.is_empty(), "an emulated processor and a real one have no mean: {means:?}");
     let one = load::race(&free(), 10, 7);
     assert!(!self::page(&one, &Findings::of(&one)).contains("Mean of"));
 }

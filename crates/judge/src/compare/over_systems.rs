@@ -4,6 +4,7 @@
 use record::Unit;
 
 use super::result::{Comparison, LevelValue, Ranking, RankingEntry};
+use crate::engine;
 
 /// Fewer levels have no trend.
 const TREND_LEVELS: usize = 3;
@@ -44,26 +45,34 @@ pub struct MeanOfContender {
     pub levels: Vec<LevelValue>,
 }
 
-/// The means of every workload that was compared on more than one system.
+/// The means of every workload that was compared on more than one system of the same engine: a mean of an
+/// emulated processor and a real one would be that of neither.
 pub fn over_systems(comparisons: &[Comparison]) -> Vec<OverSystems> {
     let mut means: Vec<OverSystems> = Vec::new();
+    let mut known: Vec<(&str, &str)> = Vec::new();
     for compared in comparisons {
-        let Some(workload) = &compared.workload else { continue };
-        let is_of = |other: &&Comparison| other.workload.as_ref() == Some(workload);
+        let Some(group) = group(compared).filter(|group| !known.contains(group)) else { continue };
+        known.push(group);
+        let is_of = |other: &&Comparison| self::group(other) == Some(group);
         let all: Vec<&Comparison> = comparisons.iter().filter(is_of).collect();
-        if all.len() < 2 || means.iter().any(|mean| mean.workload == *workload) {
+        if all.len() < 2 {
             continue;
         }
         let system = |compared: &&Comparison| Some(compared.contenders.first()?.system.name.clone());
         let series: Vec<MeanSeries> =
             compared.rankings.iter().filter(|ranking| ranking.levels).filter_map(|r| mean(r, &all)).collect();
         means.push(OverSystems {
-            workload: workload.clone(),
+            workload: group.0.to_owned(),
             systems: all.iter().filter_map(system).collect(),
             series,
         });
     }
     means
+}
+
+/// The workload and the engine of a comparison of contenders on one system.
+fn group(compared: &Comparison) -> Option<(&str, &str)> {
+    Some((compared.workload.as_deref()?, engine::of(&compared.contenders.first()?.system)))
 }
 
 /// One series, which all systems have.

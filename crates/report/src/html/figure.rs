@@ -51,7 +51,7 @@ pub(super) fn workload(source: &Source<'_>, workload: &Workload, out: &mut dyn W
         write_html_part(*i, source.findings, compared, out)?;
     }
     let means = over_systems(&source.findings.comparisons);
-    if let Some((i, means)) = means.iter().enumerate().find(|(_, means)| means.workload == workload.name) {
+    for (i, means) in means.iter().enumerate().filter(|(_, means)| means.workload == workload.name) {
         write_means(i, means, out)?;
     }
     // The figures of single variants are folded: they are many, and the common ones have them all.
