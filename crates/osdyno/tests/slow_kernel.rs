@@ -56,8 +56,9 @@ fn a_cost_that_was_made_to_grow_is_found_with_the_growth_it_was_given() {
         format!("--system={name}=env LD_PRELOAD={}", library.display())
     };
     let (constant, growing) = (system("constant", 0), system("growing", PER_THREAD_NS));
-    let arguments = ["run", "thread", "-n", "2000", "--trials", "12", "--out=a.osdyno", &constant, &growing];
-    run_well(folder.path(), &arguments);
+    // The default preset ends a sweep after half a second: a few hundred threads on a busy machine.
+    let size = ["run", "thread", "-n", "2000", "--preset", "full", "--budget", "150s", "--out", "a.osdyno"];
+    run_well(folder.path(), &[&size[..], &[&constant, &growing]].concat());
     let (recording, _) = record::read(folder.path().join("a.osdyno")).expect("the run file");
     let findings = judge::Findings::of(&recording);
     let [constant, growing] = ["constant", "growing"].map(|system| verdict(&findings, system));
