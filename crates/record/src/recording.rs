@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::mem;
 
 use crate::{
-    Direction, End, GeneratorLevel, Histogram, Limitation, Line, Order, Outcome, Run, Series, SeriesKey,
-    SeriesKind, System, Trial, Workload,
+    Direction, End, GeneratorLevel, Histogram, Limitation, Line, NoiseFloor, Order, Outcome, Run, Series,
+    SeriesKey, SeriesKind, System, Trial, Workload,
 };
 
 /// So many sums of a workload are made, the first that it declares. Every sum is as long as its parts, so
@@ -119,6 +119,15 @@ impl Recording {
         recording.sum();
         recording.series.retain(|_, trials| !trials.is_empty());
         recording
+    }
+
+    /// The noise floor that this run measured: it was one of a system against itself.
+    #[must_use]
+    pub fn measured_noise_floor(&self) -> Option<&NoiseFloor> {
+        self.systems
+            .iter()
+            .find_map(|system| system.noise_floor.as_ref())
+            .filter(|floor| floor.run.is_empty())
     }
 
     /// Every series that may be judged with its trials, by trial number; the keys ascend.

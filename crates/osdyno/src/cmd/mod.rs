@@ -182,10 +182,21 @@ fn print_findings(
     Ok(out.flush()?)
 }
 
-/// Compares the systems of a run; `None` where it has only one.
+/// Compares the systems of a run; `None` where it has only one, or one against itself.
 fn compare_systems(recording: &Recording, file: &Path) -> Option<Result<Comparison, Refusal>> {
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
-    (recording.systems.len() > 1).then(|| Comparison::of(&[(&name, recording)]))
+    let differ = recording.systems.len() > 1 && recording.measured_noise_floor().is_none();
+    differ.then(|| Comparison::of(&[(&name, recording)]))
+}
+
+/// Prints what a system showed against itself.
+fn print_noise_floor(recording: &Recording, format: Format, console: &Console) -> Result<(), Failure> {
+    if format != Format::Text {
+        return Ok(());
+    }
+    let mut out = BufWriter::new(io::stdout().lock());
+    ::report::noise_floor::write(recording, &console.style, &mut out)?;
+    Ok(out.flush()?)
 }
 
 /// Warns why the systems of a run cannot be compared.

@@ -5,12 +5,15 @@ use std::process::ExitCode;
 use std::slice;
 
 use judge::Findings;
+use judge::compare::Comparison;
+use record::Recording;
 
 use super::{
-    Detail, Done, Format, compare_systems, print_findings, print_places, read, refuse_existing, refuse_input,
-    warn_refused, write_file,
+    Detail, Done, Format, compare_systems, print_findings, print_noise_floor, print_places, read,
+    refuse_existing, refuse_input, warn_refused, write_file,
 };
 use crate::console::{Console, tell};
+use crate::failure::Failure;
 
 /// Judge a run file again: print verdicts, write an HTML report
 #[derive(clap::Args)]
@@ -49,11 +52,10 @@ pub(crate) fn report(args: &Args, console: &Console) -> Done {
     }
     let recording = read(&args.run)?;
     let findings = Findings::with_margin(&recording, args.margin / 100.0);
-    let detail = Detail::of(args.verbose);
     let compared = compare_systems(&recording, &args.run);
     let systems = compared.as_ref().and_then(|compared| compared.as_ref().ok());
     if is_kept {
-        print_findings(&findings, systems, detail, args.format, console)?;
+        print(&recording, &findings, systems, args, console)?;
         warn_refused(compared.as_ref());
         tell(&format!("  {} is there already and was kept; --force replaces it", page.display()));
         return Ok(ExitCode::SUCCESS);
@@ -61,9 +63,24 @@ pub(crate) fn report(args: &Args, console: &Console) -> Done {
     // Before anything is printed: a reader may close the pipe. The verdicts are printed in any case.
     let written =
         write_file(&page, args.force, |out| ::report::html::write(&recording, &findings, systems, out));
-    print_findings(&findings, systems, detail, args.format, console)?;
+    print(&recording, &findings, systems, args, console)?;
     written?;
     print_places(&[("report", &page)], args.format)?;
     warn_refused(compared.as_ref());
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what the run printed.
+fn print(
+    recording: &Recording,
+    findings: &Findings,
+    systems: Option<&Comparison>,
+    args: &Args,
+    console: &Console,
+) -> Result<(), Failure> {
+    print_findings(findings, systems, Detail::of(args.verbose), args.format, console)?;
+    if recording.measured_noise_floor().is_some() {
+        print_noise_floor(recording, args.format, console)?;
+    }
+    Ok(())
 }

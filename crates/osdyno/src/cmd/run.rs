@@ -1,6 +1,6 @@
 //! `osdyno run`: measures, prints verdicts, and writes a run file and a report.
 
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use runner::{FileSystem, Removal, RunEvent, RunOptions, RunPlan, Target};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::{
-    Detail, Done, Format, compare_systems, print_findings, print_places, refuse_unwritable, suggested, warn,
-    warn_refused, write_file,
+    Detail, Done, Format, compare_systems, print_findings, print_noise_floor, print_places,
+    refuse_unwritable, suggested, warn, warn_refused, write_file,
 };
 use crate::console::{Console, tell};
 use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
@@ -163,8 +163,8 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
     let written =
         write_file(&page, false, |out| ::report::html::write(&ran.recording, &findings, systems, out));
     print_findings(&findings, systems, detail, args.format, console)?;
-    if args.format == Format::Text && plan.aa {
-        print_noise_floor(&ran.recording, console)?;
+    if plan.aa {
+        print_noise_floor(&ran.recording, args.format, console)?;
     }
     warn_refused(compared.as_ref());
     let kept = match ran.floor_kept {
@@ -220,13 +220,6 @@ fn options(args: &Args) -> RunOptions {
         targets: args.systems.iter().cloned().chain(file_systems).collect(),
         aa: args.aa,
     }
-}
-
-/// Prints what a system showed against itself.
-fn print_noise_floor(recording: &Recording, console: &Console) -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    ::report::noise_floor::write(recording, &console.style, &mut out)?;
-    Ok(out.flush()?)
 }
 
 /// Longest time that a load may be held at one level.
