@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Compares `osdyno serve` with nginx, both under wrk, and `osdyno load` with wrk and h2load, all on nginx. Every round
-# measures all candidates one after the other, in rotating order. Ratios are computed within a round, and their median
-# and range over the rounds are printed, so that other activity of the machine affects all candidates alike.
+# Compares `osdyno serve` with nginx, both under wrk, and `osdyno load` with wrk, h2load and a loop that only sends and
+# receives, all on nginx. Every round measures all candidates one after the other, in rotating order. Ratios are
+# computed within a round, and their median and range over the rounds are printed, so that other activity of the machine
+# affects all candidates alike.
 #
 #   benches/http.sh [ROUNDS] [SECONDS]        needs nginx, wrk, h2load, two processors; writes Markdown to standard output
 #   ONLY=generators benches/http.sh           leaves out the servers
@@ -19,9 +20,10 @@ port_http2=18079
 port_osdyno=18081
 
 cargo build --quiet --release
-cargo build --quiet --release --package net --example bare
+cargo build --quiet --release --package net --example bare --example bare_load
 osdyno=${CARGO_TARGET_DIR:-target}/release/osdyno
 bare=${CARGO_TARGET_DIR:-target}/release/examples/bare
+bare_load=${CARGO_TARGET_DIR:-target}/release/examples/bare_load
 work=$(mktemp -d)
 servers=()
 finish() {
@@ -99,6 +101,9 @@ generator() {
         { time taskset -c $client_cpu "$osdyno" load "$url" -c $connections -d "${seconds}s" --format csv \
             >"$work/generator"; } 2>"$work/time"
         completed >"$work/done" ;;
+    bare-*)
+        { time taskset -c $client_cpu "$bare_load" "${which#bare-}" "127.0.0.1:${port[$2]}" /590.html $connections \
+            $seconds >"$work/done"; } 2>"$work/time" ;;
     esac
     cost
 }
@@ -182,7 +187,7 @@ if [[ ${ONLY:-} != generators ]]; then
     contest "Servers under wrk, 590 bytes, persistent connections" nginx server nginx bare "${archs[@]}"
     contest "Servers under wrk, 590 bytes, a new connection for every request" nginx closing nginx "${archs[@]}"
 fi
-contest "Generators on nginx" wrk on_nginx wrk load
-contest "Generators on osdyno serve, where the generator is saturated" wrk on_osdyno wrk load
+contest "Generators on nginx" wrk on_nginx wrk load bare-epoll bare-uring
+contest "Generators on osdyno serve, where the generator is saturated" wrk on_osdyno wrk load bare-epoll bare-uring
 contest "Generators on nginx, HTTP/2, one stream on each connection" h2load one_stream h2load load
 contest "Generators on nginx, HTTP/2, ten streams on each of a tenth of the connections" h2load ten_streams h2load load
