@@ -24,7 +24,7 @@ struct Excerpt {
 }
 
 /// They are short, so that their files are small.
-const EXCERPTS: [Excerpt; 3] = [
+const EXCERPTS: [Excerpt; 4] = [
     Excerpt {
         name: "run",
         command: "osdyno run bind/v4 fork-memory ready/poll ready/epoll -n 16000 --trials 8",
@@ -49,6 +49,13 @@ const EXCERPTS: [Excerpt; 3] = [
         ],
         print: ("compare", &["--verbose"]),
         part: None,
+    },
+    Excerpt {
+        name: "aa",
+        command: "osdyno run syscall fork --aa --budget 20s",
+        scripts: &[],
+        print: ("report", &[]),
+        part: Some(("false alarms", "")),
     },
 ];
 
