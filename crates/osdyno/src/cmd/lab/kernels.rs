@@ -1,0 +1,44 @@
+//! Kernels by their names, as the user writes them.
+
+use std::path::{Path, PathBuf};
+
+use lab::Debian;
+
+use crate::console::tell;
+use crate::failure::Failure;
+
+/// Finds kernels.
+#[derive(Default)]
+pub(super) struct Kernels {
+    /// Where Debian's are kept; nothing before the first is wanted.
+    debian: Option<Debian>,
+}
+
+impl Kernels {
+    /// The name of a kernel and where it is; a path that holds `=` has a slash before it.
+    pub(super) fn find(&mut self, text: &str) -> Result<(String, PathBuf), Failure> {
+        let refused = |error: lab::Error| Failure::Refused(error.to_string());
+        let named = text.split_once('=').filter(|(name, _)| !name.is_empty() && !name.contains('/'));
+        let (name, place) = named.map_or((None, text), |(name, place)| (Some(name), place));
+        let (known, path) = match place.strip_prefix("debian:") {
+            Some(series) => (Some(series.to_owned()), self.of_debian(series).map_err(refused)?),
+            None => (lab::release(Path::new(place)).map_err(refused)?, PathBuf::from(place)),
+        };
+        // The guest is booted from wherever this process is.
+        let path = path.canonicalize().unwrap_or(path);
+        let file = || path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let name = name.map(str::to_owned).or(known).unwrap_or_else(file);
+        match path.to_str() {
+            Some(_) => Ok((name, path)),
+            None => Err(Failure::Usage(format!("the path of the kernel {} is not UTF-8", path.display()))),
+        }
+    }
+
+    fn of_debian(&mut self, series: &str) -> Result<PathBuf, lab::Error> {
+        let debian = match &mut self.debian {
+            Some(debian) => debian,
+            none => none.insert(Debian::of_user()?),
+        };
+        debian.kernel(series, &mut |text| tell(&format!("  {text}")))
+    }
+}

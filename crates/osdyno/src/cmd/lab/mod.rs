@@ -1,0 +1,36 @@
+//! `osdyno lab`: measures other kernels, each booted as a guest, beside this machine.
+//!
+//! One file for each verb; [`kernels`] finds what the user names, and [`machine`] is what it runs on.
+
+mod boot;
+mod kernels;
+mod machine;
+mod run;
+
+use clap::Subcommand;
+
+use super::Done;
+use crate::console::Console;
+
+/// Measure other kernels: each boots in an emulator, as a system of the run
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Measure kernels beside this machine, in one interleaved run, and compare them
+    Run(Box<run::Args>),
+    /// Turn this process into the emulator of a guest; `lab run` executes it
+    #[command(hide = true, name = boot::VERB)]
+    Boot(boot::Args),
+}
+
+pub(crate) fn lab(args: Args, console: &Console) -> Done {
+    match args.verb {
+        Verb::Run(args) => run::run(*args, console),
+        Verb::Boot(args) => boot::boot(&args),
+    }
+}
