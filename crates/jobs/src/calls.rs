@@ -64,6 +64,17 @@ impl<'a> Calls<'a> {
         }
     }
 
+    /// Adds all calls of another thread to those of the same name.
+    pub(crate) fn add_all(&mut self, other: &Calls<'_>) {
+        for call in &mut self.calls {
+            for added in other.calls.iter().filter(|added| added.name == call.name) {
+                call.ticks += added.ticks;
+                call.units += added.units;
+                call.times.add(&added.times);
+            }
+        }
+    }
+
     /// The clock, in ticks.
     #[inline]
     pub(crate) fn now(&self) -> u64 {

@@ -42,7 +42,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::phase("close", Expect::Constant, "close(2) of both files, for each copy"),
         Operation::phase("flush", Expect::Constant, "fsync(2) of the copy, for each MiB"),
     ],
-    needs: Needs { memory_bytes: 2 << 20, ..Needs::NOTHING },
+    needs: Needs { memory_bytes: 2 << 20, disk_bytes: 2 << 20, ..Needs::NOTHING },
     top: Some(100),
     classic_n: 50,
     run: cfg_select! {

@@ -32,8 +32,9 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::up("rename", Expect::Logarithmic, "one rename(2) within the folder"),
         Operation::down("unlink", Expect::Logarithmic, "one unlink(2), in random order"),
     ],
-    // An inode of the kernel with its name, of which there are two while it is renamed.
-    needs: Needs { memory_bytes: 2 << 10, ..Needs::NOTHING },
+    // An inode of the kernel with its name, of which there are two while it is renamed; on the disk, ten of
+    // them where the folder is emptied first.
+    needs: Needs { memory_bytes: 2 << 10, disk_bytes: 8 << 10, inodes: 10, ..Needs::NOTHING },
     run: cfg_select! {
         unix => { Ok(measured::run) }
         _ => { Err("jobs are not implemented on this system yet") }

@@ -11,6 +11,10 @@ mod calls;
 mod content;
 mod copy;
 mod directory;
+mod fragmentation;
+mod mail_queue;
+#[cfg(unix)]
+mod parallel;
 mod small_files;
 #[cfg(unix)]
 mod source_tree;
@@ -22,5 +26,12 @@ use workload::Group;
 pub const GROUP: Group = Group {
     name: "jobs",
     title: "Work on files",
-    workloads: &[&small_files::WORKLOAD, &directory::WORKLOAD, &copy::WORKLOAD, &tree::WORKLOAD],
+    workloads: &[
+        &small_files::WORKLOAD,
+        &directory::WORKLOAD,
+        &mail_queue::WORKLOAD,
+        &copy::WORKLOAD,
+        &fragmentation::WORKLOAD,
+        &tree::WORKLOAD,
+    ],
 };

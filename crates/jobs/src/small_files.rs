@@ -3,20 +3,20 @@
 //! **Question.** How long does a file system need for each of thousands of small files in one folder, and
 //! how does that depend on their size? Mail and news servers keep one message per file.
 //!
-//! **Method.** Files of n KiB are made in one empty folder, one after the other: create, write, close,
-//! open, read, close. There are `--set files=COUNT` (10000) of them, or as many as the window of time
-//! allows, and 100 at least; `--window 2s` is enough for all on most disks. Then each is looked up and
-//! renamed, the folder is listed, and each file is removed; these go through the files in random order. All
-//! of that is repeated until the window ends, and the file system writes everything to disk before the next
-//! round. Each call is timed; the value is the mean for one file, and the record has the distribution of
-//! each call. `total` is create, write, close, open, read and release together, with all that `durable`
-//! adds. The content is random, different in each file, and compared when it is read. The files are in the
-//! scratch folder of the run: `--scratch DIR` puts them on another file system.
+//! **Method.** Files of n KiB are made in one empty folder, one after the other: create, write, close, open,
+//! read, close. There are `--set files=COUNT` (10000) of them, or as many as the window of time allows and
+//! as fit into half of the free space, and 100 at least; `--window 2s` is enough for all on most disks. Then
+//! each is looked up and renamed, the folder is listed, and each file is removed; these go through the files
+//! in random order. All of that is repeated until the window ends, and the file system writes everything to
+//! disk before the next round. Each call is timed; the value is the mean for one file, and the record has
+//! the distribution of each call. `total` is create, write, close, open, read and release together, with all
+//! that `durable` adds. The content is random, different in each file, and compared when it is read. The
+//! files are in the scratch folder of the run: `--scratch DIR` puts them on another file system.
 //!
 //! `warm` reads what was just written, from memory. `cold` first writes all files, has them written to disk
-//! and removed from memory (posix_fadvise(2), checked with mincore(2)), and then reads them in random
-//! order. `durable` calls fsync(2) for each file and for its folder, as a mail server must before it
-//! accepts a message.
+//! and removed from memory (posix_fadvise(2), checked with mincore(2)), and then reads them in random order.
+//! `durable` calls fsync(2) for each file and for its folder, as a mail server must before it accepts a
+//! message.
 //!
 //! **Expected answer.** Create, close, open, stat, rename and unlink do not depend on the size. Write and
 //! read grow linearly from the size at which the bytes take longer than the call.
@@ -54,7 +54,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::phase("readdir", Expect::Constant, "the whole folder listed, for each of its names"),
         Operation::phase("unlink", Expect::Constant, "one unlink(2)"),
     ],
-    needs: Needs::NOTHING,
+    // A hundred files, each in whole blocks.
+    needs: Needs { disk_bytes: 200 << 10, ..Needs::NOTHING },
     top: Some(128),
     classic_n: 128,
     run: cfg_select! {
@@ -96,7 +97,8 @@ mod measured {
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         let variant = Variant::named(trial.variant());
         let count = trial.number("files")? as usize;
-        let folder = trial.scratch().join("small-files");
+        let scratch = trial.scratch();
+        let folder = scratch.join("small-files");
         let (window, clock, seed) = (trial.window(), trial.clock(), trial.seed());
         let names: Vec<&'static str> =
             WORKLOAD.measured().map(|operation| operation.name).filter(|&name| name != "total").collect();
@@ -105,6 +107,7 @@ mod measured {
         let paths = Paths::of(&folder, count).map_err(TrialError::at("to name the files"))?;
         let outcome = trial.job(|kib, job| {
             let bytes = (kib << 10) as usize;
+            let fitting = file::free(scratch)?.files_of(kib << 10) as usize / 2;
             let mut round = Round {
                 variant,
                 folder: &folder,
@@ -114,6 +117,7 @@ mod measured {
                 random: fastrand::Rng::with_seed(seed),
                 calls: Calls::of(clock, &names)?,
                 made: 0,
+                most: fitting.max(FILES_MIN).min(count),
                 deadline: Instant::now() + window,
                 all_cold: true,
             };
@@ -178,6 +182,8 @@ mod measured {
         calls: Calls<'a>,
         /// How many files there are in this round.
         made: usize,
+        /// How many there may be.
+        most: usize,
         /// When the window ends.
         deadline: Instant,
         /// Whether the files were out of memory whenever they had to be.
@@ -199,7 +205,7 @@ mod measured {
         fn make(&mut self) -> io::Result<()> {
             let folder = fs::File::open(self.folder)?;
             self.made = 0;
-            while self.made < self.paths.first.len() {
+            while self.made < self.most {
                 self.write(self.made, &folder)?;
                 if self.variant != Variant::Cold {
                     self.read(self.made)?;

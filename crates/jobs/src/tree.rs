@@ -33,7 +33,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::phase("copy", Expect::Constant, "the tree copied, for each file"),
         Operation::phase("remove", Expect::Constant, "the tree removed, for each file"),
     ],
-    needs: Needs { memory_bytes: 16 << 10, ..Needs::NOTHING },
+    // The archive and two copies; files fill whole blocks, and every twelfth has a folder.
+    needs: Needs { memory_bytes: 16 << 10, disk_bytes: 32 << 10, inodes: 3, ..Needs::NOTHING },
     top: Some(60_000),
     classic_n: 60_000,
     run: cfg_select! {

@@ -43,6 +43,10 @@ pub mod resource {
     pub const MEMORY: &str = "memory";
     /// Local ports that the system assigns, for one local address and one peer.
     pub const PORTS: &str = "ports";
+    /// Bytes on the disk, of the file system that the workloads' files are on.
+    pub const DISK: &str = "disk";
+    /// Files and folders, of the same file system.
+    pub const INODES: &str = "inodes";
 }
 
 /// One limit of a system, as it bounds one resource.

@@ -12,6 +12,15 @@ use crate::{Error, Target};
 /// A file system may have this share of the free bytes: there may be several, and their images are sparse.
 const SHARE: u64 = 4;
 const BYTES_MAX: u64 = 8 << 30;
+/// The smallest on which every kind can be made.
+const BYTES_MIN: u64 = 512 << 20;
+
+/// The bytes of a file system where so many are free: a power of two, so that it is the same in all trials
+/// although what is free changes.
+fn image_bytes(free: u64) -> u64 {
+    let halves = std::iter::successors(Some(BYTES_MAX), |bytes| Some(bytes / 2));
+    halves.take_while(|&bytes| bytes > BYTES_MIN).find(|&bytes| bytes <= free / SHARE).unwrap_or(BYTES_MIN)
+}
 
 /// What makes a file system of a kind, and the Debian package that has it.
 struct Maker {
@@ -115,9 +124,9 @@ impl FileSystem {
     fn make(&self, folder: &Path, path: &Path) -> Result<File, String> {
         let maker = MAKERS.iter().find(|maker| maker.kind == self.kind);
         let maker = maker.ok_or_else(|| format!("{} needs no image", self.kind))?;
-        let made = sys::file::free_bytes(folder).and_then(|free| {
+        let made = sys::file::free(folder).and_then(|free| {
             let image = File::options().read(true).write(true).create_new(true).open(path)?;
-            image.set_len((free / SHARE).min(BYTES_MAX))?;
+            image.set_len(image_bytes(free.bytes))?;
             Ok(image)
         });
         let image = made.map_err(failed(&format!("make {}", path.display()), ""))?;
@@ -151,6 +160,15 @@ fn failed(attempted: &str, advice: &str) -> impl FnOnce(io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_image_has_the_same_size_while_a_little_more_or_less_is_free() {
+        let mebibytes = |free_gib: u64| image_bytes(free_gib << 30) >> 20;
+        assert_eq!(
+            [100, 32, 31, 17, 15, 4, 1, 0].map(mebibytes),
+            [8192, 8192, 4096, 4096, 2048, 1024, 512, 512]
+        );
+    }
 
     #[test]
     fn kinds_and_options_are_read() {

@@ -128,6 +128,9 @@ impl Executor for Launcher<'_> {
             order.scratch = scratch;
             receive(&mut supervisor, &order, self.interrupt)
         });
+        if self.target.is_new_in_each_trial() {
+            self.host = None;
+        }
         match lines {
             Ok(lines) => Ok(Some(lines)),
             Err(error) if error.no_reply() == Some(&NoReply::Interrupted) => Ok(None),

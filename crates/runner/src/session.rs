@@ -248,7 +248,7 @@ impl<'a, E: Executor> Session<'a, E> {
             variant: item.variant.name.to_owned(),
             trial: number,
             n,
-            cpu: own.cpu,
+            cpu: own.cpu.filter(|_| !item.workload.all_processors),
             seed,
             allowance_seconds: timeouts.allowance.map(|allowed| allowed.as_secs_f64()),
             window_seconds: timeouts.window.map(|window| window.as_secs_f64()),

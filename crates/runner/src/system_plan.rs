@@ -199,17 +199,24 @@ impl Ceiling {
             (resource::MAPPINGS, needs.mappings),
             (resource::PORTS, needs.ports),
             (resource::MEMORY, needs.memory_bytes * MEMORY_SHARE),
+            (resource::DISK, needs.disk_bytes),
+            (resource::INODES, needs.inodes),
         ];
         let ceilings =
             per_n.into_iter().filter(|&(_, amount)| amount > 0).filter_map(|(resource, amount)| {
                 let ResourceLimit { name, value, usable, advice } = system.limits.get(resource)?.first()?;
                 let value = match resource {
-                    resource::MEMORY => format!("{} MiB", value >> 20),
+                    resource::MEMORY | resource::DISK => format!("{} MiB", value >> 20),
                     _ => value.to_string(),
                 };
                 Some(Ceiling { n: usable / amount, reason: format!("{name} is {value}; {advice}") })
             });
-        ceilings.min_by_key(|ceiling| ceiling.n)
+        let processors = system.processors.as_ref().filter(|_| needs.processors > 0).map(|processors| {
+            let count = u64::from(processors.online);
+            let reason = format!("the number of processors is {count}; -n beyond it measures waiting");
+            Ceiling { n: count / needs.processors, reason }
+        });
+        ceilings.chain(processors).min_by_key(|ceiling| ceiling.n)
     }
 }
 

@@ -48,13 +48,27 @@ impl Target {
         Ok(Target { name: name.to_owned(), prefix, is_guest: false })
     }
 
-    /// Its command as a user would write it.
-    pub(crate) fn written(&self) -> Vec<String> {
+    /// The file system that its command makes, if it makes one.
+    fn file_system(&self) -> Option<&str> {
         match &self.prefix[..] {
             [program, verb, file_system, ..] if program == OWN_PROGRAM && verb == MOUNTED => {
-                vec!["--fs".to_owned(), file_system.clone()]
+                Some(file_system)
             }
-            command => command.to_vec(),
+            _ => None,
+        }
+    }
+
+    /// Whether its command is executed again for each trial: what one trial leaves on a file system would
+    /// change what the next one finds.
+    pub(crate) fn is_new_in_each_trial(&self) -> bool {
+        self.file_system().is_some()
+    }
+
+    /// Its command as a user would write it.
+    pub(crate) fn written(&self) -> Vec<String> {
+        match self.file_system() {
+            Some(file_system) => vec!["--fs".to_owned(), file_system.to_owned()],
+            None => self.prefix.clone(),
         }
     }
 

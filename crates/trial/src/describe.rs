@@ -5,7 +5,7 @@ use std::path::Path;
 
 use host::{FrameReader, FrameWriter};
 use record::{Line, Processors, ResourceLimit, System, resource};
-use sys::limit::{self, Resource};
+use sys::limit::{self, FolderResource, Resource};
 
 use crate::common::Done;
 
@@ -19,7 +19,7 @@ pub(crate) fn describe() -> Done {
         prefix: Vec::new(),
         environment,
         warnings,
-        limits: limits(),
+        limits: limits(Path::new(&scratch)),
         processors: processors(),
         noise_floor: None,
     };
@@ -28,12 +28,16 @@ pub(crate) fn describe() -> Done {
 
 /// What bounds n here, once the limits of the process are raised as a trial raises them. A resource without a
 /// limit that could be read is absent.
-fn limits() -> BTreeMap<String, Vec<ResourceLimit>> {
+fn limits(scratch: &Path) -> BTreeMap<String, Vec<ResourceLimit>> {
     // What cannot be raised is a limit as it stands.
     let _ = limit::raise_soft_to_hard();
     let of = |resource| limit::bounds(resource).ok().map(|bounds| (name(resource), bounds));
     let limits = |bounds: Vec<limit::Bound>| bounds.into_iter().map(limit_of).collect();
-    let all = Resource::ALL.into_iter().filter_map(of);
+    let of_folder = [(FolderResource::DiskBytes, resource::DISK), (FolderResource::Inodes, resource::INODES)];
+    let of_folder = of_folder.into_iter().filter_map(|(resource, name)| {
+        limit::bound_of_folder(resource, scratch).ok().map(|bound| (name, vec![bound]))
+    });
+    let all = Resource::ALL.into_iter().filter_map(of).chain(of_folder);
     all.map(|(name, bounds)| (name.to_owned(), limits(bounds))).collect()
 }
 

@@ -29,6 +29,9 @@ pub struct Workload {
     /// A small pass comes before each trial and is discarded: the first measurements do not pay for code that
     /// was never executed. Without it where a pass is all of the work, or warms what is to be cold.
     pub warms_up: bool,
+    /// Its trials may use all processors: they have several threads or processes, whose number is n. Others
+    /// stay on one.
+    pub all_processors: bool,
     /// A server takes part: beside the trial, or at the address of `--server`.
     pub server: bool,
     /// The ways to run it; at least one.
@@ -113,12 +116,27 @@ pub struct Needs {
     pub ports: u64,
     /// Memory of kernel and process together, roughly.
     pub memory_bytes: u64,
+    /// Bytes on the disk at once, roughly.
+    pub disk_bytes: u64,
+    /// Files and folders at once.
+    pub inodes: u64,
+    /// Processors.
+    pub processors: u64,
 }
 
 impl Needs {
     /// Nothing but time.
-    pub const NOTHING: Needs =
-        Needs { descriptors: 0, processes: 0, threads: 0, mappings: 0, ports: 0, memory_bytes: 0 };
+    pub const NOTHING: Needs = Needs {
+        descriptors: 0,
+        processes: 0,
+        threads: 0,
+        mappings: 0,
+        ports: 0,
+        memory_bytes: 0,
+        disk_bytes: 0,
+        inodes: 0,
+        processors: 0,
+    };
 }
 
 /// How an executable is linked.
@@ -140,6 +158,7 @@ impl Workload {
         shape: Shape::Curve,
         sizes: Sizes::Every,
         warms_up: true,
+        all_processors: false,
         server: false,
         variants: Variant::ONLY,
         default_variants: &[""],

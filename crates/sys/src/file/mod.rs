@@ -4,6 +4,7 @@
 #[cfg(unix)]
 mod copy;
 mod in_memory;
+mod layout;
 #[cfg(unix)]
 #[path = "unix.rs"]
 mod platform;
@@ -19,9 +20,31 @@ mod root;
 #[cfg(unix)]
 pub use copy::{copy_range, send, share_blocks};
 pub use in_memory::in_memory;
+pub use layout::{collapse, pieces};
 pub use platform::{
-    Path, close, free_bytes, open_read, read_at, read_some_at, standard_output, status, write_back,
+    Path, close, free, open_read, read_at, read_some_at, standard_output, status, write_back,
 };
 #[cfg(unix)]
 pub use platform::{create_new, evict, rename, unlink};
 pub use root::{Name, Root, changed_ns, names, number};
+
+/// What is free on a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Free {
+    /// Bytes.
+    pub bytes: u64,
+    /// Files and folders that can still be made; `None` where only the bytes limit them.
+    pub inodes: Option<u64>,
+}
+
+impl Free {
+    /// How many files of that size fit, each in whole blocks.
+    #[must_use]
+    pub fn files_of(&self, bytes: u64) -> u64 {
+        let by_bytes = self.bytes / bytes.next_multiple_of(BLOCK_BYTES).max(BLOCK_BYTES);
+        self.inodes.map_or(by_bytes, |inodes| inodes.min(by_bytes))
+    }
+}
+
+/// What a file takes at least, on most file systems.
+const BLOCK_BYTES: u64 = 4 << 10;

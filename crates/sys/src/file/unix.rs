@@ -9,6 +9,8 @@ use std::os::unix::fs::FileExt;
 
 use rustix::fs::{Mode, OFlags};
 
+use super::Free;
+
 /// A path in the form that the system takes, made before anything is timed.
 #[derive(Clone, Debug)]
 pub struct Path(CString);
@@ -127,13 +129,14 @@ pub fn write_back(folder: &std::path::Path) -> io::Result<()> {
     }
 }
 
-/// The bytes that are free on the file system of the folder, for processes that are not root.
+/// What is free on the file system of the folder, for processes that are not root.
 ///
 /// # Errors
 /// Those of statvfs(3).
-pub fn free_bytes(folder: &std::path::Path) -> io::Result<u64> {
+pub fn free(folder: &std::path::Path) -> io::Result<Free> {
     let status = rustix::fs::statvfs(folder)?;
-    Ok(status.f_bavail.saturating_mul(status.f_frsize))
+    let inodes = (status.f_files > 0).then_some(status.f_favail);
+    Ok(Free { bytes: status.f_bavail.saturating_mul(status.f_frsize), inodes })
 }
 
 /// One close(2), whose answer is looked at.

@@ -80,8 +80,8 @@ pub fn write_back(_folder: &std::path::Path) -> io::Result<()> {
 ///
 /// # Errors
 /// Always.
-pub fn free_bytes(_folder: &std::path::Path) -> io::Result<u64> {
-    Err(crate::Unsupported("the free bytes of a volume are not asked for here").into())
+pub fn free(_folder: &std::path::Path) -> io::Result<super::Free> {
+    Err(crate::Unsupported("what is free on a volume is not asked for here").into())
 }
 
 /// Closes the file; Windows gives std no answer to look at.

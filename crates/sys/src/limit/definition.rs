@@ -68,6 +68,15 @@ impl Resource {
     ];
 }
 
+/// What a workload takes of the file system that its folder is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FolderResource {
+    /// Bytes on the disk.
+    DiskBytes,
+    /// Inodes: files and folders.
+    Inodes,
+}
+
 impl fmt::Display for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -6,8 +6,10 @@
 use crate::Unsupported;
 
 mod definition;
+mod folder;
 
-pub use definition::{Bound, Kind, Limit, Raise, Resource};
+pub use definition::{Bound, FolderResource, Kind, Limit, Raise, Resource};
+pub use folder::bound_of_folder;
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -91,6 +93,20 @@ mod tests {
                 assert!(bound.usable <= bound.value, "{resource}: {bound:?}");
                 assert!(!bound.limit.is_empty() && !bound.advice.is_empty(), "{resource}: {bound:?}");
             }
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_has_the_limits_of_its_file_system() {
+        let here = std::path::Path::new(".");
+        let bound = bound_of_folder(FolderResource::DiskBytes, here).unwrap();
+        assert!(bound.usable > 0 && bound.usable <= bound.value, "{bound:?}");
+        let nowhere = bound_of_folder(FolderResource::DiskBytes, &here.join("no-such-folder"));
+        assert!(nowhere.is_err(), "{nowhere:?}");
+        // Some file systems make inodes as they need them.
+        if let Ok(bound) = bound_of_folder(FolderResource::Inodes, here) {
+            assert!(bound.value > 0, "{bound:?}");
         }
     }
 
