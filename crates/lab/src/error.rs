@@ -49,6 +49,17 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// There is no User-mode Linux.
+    #[error(
+        "cannot start the User-mode Linux {program}: {reason}; it is a kernel built for ARCH=um, such as \
+         linux.uml of Debian's package user-mode-linux"
+    )]
+    NoUserModeLinux {
+        /// The program.
+        program: String,
+        /// Why.
+        reason: String,
+    },
     /// The programs of this build do not suffice.
     #[error("a guest needs the statically linked trial program: {reason}")]
     NoProgram {

@@ -44,11 +44,15 @@ fn version(header: &[u8]) -> Option<String> {
     let start = usize::from(u16::from_le_bytes([pointer[0], pointer[1]])) + BOOT_SECTOR_BYTES;
     let text = header.get(start..)?;
     let end = text.iter().position(|byte| matches!(byte, b' ' | 0))?;
-    let is_of_release = |byte: &u8| byte.is_ascii_alphanumeric() || b".+-_~".contains(byte);
-    let release = text.get(..end).filter(|text| text.len() <= RELEASE_BYTES_MAX)?;
-    let is_release = release.first()?.is_ascii_digit() && release.iter().all(is_of_release);
-    let release = is_release.then_some(release)?;
+    let release = text.get(..end).filter(|text| is_release(text))?;
     Some(String::from_utf8_lossy(release).into_owned())
+}
+
+/// Whether a kernel may have this release.
+pub(crate) fn is_release(text: &[u8]) -> bool {
+    let is_of_release = |byte: &u8| byte.is_ascii_alphanumeric() || b".+-_~".contains(byte);
+    let begins = text.first().is_some_and(u8::is_ascii_digit);
+    begins && text.len() <= RELEASE_BYTES_MAX && text.iter().all(is_of_release)
 }
 
 #[cfg(test)]

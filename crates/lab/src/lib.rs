@@ -5,7 +5,7 @@
 //! needs is in an initramfs in memory, so no file is left, however the run ends.
 //!
 //! - `kernel` what may be booted: an image, and the release that it names; `debian` gets images;
-//! - `machine` the emulated machine: its parts, and its start;
+//! - `machine` the emulated machine: its parts; `uml` a kernel that is a program; `start` their start;
 //! - `initramfs` its files; `libraries` those that a dynamically linked program needs.
 //!
 //! May import: host, runner, sys. Must never: measure, plan or schedule.
@@ -16,8 +16,11 @@ mod initramfs;
 mod kernel;
 mod libraries;
 mod machine;
+mod start;
+mod uml;
 
 pub use debian::Debian;
 pub use error::Error;
 pub use kernel::release;
 pub use machine::EmulatedMachine;
+pub use uml::UserModeLinux;

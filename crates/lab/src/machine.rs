@@ -1,9 +1,9 @@
 //! An emulated machine: which emulator, kernel, command line and memory it has, and its start.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use crate::{Error, initramfs};
+use crate::{Error, start};
 
 /// A machine that boots a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,9 +34,10 @@ impl EmulatedMachine {
             return Err(Error::Unsupported);
         }
         let failed = |reason: String| Error::Emulator { emulator: emulator.join(" "), reason };
-        let [program, arguments @ ..] = emulator else { return Err(failed("it has no name".to_owned())) };
-        let mut command = Command::new(program);
-        let output = command.args(arguments).arg("--version").stdin(Stdio::null()).output();
+        let Some(mut command) = start::command(emulator) else {
+            return Err(failed(start::NO_WORD.to_owned()));
+        };
+        let output = command.arg("--version").stdin(Stdio::null()).output();
         match output {
             Ok(output) if output.status.success() => Ok(()),
             Ok(output) => Err(failed(sys::process::ending(output.status))),
@@ -50,23 +51,8 @@ impl EmulatedMachine {
     /// # Errors
     /// Why there is none; without an error it does not return.
     pub fn boot(&self) -> Error {
-        let archive = match initramfs::build() {
-            Ok(archive) => archive,
-            Err(error) => return error,
-        };
-        let (_file, path) = match sys::file::in_memory(&archive) {
-            Ok(file) => file,
-            Err(error) => return Error::Initramfs(error),
-        };
-        drop(archive);
-        let [program, arguments @ ..] = &self.emulator[..] else {
-            return Error::Emulator { emulator: String::new(), reason: "it has no name".to_owned() };
-        };
-        let mut command = Command::new(program);
-        command.args(arguments).args(self.arguments(&path));
-        sys::process::die_with_parent();
-        let reason = sys::process::replace_by(&mut command).to_string();
-        Error::Emulator { emulator: program.clone(), reason }
+        let failed = |reason| Error::Emulator { emulator: self.emulator.join(" "), reason };
+        start::with_initramfs(&self.emulator, |initramfs| self.arguments(initramfs), failed)
     }
 
     /// The arguments of the emulator.

@@ -46,7 +46,7 @@ pub use scratch::{JANITOR, Removal, janitor};
 pub use select::{nearest, select};
 pub use server::parse_server;
 pub use settings::parse_setting;
-pub use target::{MOUNTED, Target};
+pub use target::{MOUNTED, OWN_PROGRAM, SCRATCH, Target};
 
 /// Compiler, target and profile of this build.
 pub(crate) const BUILD: &str = env!("OSDYNO_BUILD");

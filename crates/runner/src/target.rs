@@ -6,9 +6,11 @@ use crate::Error;
 /// folder and the command.
 pub const MOUNTED: &str = "mounted";
 
-/// The words of a command that a run replaces: this program, and the scratch folder of the run.
-pub(crate) const OWN_PROGRAM: &str = "{osdyno}";
-pub(crate) const SCRATCH: &str = "{scratch}";
+/// A word of a command that a run replaces by this program.
+pub const OWN_PROGRAM: &str = "{osdyno}";
+
+/// A word of a command that a run replaces by its scratch folder.
+pub const SCRATCH: &str = "{scratch}";
 
 /// A system to be measured: the words that stand before the trial program when it is started there.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,8 +5,12 @@
 #[inline]
 pub fn unix_seconds() -> u64 {
     cfg_select! {
-        any(target_os = "linux", target_os = "android", target_os = "freebsd") => {
-            let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+        any(target_os = "linux", target_os = "android") => {
+            let now = super::reading::read(libc::CLOCK_REALTIME_COARSE);
+            u64::try_from(now.tv_sec).unwrap_or_default()
+        }
+        target_os = "freebsd" => {
+            let now = super::reading::read(libc::CLOCK_REALTIME_FAST);
             u64::try_from(now.tv_sec).unwrap_or_default()
         }
         _ => {

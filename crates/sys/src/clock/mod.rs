@@ -8,6 +8,8 @@ mod counter;
 #[cfg(not(target_arch = "x86_64"))]
 #[path = "no_counter.rs"]
 mod counter;
+#[cfg(unix)]
+pub(crate) mod reading;
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -135,8 +137,7 @@ fn ticks(counter: bool) -> u64 {
 fn monotonic_ns() -> u64 {
     #[cfg(unix)]
     {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+        reading::read_ns(libc::CLOCK_MONOTONIC)
     }
     #[cfg(not(unix))]
     {

@@ -143,10 +143,7 @@ pub fn cpu_ns() -> io::Result<u64> {
     #[cfg(any(target_os = "netbsd", target_os = "illumos"))]
     return Err(crate::Unsupported("a thread's processor time is not asked for on this system yet").into());
     #[cfg(not(any(target_os = "netbsd", target_os = "illumos")))]
-    {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
-    }
+    Ok(crate::clock::reading::read_ns(libc::CLOCK_THREAD_CPUTIME_ID))
 }
 
 #[cfg(test)]

@@ -2,10 +2,12 @@
 
 use lab::EmulatedMachine;
 
+use super::words::words;
 use crate::failure::Failure;
 
 /// What all guests have in common.
 #[derive(clap::Args)]
+#[group(skip)]
 pub(super) struct Args {
     /// Memory of each guest, in MiB
     #[arg(
@@ -27,7 +29,6 @@ impl Args {
 
     /// The command of the emulator in words.
     pub(super) fn emulator(&self) -> Result<Vec<String>, Failure> {
-        let words = shlex::split(&self.qemu).filter(|words| !words.is_empty());
-        words.ok_or_else(|| Failure::Usage(format!("invalid --qemu {:?}: it is no command", self.qemu)))
+        words("--qemu", &self.qemu)
     }
 }

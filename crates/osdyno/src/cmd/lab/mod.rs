@@ -5,7 +5,10 @@
 mod boot;
 mod kernels;
 mod machine;
+mod native;
 mod run;
+mod uml;
+mod words;
 
 use clap::Subcommand;
 
@@ -26,11 +29,15 @@ enum Verb {
     /// Turn this process into the emulator of a guest; `lab run` executes it
     #[command(hide = true, name = boot::VERB)]
     Boot(boot::Args),
+    /// Turn this process into User-mode Linux; `lab run` executes it
+    #[command(hide = true, name = uml::VERB)]
+    BootUml(uml::Args),
 }
 
 pub(crate) fn lab(args: Args, console: &Console) -> Done {
     match args.verb {
         Verb::Run(args) => run::run(*args, console),
         Verb::Boot(args) => boot::boot(&args),
+        Verb::BootUml(args) => uml::boot(args),
     }
 }

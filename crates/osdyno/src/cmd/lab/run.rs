@@ -3,11 +3,12 @@
 use runner::Target;
 
 use super::kernels::Kernels;
-use super::{boot, machine};
+use super::{boot, machine, native};
 use crate::cmd::{Done, run};
 use crate::console::Console;
 
 #[derive(clap::Args)]
+#[group(skip)]
 pub(super) struct Args {
     /// Kernel to boot: an image such as /boot/vmlinuz-6.12.107-amd64, or the newest of one of Debian's
     /// series, such as debian:6.12; repeat the option to compare several
@@ -17,11 +18,17 @@ pub(super) struct Args {
     /// software is needed. debian:6.12 is Debian's kernel for clouds, debian:6.12-generic the one for PCs,
     /// and debian:6.12-rt has PREEMPT_RT. apt-get gets them; they are kept in osdyno/kernels in the user's
     /// cache folder and used from there until they are removed.
-    #[arg(long = "kernel", value_name = "[NAME=]PATH|debian:SERIES", required = true)]
+    #[arg(
+        long = "kernel",
+        value_name = "[NAME=]PATH|debian:SERIES",
+        required_unless_present_any = native::IDS
+    )]
     kernels: Vec<String>,
     /// Boot each kernel once more with these words on its command line, such as 'mitigations=off'
     #[arg(long = "cmdline", value_name = "WORDS")]
     cmdlines: Vec<String>,
+    #[command(flatten)]
+    native: native::Args,
     #[command(flatten)]
     machine: machine::Args,
     #[command(flatten)]
@@ -29,7 +36,9 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, console: &Console) -> Done {
-    args.machine.check()?;
+    if !args.kernels.is_empty() {
+        args.machine.check()?;
+    }
     let mut guests = Vec::new();
     let mut kernels = Kernels::default();
     for text in &args.kernels {
@@ -40,5 +49,6 @@ pub(super) fn run(args: Args, console: &Console) -> Done {
             guests.push(Target { name, prefix, is_guest: true });
         }
     }
+    guests.extend(args.native.targets(&args.cmdlines, args.machine.memory)?);
     run::run(args.run.beside(guests), console)
 }

@@ -1,0 +1,75 @@
+//! User-mode Linux: a kernel that is a program of this system, and boots as a process of it.
+//!
+//! Its options are those of Documentation/virt/uml/user_mode_linux_howto_v2.rst, and of `linux --help`.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use crate::{Error, kernel, start};
+
+/// A kernel that boots as a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserModeLinux {
+    /// The kernel: a program, and words before its own options.
+    pub command: Vec<String>,
+    /// What its command line has besides what a guest needs.
+    pub cmdline: String,
+    /// Its memory.
+    pub memory_mib: u32,
+    /// An existing folder for its identity file and management socket, which a kill leaves there.
+    pub folder: PathBuf,
+}
+
+impl UserModeLinux {
+    /// The program where the user names none: that of Debian's package user-mode-linux.
+    pub const PROGRAM: &str = "linux.uml";
+
+    /// The release of the kernel, such as `7.2.7`, as it reports it itself.
+    ///
+    /// # Errors
+    /// [`Error::NoUserModeLinux`] for a program that cannot be started, or that is no such kernel.
+    pub fn release(command: &[String]) -> Result<String, Error> {
+        let program = command.join(" ");
+        let failed = |reason: String| Error::NoUserModeLinux { program: program.clone(), reason };
+        let mut kernel = start::command(command).ok_or_else(|| failed(start::NO_WORD.to_owned()))?;
+        let output = kernel.arg("--version").stdin(Stdio::null()).output();
+        let output = output.map_err(|error| failed(error.to_string()))?;
+        let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        if !output.status.success() {
+            return Err(failed(format!("{} {}", sys::process::ending(output.status), said(&output.stderr))));
+        }
+        let release = said(&output.stdout);
+        match kernel::is_release(release.as_bytes()) {
+            true => Ok(release),
+            false => Err(failed("--version printed something else than the release of a kernel".to_owned())),
+        }
+    }
+
+    /// Turns this process into the kernel, whose standard input and output are its second serial line, and
+    /// whose standard error is its console. It ends with its parent.
+    ///
+    /// # Errors
+    /// Why there is none; without an error it does not return.
+    pub fn boot(&self) -> Error {
+        let failed = |reason| Error::NoUserModeLinux { program: self.command.join(" "), reason };
+        start::with_initramfs(&self.command, |initramfs| self.arguments(initramfs), failed)
+    }
+
+    /// The arguments of the kernel.
+    fn arguments(&self, initramfs: &Path) -> Vec<String> {
+        let mut arguments = vec![
+            format!("mem={}M", self.memory_mib),
+            format!("initrd={}", initramfs.display()),
+            format!("uml_dir={}", self.folder.display()),
+        ];
+        // The console writes to standard error and reads nothing; the second serial line is the first two
+        // descriptors. No other line opens a terminal or a window.
+        let lines = "con=null con0=null,fd:2 ssl=null ssl1=fd:0,fd:1 console=tty0";
+        // Without a root it adds one behind the words of the first process. System calls are caught by a
+        // filter where the kernel can: ptrace(2) is slower.
+        let others = "seccomp=auto root=none panic=-1 noreboot";
+        let words = [lines, others, &self.cmdline, "--", host::INIT];
+        arguments.extend(words.iter().flat_map(|words| words.split_whitespace()).map(str::to_owned));
+        arguments
+    }
+}
