@@ -7,6 +7,7 @@
 
 #[cfg(unix)]
 mod calls;
+mod compile;
 #[cfg(unix)]
 mod content;
 mod copy;
@@ -33,5 +34,6 @@ pub const GROUP: Group = Group {
         &copy::WORKLOAD,
         &fragmentation::WORKLOAD,
         &tree::WORKLOAD,
+        &compile::WORKLOAD,
     ],
 };

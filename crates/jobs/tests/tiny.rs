@@ -47,7 +47,11 @@ fn run(workload: &'static Workload, variant: &str, n: u64, scratch: &Path, set: 
 #[test]
 fn every_job_measures_every_call_at_every_level_and_leaves_no_file() {
     for &workload in jobs::GROUP.workloads {
-        let set: &[(&str, &str)] = if workload.name == "small-files" { &[("files", "20")] } else { &[] };
+        let set: &[(&str, &str)] = match workload.name {
+            "small-files" => &[("files", "20")],
+            "compile" => &[("optimize", "0")],
+            _ => &[],
+        };
         let tops: &[u64] = match workload.sizes {
             Sizes::Levels(_) => &[1, 3, 9],
             Sizes::Every => &[1, 2, 57],

@@ -49,10 +49,15 @@ fn order(workload: &Workload, variant: &str, n: u64) -> Order {
     }
 }
 
-/// Jobs on thousands of files get few.
+/// Jobs on thousands of files get few, and compilers little to do.
 fn few_files(workload: &Workload) -> BTreeMap<String, String> {
-    let files = workload.settings.iter().filter(|setting| setting.name == "files");
-    files.map(|setting| (setting.name.to_owned(), "20".to_owned())).collect()
+    let value = |name: &str| match name {
+        "files" => Some("20"),
+        "optimize" => Some("0"),
+        _ => None,
+    };
+    let settings = workload.settings.iter();
+    settings.filter_map(|setting| Some((setting.name.to_owned(), value(setting.name)?.to_owned()))).collect()
 }
 
 /// Little, at every level, where rivals are offered the same.

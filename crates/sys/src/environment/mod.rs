@@ -6,6 +6,8 @@
 
 use std::path::Path;
 
+#[cfg(unix)]
+mod compiler;
 #[cfg(target_arch = "x86_64")]
 mod cpuid;
 #[cfg(target_os = "linux")]
@@ -44,6 +46,8 @@ pub fn facts(scratch: Option<&Path>) -> Facts {
     facts.add("cpu.count", Some(crate::cpu::count()));
     #[cfg(target_arch = "x86_64")]
     cpuid::read(&mut facts);
+    #[cfg(unix)]
+    compiler::read(&mut facts);
     #[cfg(unix)]
     kernel(&mut facts);
     topology(&mut facts);
