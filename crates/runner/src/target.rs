@@ -19,6 +19,9 @@ pub struct Target {
     pub name: String,
     /// The command; empty for this machine as it is.
     pub prefix: Vec<String>,
+    /// What a user writes to get this system, such as `--kernel debian:6.12`. It is recorded in place of the
+    /// command, which may hold paths of one machine, and the noise floor of the system is found by it.
+    pub written: Vec<String>,
     /// The command boots a guest, in which an agent runs from the start; any other starts a shell.
     pub is_guest: bool,
 }
@@ -26,7 +29,7 @@ pub struct Target {
 impl Target {
     /// This machine as it is.
     pub fn local() -> Target {
-        Target { name: "local".to_owned(), prefix: Vec::new(), is_guest: false }
+        Target { name: "local".to_owned(), prefix: Vec::new(), written: Vec::new(), is_guest: false }
     }
 
     /// Reads `NAME=COMMAND`, the command split into words as POSIX shells do. Nothing is expanded: where a
@@ -47,7 +50,7 @@ impl Target {
         if prefix.first().is_some_and(String::is_empty) {
             return Err(refused("the command's first word is empty"));
         }
-        Ok(Target { name: name.to_owned(), prefix, is_guest: false })
+        Ok(Target { name: name.to_owned(), written: prefix.clone(), prefix, is_guest: false })
     }
 
     /// The file system that its command makes, if it makes one.
@@ -64,14 +67,6 @@ impl Target {
     /// change what the next one finds.
     pub(crate) fn is_new_in_each_trial(&self) -> bool {
         self.file_system().is_some()
-    }
-
-    /// Its command as a user would write it.
-    pub(crate) fn written(&self) -> Vec<String> {
-        match self.file_system() {
-            Some(file_system) => vec!["--fs".to_owned(), file_system.to_owned()],
-            None => self.prefix.clone(),
-        }
     }
 
     /// This one twice, as `a` and `b`: what differs between them is noise.

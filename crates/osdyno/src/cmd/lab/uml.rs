@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lab::UserModeLinux;
+use lab::{EmulatedMachine, UserModeLinux};
 use runner::{OWN_PROGRAM, SCRATCH, Target};
 
 use super::words::{split, words};
@@ -53,7 +53,14 @@ pub(super) fn targets(text: &str, cmdlines: &[String], memory_mib: u32) -> Resul
             SCRATCH.to_owned(),
         ];
         let name = [&name, cmdline].join(" ").trim().to_owned();
-        Target { name, prefix: options.to_vec(), is_guest: true }
+        let mut written = vec![OPTION.to_owned(), command.to_owned()];
+        if !cmdline.is_empty() {
+            written.extend(["--cmdline", cmdline].map(str::to_owned));
+        }
+        if memory_mib != EmulatedMachine::MEMORY_MIB {
+            written.extend(["--memory".to_owned(), memory_mib.to_string()]);
+        }
+        Target { name, prefix: options.to_vec(), written, is_guest: true }
     };
     Ok(std::iter::once("").chain(cmdlines.iter().map(String::as_str)).map(target).collect())
 }
