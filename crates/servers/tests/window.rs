@@ -27,11 +27,11 @@ fn stalling(time: Duration) -> String {
     address
 }
 
-/// One trial with one connection, whose server responds after 150 milliseconds: what it said, and what it reported
-/// of each operation.
-fn trial(offered: &[OfferedLevel]) -> (Vec<String>, Vec<(&'static str, Vec<f64>)>) {
+/// One trial with one connection, whose server responds after this time: what it said, and what it reported of
+/// each operation.
+fn trial(response: Duration, offered: &[OfferedLevel]) -> (Vec<String>, Vec<(&'static str, Vec<f64>)>) {
     let race: &'static Workload = servers::GROUP.find("race").expect("a workload");
-    let server = Server { address: stalling(Duration::from_millis(150)), prefix: Vec::new() };
+    let server = Server { address: stalling(response), prefix: Vec::new() };
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let numbers: Vec<AtomicU64> =
         (0..Slots::needed(race.declaration(), 1)).map(|_| AtomicU64::new(0)).collect();
@@ -52,8 +52,9 @@ fn trial(offered: &[OfferedLevel]) -> (Vec<String>, Vec<(&'static str, Vec<f64>)
 
 #[test]
 fn a_window_without_a_response_is_held_for_longer() {
-    let (warnings, reported) = trial(&[]);
-    let is_said = |warning: &String| warning.starts_with("No response came within 0.0");
+    // Long, because a busy machine may take tenths of a second to end a window of 20 ms.
+    let (warnings, reported) = trial(Duration::from_millis(800), &[]);
+    let is_said = |warning: &String| warning.starts_with("No response came within 0.");
     assert!(warnings.iter().any(is_said), "{warnings:?}");
     for (name, values) in reported {
         assert_eq!(values.len(), usize::from(name == "throughput"), "{name}: {values:?}");
@@ -71,7 +72,7 @@ fn what_all_are_offered_is_measured_by_itself() {
         slowest_per_second: 10.0,
         generator_seconds: 1e-4,
     };
-    for (name, values) in trial(&[offered]).1 {
+    for (name, values) in trial(Duration::from_millis(150), &[offered]).1 {
         match (name, &values[..]) {
             // Nobody knows what a server takes that somebody else has started.
             ("server cpu", none) => assert!(none.is_empty(), "{none:?}"),
