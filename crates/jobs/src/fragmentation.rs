@@ -1,4 +1,4 @@
-//! Rate at which the first n MiB of a file come from the disk: in one piece, in many, beside another client.
+//! Rate at which a cold file is read: in one piece, in many, and beside a second client.
 //!
 //! **Question.** How fast does a cold file come from the disk, and how much slower if its blocks are
 //! scattered, or if a second client reads another file meanwhile?
@@ -13,8 +13,8 @@
 //! second piece of `--set piece-kib=KIB` (64) is removed from it (fallocate(2)); where the file system
 //! cannot do that, two files are written in turns, piece by piece, each to the disk. Where the file lies is
 //! read from the file system (FIEMAP): if it is not in one piece, or not in many, the variant is
-//! unsupported. `contended` is contiguous too, while a second client reads another cold file at `--set
-//! second-mib=RATE` (4) MiB per second.
+//! unsupported. `contended` is contiguous too, while a second client reads another cold file, at
+//! `--set second-mib=RATE` (4) MiB per second.
 //!
 //! **Expected answer.** The same rate over all n, once that is more than what the system reads ahead. On a
 //! disk with moving heads, a fragmented file and a second client cost a seek for each piece; solid-state
