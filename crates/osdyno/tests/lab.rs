@@ -78,6 +78,10 @@ fn a_guest_that_does_not_boot_is_recorded_with_its_console_and_the_others_are_me
     for end in outcomes(&recording, "guest") {
         assert!(matches!(end, Outcome::Failed { reason } if reason.contains("Kernel panic")), "{end:?}");
     }
+    let guest = recording.systems.iter().find(|system| system.name == "guest").expect("the guest");
+    let path = folder.path().join("vmlinuz").to_string_lossy().into_owned();
+    let given = emulator.split_once('=').expect("a command").1;
+    assert_eq!(guest.prefix, ["--kernel", &path, "--memory", "64", "--qemu", given], "as a user writes it");
     let arguments = fs::read_to_string(folder.path().join("arguments")).expect("what the emulator was given");
     for word in ["-accel tcg", "-smp 1", "-m 64M", "-nic none", "-no-reboot", "-- init"] {
         assert!(arguments.contains(word), "{word}: {arguments}");

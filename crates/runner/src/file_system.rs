@@ -70,7 +70,8 @@ impl FileSystem {
     #[must_use]
     pub fn target(&self) -> Target {
         let prefix = [OWN_PROGRAM, MOUNTED, &self.text, SCRATCH].map(str::to_owned).to_vec();
-        Target { name: self.text.clone(), prefix, is_guest: false }
+        let written = vec!["--fs".to_owned(), self.text.clone()];
+        Target { name: self.text.clone(), prefix, written, is_guest: false }
     }
 
     /// Makes the file system, mounts it on the folder for this process alone, and executes the command in
@@ -158,6 +159,7 @@ mod tests {
         assert_eq!((parsed.kind.as_str(), parsed.mount_options()), ("ext4", vec!["noatime".to_owned()]));
         let target = parsed.target();
         assert_eq!(target.name, "ext4:nojournal:noatime");
+        assert_eq!(target.written, ["--fs", "ext4:nojournal:noatime"]);
         assert_eq!(target.prefix, ["{osdyno}", "mounted", "ext4:nojournal:noatime", "{scratch}"]);
         for wrong in ["", "ext5", "ext4:", "ext4::noatime", ":noatime", "ext4:a\nb"] {
             assert!(FileSystem::parse(wrong).is_err(), "{wrong:?}");

@@ -109,7 +109,7 @@ impl Executor for Launcher<'_> {
             return Err(Error::Describe { name, reason });
         };
         system.name.clone_from(&self.target.name);
-        system.prefix = self.target.written();
+        system.prefix.clone_from(&self.target.written);
         let of_command = self.host.as_ref().map(Host::stderr).unwrap_or_default();
         system.warnings.extend([of_command, stderr].iter().filter_map(|stderr| remark(stderr)));
         system.warnings.extend(self.programs.remark());

@@ -30,7 +30,13 @@ const MACHINE: &[&str] = &[
     "cpu.stepping",
     "cpu.online",
     "memory.total_bytes",
+    ENGINE,
 ];
+
+/// What executes the instructions: one kernel is another system on an emulated processor. The processor itself
+/// is left out, so that floors which were measured before this fact was recorded still apply.
+const ENGINE: &str = "machine.engine";
+const NATIVE: &str = "native";
 
 /// Kernels differ in how much of the memory they keep for themselves, so its size counts in whole GiB.
 const MEMORY_UNIT: f64 = (1 << 30) as f64;
@@ -157,7 +163,7 @@ pub(crate) fn keep(floor: &NoiseFloor, system: &System, seed: u64, run: &Path) -
 
 fn machine(system: &System) -> BTreeMap<String, String> {
     let fact = |&key: &&str| {
-        let value = system.environment.get(key)?;
+        let value = system.environment.get(key).filter(|value| key != ENGINE || *value != NATIVE)?;
         let bytes = value.parse::<f64>().ok().filter(|_| key == "memory.total_bytes");
         let value = bytes.map_or_else(|| value.clone(), |b| format!("{:.0} GiB", b / MEMORY_UNIT));
         Some((key.to_owned(), value))
@@ -221,6 +227,7 @@ mod tests {
             ("machine.arch", "x86_64"),
             ("cpu.model", "A  very/long ../name (R)"),
             ("memory.total_bytes", "25276514304"),
+            ("machine.engine", "native"),
             ("kernel.release", "6.18"),
         ];
         let environment = facts.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
@@ -238,6 +245,12 @@ mod tests {
         assert_eq!(machine.len(), 4, "another kernel is the same machine");
         let name = path(&machine).expect("a place").file_name().expect("a name").to_owned();
         assert_eq!(name, "linux-x86-64-a-very-long-name-r-24-gib.json");
+        let mut guest = here.clone();
+        guest.environment.insert("machine.engine".to_owned(), "QEMU TCG".to_owned());
+        guest.prefix = vec!["--kernel".to_owned(), "debian:6.12".to_owned()];
+        let emulated = path(&super::machine(&guest)).expect("a place");
+        let words = "kernel-debian-6-12-linux-x86-64-a-very-long-name-r-24-gib-qemu-tcg.json";
+        assert!(emulated.ends_with(words), "{emulated:?}");
         let there = System { prefix: vec!["unshare".to_owned(), "-n".to_owned()], ..here };
         let path = path(&super::machine(&there)).expect("a place");
         assert!(path.ends_with("unshare-n-linux-x86-64-a-very-long-name-r-24-gib.json"), "{path:?}");

@@ -75,7 +75,7 @@ fn planned(mut system: System, plan: &RunPlan, own: &SystemPlan) -> System {
 fn unknown(target: &Target, error: &Error) -> System {
     System {
         name: target.name.clone(),
-        prefix: target.written(),
+        prefix: target.written.clone(),
         environment: BTreeMap::new(),
         warnings: vec![sentence(&error.to_string())],
         limits: BTreeMap::new(),

@@ -17,6 +17,9 @@ pub struct Target {
     pub name: String,
     /// The command; empty for this machine as it is.
     pub prefix: Vec<String>,
+    /// What a user writes to get this system, such as `--kernel debian:6.12`. It is recorded in place of the
+    /// command, which may hold paths of one machine, and the noise floor of the system is found by it.
+    pub written: Vec<String>,
     /// The command boots a guest, in which an agent runs from the start; any other starts a shell.
     pub is_guest: bool,
 }
@@ -24,7 +27,7 @@ pub struct Target {
 impl Target {
     /// This machine as it is.
     pub fn local() -> Target {
-        Target { name: "local".to_owned(), prefix: Vec::new(), is_guest: false }
+        Target { name: "local".to_owned(), prefix: Vec::new(), written: Vec::new(), is_guest: false }
     }
 
     /// Reads `NAME=COMMAND`, the command split into words as POSIX shells do. Nothing is expanded: where a
@@ -45,17 +48,7 @@ impl Target {
         if prefix.first().is_some_and(String::is_empty) {
             return Err(refused("the command's first word is empty"));
         }
-        Ok(Target { name: name.to_owned(), prefix, is_guest: false })
-    }
-
-    /// Its command as a user would write it.
-    pub(crate) fn written(&self) -> Vec<String> {
-        match &self.prefix[..] {
-            [program, verb, file_system, ..] if program == OWN_PROGRAM && verb == MOUNTED => {
-                vec!["--fs".to_owned(), file_system.clone()]
-            }
-            command => command.to_vec(),
-        }
+        Ok(Target { name: name.to_owned(), written: prefix.clone(), prefix, is_guest: false })
     }
 
     /// This one twice, as `a` and `b`: what differs between them is noise.

@@ -173,7 +173,8 @@ impl Scenario {
 
 /// A system behind a command.
 fn target(number: usize) -> Target {
-    Target { name: format!("system{number}"), prefix: vec![format!("to{number}")], is_guest: false }
+    let prefix = vec![format!("to{number}")];
+    Target { name: format!("system{number}"), written: prefix.clone(), prefix, is_guest: false }
 }
 
 fn plan(seed: u64, random: &mut fastrand::Rng, is_steady: bool) -> RunPlan {

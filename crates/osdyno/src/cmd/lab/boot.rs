@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use lab::EmulatedMachine;
+use runner::Target;
 
+use super::kernels::FoundKernel;
 use super::machine;
 use crate::cmd::Done;
 use crate::failure::Failure;
@@ -31,8 +33,23 @@ pub(super) fn boot(args: &Args) -> Done {
     Err(Failure::Refused(machine.boot().to_string()))
 }
 
-/// The command of a guest: this program under its hidden verb. It is recorded, and tells guests apart.
-pub(super) fn command(kernel: &Path, cmdline: &str, machine: &machine::Args) -> Result<Vec<String>, Failure> {
+/// The guest of a kernel as a system of a run.
+pub(super) fn target(
+    kernel: &FoundKernel,
+    cmdline: &str,
+    machine: &machine::Args,
+) -> Result<Target, Failure> {
+    let name = [&kernel.name, cmdline].join(" ").trim().to_owned();
+    let mut written = vec!["--kernel".to_owned(), kernel.written.clone()];
+    if !cmdline.is_empty() {
+        written.extend(["--cmdline", cmdline].map(str::to_owned));
+    }
+    written.extend(machine.written());
+    Ok(Target { name, prefix: command(&kernel.path, cmdline, machine)?, written, is_guest: true })
+}
+
+/// The command of a guest: this program under its hidden verb.
+fn command(kernel: &Path, cmdline: &str, machine: &machine::Args) -> Result<Vec<String>, Failure> {
     let program = sys::process::own_program()
         .map_err(|error| Failure::Refused(format!("cannot find osdyno to start it again: {error}")))?;
     let mut command: Vec<String> = [&program.to_string_lossy(), "lab", VERB].map(str::to_owned).to_vec();

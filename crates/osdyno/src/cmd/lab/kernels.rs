@@ -7,6 +7,16 @@ use lab::Debian;
 use crate::console::tell;
 use crate::failure::Failure;
 
+/// A kernel that was found.
+pub(super) struct FoundKernel {
+    /// The name of its system.
+    pub(super) name: String,
+    /// Its image; the path is UTF-8.
+    pub(super) path: PathBuf,
+    /// What the user wrote for it, without the name.
+    pub(super) written: String,
+}
+
 /// Finds kernels.
 #[derive(Default)]
 pub(super) struct Kernels {
@@ -15,8 +25,8 @@ pub(super) struct Kernels {
 }
 
 impl Kernels {
-    /// The name of a kernel and where it is; a path that holds `=` has a slash before it.
-    pub(super) fn find(&mut self, text: &str) -> Result<(String, PathBuf), Failure> {
+    /// Finds a kernel and its name; a path that holds `=` has a slash before it.
+    pub(super) fn find(&mut self, text: &str) -> Result<FoundKernel, Failure> {
         let refused = |error: lab::Error| Failure::Refused(error.to_string());
         let named = text.split_once('=').filter(|(name, _)| !name.is_empty() && !name.contains('/'));
         let (name, place) = named.map_or((None, text), |(name, place)| (Some(name), place));
@@ -29,7 +39,7 @@ impl Kernels {
         let file = || path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let name = name.map(str::to_owned).or(known).unwrap_or_else(file);
         match path.to_str() {
-            Some(_) => Ok((name, path)),
+            Some(_) => Ok(FoundKernel { name, path, written: place.to_owned() }),
             None => Err(Failure::Usage(format!("the path of the kernel {} is not UTF-8", path.display()))),
         }
     }

@@ -25,6 +25,14 @@ impl Args {
         EmulatedMachine::check_emulator(&self.emulator()?).map_err(refused)
     }
 
+    /// The options that are not at their defaults, as a user writes them.
+    pub(super) fn written(&self) -> Vec<String> {
+        let memory = (self.memory != EmulatedMachine::MEMORY_MIB)
+            .then(|| ["--memory".to_owned(), self.memory.to_string()]);
+        let qemu = (self.qemu != EmulatedMachine::EMULATOR).then(|| ["--qemu".to_owned(), self.qemu.clone()]);
+        [memory, qemu].into_iter().flatten().flatten().collect()
+    }
+
     /// The command of the emulator in words.
     pub(super) fn emulator(&self) -> Result<Vec<String>, Failure> {
         let words = shlex::split(&self.qemu).filter(|words| !words.is_empty());

@@ -1,7 +1,5 @@
 //! `osdyno lab run`: kernels as systems of one interleaved run.
 
-use runner::Target;
-
 use super::kernels::Kernels;
 use super::{boot, machine};
 use crate::cmd::{Done, run};
@@ -33,11 +31,9 @@ pub(super) fn run(args: Args, console: &Console) -> Done {
     let mut guests = Vec::new();
     let mut kernels = Kernels::default();
     for text in &args.kernels {
-        let (name, kernel) = kernels.find(text)?;
+        let kernel = kernels.find(text)?;
         for cmdline in std::iter::once("").chain(args.cmdlines.iter().map(String::as_str)) {
-            let name = [&name, cmdline].join(" ").trim().to_owned();
-            let prefix = boot::command(&kernel, cmdline, &args.machine)?;
-            guests.push(Target { name, prefix, is_guest: true });
+            guests.push(boot::target(&kernel, cmdline, &args.machine)?);
         }
     }
     run::run(args.run.beside(guests), console)
