@@ -5,6 +5,9 @@ use super::{boot, machine};
 use crate::cmd::{Done, run};
 use crate::console::Console;
 
+/// With three a side no difference can be certain at 5 %, with four one in 35 is chance, with five one in 126.
+const BOOTS: u32 = 5;
+
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// Kernel to boot: an image such as /boot/vmlinuz-6.12.107-amd64, or the newest of one of Debian's
@@ -20,6 +23,16 @@ pub(super) struct Args {
     /// Boot each kernel once more with these words on its command line, such as 'mitigations=off'
     #[arg(long = "cmdline", value_name = "WORDS")]
     cmdlines: Vec<String>,
+    /// Boots of each kernel over which its trials are spread
+    ///
+    /// What a boot decides, such as places in memory, is the same for all of its trials. So a boot is one
+    /// observation of a comparison: four of each kernel are the fewest that can show a difference, and a run that
+    /// goes on after its first look boots more often.
+    #[arg(
+        long, value_name = "COUNT", default_value_t = BOOTS,
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
+    boots: u32,
     #[command(flatten)]
     machine: machine::Args,
     #[command(flatten)]
@@ -36,5 +49,5 @@ pub(super) fn run(args: Args, console: &Console) -> Done {
             guests.push(boot::target(&kernel, cmdline, &args.machine)?);
         }
     }
-    run::run(args.run.beside(guests), console)
+    run::run(args.run.beside(guests).over_boots(args.boots), console)
 }
