@@ -37,7 +37,7 @@ pub enum Error {
         reason: String,
     },
     /// There is no place for the cache.
-    #[error("there is no folder for a cache of kernels: {0}; set XDG_CACHE_HOME")]
+    #[error("there is no folder for a cache: {0}; set XDG_CACHE_HOME")]
     NoCache(String),
     /// There is no emulator.
     #[error(
@@ -49,6 +49,9 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// It cannot be found out whether KVM works.
+    #[error("cannot try whether KVM boots a kernel: {0}; --accel tcg does without")]
+    Probe(#[source] runner::Error),
     /// The programs of this build do not suffice.
     #[error("a guest needs the statically linked trial program: {reason}")]
     NoProgram {

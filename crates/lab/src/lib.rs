@@ -5,11 +5,13 @@
 //! needs is in an initramfs in memory, so no file is left, however the run ends.
 //!
 //! - `kernel` what may be booted: an image, and the release that it names; `debian` gets images;
-//! - `machine` the emulated machine: its parts, and its start;
+//! - `machine` the machine of a guest: its parts, and its start; `accelerator` what executes its instructions;
 //! - `initramfs` its files; `libraries` those that a dynamically linked program needs.
 //!
 //! May import: host, runner, sys. Must never: measure, plan or schedule.
 
+mod accelerator;
+mod cache;
 mod debian;
 mod error;
 mod initramfs;
@@ -17,6 +19,7 @@ mod kernel;
 mod libraries;
 mod machine;
 
+pub use accelerator::Accelerator;
 pub use debian::Debian;
 pub use error::Error;
 pub use kernel::release;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::{Error, initramfs};
+use crate::{Accelerator, Error, initramfs};
 
 /// A machine that boots a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub struct EmulatedMachine {
     pub kernel: PathBuf,
     /// What its command line has besides what a guest needs.
     pub cmdline: String,
+    /// What executes its instructions.
+    pub accelerator: Accelerator,
     /// Its memory.
     pub memory_mib: u32,
 }
@@ -72,11 +74,8 @@ impl EmulatedMachine {
     /// The arguments of the emulator.
     fn arguments(&self, initramfs: &Path) -> Vec<String> {
         let words = [
-            // /dev/kvm alone proves nothing: some hypervisors offer one that boots no kernel.
-            "-accel tcg -smp 1 -nodefaults -no-user-config -display none -nic none",
-            // Without random numbers from its processor, a guest waits for seconds until it has some. QEMU
-            // 7.2 sometimes loses the flags of CMPXCHG16B, and the guest ends in a double fault.
-            "-cpu qemu64,+rdrand,-cx16",
+            self.accelerator.arguments(),
+            "-smp 1 -nodefaults -no-user-config -display none -nic none",
             // A kernel that panics restarts the machine, which ends the emulator.
             "-no-reboot",
             "-chardev file,id=console,path=/proc/self/fd/2 -serial chardev:console",

@@ -99,7 +99,9 @@ fn a_trial_that_crashes_keeps_what_it_measured_and_the_run_goes_on() {
 
 fn crash(name: &str) {
     let folder = tempfile::tempdir().expect("a folder");
-    let arguments = ["run", "fork", "-n", "12000", "--trials", "2", "--out", "a.osdyno"];
+    // The default preset may end the sweep before the signal arrives.
+    let size = ["-n", "12000", "--trials", "2", "--preset", "full"];
+    let arguments = [&["run", "fork", "--out", "a.osdyno"][..], &size].concat();
     let child = start_measuring(folder.path(), &arguments);
     signal(worker_at_work(child.id()), name);
     let output = child.wait_with_output().expect("an end");

@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use common::{expect_nothing_left, osdyno, processes_below, run, signal, text, until};
 use record::{Outcome, Recording};
 
-const TINY: [&str; 9] = ["noop", "socket/v4", "-n", "60", "--trials", "3", "--seed", "5", "--out=a.osdyno"];
+/// Without KVM: to try it takes ten seconds where it does not work.
+const TINY: [&str; 10] =
+    ["noop", "socket/v4", "-n", "60", "--trials", "3", "--seed", "5", "--out=a.osdyno", "--accel=tcg"];
 
 fn recording(folder: &Path) -> Recording {
     record::read(folder.join("a.osdyno")).expect("the run file").0
@@ -86,6 +88,34 @@ fn a_guest_that_does_not_boot_is_recorded_with_its_console_and_the_others_are_me
 }
 
 #[test]
+fn kvm_that_boots_nothing_is_tried_once_and_not_used() {
+    let device = fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
+    if let Err(error) = device {
+        println!("skipped: there is no /dev/kvm to try: {error}");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (image, emulator) = (image(folder.path()), emulator(folder.path(), "echo \"$@\" >>arguments"));
+    let measure = |out: &str| {
+        let words = ["lab", "run", &image, &emulator, "noop", "-n60", "-t2", "--out", out];
+        let mut program = osdyno(folder.path(), &words);
+        let output = program.env("XDG_CACHE_HOME", folder.path()).output().expect("osdyno starts");
+        assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+        let arguments = fs::read_to_string(folder.path().join("arguments")).expect("what it was given");
+        (text(&output.stderr), arguments)
+    };
+    let (told, arguments) = measure("a.osdyno");
+    assert!(told.contains("trying whether KVM"), "{told}");
+    let mut starts = arguments.lines();
+    assert!(starts.next().is_some_and(|first| first.contains("-accel kvm")), "{arguments}");
+    assert!(starts.clone().count() > 0 && starts.all(|later| later.contains("-accel tcg")), "{arguments}");
+    let (told, arguments) = measure("b.osdyno");
+    assert!(!told.contains("trying"), "{told}");
+    assert_eq!(arguments.matches("-accel kvm").count(), 1, "{arguments}");
+    expect_nothing_left(folder.path());
+}
+
+#[test]
 fn an_emulator_that_hangs_is_gone_when_osdyno_is_stopped_or_killed() {
     for (name, code) in [("INT", Some(130)), ("KILL", None)] {
         let folder = tempfile::tempdir().expect("a folder");
@@ -123,8 +153,9 @@ fn a_kernel_of_debian_is_kept_and_what_prevents_that_is_told() {
     let emulator = emulator(folder.path(), "echo \"$@\" >arguments; echo 'Kernel panic' >&2");
     let measure = |series: &str, out: &str| {
         let kernel = format!("--kernel=debian:{series}");
-        let words = ["lab", "run", &kernel, &emulator, "noop", "-n", "60", "--trials", "3", "--out", out];
-        let mut program = osdyno(folder.path(), &words);
+        let words = ["lab", "run", &kernel, &emulator, "--out", out, "--accel=tcg"];
+        let size = ["noop", "-n", "60", "--trials", "3"];
+        let mut program = osdyno(folder.path(), &[&words[..], &size].concat());
         program.env("PATH", &tools).env("XDG_CACHE_HOME", folder.path().join("cache"));
         program.output().expect("osdyno starts")
     };

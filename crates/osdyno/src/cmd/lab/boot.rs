@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use lab::EmulatedMachine;
+use lab::{Accelerator, EmulatedMachine};
 
 use super::machine;
 use crate::cmd::Done;
@@ -26,19 +26,26 @@ pub(super) fn boot(args: &Args) -> Done {
         emulator: args.machine.emulator()?,
         kernel: args.kernel.clone(),
         cmdline: args.cmdline.clone(),
+        accelerator: args.machine.accelerator(&args.kernel)?,
         memory_mib: args.machine.memory,
     };
     Err(Failure::Refused(machine.boot().to_string()))
 }
 
 /// The command of a guest: this program under its hidden verb. It is recorded, and tells guests apart.
-pub(super) fn command(kernel: &Path, cmdline: &str, machine: &machine::Args) -> Result<Vec<String>, Failure> {
+pub(super) fn command(
+    kernel: &Path,
+    cmdline: &str,
+    accelerator: Accelerator,
+    machine: &machine::Args,
+) -> Result<Vec<String>, Failure> {
     let program = sys::process::own_program()
         .map_err(|error| Failure::Refused(format!("cannot find osdyno to start it again: {error}")))?;
     let mut command: Vec<String> = [&program.to_string_lossy(), "lab", VERB].map(str::to_owned).to_vec();
     let options = [
         ("kernel", kernel.to_string_lossy().into_owned()),
         ("cmdline", cmdline.to_owned()),
+        ("accel", accelerator.to_string()),
         ("memory", machine.memory.to_string()),
         ("qemu", machine.qemu.clone()),
     ];

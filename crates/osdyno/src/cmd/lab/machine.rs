@@ -1,7 +1,11 @@
 //! The emulated machine of a guest, as the user chooses it.
 
-use lab::EmulatedMachine;
+use std::path::Path;
 
+use lab::{Accelerator, EmulatedMachine};
+
+use super::boot;
+use crate::console::tell;
 use crate::failure::Failure;
 
 /// What all guests have in common.
@@ -16,6 +20,19 @@ pub(super) struct Args {
     /// Emulator: QEMU, and arguments for it; split into words like a shell command
     #[arg(long, value_name = "COMMAND", default_value = EmulatedMachine::EMULATOR)]
     pub(super) qemu: String,
+    /// What executes the instructions of the guests
+    #[arg(long, value_enum, default_value_t = Acceleration::Auto)]
+    pub(super) accel: Acceleration,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub(super) enum Acceleration {
+    /// KVM where it boots a kernel within ten seconds, else QEMU; the answer is kept until this machine boots
+    Auto,
+    /// The processor, through /dev/kvm
+    Kvm,
+    /// QEMU, which translates each instruction
+    Tcg,
 }
 
 impl Args {
@@ -23,6 +40,20 @@ impl Args {
     pub(super) fn check(&self) -> Result<(), Failure> {
         let refused = |error: lab::Error| Failure::Refused(error.to_string());
         EmulatedMachine::check_emulator(&self.emulator()?).map_err(refused)
+    }
+
+    /// What executes the guests' instructions; `kernel` is booted where that has to be tried.
+    pub(super) fn accelerator(&self, kernel: &Path) -> Result<Accelerator, Failure> {
+        match self.accel {
+            Acceleration::Kvm => Ok(Accelerator::Kvm),
+            Acceleration::Tcg => Ok(Accelerator::Tcg),
+            Acceleration::Auto => {
+                let with_kvm = boot::command(kernel, "", Accelerator::Kvm, self)?;
+                let tell = &mut |text: &str| tell(&format!("  {text}"));
+                Accelerator::of_machine(&self.emulator()?, &with_kvm, &std::env::temp_dir(), tell)
+                    .map_err(|error| Failure::Refused(error.to_string()))
+            }
+        }
     }
 
     /// The command of the emulator in words.

@@ -32,11 +32,16 @@ pub(super) fn run(args: Args, console: &Console) -> Done {
     args.machine.check()?;
     let mut guests = Vec::new();
     let mut kernels = Kernels::default();
+    let mut accelerator = None;
     for text in &args.kernels {
         let (name, kernel) = kernels.find(text)?;
+        let accelerator = match accelerator {
+            Some(known) => known,
+            None => *accelerator.insert(args.machine.accelerator(&kernel)?),
+        };
         for cmdline in std::iter::once("").chain(args.cmdlines.iter().map(String::as_str)) {
             let name = [&name, cmdline].join(" ").trim().to_owned();
-            let prefix = boot::command(&kernel, cmdline, &args.machine)?;
+            let prefix = boot::command(&kernel, cmdline, accelerator, &args.machine)?;
             guests.push(Target { name, prefix, is_guest: true });
         }
     }
