@@ -48,11 +48,11 @@ fn main() {
     }
     println!("cargo::rustc-env=OSDYNO_BUILD={}", description(&target));
 
-    // A program for another system cannot be linked here without that system's libraries; such a build
-    // is a type check, and says so when it is asked to measure.
-    let is_native = target == variable("HOST");
-    let cross_built = || Err(format!("this osdyno was cross-built for {target}"));
-    let build = |program: &str| match is_native {
+    // Without a linker for another system such a build is a type check, and says so when it is asked to
+    // measure.
+    let is_linked = target == variable("HOST") || env::var_os("RUSTC_LINKER").is_some();
+    let cross_built = || Err(format!("this osdyno was built for {target} without a linker for it"));
+    let build = |program: &str| match is_linked {
         true => build(&workspace, &out, &target, program),
         false => cross_built(),
     };
@@ -97,7 +97,8 @@ fn build(workspace: &Path, out: &Path, target: &str, program: &str) -> Built {
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
-    Ok(shared.join(target).join(PROFILE).join(format!("{program}{}", env::consts::EXE_SUFFIX)))
+    let suffix = if is_windows() { ".exe" } else { "" };
+    Ok(shared.join(target).join(PROFILE).join(format!("{program}{suffix}")))
 }
 
 /// What the programs are compiled with.
@@ -106,7 +107,13 @@ fn flags() -> String {
     let outer = variable("CARGO_ENCODED_RUSTFLAGS");
     let hidden = outer.split('\x1f').filter(|flag| flag.starts_with("--remap-path-prefix="));
     // Symbols are bound at their first use, as C compilers link by default; Rust binds all at the start.
-    std::iter::once("-Crelro-level=partial").chain(hidden).collect::<Vec<_>>().join("\x1f")
+    // Windows knows no such choice.
+    let binding = (!is_windows()).then_some("-Crelro-level=partial");
+    binding.into_iter().chain(hidden).collect::<Vec<_>>().join("\x1f")
+}
+
+fn is_windows() -> bool {
+    variable("CARGO_CFG_TARGET_OS") == "windows"
 }
 
 /// Leaves the program, or the reason why there is none, where the source includes it.

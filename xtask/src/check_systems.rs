@@ -1,13 +1,11 @@
 //! `cargo xtask check-systems [CRATE]…`: does the workspace compile for the systems that are not at hand?
-//!
-//! rustup's toolchain has the standard library of the host only. With the library's source cargo compiles it
-//! for any target as far as type-checking goes, which needs neither a linker nor that system's C library.
 
 use std::path::Path;
 use std::time::Instant;
 
-use crate::command::{cargo, show};
-use crate::{AnyError, rust_src, workspace};
+use crate::build_std::cargo_with;
+use crate::command::show;
+use crate::{AnyError, rust_src};
 
 /// One for each family of systems that osdyno is written for; of Windows' two the one whose imports need no
 /// tool from outside.
@@ -53,16 +51,8 @@ pub fn run(crates: &[&str]) -> Result<(), AnyError> {
 }
 
 fn check(library: &Path, target: &str, crates: &[&str]) -> Result<(), AnyError> {
-    let mut command = cargo();
-    command
-        .args(["check", "--quiet", "--target", target])
-        // Building the standard library is not a stable feature; this lets a stable cargo do it, and tells
-        // it where the source is.
-        .args(["-Zbuild-std=std,panic_abort"])
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env("__CARGO_TESTS_ONLY_SRC_ROOT", library)
-        // Not that of the other steps, which would compile everything anew after this one.
-        .env("CARGO_TARGET_DIR", workspace::target().join("systems"));
+    let mut command = cargo_with(library);
+    command.args(["check", "--quiet", "--target", target]);
     if crates.is_empty() {
         command.arg("--workspace");
     }

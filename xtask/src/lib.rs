@@ -3,9 +3,11 @@
 //! Each verb is a file with a `run`; [`tidy`] is also a test.
 
 pub mod bench;
+mod build_std;
 pub mod check_systems;
 mod command;
 pub mod docs;
+pub mod link_systems;
 mod packages;
 pub mod pictures;
 pub mod readme;

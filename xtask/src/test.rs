@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use crate::command::{cargo, show};
-use crate::{AnyError, check_systems, docs, packages, release, tidy};
+use crate::{AnyError, check_systems, docs, link_systems, packages, release, tidy};
 
 type Step = (&'static str, fn() -> Result<(), AnyError>);
 
@@ -14,6 +14,8 @@ const STEPS: &[Step] = &[
     ("format", || show(cargo().args(["fmt", "--all", "--check"]))),
     ("tidy", tidy::run),
     ("clippy", || show(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
+    // What a test runs under Wine.
+    ("link systems", || link_systems::run(false)),
     // The profile of all steps is the same, so that the libraries are compiled once.
     ("tests", || show(cargo().args(["test", "--workspace", "--no-fail-fast"]))),
     ("selftest", selftest),

@@ -14,6 +14,11 @@ pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
+/// Where cargo builds for systems that are not at hand.
+pub(crate) fn systems() -> PathBuf {
+    target().join("systems")
+}
+
 /// All files below a folder that end in `.extension`, sorted; build products and hidden folders left out.
 pub(crate) fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();

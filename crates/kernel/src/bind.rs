@@ -33,14 +33,10 @@ pub(crate) const WORKLOAD: Workload = Workload {
     helpers: true,
     linkage: Linkage::Dynamic,
     classic_n: 10_000,
-    run: cfg_select! {
-        unix => { Ok(run) }
-        _ => { Err("bare sockets are not implemented on this system yet") }
-    },
+    run: Ok(run),
     ..Workload::CURVE
 };
 
-#[cfg_attr(not(unix), allow(dead_code))]
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let family = family(trial.variant());
     let open = || {

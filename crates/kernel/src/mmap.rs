@@ -5,7 +5,8 @@
 //!
 //! **Method.** Every other page of a file is mapped, shared and read-only, one page per call, so that no
 //! two mappings can be merged. Then its first byte is read. All mappings stay. At the end each is
-//! unmapped, in random order. The file is in the page cache beforehand. Variants differ in how it got
+//! unmapped, in random order. Where mappings begin at multiples of 64 KiB, as on Windows, the pages are that
+//! far apart. The file is in the page cache beforehand. Variants differ in how it got
 //! there, because some systems have separate caches for read(2) and mmap(2).
 //!
 //! **Expected answer.** At most logarithmic: mappings are kept in trees. The first access finds its page
@@ -15,7 +16,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use sys::memory::{Mapping, page_bytes};
+use sys::memory::{Mapping, mapping_granularity, page_bytes};
 use workload::{Expect, Linkage, Needs, Operation, Trial, TrialError, Variant, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
@@ -36,17 +37,13 @@ pub(crate) const WORKLOAD: Workload = Workload {
     needs: Needs { mappings: 1, memory_bytes: 16 << 10, ..Needs::NOTHING },
     linkage: Linkage::Dynamic,
     classic_n: 10_000,
-    run: cfg_select! {
-        unix => { Ok(run) }
-        _ => { Err("file mappings are not implemented on this system yet") }
-    },
+    run: Ok(run),
     ..Workload::CURVE
 };
 
-#[cfg_attr(not(unix), allow(dead_code))]
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let pages = trial.n();
-    let stride = 2 * page_bytes() as u64;
+    let stride = stride();
     let path = trial.scratch().join("pages");
     let file = paged_file(&path, pages).map_err(TrialError::at(format!("to write {}", path.display())))?;
     let primed = match trial.variant() {
@@ -73,14 +70,20 @@ fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     trial.timed_back("unmap", mappings, |(mapping, _)| mapping.unmap())
 }
 
-/// The first byte of every other page: pages that differ by less than 251 have different bytes.
+/// How far the mapped pages are apart in the file: neighbours could be merged, and some systems let a mapping
+/// begin at larger multiples only.
+fn stride() -> u64 {
+    (2 * page_bytes()).max(mapping_granularity()) as u64
+}
+
+/// The first byte of every mapped page: pages that differ by less than 251 have different bytes.
 fn content(page: usize) -> u8 {
     (page % 251) as u8 + 1
 }
 
-/// The file, with at least that many pairs of pages; trials of one run share it.
+/// The file, with at least that many pages to map; trials of one run share it.
 fn paged_file(path: &Path, pages: usize) -> io::Result<File> {
-    let stride = 2 * page_bytes() as u64;
+    let stride = stride();
     let wanted = pages as u64 * stride;
     if let Ok(file) = File::open(path)
         && file.metadata()?.len() >= wanted
@@ -104,14 +107,14 @@ fn paged_file(path: &Path, pages: usize) -> io::Result<File> {
 
 fn prime_by_reading(file: &File, pages: usize) -> io::Result<()> {
     let mut buffer = vec![0; page_bytes()];
-    let stride = 2 * page_bytes() as u64;
-    (0..pages as u64).try_for_each(|page| sys::file::read_at(file, &mut buffer, page * stride))
+    (0..pages as u64).try_for_each(|page| sys::file::read_at(file, &mut buffer, page * stride()))
 }
 
 fn prime_by_mapping(file: &File, pages: usize) -> io::Result<()> {
-    let whole = Mapping::read_only(file, 0, 2 * pages * page_bytes())?;
+    let stride = stride() as usize;
+    let whole = Mapping::read_only(file, 0, pages * stride)?;
     for page in 0..pages {
-        std::hint::black_box(whole.byte(2 * page * page_bytes()));
+        std::hint::black_box(whole.byte(page * stride));
     }
     whole.unmap()
 }

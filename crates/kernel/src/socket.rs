@@ -30,10 +30,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     helpers: true,
     linkage: Linkage::Dynamic,
     classic_n: 10_000,
-    run: cfg_select! {
-        unix => { Ok(run) }
-        _ => { Err("bare sockets are not implemented on this system yet") }
-    },
+    run: Ok(run),
     ..Workload::CURVE
 };
 
@@ -45,7 +42,6 @@ pub(crate) const FAMILIES: &[Variant] = &[
     Variant { name: "v6-hole", summary: "IPv6, with the lowest descriptor freed and refilled each time" },
 ];
 
-#[cfg_attr(not(unix), allow(dead_code))]
 fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let family = family(trial.variant());
     let mut hole = Hole::of(trial.variant())?;

@@ -1,6 +1,7 @@
 //! The measured programs, which osdyno carries inside itself: one for the group `kernel`, in two forms of
 //! linkage, and one for all other workloads.
 
+use std::env::consts::EXE_EXTENSION;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -116,7 +117,7 @@ fn unpack(carried: &Carried, folder: &Path) -> Result<Result<PathBuf, &'static s
     if carried.bytes.is_empty() {
         return Ok(Err(carried.missing));
     }
-    let path = folder.join(carried.name);
+    let path = folder.join(carried.name).with_extension(EXE_EXTENSION);
     let written = File::create(&path).and_then(|mut file| {
         file.write_all(carried.bytes)?;
         make_executable(&path)

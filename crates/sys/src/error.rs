@@ -1,4 +1,5 @@
-//! Symbolic names of errno: `EMFILE` tells a kernel developer more than a sentence does.
+//! Symbolic names of errno, and of the error codes of Windows: `EMFILE` tells a kernel developer more than a
+//! sentence does.
 
 use std::io;
 
@@ -23,6 +24,14 @@ pub fn means_unsupported(error: &io::Error) -> bool {
                 | "EPERM"
                 | "EACCES"
                 | "EADDRNOTAVAIL"
+                | "ERROR_CALL_NOT_IMPLEMENTED"
+                | "ERROR_NOT_SUPPORTED"
+                | "ERROR_ACCESS_DENIED"
+                | "WSAEAFNOSUPPORT"
+                | "WSAEPROTONOSUPPORT"
+                | "WSAEOPNOTSUPP"
+                | "WSAEACCES"
+                | "WSAEADDRNOTAVAIL"
         )
     );
     by_symbol || error.kind() == io::ErrorKind::Unsupported
@@ -31,7 +40,11 @@ pub fn means_unsupported(error: &io::Error) -> bool {
 /// Whether a server cannot take one more connection until it has closed another: `EMFILE`, `ENFILE`, or a
 /// descriptor beyond select(2).
 pub fn out_of_descriptors(error: &io::Error) -> bool {
-    is_beyond_select(error) || matches!(error.raw_os_error().and_then(symbol), Some("EMFILE" | "ENFILE"))
+    is_beyond_select(error)
+        || matches!(
+            error.raw_os_error().and_then(symbol),
+            Some("EMFILE" | "ENFILE" | "ERROR_TOO_MANY_OPEN_FILES" | "WSAEMFILE")
+        )
 }
 
 fn is_beyond_select(error: &io::Error) -> bool {
@@ -55,7 +68,16 @@ pub fn advice(error: &io::Error) -> &'static str {
         Some("ENOMEM") => "no more memory or mappings; look at vm.max_map_count and the memory cgroup",
         Some("EADDRINUSE") => "no free port; widen net.ipv4.ip_local_port_range",
         Some("ENOBUFS") => "the network stack has no memory left",
-        Some("ENOSPC") => "the disk is full; free space or choose another folder with --scratch",
+        Some("ERROR_TOO_MANY_OPEN_FILES" | "WSAEMFILE") => "this process may open no more handles or sockets",
+        Some("ERROR_NOT_ENOUGH_MEMORY" | "ERROR_COMMITMENT_LIMIT" | "ERROR_NO_SYSTEM_RESOURCES") => {
+            "no more memory; look at the size of the paging file"
+        }
+        Some("WSAEADDRINUSE" | "WSAENOBUFS") => {
+            "no free port or buffer; widen the dynamic ports with netsh int ipv4 set dynamicport tcp"
+        }
+        Some("ENOSPC" | "ERROR_DISK_FULL" | "ERROR_HANDLE_DISK_FULL") => {
+            "the disk is full; free space or choose another folder with --scratch"
+        }
         _ => "",
     }
 }
@@ -73,7 +95,25 @@ fn symbol(number: i32) -> Option<&'static str> {
     }
 }
 
-#[cfg(not(unix))]
-fn symbol(_number: i32) -> Option<&'static str> {
+#[cfg(windows)]
+fn symbol(number: i32) -> Option<&'static str> {
+    use windows_sys::Win32::Foundation;
+    use windows_sys::Win32::Networking::WinSock;
+    macro_rules! symbols {
+        ($($module:ident: $($name:ident)*;)*) => {
+            $($(if number == $module::$name as i32 { return Some(stringify!($name)); })*)*
+        };
+    }
+    symbols! {
+        Foundation:
+            ERROR_FILE_NOT_FOUND ERROR_PATH_NOT_FOUND ERROR_TOO_MANY_OPEN_FILES ERROR_ACCESS_DENIED
+            ERROR_INVALID_HANDLE ERROR_NOT_ENOUGH_MEMORY ERROR_SHARING_VIOLATION ERROR_HANDLE_DISK_FULL
+            ERROR_NOT_SUPPORTED ERROR_INVALID_PARAMETER ERROR_DISK_FULL ERROR_CALL_NOT_IMPLEMENTED
+            ERROR_NO_SYSTEM_RESOURCES ERROR_COMMITMENT_LIMIT;
+        WinSock:
+            WSAEACCES WSAEFAULT WSAEINVAL WSAEMFILE WSAENOTSOCK WSAEPROTONOSUPPORT WSAEOPNOTSUPP
+            WSAEAFNOSUPPORT WSAEADDRINUSE WSAEADDRNOTAVAIL WSAENETDOWN WSAENETUNREACH WSAECONNABORTED
+            WSAECONNRESET WSAENOBUFS WSAEISCONN WSAENOTCONN WSAETIMEDOUT WSAECONNREFUSED WSAEHOSTUNREACH;
+    }
     None
 }

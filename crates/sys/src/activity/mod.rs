@@ -8,9 +8,14 @@ mod linux;
 #[cfg(target_os = "linux")]
 use linux as system;
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(windows)]
+mod windows;
+#[cfg(windows)]
+use windows as system;
+
+#[cfg(not(any(target_os = "linux", windows)))]
 mod other;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 use other as system;
 
 mod snapshot;

@@ -2,13 +2,9 @@
 
 use super::snapshot::Snapshot;
 
-#[cfg(unix)]
 pub(super) fn read(snapshot: &mut Snapshot) {
     let mut load = [0.0_f64];
     // SAFETY: the call fills at most one number of the array, as its argument says.
     let filled = unsafe { libc::getloadavg(load.as_mut_ptr(), 1) };
     snapshot.level("load_1m", (filled == 1).then_some(load[0]));
 }
-
-#[cfg(not(unix))]
-pub(super) fn read(_: &mut Snapshot) {}

@@ -23,12 +23,10 @@ impl Snapshot {
         self.levels.insert(name, value);
     }
 
-    #[cfg(any(unix, test))]
     pub(super) fn count(&mut self, name: &'static str, value: Option<f64>) {
         self.counters.extend(value.map(|value| (name, value)));
     }
 
-    #[cfg(unix)]
     pub(super) fn level(&mut self, name: &'static str, value: Option<f64>) {
         self.levels.extend(value.map(|value| (name, value)));
     }

@@ -14,9 +14,14 @@ mod bsd;
 #[cfg(any(target_os = "freebsd", target_os = "dragonfly"))]
 use bsd as system;
 
-#[cfg(not(any(target_os = "linux", target_os = "freebsd", target_os = "dragonfly")))]
+#[cfg(windows)]
+mod windows;
+#[cfg(windows)]
+use windows as system;
+
+#[cfg(not(any(target_os = "linux", target_os = "freebsd", target_os = "dragonfly", windows)))]
 mod other;
-#[cfg(not(any(target_os = "linux", target_os = "freebsd", target_os = "dragonfly")))]
+#[cfg(not(any(target_os = "linux", target_os = "freebsd", target_os = "dragonfly", windows)))]
 use other as system;
 
 #[cfg(any(target_os = "linux", target_os = "freebsd", target_os = "dragonfly"))]

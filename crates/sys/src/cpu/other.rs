@@ -1,5 +1,5 @@
 //! Systems on which a thread is not bound to a processor: macOS and OpenBSD have no call for it; those of
-//! NetBSD, illumos and Windows are not used yet.
+//! NetBSD and illumos are not used yet.
 
 use std::io;
 

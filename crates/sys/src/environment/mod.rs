@@ -24,10 +24,10 @@ mod bsd;
 #[cfg(all(unix, not(target_os = "linux")))]
 use bsd as system;
 
-#[cfg(not(unix))]
-mod other;
-#[cfg(not(unix))]
-use other as system;
+#[cfg(windows)]
+pub(crate) mod windows;
+#[cfg(windows)]
+use windows as system;
 
 mod collector;
 

@@ -2,9 +2,12 @@
 
 use std::fs::File;
 use std::io;
+use std::os::windows::ffi::OsStrExt;
 use std::os::windows::fs::FileExt;
 use std::os::windows::io::AsHandle;
 use std::path::PathBuf;
+
+use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
 
 /// A path in the form that the system takes, made before anything is timed.
 #[derive(Clone, Debug)]
@@ -76,12 +79,18 @@ pub fn write_back(_folder: &std::path::Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Unsupported.
+/// What this user may still write to the volume of the folder; NTFS makes its file records as it needs them.
 ///
 /// # Errors
-/// Always.
-pub fn free(_folder: &std::path::Path) -> io::Result<super::Free> {
-    Err(crate::Unsupported("what is free on a volume is not asked for here").into())
+/// Those of GetDiskFreeSpaceExW.
+pub fn free(folder: &std::path::Path) -> io::Result<super::Free> {
+    let name: Vec<u16> = folder.as_os_str().encode_wide().chain([0]).collect();
+    let (mut free, unasked) = (0_u64, std::ptr::null_mut());
+    // SAFETY: the name ends with a zero; it and the number outlive the call.
+    match unsafe { GetDiskFreeSpaceExW(name.as_ptr(), &raw mut free, unasked, unasked) } {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(super::Free { bytes: free, inodes: None }),
+    }
 }
 
 /// Closes the file; Windows gives std no answer to look at.

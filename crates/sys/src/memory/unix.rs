@@ -16,6 +16,11 @@ pub fn page_bytes() -> usize {
     rustix::param::page_size()
 }
 
+/// Where in a file a mapping may begin: at multiples of this (mmap(2)).
+pub fn mapping_granularity() -> usize {
+    page_bytes()
+}
+
 /// A part of a file, mapped shared and read-only.
 #[derive(Debug)]
 pub struct Mapping {
@@ -24,7 +29,8 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// Maps `bytes` of the file from `offset`, which must be a multiple of the page size.
+    /// Maps `bytes` of the file from `offset`, which must be a multiple of
+    /// [`mapping_granularity`].
     ///
     /// # Errors
     /// Those of mmap(2); `ENOMEM` also means that the process has too many mappings.

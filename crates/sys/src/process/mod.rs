@@ -10,6 +10,8 @@ mod platform;
 
 #[cfg(unix)]
 mod fork;
+#[cfg(windows)]
+mod job;
 #[cfg(target_os = "linux")]
 mod process_tree_usage;
 mod program;

@@ -1,9 +1,17 @@
-//! Processes on Windows: there is no fork, and process groups are not implemented yet.
+//! Processes on Windows: there is no fork, and job objects do what process groups do elsewhere.
 
 use std::fs::File;
 use std::io;
+use std::os::windows::process::CommandExt;
 use std::process::{Command, ExitStatus};
 
+use windows_sys::Win32::Foundation::{CloseHandle, HANDLE, WAIT_OBJECT_0};
+use windows_sys::Win32::System::Threading::{
+    CREATE_NEW_PROCESS_GROUP, INFINITE, OpenProcess, PROCESS_SYNCHRONIZE, PROCESS_TERMINATE,
+    TerminateProcess, WaitForSingleObject,
+};
+
+use super::job;
 use crate::Unsupported;
 
 const NO_FORK: Unsupported = Unsupported("Windows has no fork");
@@ -63,31 +71,56 @@ impl Child {
     }
 }
 
-/// Nothing to do: a console's Ctrl-C is handled by the runner.
-pub fn lead_group(_command: &mut Command) {}
-
-/// Nothing to do: job objects wait for the port.
-pub fn kill_group(_leader: u32) {}
-
-/// Unsupported.
-///
-/// # Errors
-/// Always.
-pub fn await_end(_child: u32) -> io::Result<()> {
-    Err(Unsupported("waiting for a process by its number waits for the port").into())
+/// Starts the command in a group of its own, so that the console's Ctrl-C does not reach it.
+pub fn lead_group(command: &mut Command) {
+    command.creation_flags(CREATE_NEW_PROCESS_GROUP);
 }
 
-/// Nothing to do: job objects wait for the port.
-pub fn adopt_orphans() {}
+/// Nothing to do: what the leader started ends with it, see [`die_with_parent`], or with this process.
+pub fn kill_group(_leader: u32) {}
 
-/// Nothing to do: job objects wait for the port.
+/// Waits for the end of a child whose handle this process still has: until then its number is nobody else's.
+///
+/// # Errors
+/// Those of OpenProcess and WaitForSingleObject.
+pub fn await_end(child: u32) -> io::Result<()> {
+    with_process(child, PROCESS_SYNCHRONIZE, |process| {
+        // SAFETY: the handle is open until the call returns.
+        match unsafe { WaitForSingleObject(process, INFINITE) } {
+            WAIT_OBJECT_0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    })
+}
+
+/// From now on all that this process starts, with all descendants, ends with it.
+pub fn adopt_orphans() {
+    job::own();
+}
+
+/// Nothing to do: they end with this process, see [`adopt_orphans`].
 pub fn kill_descendants() {}
 
 /// Nothing to do: Windows has no zombies.
 pub fn reap_orphans() {}
 
-/// Nothing to do: job objects wait for the port.
-pub fn die_with_parent() {}
+/// The parent has adopted this process, see [`adopt_orphans`]. What it starts in turn ends with it.
+pub fn die_with_parent() {
+    job::own();
+}
+
+/// Opens a process by its number for some work.
+fn with_process<T>(number: u32, access: u32, work: impl FnOnce(HANDLE) -> io::Result<T>) -> io::Result<T> {
+    // SAFETY: takes numbers only.
+    let process = unsafe { OpenProcess(access, 0, number) };
+    if process.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    let done = work(process);
+    // SAFETY: the handle is ours, and this is its last use.
+    unsafe { CloseHandle(process) };
+    done
+}
 
 /// Unsupported.
 pub fn replace_by(_command: &mut Command) -> io::Error {
@@ -123,12 +156,18 @@ pub fn ended_child() -> io::Result<Option<(u32, ExitStatus)>> {
     Err(NO_FORK.into())
 }
 
-/// Unsupported.
+/// Kills a process.
 ///
 /// # Errors
-/// Always.
-pub fn kill(_process: u32) -> io::Result<()> {
-    Err(NO_FORK.into())
+/// Those of OpenProcess and TerminateProcess.
+pub fn kill(process: u32) -> io::Result<()> {
+    with_process(process, PROCESS_TERMINATE, |process| {
+        // SAFETY: the handle is open until the call returns.
+        match unsafe { TerminateProcess(process, u32::from(PANICKED)) } {
+            0 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    })
 }
 
 /// Unsupported.

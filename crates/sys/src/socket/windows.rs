@@ -1,59 +1,65 @@
-//! Stream sockets on Windows: unsupported, because bare Winsock sockets are not implemented yet.
+//! Stream sockets on Windows: WSASocketW, bind and closesocket of Winsock.
 
 use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::AddressFamily;
-use crate::Unsupported;
-
-const MISSING: Unsupported = Unsupported("bare Winsock sockets are not written for Windows yet");
+use crate::winsock::{self, OwnedSocket};
 
 /// A stream socket.
 #[derive(Debug)]
-pub struct Socket(());
+pub struct Socket(OwnedSocket);
 
 impl Socket {
-    /// Unsupported.
+    /// One WSASocketW, blocking, not inherited, with overlapped operations allowed, as socket() makes it.
     ///
     /// # Errors
-    /// Always.
-    pub fn stream(_family: AddressFamily) -> io::Result<Socket> {
-        Err(MISSING.into())
+    /// Those of WSASocketW.
+    #[inline]
+    pub fn stream(family: AddressFamily) -> io::Result<Socket> {
+        Ok(Socket(OwnedSocket::stream(family == AddressFamily::V4)?))
     }
 
-    /// Unsupported.
+    /// One bind to port 0 of the unspecified address: the system picks a free port.
     ///
     /// # Errors
-    /// Always.
-    pub fn bind_any(&self, _family: AddressFamily) -> io::Result<()> {
-        Err(MISSING.into())
+    /// Those of bind.
+    #[inline]
+    pub fn bind_any(&self, family: AddressFamily) -> io::Result<()> {
+        let address: IpAddr = match family {
+            AddressFamily::V4 => Ipv4Addr::UNSPECIFIED.into(),
+            AddressFamily::V6 => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        self.0.bind(SocketAddr::new(address, 0))
     }
 
-    /// Unsupported.
+    /// Lets an IPv6 socket serve IPv4 as well; Windows does not by default.
     ///
     /// # Errors
-    /// Always.
+    /// Those of setsockopt.
     pub fn serve_both_families(&self) -> io::Result<()> {
-        Err(MISSING.into())
+        self.0.set(winsock::IPV6_ONLY, &0)
     }
 
-    /// Unsupported.
+    /// The port that `bind_any` was given.
     ///
     /// # Errors
-    /// Always.
+    /// Those of getsockname.
     pub fn local_port(&self) -> io::Result<u16> {
-        Err(MISSING.into())
+        Ok(self.0.local()?.port())
     }
 
-    /// The descriptor's number.
+    /// The number of its handle.
     pub fn number(&self) -> i32 {
-        -1
+        self.0.number()
     }
 
-    /// Unsupported.
+    /// One closesocket, whose answer is looked at.
     ///
     /// # Errors
-    /// Always.
+    /// Those of closesocket.
+    #[inline]
     pub fn close(self) -> io::Result<()> {
-        Err(MISSING.into())
+        self.0.close()
     }
 }

@@ -5,8 +5,8 @@
 #[cfg(unix)]
 #[path = "unix.rs"]
 mod platform;
-#[cfg(not(unix))]
-#[path = "other.rs"]
+#[cfg(windows)]
+#[path = "windows.rs"]
 mod platform;
 
 #[cfg(target_os = "linux")]

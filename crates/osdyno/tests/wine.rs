@@ -1,0 +1,149 @@
+//! Windows, as Wine implements it: the program that `cargo xtask link-systems` links measures there, and what
+//! it records is read here.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use common::{run_well, scratch_folders, text, until};
+use record::{Outcome, Recording};
+
+/// As `xtask/src/link_systems.rs` leaves it, below the folder in which this test is built.
+const PROGRAM: &str = "systems/x86_64-win7-windows-gnu/debug/osdyno.exe";
+
+/// What a trial takes is more there than here: 500 µs for a mapping of a file.
+const WORKLOADS: [&str; 7] = ["noop", "thread", "mmap/read", "files", "socket/v4", "bind/v4", "connect/v4"];
+
+/// Wine with a prefix of its own, which takes ten seconds to make.
+struct Wine {
+    folder: tempfile::TempDir,
+    program: PathBuf,
+}
+
+impl Wine {
+    /// Where there is one, and a program for it.
+    fn find() -> Option<Wine> {
+        let own = Path::new(env!("CARGO_BIN_EXE_osdyno"));
+        let target = own.ancestors().nth(2).expect("a folder of cargo");
+        let program = target.join(PROGRAM);
+        let wine = Command::new("wine").arg("--version").stderr(Stdio::null()).output();
+        if !wine.is_ok_and(|output| output.status.success()) {
+            println!("skipped: Wine is not installed");
+            return None;
+        }
+        if !program.exists() {
+            println!("skipped: `cargo xtask link-systems` has not made {}", program.display());
+            return None;
+        }
+        Some(Wine { folder: tempfile::tempdir().expect("a folder"), program })
+    }
+
+    fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        command.env("WINEPREFIX", self.folder.path().join("prefix")).env("WINEDEBUG", "-all");
+        // Nobody looks at a desktop, and none of the programs needs .NET or a browser.
+        command.env("WINEDLLOVERRIDES", "mscoree,mshtml,winemenubuilder.exe=").env_remove("DISPLAY");
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command("wine").arg(&self.program).args(arguments).output().expect("wine starts")
+    }
+
+    /// Runs it to its end, which must be this one, and returns what it printed.
+    fn run_to(&self, code: i32, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let printed = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {printed}\n{}", text(&output.stderr));
+        printed
+    }
+
+    fn recording(&self, name: &str) -> Recording {
+        record::read(self.folder.path().join(name)).expect("the run file").0
+    }
+}
+
+impl Drop for Wine {
+    fn drop(&mut self) {
+        // Ends all programs of this prefix, and waits for that.
+        for word in ["-k", "-w"] {
+            let _ = self.command("wineserver").arg(word).status();
+        }
+    }
+}
+
+#[test]
+fn windows_measures_reports_and_compares() {
+    let Some(wine) = Wine::find() else { return };
+    let folder = wine.folder.path();
+    std::fs::create_dir(folder.join("scratch")).expect("a folder");
+    let measure = |name: &str| {
+        let sizes = ["-n", "60", "--trials", "4", "--seed", "5", "--scratch", "scratch", "--out", name];
+        wine.run_to(0, &[&["run"], &WORKLOADS[..], &sizes].concat());
+        let recording = wine.recording(name);
+        let facts = &recording.systems[0].environment;
+        assert_eq!(facts["os.name"], "windows");
+        assert!(facts["machine.emulation"].starts_with("Wine "), "{facts:?}");
+        assert_eq!(recording.trials.len(), WORKLOADS.len() * 4);
+        for trial in &recording.trials {
+            let order = &trial.order;
+            assert_eq!(trial.outcome, Outcome::Complete, "{}/{}", order.workload, order.variant);
+            assert!(trial.checks.iter().all(|check| check.held), "{}: {:?}", order.workload, trial.checks);
+        }
+        let is_measured = |series: &record::Series| series.values.iter().any(|&value| value > 0.0);
+        assert!(recording.series().all(|(_, trials)| trials.iter().all(is_measured)));
+    };
+    measure("a.osdyno");
+    measure("b.osdyno");
+
+    // The same words there as here, and a page.
+    let there = wine.run_to(0, &["report", "a.osdyno", "--verbose"]);
+    assert_eq!(there, run_well(folder, &["report", "a.osdyno", "--verbose"]));
+    assert!(there.contains("socket") && there.contains("connect"), "{there}");
+    assert!(folder.join("a.html").exists());
+    let compared = wine.run_to(0, &["compare", "a.osdyno", "b.osdyno"]);
+    assert_eq!(compared, run_well(folder, &["compare", "a.osdyno", "b.osdyno"]));
+
+    // Its janitor waits until Windows lets go of the programs in it.
+    until("no scratch folder is left", || scratch_folders(&folder.join("scratch")).is_empty());
+}
+
+#[test]
+fn a_preset_plans_for_the_system_and_is_measured() {
+    let Some(wine) = Wine::find() else { return };
+    let words = ["--preset", "quick", "--budget", "8s", "--seed", "5", "--out", "quick.osdyno"];
+    wine.run_to(0, &[&["run", "noop", "socket/v4", "bind/v4"], &words[..]].concat());
+    let recording = wine.recording("quick.osdyno");
+    for workload in ["noop", "socket", "bind"] {
+        let mut trials = recording.trials.iter().filter(|trial| trial.order.workload == workload).peekable();
+        assert!(trials.peek().is_some(), "{workload} has no trial");
+        for trial in trials {
+            // A busy machine may need longer than was planned for the way up.
+            let is_measured = matches!(trial.outcome, Outcome::Complete | Outcome::Allowance { .. });
+            assert!(is_measured, "{workload}: {:?}", trial.outcome);
+            assert!((1..=5000).contains(&trial.order.n), "{workload}: n = {}", trial.order.n);
+        }
+    }
+    let is_measured = |series: &record::Series| series.values.iter().any(|&value| value > 0.0);
+    assert!(recording.series().all(|(_, trials)| trials.iter().all(is_measured)));
+    assert!(wine.folder.path().join("quick.html").exists());
+}
+
+#[test]
+fn what_windows_lacks_is_said_with_its_reason() {
+    let Some(wine) = Wine::find() else { return };
+    let words = ["run", "noop", "fork", "syscall", "-n", "30", "--trials", "2", "--out", "a.osdyno"];
+    wine.run_to(3, &words);
+    let recording = wine.recording("a.osdyno");
+    for (workload, reason) in [("fork", "fork"), ("syscall", "getppid(2)")] {
+        let mut trials = recording.trials.iter().filter(|trial| trial.order.workload == workload);
+        let outcome = &trials.next().expect("a trial").outcome;
+        assert!(
+            matches!(outcome, Outcome::Unsupported { reason: told } if told.contains(reason)),
+            "{outcome:?}"
+        );
+    }
+}

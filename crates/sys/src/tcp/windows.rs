@@ -1,0 +1,347 @@
+//! TCP by Winsock.
+
+use std::fs::File;
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::os::windows::fs::FileExt;
+use std::os::windows::io::{AsSocket, BorrowedSocket};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use windows_sys::Win32::Networking::WinSock::{
+    LINGER, SD_BOTH, SD_RECEIVE, SD_SEND, WSABUF, WSAETIMEDOUT, WSAEWOULDBLOCK, WSASend, accept, connect,
+    listen, recv, send, shutdown,
+};
+
+use super::options::{Listening, Waiting};
+use crate::Unsupported;
+use crate::winsock::{
+    IPV6_ONLY, LINGERING, NO_DELAY, OwnedSocket, RECEIVE_TIMEOUT, SEND_TIMEOUT, count, done, name_of,
+};
+
+/// A socket that accepts connections.
+#[derive(Debug)]
+pub struct Listener(OwnedSocket);
+
+/// A connection, or one that is being made.
+#[derive(Debug)]
+pub struct Connection(OwnedSocket);
+
+impl Listener {
+    /// Listens at the address; port 0 lets the system choose. An IPv6 listener serves IPv6 alone. Connections
+    /// of an earlier server in TIME_WAIT do not hinder it on Windows.
+    ///
+    /// # Errors
+    /// Those of WSASocketW, setsockopt, bind and listen.
+    pub fn bind(address: SocketAddr, how: Listening) -> io::Result<Listener> {
+        if how.share_port {
+            return Err(Unsupported("listeners cannot share a port here").into());
+        }
+        let socket = OwnedSocket::stream(address.is_ipv4())?;
+        if address.is_ipv6() {
+            socket.set(IPV6_ONLY, &1)?;
+        }
+        socket.set_nonblocking(!how.blocking)?;
+        // Answers leave at once, see [`Connection::send_at_once`]: connections inherit it and pay no call.
+        socket.set(NO_DELAY, &1)?;
+        socket.bind(address)?;
+        // SAFETY: takes numbers only.
+        done(unsafe { listen(socket.raw(), i32::from(how.backlog)) })?;
+        Ok(Listener(socket))
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// Those of getsockname.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.0.local()
+    }
+
+    /// One accept, and ioctlsocket where the connection is to wait in another way than the listener: it
+    /// inherits that.
+    ///
+    /// # Errors
+    /// Those of accept.
+    #[inline]
+    pub fn accept(&self, waiting: Waiting) -> io::Result<Connection> {
+        // SAFETY: no address is requested, so no pointer is followed.
+        let socket = unsafe { accept(self.0.raw(), std::ptr::null_mut(), std::ptr::null_mut()) };
+        let socket = self.0.accepted(socket)?;
+        socket.set_nonblocking(waiting == Waiting::NonBlocking)?;
+        Ok(Connection(socket))
+    }
+
+    /// Unsupported: accept waits without end.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn accept_timeout(&self, _timeout: Duration) -> io::Result<()> {
+        Err(Unsupported("accept has no time limit on Windows").into())
+    }
+
+    /// A blocking send on a connection gives up after this time, with `WouldBlock`: connections inherit it.
+    ///
+    /// # Errors
+    /// Those of setsockopt.
+    pub fn send_timeout(&self, timeout: Duration) -> io::Result<()> {
+        self.0.set(SEND_TIMEOUT, &milliseconds(Some(timeout)))
+    }
+
+    /// Closing has to do: Windows goes on accepting for a listener.
+    pub fn finish(&self) {
+        // SAFETY: takes numbers only.
+        unsafe { shutdown(self.0.raw(), SD_BOTH) };
+    }
+}
+
+impl Connection {
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn on_standard_input() -> io::Result<Connection> {
+        Err(NO_STDIO.into())
+    }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn into_stdio(self) -> io::Result<(Stdio, Stdio)> {
+        Err(NO_STDIO.into())
+    }
+
+    /// Begins to connect; a blocking one is connected when this returns. `from` is as for
+    /// [`Connection::prepare`].
+    ///
+    /// # Errors
+    /// Those of WSASocketW, bind and connect.
+    #[inline]
+    pub fn connect(to: SocketAddr, from: Option<SocketAddr>, waiting: Waiting) -> io::Result<Connection> {
+        let connection = Connection::prepare(to, from, waiting)?;
+        connection.begin(to)?;
+        Ok(connection)
+    }
+
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn connect_unix(_path: &Path, _waiting: Waiting) -> io::Result<Connection> {
+        Err(Unsupported("sockets in the file system are not connected to on Windows").into())
+    }
+
+    /// All but the connecting. With `from`, the connection will begin at that address; its port 0 leaves the
+    /// port to the system, which chooses it at once.
+    ///
+    /// # Errors
+    /// Those of WSASocketW and bind.
+    #[inline]
+    pub fn prepare(to: SocketAddr, from: Option<SocketAddr>, waiting: Waiting) -> io::Result<Connection> {
+        let socket = OwnedSocket::stream(to.is_ipv4())?;
+        socket.set_nonblocking(waiting == Waiting::NonBlocking)?;
+        if let Some(from) = from {
+            socket.bind(from)?;
+        }
+        Ok(Connection(socket))
+    }
+
+    /// One connect.
+    ///
+    /// # Errors
+    /// Those of connect.
+    #[inline]
+    pub fn begin(&self, to: SocketAddr) -> io::Result<()> {
+        let (name, length) = name_of(to);
+        // SAFETY: the name is that long and outlives the call.
+        match done(unsafe { connect(self.0.raw(), (&raw const name).cast(), length) }) {
+            Err(error) if error.raw_os_error() == Some(WSAEWOULDBLOCK) => Ok(()),
+            answer => answer,
+        }
+    }
+
+    /// What came of connecting, once the connection is writable.
+    ///
+    /// # Errors
+    /// The reason why it could not be made.
+    pub fn connected(&self) -> io::Result<()> {
+        self.0.error()
+    }
+
+    /// One recv; 0 is the end.
+    ///
+    /// # Errors
+    /// Those of recv.
+    #[inline]
+    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        // SAFETY: the buffer has room for that many bytes and outlives the call.
+        in_time(count(unsafe { recv(self.0.raw(), buffer.as_mut_ptr(), length(buffer), 0) }))
+    }
+
+    /// One send.
+    ///
+    /// # Errors
+    /// Those of send.
+    #[inline]
+    pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        // SAFETY: the bytes are that many and outlive the call.
+        in_time(count(unsafe { send(self.0.raw(), bytes.as_ptr(), length(bytes), 0) }))
+    }
+
+    /// As [`Connection::send`]: Windows is not told that more follows.
+    ///
+    /// # Errors
+    /// Those of send.
+    #[inline]
+    pub fn send_and_more(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.send(bytes)
+    }
+
+    /// Several pieces by one WSASend.
+    ///
+    /// # Errors
+    /// Those of WSASend.
+    #[inline]
+    pub fn send_pieces(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+        let (mut sent, pieces_count) = (0_u32, u32::try_from(pieces.len()).unwrap_or(u32::MAX));
+        let buffers = pieces.as_ptr().cast::<WSABUF>();
+        // SAFETY: IoSlice is a WSABUF on Windows, by its documentation; all of them and the count outlive the
+        // call, which does not overlap with anything.
+        let answer = unsafe {
+            WSASend(self.0.raw(), buffers, pieces_count, &raw mut sent, 0, std::ptr::null_mut(), None)
+        };
+        in_time(done(answer))?;
+        Ok(sent as usize)
+    }
+
+    /// A read and a send: up to `count` bytes of the file from `offset`, which moves on. 0 when the file is
+    /// shorter.
+    ///
+    /// # Errors
+    /// Those of ReadFile and send.
+    pub fn send_file(&self, file: &File, offset: &mut u64, count: usize) -> io::Result<usize> {
+        let mut chunk = [0_u8; 16 << 10];
+        let wanted = chunk.len().min(count);
+        let read = file.seek_read(&mut chunk[..wanted], *offset)?;
+        let sent = self.send(&chunk[..read])?;
+        *offset += sent as u64;
+        Ok(sent)
+    }
+
+    /// Nothing more will be sent; the other end can still send.
+    ///
+    /// # Errors
+    /// Those of shutdown.
+    pub fn finish_sending(&self) -> io::Result<()> {
+        // SAFETY: takes numbers only.
+        done(unsafe { shutdown(self.0.raw(), SD_SEND) })
+    }
+
+    /// Nothing more will be received: a wait for input returns, with the end of input.
+    ///
+    /// # Errors
+    /// Those of shutdown.
+    pub fn finish_receiving(&self) -> io::Result<()> {
+        // SAFETY: takes numbers only.
+        done(unsafe { shutdown(self.0.raw(), SD_RECEIVE) })
+    }
+
+    /// Has closesocket reset the connection, so that no port waits in TIME_WAIT.
+    ///
+    /// # Errors
+    /// Those of setsockopt.
+    pub fn reset_on_close(&self) -> io::Result<()> {
+        self.0.set(LINGERING, &LINGER { l_onoff: 1, l_linger: 0 })
+    }
+
+    /// Small pieces leave at once rather than wait for the acknowledgement of earlier ones (`TCP_NODELAY`).
+    ///
+    /// # Errors
+    /// Those of setsockopt.
+    #[inline]
+    pub fn send_at_once(&self) -> io::Result<()> {
+        self.0.set(NO_DELAY, &1)
+    }
+
+    /// A blocking receive gives up after this time, with `WouldBlock`; `None` waits for ever.
+    ///
+    /// # Errors
+    /// Those of setsockopt.
+    pub fn receive_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.0.set(RECEIVE_TIMEOUT, &milliseconds(timeout))
+    }
+
+    /// A blocking send gives up after this time, with `WouldBlock`; `None` waits for ever.
+    ///
+    /// # Errors
+    /// Those of setsockopt.
+    pub fn send_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.0.set(SEND_TIMEOUT, &milliseconds(timeout))
+    }
+
+    /// The peer's address.
+    ///
+    /// # Errors
+    /// Those of getpeername.
+    pub fn peer(&self) -> io::Result<SocketAddr> {
+        self.0.peer()
+    }
+
+    /// Where this end is.
+    ///
+    /// # Errors
+    /// Those of getsockname.
+    pub fn local(&self) -> io::Result<SocketAddr> {
+        self.0.local()
+    }
+
+    /// The number of its handle.
+    #[inline]
+    pub fn number(&self) -> i32 {
+        self.0.number()
+    }
+
+    /// One closesocket, whose answer is looked at.
+    ///
+    /// # Errors
+    /// Those of closesocket.
+    #[inline]
+    pub fn close(self) -> io::Result<()> {
+        self.0.close()
+    }
+}
+
+const NO_STDIO: Unsupported =
+    Unsupported("no program is executed with a connection as its standard input on Windows");
+
+impl AsSocket for Listener {
+    fn as_socket(&self) -> BorrowedSocket<'_> {
+        self.0.as_socket()
+    }
+}
+
+impl AsSocket for Connection {
+    fn as_socket(&self) -> BorrowedSocket<'_> {
+        self.0.as_socket()
+    }
+}
+
+/// A time limit in the unit of the system, which takes 0 for none.
+fn milliseconds(timeout: Option<Duration>) -> u32 {
+    timeout.map_or(0, |timeout| u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX).max(1))
+}
+
+/// A length in the type that calls take: what is longer is not all sent or filled.
+fn length(bytes: &[u8]) -> i32 {
+    i32::try_from(bytes.len()).unwrap_or(i32::MAX)
+}
+
+/// A time limit that is over is told as on other systems.
+fn in_time<T>(answer: io::Result<T>) -> io::Result<T> {
+    answer.map_err(|error| match error.raw_os_error() {
+        Some(WSAETIMEDOUT) => io::ErrorKind::WouldBlock.into(),
+        _ => error,
+    })
+}
