@@ -20,7 +20,7 @@ pub fn measured(recording: &Recording) -> Option<NoiseFloor> {
         if is_below_resolution(first, tick_seconds) {
             return None;
         }
-        Some((key.clone(), self_ratio(first, second, tick_seconds, recording.run.seed)?))
+        Some((key.clone(), self_ratio(recording, [first, second], tick_seconds)?))
     };
     // A reference is no result, so it needs no floor.
     let of_first =
@@ -42,9 +42,15 @@ pub fn measured(recording: &Recording) -> Option<NoiseFloor> {
 }
 
 /// One series of both sides, trial by trial: equal numbers are a pair.
-fn self_ratio(first: &[Series], second: &[Series], tick_seconds: f64, seed: u64) -> Option<stats::SelfRatio> {
+fn self_ratio(
+    recording: &Recording,
+    [first, second]: [&[Series]; 2],
+    tick_seconds: f64,
+) -> Option<stats::SelfRatio> {
+    let seed = recording.run.seed;
     let settings =
         stats::JudgeSettings { margin: 0.0, alpha: 0.05, looks: 1, tick_seconds, seed, whole: false };
+    let sweep = |series| sweep(series).of_boot(recording.boot(series));
     let partner = |one: &&Series| second.iter().find(|other| other.trial == one.trial);
     let pairs = first.iter().filter_map(|one| Some((sweep(one), sweep(partner(&one)?))));
     let (first, second): (Vec<_>, Vec<_>) = pairs.unzip();

@@ -223,6 +223,11 @@ fn a_kernel_is_measured_beside_this_machine_and_one_that_panics_is_an_outcome() 
         let ends = outcomes(&recording, &system.name);
         assert!(ends.len() == 6 && ends.iter().all(|end| **end == Outcome::Complete), "{ends:?} {told}");
     }
+    let boots = |system: &str| -> Vec<u32> {
+        let trials = recording.trials.iter().filter(|trial| trial.order.system == system);
+        trials.filter(|trial| trial.order.workload == "noop").map(|trial| trial.order.boot).collect()
+    };
+    assert_eq!((boots("local"), boots("guest")), (vec![0; 3], vec![1, 2, 3]), "trials are spread over boots");
     let fact = |name: &str| guest.environment.get(name).map(String::as_str);
     assert_eq!(fact("machine.hypervisor"), Some("QEMU TCG"));
     assert_eq!(fact("kernel.release").map(str::to_owned), lab::release(&kernel).expect("a kernel"));

@@ -130,6 +130,17 @@ impl Recording {
             .filter(|floor| floor.run.is_empty())
     }
 
+    /// Which boot of its system the trial of a series was measured in; 0 where that is not known.
+    #[must_use]
+    pub fn boot(&self, series: &Series) -> u32 {
+        let is_its = |trial: &&Trial| {
+            let order = &trial.order;
+            (order.trial, &order.system) == (series.trial, &series.system)
+                && (&order.workload, &order.variant) == (&series.workload, &series.variant)
+        };
+        self.trials.iter().find(is_its).map_or(0, |trial| trial.order.boot)
+    }
+
     /// Every series that may be judged with its trials, by trial number; the keys ascend.
     pub fn series(&self) -> impl Iterator<Item = (&SeriesKey, &[Series])> {
         self.series.iter().map(|(key, trials)| (key, trials.as_slice()))

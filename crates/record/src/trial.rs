@@ -24,6 +24,10 @@ pub struct Order {
     pub variant: String,
     /// Trials of one workload × variant × system count from 1.
     pub trial: u32,
+    /// Which boot of its system the trial was measured in, counted from 1; 0 of a system that the run does
+    /// not boot.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub boot: u32,
     /// How far n is to go.
     pub n: u64,
     /// The processor to be pinned to; `None` leaves it to the scheduler.

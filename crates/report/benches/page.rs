@@ -156,6 +156,7 @@ fn trial_line(workload: usize, trial: u32) -> Trial {
             version: 1,
             variant: String::new(),
             trial,
+            boot: 0,
             n: VALUES as u64,
             cpu: None,
             seed: 1,

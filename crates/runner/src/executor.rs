@@ -19,6 +19,9 @@ pub trait Executor {
     /// Why nothing can be measured there.
     fn describe(&mut self) -> Result<System, Error>;
 
+    /// Has a system that the run boots boot anew before its next trial; any other goes on as it is.
+    fn reboot(&mut self);
+
     /// Executes one trial to its end; `None` when it was interrupted, which leaves nothing of it behind.
     ///
     /// # Errors

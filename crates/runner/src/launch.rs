@@ -34,6 +34,8 @@ pub(crate) struct Launcher<'a> {
     interrupt: &'a AtomicBool,
     /// Nothing before the first use, and again where it has come to an end.
     host: Option<Host>,
+    /// How often the run has booted the system; 0 of one that it does not boot.
+    boots: u32,
 }
 
 impl<'a> Launcher<'a> {
@@ -51,7 +53,7 @@ impl<'a> Launcher<'a> {
             Some(parent) => vec![own, parent.to_string_lossy().into_owned()],
             None => [own].into_iter().chain(Host::FOLDERS.map(str::to_owned)).collect(),
         };
-        Launcher { target, programs, scratch, folders, interrupt, host: None }
+        Launcher { target, programs, scratch, folders, interrupt, host: None, boots: 0 }
     }
 
     /// Starts a role, and the command anew where it has ended; beside it, the folder for files there.
@@ -65,6 +67,7 @@ impl<'a> Launcher<'a> {
             none => {
                 let (guard, agent) = (self.programs.main(), self.programs.agent());
                 let command = command(self.target, self.scratch);
+                self.boots += u32::from(self.target.is_guest);
                 none.insert(match self.target.is_guest {
                     true => Host::open_guest(&command, guard, agent, deadline)?,
                     false => Host::open(&command, guard, agent, &self.folders, deadline)?,
@@ -116,6 +119,12 @@ impl Executor for Launcher<'_> {
         Ok(system)
     }
 
+    fn reboot(&mut self) {
+        if self.target.is_guest {
+            self.host = None;
+        }
+    }
+
     fn trial(&mut self, workload: &Workload, mut order: Order) -> Result<Option<Vec<Line>>, Error> {
         order.scratch = self.scratch.to_string_lossy().into_owned();
         let program = match self.programs.of(workload) {
@@ -124,6 +133,7 @@ impl Executor for Launcher<'_> {
         };
         let begun = Instant::now();
         let lines = self.start("the supervisor of the trial", program, "supervise");
+        order.boot = self.boots;
         let lines = lines.and_then(|(mut supervisor, scratch)| {
             order.scratch = scratch;
             receive(&mut supervisor, &order, self.interrupt)

@@ -6,6 +6,7 @@
 //! May import: host, judge, kernel, record, servers, sys, workload. Must never: draw, print, or judge
 //! beyond "are more trials needed".
 
+mod boots;
 mod date;
 mod error;
 mod event;

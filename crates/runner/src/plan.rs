@@ -45,6 +45,8 @@ pub struct RunOptions {
     pub targets: Vec<Target>,
     /// Measure the system against itself.
     pub aa: bool,
+    /// Boots over which the trials on a system are spread that the run boots; `None` is one.
+    pub boots: Option<u32>,
 }
 
 /// What will be measured.
@@ -88,6 +90,8 @@ pub struct RunPlan {
     pub aa: bool,
     /// Trials that each item gets, whatever becomes of the budget.
     pub least: u32,
+    /// Boots over which the trials on a system are spread that the run boots.
+    pub boots: u32,
 }
 
 /// One workload in one variant.
@@ -169,6 +173,8 @@ impl RunPlan {
             targets,
             aa: options.aa,
             least,
+            // A noise floor needs as many boots as it otherwise needs trials.
+            boots: options.boots.filter(|&boots| boots > 1).map_or(1, |boots| boots.max(least)),
         })
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use record::{End, Line, OfferedLevel, Order, Outcome, Purpose, Recording, Writer};
 use workload::Sizes;
 
+use crate::boots::BootSchedule;
 use crate::event::{Ran, RunEvent};
 use crate::executor::{Executor, RunClock};
 use crate::lines::{failed, unsupported};
@@ -29,6 +30,7 @@ pub(crate) struct Session<'a, E> {
     begun: Duration,
     random: fastrand::Rng,
     progress: Vec<Progress>,
+    boots: BootSchedule,
     writer: Option<Writer>,
     unwritten: Option<Error>,
     lines: Vec<Line>,
@@ -49,6 +51,7 @@ impl<'a, E: Executor> Session<'a, E> {
         Session {
             plan,
             progress: progress(plan, &systems),
+            boots: BootSchedule::of(plan.boots, plan.items.len()),
             systems,
             clock,
             interrupt,
@@ -198,6 +201,9 @@ impl<'a, E: Executor> Session<'a, E> {
         let number = progress.done + 1;
         let order = progress.blocks.next(&mut self.random);
         let is_measured = progress.done > 0;
+        if self.boots.is_due(index, of) {
+            self.systems.iter_mut().for_each(|system| system.executor.reboot());
+        }
         // The same random choices on every system, so that a pair differs in nothing else.
         let seed = self.random.u64(..);
         let begun = self.clock.now();
@@ -247,6 +253,8 @@ impl<'a, E: Executor> Session<'a, E> {
             version: item.workload.version,
             variant: item.variant.name.to_owned(),
             trial: number,
+            // Where it is executed is known which boot that is.
+            boot: 0,
             n,
             cpu: own.cpu.filter(|_| !item.workload.all_processors),
             seed,

@@ -2,6 +2,7 @@
 //!
 //! Not every combination is included: each group answers one question, with the noise that is hardest for it.
 
+use crate::boots::{self, BOOT_TRIALS, BootNoise};
 use crate::designs::{DENSE, LOG8, LOG12, LOG20, ONE, SweepDesign};
 use crate::noises::{self, Noise};
 use crate::suites::{self, SharedNoise};
@@ -31,6 +32,16 @@ pub enum Asked {
     Comparison(f64),
     /// The same of trials that were made in pairs, back to back, and share the level of their pair.
     Pairs(f64),
+    /// The comparison of two systems in several boots of each, of which the second costs so many times as
+    /// much.
+    Boots {
+        /// The ratio of their costs.
+        ratio: f64,
+        /// Whether trials were made in pairs; else each system has a run of its own.
+        in_pairs: bool,
+        /// What a boot adds to its trials.
+        noise: BootNoise,
+    },
     /// The geometric mean over ten series of two systems that are one.
     Mean {
         /// Whether trials were made in pairs; else each system has a run of its own.
@@ -48,6 +59,12 @@ impl Cell {
             Asked::Verdict => format!("{}/{}/{}/{trials}", truth.name, noise.name, design.name),
             Asked::Comparison(ratio) => format!("compare-{ratio:.2}/{}/{}/{trials}", noise.name, design.name),
             Asked::Pairs(ratio) => format!("pairs-{ratio:.2}/{}/{}/{trials}", noise.name, design.name),
+            Asked::Boots { ratio, in_pairs, noise: of_boot } => {
+                let how = if *in_pairs { "pairs" } else { "runs" };
+                let boots = trials / BOOT_TRIALS;
+                let name = of_boot.name;
+                format!("{boots}-boots-in-{how}-{name}-{ratio:.2}/{}/{}/{trials}", noise.name, design.name)
+            }
             Asked::Mean { in_pairs, shared } => {
                 let how = if *in_pairs { "pairs" } else { "runs" };
                 format!("mean-of-{how}-{}-1.00/{}/{}/{trials}", shared.name, noise.name, design.name)
@@ -80,6 +97,7 @@ pub fn all() -> Vec<Cell> {
         one_level,
         with_references,
         comparisons,
+        over_boots,
         means,
     ];
     for cell in groups.iter().flat_map(|group| group()) {
@@ -286,6 +304,24 @@ fn comparisons() -> Vec<Cell> {
         cells.extend(asked(&other, Asked::Pairs(ratio)));
     }
     cells
+}
+
+/// Does a system differ from itself, where its boots do?
+fn over_boots() -> Vec<Cell> {
+    let cells = |boots: &[usize]| {
+        let trials: Vec<usize> = boots.iter().map(|boots| boots * BOOT_TRIALS).collect();
+        cross(&[TrueShape::Constant], &[noises::LOW], &[LOG8], &trials)
+    };
+    let asked = |cells: Vec<Cell>, asked: Asked| cells.into_iter().map(move |cell| Cell { asked, ..cell });
+    let same = |noise, in_pairs| Asked::Boots { ratio: 1.0, in_pairs, noise };
+    let mut all = Vec::new();
+    for noise in boots::ALL {
+        all.extend(asked(cells(&[3, 4, 5, 10]), same(noise, true)));
+        all.extend(asked(cells(&[5]), same(noise, false)));
+    }
+    let other = |ratio| Asked::Boots { ratio, in_pairs: true, noise: boots::NORMAL };
+    all.extend([1.10, 1.20].into_iter().flat_map(|ratio| asked(cells(&[5, 10]), other(ratio))));
+    all
 }
 
 /// Does the mean over many series tell a system from itself, where something moves all of them?

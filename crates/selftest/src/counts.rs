@@ -202,6 +202,11 @@ impl CellCounts {
         self.answers[..3].iter().sum()
     }
 
+    /// How often anything was said of the difference of two systems.
+    pub(crate) fn resolved(&self) -> usize {
+        self.answers[..4].iter().sum()
+    }
+
     /// How often an interval held the truth, of how many.
     pub(crate) fn coverage(&self, figure: Figure) -> (usize, usize) {
         self.covered[figure as usize]

@@ -10,6 +10,7 @@ pub mod machine;
 mod promises;
 mod rate;
 
+pub mod boots;
 pub mod cells;
 pub mod counts;
 pub mod designs;

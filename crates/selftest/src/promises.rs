@@ -2,6 +2,7 @@
 
 use stats::Class;
 
+use crate::boots::BOOT_TRIALS;
 use crate::cells::{Asked, Cell};
 use crate::counts::CellCounts;
 use crate::designs::ONE;
@@ -201,6 +202,23 @@ pub(crate) const PROMISES: &[Promise] = &[
         claim: "a system called different from itself, in pairs",
         target: RateTarget::AtMost(ERROR),
         count: |counts| (counts.cell.asked == Asked::Pairs(1.0)).then(|| counts.rate(counts.different())),
+    },
+    Promise {
+        claim: "a system called different from itself, over boots",
+        target: RateTarget::AtMost(ERROR),
+        count: |counts| {
+            let same = matches!(counts.cell.asked, Asked::Boots { ratio: 1.0, .. });
+            same.then(|| counts.rate(counts.different()))
+        },
+    },
+    Promise {
+        claim: "three boots called different or equivalent",
+        target: RateTarget::AtMost(0.0),
+        count: |counts| {
+            let few = counts.cell.trials == 3 * BOOT_TRIALS;
+            let same = matches!(counts.cell.asked, Asked::Boots { ratio: 1.0, .. });
+            (few && same).then(|| counts.rate(counts.resolved()))
+        },
     },
     Promise {
         claim: "mean over runs of one system differs from 1, shared noise",

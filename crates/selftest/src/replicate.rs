@@ -6,6 +6,7 @@ use stats::{
     geometric_mean, judge,
 };
 
+use crate::boots::{BOOT_TRIALS, BootNoise};
 use crate::cells::{Asked, Cell};
 use crate::chance;
 use crate::references::References;
@@ -43,6 +44,8 @@ pub(crate) struct Setup<'a> {
 pub(crate) struct SimulatedTrial {
     pub(crate) values: Vec<f64>,
     references: Vec<Vec<f64>>,
+    /// Counted from 1; 0 where boots do not matter.
+    boot: u32,
 }
 
 /// The measurements alone.
@@ -135,6 +138,11 @@ impl<'a> Setup<'a> {
         let ratios: &[f64] = match &self.cell.asked {
             Asked::Verdict => &[1.0],
             Asked::Comparison(ratio) | Asked::Pairs(ratio) => &[1.0, *ratio],
+            Asked::Boots { ratio, in_pairs, noise } => {
+                let systems = [1.0, *ratio].map(|ratio| ratio.ln());
+                let systems = self.in_boots(&mut rng, &systems, *in_pairs, noise);
+                return (systems, settings(&mut rng, COMPARISON_MARGIN));
+            }
             Asked::Mean { in_pairs, shared } => {
                 let sides = shared.levels(&mut rng, self.cell.trials, *in_pairs);
                 let systems = self.suite(&mut rng, &sides, *in_pairs);
@@ -152,6 +160,31 @@ impl<'a> Setup<'a> {
         }
         let margin = if ratios.len() == 1 { MARGIN } else { COMPARISON_MARGIN };
         (systems, settings(&mut rng, margin))
+    }
+
+    /// The trials of two systems, of which each boot adds something to all of its trials.
+    fn in_boots(
+        &self,
+        rng: &mut Rng,
+        costs: &[f64; 2],
+        in_pairs: bool,
+        noise: &BootNoise,
+    ) -> Vec<Vec<SimulatedTrial>> {
+        let mut systems = vec![Vec::new(), Vec::new()];
+        let mut offsets = [0.0; 2];
+        for trial in 0..self.cell.trials {
+            if trial % BOOT_TRIALS == 0 {
+                offsets = offsets.map(|_| noise.next(rng));
+            }
+            let boot = (trial / BOOT_TRIALS + 1) as u32;
+            let mut level = self.cell.noise.level(rng);
+            for (side, trials) in systems.iter_mut().enumerate() {
+                let simulated = self.trial(rng, level + costs[side] + offsets[side]);
+                trials.push(SimulatedTrial { boot, ..simulated });
+                level = if in_pairs { level } else { self.cell.noise.level(rng) };
+            }
+        }
+        systems
     }
 
     /// Trials of each series and side, whose levels are those of `sides` and of the series' own.
@@ -206,7 +239,7 @@ impl<'a> Setup<'a> {
         let seconds = |log: f64| BASE_SECONDS * log.exp();
         let timed = References::places(kept).count();
         let of_reference = |logs: Vec<f64>| logs.into_iter().take(timed).map(seconds).collect();
-        SimulatedTrial { values, references: references.into_iter().map(of_reference).collect() }
+        SimulatedTrial { values, references: references.into_iter().map(of_reference).collect(), boot: 0 }
     }
 
     /// The references of a trial, as they are judged.
@@ -221,7 +254,10 @@ impl<'a> Setup<'a> {
         references: &'s [Vec<Sweep<'s>>],
     ) -> Vec<Sweep<'s>> {
         let sweep = |trial: &'s SimulatedTrial| self.cell.design.sweep(&self.sizes, &trial.values);
-        trials.iter().zip(references).map(|(trial, of)| sweep(trial).with_references(of)).collect()
+        let whole = |(trial, of): (&'s SimulatedTrial, &'s Vec<Sweep<'s>>)| {
+            sweep(trial).with_references(of).of_boot(trial.boot)
+        };
+        trials.iter().zip(references).map(whole).collect()
     }
 
     /// Makes, judges and rates one replicate.
@@ -237,10 +273,15 @@ impl<'a> Setup<'a> {
             .map(|(trials, references)| self.sweeps(trials, references))
             .collect();
         match (&self.cell.asked, &sweeps[..]) {
-            (Asked::Comparison(ratio) | Asked::Pairs(ratio), [first, second]) => {
+            (
+                Asked::Comparison(ratio) | Asked::Pairs(ratio) | Asked::Boots { ratio, .. },
+                [first, second],
+            ) => {
                 let comparison = match self.cell.asked {
-                    Asked::Pairs(_) => Contrast::of(first, second, Design::Paired, 0.0, &settings)
-                        .map(|contrast| contrast.at(&PerClaim::all(settings.alpha))),
+                    Asked::Pairs(_) | Asked::Boots { in_pairs: true, .. } => {
+                        Contrast::of(first, second, Design::Paired, 0.0, &settings)
+                            .map(|contrast| contrast.at(&PerClaim::all(settings.alpha)))
+                    }
                     _ => compare(first, second, 1, &settings),
                 };
                 let answer = comparison.as_ref().map(|comparison| Answered::Answer(comparison.answer));

@@ -111,6 +111,11 @@ impl Student {
         Student { level: level.max(1e-12), last: Cell::new((0.0, f64::INFINITY)) }
     }
 
+    /// Its error rate.
+    pub(crate) fn level(&self) -> f64 {
+        self.level
+    }
+
     /// By bisection of the logarithm, to eight digits; infinite below one degree of freedom. The inverse
     /// in statrs 0.19 is wrong, or panics, at some error rates below 10⁻⁷.
     pub(crate) fn critical(&self, freedom: f64) -> f64 {

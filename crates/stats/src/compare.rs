@@ -1,8 +1,10 @@
 //! Compares the same series on two systems.
 
 use crate::block::{Grid, Rows, column, measure, present_mean};
+use crate::boots::{ByBoot, by_boot, distinct, least_chance, of_pairs};
 use crate::centre::{Centre, Student, exp, influences, tails};
 use crate::centre::{FEWEST, MOST};
+use crate::crossing::{Crossing, crossings};
 use crate::drift::{inflation, inflation_of_pairs, wander};
 use crate::flat::first_that;
 use crate::interval::Interval;
@@ -77,27 +79,18 @@ pub struct SeriesComparison {
     pub ends: (u64, u64),
     /// Trials of the first and of the second, or pairs of them.
     pub trials: (usize, usize),
+    /// Boots of the first and of the second, where one of them has several: each is then one observation.
+    pub boots: Option<(usize, usize)>,
     /// Whether trials were compared pair by pair.
     pub design: Design,
     /// Trials of each after which the answer may be definite, when more would help.
     pub trials_needed: Option<u32>,
+    /// Boots of each after which it may, where boots are the observations.
+    pub boots_needed: Option<u32>,
     /// Ratio by range of n: (n_low, n_high, ratio).
     pub blocks: Vec<(u64, u64, Interval)>,
     /// Where the two curves cross for certain, by n.
     pub crossings: Vec<Crossing>,
-}
-
-/// Where the faster of two becomes the slower.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Crossing {
-    /// Where the ratio is 1, by a line through the logarithms of the ranges of n beside it.
-    pub n: f64,
-    /// One is faster for certain up to here.
-    pub n_low: f64,
-    /// And the other from here on.
-    pub n_high: f64,
-    /// Whether the second is the faster one below and the slower one above.
-    pub faster_below: bool,
 }
 
 /// Compares `second` with `first`, unpaired; `judged` is how many series the reader is shown, which
@@ -130,20 +123,26 @@ pub fn compare(
 /// drift. Pairs cancel drift; their error is widened only where neighbouring pairs resemble each other. Fewer
 /// than four trials a side leave every answer open: three against three cannot pass 5 % in any exact test.
 ///
+/// Where trials are of several boots, a boot takes the place of a trial in all of this, and a claim is never
+/// surer than so few boots allow (`boots.rs`).
+///
 /// References of the trials are not used. They remove noise from a change within a trial, because they do not
 /// depend on n; but what they cost on one system and on another may differ, and with it what is compared: a
 /// slower kernel is slower for references too.
 ///
-/// What differs between two runs and never within one (a boot, a placement in memory) cannot be told
-/// from a difference of the systems; nor, wholly, drift that lasts longer than a run. Simulated pairs of
+/// What differs between two runs and never within one (a run of one boot, its placement in memory) cannot be
+/// told from a difference of the systems; nor, wholly, drift that lasts longer than a run. Simulated pairs of
 /// runs of one system, 40 trials each (`tests/comparison.rs`): without drift at most 6 % of 300 single
-/// comparisons differ; with drift of 5–10 % over 3…200 trials 0–3 % of 150 single ones, and 0–1.3 %
-/// of those that are one of thirty.
+/// comparisons differ; with drift of 5–10 % over 3…200 trials 0–3 % of 150 single ones, and 0–1.3 % of those
+/// that are one of thirty.
 #[derive(Clone, Debug)]
 pub struct Contrast {
     ranges: Vec<(u64, u64)>,
     ends: (u64, u64),
     trials: (usize, usize),
+    boots: Option<(usize, usize)>,
+    /// Observations of each that are independent: trials, boots, or pairs of them.
+    units: (usize, usize),
     design: Design,
     /// Logarithm of second over first.
     ratio: Centre,
@@ -209,13 +208,15 @@ impl Contrast {
         let chosen: [Vec<Sweep<'_>>; 2] = [at_places(first, &places[0]), at_places(second, &places[1])];
         let (Grid { ranges, .. }, rows) = measure(&sizes, [&chosen[0], &chosen[1]])?;
 
-        let levels =
-            rows.each_ref().map(|rows| rows.iter().map(|row| present_mean(row)).collect::<Vec<f64>>());
-        let cheapest = levels.iter().flatten().copied().fold(f64::INFINITY, f64::min).exp();
+        let cheapest = rows.iter().flat_map(levels).fold(f64::INFINITY, f64::min).exp();
+        let boots =
+            chosen.each_ref().map(|trials| trials.iter().map(|trial| trial.boot).collect::<Vec<u32>>());
         let floor = floor.max(0.0).ln_1p();
         let contrast = Contrast {
             ends,
             trials: (rows[0].len(), rows[1].len()),
+            boots: None,
+            units: (rows[0].len(), rows[1].len()),
             design,
             ratio: UNKNOWN,
             by_block: Vec::new(),
@@ -231,14 +232,25 @@ impl Contrast {
             ranges,
         };
         match design {
-            Design::Independent => contrast.independent(&rows, &levels),
-            Design::Paired => contrast.paired(&rows, &places[0]),
+            Design::Independent => contrast.independent(rows, [&boots[0], &boots[1]]),
+            Design::Paired => contrast.paired(&rows, &places[0], [&boots[0], &boots[1]]),
         }
     }
 
-    fn independent(self, rows: &[Rows; 2], levels: &[Vec<f64>; 2]) -> Option<Contrast> {
-        let drift =
-            Drift { inflation: levels.each_ref().map(|levels| inflation(levels)), wander: wander(levels) };
+    fn independent(self, rows: [Rows; 2], boots: [&[u32]; 2]) -> Option<Contrast> {
+        let grouped = [by_boot(&rows[0], boots[0]), by_boot(&rows[1], boots[1])];
+        let has_boots = grouped.iter().any(Option::is_some);
+        let [first, second] = grouped;
+        let [first_rows, second_rows] = rows;
+        let rows = &[first.map_or(first_rows, |by| by.rows), second.map_or(second_rows, |by| by.rows)];
+        let levels = &rows.each_ref().map(levels);
+        let drift = match has_boots {
+            // What drifts from boot to boot is in the differences of the boots.
+            true => Drift { inflation: [1.0; 2], wander: 0.0 },
+            false => {
+                Drift { inflation: levels.each_ref().map(|levels| inflation(levels)), wander: wander(levels) }
+            }
+        };
         let columns = |place: usize| rows.each_ref().map(|rows| column(rows, place));
         let blocks = 0..self.ranges.len();
         let influences_by_block: Vec<Vec<f64>> =
@@ -247,19 +259,24 @@ impl Contrast {
         Some(Contrast {
             ratio: difference(levels, drift)?,
             by_block: blocks.map(|place| difference(&columns(place), drift).unwrap_or(UNKNOWN)).collect(),
-            influences: transposed(&influences_by_block, self.trials.0 + self.trials.1),
+            influences: transposed(&influences_by_block, rows[0].len() + rows[1].len()),
+            boots: has_boots.then(|| (distinct(boots[0]).len(), distinct(boots[1]).len())),
+            units: (rows[0].len(), rows[1].len()),
             freedom: levels.iter().map(freedom).fold(f64::INFINITY, f64::min),
             ..self
         })
     }
 
-    fn paired(self, rows: &[Rows; 2], places: &[usize]) -> Option<Contrast> {
+    fn paired(self, rows: &[Rows; 2], places: &[usize], boots: [&[u32]; 2]) -> Option<Contrast> {
         let difference = |(first, second): (&Vec<f64>, &Vec<f64>)| -> Vec<f64> {
             first.iter().zip(second).map(|(first, second)| second - first).collect()
         };
         let rows: Rows = rows[0].iter().zip(&rows[1]).map(difference).collect();
-        let ratios: Vec<f64> = rows.iter().map(|row| present_mean(row)).collect();
-        let widening = inflation_of_pairs(&ratios).sqrt();
+        let grouped = by_boot(&rows, &of_pairs(boots));
+        let has_boots = grouped.is_some();
+        let ByBoot { rows, places } = grouped.unwrap_or_else(|| ByBoot { rows, places: places.to_vec() });
+        let ratios = levels(&rows);
+        let widening = if has_boots { 1.0 } else { inflation_of_pairs(&ratios).sqrt() };
         let widened = |values: &[f64]| {
             Centre::of(values).map(|centre| Centre { error: centre.error * widening, ..centre })
         };
@@ -272,12 +289,15 @@ impl Contrast {
             by_block: blocks.map(|place| widened(&column(&rows, place)).unwrap_or(UNKNOWN)).collect(),
             influences: transposed(&influences_by_block, ratios.len()),
             freedom: ratio.freedom,
-            pairs: Some(Pairs::of(ratios, places)),
+            boots: has_boots.then(|| (distinct(boots[0]).len(), distinct(boots[1]).len())),
+            units: (ratios.len(), ratios.len()),
+            pairs: Some(Pairs::of(ratios, &places)),
             ..self
         })
     }
 
-    /// The logarithm of the ratio of each pair, in the order of time; none unless paired.
+    /// The logarithm of the ratio of each pair of trials, or of boots, in the order of time; none unless
+    /// paired.
     pub fn pairs(&self) -> &[f64] {
         self.pairs.as_ref().map_or(&[], |pairs| &pairs.ratios)
     }
@@ -300,7 +320,7 @@ impl Contrast {
     /// For each kind of claim the smallest error rate at which it can be made: two-sided, so that at that
     /// rate the interval just touches what the claim excludes. 1 where it cannot be made at all.
     pub(crate) fn chances(&self) -> PerClaim {
-        let few = self.trials.0.min(self.trials.1) < FEWEST as usize;
+        let few = self.units.0.min(self.units.1) < FEWEST as usize;
         let chance = |distance: f64| {
             if few || distance.is_nan() || distance <= self.tick || self.ratio.freedom < 1.0 {
                 1.0
@@ -322,12 +342,11 @@ impl Contrast {
     /// of all ways to share them out (Fisher, The Design of Experiments, 1935, §21). Student's t believes
     /// more of four trials a side than they can know of the drift between two runs.
     fn exact_floor(&self) -> f64 {
-        if self.design == Design::Paired {
-            return 0.0;
+        match (self.boots, self.design) {
+            (Some((first, second)), _) => least_chance(first, second),
+            (None, Design::Paired) => 0.0,
+            (None, Design::Independent) => least_chance(self.units.0, self.units.1),
         }
-        let second = self.trials.1 as f64;
-        let ways = (1..=self.trials.0).map(|trial| (second + trial as f64) / trial as f64);
-        2.0 / ways.product::<f64>()
     }
 
     /// What may be said where each kind of claim has its own error rate. The interval is the one of the
@@ -353,6 +372,7 @@ impl Contrast {
         };
         let student = Student::of(level);
         let more_helps = answer == Answer::Unresolved && self.tick <= self.margin;
+        let needed = if more_helps { self.needed(&student) } else { None };
         let logs = self.logs_by_block(level);
         SeriesComparison {
             answer,
@@ -364,8 +384,10 @@ impl Contrast {
             n_high: self.ranges.last().map_or(0, |range| range.1),
             ends: self.ends,
             trials: self.trials,
+            boots: self.boots,
             design: self.design,
-            trials_needed: if more_helps { self.trials_needed(&student) } else { None },
+            trials_needed: needed.filter(|_| self.boots.is_none()),
+            boots_needed: needed.filter(|_| self.boots.is_some()),
             crossings: crossings(&logs, self.floor),
             blocks: logs.into_iter().map(|(low, high, logs)| (low, high, exp(logs))).collect(),
         }
@@ -385,14 +407,21 @@ impl Contrast {
         self.ranges.iter().zip(&self.by_block).map(block).collect()
     }
 
-    /// Trials a side after which the interval may lie within the margin, or beyond it where the estimate
-    /// does.
-    fn trials_needed(&self, student: &Student) -> Option<u32> {
-        let now = 2.0 / (1.0 / self.trials.0 as f64 + 1.0 / self.trials.1 as f64);
+    /// Trials or boots a side after which the interval may lie within the margin, or beyond it where the
+    /// estimate does.
+    fn needed(&self, student: &Student) -> Option<u32> {
+        let now = 2.0 / (1.0 / self.units.0 as f64 + 1.0 / self.units.1 as f64);
         let room = (self.margin - self.ratio.value.abs()).abs();
-        let most = self.trials.0.max(self.trials.1) as u32;
-        first_that((most + 1).max(FEWEST)..=MOST, |trials| {
-            self.ratio.with(f64::from(*trials) / now).reach(student) <= room
+        let most = self.units.0.max(self.units.1) as u32;
+        // A system with one boot has no more of them.
+        let of = |boots: usize, units: u32| if boots < 2 { 1 } else { units as usize };
+        let can_be_sure = |units: u32| {
+            self.boots.is_none_or(|(first, second)| {
+                least_chance(of(first, units), of(second, units)) <= student.level()
+            })
+        };
+        first_that((most + 1).max(FEWEST)..=MOST, |units| {
+            can_be_sure(*units) && self.ratio.with(f64::from(*units) / now).reach(student) <= room
         })
     }
 }
@@ -400,53 +429,17 @@ impl Contrast {
 /// A range of n in which no trial of one side has a value.
 const UNKNOWN: Centre = Centre { value: 0.0, error: f64::INFINITY, freedom: 0.0 };
 
+/// The level of each row: the mean of its blocks.
+fn levels(rows: &Rows) -> Vec<f64> {
+    rows.iter().map(|row| present_mean(row)).collect()
+}
+
 fn at_places<'a>(sweeps: &[Sweep<'a>], places: &[usize]) -> Vec<Sweep<'a>> {
     places.iter().map(|place| sweeps[*place]).collect()
 }
 
 fn transposed(columns: &[Vec<f64>], rows: usize) -> Vec<Vec<f64>> {
     (0..rows).map(|row| column(columns, row)).collect()
-}
-
-/// Where the ratio lies on one side of 1 for certain, and then on the other; `floor` is what certainty must
-/// exceed. All ranges of n hold together, so all crossings do.
-///
-/// In a range of n whose typical ratio is below 1 the curve may already have crossed at its end, but not yet
-/// in its middle: so a crossing lies between the middles of the last certain range before it and the first
-/// behind it.
-fn crossings(logs: &[(u64, u64, Interval)], floor: f64) -> Vec<Crossing> {
-    let side = |(_, _, ratio): &(u64, u64, Interval)| {
-        if ratio.low > floor {
-            1
-        } else if ratio.high < -floor {
-            -1
-        } else {
-            0
-        }
-    };
-    let certain: Vec<usize> = (0..logs.len()).filter(|place| side(&logs[*place]) != 0).collect();
-    let turns = certain.windows(2).filter(|pair| side(&logs[pair[0]]) != side(&logs[pair[1]]));
-    turns.map(|pair| crossing(&logs[pair[0]..=pair[1]])).collect()
-}
-
-/// The crossing within ranges of n of which the first and the last are certain.
-fn crossing(logs: &[(u64, u64, Interval)]) -> Crossing {
-    let middle =
-        |(low, high, _): &(u64, u64, Interval)| (*low as f64).midpoint(*high as f64).max(f64::MIN_POSITIVE);
-    let value = |place: usize| logs[place].2.value;
-    // Where noise makes several, the one in the middle.
-    let turns: Vec<usize> =
-        (1..logs.len()).filter(|place| (value(*place - 1) < 0.0) != (value(*place) < 0.0)).collect();
-    let place = turns.get(turns.len() / 2).copied().unwrap_or(logs.len() - 1);
-    let (before, after) = (value(place - 1), value(place));
-    let share = if before == after { 0.5 } else { (before / (before - after)).clamp(0.0, 1.0) };
-    let (from, to) = (middle(&logs[place - 1]).ln(), middle(&logs[place]).ln());
-    Crossing {
-        n: (from + share * (to - from)).exp(),
-        n_low: middle(&logs[0]),
-        n_high: middle(&logs[logs.len() - 1]),
-        faster_below: value(0) < 0.0,
-    }
 }
 
 /// What drift does to the difference of two runs.

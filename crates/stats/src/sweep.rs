@@ -13,6 +13,8 @@ pub struct Sweep<'a> {
     /// over the same n in the same direction. All trials of a series have the same ones in the same order;
     /// a sweep without values stands for one that is missing.
     pub references: &'a [Sweep<'a>],
+    /// Which boot of its system the trial is of, counted from 1; 0 where it is not known.
+    pub boot: u32,
 }
 
 /// The n of the values of a sweep.
@@ -32,18 +34,28 @@ pub enum SweepSizes<'a> {
 impl<'a> Sweep<'a> {
     /// Values at `first`, `first + step`, …
     pub fn even(first: u64, step: i64, values: &'a [f64]) -> Sweep<'a> {
-        Sweep { sizes: SweepSizes::Even { first, step }, values, references: &[] }
+        Sweep { sizes: SweepSizes::Even { first, step }, values, references: &[], boot: 0 }
     }
 
     /// One n for each value, rising or falling throughout. What is too long is cut off.
     pub fn listed(sizes: &'a [u64], values: &'a [f64]) -> Sweep<'a> {
         let count = sizes.len().min(values.len());
-        Sweep { sizes: SweepSizes::Listed(&sizes[..count]), values: &values[..count], references: &[] }
+        Sweep {
+            sizes: SweepSizes::Listed(&sizes[..count]),
+            values: &values[..count],
+            references: &[],
+            boot: 0,
+        }
     }
 
     /// The same values, with the references that were timed between them.
     pub fn with_references(self, references: &'a [Sweep<'a>]) -> Sweep<'a> {
         Sweep { references, ..self }
+    }
+
+    /// The same values, of that boot of their system.
+    pub fn of_boot(self, boot: u32) -> Sweep<'a> {
+        Sweep { boot, ..self }
     }
 
     /// n of the value at `place`; what leaves the range of n stays at its end.

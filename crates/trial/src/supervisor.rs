@@ -272,6 +272,7 @@ mod tests {
             version: 1,
             variant: "epoll".to_owned(),
             trial: 1,
+            boot: 0,
             n: 10,
             cpu: None,
             seed: 7,

@@ -32,6 +32,7 @@ fn order(workload: &Workload, variant: &str, n: u64) -> Order {
         version: workload.version,
         variant: variant.to_owned(),
         trial: 1,
+        boot: 0,
         n,
         cpu: None,
         seed: 7,

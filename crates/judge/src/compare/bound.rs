@@ -70,6 +70,6 @@ pub(super) fn restrict(answer: &mut SeriesComparison, censored: Option<usize>) {
     };
     if answer.answer != follows {
         answer.answer = Answer::Unresolved;
-        answer.trials_needed = None;
+        (answer.trials_needed, answer.boots_needed) = (None, None);
     }
 }

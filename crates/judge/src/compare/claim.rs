@@ -2,7 +2,7 @@
 
 use stats::{Answer, Interval, SeriesComparison};
 
-use super::result::{Mean, Ratio};
+use super::result::{Mean, More, Ratio};
 
 /// Ratios of two ranges of n that are further apart than this are not one ratio.
 const FAR: f64 = 1.2;
@@ -36,8 +36,8 @@ pub enum Claim {
     DifferentButSmall,
     /// None of these.
     Unresolved {
-        /// How many more trials may resolve it; `None` where more would not help.
-        more_trials: Option<usize>,
+        /// What may resolve it; `None` where more of the same would not help.
+        more: Option<More>,
     },
 }
 
@@ -87,7 +87,7 @@ impl Ratio {
                 Claim::Equivalent { within: reach.max(comparison.floor), is_noise_floor }
             }
             Answer::DifferentButSmall => Claim::DifferentButSmall,
-            Answer::Unresolved => Claim::Unresolved { more_trials: self.more_trials() },
+            Answer::Unresolved => Claim::Unresolved { more: self.more() },
         }
     }
 
@@ -96,11 +96,16 @@ impl Ratio {
         matches!(self.comparison.answer, Answer::Faster | Answer::Slower | Answer::DifferentButSmall)
     }
 
-    /// How many more trials may resolve it.
-    pub(super) fn more_trials(&self) -> Option<usize> {
-        let (first, other) = self.comparison.trials;
-        let more = (self.comparison.trials_needed? as usize).saturating_sub(first.max(other));
-        Some(more.max(1))
+    /// What may resolve it.
+    pub(super) fn more(&self) -> Option<More> {
+        let more = |needed: u32, (first, other): (usize, usize)| {
+            (needed as usize).saturating_sub(first.max(other)).max(1)
+        };
+        let comparison = &self.comparison;
+        match comparison.boots {
+            Some(boots) => comparison.boots_needed.map(|needed| More::Boots(more(needed, boots))),
+            None => comparison.trials_needed.map(|needed| More::Trials(more(needed, comparison.trials))),
+        }
     }
 }
 

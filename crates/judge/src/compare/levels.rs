@@ -98,6 +98,7 @@ pub(super) fn sample<'a>(
         offered,
         own_stops: stops.clone(),
         stops,
+        boots: trials.iter().map(|trial| (trial.order.trial, trial.order.boot)).collect(),
         started: started.filter(|(number, _)| counts(number)).collect(),
         tick_seconds: if is_timed { median(ticks) / f64::from(batch) } else { 0.0 },
     }

@@ -22,7 +22,7 @@ pub use claim::{Claim, MeanClaim, Part};
 pub use growth::{ContenderGrowth, Growth, SeriesGrowth};
 pub use over_systems::{MeanOfContender, MeanSeries, OverSystems, over_systems, trend};
 pub use result::{
-    AnswerNote, Comparison, Contender, LevelValue, MARGIN, Mean, Mismatch, NoAnswer, OfferedApart,
+    AnswerNote, Comparison, Contender, LevelValue, MARGIN, Mean, Mismatch, More, NoAnswer, OfferedApart,
     OfferedLoad, Ranking, RankingEntry, Ratio, Reference, Refused, Shortened, WithoutNumber,
 };
 pub use systems::Refusal;

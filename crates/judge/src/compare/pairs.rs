@@ -44,10 +44,25 @@ pub(super) fn contrast(
     let floor = first.floor().max(second.floor());
     let (design, numbers) = pairing(first, second);
     let apart = offered::apart(first, second).map_or(Vec::new(), |apart| apart.levels);
-    let one = costs(first, &numbers[0], over, &apart);
-    let two = costs(second, &numbers[1], over, &apart);
-    let [one, two] = [&one, &two].map(|costs| costs.iter().map(Costs::sweep).collect::<Vec<Sweep<'_>>>());
+    let mut sides = [costs(first, &numbers[0], over, &apart), costs(second, &numbers[1], over, &apart)];
+    // Variants of one system were measured in the same boots, and what a boot does to both cancels.
+    if !is_one_system(first, second) {
+        tell_boots(first, &numbers[0], &mut sides[0]);
+        tell_boots(second, &numbers[1], &mut sides[1]);
+    }
+    let [one, two] = sides.each_ref().map(|costs| costs.iter().map(Costs::sweep).collect::<Vec<Sweep<'_>>>());
     Contrast::of(&one, &two, design, floor, &settings)
+}
+
+fn is_one_system(first: &Sample<'_>, second: &Sample<'_>) -> bool {
+    std::ptr::eq(first.recording, second.recording) && first.key.system == second.key.system
+}
+
+/// Says of which boot each trial is.
+fn tell_boots(sample: &Sample<'_>, trials: &[u32], costs: &mut [Costs<'_>]) {
+    for (trial, costs) in trials.iter().zip(costs) {
+        costs.boot = sample.boots.get(trial).copied().unwrap_or(0);
+    }
 }
 
 fn costs<'a>(sample: &Sample<'a>, trials: &[u32], over: Over<'_>, except: &[u64]) -> Vec<Costs<'a>> {

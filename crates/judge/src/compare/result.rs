@@ -147,6 +147,15 @@ pub struct Ratio {
     pub at_least: bool,
 }
 
+/// What more may resolve a ratio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum More {
+    /// So many more trials.
+    Trials(usize),
+    /// So many more boots of the systems, each with trials.
+    Boots(usize),
+}
+
 /// The geometric mean of ratios that all weigh the same.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
@@ -297,9 +306,9 @@ impl Ranking {
             .filter_map(|standing| Some((standing, standing.last.as_ref().filter(|last| last.is_sure())?)))
     }
 
-    /// How many more trials may show a difference, the fewest of all ratios.
-    pub fn more_trials(&self) -> Option<usize> {
-        self.standings.iter().flat_map(RankingEntry::ratios).filter_map(Ratio::more_trials).min()
+    /// What may show a difference, the least of all ratios.
+    pub fn more(&self) -> Option<More> {
+        self.standings.iter().flat_map(RankingEntry::ratios).filter_map(Ratio::more).min()
     }
 
     /// Over how many levels most means are.
@@ -360,7 +369,7 @@ impl RankingEntry {
     /// Whether more trials may resolve its ratio to the reference.
     pub(crate) fn is_open(&self) -> bool {
         let is_open = |answer: &stats::SeriesComparison| {
-            answer.answer == Answer::Unresolved && answer.trials_needed.is_some()
+            answer.answer == Answer::Unresolved && answer.trials_needed.or(answer.boots_needed).is_some()
         };
         self.ratios().any(|ratio| is_open(&ratio.comparison))
     }

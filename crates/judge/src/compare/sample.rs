@@ -37,6 +37,8 @@ pub(super) struct Sample<'a> {
     pub(super) own_stops: Vec<Stop>,
     /// When each trial that counts began, by its number.
     pub(super) started: BTreeMap<u32, f64>,
+    /// Of which boot each trial is, by its number.
+    pub(super) boots: BTreeMap<u32, u32>,
     /// Smallest step of the clock where single operations were timed; 0 of a load.
     pub(super) tick_seconds: f64,
 }
@@ -45,6 +47,8 @@ pub(super) struct Sample<'a> {
 #[derive(Clone, Default)]
 pub(super) struct Costs<'a> {
     series: Option<&'a Series>,
+    /// The boot that they are of, where boots may differ; else 0.
+    pub(super) boot: u32,
     /// The levels that they stand for, where they are not all measurements.
     levels: Vec<u64>,
     values: Cow<'a, [f64]>,
@@ -53,10 +57,11 @@ pub(super) struct Costs<'a> {
 impl Costs<'_> {
     /// As statistics takes them; nothing stands for a trial that is missing.
     pub(super) fn sweep(&self) -> Sweep<'_> {
-        match self.series {
+        let sweep = match self.series {
             Some(series) => Sweep { values: &self.values, ..sweep(series) },
             None => Sweep::listed(&self.levels, &self.values),
-        }
+        };
+        sweep.of_boot(self.boot)
     }
 }
 
@@ -93,7 +98,7 @@ impl<'a> Sample<'a> {
             true => series.points().map(cost).collect(),
             false => Cow::Borrowed(series.values.as_slice()),
         };
-        Costs { series: Some(series), levels: Vec::new(), values }
+        Costs { series: Some(series), values, ..Costs::default() }
     }
 
     /// A trial at some levels; nothing where it lacks one.

@@ -105,6 +105,8 @@ pub(crate) struct Args {
     /// this machine can resolve; no later comparison of runs on this machine claims a smaller one.
     #[arg(long)]
     aa: bool,
+    #[arg(skip)]
+    boots: Option<u32>,
     /// Print every series, with its spikes, modes and remarks
     #[arg(short, long)]
     verbose: bool,
@@ -122,6 +124,11 @@ impl Args {
         }
         self.systems.extend(systems);
         self
+    }
+
+    /// With the trials on systems that the run boots spread over so many boots.
+    pub(crate) fn over_boots(self, boots: u32) -> Args {
+        Args { boots: Some(boots), ..self }
     }
 }
 
@@ -219,6 +226,7 @@ fn options(args: &Args) -> RunOptions {
         scratch: args.scratch.clone(),
         targets: args.systems.iter().cloned().chain(file_systems).collect(),
         aa: args.aa,
+        boots: args.boots,
     }
 }
 

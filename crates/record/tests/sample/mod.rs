@@ -106,6 +106,7 @@ pub(crate) fn trial(number: u32, outcome: Outcome, checks: Vec<Check>) -> Line {
             version: 1,
             variant: "v6".into(),
             trial: number,
+            boot: 0,
             n: 3,
             cpu: Some(1),
             seed: 7,

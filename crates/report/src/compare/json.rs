@@ -122,6 +122,8 @@ fn ratio(ratio: &Ratio, unit: Unit) -> Value {
         "ends": [answer.ends.0, answer.ends.1],
         "trials": [answer.trials.0, answer.trials.1],
         "trials_needed": answer.trials_needed,
+        "boots": answer.boots.map(|boots| [boots.0, boots.1]),
+        "boots_needed": answer.boots_needed,
         "at_least": ratio.at_least,
         "crossings": answer.crossings.iter().map(crossing).collect::<Vec<_>>(),
         "blocks": answer.blocks.iter().map(block).collect::<Vec<_>>(),

@@ -22,3 +22,4 @@ pub(crate) use page::write_part as write_systems;
 pub use picture::draw as picture;
 pub use table::write as write_table;
 pub(crate) use table::write_part as write_table_part;
+pub(crate) use words::more_words;

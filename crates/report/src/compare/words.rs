@@ -10,7 +10,7 @@ use crate::words::{
     ratio_with_interval, rounded, things,
 };
 use judge::compare::{
-    Claim, Comparison, Contender, Mean, MeanClaim, Part, Ranking, RankingEntry, Ratio, Reference,
+    Claim, Comparison, Contender, Mean, MeanClaim, More, Part, Ranking, RankingEntry, Ratio, Reference,
 };
 
 /// Contenders of a sentence beside the first at the most.
@@ -57,14 +57,22 @@ fn of_claim(claim: Claim, ratio: &Ratio, unit: Unit, at: &str) -> String {
         }
         Claim::Equivalent { within, .. } => format!("equivalent within {}", bound(within)),
         Claim::DifferentButSmall => format!("different but small, {}", times_with_word(of_all, unit)),
-        Claim::Unresolved { more_trials } => {
-            let more = more_trials.map(|more| format!(", {}", things(more, "more trial", "more trials")));
+        Claim::Unresolved { more } => {
+            let more = more.map(|more| format!(", {}", more_words(more)));
             // That there is no interval is what is unresolved.
             let ratio = factor_with_interval(of_all).replace(" (no interval)", "");
             return format!("unresolved, {ratio}{at}{}", more.unwrap_or_default());
         }
     };
     words + at
+}
+
+/// `4 more trials`, or `1 more boot`.
+pub(crate) fn more_words(more: More) -> String {
+    match more {
+        More::Trials(trials) => things(trials, "more trial", "more trials"),
+        More::Boots(boots) => things(boots, "more boot", "more boots"),
+    }
 }
 
 /// `1.18× slower (1.15–1.21)`; the faster of two is said by how much less time it takes.
@@ -229,8 +237,8 @@ pub(crate) fn findings(compared: &Comparison) -> Vec<String> {
     let (sure, open): (Vec<&Ranking>, Vec<&Ranking>) =
         ranked.iter().partition(|ranking| ranking.behind().next().is_some());
     let mut findings: Vec<String> = sure.into_iter().filter_map(sentence).collect();
-    let more = open.iter().filter_map(|ranking| ranking.more_trials()).min();
-    let more = more.map(|more| format!("; one may be after {}", things(more, "more trial", "more trials")));
+    let more = open.iter().filter_map(|ranking| ranking.more()).min();
+    let more = more.map(|more| format!("; one may be after {}", more_words(more)));
     let names: Vec<String> = open.iter().map(|ranking| ranking.name.clone()).collect();
     let of = if findings.is_empty() { String::new() } else { format!("{}: ", list(&names)) };
     findings.extend(

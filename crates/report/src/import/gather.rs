@@ -269,6 +269,7 @@ fn trial(system: &str, name: &str, number: u32, tick: f64, tracks: &[Track]) -> 
             version: 1,
             variant: String::new(),
             trial: number,
+            boot: 0,
             n: tracks.iter().flat_map(|track| &track.points.sizes).copied().max().unwrap_or(0),
             cpu: None,
             seed: 0,

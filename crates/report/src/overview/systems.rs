@@ -9,7 +9,7 @@ use super::lists::List;
 use crate::compare::{self, words};
 use crate::environment;
 use crate::text::{Cell, Row, Style, Tone};
-use crate::words::{percent, things};
+use crate::words::percent;
 
 /// Differences shown at the most.
 const DIFFERENCES_MOST: usize = 12;
@@ -131,14 +131,11 @@ fn lists(compared: &Comparison, pairs: &[Pair<'_>]) -> Vec<List<'static>> {
         series: None,
     };
     let more = pairs.iter().filter_map(|pair| match pair.claim()? {
-        Claim::Unresolved { more_trials } => more_trials,
+        Claim::Unresolved { more } => more,
         _ => None,
     });
     let more: Vec<_> = more.collect();
-    let would = |most| {
-        let trials = things(most, "more trial", "more trials");
-        format!("; {trials} would resolve {}", more.len())
-    };
+    let would = |most| format!("; {} would resolve {}", crate::compare::more_words(most), more.len());
     let would = more.iter().max().map(|most| would(*most)).unwrap_or_default();
     let refused: Vec<String> = compared.refused.iter().map(crate::compare::refused).collect();
     let mut apart: Vec<String> =

@@ -268,6 +268,7 @@ fn trial_line(one: &Architecture, trial: u32) -> Trial {
             version: 1,
             variant: one.name.into(),
             trial,
+            boot: 0,
             n: 1_000,
             cpu: None,
             seed: u64::from(trial),

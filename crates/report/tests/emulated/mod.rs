@@ -201,6 +201,7 @@ fn trial_line(system: &str, workload: &Emulated, trial: u32, stops: bool) -> Tri
             version: workload.version,
             variant: workload.variant.into(),
             trial,
+            boot: 0,
             n: workload.series.first().map_or(0, |(_, _, _, c)| c.n),
             cpu: Some(1),
             seed: u64::from(trial),

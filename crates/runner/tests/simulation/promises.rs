@@ -25,6 +25,7 @@ pub(crate) fn check(simulation: &Simulation) -> Result<(), String> {
     named("budget", budget_is_kept(simulation, &items))?;
     named("recorded once", written::check(simulation, ran))?;
     named("pair", trials_are_pairs(simulation, ran, &items))?;
+    named("boots", boots_are_alike(simulation, &items))?;
     named("starved", none_is_starved(simulation, ran, &items))?;
     named("end", end_is_right(simulation, ran))?;
     named("status line", status_is_right(simulation, ran, &items))
@@ -36,6 +37,19 @@ fn named(name: &str, checked: Result<(), String>) -> Result<(), String> {
 
 fn ensure(held: bool, text: impl FnOnce() -> String) -> Result<(), String> {
     if held { Ok(()) } else { Err(text()) }
+}
+
+/// No boot has more trials of an item than its share of them.
+fn boots_are_alike(simulation: &Simulation, items: &[Measured<'_>]) -> Result<(), String> {
+    let plan = &simulation.world.scenario.plan;
+    let Trials::Fixed(trials) = plan.trials else { return Ok(()) };
+    let share = trials.div_ceil(plan.boots) as usize;
+    for trials in items.iter().flat_map(|item| &item.systems) {
+        let of_boot = trials.chunk_by(|one, next| one.order.boot == next.order.boot);
+        let most = of_boot.map(<[&Trial]>::len).max().unwrap_or(0);
+        ensure(most <= share, || format!("{most} trials of one boot, of {} boots planned", plan.boots))?;
+    }
+    Ok(())
 }
 
 /// One trial on every system, back to back.

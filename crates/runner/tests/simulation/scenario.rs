@@ -185,6 +185,7 @@ fn plan(seed: u64, random: &mut fastrand::Rng, is_steady: bool) -> RunPlan {
         RunOptions { seed: Some(seed), n: Some(N), targets, aa, unpinned: true, ..RunOptions::default() };
     let mut plan = RunPlan::make(&options).expect("a plan");
     plan.items = items(random);
+    plan.boots = if is_steady { 1 } else { 1 + (seed % 4) as u32 };
     let is_fixed = is_steady || random.f64() < 0.3;
     if is_fixed {
         plan.trials = Trials::Fixed(random.u32(1..=12).max(plan.least));

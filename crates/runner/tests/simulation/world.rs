@@ -94,7 +94,7 @@ impl Simulation {
         let world = World::of(scenario, fault);
         let (mut begun, mut shown) = (Duration::ZERO, Vec::new());
         let file = || Box::new(OpenFile(Rc::clone(&world.disk)));
-        let place = |place| Place { world: &world, place };
+        let place = |place| Place { world: &world, place, boots: 1 };
         let outside = Outside {
             executors: (0..world.scenario.systems.len()).map(place).collect(),
             clock: &world,
@@ -173,6 +173,8 @@ impl RunClock for World {
 struct Place<'a> {
     world: &'a World,
     place: usize,
+    /// Boots so far.
+    boots: u32,
 }
 
 impl Place<'_> {
@@ -217,7 +219,12 @@ impl Executor for Place<'_> {
         })
     }
 
-    fn trial(&mut self, workload: &Workload, order: Order) -> Result<Option<Vec<Line>>, Error> {
+    fn reboot(&mut self) {
+        self.boots += 1;
+    }
+
+    fn trial(&mut self, workload: &Workload, mut order: Order) -> Result<Option<Vec<Line>>, Error> {
+        order.boot = self.boots;
         let world = self.world;
         let item = world.scenario.item(workload.name, &order.variant);
         let simulated = SimulatedTrial::of(&world.scenario.systems[self.place].items[item], &order);

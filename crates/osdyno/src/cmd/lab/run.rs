@@ -5,6 +5,10 @@ use super::{boot, machine, native};
 use crate::cmd::{Done, run};
 use crate::console::Console;
 
+/// With three a side no difference can be certain at 5 %, with four one in 35 is chance, with five one in
+/// 126.
+const BOOTS: u32 = 5;
+
 #[derive(clap::Args)]
 #[group(skip)]
 pub(super) struct Args {
@@ -25,6 +29,16 @@ pub(super) struct Args {
     /// Boot each kernel once more with these words on its command line, such as 'mitigations=off'
     #[arg(long = "cmdline", value_name = "WORDS")]
     cmdlines: Vec<String>,
+    /// Boots of each kernel over which its trials are spread
+    ///
+    /// What a boot decides, such as places in memory, is the same for all of its trials. So a boot is one
+    /// observation of a comparison: four of each kernel are the fewest that can show a difference, and a run
+    /// that goes on after its first look boots more often.
+    #[arg(
+        long, value_name = "COUNT", default_value_t = BOOTS,
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
+    boots: u32,
     #[command(flatten)]
     native: native::Args,
     #[command(flatten)]
@@ -46,5 +60,5 @@ pub(super) fn run(args: Args, console: &Console) -> Done {
         }
     }
     guests.extend(args.native.targets(&args.cmdlines, args.machine.memory)?);
-    run::run(args.run.beside(guests), console)
+    run::run(args.run.beside(guests).over_boots(args.boots), console)
 }
