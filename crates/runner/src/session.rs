@@ -201,7 +201,9 @@ impl<'a, E: Executor> Session<'a, E> {
         let number = progress.done + 1;
         let order = progress.blocks.next(&mut self.random);
         let is_measured = progress.done > 0;
-        if self.boots.is_due(index, of) {
+        // The trials that a noise floor needs at least are of as many boots, however early the budget ends.
+        let spread_over = if number <= plan.least { plan.least } else { of };
+        if self.boots.is_due(index, spread_over) {
             self.systems.iter_mut().for_each(|system| system.executor.reboot());
         }
         // The same random choices on every system, so that a pair differs in nothing else.
