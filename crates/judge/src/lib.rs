@@ -2,6 +2,7 @@
 //!
 //! - [`Findings`] judges every series of a recording once.
 //! - [`compare`] compares the variants of a workload, or systems.
+//! - [`bisect`] finds the first of an ordered list of systems from which a cost differs.
 //! - [`noise_floor`] computes the noise floor of a system that was measured against itself.
 //! - [`undecided()`] says whether more trials would decide more.
 //! - [`verdict`] says what a verdict supports beside its class.
@@ -13,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bisect;
 pub mod compare;
 mod engine;
 pub mod environment;

@@ -4,6 +4,7 @@
 //! its own, so the system's stays as it is. A kernel that is in the cache is taken from there and nothing is
 //! looked up: without a network, and the same kernel in every run, until the user empties the cache.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -65,6 +66,39 @@ impl Debian {
         let failed = |reason| Error::Debian { series: series.to_owned(), reason };
         let wanted = Series::parse(series).ok_or_else(|| failed(NO_SERIES.to_owned()))?;
         self.find(series, &wanted, tell).map_err(failed)
+    }
+
+    /// The series of which Debian has a kernel for clouds now, rising: major and minor number. `tell` is
+    /// called with a sentence before the lists are downloaded.
+    ///
+    /// # Errors
+    /// [`Error::Debian`].
+    pub fn series(&mut self, tell: &mut dyn FnMut(&str)) -> Result<Vec<[u64; 2]>, Error> {
+        let failed = |reason| Error::Debian { series: "of any series".to_owned(), reason };
+        let names = self.names(tell).map_err(failed)?;
+        let of = |name: &String| {
+            let version = PACKAGES.iter().find_map(|kind| name.strip_prefix(kind))?;
+            let [major, minor, ..] = numbers(version)[..] else { return None };
+            let series = Series::parse(&format!("{major}.{minor}"))?;
+            series.newest(std::slice::from_ref(name)).map(|_| [major, minor])
+        };
+        Ok(names.iter().filter_map(of).collect::<BTreeSet<_>>().into_iter().collect())
+    }
+
+    /// The names of all packages that may hold a kernel, today.
+    fn names(&mut self, tell: &mut dyn FnMut(&str)) -> Result<Vec<String>, String> {
+        let on_cache =
+            |error: io::Error| format!("the cache {} cannot be used: {error}", self.cache.display());
+        fs::create_dir_all(&self.cache).map_err(on_cache)?;
+        let lock = File::create(self.cache.join("lock")).map_err(on_cache)?;
+        lock.lock().map_err(on_cache)?;
+        let apt = Apt::new(&self.cache.join("apt")).map_err(on_cache)?;
+        if !self.is_updated {
+            tell("getting the list of Debian's kernels");
+            apt.update()?;
+            self.is_updated = true;
+        }
+        apt.names()
     }
 
     fn find(&mut self, name: &str, wanted: &Series, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, String> {

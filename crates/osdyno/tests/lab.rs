@@ -90,6 +90,33 @@ fn a_guest_that_does_not_boot_is_recorded_with_its_console_and_the_others_are_me
 }
 
 #[test]
+fn a_list_that_cannot_be_searched_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = image(folder.path());
+    let kernel = image.trim_start_matches("--kernel=guest=").to_owned();
+    let emulator = emulator(folder.path(), "echo '[ 1.2] Kernel panic - not syncing' >&2");
+    let (good, bad) = (format!("--good={kernel}"), format!("--bad={kernel} slow"));
+    let step = format!("--step={kernel} other");
+    for (words, code, word) in [
+        (vec![good.as_str(), "noop"], 2, "--bad"),
+        (vec![&good, &bad], 2, "WORKLOAD"),
+        (vec![&good, &bad, "noop", "--boots=7"], 2, "--boots"),
+        (vec![&good, &bad, &step, "--among=.", "noop"], 2, "--among"),
+        (vec![&good, &good, "--bad", &kernel, "noop"], 2, "--good"),
+        (vec![&good, "--bad", &kernel, "noop"], 2, "two systems are called"),
+        (vec![&good, &bad, "--among=.", "noop"], 2, "names no release"),
+        (vec![&good, "--bad=/nonexistent/vmlinuz", "noop"], 1, "cannot read the kernel /nonexistent"),
+        (vec![&good, &bad, "noop", "-n", "60", "--out=a.osdyno"], 1, "Kernel panic"),
+    ] {
+        let output = run(folder.path(), &[&["lab", "bisect", &emulator], &words[..]].concat());
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {told}");
+        assert!(told.contains(word), "{words:?}: {told}");
+    }
+    expect_nothing_left(folder.path());
+}
+
+#[test]
 fn an_emulator_that_hangs_is_gone_when_osdyno_is_stopped_or_killed() {
     for (name, code) in [("INT", Some(130)), ("KILL", None)] {
         let folder = tempfile::tempdir().expect("a folder");

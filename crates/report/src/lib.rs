@@ -9,12 +9,14 @@
 //! - [`markdown`] prints a page in a terminal.
 //! - [`import`] makes a recording of numbers that were measured elsewhere.
 //! - [`noise_floor`] is what a system showed against itself.
+//! - [`bisect`] is the first of an ordered list of systems from which a cost differs.
 //! - [`compare`] is a comparison of systems, or of the variants of a workload.
 //!
 //! May import: judge, record, stats. Must never: measure, know a workload, or look at this machine.
 
 #![forbid(unsafe_code)]
 
+pub mod bisect;
 pub mod compare;
 mod environment;
 pub mod export;

@@ -33,13 +33,14 @@ mod systems;
 mod target;
 mod timeouts;
 
+pub use boots::Boots;
 pub use date::rfc3339;
 pub use error::Error;
 pub use event::{Ran, RunEvent};
 pub use executor::{CreateRecord, Executor, Outside, RunClock};
 pub use file_system::FileSystem;
 pub use groups::{GROUPS, find, workloads};
-pub use plan::{Item, RunOptions, RunPlan};
+pub use plan::{Item, RunOptions, RunPlan, StepOptions};
 pub use preset::{Preset, Trials};
 pub use programs::{CARRIED, Carried};
 pub use run::{run, run_with};

@@ -7,6 +7,7 @@ use std::time::Duration;
 use record::Server;
 use workload::{Variant, Workload};
 
+use crate::boots::Boots;
 use crate::preset::{Preset, Reach, Trials};
 use crate::{Error, Target, select, server, settings};
 
@@ -47,7 +48,34 @@ pub struct RunOptions {
     pub aa: bool,
     /// Boots over which the trials on a system are spread that the run boots; `None` is one.
     pub boots: Option<u32>,
+    /// Set each system against the one before it, instead of all that a report judges.
+    pub steps: Option<StepOptions>,
 }
+
+/// How each system is set against the one before it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepOptions {
+    /// A smaller change is none, as a share.
+    pub margin: f64,
+    /// Boots of each system after which an open step stays open.
+    pub boots: u32,
+}
+
+impl StepOptions {
+    /// Boots of the first look: fewer could not be certain where several series and steps share the error
+    /// rate.
+    pub const BOOTS_LEAST: u32 = LOOKS_OF_STEPS[0] / TRIALS_OF_BOOT;
+
+    fn trials(self) -> Trials {
+        let count = LOOKS_OF_STEPS.iter().filter(|&&look| look / TRIALS_OF_BOOT <= self.boots).count();
+        Trials::Looks(&LOOKS_OF_STEPS[..count.max(1)])
+    }
+}
+
+/// Trials in each boot where boots are what is wanted: two, so that one disturbed trial is not a boot.
+const TRIALS_OF_BOOT: u32 = 2;
+/// The counts of trials after which steps are looked at.
+const LOOKS_OF_STEPS: &[u32] = &[16, 32, 64, 128];
 
 /// What will be measured.
 #[derive(Clone, Debug)]
@@ -90,8 +118,10 @@ pub struct RunPlan {
     pub aa: bool,
     /// Trials that each item gets, whatever becomes of the budget.
     pub least: u32,
-    /// Boots over which the trials on a system are spread that the run boots.
-    pub boots: u32,
+    /// How the trials on systems that the run boots are spread over boots.
+    pub boots: Boots,
+    /// Each system is set against the one before it, and a change below this share is none.
+    pub steps: Option<f64>,
 }
 
 /// One workload in one variant.
@@ -154,11 +184,8 @@ impl RunPlan {
             preset: preset.name,
             items,
             is_named: !options.workloads.is_empty(),
-            trials: match options.trials.map_or(preset.trials, Trials::Fixed) {
-                Trials::Fixed(trials) => Trials::Fixed(trials.max(least)),
-                looks => looks,
-            },
-            budget: options.budget.or(preset.budget),
+            trials: trials(options, &preset, least),
+            budget: options.budget.or(preset.budget.filter(|_| options.steps.is_none())),
             allowance: preset.allowance,
             reach: preset.reach,
             n: options.n,
@@ -173,14 +200,28 @@ impl RunPlan {
             targets,
             aa: options.aa,
             least,
-            // A noise floor needs as many boots as it otherwise needs trials.
-            boots: options.boots.filter(|&boots| boots > 1).map_or(1, |boots| boots.max(least)),
+            boots: match options.steps {
+                Some(_) => Boots::Of(TRIALS_OF_BOOT),
+                // A noise floor needs as many boots as it otherwise needs trials.
+                None => {
+                    Boots::Over(options.boots.filter(|&boots| boots > 1).map_or(1, |boots| boots.max(least)))
+                }
+            },
+            steps: options.steps.map(|steps| steps.margin),
         })
     }
 
     /// Whether the trials start servers; otherwise one already runs at the given address.
     pub(crate) fn starts_servers(&self) -> bool {
         self.server.as_ref().is_none_or(|server| !server.prefix.is_empty())
+    }
+}
+
+fn trials(options: &RunOptions, preset: &Preset, least: u32) -> Trials {
+    let of_preset = options.steps.map_or(preset.trials, StepOptions::trials);
+    match options.trials.map_or(of_preset, Trials::Fixed) {
+        Trials::Fixed(trials) => Trials::Fixed(trials.max(least)),
+        looks => looks,
     }
 }
 

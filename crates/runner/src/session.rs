@@ -362,7 +362,10 @@ impl<'a, E: Executor> Session<'a, E> {
         }
         let lines = self.lines.iter().filter(|line| line.workload().is_none_or(|name| name == workload));
         let Some(recording) = Recording::new(lines.cloned()) else { return Vec::new() };
-        let variants = judge::undecided(&recording, &changed, !self.plan.aa);
+        let variants = match self.plan.steps {
+            Some(margin) => judge::bisect::unsettled(&recording, margin),
+            None => judge::undecided(&recording, &changed, !self.plan.aa),
+        };
         let is_open = |&index: &usize| {
             variants.contains(self.plan.items[index].variant.name) && !self.progress[index].is_hopeless()
         };

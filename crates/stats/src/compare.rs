@@ -307,6 +307,20 @@ impl Contrast {
         self.freedom
     }
 
+    /// Boots, or else trials, of the side that has fewer.
+    pub fn observations(&self) -> usize {
+        self.units.0.min(self.units.1)
+    }
+
+    pub(crate) fn log_margin(&self) -> f64 {
+        self.margin
+    }
+
+    /// The ratio with its interval at this error rate.
+    pub(crate) fn interval(&self, level: f64) -> Interval {
+        exp(self.around(self.ratio, &Student::of(level)))
+    }
+
     /// Logarithm of the estimated ratio.
     pub(crate) fn value(&self) -> f64 {
         self.ratio.value

@@ -10,6 +10,7 @@ mod baseline;
 mod block;
 mod boots;
 mod centre;
+mod change;
 mod class;
 mod classify;
 mod cluster;
@@ -52,6 +53,7 @@ mod verdict;
 mod view;
 
 pub use adjustment::{Adjustment, ReferenceStanding, ReferenceUse};
+pub use change::Change;
 pub use class::Class;
 pub use cluster::{Cluster, mean_reach, share_reach};
 pub use compare::{Answer, Contrast, Design, PerClaim, SeriesComparison, compare};

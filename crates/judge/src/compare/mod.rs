@@ -26,5 +26,5 @@ pub use result::{
     OfferedLoad, Ranking, RankingEntry, Ratio, Reference, Refused, Shortened, WithoutNumber,
 };
 pub use systems::Refusal;
-pub(crate) use systems::of_findings;
+pub(crate) use systems::{of_findings, series_of};
 pub(crate) use variants::of_variants;

@@ -20,13 +20,26 @@ const CLAIM_TRIALS: usize = 4;
 const RANKED_MOST: usize = 32;
 
 /// One series of all contenders.
-pub(super) struct Field<'a> {
+pub(crate) struct Field<'a> {
     pub(super) label: String,
     pub(super) variant: String,
     pub(super) name: String,
     pub(super) direction: Direction,
     pub(super) grows: String,
     pub(super) samples: Vec<Sample<'a>>,
+}
+
+impl Field<'_> {
+    /// Its name for a reader, the name of the variant, and what its values are in.
+    pub(crate) fn names(&self) -> (String, String, Unit) {
+        let unit = self.samples.first().map(|sample| sample.unit).unwrap_or_default();
+        (self.label.clone(), self.variant.clone(), unit)
+    }
+
+    /// One of its contenders against another, over every n that both reached.
+    pub(crate) fn contrast(&self, first: usize, second: usize, margin: f64) -> Option<Contrast> {
+        contrast(self.samples.get(first)?, self.samples.get(second)?, Over::EveryN, margin)
+    }
 }
 
 /// What comes of comparing.

@@ -46,6 +46,11 @@ pub(crate) fn of_findings(recording: &Recording, findings: Vec<Finding>) -> Resu
     between(&sources(&[("", recording, findings)]), MARGIN)
 }
 
+/// Every series of the systems of one recording that has these findings.
+pub(crate) fn series_of(recording: &Recording, findings: Vec<Finding>) -> Vec<Field<'_>> {
+    fields(&sources(&[("", recording, findings)]), &[])
+}
+
 fn between(sources: &[Source<'_>], margin: f64) -> Result<Comparison, Refusal> {
     let Some(first) = sources.first() else { return Err(Refusal::NothingCommon) };
     if sources.len() == 1 {

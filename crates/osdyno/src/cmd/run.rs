@@ -227,6 +227,7 @@ fn options(args: &Args) -> RunOptions {
         targets: args.systems.iter().cloned().chain(file_systems).collect(),
         aa: args.aa,
         boots: args.boots,
+        steps: None,
     }
 }
 
@@ -240,7 +241,7 @@ fn window(text: &str) -> Result<Duration, String> {
 }
 
 /// `bind-2026-11-21T20-14.osdyno`: what is in it, and when it was measured, in UTC.
-fn default_name(workloads: &[String]) -> PathBuf {
+pub(super) fn default_name(workloads: &[String]) -> PathBuf {
     let subject = match workloads {
         [one] if one.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-') => one,
         _ => "run",
@@ -252,7 +253,7 @@ fn default_name(workloads: &[String]) -> PathBuf {
     if short.exists() || short.with_extension("html").exists() { PathBuf::from(name(true)) } else { short }
 }
 
-fn interrupt() -> std::io::Result<Arc<AtomicBool>> {
+pub(super) fn interrupt() -> std::io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     // A terminal that closes has nothing to show the verdicts, but the page is still wanted; under nohup(1)
     // the run goes on.
@@ -300,7 +301,7 @@ fn is_complete(plan: &RunPlan, recording: &record::Recording) -> bool {
 }
 
 /// The progress display: one line, only on a terminal.
-struct Screen {
+pub(super) struct Screen {
     bar: ProgressBar,
     names_systems: bool,
     style: Style,
@@ -310,7 +311,7 @@ struct Screen {
 const BAR_STEPS: u64 = 1000;
 
 impl Screen {
-    fn new(console: &Console, names_systems: bool) -> Screen {
+    pub(super) fn new(console: &Console, names_systems: bool) -> Screen {
         let target =
             if console.watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(BAR_STEPS), target);
@@ -320,13 +321,13 @@ impl Screen {
         Screen { bar: bar.with_style(style), names_systems, style: console.style }
     }
 
-    fn notes(&self, notes: &[String]) {
+    pub(super) fn notes(&self, notes: &[String]) {
         for note in notes {
             tell(&format!("  note: {}", ::report::printable(note)));
         }
     }
 
-    fn show(&self, event: &RunEvent<'_>) {
+    pub(super) fn show(&self, event: &RunEvent<'_>) {
         match event {
             RunEvent::Begun { systems } => {
                 for (place, system) in systems.iter().enumerate() {
@@ -382,7 +383,7 @@ impl Screen {
         item.name() + &system
     }
 
-    fn clear(&self) {
+    pub(super) fn clear(&self) {
         self.bar.finish_and_clear();
     }
 }

@@ -76,7 +76,7 @@ pub(crate) fn more_words(more: More) -> String {
 }
 
 /// `1.18× slower (1.15–1.21)`; the faster of two is said by how much less time it takes.
-fn times_with_word(ratio: Interval, unit: Unit) -> String {
+pub(crate) fn times_with_word(ratio: Interval, unit: Unit) -> String {
     let (slower, faster) = sides(unit);
     if ratio.value >= 1.0 { times(ratio, slower) } else { times(inverted(ratio), faster) }
 }

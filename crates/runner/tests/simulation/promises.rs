@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use record::{Outcome, Trial};
-use runner::{Ran, Trials};
+use runner::{Boots, Ran, Trials};
 
 use crate::scenario::LOOKS;
 use crate::world::{Ended, Executed, Simulation, Status};
@@ -43,11 +43,14 @@ fn ensure(held: bool, text: impl FnOnce() -> String) -> Result<(), String> {
 fn boots_are_alike(simulation: &Simulation, items: &[Measured<'_>]) -> Result<(), String> {
     let plan = &simulation.world.scenario.plan;
     let Trials::Fixed(trials) = plan.trials else { return Ok(()) };
-    let share = trials.div_ceil(plan.boots) as usize;
+    let share = match plan.boots {
+        Boots::Over(boots) => trials.div_ceil(boots),
+        Boots::Of(trials) => trials,
+    } as usize;
     for trials in items.iter().flat_map(|item| &item.systems) {
         let of_boot = trials.chunk_by(|one, next| one.order.boot == next.order.boot);
         let most = of_boot.map(<[&Trial]>::len).max().unwrap_or(0);
-        ensure(most <= share, || format!("{most} trials of one boot, of {} boots planned", plan.boots))?;
+        ensure(most <= share, || format!("{most} trials of one boot, planned {:?}", plan.boots))?;
     }
     Ok(())
 }

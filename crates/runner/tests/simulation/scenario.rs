@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use runner::{Item, RunOptions, RunPlan, Target, Trials};
+use runner::{Boots, Item, RunOptions, RunPlan, Target, Trials};
 use workload::{Expect, Operation, Sizes, Variant, Workload};
 
 /// n of every trial: enough for the judge to make a verdict.
@@ -185,7 +185,11 @@ fn plan(seed: u64, random: &mut fastrand::Rng, is_steady: bool) -> RunPlan {
         RunOptions { seed: Some(seed), n: Some(N), targets, aa, unpinned: true, ..RunOptions::default() };
     let mut plan = RunPlan::make(&options).expect("a plan");
     plan.items = items(random);
-    plan.boots = if is_steady { 1 } else { 1 + (seed % 4) as u32 };
+    plan.boots = match seed % 5 {
+        _ if is_steady => Boots::Over(1),
+        0 => Boots::Of(2),
+        boots => Boots::Over(boots as u32),
+    };
     let is_fixed = is_steady || random.f64() < 0.3;
     if is_fixed {
         plan.trials = Trials::Fixed(random.u32(1..=12).max(plan.least));

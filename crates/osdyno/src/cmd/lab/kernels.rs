@@ -44,11 +44,21 @@ impl Kernels {
         }
     }
 
+    /// The series that Debian has now.
+    pub(super) fn series_of_debian(&mut self) -> Result<Vec<[u64; 2]>, Failure> {
+        let debian = self.debian().map_err(|error| Failure::Refused(error.to_string()))?;
+        let series = debian.series(&mut |text| tell(&format!("  {text}")));
+        series.map_err(|error| Failure::Refused(error.to_string()))
+    }
+
     fn of_debian(&mut self, series: &str) -> Result<PathBuf, lab::Error> {
-        let debian = match &mut self.debian {
+        self.debian()?.kernel(series, &mut |text| tell(&format!("  {text}")))
+    }
+
+    fn debian(&mut self) -> Result<&mut Debian, lab::Error> {
+        Ok(match &mut self.debian {
             Some(debian) => debian,
             none => none.insert(Debian::of_user()?),
-        };
-        debian.kernel(series, &mut |text| tell(&format!("  {text}")))
+        })
     }
 }

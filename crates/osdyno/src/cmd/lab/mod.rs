@@ -2,7 +2,9 @@
 //!
 //! One file for each verb; [`kernels`] finds what the user names, and [`machine`] is what it runs on.
 
+mod bisect;
 mod boot;
+mod kernel_list;
 mod kernels;
 mod machine;
 mod native;
@@ -26,6 +28,13 @@ pub(crate) struct Args {
 enum Verb {
     /// Measure kernels beside this machine, in one interleaved run, and compare them
     Run(Box<run::Args>),
+    /// Find the first kernel of an ordered list from which a cost differs
+    ///
+    /// A kernel is written as for `lab run`, and may be followed by words for its command line, as in
+    /// 'debian:6.12 mitigations=off'. Up to nine kernels at a time are measured interleaved, each against the
+    /// one before it, with more boots until each step is certain; then the two beside a change once more by
+    /// themselves.
+    Bisect(Box<bisect::Args>),
     /// Turn this process into the emulator of a guest; `lab run` executes it
     #[command(hide = true, name = boot::VERB)]
     Boot(boot::Args),
@@ -37,6 +46,7 @@ enum Verb {
 pub(crate) fn lab(args: Args, console: &Console) -> Done {
     match args.verb {
         Verb::Run(args) => run::run(*args, console),
+        Verb::Bisect(args) => bisect::bisect(&args, console),
         Verb::Boot(args) => boot::boot(&args),
         Verb::BootUml(args) => uml::boot(args),
     }
