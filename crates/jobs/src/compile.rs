@@ -34,7 +34,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::reported("rate", Unit::PerSecond, Expect::Any, "units per second of all compilers"),
     ],
     needs: Needs { processors: 1, processes: 3, memory_bytes: 128 << 20, ..Needs::NOTHING },
-    top: Some(1000),
     classic_n: 1,
     run: cfg_select! {
         unix => { Ok(measured::run) }

@@ -11,6 +11,7 @@ mod compile;
 #[cfg(unix)]
 mod content;
 mod copy;
+mod crypto;
 mod directory;
 mod fragmentation;
 mod mail_queue;
@@ -35,5 +36,6 @@ pub const GROUP: Group = Group {
         &fragmentation::WORKLOAD,
         &tree::WORKLOAD,
         &compile::WORKLOAD,
+        &crypto::WORKLOAD,
     ],
 };

@@ -127,7 +127,11 @@ impl Range {
     /// As far as the limits allow; beyond those of one process with helpers.
     fn of(plan: &RunPlan, workload: &Workload, system: &System) -> Range {
         let ceiling = Ceiling::of(&workload.needs, system);
-        let wanted = wanted(plan, workload, ceiling.as_ref());
+        let mut wanted = wanted(plan, workload, ceiling.as_ref());
+        // Their number is the top of such a workload, not something that it lacks.
+        if let (None, Some(most)) = (plan.n, most_by_processors(&workload.needs, system)) {
+            wanted = wanted.min(most);
+        }
         let n = ceiling.as_ref().map_or(wanted, |ceiling| ceiling.n.min(wanted));
         let alone = Range { n, wanted, ceiling, helpers: 0 };
         if !workload.helpers || n == 0 || is_near(n, wanted) {
@@ -149,6 +153,12 @@ impl Range {
         let ceiling = if n < most { Some(process) } else { machine };
         Range { n: n - n % (u64::from(helpers) + 1), wanted, ceiling, helpers }
     }
+}
+
+/// How many n the processors of the system suffice for, where n takes any.
+fn most_by_processors(needs: &Needs, system: &System) -> Option<u64> {
+    let online = system.processors.as_ref().map(|processors| u64::from(processors.online));
+    online.filter(|_| needs.processors > 0).map(|online| online / needs.processors)
 }
 
 /// Whether n comes so near to what is wanted that nothing need be done for the rest.
@@ -211,10 +221,10 @@ impl Ceiling {
                 };
                 Some(Ceiling { n: usable / amount, reason: format!("{name} is {value}; {advice}") })
             });
-        let processors = system.processors.as_ref().filter(|_| needs.processors > 0).map(|processors| {
-            let count = u64::from(processors.online);
+        let processors = most_by_processors(needs, system).map(|n| {
+            let count = n * needs.processors;
             let reason = format!("the number of processors is {count}; -n beyond it measures waiting");
-            Ceiling { n: count / needs.processors, reason }
+            Ceiling { n, reason }
         });
         ceilings.chain(processors).min_by_key(|ceiling| ceiling.n)
     }

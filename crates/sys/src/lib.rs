@@ -25,6 +25,7 @@ pub mod init;
 pub mod limit;
 pub mod memory;
 pub mod mount;
+pub mod openssl;
 pub mod process;
 #[cfg(target_os = "linux")]
 mod pseudo_file;

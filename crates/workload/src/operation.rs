@@ -92,7 +92,7 @@ impl Operation {
     }
 
     /// Whether trials of this variant measure it.
-    pub(crate) fn is_of(&self, variant: &str) -> bool {
+    pub fn is_of(&self, variant: &str) -> bool {
         self.variants.is_empty() || self.variants.contains(&variant)
     }
 

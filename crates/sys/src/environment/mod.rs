@@ -6,8 +6,6 @@
 
 use std::path::Path;
 
-#[cfg(unix)]
-mod compiler;
 #[cfg(target_arch = "x86_64")]
 mod cpuid;
 #[cfg(target_os = "linux")]
@@ -15,6 +13,8 @@ mod linux;
 #[cfg(target_os = "linux")]
 mod mount;
 mod readiness;
+#[cfg(unix)]
+mod software;
 
 #[cfg(target_os = "linux")]
 use linux as system;
@@ -47,7 +47,7 @@ pub fn facts(scratch: Option<&Path>) -> Facts {
     #[cfg(target_arch = "x86_64")]
     cpuid::read(&mut facts);
     #[cfg(unix)]
-    compiler::read(&mut facts);
+    software::read(&mut facts);
     #[cfg(unix)]
     kernel(&mut facts);
     topology(&mut facts);

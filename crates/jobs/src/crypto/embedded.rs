@@ -1,0 +1,219 @@
+//! graviola: the same code on every system, for processors of the last ten years.
+
+use std::io;
+
+use super::{Library, Repeat};
+
+/// The library with its keys.
+pub(super) struct Embedded(keys::Keys);
+
+impl Embedded {
+    /// Makes the keys.
+    ///
+    /// # Errors
+    /// Unsupported where this processor cannot execute it.
+    pub(super) fn new(bits: u64) -> io::Result<Embedded> {
+        keys::Keys::new(bits).map(Embedded)
+    }
+}
+
+impl Library for Embedded {
+    fn prepare(&self, operation: &str) -> io::Result<Repeat<'_>> {
+        self.0.prepare(operation)
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod keys {
+    use std::io;
+
+    use super::Repeat;
+
+    /// None: there is no code for this processor.
+    pub(super) struct Keys(std::convert::Infallible);
+
+    impl Keys {
+        pub(super) fn new(_bits: u64) -> io::Result<Keys> {
+            Err(sys::Unsupported("graviola is written for x86-64 and aarch64 only").into())
+        }
+
+        pub(super) fn prepare(&self, _operation: &str) -> io::Result<Repeat<'_>> {
+            match self.0 {}
+        }
+    }
+}
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod keys {
+    use std::io;
+
+    use graviola::aead::{AesGcm, ChaCha20Poly1305};
+    use graviola::hashing::{Hash, Sha256, Sha512};
+    use graviola::key_agreement::x25519;
+    use graviola::signing::{ecdsa, eddsa, rsa};
+
+    use super::super::{MESSAGE, RECORD_BYTES, Repeat, is_digest_of_abc, wrong};
+
+    /// Room for a signature of any kind.
+    const SIGNATURE_BYTES: usize = 512;
+
+    pub(super) struct Keys {
+        rsa: rsa::SigningKey,
+        ecdsa: ecdsa::SigningKey<ecdsa::P256>,
+        eddsa: eddsa::Ed25519SigningKey,
+        x25519: x25519::StaticPrivateKey,
+    }
+
+    fn failed(error: graviola::Error) -> io::Error {
+        io::Error::other(format!("graviola: {error:?}"))
+    }
+
+    impl Keys {
+        pub(super) fn new(bits: u64) -> io::Result<Keys> {
+            if !graviola::util::is_cpu_supported() {
+                let missing = "graviola needs AES, AVX2, ADX and BMI2, or on aarch64 AES, PMULL and SHA-2";
+                return Err(sys::Unsupported(missing).into());
+            }
+            let size = match bits {
+                2048 => rsa::KeySize::Rsa2048,
+                3072 => rsa::KeySize::Rsa3072,
+                _ => rsa::KeySize::Rsa4096,
+            };
+            Ok(Keys {
+                rsa: rsa::SigningKey::generate(size).map_err(failed)?,
+                ecdsa: ecdsa::SigningKey::generate().map_err(failed)?,
+                eddsa: eddsa::Ed25519SigningKey::generate().map_err(failed)?,
+                x25519: x25519::StaticPrivateKey::new_random().map_err(failed)?,
+            })
+        }
+
+        pub(super) fn prepare(&self, operation: &str) -> io::Result<Repeat<'_>> {
+            match operation {
+                "rsa-sign" | "rsa-verify" => self.rsa(operation),
+                "ecdsa-sign" | "ecdsa-verify" => self.ecdsa(operation),
+                "eddsa-sign" | "eddsa-verify" => self.eddsa(operation),
+                "x25519" => self.agree(),
+                "seal-aes-gcm" | "seal-chacha20" => seal(operation),
+                _ => digest(operation),
+            }
+        }
+
+        fn rsa(&self, operation: &str) -> io::Result<Repeat<'_>> {
+            let (mut signature, public) = ([0; SIGNATURE_BYTES], self.rsa.public_key());
+            let bytes = self.rsa.sign_pkcs1_sha256(&mut signature, MESSAGE).map_err(failed)?.len();
+            let of_other = public.verify_pkcs1_sha256(&signature[..bytes], b"another message");
+            if public.verify_pkcs1_sha256(&signature[..bytes], MESSAGE).is_err() || of_other.is_ok() {
+                return Err(wrong(operation));
+            }
+            Ok(match operation {
+                "rsa-sign" => Box::new(move || {
+                    self.rsa.sign_pkcs1_sha256(&mut signature, MESSAGE).map(drop).map_err(failed)
+                }),
+                _ => {
+                    Box::new(move || public.verify_pkcs1_sha256(&signature[..bytes], MESSAGE).map_err(failed))
+                }
+            })
+        }
+
+        fn ecdsa(&self, operation: &str) -> io::Result<Repeat<'_>> {
+            let mut signature = [0; SIGNATURE_BYTES];
+            let bytes = self.ecdsa.sign_asn1::<Sha256>(&[MESSAGE], &mut signature).map_err(failed)?.len();
+            let public = self.ecdsa_public()?;
+            let of_other = public.verify_asn1::<Sha256>(&[b"another message"], &signature[..bytes]);
+            if public.verify_asn1::<Sha256>(&[MESSAGE], &signature[..bytes]).is_err() || of_other.is_ok() {
+                return Err(wrong(operation));
+            }
+            Ok(match operation {
+                "ecdsa-sign" => Box::new(move || {
+                    self.ecdsa.sign_asn1::<Sha256>(&[MESSAGE], &mut signature).map(drop).map_err(failed)
+                }),
+                _ => Box::new(move || {
+                    public.verify_asn1::<Sha256>(&[MESSAGE], &signature[..bytes]).map_err(failed)
+                }),
+            })
+        }
+
+        /// The public key is had as the last bytes of its DER form only: an uncompressed point, RFC 5480.
+        fn ecdsa_public(&self) -> io::Result<ecdsa::VerifyingKey<ecdsa::P256>> {
+            let mut der = [0; 256];
+            let der = self.ecdsa.to_spki_der(&mut der).map_err(failed)?;
+            let point = der.last_chunk::<65>().ok_or_else(|| wrong("the public key of ECDSA"))?;
+            ecdsa::VerifyingKey::from_x962_uncompressed(point).map_err(failed)
+        }
+
+        fn eddsa(&self, operation: &str) -> io::Result<Repeat<'_>> {
+            let (signature, public) = (self.eddsa.sign(MESSAGE), self.eddsa.public_key());
+            let of_other = public.verify(&signature, b"another message");
+            if public.verify(&signature, MESSAGE).is_err() || of_other.is_ok() {
+                return Err(wrong(operation));
+            }
+            Ok(match operation {
+                "eddsa-sign" => Box::new(move || {
+                    std::hint::black_box(self.eddsa.sign(MESSAGE));
+                    Ok(())
+                }),
+                _ => Box::new(move || public.verify(&signature, MESSAGE).map_err(failed)),
+            })
+        }
+
+        fn agree(&self) -> io::Result<Repeat<'_>> {
+            let other = x25519::StaticPrivateKey::new_random().map_err(failed)?;
+            let peer = other.public_key();
+            let ours = self.x25519.diffie_hellman(&peer).map_err(failed)?;
+            let theirs = other.diffie_hellman(&self.x25519.public_key()).map_err(failed)?;
+            if ours.0 != theirs.0 {
+                return Err(wrong("x25519"));
+            }
+            Ok(Box::new(move || self.x25519.diffie_hellman(&peer).map(drop).map_err(failed)))
+        }
+    }
+
+    fn seal(operation: &str) -> io::Result<Repeat<'static>> {
+        let (mut data, mut tag, mut nonce) = (vec![0; RECORD_BYTES], [0; 16], 0_u128);
+        // As a protocol has it: a nonce counts records.
+        let mut next = move || {
+            nonce += 1;
+            let [nonce @ .., _, _, _, _] = nonce.to_le_bytes();
+            nonce
+        };
+        let first = next();
+        match operation {
+            "seal-aes-gcm" => {
+                let cipher = AesGcm::new(&[7; 32]);
+                cipher.encrypt(&first, &[], &mut data, &mut tag);
+                let is_sealed = data.iter().any(|&byte| byte != 0);
+                let is_opened = cipher.decrypt(&first, &[], &mut data, &tag).is_ok();
+                proved(operation, is_sealed && is_opened && data.iter().all(|&byte| byte == 0))?;
+                Ok(Box::new(move || {
+                    cipher.encrypt(&next(), &[], &mut data, &mut tag);
+                    Ok(())
+                }))
+            }
+            _ => {
+                let cipher = ChaCha20Poly1305::new([7; 32]);
+                cipher.encrypt(&first, &[], &mut data, &mut tag);
+                let is_sealed = data.iter().any(|&byte| byte != 0);
+                let is_opened = cipher.decrypt(&first, &[], &mut data, &tag).is_ok();
+                proved(operation, is_sealed && is_opened && data.iter().all(|&byte| byte == 0))?;
+                Ok(Box::new(move || {
+                    cipher.encrypt(&next(), &[], &mut data, &mut tag);
+                    Ok(())
+                }))
+            }
+        }
+    }
+
+    fn digest(operation: &str) -> io::Result<Repeat<'static>> {
+        let data = vec![7; RECORD_BYTES];
+        let hash = if operation == "sha256" { Sha256::hash } else { Sha512::hash };
+        proved(operation, is_digest_of_abc(hash(b"abc").as_ref()))?;
+        Ok(Box::new(move || {
+            std::hint::black_box(hash(&data));
+            Ok(())
+        }))
+    }
+
+    fn proved(operation: &str, holds: bool) -> io::Result<()> {
+        if holds { Ok(()) } else { Err(wrong(operation)) }
+    }
+}
