@@ -30,6 +30,8 @@ const NEEDS: &[Need] = &[
     test_with("h2load", &["nghttp2-client"], "loads `serve`"),
     test_with("httperf", &["httperf"], "loads `serve`"),
     test_with("nginx", &["nginx-light"], "is loaded by `load`"),
+    test_with("pg_ctlcluster", &["postgresql"], "is measured by `sql`"),
+    test_with("mariadbd", &["mariadb-server"], "is measured by `sql`"),
     test_with("chromium", &["chromium"], "reads a page from `serve`"),
     test_with("man", &["man-db"], "renders the pages of the manual"),
     test_with("objcopy", &["binutils"], "separates what a debugger needs from a release"),

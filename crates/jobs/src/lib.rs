@@ -20,6 +20,7 @@ mod parallel;
 mod small_files;
 #[cfg(unix)]
 mod source_tree;
+mod sql;
 mod tree;
 
 use workload::Group;
@@ -35,6 +36,7 @@ pub const GROUP: Group = Group {
         &copy::WORKLOAD,
         &fragmentation::WORKLOAD,
         &tree::WORKLOAD,
+        &sql::WORKLOAD,
         &compile::WORKLOAD,
         &crypto::WORKLOAD,
     ],

@@ -84,11 +84,13 @@ fn watch(
     waiting.map_err(|source| Error::Start { command: "a thread of the supervisor".to_owned(), source })?;
     let timeout = Duration::try_from_secs_f64(order.timeout_seconds).unwrap_or(Duration::MAX);
     let reported = worker.receive::<WorkerReport>(Deadline::within(timeout.saturating_sub(begun.elapsed())));
-    // The children of a workload are in the worker's group; none outlives it.
+    // The children of a workload are in the worker's group; none outlives it. Those of a daemon may lead
+    // sessions of their own.
     match reported {
         Ok(_) => drop(worker.finish(END_GRACE)),
         Err(_) => worker.kill(),
     }
+    sys::process::kill_descendants();
     sys::process::reap_orphans();
 
     let activity = sys::activity::difference(&before, &sys::activity::snapshot());

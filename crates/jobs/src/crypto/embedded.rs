@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Library, Repeat};
+use super::library::{Library, Repeat};
 
 /// The library with its keys.
 pub(super) struct Embedded(keys::Keys);
@@ -52,7 +52,7 @@ mod keys {
     use graviola::key_agreement::x25519;
     use graviola::signing::{ecdsa, eddsa, rsa};
 
-    use super::super::{MESSAGE, RECORD_BYTES, Repeat, is_digest_of_abc, wrong};
+    use super::super::library::{MESSAGE, RECORD_BYTES, Repeat, is_digest_of_abc, wrong};
 
     /// Room for a signature of any kind.
     const SIGNATURE_BYTES: usize = 512;

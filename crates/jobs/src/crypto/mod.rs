@@ -6,20 +6,25 @@
 //!
 //! **Method.** For each operation, n threads repeat it through an equal part of the window of time; the value
 //! is the mean time of one, and the record has the distribution. `seal` and digests take 16 KiB, a record of
-//! TLS. Every signature has a context of its own, as in a program that makes one. Before the time is taken, each
-//! operation is proved: what was signed verifies, what was changed does not, and digests are those of FIPS
-//! 180-4. `total` is the sum of one of each, without DSA, and `processor` the processor time of the same.
-//! The threads use all processors. Keys are new in each trial; `--set rsa=BITS` (2048) is their length for RSA.
+//! TLS. Every signature has a context of its own, as in a program that makes one. Before the time is taken,
+//! each operation is proved: what was signed verifies, what was changed does not, and digests are those of
+//! FIPS 180-4. `total` is the sum of one of each, without DSA, and `processor` the processor time of the
+//! same. The threads use all processors. Keys are new in each trial; `--set rsa=BITS` (2048) is their length
+//! for RSA.
 //!
-//! `embedded` is the library graviola, the same code on each system; it needs AVX2 and ADX on x86-64. `openssl`
-//! is libcrypto of this system, and the fact `software.openssl` has its version. The variants after it take
-//! instructions away from it: `openssl-avx2` AVX-512, `openssl-sse4` all from AVX on, `openssl-sse2` all that
-//! not every x86-64 has. DSA exists in `openssl` only: no newer library signs with it (FIPS 186-5 withdrew it).
+//! `embedded` is the library graviola, the same code on each system; it needs AVX2 and ADX on x86-64.
+//! `openssl` is libcrypto of this system, and the fact `software.openssl` has its version. The variants after
+//! it take instructions away from it: `openssl-avx2` AVX-512, `openssl-sse4` all from AVX on, `openssl-sse2`
+//! all that not every x86-64 has. DSA exists in `openssl` only: no newer library signs with it (FIPS 186-5
+//! withdrew it).
 //!
-//! **Expected answer.** Flat up to one thread for each processor. `seal-aes-gcm` needs ten times as long where
-//! the instructions for AES are missing.
+//! **Expected answer.** Flat up to one thread for each processor. `seal-aes-gcm` needs ten times as long
+//! where the instructions for AES are missing.
 
+#[cfg(unix)]
 mod embedded;
+#[cfg(unix)]
+mod library;
 #[cfg(unix)]
 mod openssl;
 
@@ -74,41 +79,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
 
 const OPENSSL: &[&str] = &["openssl", "openssl-avx2", "openssl-sse4", "openssl-sse2"];
 
-/// What is not an operation of a library but computed of them.
-const SUMS: [&str; 2] = ["total", "processor"];
-
-/// The bytes that are sealed and digested at once.
-const RECORD_BYTES: usize = 16 << 10;
-
-/// What is signed.
-const MESSAGE: &[u8; 32] = b"osdyno signs these 32 bytes here";
-
-/// One operation, ready to be repeated by one thread.
-type Repeat<'a> = Box<dyn FnMut() -> std::io::Result<()> + Send + 'a>;
-
-/// A library, with its keys.
-trait Library: Sync {
-    /// The operation of that name for one thread, after it was proved to compute what it should.
-    ///
-    /// # Errors
-    /// What the library says; `InvalidData` where a proof failed.
-    fn prepare(&self, operation: &str) -> std::io::Result<Repeat<'_>>;
-}
-
-/// For what a library computed wrongly.
-fn wrong(what: &str) -> std::io::Error {
-    std::io::Error::new(std::io::ErrorKind::InvalidData, format!("{what} did not compute what it should"))
-}
-
-/// Whether these are the digests of "abc": FIPS 180-4, examples of NIST.
-fn is_digest_of_abc(digest: &[u8]) -> bool {
-    match digest.len() {
-        32 => digest.starts_with(&[0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea]),
-        64 => digest.starts_with(&[0xdd, 0xaf, 0x35, 0xa1, 0x93, 0x61, 0x7a, 0xba]),
-        _ => false,
-    }
-}
-
 #[cfg(unix)]
 mod measured {
     use std::io;
@@ -117,9 +87,13 @@ mod measured {
     use sys::clock::Clock;
     use workload::{Trial, TrialError};
 
-    use super::{Library, Repeat, SUMS, WORKLOAD};
+    use super::WORKLOAD;
+    use super::library::{Library, Repeat};
     use crate::calls::Calls;
     use crate::parallel::{Refused, at_once};
+
+    /// What is not an operation of a library but computed of them.
+    const SUMS: [&str; 2] = ["total", "processor"];
 
     const CLAIM_PROVED: &str = "each operation computed what it should";
     const CLAIM_INSTRUCTIONS: &str = "the library read which instructions it may use";

@@ -8,8 +8,8 @@ use crate::Unsupported;
 /// A pointer to something of the library, which only the library looks into.
 pub(super) type Opaque = *mut c_void;
 
-/// The names of OpenSSL 3 by system: the linker of Linux and illumos, of FreeBSD 14, and of macOS, where it is
-/// not part of the system. Loading a name without a version would end a process on macOS.
+/// The names of OpenSSL 3 by system: the linker of Linux and illumos, of FreeBSD 14, and of macOS, where it
+/// is not part of the system. Loading a name without a version would end a process on macOS.
 const NAMES: [&CStr; 3] = [c"libcrypto.so.3", c"libcrypto.so.30", c"libcrypto.3.dylib"];
 
 const MISSING: Unsupported =
@@ -30,8 +30,8 @@ macro_rules! functions {
             /// # Errors
             /// [`Unsupported`] where the library, or one of the functions, is missing.
             pub(super) fn load() -> io::Result<Functions> {
-                // SAFETY: the names are C strings. What the library executes when it is loaded is what it does in
-                // every program of this system.
+                // SAFETY: the names are C strings. What the library executes when it is loaded is what it
+                // does in every program of this system.
                 let load = |name: &&CStr| unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) };
                 let library = NAMES.iter().map(load).find(|library| !library.is_null()).ok_or(MISSING)?;
                 Ok(Functions {
@@ -42,15 +42,22 @@ macro_rules! functions {
                         if function.is_null() {
                             return Err(MISSING.into());
                         }
+                        type Function = functions!(@type ($($argument),*) ($($dots)?) $(-> $result)?);
                         // SAFETY: the type is that of the manual page of the function of this name.
-                        unsafe { std::mem::transmute::<Opaque, functions!(@type ($($argument),*) ($($dots)?) $(-> $result)?)>(function) }
+                        unsafe { std::mem::transmute::<Opaque, Function>(function) }
                     },)*
                 })
             }
         }
     };
-    (@type ($($argument:ty),*) () $(-> $result:ty)?) => { unsafe extern "C" fn($($argument),*) $(-> $result)? };
-    (@type ($($argument:ty),*) ($dots:tt) $(-> $result:ty)?) => { unsafe extern "C" fn($($argument),*, ...) $(-> $result)? };
+    (@type ($($argument:ty),*) () $(-> $result:ty)?) => {
+        // SAFETY: a type; each call says why it is sound.
+        unsafe extern "C" fn($($argument),*) $(-> $result)?
+    };
+    (@type ($($argument:ty),*) ($dots:tt) $(-> $result:ty)?) => {
+        // SAFETY: a type; each call says why it is sound.
+        unsafe extern "C" fn($($argument),*, ...) $(-> $result)?
+    };
 }
 
 functions! {

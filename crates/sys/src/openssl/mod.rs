@@ -1,7 +1,8 @@
-//! The OpenSSL of this system, libcrypto(7), as its programs use it: signatures, key agreement, sealing, digests.
+//! The OpenSSL of this system, libcrypto(7), as its programs use it: signatures, key agreement, sealing,
+//! digests.
 //!
-//! The library is loaded when it is asked for: a program that is linked against it would not start where it is
-//! missing, and would bring its own.
+//! The library is loaded when it is asked for: a program that is linked against it would not start where it
+//! is missing, and would bring its own.
 
 #[cfg(unix)]
 mod functions;

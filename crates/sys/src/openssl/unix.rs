@@ -15,18 +15,18 @@ const CPU_SETTINGS: c_int = 1008;
 const GET_TAG: c_int = 0x10;
 const SET_TAG: c_int = 0x11;
 
-/// The variable that takes instructions from the library, OPENSSL_ia32cap(3). The library reads it once, when it
-/// is loaded.
+/// The variable that takes instructions from the library, OPENSSL_ia32cap(3). The library reads it once, when
+/// it is loaded.
 const VARIABLE: &str = "OPENSSL_ia32cap";
 
 impl Instructions {
-    /// The value of the variable: the words of CPUID leaf 1 (EDX, then ECX), a colon, those of leaf 7 (EBX, then
-    /// ECX); behind `~` the bits to clear.
+    /// The value of the variable: the words of CPUID leaf 1 (EDX, then ECX), a colon, those of leaf 7 (EBX,
+    /// then ECX); behind `~` the bits to clear.
     fn variable(self) -> Option<&'static str> {
         match self {
             Instructions::All => None,
-            // Leaf 7: F, DQ, IFMA, PF, ER, CD, BW, VL of AVX-512; VBMI, VBMI2, GFNI, VAES, VPCLMULQDQ, VNNI, BITALG,
-            // VPOPCNTDQ.
+            // Leaf 7: F, DQ, IFMA, PF, ER, CD, BW, VL of AVX-512; VBMI, VBMI2, GFNI, VAES, VPCLMULQDQ, VNNI,
+            // BITALG, VPOPCNTDQ.
             Instructions::Avx2 => Some(":~0x00005f42dc230000"),
             // Leaf 1: XOP, FMA, AVX. All of leaf 7.
             Instructions::Sse4 => Some("~0x1000180000000000:0x0"),
@@ -51,8 +51,8 @@ impl Library {
     /// thread for a level other than [`Instructions::All`].
     ///
     /// # Errors
-    /// [`Unsupported`] where the system has no OpenSSL 3, where the process has loaded it at another level, and
-    /// for levels of instructions on other processors than x86-64.
+    /// [`Unsupported`] where the system has no OpenSSL 3, where the process has loaded it at another level,
+    /// and for levels of instructions on other processors than x86-64.
     pub fn load(instructions: Instructions) -> io::Result<Library> {
         if cfg!(not(target_arch = "x86_64")) && instructions != Instructions::All {
             return Err(Unsupported("these levels of instructions are those of x86-64").into());
@@ -63,7 +63,8 @@ impl Library {
             );
         }
         if let Some(value) = instructions.variable() {
-            // SAFETY: as the function demands, this process has no second thread which could read the variables.
+            // SAFETY: as the function demands, this process has no second thread which could read the
+            // variables.
             unsafe { std::env::set_var(VARIABLE, value) };
         }
         Ok(Library { functions: Functions::load()?, instructions })
@@ -93,8 +94,8 @@ impl Library {
         let null = ptr::null_mut::<std::ffi::c_void>();
         let generate = functions.EVP_PKEY_Q_keygen;
         let name = ptr::null();
-        // SAFETY: the arguments after the name are those that the manual page has for it: the bits as a size_t, the
-        // curve as a C string, or none.
+        // SAFETY: the arguments after the name are those that the manual page has for it: the bits as a
+        // size_t, the curve as a C string, or none.
         let key = unsafe {
             match kind {
                 KeyKind::Rsa(bits) => generate(null, name, c"RSA".as_ptr(), bits),
@@ -112,8 +113,8 @@ impl Library {
     fn generate_dsa(&self) -> io::Result<Opaque> {
         let functions = &self.functions;
         let (mut parameters, mut key) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: every pointer is one that the library made, and is freed once; those to be written to outlive
-        // the calls. All calls after a failed one fail too, for its result stays null.
+        // SAFETY: every pointer is one that the library made, and is freed once; those to be written to
+        // outlive the calls. All calls after a failed one fail too, for its result stays null.
         unsafe {
             let of_name =
                 (functions.EVP_PKEY_CTX_new_from_name)(ptr::null_mut(), c"DSA".as_ptr(), ptr::null());
@@ -188,7 +189,8 @@ pub struct Key<'a> {
     is_prehashed: bool,
 }
 
-// SAFETY: the library does not change a key after it was made, except under locks of its own (EVP_PKEY_new(3)).
+// SAFETY: the library does not change a key after it was made, except under locks of its own
+// (EVP_PKEY_new(3)).
 unsafe impl Send for Key<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Key<'_> {}
@@ -203,7 +205,8 @@ impl Key<'_> {
         let functions = &self.library.functions;
         let mut bytes = signature.len();
         let context = Context::new(self)?;
-        // SAFETY: context and key are those of the library; message and signature are as long as the calls are told.
+        // SAFETY: context and key are those of the library; message and signature are as long as the calls
+        // are told.
         let answer = unsafe {
             let none = ptr::null_mut();
             let begun = (functions.EVP_DigestSignInit)(
@@ -234,7 +237,8 @@ impl Key<'_> {
     pub fn verify(&self, message: &[u8], signature: &[u8]) -> io::Result<bool> {
         let functions = &self.library.functions;
         let context = Context::new(self)?;
-        // SAFETY: context and key are those of the library; message and signature are as long as the calls are told.
+        // SAFETY: context and key are those of the library; message and signature are as long as the calls
+        // are told.
         let answer = unsafe {
             let none = ptr::null_mut();
             let begun = (functions.EVP_DigestVerifyInit)(
@@ -264,8 +268,8 @@ impl Key<'_> {
     pub fn agree(&self, peer: &Key<'_>, secret: &mut [u8]) -> io::Result<usize> {
         let functions = &self.library.functions;
         let mut bytes = secret.len();
-        // SAFETY: both keys are those of the library, and the context is freed once; the secret is as long as the
-        // call is told.
+        // SAFETY: both keys are those of the library, and the context is freed once; the secret is as long as
+        // the call is told.
         let has_agreed = unsafe {
             let context = (functions.EVP_PKEY_CTX_new)(self.key, ptr::null_mut());
             let context = functions.made(context, "begin an agreement")?;

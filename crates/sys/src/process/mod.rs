@@ -9,6 +9,8 @@ mod platform;
 mod platform;
 
 #[cfg(unix)]
+mod confine;
+#[cfg(unix)]
 mod fork;
 #[cfg(windows)]
 mod job;
@@ -24,6 +26,8 @@ use platform as user;
 
 use std::process::ExitStatus;
 
+#[cfg(unix)]
+pub use confine::{confine, quit};
 pub use fork::{PANICKED, bequeath, end_now, ended_child, fork, fork_in_two, inherited, kill};
 #[cfg(target_os = "linux")]
 pub use process_tree_usage::process_tree_usage;

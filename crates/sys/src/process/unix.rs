@@ -179,14 +179,14 @@ const KILL_PAUSE: std::time::Duration = std::time::Duration::from_millis(5);
 pub fn kill_descendants() {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     for _ in 0..KILL_LOOKS {
-        let children = children();
-        if children.is_empty() {
+        while matches!(rustix::process::wait(WaitOptions::NOHANG), Ok(Some(_))) {}
+        // Mostly there is no child, and no need to read all of /proc.
+        if matches!(rustix::process::wait(WaitOptions::NOHANG), Err(rustix::io::Errno::CHILD)) {
             return;
         }
-        for child in children {
+        for child in children() {
             let _ = rustix::process::kill_process(child, Signal::KILL);
         }
-        while matches!(rustix::process::wait(WaitOptions::NOHANG), Ok(Some(_))) {}
         std::thread::sleep(KILL_PAUSE);
     }
 }

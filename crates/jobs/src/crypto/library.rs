@@ -1,0 +1,35 @@
+//! What the workload needs of a library: operations that can be repeated, each proved before.
+
+use std::io;
+
+/// The bytes that are sealed and digested at once.
+pub(super) const RECORD_BYTES: usize = 16 << 10;
+
+/// What is signed.
+pub(super) const MESSAGE: &[u8; 32] = b"osdyno signs these 32 bytes here";
+
+/// One operation, ready to be repeated by one thread.
+pub(super) type Repeat<'a> = Box<dyn FnMut() -> io::Result<()> + Send + 'a>;
+
+/// A library, with its keys.
+pub(super) trait Library: Sync {
+    /// The operation of that name for one thread, after it was proved to compute what it should.
+    ///
+    /// # Errors
+    /// What the library says; `InvalidData` where a proof failed.
+    fn prepare(&self, operation: &str) -> io::Result<Repeat<'_>>;
+}
+
+/// For what a library computed wrongly.
+pub(super) fn wrong(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("{what} did not compute what it should"))
+}
+
+/// Whether these are the digests of "abc": FIPS 180-4, examples of NIST.
+pub(super) fn is_digest_of_abc(digest: &[u8]) -> bool {
+    match digest.len() {
+        32 => digest.starts_with(&[0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea]),
+        64 => digest.starts_with(&[0xdd, 0xaf, 0x35, 0xa1, 0x93, 0x61, 0x7a, 0xba]),
+        _ => false,
+    }
+}

@@ -1,0 +1,139 @@
+//! A server of a database that is started for one trial: its programs, its folder, its end.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use workload::ServerEnded;
+
+/// How long the server may take until it accepts connections.
+const START: Duration = Duration::from_secs(60);
+/// How long it may take to end when it is asked to.
+const END: Duration = Duration::from_secs(10);
+/// How long a server may take to be gone after its connections.
+const MOMENT: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// How much of its log is reported.
+const LOG_LINES: usize = 3;
+
+/// A server.
+#[derive(Debug)]
+pub(super) struct Instance {
+    child: Child,
+    log: PathBuf,
+    socket: PathBuf,
+}
+
+/// The program of that name: where programs are, and in the folders that packages have for this one. Where
+/// several versions are there it is that of the last name.
+pub(super) fn program(name: &str, folders: &[&str]) -> Option<PathBuf> {
+    let listed = env::var_os("PATH").unwrap_or_default();
+    let of_path = env::split_paths(&listed).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
+    let versions = folders.iter().flat_map(|folder| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut bins: Vec<PathBuf> = entries.map(|entry| entry.path().join("bin")).collect();
+        bins.sort();
+        bins.into_iter().rev()
+    });
+    of_path.chain(versions).map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// Executes a command that prepares the folder of a server, as the user that the server will have.
+///
+/// # Errors
+/// What it printed last, where it fails.
+pub(super) fn prepare(command: &mut Command) -> io::Result<()> {
+    sys::process::confine(command)?;
+    let output = command.stdin(Stdio::null()).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = [output.stdout, output.stderr].concat();
+    let reason = last_lines(&String::from_utf8_lossy(&text));
+    let name = command.get_program().display().to_string();
+    Err(io::Error::other(format!("{name} failed, {}: {reason}", sys::process::ending(output.status))))
+}
+
+impl Instance {
+    /// Starts a server and waits until it serves a first connection at its socket.
+    ///
+    /// # Errors
+    /// The end of its own log, where it does not start.
+    pub(super) fn start(
+        command: &mut Command,
+        log: &Path,
+        socket: &Path,
+        serve: impl Fn(UnixStream) -> io::Result<()>,
+    ) -> io::Result<Instance> {
+        sys::process::confine(command)?;
+        let output = fs::File::create(log)?;
+        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
+        let child = command.spawn()?;
+        let mut instance = Instance { child, log: log.to_owned(), socket: socket.to_owned() };
+        let begun = Instant::now();
+        while let Err(refused) = instance.connect().and_then(&serve) {
+            if let Some(ending) = instance.ended() {
+                return Err(ending);
+            }
+            if begun.elapsed() > START {
+                let text = last_lines(&fs::read_to_string(log).unwrap_or_default());
+                let reason = format!("the database accepts no connection ({refused}): {text}");
+                return Err(io::Error::other(reason));
+            }
+            thread::sleep(PAUSE);
+        }
+        Ok(instance)
+    }
+
+    /// A connection.
+    ///
+    /// # Errors
+    /// Those of connect(2).
+    pub(super) fn connect(&self) -> io::Result<UnixStream> {
+        UnixStream::connect(&self.socket)
+    }
+
+    /// How it ended and what it said last, where it ends within a moment: a connection can be closed before.
+    pub(super) fn ending(&mut self) -> Option<io::Error> {
+        let begun = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) && begun.elapsed() < MOMENT {
+            thread::sleep(PAUSE);
+        }
+        self.ended()
+    }
+
+    fn ended(&mut self) -> Option<io::Error> {
+        let status = self.child.try_wait().ok().flatten()?;
+        let text = last_lines(&fs::read_to_string(&self.log).unwrap_or_default());
+        let ending = sys::process::ending(status);
+        Some(io::Error::other(ServerEnded(format!("the database has ended, {ending}: {text}"))))
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // PostgreSQL ends its own children when it is told to, and what it leaves after SIGKILL takes a
+        // moment.
+        let _ = sys::process::quit(self.child.id());
+        let begun = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) && begun.elapsed() < END {
+            thread::sleep(PAUSE);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    match lines.len() {
+        0 => "it said nothing".to_owned(),
+        count => lines[count.saturating_sub(LOG_LINES)..].join(" / "),
+    }
+}

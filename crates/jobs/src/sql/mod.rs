@@ -1,0 +1,87 @@
+//! Time of statements of SQL while n clients work at once.
+//!
+//! **Question.** How long does a database need for the statements that programs send most, alone and beside
+//! other clients? What it stores durably depends on the file system, and what it selects on processors,
+//! memory and, with a server, on the calls between two processes.
+//!
+//! **Method.** The database has a table of `--set rows=COUNT` (10000) in 100 kinds. For each operation, n
+//! clients, each with a connection and a thread of its own, repeat it through an equal part of the window of
+//! time; the value is the mean time of one statement or row, and the record has the distribution. Statements
+//! are prepared once. Reads come first: by key, by a range of 100 keys, a join of two tables, groups, and the
+//! first 10 in an order without an index. Then rows are inserted singly, 100 in a transaction, and 100 in a
+//! statement, updated, and deleted; every statement or transaction is stored durably, as each database does
+//! by default. At the end tables are created and dropped. `rate` is the selects by key per second of all
+//! clients. Every answer is checked. The operations are those of sql-bench.
+//!
+//! `sqlite` is a part of osdyno. `postgresql` and `mariadb` are servers of this system that osdyno starts for
+//! the trial, in the scratch folder and on a Unix socket there; their settings are those they come with.
+//!
+//! **Expected answer.** Flat for reads up to one client for each processor. Time of durable writes is that of
+//! fsync(2), and several clients may share one; with `sqlite` only one writes at a time.
+
+#[cfg(unix)]
+mod client;
+#[cfg(unix)]
+mod instance;
+#[cfg(unix)]
+mod mariadb;
+#[cfg(unix)]
+mod measure;
+#[cfg(unix)]
+mod postgresql;
+#[cfg(unix)]
+mod sqlite;
+
+use workload::{Expect, Needs, Operation, Setting, Sizes, Unit, Values, Variant, Workload, levels};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "sql",
+    source: include_str!("mod.rs"),
+    grows: "clients",
+    sizes: Sizes::Levels(levels::one_two_five),
+    all_processors: true,
+    variants: &[
+        Variant { name: "sqlite", summary: "SQLite, a part of osdyno" },
+        Variant { name: "postgresql", summary: "PostgreSQL of this system, through a Unix socket" },
+        Variant { name: "mariadb", summary: "MariaDB of this system, through a Unix socket" },
+    ],
+    rivals: true,
+    settings: &[Setting {
+        name: "rows",
+        default: "10000",
+        values: Values::Number { least: 1000, most: 10_000_000 },
+        summary: "rows of the table",
+    }],
+    operations: &[
+        Operation::reported("rate", Unit::PerSecond, Expect::Any, "selects by key per second of all clients"),
+        Operation::phase("select-key", Expect::Constant, "a select of one row by its key"),
+        Operation::phase("select-range", Expect::Constant, "a select of 100 rows by a range of keys"),
+        Operation::phase("join", Expect::Constant, "a join that gives the rows of one kind"),
+        Operation::phase("group", Expect::Constant, "sums of all rows by kind"),
+        Operation::phase("order", Expect::Constant, "the first 10 of the rows of a kind, in another order"),
+        Operation::phase("insert", Expect::Any, "an insert of one row"),
+        Operation::phase("insert-transaction", Expect::Any, "one row of 100 in a transaction"),
+        Operation::phase("insert-bulk", Expect::Any, "one row of 100 in a statement"),
+        Operation::phase("update", Expect::Any, "an update of one row by its key"),
+        Operation::phase("delete", Expect::Any, "a delete of one row by its key"),
+        Operation::phase("create", Expect::Any, "creating a table"),
+        Operation::phase("drop", Expect::Any, "dropping a table"),
+    ],
+    // Of a process that serves a client, or of a thread and its caches; of the rows that it inserts.
+    needs: Needs {
+        threads: 1,
+        processes: 1,
+        descriptors: 20,
+        memory_bytes: 16 << 20,
+        disk_bytes: 16 << 20,
+        inodes: 64,
+        ..Needs::NOTHING
+    },
+    top: Some(64),
+    classic_n: 1,
+    run: cfg_select! {
+        unix => { Ok(measure::run) }
+        _ => { Err("jobs are not implemented on this system yet") }
+    },
+    ..Workload::JOB
+};

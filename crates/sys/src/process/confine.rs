@@ -1,0 +1,70 @@
+//! Servers that refuse to be executed by root, and that leave objects of System V behind when they are
+//! killed.
+
+use std::io;
+use std::process::Command;
+
+/// Has the command executed by a user who is not root, with the same access to files, and with shared memory
+/// of its own that ends with it. On Linux by namespaces: user_namespaces(7), ipc_namespaces(7). Elsewhere
+/// nothing is changed.
+///
+/// # Errors
+/// Unsupported where this process is root, and the system has no such namespaces. The command itself fails to
+/// start with the error of unshare(2) where the system does not permit them.
+#[cfg(target_os = "linux")]
+pub fn confine(command: &mut Command) -> io::Result<()> {
+    use std::os::unix::process::CommandExt;
+
+    use rustix::process::{getegid, geteuid};
+
+    // initdb wants a user that has a name, and 65534 is `nobody` on most systems.
+    let user = format!("65534 {} 1\n", geteuid().as_raw());
+    let group = format!("65534 {} 1\n", getegid().as_raw());
+    // SAFETY: between fork and execve the closure only makes system calls, on memory that was allocated
+    // before.
+    unsafe { command.pre_exec(move || enter(user.as_bytes(), group.as_bytes())) };
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn enter(user: &[u8], group: &[u8]) -> io::Result<()> {
+    use rustix::fs::{CWD, Mode, OFlags, openat};
+    use rustix::io::write;
+    use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+    // SAFETY: the process has one thread between fork and execve.
+    unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWIPC)? };
+    // The kernel wants the second before the third.
+    for (path, text) in [
+        (c"/proc/self/uid_map", user),
+        (c"/proc/self/setgroups", b"deny".as_slice()),
+        (c"/proc/self/gid_map", group),
+    ] {
+        let file = openat(CWD, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+        write(&file, text)?;
+    }
+    Ok(())
+}
+
+/// The same.
+///
+/// # Errors
+/// As above.
+#[cfg(not(target_os = "linux"))]
+pub fn confine(_command: &mut Command) -> io::Result<()> {
+    if super::is_root() {
+        let reason = "databases refuse to be executed by root, and this system has no namespaces of users";
+        return Err(crate::Unsupported(reason).into());
+    }
+    Ok(())
+}
+
+/// Asks a process to end at once, by SIGQUIT, but to end its own children first.
+///
+/// # Errors
+/// Those of kill(2).
+pub fn quit(process: u32) -> io::Result<()> {
+    let process = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw);
+    let process = process.ok_or_else(|| io::Error::other("no process has that number"))?;
+    Ok(rustix::process::kill_process(process, rustix::process::Signal::QUIT)?)
+}
