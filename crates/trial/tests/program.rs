@@ -45,16 +45,17 @@ fn order(workload: &Workload, variant: &str, n: u64) -> Order {
         offered: offered(workload, n),
         levels: Vec::new(),
         helpers: 0,
-        timeout_seconds: 30.0,
+        timeout_seconds: 120.0,
         scratch: String::new(),
     }
 }
 
-/// Jobs on thousands of files get few, and compilers little to do.
+/// Jobs on thousands of files get few, databases few rows, and compilers little to do.
 fn few_files(workload: &Workload) -> BTreeMap<String, String> {
     let value = |name: &str| match name {
         "files" => Some("20"),
         "optimize" => Some("0"),
+        "rows" => Some("1000"),
         _ => None,
     };
     let settings = workload.settings.iter();
@@ -87,7 +88,7 @@ fn supervise_order(workload: &Workload, order: Order) -> (Trial, Vec<Series>) {
     command.arg("supervise");
     let mut supervisor = Process::start("the supervisor", command).expect("the program starts");
     supervisor.send(&order).expect("a request");
-    let deadline = Deadline::within(Duration::from_secs(60));
+    let deadline = Deadline::within(Duration::from_secs(150));
     let count: usize = supervisor.receive(deadline).expect("a number of lines");
     let lines = (0..count).map(|_| supervisor.receive_bytes(deadline).expect("a line"));
     let lines: Vec<String> = lines.map(|line| String::from_utf8(line).expect("text")).collect();
