@@ -6,13 +6,16 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use sys::init::{bring_up_loopback, open_serial_line, power_off, raise_descriptor_limit};
+use sys::init::{bring_up_loopback, open_serial_line, power_off, raise_descriptor_limit, set_sysctl};
 
 use crate::Ending;
 
 /// The last argument of this program where it is the first process. A kernel hands on the words behind `--`
 /// on its command line, and before them each word that it does not know itself.
 pub const INIT: &str = "init";
+
+/// How a word begins that holds a setting of the kernel, such as `sysctl:vm.swappiness=10`.
+pub const SYSCTL: &str = "sysctl:";
 
 /// Where an initramfs has the programs that trials need.
 pub const PROGRAMS: &str = "/osdyno";
@@ -27,13 +30,13 @@ const LINE: &str = "/dev/ttyS1";
 const MOUNTS: [(&str, &str); 5] =
     [("proc", "/proc"), ("devtmpfs", "/dev"), ("tmpfs", "/tmp"), ("sysfs", "/sys"), ("tmpfs", "/dev/shm")];
 
-/// Does the work of the first process. It returns where the machine cannot be powered off, and the kernel
-/// panics then.
+/// Does the work of the first process, whose other words are these. It returns where the machine cannot be
+/// powered off, and the kernel panics then.
 ///
 /// # Errors
 /// Why the machine cannot be powered off.
-pub fn init() -> io::Result<()> {
-    match set_up().and_then(|()| work()) {
+pub fn init(words: &[&str]) -> io::Result<()> {
+    match set_up().and_then(|()| set(words)).and_then(|()| work()) {
         Ok(Ending { is_success: true, .. }) => {}
         Ok(Ending { words, .. }) => eprintln!("osdyno: the agent in the guest has ended: {words}"),
         Err(error) => eprintln!("osdyno: {error}"),
@@ -50,6 +53,15 @@ fn set_up() -> io::Result<()> {
     fs::create_dir_all(FOLDER).map_err(|error| failed(&format!("make {FOLDER}"), &error))?;
     move_files(Path::new(PROGRAMS), Path::new(FOLDER))
         .map_err(|error| failed(&format!("move {PROGRAMS} to {FOLDER}"), &error))
+}
+
+/// Sets what was asked for. Without it this would be another system than its name says.
+fn set(words: &[&str]) -> io::Result<()> {
+    for setting in words.iter().filter_map(|word| word.strip_prefix(SYSCTL)) {
+        let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
+        set_sysctl(key, value).map_err(|error| failed(&format!("set {setting}"), &error))?;
+    }
+    Ok(())
 }
 
 /// Mounts a file system that has no device, on a folder that is made if need be.

@@ -38,7 +38,7 @@ pub use event::Ending;
 pub use folder::janitor;
 pub use frame::{FrameError, Frames, encode};
 pub use guard::guard;
-pub use init::{INIT, PROGRAMS, init};
+pub use init::{INIT, PROGRAMS, SYSCTL, init};
 pub use process::{Deadline, Interrupter, Process};
 pub use session::Host;
 pub use stderr::with_stderr;

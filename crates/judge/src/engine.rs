@@ -1,7 +1,8 @@
-//! What executes the instructions of a system: its processor, or an emulator.
+//! What executes the instructions of a system: its processor, an emulator, or KVM.
 //!
 //! An emulator makes every instruction slower, and not all by the same factor. So a ratio between a system on
-//! an emulated processor and one on a real one says nothing about the systems.
+//! an emulated processor and one on a real one says nothing about the systems. KVM makes few operations
+//! slower, those that touch page tables, timers or other processors, and those are what is measured.
 
 use record::System;
 
@@ -9,10 +10,11 @@ use record::System;
 const ENGINE: &str = "machine.engine";
 const HYPERVISOR: &str = "machine.hypervisor";
 
-/// The real processor. Virtual machines, sandboxes and User-mode Linux run on it too.
+/// The real processor, or that of the virtual machine in which osdyno runs: all of its systems share it.
+/// Sandboxes and User-mode Linux run on it too.
 pub(crate) const NATIVE: &str = "native";
 
-/// The only emulator that a record can name.
+/// The only emulator that an older record can name.
 const EMULATOR: &str = "QEMU TCG";
 
 /// For each of these systems the place of its reference: the first on the same engine.

@@ -10,9 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use etcetera::{BaseStrategy, choose_base_strategy};
-
-use crate::Error;
+use crate::{Error, cache};
 
 /// Where Debian's archives are, where apt on this machine does not name a mirror.
 const MIRROR: &str = "http://deb.debian.org/debian";
@@ -48,8 +46,7 @@ impl Debian {
     /// # Errors
     /// When there is no home folder.
     pub fn of_user() -> Result<Debian, Error> {
-        let strategy = choose_base_strategy().map_err(|error| Error::NoCache(error.to_string()))?;
-        Ok(Debian::in_folder(strategy.cache_dir().join("osdyno/kernels")))
+        Ok(Debian::in_folder(cache::folder()?.join("kernels")))
     }
 
     /// With a cache in this folder, which is made if need be.

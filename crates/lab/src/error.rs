@@ -36,8 +36,16 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// The text is no setting of a kernel.
+    #[error("invalid setting {text:?}: {reason}; it is written as in net.core.somaxconn=64")]
+    Sysctl {
+        /// What the user wrote.
+        text: String,
+        /// Why it is none.
+        reason: &'static str,
+    },
     /// There is no place for the cache.
-    #[error("there is no folder for a cache of kernels: {0}; set XDG_CACHE_HOME")]
+    #[error("there is no folder for a cache: {0}; set XDG_CACHE_HOME")]
     NoCache(String),
     /// There is no emulator.
     #[error(
@@ -60,6 +68,9 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// It cannot be found out whether KVM works.
+    #[error("cannot try whether KVM boots a kernel: {0}; --accel tcg does without")]
+    Probe(#[source] runner::Error),
     /// The programs of this build do not suffice.
     #[error("a guest needs the statically linked trial program: {reason}")]
     NoProgram {

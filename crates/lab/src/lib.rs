@@ -5,11 +5,15 @@
 //! needs is in an initramfs in memory, so no file is left, however the run ends.
 //!
 //! - `kernel` what may be booted: an image, and the release that it names; `debian` gets images;
-//! - `machine` the emulated machine: its parts; `uml` a kernel that is a program; `start` their start;
+//! - `machine` the emulated machine: its parts; `accelerator` what executes its instructions;
+//! - `uml` a kernel that is a program; `start` the start of both; `variant` what differs from
+//!   the kernel as it is;
 //! - `initramfs` its files; `libraries` those that a dynamically linked program needs.
 //!
 //! May import: host, runner, sys. Must never: measure, plan or schedule.
 
+mod accelerator;
+mod cache;
 mod debian;
 mod error;
 mod initramfs;
@@ -18,9 +22,12 @@ mod libraries;
 mod machine;
 mod start;
 mod uml;
+mod variant;
 
+pub use accelerator::Accelerator;
 pub use debian::Debian;
 pub use error::Error;
 pub use kernel::release;
 pub use machine::EmulatedMachine;
 pub use uml::UserModeLinux;
+pub use variant::{Sysctl, Variant};

@@ -5,15 +5,15 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use crate::{Error, kernel, start};
+use crate::{Error, Variant, kernel, start};
 
 /// A kernel that boots as a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserModeLinux {
     /// The kernel: a program, and words before its own options.
     pub command: Vec<String>,
-    /// What its command line has besides what a guest needs.
-    pub cmdline: String,
+    /// What differs from the kernel as it is.
+    pub variant: Variant,
     /// Its memory.
     pub memory_mib: u32,
     /// An existing folder for its identity file and management socket, which a kill leaves there.
@@ -68,7 +68,7 @@ impl UserModeLinux {
         // Without a root it adds one behind the words of the first process. System calls are caught by a
         // filter where the kernel can: ptrace(2) is slower.
         let others = "seccomp=auto root=none panic=-1 noreboot";
-        let words = [lines, others, &self.cmdline, "--", host::INIT];
+        let words = [lines, others, &self.variant.words()];
         arguments.extend(words.iter().flat_map(|words| words.split_whitespace()).map(str::to_owned));
         arguments
     }

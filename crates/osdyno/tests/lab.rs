@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use common::{expect_nothing_left, osdyno, processes_below, run, signal, text, until};
 use record::{Outcome, Recording};
 
-const TINY: [&str; 9] = ["noop", "socket/v4", "-n", "60", "--trials", "3", "--seed", "5", "--out=a.osdyno"];
+/// Without KVM: to try it takes ten seconds where it does not work.
+const TINY: [&str; 10] =
+    ["noop", "socket/v4", "-n", "60", "--trials", "3", "--seed", "5", "--out=a.osdyno", "--accel=tcg"];
 
 fn recording(folder: &Path) -> Recording {
     record::read(folder.join("a.osdyno")).expect("the run file").0
@@ -54,6 +56,8 @@ fn what_cannot_be_booted_is_refused_before_anything_is_measured() {
         (vec![&image, "--qemu=/nonexistent/qemu"], 1, "install QEMU"),
         (vec![&image, "--qemu=false"], 1, "cannot start false"),
         (vec![&image, "--qemu='"], 2, "invalid --qemu"),
+        (vec![&image, &emulator, "--sysctl=vm.swappiness"], 2, "net.core.somaxconn=64"),
+        (vec![&image, &emulator, "--processors=0"], 2, "--processors"),
         (vec![&image, &image, &emulator], 2, "two systems are called \"guest\""),
         (vec![&emulator], 2, "--kernel"),
     ] {
@@ -69,8 +73,9 @@ fn a_guest_that_does_not_boot_is_recorded_with_its_console_and_the_others_are_me
     let folder = tempfile::tempdir().expect("a folder");
     let image = image(folder.path());
     let emulator =
-        emulator(folder.path(), "echo \"$@\" >arguments; echo '[ 1.2] Kernel panic - not syncing' >&2");
-    let output = run(folder.path(), &[&["lab", "run", &image, &emulator, "--memory=64"], &TINY[..]].concat());
+        emulator(folder.path(), "echo \"$@\" >>arguments; echo '[ 1.2] Kernel panic - not syncing' >&2");
+    let own = ["--memory=64", "--processors=2", "--sysctl=net.core.somaxconn=7"];
+    let output = run(folder.path(), &[&["lab", "run", &image, &emulator], &own[..], &TINY].concat());
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     let recording = recording(folder.path());
     let here = outcomes(&recording, "local");
@@ -81,9 +86,16 @@ fn a_guest_that_does_not_boot_is_recorded_with_its_console_and_the_others_are_me
     let guest = recording.systems.iter().find(|system| system.name == "guest").expect("the guest");
     let path = folder.path().join("vmlinuz").to_string_lossy().into_owned();
     let given = emulator.split_once('=').expect("a command").1;
-    assert_eq!(guest.prefix, ["--kernel", &path, "--memory", "64", "--qemu", given], "as a user writes it");
+    let machine = ["--memory", "64", "--processors", "2", "--qemu", given, "--accel", "tcg"];
+    assert_eq!(guest.prefix, [&["--kernel", &path], &machine[..]].concat(), "as a user writes it");
+    let is_set = |system: &&record::System| system.name == "guest net.core.somaxconn=7";
+    let set = recording.systems.iter().find(is_set).expect("the variant");
+    let setting = ["--kernel", &path, "--sysctl", "net.core.somaxconn=7"];
+    assert_eq!(set.prefix, [&setting, &machine[..]].concat());
     let arguments = fs::read_to_string(folder.path().join("arguments")).expect("what the emulator was given");
-    for word in ["-accel tcg", "-smp 1", "-m 64M", "-nic none", "-no-reboot", "-- init"] {
+    for word in
+        ["-accel tcg", "-smp 2", "-m 64M", "-nic none", "-no-reboot", "\"sysctl:net.core.somaxconn=7\" init"]
+    {
         assert!(arguments.contains(word), "{word}: {arguments}");
     }
     expect_nothing_left(folder.path());
@@ -114,6 +126,52 @@ fn a_list_that_cannot_be_searched_is_refused() {
         assert!(told.contains(word), "{words:?}: {told}");
     }
     expect_nothing_left(folder.path());
+}
+
+#[test]
+fn kvm_that_boots_nothing_is_tried_once_and_not_used() {
+    let device = fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
+    if let Err(error) = device {
+        println!("skipped: there is no /dev/kvm to try: {error}");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    // It ends where the file is, and stands still where it is not.
+    let script = "echo \"$@\" >>arguments; case \"$*\" in *kvm*) [ -e ends ] || exec sleep 600;; esac";
+    let (image, emulator) = (image(folder.path()), emulator(folder.path(), script));
+    let measure = |out: &str| {
+        let _ = fs::remove_file(folder.path().join("arguments"));
+        let words = ["lab", "run", &image, &emulator, "noop", "-n60", "-t2", "--out", out];
+        let mut program = osdyno(folder.path(), &words);
+        let output = program.env("XDG_CACHE_HOME", folder.path().join("cache")).output();
+        let output = output.expect("osdyno starts");
+        assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+        let arguments = fs::read_to_string(folder.path().join("arguments")).expect("what it was given");
+        let starts = |word: &str| arguments.lines().filter(|line| line.contains(word)).count();
+        (text(&output.stderr).contains("trying whether KVM"), starts("-accel kvm"), starts("-accel tcg") > 0)
+    };
+    // What ends at once may be no fault of KVM's, and is tried again.
+    fs::write(folder.path().join("ends"), "").expect("a file");
+    assert_eq!(measure("a.osdyno"), (true, 1, true));
+    fs::remove_file(folder.path().join("ends")).expect("the file");
+    assert_eq!(measure("b.osdyno"), (true, 1, true));
+    assert_eq!(measure("c.osdyno"), (false, 0, true));
+    fs::remove_dir_all(folder.path().join("cache")).expect("the finding");
+    expect_nothing_left(folder.path());
+}
+
+#[test]
+fn what_executes_a_guest_is_recorded_where_the_user_chooses_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (image, emulator) = (image(folder.path()), emulator(folder.path(), "echo \"$@\" >>arguments"));
+    let words = ["lab", "run", &image, &emulator, "--accel=kvm", "noop", "-n60", "-t2", "--out=a.osdyno"];
+    let output = run(folder.path(), &words);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let arguments = fs::read_to_string(folder.path().join("arguments")).expect("what it was given");
+    assert!(arguments.lines().all(|line| line.contains("-accel kvm -cpu host")), "{arguments}");
+    let recording = recording(folder.path());
+    let guest = recording.systems.iter().find(|system| system.name == "guest").expect("the guest");
+    assert_eq!(guest.prefix.last().map(String::as_str), Some("kvm"), "{:?}", guest.prefix);
 }
 
 #[test]
@@ -154,8 +212,9 @@ fn a_kernel_of_debian_is_kept_and_what_prevents_that_is_told() {
     let emulator = emulator(folder.path(), "echo \"$@\" >arguments; echo 'Kernel panic' >&2");
     let measure = |series: &str, out: &str| {
         let kernel = format!("--kernel=debian:{series}");
-        let words = ["lab", "run", &kernel, &emulator, "noop", "-n", "60", "--trials", "3", "--out", out];
-        let mut program = osdyno(folder.path(), &words);
+        let words = ["lab", "run", &kernel, &emulator, "--out", out, "--accel=tcg"];
+        let size = ["noop", "-n", "60", "--trials", "3"];
+        let mut program = osdyno(folder.path(), &[&words[..], &size].concat());
         program.env("PATH", &tools).env("XDG_CACHE_HOME", folder.path().join("cache"));
         program.output().expect("osdyno starts")
     };
@@ -239,14 +298,17 @@ fn a_kernel_is_measured_beside_this_machine_and_one_that_panics_is_an_outcome() 
     let folder = tempfile::tempdir().expect("a folder");
     let named = format!("--kernel=guest={}", kernel.display());
     // Without a first process a kernel looks for a disk, and panics.
-    let words = ["lab", "run", &named, "--cmdline=rdinit=/nonexistent"];
+    let settings = ["--sysctl=net.core.somaxconn=77", "--sysctl=net.core.nothing=1"];
+    let words = [&["lab", "run", &named, "--cmdline=rdinit=/nonexistent"], &settings[..]].concat();
     let output = run(folder.path(), &[&words[..], &TINY].concat());
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{told}");
     let recording = recording(folder.path());
-    let [here, guest, panicked] = &recording.systems[..] else { panic!("three systems: {told}") };
+    let [here, guest, panicked, set, refused] = &recording.systems[..] else {
+        panic!("five systems: {told}")
+    };
     assert_eq!((here.name.as_str(), guest.name.as_str()), ("local", "guest"));
-    for system in [here, guest] {
+    for system in [here, guest, set] {
         let ends = outcomes(&recording, &system.name);
         assert!(ends.len() == 6 && ends.iter().all(|end| **end == Outcome::Complete), "{ends:?} {told}");
     }
@@ -261,9 +323,15 @@ fn a_kernel_is_measured_beside_this_machine_and_one_that_panics_is_an_outcome() 
     assert_eq!(guest.processors.as_ref().map(|processors| processors.online), Some(1));
     assert!(guest.limits["descriptors"][0].value >= 1 << 20, "{:?}", guest.limits);
     assert_eq!(guest.warnings, Vec::<String>::new(), "nothing is wrong with a guest's environment");
-    for end in outcomes(&recording, &panicked.name) {
-        let Outcome::Failed { reason } = end else { panic!("{end:?}") };
-        assert!(reason.contains("Kernel panic - not syncing"), "{reason}");
+    assert_eq!(set.environment.get("net.somaxconn").map(String::as_str), Some("77"));
+    for (system, word) in [
+        (panicked, "Kernel panic - not syncing"),
+        (refused, "cannot set net.core.nothing=1: this kernel has no such key"),
+    ] {
+        for end in outcomes(&recording, &system.name) {
+            let Outcome::Failed { reason } = end else { panic!("{end:?}") };
+            assert!(reason.contains(word), "{reason}");
+        }
     }
     expect_nothing_left(folder.path());
 }

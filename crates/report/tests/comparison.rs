@@ -89,7 +89,7 @@ fn a_run_of_several_systems_is_one_screen_and_one_page() {
     assert!(!page(None).contains("<section id=\"compared\">"));
 }
 
-/// Emulated processors compare among themselves only: each engine has a reference of its own, and every form
+/// Only systems on the same engine are compared: each engine has a reference of its own, and every form
 /// says why there is no ratio across.
 #[test]
 fn each_engine_has_its_own_reference() {
@@ -114,7 +114,7 @@ fn each_engine_has_its_own_reference() {
         );
         assert!(entries.iter().all(|entry| entry.rank.is_some_and(|rank| rank.of == 2)), "{entries:?}");
         let said =
-            "old runs on QEMU TCG, and here runs natively: emulated processors compare among themselves only";
+            "old runs on QEMU TCG, and here runs natively: only systems on the same engine are compared";
         assert_eq!(note(&compared, ranking, 1).as_deref(), Some(said));
     }
     assert_eq!(compared.judged().0, compared.judged().1, "what stands apart was not to be judged");
@@ -128,7 +128,7 @@ fn each_engine_has_its_own_reference() {
     let screen = String::from_utf8(screen).expect("text");
     for text in [&table, &screen] {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains("emulated processors compare among themselves only"), "{text}");
+        assert!(text.contains("only systems on the same engine are compared"), "{text}");
     }
 
     let refusal = Comparison::of(&[("here", &here), ("new", &new)]).expect_err("one of each");

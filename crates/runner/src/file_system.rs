@@ -80,7 +80,7 @@ impl FileSystem {
     pub fn target(&self) -> Target {
         let prefix = [OWN_PROGRAM, MOUNTED, &self.text, SCRATCH].map(str::to_owned).to_vec();
         let written = vec!["--fs".to_owned(), self.text.clone()];
-        Target { name: self.text.clone(), prefix, written, is_guest: false }
+        Target { name: self.text.clone(), prefix, written, is_guest: false, engine: None }
     }
 
     /// Makes the file system, mounts it on the folder for this process alone, and executes the command in

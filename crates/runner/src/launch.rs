@@ -9,6 +9,7 @@ use record::{Line, Order, Outcome, System, Trial};
 use workload::Workload;
 
 use crate::lines::unsupported;
+use crate::noise_floor::ENGINE;
 use crate::programs::Programs;
 use crate::target::{OWN_PROGRAM, SCRATCH};
 use crate::{Error, Executor, Target};
@@ -113,6 +114,8 @@ impl Executor for Launcher<'_> {
         };
         system.name.clone_from(&self.target.name);
         system.prefix.clone_from(&self.target.written);
+        let engine = self.target.engine.map(|engine| (ENGINE.to_owned(), engine.to_owned()));
+        system.environment.extend(engine);
         let of_command = self.host.as_ref().map(Host::stderr).unwrap_or_default();
         system.warnings.extend([of_command, stderr].iter().filter_map(|stderr| remark(stderr)));
         system.warnings.extend(self.programs.remark());

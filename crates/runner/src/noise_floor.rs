@@ -35,7 +35,7 @@ const MACHINE: &[&str] = &[
 
 /// What executes the instructions: one kernel is another system on an emulated processor. The processor
 /// itself is left out, so that floors which were measured before this fact was recorded still apply.
-const ENGINE: &str = "machine.engine";
+pub(crate) const ENGINE: &str = "machine.engine";
 const NATIVE: &str = "native";
 
 /// Kernels differ in how much of the memory they keep for themselves, so its size counts in whole GiB.

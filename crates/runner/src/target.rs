@@ -24,12 +24,19 @@ pub struct Target {
     pub written: Vec<String>,
     /// The command boots a guest, in which an agent runs from the start; any other starts a shell.
     pub is_guest: bool,
+    /// What executes its instructions, where it cannot know that itself: the fact `machine.engine`.
+    pub engine: Option<&'static str>,
 }
 
 impl Target {
     /// This machine as it is.
     pub fn local() -> Target {
-        Target { name: "local".to_owned(), prefix: Vec::new(), written: Vec::new(), is_guest: false }
+        Target::of_command("local".to_owned(), Vec::new())
+    }
+
+    /// The system to which a command leads.
+    pub fn of_command(name: String, prefix: Vec<String>) -> Target {
+        Target { name, written: prefix.clone(), prefix, is_guest: false, engine: None }
     }
 
     /// Reads `NAME=COMMAND`, the command split into words as POSIX shells do. Nothing is expanded: where a
@@ -50,7 +57,7 @@ impl Target {
         if prefix.first().is_some_and(String::is_empty) {
             return Err(refused("the command's first word is empty"));
         }
-        Ok(Target { name: name.to_owned(), written: prefix.clone(), prefix, is_guest: false })
+        Ok(Target::of_command(name.to_owned(), prefix))
     }
 
     /// The file system that its command makes, if it makes one.

@@ -40,7 +40,7 @@ pub fn run(groups: &[Group], further: Role) -> ExitCode {
         ["describe"] => describe::describe(),
         ["agent", folder] => host::agent(folder).map_err(Into::into),
         ["guard", ref words @ ..] => host::guard(words).map_err(Into::into),
-        [.., host::INIT] => host::init().map_err(Into::into),
+        [ref words @ .., host::INIT] => host::init(words).map_err(Into::into),
         _ => further(&arguments).unwrap_or_else(|| Err(USAGE.into())),
     };
     match done {

@@ -220,8 +220,8 @@ pub enum NoAnswer {
     OfferedApart(OfferedApart),
     /// They have no n in common.
     NothingCommon,
-    /// The first and this one run on different engines, each with its name: emulated processors compare among
-    /// themselves only.
+    /// The first and this one run on different engines, each with its name: only systems on the same
+    /// engine are compared.
     OtherEngine([(String, String); 2]),
 }
 

@@ -44,7 +44,7 @@ pub fn note(compared: &Comparison, other: usize, note: &AnswerNote) -> String {
 }
 
 /// Why there is no ratio between systems on different engines.
-const AMONG_THEMSELVES: &str = "emulated processors compare among themselves only";
+const AMONG_THEMSELVES: &str = "only systems on the same engine are compared";
 
 /// `7.3 runs on QEMU TCG`
 fn runs_on((system, engine): &(String, String)) -> String {

@@ -174,7 +174,7 @@ impl Scenario {
 /// A system behind a command.
 fn target(number: usize) -> Target {
     let prefix = vec![format!("to{number}")];
-    Target { name: format!("system{number}"), written: prefix.clone(), prefix, is_guest: false }
+    Target::of_command(format!("system{number}"), prefix)
 }
 
 fn plan(seed: u64, random: &mut fastrand::Rng, is_steady: bool) -> RunPlan {

@@ -1,8 +1,9 @@
 //! Linux: netdevice(7), termios(3), setrlimit(2) and reboot(2).
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::AsRawFd;
+use std::path::Path;
 
 use rustix::process::{Resource, Rlimit};
 use rustix::system::RebootCommand;
@@ -49,6 +50,23 @@ pub fn raise_descriptor_limit() -> io::Result<()> {
     let most: u64 = text.trim().parse().map_err(io::Error::other)?;
     let current = rustix::process::getrlimit(Resource::Nofile).current;
     Ok(rustix::process::setrlimit(Resource::Nofile, Rlimit { current, maximum: Some(most) })?)
+}
+
+/// Sets a value of the running kernel, as sysctl(8) does: dots in the key are slashes below /proc/sys, unless
+/// it has slashes itself.
+///
+/// # Errors
+/// `NotFound` where the kernel has no such key, and those of open(2) and write(2).
+pub fn set_sysctl(key: &str, value: &str) -> io::Result<()> {
+    let path = if key.contains('/') { key.to_owned() } else { key.replace('.', "/") };
+    // Not made where it is missing.
+    let opened = File::options().write(true).open(Path::new("/proc/sys").join(path));
+    let because = |error: io::Error, words: &str| io::Error::new(error.kind(), format!("{words} ({error})"));
+    let mut file = opened.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => because(error, "this kernel has no such key"),
+        _ => error,
+    })?;
+    file.write_all(value.as_bytes()).map_err(|error| because(error, "this kernel refuses the value"))
 }
 
 /// Powers the machine off. It returns where that fails.

@@ -32,6 +32,14 @@ pub fn raise_descriptor_limit() -> io::Result<()> {
 }
 
 /// Unsupported.
+///
+/// # Errors
+/// Always.
+pub fn set_sysctl(_key: &str, _value: &str) -> io::Result<()> {
+    Err(NO_GUEST.into())
+}
+
+/// Unsupported.
 pub fn power_off() -> io::Error {
     NO_GUEST.into()
 }

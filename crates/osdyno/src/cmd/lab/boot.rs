@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use lab::EmulatedMachine;
+use lab::{Accelerator, EmulatedMachine, Variant};
 use runner::Target;
 
 use super::kernels::FoundKernel;
-use super::machine;
+use super::{machine, variants};
 use crate::cmd::Done;
 use crate::failure::Failure;
 
@@ -17,8 +17,8 @@ pub(super) const VERB: &str = "boot";
 pub(super) struct Args {
     #[arg(long)]
     kernel: PathBuf,
-    #[arg(long, default_value = "")]
-    cmdline: String,
+    #[command(flatten)]
+    variant: variants::One,
     #[command(flatten)]
     machine: machine::Args,
 }
@@ -27,8 +27,10 @@ pub(super) fn boot(args: &Args) -> Done {
     let machine = EmulatedMachine {
         emulator: args.machine.emulator()?,
         kernel: args.kernel.clone(),
-        cmdline: args.cmdline.clone(),
+        variant: args.variant.variant(),
+        accelerator: args.machine.chosen(),
         memory_mib: args.machine.memory,
+        processors: args.machine.processors,
     };
     Err(Failure::Refused(machine.boot().to_string()))
 }
@@ -36,29 +38,36 @@ pub(super) fn boot(args: &Args) -> Done {
 /// The guest of a kernel as a system of a run.
 pub(super) fn target(
     kernel: &FoundKernel,
-    cmdline: &str,
+    variant: &Variant,
+    accelerator: Accelerator,
     machine: &machine::Args,
 ) -> Result<Target, Failure> {
-    let name = [&kernel.name, cmdline].join(" ").trim().to_owned();
+    let name = variants::name(&kernel.name, variant);
     let mut written = vec!["--kernel".to_owned(), kernel.written.clone()];
-    if !cmdline.is_empty() {
-        written.extend(["--cmdline", cmdline].map(str::to_owned));
-    }
+    written.extend(variant.written());
     written.extend(machine.written());
-    Ok(Target { name, prefix: command(&kernel.path, cmdline, machine)?, written, is_guest: true })
+    let prefix = command(&kernel.path, variant, accelerator, machine)?;
+    Ok(Target { name, prefix, written, is_guest: true, engine: accelerator.engine() })
 }
 
 /// The command of a guest: this program under its hidden verb.
-fn command(kernel: &Path, cmdline: &str, machine: &machine::Args) -> Result<Vec<String>, Failure> {
+pub(super) fn command(
+    kernel: &Path,
+    variant: &Variant,
+    accelerator: Accelerator,
+    machine: &machine::Args,
+) -> Result<Vec<String>, Failure> {
     let program = sys::process::own_program()
         .map_err(|error| Failure::Refused(format!("cannot find osdyno to start it again: {error}")))?;
     let mut command: Vec<String> = [&program.to_string_lossy(), "lab", VERB].map(str::to_owned).to_vec();
     let options = [
         ("kernel", kernel.to_string_lossy().into_owned()),
-        ("cmdline", cmdline.to_owned()),
+        ("accel", accelerator.to_string()),
         ("memory", machine.memory.to_string()),
+        ("processors", machine.processors.to_string()),
         ("qemu", machine.qemu.clone()),
     ];
+    command.extend(variants::words(variant));
     // In one word, for a value may begin with a hyphen.
     command.extend(options.map(|(name, value)| format!("--{name}={value}")));
     Ok(command)

@@ -1,8 +1,14 @@
 //! The emulated machine of a guest, as the user chooses it.
 
-use lab::EmulatedMachine;
+use std::path::Path;
 
+use clap::ValueEnum;
+use lab::{Accelerator, EmulatedMachine, Variant};
+
+use super::boot;
 use super::words::words;
+use crate::cmd::warn;
+use crate::console::tell;
 use crate::failure::Failure;
 
 /// What all guests have in common.
@@ -15,16 +21,51 @@ pub(super) struct Args {
         value_parser = clap::value_parser!(u32).range(64..=1 << 20)
     )]
     pub(super) memory: u32,
+    /// Processors of each guest of --kernel
+    #[arg(
+        long, value_name = "COUNT", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=255)
+    )]
+    pub(super) processors: u32,
     /// Emulator: QEMU, and arguments for it; split into words like a shell command
     #[arg(long, value_name = "COMMAND", default_value = EmulatedMachine::EMULATOR)]
     pub(super) qemu: String,
+    /// What executes the instructions of the guests
+    #[arg(long, value_enum, default_value_t = Acceleration::Auto)]
+    pub(super) accel: Acceleration,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Acceleration {
+    /// KVM where it boots a kernel within ten seconds, else QEMU; the answer is kept until this machine boots
+    Auto,
+    /// The processor, through /dev/kvm
+    Kvm,
+    /// QEMU, which translates each instruction
+    Tcg,
 }
 
 impl Args {
-    /// Refuses an emulator that is missing.
-    pub(super) fn check(&self) -> Result<(), Failure> {
+    /// What the emulator prints as its version; one that is missing is refused.
+    pub(super) fn version(&self) -> Result<String, Failure> {
         let refused = |error: lab::Error| Failure::Refused(error.to_string());
         EmulatedMachine::check_emulator(&self.emulator()?).map_err(refused)
+    }
+
+    /// Warns of an emulator of this version that loses boots.
+    pub(super) fn warn_if_unreliable(&self, accelerator: Accelerator, version: &str) {
+        let is_emulated = accelerator == Accelerator::Tcg && self.processors > 1;
+        if let Some(release) = EmulatedMachine::unreliable_release(version).filter(|_| is_emulated) {
+            warn(&format!(
+                "QEMU {release} loses some boots of guests with several processors; QEMU 10 does not, and \
+                 --qemu names another"
+            ));
+        }
+    }
+
+    /// What executes the guest of a verb that was given the answer.
+    pub(super) fn chosen(&self) -> Accelerator {
+        if self.accel == Acceleration::Kvm { Accelerator::Kvm } else { Accelerator::Tcg }
     }
 
     /// The options that are not at their defaults, as a user writes them.
@@ -32,7 +73,25 @@ impl Args {
         let memory = (self.memory != EmulatedMachine::MEMORY_MIB)
             .then(|| ["--memory".to_owned(), self.memory.to_string()]);
         let qemu = (self.qemu != EmulatedMachine::EMULATOR).then(|| ["--qemu".to_owned(), self.qemu.clone()]);
-        [memory, qemu].into_iter().flatten().flatten().collect()
+        let processors =
+            (self.processors != 1).then(|| ["--processors".to_owned(), self.processors.to_string()]);
+        let accel = self.accel.to_possible_value().filter(|_| self.accel != Acceleration::Auto);
+        let accel = accel.map(|value| ["--accel".to_owned(), value.get_name().to_owned()]);
+        [memory, processors, qemu, accel].into_iter().flatten().flatten().collect()
+    }
+
+    /// What executes the guests' instructions; `kernel` is booted where that must be tried.
+    pub(super) fn accelerator(&self, kernel: &Path) -> Result<Accelerator, Failure> {
+        match self.accel {
+            Acceleration::Kvm => Ok(Accelerator::Kvm),
+            Acceleration::Tcg => Ok(Accelerator::Tcg),
+            Acceleration::Auto => {
+                let with_kvm = boot::command(kernel, &Variant::default(), Accelerator::Kvm, self)?;
+                let tell = &mut |text: &str| tell(&format!("  {text}"));
+                Accelerator::of_machine(&self.emulator()?, &with_kvm, &std::env::temp_dir(), tell)
+                    .map_err(|error| Failure::Refused(error.to_string()))
+            }
+        }
     }
 
     /// The command of the emulator in words.

@@ -1,6 +1,7 @@
 //! `osdyno lab`: measures other kernels, each booted as a guest, beside this machine.
 //!
-//! One file for each verb; [`kernels`] finds what the user names, and [`machine`] is what it runs on.
+//! One file for each verb; [`kernels`] finds what the user names, [`machine`] is what it runs on,
+//! and [`variants`] what differs from the kernel as it is.
 
 mod bisect;
 mod boot;
@@ -10,6 +11,7 @@ mod machine;
 mod native;
 mod run;
 mod uml;
+mod variants;
 mod words;
 
 use clap::Subcommand;

@@ -1,9 +1,13 @@
 //! `osdyno lab run`: kernels as systems of one interleaved run.
 
+use lab::Variant;
+use runner::Target;
+
 use super::kernels::Kernels;
-use super::{boot, machine, native};
+use super::{boot, machine, native, variants};
 use crate::cmd::{Done, run};
 use crate::console::Console;
+use crate::failure::Failure;
 
 /// With three a side no difference can be certain at 5 %, with four one in 35 is chance, with five one in
 /// 126.
@@ -26,9 +30,8 @@ pub(super) struct Args {
         required_unless_present_any = native::IDS
     )]
     kernels: Vec<String>,
-    /// Boot each kernel once more with these words on its command line, such as 'mitigations=off'
-    #[arg(long = "cmdline", value_name = "WORDS")]
-    cmdlines: Vec<String>,
+    #[command(flatten)]
+    variants: variants::Args,
     /// Boots of each kernel over which its trials are spread
     ///
     /// What a boot decides, such as places in memory, is the same for all of its trials. So a boot is one
@@ -48,17 +51,24 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, console: &Console) -> Done {
-    if !args.kernels.is_empty() {
-        args.machine.check()?;
-    }
-    let mut guests = Vec::new();
-    let mut kernels = Kernels::default();
-    for text in &args.kernels {
-        let kernel = kernels.find(text)?;
-        for cmdline in std::iter::once("").chain(args.cmdlines.iter().map(String::as_str)) {
-            guests.push(boot::target(&kernel, cmdline, &args.machine)?);
-        }
-    }
-    guests.extend(args.native.targets(&args.cmdlines, args.machine.memory)?);
+    let variants = args.variants.all();
+    let mut guests = kernels(&args, &variants)?;
+    guests.extend(args.native.targets(&variants, args.machine.memory)?);
     run::run(args.run.beside(guests).over_boots(args.boots), console)
+}
+
+/// The guests of an emulated machine.
+fn kernels(args: &Args, variants: &[Variant]) -> Result<Vec<Target>, Failure> {
+    if args.kernels.is_empty() {
+        return Ok(Vec::new());
+    }
+    let version = args.machine.version()?;
+    let mut kernels = Kernels::default();
+    let kernels: Result<Vec<_>, _> = args.kernels.iter().map(|text| kernels.find(text)).collect();
+    let kernels = kernels?;
+    let accelerator = args.machine.accelerator(&kernels[0].path)?;
+    args.machine.warn_if_unreliable(accelerator, &version);
+    let target = |(kernel, variant)| boot::target(kernel, variant, accelerator, &args.machine);
+    let all = kernels.iter().flat_map(|kernel| variants.iter().map(move |variant| (kernel, variant)));
+    all.map(target).collect()
 }

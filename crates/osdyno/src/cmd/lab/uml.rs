@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use lab::{EmulatedMachine, UserModeLinux};
+use lab::{EmulatedMachine, UserModeLinux, Variant};
 use runner::{OWN_PROGRAM, SCRATCH, Target};
 
+use super::variants;
 use super::words::{split, words};
 use crate::cmd::Done;
 use crate::failure::Failure;
@@ -19,8 +20,8 @@ const OPTION: &str = "--uml";
 pub(super) struct Args {
     #[arg(long)]
     uml: String,
-    #[arg(long, default_value = "")]
-    cmdline: String,
+    #[command(flatten)]
+    variant: variants::One,
     #[arg(long)]
     memory: u32,
     /// A folder that is removed after the run.
@@ -29,38 +30,37 @@ pub(super) struct Args {
 }
 
 pub(super) fn boot(args: Args) -> Done {
-    let Args { uml, cmdline, memory: memory_mib, folder } = args;
-    let kernel = UserModeLinux { command: words(OPTION, &uml)?, cmdline, memory_mib, folder };
+    let Args { uml, variant, memory: memory_mib, folder } = args;
+    let (command, variant) = (words(OPTION, &uml)?, variant.variant());
+    let kernel = UserModeLinux { command, variant, memory_mib, folder };
     Err(Failure::Refused(kernel.boot().to_string()))
 }
 
-/// The kernel as a system, once as it is and once with each of these command lines.
-pub(super) fn targets(text: &str, cmdlines: &[String], memory_mib: u32) -> Result<Vec<Target>, Failure> {
+/// The kernel as a system, in each of these variants.
+pub(super) fn targets(text: &str, variants: &[Variant], memory_mib: u32) -> Result<Vec<Target>, Failure> {
     let (name, command) = split(text);
     let release = UserModeLinux::release(&words(OPTION, command)?);
     let release = release.map_err(|error| Failure::Refused(error.to_string()))?;
     let name = name.map_or_else(|| format!("uml-{release}"), str::to_owned);
-    let target = |cmdline: &str| {
-        let options = [
+    let target = |variant: &Variant| {
+        let mut options = vec![
             OWN_PROGRAM.to_owned(),
             "lab".to_owned(),
             VERB.to_owned(),
             // In one word, for a value may begin with a hyphen.
             format!("{OPTION}={command}"),
-            format!("--cmdline={cmdline}"),
             format!("--memory={memory_mib}"),
             "--folder".to_owned(),
             SCRATCH.to_owned(),
         ];
-        let name = [&name, cmdline].join(" ").trim().to_owned();
+        options.extend(variants::words(variant));
         let mut written = vec![OPTION.to_owned(), command.to_owned()];
-        if !cmdline.is_empty() {
-            written.extend(["--cmdline", cmdline].map(str::to_owned));
-        }
+        written.extend(variant.written());
         if memory_mib != EmulatedMachine::MEMORY_MIB {
             written.extend(["--memory".to_owned(), memory_mib.to_string()]);
         }
-        Target { name, prefix: options.to_vec(), written, is_guest: true }
+        let name = variants::name(&name, variant);
+        Target { name, prefix: options, written, is_guest: true, engine: None }
     };
-    Ok(std::iter::once("").chain(cmdlines.iter().map(String::as_str)).map(target).collect())
+    Ok(variants.iter().map(target).collect())
 }
