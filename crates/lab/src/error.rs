@@ -57,6 +57,14 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// There is no gVisor.
+    #[error("cannot start {program}: {reason}; install gVisor's runsc, or name it with --gvisor=COMMAND")]
+    NoGvisor {
+        /// The program.
+        program: String,
+        /// Why.
+        reason: String,
+    },
     /// There is no User-mode Linux.
     #[error(
         "cannot start the User-mode Linux {program}: {reason}; it is a kernel built for ARCH=um, such as \

@@ -6,7 +6,7 @@
 //!
 //! - `kernel` what may be booted: an image, and the release that it names; `debian` gets images;
 //! - `machine` the emulated machine: its parts; `accelerator` what executes its instructions;
-//! - `uml` a kernel that is a program; `start` the start of both; `variant` what differs from
+//! - `uml` a kernel that is a program; `gvisor` a sandbox; `start` their start; `variant` what differs from
 //!   the kernel as it is;
 //! - `initramfs` its files; `libraries` those that a dynamically linked program needs.
 //!
@@ -16,6 +16,7 @@ mod accelerator;
 mod cache;
 mod debian;
 mod error;
+mod gvisor;
 mod initramfs;
 mod kernel;
 mod libraries;
@@ -27,7 +28,8 @@ mod variant;
 pub use accelerator::Accelerator;
 pub use debian::Debian;
 pub use error::Error;
+pub use gvisor::Gvisor;
 pub use kernel::release;
 pub use machine::EmulatedMachine;
 pub use uml::UserModeLinux;
-pub use variant::{Sysctl, Variant};
+pub use variant::{KernelVariant, Sysctl};

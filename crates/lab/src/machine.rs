@@ -1,9 +1,8 @@
 //! An emulated machine: which emulator, kernel, command line and memory it has, and its start.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
-use crate::{Accelerator, Error, Variant, start};
+use crate::{Accelerator, Error, KernelVariant, start};
 
 /// The first QEMU that emulates several processors reliably.
 const RELIABLE_MAJOR: u32 = 10;
@@ -16,7 +15,7 @@ pub struct EmulatedMachine {
     /// The image of the kernel.
     pub kernel: PathBuf,
     /// What differs from the kernel as it is.
-    pub variant: Variant,
+    pub variant: KernelVariant,
     /// What executes its instructions.
     pub accelerator: Accelerator,
     /// Its memory.
@@ -41,16 +40,8 @@ impl EmulatedMachine {
         if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
             return Err(Error::Unsupported);
         }
-        let failed = |reason: String| Error::Emulator { emulator: emulator.join(" "), reason };
-        let Some(mut command) = start::command(emulator) else {
-            return Err(failed(start::NO_WORD.to_owned()));
-        };
-        let output = command.arg("--version").stdin(Stdio::null()).output();
-        match output {
-            Ok(output) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-            Ok(output) => Err(failed(sys::process::ending(output.status))),
-            Err(error) => Err(failed(error.to_string())),
-        }
+        let failed = |reason| Error::Emulator { emulator: emulator.join(" "), reason };
+        start::version(emulator).map_err(failed)
     }
 
     /// The release of an emulator that loses some boots of guests with several processors, by what it prints

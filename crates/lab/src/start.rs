@@ -1,7 +1,7 @@
 //! Starts what boots a kernel: an emulator, or a kernel that is a program.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::{Error, initramfs};
 
@@ -14,6 +14,21 @@ pub(crate) fn command(words: &[String]) -> Option<Command> {
     let mut command = Command::new(program);
     command.args(arguments);
     Some(command)
+}
+
+/// What a program prints as its version; why it prints none.
+pub(crate) fn version(words: &[String]) -> Result<String, String> {
+    let mut command = command(words).ok_or_else(|| NO_WORD.to_owned())?;
+    let output = command.arg("--version").stdin(Stdio::null()).output();
+    let output = output.map_err(|error| error.to_string())?;
+    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    match output.status.success() {
+        true => Ok(said(&output.stdout)),
+        false => {
+            let ending = sys::process::ending(output.status);
+            Err(format!("{ending} {}", said(&output.stderr)).trim_end().to_owned())
+        }
+    }
 }
 
 /// Turns this process into that command, with arguments that name the initramfs of a guest. It ends with its

@@ -3,9 +3,8 @@
 //! Its options are those of Documentation/virt/uml/user_mode_linux_howto_v2.rst, and of `linux --help`.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
-use crate::{Error, Variant, kernel, start};
+use crate::{Error, KernelVariant, kernel, start};
 
 /// A kernel that boots as a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +12,7 @@ pub struct UserModeLinux {
     /// The kernel: a program, and words before its own options.
     pub command: Vec<String>,
     /// What differs from the kernel as it is.
-    pub variant: Variant,
+    pub variant: KernelVariant,
     /// Its memory.
     pub memory_mib: u32,
     /// An existing folder for its identity file and management socket, which a kill leaves there.
@@ -29,16 +28,8 @@ impl UserModeLinux {
     /// # Errors
     /// [`Error::NoUserModeLinux`] for a program that cannot be started, or that is no such kernel.
     pub fn release(command: &[String]) -> Result<String, Error> {
-        let program = command.join(" ");
-        let failed = |reason: String| Error::NoUserModeLinux { program: program.clone(), reason };
-        let mut kernel = start::command(command).ok_or_else(|| failed(start::NO_WORD.to_owned()))?;
-        let output = kernel.arg("--version").stdin(Stdio::null()).output();
-        let output = output.map_err(|error| failed(error.to_string()))?;
-        let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-        if !output.status.success() {
-            return Err(failed(format!("{} {}", sys::process::ending(output.status), said(&output.stderr))));
-        }
-        let release = said(&output.stdout);
+        let failed = |reason| Error::NoUserModeLinux { program: command.join(" "), reason };
+        let release = start::version(command).map_err(failed)?;
         match kernel::is_release(release.as_bytes()) {
             true => Ok(release),
             false => Err(failed("--version printed something else than the release of a kernel".to_owned())),

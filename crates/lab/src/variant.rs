@@ -7,14 +7,14 @@ use crate::Error;
 
 /// What the command line of a guest has, and what is set before anything is measured there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Variant {
+pub struct KernelVariant {
     /// Words for the kernel, besides what a guest needs.
     pub cmdline: String,
     /// A setting.
     pub sysctl: Option<Sysctl>,
 }
 
-impl Variant {
+impl KernelVariant {
     /// The options by which a user asks for it.
     pub fn written(&self) -> Vec<String> {
         let cmdline = Some(&self.cmdline).filter(|words| !words.is_empty());
@@ -30,7 +30,7 @@ impl Variant {
     }
 }
 
-impl fmt::Display for Variant {
+impl fmt::Display for KernelVariant {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sysctl = self.sysctl.as_ref().map_or_else(String::new, Sysctl::to_string);
         formatter.write_str([self.cmdline.as_str(), &sysctl].join(" ").trim())
@@ -84,11 +84,11 @@ mod tests {
 
     #[test]
     fn a_setting_is_a_word_for_the_first_process() {
-        let variant = |cmdline: &str, sysctl: &str| Variant {
+        let variant = |cmdline: &str, sysctl: &str| KernelVariant {
             cmdline: cmdline.to_owned(),
             sysctl: Some(sysctl.parse().expect("a setting")),
         };
-        let plain = Variant { cmdline: "quiet".to_owned(), sysctl: None };
+        let plain = KernelVariant { cmdline: "quiet".to_owned(), sysctl: None };
         assert_eq!(plain.words(), "quiet --  init");
         assert_eq!(
             (plain.to_string().as_str(), plain.written()),

@@ -36,10 +36,13 @@ fn image(folder: &Path) -> String {
     format!("--kernel=guest={}", path.display())
 }
 
+/// One that loses boots of guests with several processors.
+const QEMU: &str = "QEMU emulator version 7.2.22";
+
 /// An emulator that does this.
 fn emulator(folder: &Path, script: &str) -> String {
     let path = folder.join("emulator");
-    let whole = format!("#!/bin/sh\n[ \"$1\" = --version ] && exit 0\n{script}\n");
+    let whole = format!("#!/bin/sh\n[ \"$1\" = --version ] && echo {QEMU} && exit\n{script}\n");
     fs::write(&path, whole).expect("a file");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("an executable file");
     format!("--qemu={}", path.display())
@@ -77,6 +80,7 @@ fn a_guest_that_does_not_boot_is_recorded_with_its_console_and_the_others_are_me
     let own = ["--memory=64", "--processors=2", "--sysctl=net.core.somaxconn=7"];
     let output = run(folder.path(), &[&["lab", "run", &image, &emulator], &own[..], &TINY].concat());
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("QEMU 7.2.22 loses some boots"), "{}", text(&output.stderr));
     let recording = recording(folder.path());
     let here = outcomes(&recording, "local");
     assert!(here.len() == 6 && here.iter().all(|outcome| **outcome == Outcome::Complete), "{here:?}");
@@ -126,6 +130,26 @@ fn a_list_that_cannot_be_searched_is_refused() {
         assert!(told.contains(word), "{words:?}: {told}");
     }
     expect_nothing_left(folder.path());
+}
+
+#[test]
+fn an_emulator_that_is_too_old_or_prints_nothing_is_told() {
+    for (script, word) in [
+        ("echo 'qemu-system-x86_64: -nic: invalid option' >&2; exit 1", "-nic: invalid option"),
+        ("exit 0", "its kernel printed nothing; more memory may help"),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (image, emulator) = (image(folder.path()), emulator(folder.path(), script));
+        let output = run(folder.path(), &[&["lab", "run", &image, &emulator], &TINY[..]].concat());
+        assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+        let recording = recording(folder.path());
+        for end in outcomes(&recording, "guest") {
+            assert!(matches!(end, Outcome::Failed { reason } if reason.contains(word)), "{end:?}");
+        }
+        let here = outcomes(&recording, "local");
+        assert!(here.len() == 6 && here.iter().all(|end| **end == Outcome::Complete), "{here:?}");
+        expect_nothing_left(folder.path());
+    }
 }
 
 #[test]
@@ -229,8 +253,17 @@ fn a_kernel_of_debian_is_kept_and_what_prevents_that_is_told() {
     fails("6", "a series is written as");
     fails("../6.1", "a series is written as");
     fails("6.12", "cannot start apt-get");
+    // There is no room for a cache at all.
+    fs::rename(folder.path().join("cache"), folder.path().join("moved")).expect("the cache");
+    fs::write(folder.path().join("cache"), "a file").expect("a file");
+    fails("6.12", "cannot be used");
+    fs::remove_file(folder.path().join("cache")).expect("the file");
+    fs::rename(folder.path().join("moved"), folder.path().join("cache")).expect("the cache");
     tool(&tools, "apt-get", "echo 'E: Could not resolve deb.debian.org' >&2; exit 100");
     fails("6.12", "Could not resolve");
+    // What came is not what Debian signed.
+    tool(&tools, "apt-get", "echo 'E: Failed to fetch linux-image.deb  Hash Sum mismatch' >&2; exit 100");
+    fails("6.12", "Hash Sum mismatch");
     // It gets the lists, and then the disk is full.
     let script = "case \"$*\" in *update*) ;; *) echo 'E: No space left on device' >&2; exit 100;; esac";
     tool(&tools, "apt-get", script);
@@ -298,17 +331,14 @@ fn a_kernel_is_measured_beside_this_machine_and_one_that_panics_is_an_outcome() 
     let folder = tempfile::tempdir().expect("a folder");
     let named = format!("--kernel=guest={}", kernel.display());
     // Without a first process a kernel looks for a disk, and panics.
-    let settings = ["--sysctl=net.core.somaxconn=77", "--sysctl=net.core.nothing=1"];
-    let words = [&["lab", "run", &named, "--cmdline=rdinit=/nonexistent"], &settings[..]].concat();
+    let words = ["lab", "run", &named, "--cmdline=rdinit=/nonexistent"];
     let output = run(folder.path(), &[&words[..], &TINY].concat());
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{told}");
     let recording = recording(folder.path());
-    let [here, guest, panicked, set, refused] = &recording.systems[..] else {
-        panic!("five systems: {told}")
-    };
+    let [here, guest, panicked] = &recording.systems[..] else { panic!("three systems: {told}") };
     assert_eq!((here.name.as_str(), guest.name.as_str()), ("local", "guest"));
-    for system in [here, guest, set] {
+    for system in [here, guest] {
         let ends = outcomes(&recording, &system.name);
         assert!(ends.len() == 6 && ends.iter().all(|end| **end == Outcome::Complete), "{ends:?} {told}");
     }
@@ -323,16 +353,66 @@ fn a_kernel_is_measured_beside_this_machine_and_one_that_panics_is_an_outcome() 
     assert_eq!(guest.processors.as_ref().map(|processors| processors.online), Some(1));
     assert!(guest.limits["descriptors"][0].value >= 1 << 20, "{:?}", guest.limits);
     assert_eq!(guest.warnings, Vec::<String>::new(), "nothing is wrong with a guest's environment");
-    assert_eq!(set.environment.get("net.somaxconn").map(String::as_str), Some("77"));
-    for (system, word) in [
-        (panicked, "Kernel panic - not syncing"),
-        (refused, "cannot set net.core.nothing=1: this kernel has no such key"),
-    ] {
-        for end in outcomes(&recording, &system.name) {
-            let Outcome::Failed { reason } = end else { panic!("{end:?}") };
-            assert!(reason.contains(word), "{reason}");
-        }
+    for end in outcomes(&recording, &panicked.name) {
+        let Outcome::Failed { reason } = end else { panic!("{end:?}") };
+        assert!(reason.contains("Kernel panic - not syncing"), "{reason}");
     }
+    expect_nothing_left(folder.path());
+}
+
+#[test]
+fn a_setting_is_made_before_anything_is_measured_and_one_that_cannot_be_made_is_a_reason() {
+    let Some(kernel) = real() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let named = format!("--kernel=guest={}", kernel.display());
+    let settings = ["--sysctl=net.core.somaxconn=77", "--sysctl=net.core.nothing=1", "--boots=1"];
+    let output = run(folder.path(), &[&["lab", "run", &named], &settings[..], &TINY].concat());
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    let recording = recording(folder.path());
+    let [_, guest, set, refused] = &recording.systems[..] else { panic!("four systems: {told}") };
+    let found = [guest, set].map(|system| system.environment.get("net.somaxconn").map(String::as_str));
+    assert!(found[0] != Some("77") && found[1] == Some("77"), "{found:?}");
+    for end in outcomes(&recording, &refused.name) {
+        let Outcome::Failed { reason } = end else { panic!("{end:?}") };
+        let word = "cannot set net.core.nothing=1: this kernel has no such key";
+        assert!(reason.contains(word), "{reason}");
+    }
+    expect_nothing_left(folder.path());
+}
+
+/// The largest n of a workload is planned with the memory of the guest, and what is taken beyond that costs a
+/// trial and not the run.
+#[test]
+fn a_guest_with_little_memory_gives_results_or_reasons() {
+    let Some(kernel) = real() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let named = format!("--kernel=guest={}", kernel.display());
+    let words = [
+        "lab",
+        "run",
+        &named,
+        "--memory=112",
+        "--accel=tcg",
+        "--boots=1",
+        "fork-memory",
+        "mmap/mmap",
+        "thread",
+    ];
+    let size = ["-n", "5000", "--trials", "1", "--budget", "60s", "--out=a.osdyno"];
+    let output = run(folder.path(), &[&words[..], &size].concat());
+    let told = text(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{told}");
+    let recording = recording(folder.path());
+    let guest = recording.systems.iter().find(|system| system.name == "guest").expect("the guest");
+    assert!(guest.limits["memory"].iter().any(|limit| limit.value < 112 << 20), "{:?}", guest.limits);
+    let ends = outcomes(&recording, "guest");
+    let is_told = |end: &&Outcome| match end {
+        Outcome::Complete | Outcome::Limit { .. } | Outcome::Allowance { .. } => true,
+        Outcome::Failed { reason } | Outcome::Crashed { reason, .. } => !reason.is_empty(),
+        _ => false,
+    };
+    assert!(ends.len() == 3 && ends.iter().all(is_told), "{ends:?} {told}");
     expect_nothing_left(folder.path());
 }
 

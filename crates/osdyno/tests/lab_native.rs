@@ -50,6 +50,9 @@ fn what_cannot_be_started_is_refused_before_anything_is_measured() {
         (vec!["--uml=echo 'not a release'"], 1, "--version printed something else"),
         (vec!["--uml='"], 2, "invalid --uml"),
         (vec!["--uml=name="], 2, "invalid --uml"),
+        (vec!["--gvisor=/nonexistent/runsc"], 1, "install gVisor's runsc"),
+        (vec!["--gvisor=false"], 1, "cannot start false"),
+        (vec!["--gvisor='"], 2, "invalid --gvisor"),
         (vec![&kernel, &kernel], 2, "two systems are called \"uml-7.2.7\""),
         (vec![], 2, "--kernel"),
     ] {
@@ -152,6 +155,28 @@ fn user_mode_linux_is_measured_beside_this_machine() {
     assert_eq!(fact("machine.engine"), Some("native"));
     let release = lab::UserModeLinux::release(&[kernel]).expect("a kernel");
     assert_eq!(fact("kernel.release"), Some(release.as_str()));
+    expect_nothing_left(folder.path());
+}
+
+/// A server that waits in accept(2) stops there too, although gVisor knows no time limit of that call.
+#[test]
+fn gvisor_is_measured_beside_this_machine() {
+    let Some(runsc) = real("OSDYNO_TEST_RUNSC", lab::Gvisor::PROGRAM) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let option = format!("--gvisor={runsc}");
+    let size = ["-n", "8", "--trials", "2", "--out=a.osdyno"];
+    let words = [&["lab", "run", &option, "socket/v4", "race/thread", "race/fork"], &size[..]].concat();
+    let output = run(folder.path(), &words);
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    let recording = recording(folder.path());
+    let [_, gvisor] = &recording.systems[..] else { panic!("two systems: {told}") };
+    let ends = outcomes(&recording, "gvisor");
+    let is_good = |end: &&Outcome| matches!(end, Outcome::Complete | Outcome::Allowance { .. });
+    assert!(ends.len() == 6 && ends.iter().all(is_good), "{ends:?} {told}");
+    let fact = |name: &str| gvisor.environment.get(name).map(String::as_str);
+    assert_eq!((fact("machine.emulation"), fact("machine.engine")), (Some("gVisor"), Some("native")));
+    assert_eq!(gvisor.prefix, ["--gvisor", runsc.as_str()]);
     expect_nothing_left(folder.path());
 }
 

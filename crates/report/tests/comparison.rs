@@ -133,7 +133,7 @@ fn each_engine_has_its_own_reference() {
 
     let refusal = Comparison::of(&[("here", &here), ("new", &new)]).expect_err("one of each");
     let said = compare::refusal(&refusal);
-    assert!(said.contains("here runs natively and new runs on QEMU TCG, and emulated"), "{said}");
+    assert!(said.contains("here runs natively and new runs on QEMU TCG, and only systems"), "{said}");
 }
 
 #[test]

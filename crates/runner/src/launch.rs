@@ -23,6 +23,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a system may take to describe itself.
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Of a guest whose console holds nothing.
+const SILENT: &str = "its kernel printed nothing; more memory may help";
+
 /// Where the trials of one system are started, and how.
 pub(crate) struct Launcher<'a> {
     target: &'a Target,
@@ -90,6 +93,9 @@ impl<'a> Launcher<'a> {
         match error {
             host::Error::Start { command, source } if self.target.prefix.is_empty() => {
                 Error::Program { path: command.into(), source }
+            }
+            host::Error::NoReply { ref stderr, .. } if self.target.is_guest && stderr.is_empty() => {
+                Error::Describe { name, reason: format!("{error}, and {SILENT}") }
             }
             error if self.target.prefix.is_empty() || self.target.is_guest => {
                 Error::Describe { name, reason: error.to_string() }

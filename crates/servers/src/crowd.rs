@@ -107,9 +107,8 @@ mod measured {
     const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
-        // Few where the limit is unknown.
-        let descriptors = limit::ceiling(Resource::Descriptors).map_or(1000, |bound| bound.usable as usize);
-        let room = HELD_MAX.min(descriptors.saturating_sub(SPARE)).max(1);
+        let room = room()?;
+        let own_max = OWN.min(room - MORE);
         let sockets_before = sys::tcp::in_use().ok();
         // The kernel spreads connections over the workers by chance, so that one has more than another.
         let workers = trial.n().div_ceil((room * 2 / 3).max(1)).max(1);
@@ -118,7 +117,7 @@ mod measured {
         let echo = EchoClientSettings { bytes: ECHO_BYTES };
         let settings = LoadSettings { reset: true, ..LoadSettings::new(server.address(), &echo) };
         // Before there is any connection: a process has all descriptors that were open when it was forked.
-        let mut holders = Holders::start(&settings, room, trial.n().saturating_sub(OWN))?;
+        let mut holders = Holders::start(&settings, room, trial.n().saturating_sub(own_max))?;
         let mut own = server.generator(settings.clone())?;
         let mut more = Generator::new(LoadSettings { connect_rate: MORE_PER_SECOND, ..settings })
             .map_err(io_error)
@@ -128,7 +127,7 @@ mod measured {
         let top = trial.n();
         trial.at_levels(|n, recorder| {
             recorder.doing("connect");
-            let own_count = OWN.min(n as usize);
+            let own_count = own_max.min(n as usize);
             holders.hold(n as usize - own_count)?;
             grow(&mut server, &mut own, own_count)?;
             server.await_open(n)?;
@@ -158,6 +157,20 @@ mod measured {
             trial.check("all sockets are closed", are_given_back(before, top as u64));
         }
         Ok(())
+    }
+
+    /// How many connections a process may have. Some are opened beside those that are held.
+    fn room() -> Result<usize, TrialError> {
+        // Few where the limit is unknown.
+        let Ok(bound) = limit::ceiling(Resource::Descriptors) else { return Ok(1000 - SPARE) };
+        let room = HELD_MAX.min((bound.usable as usize).saturating_sub(SPARE));
+        if room > MORE {
+            return Ok(room);
+        }
+        let needed = (bound.value - bound.usable.min(bound.value)) + (SPARE + MORE + 1) as u64;
+        let reason = format!("{} is {}, and it takes {needed}", bound.limit, bound.value);
+        let error = io::Error::new(io::ErrorKind::Unsupported, format!("{reason}; {}", bound.advice));
+        Err(TrialError::at(format!("to open {MORE} connections beside those that are held"))(error))
     }
 
     /// Sends one request on each connection, one at a time.

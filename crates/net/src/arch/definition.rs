@@ -48,6 +48,18 @@ pub(super) const fn on_unix(serve: Serve) -> Result<Serve, &'static str> {
     }
 }
 
+/// The probe of what forks: only a system without fork(2) cannot have it, for a limit of processes may be
+/// raised, and says so itself.
+pub(super) fn forks() -> io::Result<()> {
+    cfg_select! {
+        unix => {
+            let forked = sys::process::try_fork();
+            forked.or_else(|error| if sys::error::means_unsupported(&error) { Err(error) } else { Ok(()) })
+        }
+        _ => { Ok(()) }
+    }
+}
+
 impl Architecture {
     /// The text that opens its file: what it is, when it was used, what it costs.
     pub fn page(&self) -> String {

@@ -26,7 +26,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     source: include_str!("fork.rs"),
     served_by: ServedBy::Process,
     workers: false,
-    probe: || Ok(()),
+    probe: super::definition::forks,
     serve: super::definition::on_unix(serve),
 };
 

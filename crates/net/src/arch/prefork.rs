@@ -25,7 +25,7 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     source: include_str!("prefork.rs"),
     served_by: ServedBy::PooledProcess,
     workers: false,
-    probe: || Ok(()),
+    probe: super::definition::forks,
     serve: super::definition::on_unix(serve),
 };
 

@@ -142,9 +142,15 @@ impl ListeningServer {
         std::thread::scope(|scope| {
             let watcher =
                 std::thread::Builder::new().stack_size(WATCHER_STACK).spawn_scoped(scope, || {
+                    let mut late = 0;
                     while !ended.load(Ordering::Relaxed) {
                         std::thread::park_timeout(TICK);
                         look();
+                        late += u32::from(worker.stop.is_ordered());
+                        // A system may know no time limit of accept(2), as gVisor does not.
+                        if late > LATE_TICKS {
+                            worker.listener.finish();
+                        }
                     }
                 })?;
             let served = serve(&worker);
@@ -193,6 +199,9 @@ impl ListeningServer {
         })
     }
 }
+
+/// After so many ticks an architecture has noticed the order to stop, if anything wakes it.
+const LATE_TICKS: u32 = 2;
 
 /// Of the thread that looks after signals: room to print a report.
 const WATCHER_STACK: usize = 256 << 10;

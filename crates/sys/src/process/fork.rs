@@ -42,6 +42,17 @@ pub fn fork(work: impl FnOnce() -> u8) -> io::Result<u32> {
     }
 }
 
+/// Finds out whether a process can be forked here: some systems and sandboxes have no fork(2).
+///
+/// # Errors
+/// Those of fork(2).
+pub fn try_fork() -> io::Result<()> {
+    let number = fork(|| 0)?;
+    // It ends at once, and nobody else waits for it.
+    let _ = rustix::process::waitpid(Pid::from_raw(number.cast_signed()), WaitOptions::empty());
+    Ok(())
+}
+
 /// Forks, and goes on in both processes. Returns the number of the child, and `None` in the child, which is
 /// killed when its parent ends first, where the system can promise that, and should end by [`end_now`].
 ///

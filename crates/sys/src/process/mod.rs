@@ -28,6 +28,8 @@ use std::process::ExitStatus;
 
 #[cfg(unix)]
 pub use confine::{confine, quit};
+#[cfg(unix)]
+pub use fork::try_fork;
 pub use fork::{PANICKED, bequeath, end_now, ended_child, fork, fork_in_two, inherited, kill};
 #[cfg(target_os = "linux")]
 pub use process_tree_usage::process_tree_usage;

@@ -69,8 +69,9 @@ pub(super) struct Args {
 }
 
 pub(super) fn bisect(args: &Args, console: &Console) -> Done {
-    args.machine.check()?;
+    let version = args.machine.version()?;
     let list = targets(&ListOptions {
+        version: &version,
         good: &args.good,
         bad: &args.bad,
         steps: &args.steps,

@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use lab::{Accelerator, EmulatedMachine, Variant};
+use lab::{Accelerator, EmulatedMachine, KernelVariant};
 use runner::Target;
 
 use super::kernels::FoundKernel;
-use super::{machine, variants};
+use super::machine::{self, Acceleration};
+use super::variants;
 use crate::cmd::Done;
+use crate::console::tell;
 use crate::failure::Failure;
 
 /// The name of the verb.
@@ -35,10 +37,24 @@ pub(super) fn boot(args: &Args) -> Done {
     Err(Failure::Refused(machine.boot().to_string()))
 }
 
+/// What executes the guests' instructions; `kernel` is booted where that must be tried.
+pub(super) fn accelerator(kernel: &Path, machine: &machine::Args) -> Result<Accelerator, Failure> {
+    match machine.accel {
+        Acceleration::Kvm => Ok(Accelerator::Kvm),
+        Acceleration::Tcg => Ok(Accelerator::Tcg),
+        Acceleration::Auto => {
+            let with_kvm = command(kernel, &KernelVariant::default(), Accelerator::Kvm, machine)?;
+            let tell = &mut |text: &str| tell(&format!("  {text}"));
+            Accelerator::of_machine(&machine.emulator()?, &with_kvm, &std::env::temp_dir(), tell)
+                .map_err(|error| Failure::Refused(error.to_string()))
+        }
+    }
+}
+
 /// The guest of a kernel as a system of a run.
 pub(super) fn target(
     kernel: &FoundKernel,
-    variant: &Variant,
+    variant: &KernelVariant,
     accelerator: Accelerator,
     machine: &machine::Args,
 ) -> Result<Target, Failure> {
@@ -51,9 +67,9 @@ pub(super) fn target(
 }
 
 /// The command of a guest: this program under its hidden verb.
-pub(super) fn command(
+fn command(
     kernel: &Path,
-    variant: &Variant,
+    variant: &KernelVariant,
     accelerator: Accelerator,
     machine: &machine::Args,
 ) -> Result<Vec<String>, Failure> {

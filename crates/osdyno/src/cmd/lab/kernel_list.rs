@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use lab::{Accelerator, KernelVariant};
 use runner::Target;
 
 use super::kernels::{FoundKernel, Kernels};
@@ -16,6 +17,8 @@ pub(super) struct ListOptions<'a> {
     pub(super) steps: &'a [String],
     pub(super) among: Option<&'a str>,
     pub(super) machine: &'a machine::Args,
+    /// That of the emulator.
+    pub(super) version: &'a str,
 }
 
 /// More are not one list but a mistake, such as a folder of something else.
@@ -24,16 +27,19 @@ const KERNELS_MOST: usize = 1000;
 /// The kernels of the list in their order, as systems.
 pub(super) fn targets(options: &ListOptions<'_>) -> Result<Vec<Target>, Failure> {
     let mut kernels = Kernels::default();
-    let good = target(options.good, options, &mut kernels)?;
-    let bad = target(options.bad, options, &mut kernels)?;
+    let first = kernels.find(split(options.good).0)?;
+    let accelerator = boot::accelerator(&first.path, options.machine)?;
+    options.machine.warn_if_unreliable(accelerator, options.version);
+    let mut target = |text: &str| target(text, options, accelerator, &mut kernels);
+    let (good, bad) = (target(options.good)?, target(options.bad)?);
     let mut targets = vec![good];
     for step in options.steps {
-        targets.push(target(step, options, &mut kernels)?);
+        targets.push(target(step)?);
     }
     if let Some(among) = options.among {
         let ends = [order_of(options.good, &mut kernels)?, order_of(options.bad, &mut kernels)?];
         for kernel in between(among, &ends, &mut kernels)? {
-            targets.push(boot::target(&kernel, "", options.machine)?);
+            targets.push(boot::target(&kernel, &KernelVariant::default(), accelerator, options.machine)?);
         }
     }
     targets.push(bad);
@@ -50,9 +56,15 @@ fn split(text: &str) -> (&str, &str) {
     (kernel, words.trim())
 }
 
-fn target(text: &str, options: &ListOptions<'_>, kernels: &mut Kernels) -> Result<Target, Failure> {
+fn target(
+    text: &str,
+    options: &ListOptions<'_>,
+    accelerator: Accelerator,
+    kernels: &mut Kernels,
+) -> Result<Target, Failure> {
     let (kernel, words) = split(text);
-    boot::target(&kernels.find(kernel)?, words, options.machine)
+    let variant = KernelVariant { cmdline: words.to_owned(), sysctl: None };
+    boot::target(&kernels.find(kernel)?, &variant, accelerator, options.machine)
 }
 
 /// The place of a kernel among others.

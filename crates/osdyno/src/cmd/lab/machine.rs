@@ -1,14 +1,10 @@
 //! The emulated machine of a guest, as the user chooses it.
 
-use std::path::Path;
-
 use clap::ValueEnum;
-use lab::{Accelerator, EmulatedMachine, Variant};
+use lab::{Accelerator, EmulatedMachine};
 
-use super::boot;
 use super::words::words;
 use crate::cmd::warn;
-use crate::console::tell;
 use crate::failure::Failure;
 
 /// What all guests have in common.
@@ -78,20 +74,6 @@ impl Args {
         let accel = self.accel.to_possible_value().filter(|_| self.accel != Acceleration::Auto);
         let accel = accel.map(|value| ["--accel".to_owned(), value.get_name().to_owned()]);
         [memory, processors, qemu, accel].into_iter().flatten().flatten().collect()
-    }
-
-    /// What executes the guests' instructions; `kernel` is booted where that must be tried.
-    pub(super) fn accelerator(&self, kernel: &Path) -> Result<Accelerator, Failure> {
-        match self.accel {
-            Acceleration::Kvm => Ok(Accelerator::Kvm),
-            Acceleration::Tcg => Ok(Accelerator::Tcg),
-            Acceleration::Auto => {
-                let with_kvm = boot::command(kernel, &Variant::default(), Accelerator::Kvm, self)?;
-                let tell = &mut |text: &str| tell(&format!("  {text}"));
-                Accelerator::of_machine(&self.emulator()?, &with_kvm, &std::env::temp_dir(), tell)
-                    .map_err(|error| Failure::Refused(error.to_string()))
-            }
-        }
     }
 
     /// The command of the emulator in words.

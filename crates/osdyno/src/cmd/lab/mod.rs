@@ -5,6 +5,7 @@
 
 mod bisect;
 mod boot;
+mod gvisor;
 mod kernel_list;
 mod kernels;
 mod machine;

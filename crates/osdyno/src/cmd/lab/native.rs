@@ -1,9 +1,9 @@
 //! Systems of `lab run` whose programs run on the real processor.
 
-use lab::Variant;
+use lab::{Gvisor, KernelVariant};
 use runner::Target;
 
-use super::uml;
+use super::{gvisor, uml};
 use crate::failure::Failure;
 
 #[derive(clap::Args)]
@@ -17,17 +17,34 @@ pub(super) struct Args {
     /// reports. COMMAND is split into words like a shell command.
     #[arg(long = "uml", value_name = "[NAME=]COMMAND")]
     umls: Vec<String>,
+    /// gVisor to measure in: its program, runsc by default; repeat the option to compare several
+    ///
+    /// The programs that are measured run in a sandbox on the real processor, in which gVisor serves their
+    /// system calls, with a loopback interface and no other network. COMMAND may have options, as in
+    /// --gvisor='ptrace=runsc --platform=ptrace', and is split into words like a shell command.
+    #[arg(
+        long = "gvisor", value_name = "[NAME=]COMMAND", num_args = 0..=1, require_equals = true,
+        default_missing_value = Gvisor::PROGRAM
+    )]
+    gvisors: Vec<String>,
 }
 
 /// One of these is enough instead of a `--kernel`.
-pub(super) const IDS: [&str; 1] = ["umls"];
+pub(super) const IDS: [&str; 2] = ["umls", "gvisors"];
 
 impl Args {
     /// The systems.
-    pub(super) fn targets(&self, variants: &[Variant], memory_mib: u32) -> Result<Vec<Target>, Failure> {
+    pub(super) fn targets(
+        &self,
+        variants: &[KernelVariant],
+        memory_mib: u32,
+    ) -> Result<Vec<Target>, Failure> {
         let mut targets = Vec::new();
         for text in &self.umls {
             targets.extend(uml::targets(text, variants, memory_mib)?);
+        }
+        for text in &self.gvisors {
+            targets.push(gvisor::target(text)?);
         }
         Ok(targets)
     }

@@ -1,6 +1,6 @@
 //! `osdyno lab run`: kernels as systems of one interleaved run.
 
-use lab::Variant;
+use lab::KernelVariant;
 use runner::Target;
 
 use super::kernels::Kernels;
@@ -58,7 +58,7 @@ pub(super) fn run(args: Args, console: &Console) -> Done {
 }
 
 /// The guests of an emulated machine.
-fn kernels(args: &Args, variants: &[Variant]) -> Result<Vec<Target>, Failure> {
+fn kernels(args: &Args, variants: &[KernelVariant]) -> Result<Vec<Target>, Failure> {
     if args.kernels.is_empty() {
         return Ok(Vec::new());
     }
@@ -66,7 +66,7 @@ fn kernels(args: &Args, variants: &[Variant]) -> Result<Vec<Target>, Failure> {
     let mut kernels = Kernels::default();
     let kernels: Result<Vec<_>, _> = args.kernels.iter().map(|text| kernels.find(text)).collect();
     let kernels = kernels?;
-    let accelerator = args.machine.accelerator(&kernels[0].path)?;
+    let accelerator = boot::accelerator(&kernels[0].path, &args.machine)?;
     args.machine.warn_if_unreliable(accelerator, &version);
     let target = |(kernel, variant)| boot::target(kernel, variant, accelerator, &args.machine);
     let all = kernels.iter().flat_map(|kernel| variants.iter().map(move |variant| (kernel, variant)));

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lab::{EmulatedMachine, UserModeLinux, Variant};
+use lab::{EmulatedMachine, KernelVariant, UserModeLinux};
 use runner::{OWN_PROGRAM, SCRATCH, Target};
 
 use super::variants;
@@ -37,12 +37,16 @@ pub(super) fn boot(args: Args) -> Done {
 }
 
 /// The kernel as a system, in each of these variants.
-pub(super) fn targets(text: &str, variants: &[Variant], memory_mib: u32) -> Result<Vec<Target>, Failure> {
+pub(super) fn targets(
+    text: &str,
+    variants: &[KernelVariant],
+    memory_mib: u32,
+) -> Result<Vec<Target>, Failure> {
     let (name, command) = split(text);
     let release = UserModeLinux::release(&words(OPTION, command)?);
     let release = release.map_err(|error| Failure::Refused(error.to_string()))?;
     let name = name.map_or_else(|| format!("uml-{release}"), str::to_owned);
-    let target = |variant: &Variant| {
+    let target = |variant: &KernelVariant| {
         let mut options = vec![
             OWN_PROGRAM.to_owned(),
             "lab".to_owned(),

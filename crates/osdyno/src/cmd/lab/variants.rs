@@ -1,6 +1,6 @@
 //! Variants of the kernels that boot as guests: each kernel as it is, and once more for each option.
 
-use lab::{Sysctl, Variant};
+use lab::{KernelVariant, Sysctl};
 
 /// The options of `lab run`.
 #[derive(clap::Args)]
@@ -19,11 +19,11 @@ pub(super) struct Args {
 
 impl Args {
     /// The kernel as it is, and its variants.
-    pub(super) fn all(&self) -> Vec<Variant> {
+    pub(super) fn all(&self) -> Vec<KernelVariant> {
         let cmdlines = self.cmdlines.iter().map(|cmdline| (cmdline.clone(), None));
         let sysctls = self.sysctls.iter().map(|sysctl| (String::new(), Some(sysctl.clone())));
         let variants = std::iter::once((String::new(), None)).chain(cmdlines).chain(sysctls);
-        variants.map(|(cmdline, sysctl)| Variant { cmdline, sysctl }).collect()
+        variants.map(|(cmdline, sysctl)| KernelVariant { cmdline, sysctl }).collect()
     }
 }
 
@@ -38,17 +38,17 @@ pub(super) struct One {
 }
 
 impl One {
-    pub(super) fn variant(&self) -> Variant {
-        Variant { cmdline: self.cmdline.clone(), sysctl: self.sysctl.clone() }
+    pub(super) fn variant(&self) -> KernelVariant {
+        KernelVariant { cmdline: self.cmdline.clone(), sysctl: self.sysctl.clone() }
     }
 }
 
 /// The words of a hidden verb for this variant. An option is one word, for a value may begin with a hyphen.
-pub(super) fn words(variant: &Variant) -> Vec<String> {
+pub(super) fn words(variant: &KernelVariant) -> Vec<String> {
     variant.written().chunks(2).map(|option| option.join("=")).collect()
 }
 
 /// The name of the system.
-pub(super) fn name(kernel: &str, variant: &Variant) -> String {
+pub(super) fn name(kernel: &str, variant: &KernelVariant) -> String {
     [kernel, &variant.to_string()].join(" ").trim().to_owned()
 }
