@@ -18,8 +18,8 @@
 //! all that not every x86-64 has. DSA exists in `openssl` only: no newer library signs with it (FIPS 186-5
 //! withdrew it).
 //!
-//! **Expected answer.** Flat up to one thread for each processor. `seal-aes-gcm` needs ten times as long
-//! where the instructions for AES are missing.
+//! **Expected answer.** Flat up to one thread for each processor. `seal-aes-gcm` needs more than ten times as
+//! long where the instructions for AES are missing.
 
 #[cfg(unix)]
 mod embedded;
