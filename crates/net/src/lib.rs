@@ -10,7 +10,7 @@
 //!
 //! May import: sys. Must never: judge, print, write a record, or know who asked.
 
-// Event loops and generators need Unix; what they alone use is compiled everywhere all the same.
+// Processes that fork need Unix; what they alone use is compiled everywhere all the same.
 #![cfg_attr(not(unix), allow(dead_code))]
 
 mod address;
@@ -18,9 +18,7 @@ pub mod arch;
 pub mod client;
 mod error;
 pub mod http2;
-#[cfg(unix)]
 pub mod load;
-#[cfg(unix)]
 mod network;
 pub mod options;
 pub mod output;

@@ -7,6 +7,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use common::served::Served;
 use common::{run_well, scratch_folders, text, until};
 use record::{Outcome, Recording};
 
@@ -49,8 +50,15 @@ impl Wine {
         command
     }
 
+    /// The program, without arguments.
+    fn osdyno(&self) -> Command {
+        let mut command = self.command("wine");
+        command.arg(&self.program);
+        command
+    }
+
     fn run(&self, arguments: &[&str]) -> Output {
-        self.command("wine").arg(&self.program).args(arguments).output().expect("wine starts")
+        self.osdyno().args(arguments).output().expect("wine starts")
     }
 
     /// Runs it to its end, which must be this one, and returns what it printed.
@@ -130,6 +138,47 @@ fn a_preset_plans_for_the_system_and_is_measured() {
     let is_measured = |series: &record::Series| series.values.iter().any(|&value| value > 0.0);
     assert!(recording.series().all(|(_, trials)| trials.iter().all(is_measured)));
     assert!(wine.folder.path().join("quick.html").exists());
+}
+
+#[test]
+fn servers_race_with_threads_and_with_event_loops() {
+    let Some(wine) = Wine::find() else { return };
+    let servers = ["race/thread", "race/pool", "race/poll", "race/tokio"];
+    let words = ["-n", "10", "--trials", "2", "--seed", "5", "--out", "race.osdyno"];
+    wine.run_to(0, &[&["run"], &servers[..], &words].concat());
+    let recording = wine.recording("race.osdyno");
+    assert_eq!(recording.trials.len(), servers.len() * 2);
+    for trial in &recording.trials {
+        let variant = &trial.order.variant;
+        assert_eq!(trial.outcome, Outcome::Complete, "{variant}");
+        assert!(trial.checks.iter().all(|check| check.held), "{variant}: {:?}", trial.checks);
+    }
+    let throughputs: Vec<_> = recording.series().filter(|(key, _)| key.name == "throughput").collect();
+    assert_eq!(throughputs.len(), servers.len());
+    let is_measured = |series: &record::Series| series.values.iter().all(|&value| value > 0.0);
+    assert!(throughputs.iter().all(|(_, trials)| trials.iter().all(is_measured)));
+}
+
+#[test]
+fn servers_and_load_generators_work_across_systems() {
+    let Some(wine) = Wine::find() else { return };
+    let words = ["--client", "echo", "-c", "3", "-n", "60", "--format", "json"];
+    let expect_all = |who: &str, printed: &str| {
+        for part in ["\"completed\":60,", "\"failed\":0,", "\"unanswered\":0,"] {
+            assert!(printed.contains(part), "{who}: {part} is not in {printed}");
+        }
+    };
+    for architecture in ["thread", "poll"] {
+        let server = Served::start_by(wine.osdyno(), &["--arch", architecture, "--service", "echo"]);
+        let address = server.address.to_string();
+        let load = [&["load", address.as_str()], &words[..]].concat();
+        expect_all(architecture, &run_well(wine.folder.path(), &load));
+        expect_all(&format!("{architecture}, from Wine"), &wine.run_to(0, &load));
+    }
+    let server = Served::start(wine.folder.path(), &["--arch", "poll", "--service", "echo"]);
+    let address = server.address.to_string();
+    let load = [&["load", address.as_str()], &words[..]].concat();
+    expect_all("a server on Linux", &wine.run_to(0, &load));
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     classic_n: 10_000,
     run: cfg_select! {
         unix => { Ok(measured::run) }
-        _ => { Err("servers and load generators are not implemented on this system yet") }
+        _ => { Err("connections are held by processes that fork(2) makes") }
     },
     ..Workload::LOAD
 };

@@ -62,7 +62,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     classic_n: 500,
     run: cfg_select! {
         unix => { Ok(measured::run) }
-        _ => { Err("servers and load generators are not implemented on this system yet") }
+        _ => { Err("files below a folder are not served on this system yet") }
     },
     ..Workload::LOAD
 };

@@ -10,7 +10,6 @@
 
 pub mod activity;
 pub mod address;
-#[cfg(unix)]
 pub mod alarm;
 #[cfg(target_os = "linux")]
 mod cgroup;
@@ -18,9 +17,9 @@ pub mod clock;
 pub mod cpu;
 pub mod environment;
 pub mod error;
-#[cfg(unix)]
 pub mod event;
 pub mod file;
+pub mod handle;
 pub mod init;
 pub mod limit;
 pub mod memory;

@@ -6,12 +6,13 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::windows::io::{AsSocket, BorrowedSocket};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use windows_sys::Win32::Networking::WinSock::{
     AF_INET, AF_INET6, FIONBIO, INVALID_SOCKET, IPPROTO_IPV6, IPPROTO_TCP, IPV6_V6ONLY, LINGER, SO_ERROR,
     SO_LINGER, SO_RCVTIMEO, SO_SNDTIMEO, SOCK_STREAM, SOCKADDR_IN6, SOCKET, SOL_SOCKET, TCP_NODELAY,
-    WSA_FLAG_NO_HANDLE_INHERIT, WSA_FLAG_OVERLAPPED, WSADATA, WSAGetLastError, WSASocketW, WSAStartup, bind,
-    closesocket, getpeername, getsockname, getsockopt, ioctlsocket, setsockopt,
+    WSA_FLAG_NO_HANDLE_INHERIT, WSA_FLAG_OVERLAPPED, WSADATA, WSAGetLastError, WSAPOLLFD, WSAPoll,
+    WSASocketW, WSAStartup, bind, closesocket, getpeername, getsockname, getsockopt, ioctlsocket, setsockopt,
 };
 
 /// The version of Winsock that is asked for: 2.2.
@@ -171,6 +172,19 @@ pub(crate) fn done(answer: i32) -> io::Result<()> {
 #[inline]
 pub(crate) fn count(answer: i32) -> io::Result<usize> {
     usize::try_from(answer).map_err(|_| last_error())
+}
+
+/// One WSAPoll: how many are ready. Times are rounded up to milliseconds; `None` waits for ever. Without an
+/// entry, which WSAPoll refuses, only the time passes.
+pub(crate) fn poll(entries: &mut [WSAPOLLFD], timeout: Option<Duration>) -> io::Result<usize> {
+    if entries.is_empty() {
+        std::thread::sleep(timeout.unwrap_or(Duration::MAX));
+        return Ok(0);
+    }
+    let milliseconds = |time: Duration| time.as_nanos().div_ceil(1_000_000).try_into().unwrap_or(i32::MAX);
+    let timeout = timeout.map_or(-1, milliseconds);
+    // SAFETY: the entries live as long as the call, and their number is that of the slice.
+    count(unsafe { WSAPoll(entries.as_mut_ptr(), entries.len() as u32, timeout) })
 }
 
 /// Why the last call of this thread failed.

@@ -15,7 +15,7 @@ mod helpers;
 mod job;
 pub mod levels;
 mod load;
-#[cfg(all(unix, feature = "server"))]
+#[cfg(feature = "server")]
 mod load_facts;
 mod operation;
 mod outcome;
@@ -25,7 +25,7 @@ pub mod server;
 mod setting;
 mod slots;
 mod trial;
-#[cfg(all(unix, feature = "server"))]
+#[cfg(feature = "server")]
 mod web_files;
 
 pub use curve::Lap;

@@ -152,7 +152,7 @@ impl LevelRecorder<'_> {
 
     /// A line of the record beside the series, which belongs to this level. Where the level is refused, it
     /// does not count either.
-    #[cfg(all(unix, feature = "server"))]
+    #[cfg(feature = "server")]
     pub(crate) fn fact(&mut self, line: Line) {
         self.facts.push(line);
     }

@@ -1,16 +1,12 @@
 //! The server under test: it runs in a process of its own, a load generator loads it, and the counters of
 //! both are compared.
 
-#[cfg(unix)]
 pub use crate::load_facts::{
     generator_level, latencies, percentile, record_capacity, record_latencies, record_load, record_times,
 };
-#[cfg(unix)]
 pub use crate::web_files::{web, web_client, web_file};
-#[cfg(unix)]
 pub use measured::{Memory, ServerUnderTest, grow, io_error};
 
-#[cfg(unix)]
 mod measured {
     use std::io;
     use std::net::{IpAddr, Ipv4Addr, SocketAddr};

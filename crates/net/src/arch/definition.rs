@@ -40,11 +40,11 @@ pub enum ServedBy {
 /// What serves a worker.
 pub type Serve = fn(&WorkerContext) -> io::Result<()>;
 
-/// For what needs no more than sockets that are descriptors.
+/// For what has processes for connections.
 pub(super) const fn on_unix(serve: Serve) -> Result<Serve, &'static str> {
     cfg_select! {
         unix => { Ok(serve) }
-        _ => { let _ = serve; Err("servers are not implemented on this system yet") }
+        _ => { let _ = serve; Err("this system has no fork(2), and no program takes over a connection here") }
     }
 }
 

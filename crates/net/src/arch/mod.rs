@@ -4,9 +4,7 @@
 //! service, and `serve`, `list`, the workloads and the conformance table know it.
 
 pub(crate) mod blocking;
-#[cfg(unix)]
 mod connection;
-#[cfg(unix)]
 mod connection_state;
 mod definition;
 mod epoll;
@@ -16,24 +14,20 @@ mod fork;
 mod inetd;
 mod iocp;
 mod kqueue;
-#[cfg(unix)]
 mod loop_context;
 mod poll;
 mod pool;
 mod prefork;
 #[cfg(target_os = "linux")]
 mod proactor;
-#[cfg(unix)]
 mod reactor;
 mod select;
 mod sigio;
 pub(crate) mod supervisor;
-#[cfg(unix)]
 mod tasks;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 mod thread;
-#[cfg(unix)]
 mod timer_wheel;
 mod tokio;
 mod uring;

@@ -2,7 +2,7 @@
 //! and back.
 //!
 //! poll(2) lacks the limit of select(2) and has the same weakness: the kernel keeps no state between two
-//! calls.
+//! calls. On Windows it is WSAPoll.
 //!
 //! Expected: the cost of a wait is proportional to the number of connections, ready or not. It equals
 //! `epoll` where all of them are busy, and is far slower where most are idle.
@@ -15,8 +15,5 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     served_by: ServedBy::Loop,
     workers: true,
     probe: || Ok(()),
-    serve: cfg_select! {
-        unix => { Ok(super::reactor::serve::<sys::event::Poll>) }
-        _ => { Err("poll(2) exists only on Unix") }
-    },
+    serve: Ok(super::reactor::serve::<sys::event::Poll>),
 };

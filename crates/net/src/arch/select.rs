@@ -18,6 +18,6 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     probe: || Ok(()),
     serve: cfg_select! {
         unix => { Ok(super::reactor::serve::<sys::event::Select>) }
-        _ => { Err("select(2) exists only on Unix") }
+        _ => { Err("select(2) takes arrays on Windows, which is not written; poll serves there") }
     },
 };

@@ -2,10 +2,10 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sys::handle::AsHandle;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -46,7 +46,7 @@ async fn accept(worker: &WorkerContext) -> io::Result<()> {
         counters: worker.counters.clone(),
         log: worker.log.as_ref().map(File::try_clone).transpose()?,
     });
-    let listener = TcpListener::from_std(worker.listener.as_fd().try_clone_to_owned()?.into())?;
+    let listener = TcpListener::from_std(worker.listener.handle().try_clone_to_owned()?.into())?;
     let (order, stop) = watch::channel(false);
     let mut tasks = JoinSet::new();
     let mut tick = interval(TICK);

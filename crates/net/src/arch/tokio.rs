@@ -16,8 +16,5 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     served_by: ServedBy::Loop,
     workers: true,
     probe: || Ok(()),
-    serve: cfg_select! {
-        unix => { Ok(super::tasks::serve) }
-        _ => { Err("servers are not implemented on this system yet") }
-    },
+    serve: Ok(super::tasks::serve),
 };

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::Error;
 use crate::client::{Client, ClientChoice, ClientSettings, ClientVisitor};
-use crate::network::{Alpn, Http2Network, LoadKernel, LoadNetwork, TlsNetwork};
+use crate::network::{Alpn, FORGETS_CLOSED, Http2Network, LoadKernel, LoadNetwork, TlsNetwork};
 
 /// Connections to one server, and what they are used for. Dropped, it closes them all.
 ///
@@ -79,6 +79,11 @@ impl ClientVisitor for OpenEngine<'_> {
         }
         settings.client = ClientChoice::new(&client);
         let http2 = client.http2(settings.tls.is_some())?;
+        if http2.is_some() && !FORGETS_CLOSED {
+            // Its streams close their connection, and know nothing of the set.
+            let reason = "its connections need an event interface that forgets what is closed: epoll(7)";
+            return Err(Error::Unsupported { name: "HTTP/2".to_owned(), reason: reason.to_owned() });
+        }
         let (client, network) = (client.open()?, LoadKernel::new()?);
         let protocol = if http2.is_some() { Alpn::HTTP_2 } else { Alpn::HTTP_1 };
         let tls = settings.tls.clone();

@@ -2,11 +2,11 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
 use std::time::Duration;
 
 use sys::alarm::Alarm;
 use sys::event::{Event, Interest, Poller};
+use sys::handle::AsHandle;
 use sys::tcp::{Connection, Waiting};
 
 use super::SocketSet;
@@ -57,8 +57,11 @@ pub(crate) struct Carried {
 
 #[cfg(target_os = "linux")]
 type Set = sys::event::Epoll;
-#[cfg(all(unix, not(target_os = "linux")))]
+#[cfg(not(target_os = "linux"))]
 type Set = sys::event::Poll;
+
+/// Whether a connection can be closed without [`SocketSet::forget`].
+pub(crate) const FORGETS_CLOSED: bool = Set::FORGETS_CLOSED;
 
 /// The kernel's.
 pub(crate) struct LoadKernel {
@@ -85,12 +88,20 @@ impl SocketSet for LoadKernel {
 
     #[inline]
     fn add(&mut self, socket: &Connection, token: usize, interest: Interest) -> io::Result<()> {
-        self.set.add(socket.as_fd(), token, interest)
+        self.set.add(socket.handle(), token, interest)
     }
 
     #[inline]
     fn change(&mut self, socket: &Connection, token: usize, interest: Interest) -> io::Result<()> {
-        self.set.change(socket.as_fd(), token, interest)
+        self.set.change(socket.handle(), token, interest)
+    }
+
+    #[inline]
+    fn forget(&mut self, socket: &Connection, token: usize) {
+        if !Set::FORGETS_CLOSED {
+            // One that was refused was never added.
+            let _ = self.set.remove(socket.handle(), token);
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use sys::event::Interest;
 use sys::tcp::Connection;
 
 pub(crate) use http2::Http2Network;
-pub(crate) use load::{ALARM, Carried, LoadKernel, LoadNetwork};
+pub(crate) use load::{ALARM, Carried, FORGETS_CLOSED, LoadKernel, LoadNetwork};
 #[cfg(target_os = "linux")]
 pub(crate) use ring::{RingKernel, ServerRing};
 pub(crate) use server::{LISTENER, ServerKernel, ServerNetwork, milliseconds};
@@ -82,6 +82,10 @@ pub(crate) trait SocketSet: Sized {
 
     /// Waits for something else on the socket.
     fn change(&mut self, socket: &Self::Socket, token: usize, interest: Interest) -> io::Result<()>;
+
+    /// Forgets the socket, before it is closed, where the set does not notice that by itself.
+    #[inline]
+    fn forget(&mut self, _socket: &Self::Socket, _token: usize) {}
 }
 
 impl Socket for Connection {

@@ -1,10 +1,10 @@
 //! The network of a reactor: a listener, the connections that it accepts, a set of all of them, and a clock.
 
 use std::io;
-use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use sys::event::{Event, Interest, Poller};
+use sys::handle::AsHandle;
 use sys::tcp::{Connection, Waiting};
 
 use super::SocketSet;
@@ -50,7 +50,7 @@ pub(crate) struct ServerKernel<'worker, P> {
 impl<'worker, P: Poller> ServerKernel<'worker, P> {
     pub(crate) fn new(worker: &'worker WorkerContext) -> io::Result<ServerKernel<'worker, P>> {
         let mut poller = P::new()?;
-        poller.add(worker.listener.as_fd(), LISTENER, Interest::Read)?;
+        poller.add(worker.listener.handle(), LISTENER, Interest::Read)?;
         Ok(ServerKernel { poller, worker, began: Instant::now() })
     }
 }
@@ -60,12 +60,12 @@ impl<P: Poller> SocketSet for ServerKernel<'_, P> {
 
     #[inline]
     fn add(&mut self, socket: &Connection, token: usize, interest: Interest) -> io::Result<()> {
-        self.poller.add(socket.as_fd(), token, interest)
+        self.poller.add(socket.handle(), token, interest)
     }
 
     #[inline]
     fn change(&mut self, socket: &Connection, token: usize, interest: Interest) -> io::Result<()> {
-        self.poller.change(socket.as_fd(), token, interest)
+        self.poller.change(socket.handle(), token, interest)
     }
 }
 
@@ -84,7 +84,7 @@ impl<P: Poller> ServerNetwork for ServerKernel<'_, P> {
     }
 
     fn listen(&mut self, interest: Interest) -> io::Result<()> {
-        self.poller.change(self.worker.listener.as_fd(), LISTENER, interest)
+        self.poller.change(self.worker.listener.handle(), LISTENER, interest)
     }
 
     fn refuse_more(&mut self) {
@@ -93,7 +93,7 @@ impl<P: Poller> ServerNetwork for ServerKernel<'_, P> {
 
     #[inline]
     fn remove(&mut self, socket: &Connection, token: usize) -> io::Result<()> {
-        self.poller.remove(socket.as_fd(), token)
+        self.poller.remove(socket.handle(), token)
     }
 
     #[inline]

@@ -23,7 +23,7 @@ pub use remote::{Remote, Report, ServerHost, serve_for};
 pub use session::session;
 
 use crate::Error;
-use crate::arch::{self, Architecture, supervisor::Supervisor};
+use crate::arch::{self, Architecture, ServedBy, supervisor::Supervisor};
 use crate::service::{self, OpenService, Service};
 use crate::worker::{Counters, Limits, StopFlag, TICK, WorkerContext};
 
@@ -177,7 +177,8 @@ impl ListeningServer {
     fn worker_context(&self, number: usize, listener: Listener) -> io::Result<WorkerContext> {
         let log = self.log.as_ref().map(File::try_clone).transpose()?;
         let session_command = match &self.plan.session_command[..] {
-            [] => Vec::new(),
+            // Nobody else executes it.
+            command if command.is_empty() || self.architecture.served_by != ServedBy::Process => Vec::new(),
             command => [command, &[session::order(&self.plan, &self.counters, log.as_ref())?]].concat(),
         };
         Ok(WorkerContext {

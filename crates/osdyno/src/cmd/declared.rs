@@ -31,10 +31,8 @@ pub(super) trait Owners {
 }
 
 /// Clients, for `load`.
-#[cfg(unix)]
 pub(super) struct Clients;
 
-#[cfg(unix)]
 impl Owners for Clients {
     const CHOICE: &'static str = "client";
     const HELP: &'static str = "Protocol of the client";

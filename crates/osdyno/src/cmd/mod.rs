@@ -9,10 +9,6 @@ pub(crate) mod janitor;
 pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod list;
-#[cfg(unix)]
-pub(crate) mod load;
-#[cfg(not(unix))]
-#[path = "load/elsewhere.rs"]
 pub(crate) mod load;
 pub(crate) mod man;
 pub(crate) mod mounted;

@@ -4,7 +4,7 @@
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]
 mod platform;
-#[cfg(all(unix, not(target_os = "linux")))]
+#[cfg(not(target_os = "linux"))]
 #[path = "other.rs"]
 mod platform;
 

@@ -1,10 +1,10 @@
 //! Systems without timers that are descriptors.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use crate::Unsupported;
+use crate::handle::Handle;
 
 /// There is none.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl Alarm {
     }
 
     /// Not reached: there is no alarm.
-    pub fn descriptor(&self) -> BorrowedFd<'_> {
+    pub fn descriptor(&self) -> Handle<'_> {
         match *self {}
     }
 }

@@ -1,10 +1,12 @@
 //! Event interfaces: which of many descriptors are ready. One file per interface, all behind [`Poller`].
 
+#[cfg(unix)]
 mod by_descriptor;
 #[cfg(target_os = "linux")]
 mod epoll;
 #[cfg(any(target_os = "illumos", target_os = "solaris"))]
 mod event_ports;
+#[cfg(unix)]
 mod flag;
 #[cfg(any(
     target_vendor = "apple",
@@ -14,20 +16,28 @@ mod flag;
     target_os = "openbsd"
 ))]
 mod kqueue;
+#[cfg(unix)]
 mod poll;
+#[cfg(windows)]
+#[path = "wsapoll.rs"]
+mod poll;
+#[cfg(unix)]
 mod select;
 #[cfg(target_os = "linux")]
 mod signal_io;
+#[cfg(unix)]
 mod uring;
 
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::time::Duration;
+
+use crate::handle::Handle;
 
 #[cfg(target_os = "linux")]
 pub use epoll::{Epoll, EpollEdge};
 #[cfg(any(target_os = "illumos", target_os = "solaris"))]
 pub use event_ports::EventPorts;
+#[cfg(unix)]
 pub use flag::Flag;
 #[cfg(any(
     target_vendor = "apple",
@@ -38,9 +48,11 @@ pub use flag::Flag;
 ))]
 pub use kqueue::Kqueue;
 pub use poll::Poll;
+#[cfg(unix)]
 pub use select::{BeyondSelect, Select};
 #[cfg(target_os = "linux")]
 pub use signal_io::SignalIo;
+#[cfg(unix)]
 pub use uring::Uring;
 
 /// What is waited for on a descriptor.
@@ -89,21 +101,21 @@ pub trait Poller: Sized {
     /// Waits for the descriptor too. `token` may be any number below `u32::MAX`.
     ///
     /// # Errors
-    /// Those of the system; [`BeyondSelect`] for a descriptor too large for the interface. To a server that
+    /// Those of the system; `BeyondSelect` for a descriptor too large for the interface. To a server that
     /// is the same as `EMFILE`: `crate::error::out_of_descriptors` holds for both.
-    fn add(&mut self, descriptor: BorrowedFd<'_>, token: usize, interest: Interest) -> io::Result<()>;
+    fn add(&mut self, descriptor: Handle<'_>, token: usize, interest: Interest) -> io::Result<()>;
 
     /// Waits for something else on a descriptor that was added.
     ///
     /// # Errors
     /// Those of the system.
-    fn change(&mut self, descriptor: BorrowedFd<'_>, token: usize, interest: Interest) -> io::Result<()>;
+    fn change(&mut self, descriptor: Handle<'_>, token: usize, interest: Interest) -> io::Result<()>;
 
     /// Forgets the descriptor; before it is closed.
     ///
     /// # Errors
     /// Those of the system.
-    fn remove(&mut self, descriptor: BorrowedFd<'_>, token: usize) -> io::Result<()>;
+    fn remove(&mut self, descriptor: Handle<'_>, token: usize) -> io::Result<()>;
 
     /// Waits until something is ready, the time is over, or a signal comes, and fills `events` with what is
     /// ready, each once; with nothing after a signal. `None` waits for ever, zero only looks. Times may be
@@ -115,15 +127,18 @@ pub trait Poller: Sized {
 }
 
 /// The most events that one wait tells of, where the interface has a choice.
+#[cfg(unix)]
 const EVENTS_MAX: usize = 512;
 
 /// For poll(2): rounded up, for a wait that ends before its time is only begun again; -1 waits for ever.
+#[cfg(unix)]
 fn milliseconds(timeout: Option<Duration>) -> libc::c_int {
     timeout
         .map_or(-1, |timeout| timeout.as_nanos().div_ceil(1_000_000).try_into().unwrap_or(libc::c_int::MAX))
 }
 
 /// What poll(2) is asked.
+#[cfg(unix)]
 fn asked(interest: Interest) -> libc::c_short {
     match interest {
         Interest::Read => libc::POLLIN,
@@ -134,9 +149,11 @@ fn asked(interest: Interest) -> libc::c_short {
 }
 
 /// What poll(2) says of a descriptor that nobody can use any more.
+#[cfg(unix)]
 const BROKEN: libc::c_short = libc::POLLERR | libc::POLLHUP | libc::POLLNVAL;
 
 /// What the bits of poll(2) mean.
+#[cfg(unix)]
 fn told(token: u32, bits: libc::c_short) -> Event {
     let has = |wanted| bits & (wanted | BROKEN) != 0;
     Event { token: token as usize, readable: has(libc::POLLIN), writable: has(libc::POLLOUT) }
@@ -149,6 +166,7 @@ fn narrow(token: usize) -> io::Result<u32> {
 }
 
 /// A wait that a signal ended found nothing; that is no error.
+#[cfg(unix)]
 fn nothing_if_interrupted(error: io::Error) -> io::Result<usize> {
     if error.kind() == io::ErrorKind::Interrupted { Ok(0) } else { Err(error) }
 }

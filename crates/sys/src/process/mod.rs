@@ -25,6 +25,8 @@ use platform as user;
 use std::process::ExitStatus;
 
 pub use fork::{PANICKED, bequeath, end_now, ended_child, fork, fork_in_two, inherited, kill};
+#[cfg(windows)]
+pub use platform::process_tree_usage;
 #[cfg(target_os = "linux")]
 pub use process_tree_usage::process_tree_usage;
 pub use program::own_program;
@@ -50,7 +52,7 @@ pub struct ProcessTreeUsage {
 ///
 /// # Errors
 /// Unsupported.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 pub fn process_tree_usage() -> std::io::Result<ProcessTreeUsage> {
     Err(crate::Unsupported("only Linux tells what a family of processes takes, as far as is written").into())
 }

@@ -3,8 +3,8 @@
 #[cfg(unix)]
 #[path = "unix.rs"]
 mod platform;
-#[cfg(not(unix))]
-#[path = "other.rs"]
+#[cfg(windows)]
+#[path = "windows.rs"]
 mod platform;
 
 pub use platform::{ignore_file_size_signal, ignores_hangup, send_nudge, send_stop, watch, watch_nudges};

@@ -17,6 +17,8 @@ mod options;
 pub use options::{Listening, Waiting};
 pub use platform::{Connection, Listener};
 
+use crate::handle::AsHandle;
+
 /// TCP sockets that are open on this machine, whoever has them; of Linux those of this network namespace.
 ///
 /// # Errors
@@ -45,22 +47,12 @@ pub fn time_wait() -> std::io::Result<u64> {
 ///
 /// # Errors
 /// Those of getsockopt(2); unsupported.
-#[cfg(unix)]
-pub fn acknowledged(connection: &impl std::os::fd::AsFd) -> std::io::Result<u64> {
+pub fn acknowledged(connection: &impl AsHandle) -> std::io::Result<u64> {
     cfg_select! {
-        target_os = "linux" => { platform::acknowledged(connection.as_fd()) }
+        target_os = "linux" => { platform::acknowledged(connection.handle()) }
         _ => {
             let _ = connection;
             Err(crate::Unsupported("acknowledged bytes are read on Linux only").into())
         }
     }
-}
-
-/// The same where connections are no descriptors.
-///
-/// # Errors
-/// Unsupported.
-#[cfg(not(unix))]
-pub fn acknowledged<C>(_connection: &C) -> std::io::Result<u64> {
-    Err(crate::Unsupported("acknowledged bytes are read on Linux only").into())
 }

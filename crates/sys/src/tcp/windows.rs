@@ -7,22 +7,27 @@ use std::os::windows::fs::FileExt;
 use std::os::windows::io::{AsSocket, BorrowedSocket};
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use windows_sys::Win32::Networking::WinSock::{
-    LINGER, SD_BOTH, SD_RECEIVE, SD_SEND, WSABUF, WSAETIMEDOUT, WSAEWOULDBLOCK, WSASend, accept, connect,
-    listen, recv, send, shutdown,
+    LINGER, POLLRDNORM, SD_BOTH, SD_RECEIVE, SD_SEND, WSABUF, WSAETIMEDOUT, WSAEWOULDBLOCK, WSAPOLLFD,
+    WSASend, accept, connect, listen, recv, send, shutdown,
 };
 
 use super::options::{Listening, Waiting};
 use crate::Unsupported;
 use crate::winsock::{
-    IPV6_ONLY, LINGERING, NO_DELAY, OwnedSocket, RECEIVE_TIMEOUT, SEND_TIMEOUT, count, done, name_of,
+    IPV6_ONLY, LINGERING, NO_DELAY, OwnedSocket, RECEIVE_TIMEOUT, SEND_TIMEOUT, count, done, name_of, poll,
 };
 
 /// A socket that accepts connections.
 #[derive(Debug)]
-pub struct Listener(OwnedSocket);
+pub struct Listener {
+    socket: OwnedSocket,
+    /// How many milliseconds a blocking accept waits; 0 for ever.
+    accept_milliseconds: AtomicU32,
+}
 
 /// A connection, or one that is being made.
 #[derive(Debug)]
@@ -48,7 +53,7 @@ impl Listener {
         socket.bind(address)?;
         // SAFETY: takes numbers only.
         done(unsafe { listen(socket.raw(), i32::from(how.backlog)) })?;
-        Ok(Listener(socket))
+        Ok(Listener { socket, accept_milliseconds: AtomicU32::new(0) })
     }
 
     /// Where it listens.
@@ -56,29 +61,37 @@ impl Listener {
     /// # Errors
     /// Those of getsockname.
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.0.local()
+        self.socket.local()
     }
 
     /// One accept, and ioctlsocket where the connection is to wait in another way than the listener: it
-    /// inherits that.
+    /// inherits that. With a time limit one WSAPoll before.
     ///
     /// # Errors
-    /// Those of accept.
+    /// Those of accept; `WouldBlock` when the time is over.
     #[inline]
     pub fn accept(&self, waiting: Waiting) -> io::Result<Connection> {
+        let limit = self.accept_milliseconds.load(Ordering::Relaxed);
+        if waiting == Waiting::Blocking && limit > 0 {
+            let mut entry = [WSAPOLLFD { fd: self.socket.raw(), events: POLLRDNORM, revents: 0 }];
+            poll(&mut entry, Some(Duration::from_millis(limit.into())))?;
+        }
         // SAFETY: no address is requested, so no pointer is followed.
-        let socket = unsafe { accept(self.0.raw(), std::ptr::null_mut(), std::ptr::null_mut()) };
-        let socket = self.0.accepted(socket)?;
+        let socket = unsafe { accept(self.socket.raw(), std::ptr::null_mut(), std::ptr::null_mut()) };
+        let socket = self.socket.accepted(socket)?;
         socket.set_nonblocking(waiting == Waiting::NonBlocking)?;
         Ok(Connection(socket))
     }
 
-    /// Unsupported: accept waits without end.
+    /// A blocking accept gives up after this time, with `WouldBlock`. Windows has no such option, so the
+    /// listener no longer waits itself: of several threads that are told of a connection one gets it, and
+    /// the others must not stay in accept.
     ///
     /// # Errors
-    /// Always.
-    pub fn accept_timeout(&self, _timeout: Duration) -> io::Result<()> {
-        Err(Unsupported("accept has no time limit on Windows").into())
+    /// Those of ioctlsocket.
+    pub fn accept_timeout(&self, timeout: Duration) -> io::Result<()> {
+        self.accept_milliseconds.store(milliseconds(Some(timeout)), Ordering::Relaxed);
+        self.socket.set_nonblocking(true)
     }
 
     /// A blocking send on a connection gives up after this time, with `WouldBlock`: connections inherit it.
@@ -86,13 +99,13 @@ impl Listener {
     /// # Errors
     /// Those of setsockopt.
     pub fn send_timeout(&self, timeout: Duration) -> io::Result<()> {
-        self.0.set(SEND_TIMEOUT, &milliseconds(Some(timeout)))
+        self.socket.set(SEND_TIMEOUT, &milliseconds(Some(timeout)))
     }
 
     /// Closing has to do: Windows goes on accepting for a listener.
     pub fn finish(&self) {
         // SAFETY: takes numbers only.
-        unsafe { shutdown(self.0.raw(), SD_BOTH) };
+        unsafe { shutdown(self.socket.raw(), SD_BOTH) };
     }
 }
 
@@ -318,7 +331,7 @@ const NO_STDIO: Unsupported =
 
 impl AsSocket for Listener {
     fn as_socket(&self) -> BorrowedSocket<'_> {
-        self.0.as_socket()
+        self.socket.as_socket()
     }
 }
 

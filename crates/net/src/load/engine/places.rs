@@ -148,7 +148,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             if reset {
                 let _ = socket.reset_on_close();
             }
-            // The set forgets a closed descriptor, because no other descriptor refers to the socket.
+            self.network.forget(&socket, place as usize);
             let _ = socket.close();
         }
         if matches!(slot.state, State::Sending | State::Connecting { .. }) {

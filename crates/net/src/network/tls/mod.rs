@@ -69,6 +69,11 @@ impl<N: LoadNetwork> SocketSet for TlsNetwork<N> {
     fn change(&mut self, socket: &Self::Socket, token: usize, interest: Interest) -> io::Result<()> {
         self.network.change(socket.plain(), token, interest)
     }
+
+    #[inline]
+    fn forget(&mut self, socket: &Self::Socket, token: usize) {
+        self.network.forget(socket.plain(), token);
+    }
 }
 
 impl<N: LoadNetwork> LoadNetwork for TlsNetwork<N> {
