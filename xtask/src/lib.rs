@@ -19,6 +19,8 @@ pub mod test;
 pub mod tidy;
 pub mod truths;
 mod workspace;
+#[cfg(unix)]
+mod zig;
 
 /// What went wrong, in words for a person.
 pub type AnyError = Box<dyn std::error::Error>;

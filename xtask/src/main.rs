@@ -9,7 +9,7 @@ cargo xtask test                     everything below and all tests: what CI run
 cargo xtask tidy                     the rules of the house that the compiler does not know
 cargo xtask docs                     the manual of the code, and the commands in the documents
 cargo xtask check-systems [CRATE]…   type-check for the systems that are not at hand
-cargo xtask link-systems             osdyno for Windows, linked by mingw; --release optimizes it
+cargo xtask link-systems [TARGET]…   osdyno for Windows, or the targets named; --release first optimizes it
 cargo xtask bench                    osdyno's own figures against bare C, alternately
 cargo xtask release [--verify]       what is installed without Rust, in target/dist; --verify builds it twice
 cargo xtask soak [--hours H]         every server under hostile load, with a witness; --seed N repeats one
@@ -41,8 +41,8 @@ fn main() -> ExitCode {
         ["truths"] => truths::run(),
         ["soak", ref options @ ..] => soak(options),
         ["check-systems", ref crates @ ..] => check_systems::run(crates),
-        ["link-systems"] => link_systems::run(false),
-        ["link-systems", "--release"] => link_systems::run(true),
+        ["link-systems", "--release", ref targets @ ..] => link_systems::run(true, targets),
+        ["link-systems", ref targets @ ..] => link_systems::run(false, targets),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             return ExitCode::SUCCESS;

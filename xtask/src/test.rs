@@ -15,7 +15,7 @@ const STEPS: &[Step] = &[
     ("tidy", tidy::run),
     ("clippy", || show(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
     // What a test runs under Wine.
-    ("link systems", || link_systems::run(false)),
+    ("link systems", || link_systems::run(false, &[])),
     // The profile of all steps is the same, so that the libraries are compiled once.
     ("tests", || show(cargo().args(["test", "--workspace", "--no-fail-fast"]))),
     ("selftest", selftest),
