@@ -137,7 +137,7 @@ fn a_disk_that_fills_up_ends_a_job_and_no_other() {
     }
     let (folder, disk) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let disk = disk.path();
-    // So large that the programs fit, and not what the jobs are told to make.
+    // So large that the programs fit, and not what the jobs are to make.
     let mount = format!("mount -t tmpfs -o size=48m none {} && exec \"$0\" \"$@\"", disk.display());
     let scratch = format!("--scratch={}", disk.display());
     let jobs = ["mail-queue", "sql/sqlite", "compile", "copy/read-write", "crypto/embedded"];

@@ -24,6 +24,7 @@ pub mod init;
 pub mod limit;
 pub mod memory;
 pub mod mount;
+#[cfg(unix)]
 pub mod openssl;
 pub mod process;
 #[cfg(target_os = "linux")]

@@ -52,7 +52,7 @@ mod keys {
     use graviola::key_agreement::x25519;
     use graviola::signing::{ecdsa, eddsa, rsa};
 
-    use super::super::library::{MESSAGE, RECORD_BYTES, Repeat, is_digest_of_abc, wrong};
+    use super::super::library::{MESSAGE, RECORD_BYTES, Repeat, is_digest_of_abc, nonce, wrong};
 
     /// Room for a signature of any kind.
     const SIGNATURE_BYTES: usize = 512;
@@ -168,39 +168,50 @@ mod keys {
         }
     }
 
-    fn seal(operation: &str) -> io::Result<Repeat<'static>> {
-        let (mut data, mut tag, mut nonce) = (vec![0; RECORD_BYTES], [0; 16], 0_u128);
-        // As a protocol has it: a nonce counts records.
-        let mut next = move || {
-            nonce += 1;
-            let [nonce @ .., _, _, _, _] = nonce.to_le_bytes();
-            nonce
-        };
-        let first = next();
-        match operation {
-            "seal-aes-gcm" => {
-                let cipher = AesGcm::new(&[7; 32]);
-                cipher.encrypt(&first, &[], &mut data, &mut tag);
-                let is_sealed = data.iter().any(|&byte| byte != 0);
-                let is_opened = cipher.decrypt(&first, &[], &mut data, &tag).is_ok();
-                proved(operation, is_sealed && is_opened && data.iter().all(|&byte| byte == 0))?;
-                Ok(Box::new(move || {
-                    cipher.encrypt(&next(), &[], &mut data, &mut tag);
-                    Ok(())
-                }))
-            }
-            _ => {
-                let cipher = ChaCha20Poly1305::new([7; 32]);
-                cipher.encrypt(&first, &[], &mut data, &mut tag);
-                let is_sealed = data.iter().any(|&byte| byte != 0);
-                let is_opened = cipher.decrypt(&first, &[], &mut data, &tag).is_ok();
-                proved(operation, is_sealed && is_opened && data.iter().all(|&byte| byte == 0))?;
-                Ok(Box::new(move || {
-                    cipher.encrypt(&next(), &[], &mut data, &mut tag);
-                    Ok(())
-                }))
-            }
+    /// What both ciphers have, each in methods of its own.
+    trait Cipher: Send + 'static {
+        fn seal(&self, nonce: &[u8; 12], data: &mut [u8], tag: &mut [u8; 16]);
+        fn opens(&self, nonce: &[u8; 12], data: &mut [u8], tag: &[u8; 16]) -> bool;
+    }
+
+    impl Cipher for AesGcm {
+        fn seal(&self, nonce: &[u8; 12], data: &mut [u8], tag: &mut [u8; 16]) {
+            self.encrypt(nonce, &[], data, tag);
         }
+
+        fn opens(&self, nonce: &[u8; 12], data: &mut [u8], tag: &[u8; 16]) -> bool {
+            self.decrypt(nonce, &[], data, tag).is_ok()
+        }
+    }
+
+    impl Cipher for ChaCha20Poly1305 {
+        fn seal(&self, nonce: &[u8; 12], data: &mut [u8], tag: &mut [u8; 16]) {
+            self.encrypt(nonce, &[], data, tag);
+        }
+
+        fn opens(&self, nonce: &[u8; 12], data: &mut [u8], tag: &[u8; 16]) -> bool {
+            self.decrypt(nonce, &[], data, tag).is_ok()
+        }
+    }
+
+    fn seal(operation: &str) -> io::Result<Repeat<'static>> {
+        match operation {
+            "seal-aes-gcm" => seal_with(operation, AesGcm::new(&[7; 32])),
+            _ => seal_with(operation, ChaCha20Poly1305::new([7; 32])),
+        }
+    }
+
+    fn seal_with(operation: &str, cipher: impl Cipher) -> io::Result<Repeat<'static>> {
+        let (mut data, mut tag, mut number) = (vec![0; RECORD_BYTES], [0; 16], 0);
+        cipher.seal(&nonce(number), &mut data, &mut tag);
+        let is_sealed = data.iter().any(|&byte| byte != 0);
+        let is_opened = cipher.opens(&nonce(number), &mut data, &tag);
+        proved(operation, is_sealed && is_opened && data.iter().all(|&byte| byte == 0))?;
+        Ok(Box::new(move || {
+            number += 1;
+            cipher.seal(&nonce(number), &mut data, &mut tag);
+            Ok(())
+        }))
     }
 
     fn digest(operation: &str) -> io::Result<Repeat<'static>> {

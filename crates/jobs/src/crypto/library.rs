@@ -33,3 +33,10 @@ pub(super) fn is_digest_of_abc(digest: &[u8]) -> bool {
         _ => false,
     }
 }
+
+/// As a protocol has it: a nonce counts records.
+pub(super) fn nonce(number: u64) -> [u8; 12] {
+    let mut nonce = [0; 12];
+    nonce[4..].copy_from_slice(&number.to_be_bytes());
+    nonce
+}

@@ -4,7 +4,7 @@ use std::io;
 
 use sys::openssl::{Cipher, Digest, Instructions, Key, KeyKind, Library as Loaded};
 
-use super::library::{Library, MESSAGE, RECORD_BYTES, Repeat, is_digest_of_abc, wrong};
+use super::library::{Library, MESSAGE, RECORD_BYTES, Repeat, is_digest_of_abc, nonce, wrong};
 
 /// Room for a signature of any kind.
 const SIGNATURE_BYTES: usize = 512;
@@ -115,11 +115,4 @@ fn signature<'a>(key: &'a Key<'_>, does: &str) -> io::Result<Repeat<'a>> {
             false => Err(wrong("verifying")),
         }),
     })
-}
-
-/// As a protocol has it: a nonce counts records.
-fn nonce(number: u64) -> [u8; 12] {
-    let mut nonce = [0; 12];
-    nonce[4..].copy_from_slice(&number.to_be_bytes());
-    nonce
 }

@@ -118,8 +118,7 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // PostgreSQL ends its own children when it is told to, and what it leaves after SIGKILL takes a
-        // moment.
+        // PostgreSQL ends its own children after SIGQUIT; those that outlive a SIGKILL take a moment to end.
         let _ = sys::process::quit(self.child.id());
         let begun = Instant::now();
         while matches!(self.child.try_wait(), Ok(None)) && begun.elapsed() < END {

@@ -25,7 +25,7 @@ pub(super) fn read(facts: &mut Collector, _scratch: Option<&Path>) {
 fn version() -> Option<String> {
     let size = size_of::<OSVERSIONINFOW>() as u32;
     let mut version = OSVERSIONINFOW { dwOSVersionInfoSize: size, ..OSVERSIONINFOW::default() };
-    // SAFETY: the call fills the structure, whose size it is told and which outlives it.
+    // SAFETY: the call fills the structure, which has the size that it says, and outlives it.
     let status = unsafe { RtlGetVersion(&raw mut version) };
     let numbers = [version.dwMajorVersion, version.dwMinorVersion, version.dwBuildNumber];
     (status == 0).then(|| numbers.map(|number| number.to_string()).join("."))
@@ -35,7 +35,7 @@ fn version() -> Option<String> {
 pub(crate) fn memory() -> Option<MEMORYSTATUSEX> {
     let mut memory =
         MEMORYSTATUSEX { dwLength: size_of::<MEMORYSTATUSEX>() as u32, ..MEMORYSTATUSEX::default() };
-    // SAFETY: the call fills the structure, whose size it is told and which outlives it.
+    // SAFETY: the call fills the structure, which has the size that it says, and outlives it.
     let answer = unsafe { GlobalMemoryStatusEx(&raw mut memory) };
     (answer != 0).then_some(memory)
 }

@@ -100,7 +100,7 @@ impl Functions {
     /// The last error that the library has for this thread.
     pub(super) fn error(&self, attempted: &str) -> io::Error {
         let mut text = [0_u8; 256];
-        // SAFETY: the buffer is as long as the call is told, and the call ends what it writes with a zero.
+        // SAFETY: the buffer is as long as the argument says, and the call ends what it writes with a zero.
         let number = unsafe {
             let number = (self.ERR_get_error)();
             (self.ERR_error_string_n)(number, text.as_mut_ptr().cast(), text.len());

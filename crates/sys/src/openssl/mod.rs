@@ -4,16 +4,10 @@
 //! The library is loaded when it is asked for: a program that is linked against it would not start where it
 //! is missing, and would bring its own.
 
-#[cfg(unix)]
 mod functions;
-#[cfg(not(unix))]
-#[path = "other.rs"]
-mod platform;
-#[cfg(unix)]
-#[path = "unix.rs"]
-mod platform;
+mod library;
 
-pub use platform::{Key, Library, Sealer};
+pub use library::{Key, Library, Sealer};
 
 /// A kind of key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use std::io;
 use std::process::Command;
 
-/// Has the command executed by a user who is not root, with the same access to files, and with shared memory
+/// Has the command executed as a user other than root, with the same access to files, and with shared memory
 /// of its own that ends with it. On Linux by namespaces: user_namespaces(7), ipc_namespaces(7). Elsewhere
 /// nothing is changed.
 ///

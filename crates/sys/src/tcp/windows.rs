@@ -84,7 +84,7 @@ impl Listener {
     }
 
     /// A blocking accept gives up after this time, with `WouldBlock`. Windows has no such option, so the
-    /// listener no longer waits itself: of several threads that are told of a connection one gets it, and
+    /// listener no longer waits itself: of several threads that learn of a connection one gets it, and
     /// the others must not stay in accept.
     ///
     /// # Errors
@@ -351,7 +351,7 @@ fn length(bytes: &[u8]) -> i32 {
     i32::try_from(bytes.len()).unwrap_or(i32::MAX)
 }
 
-/// A time limit that is over is told as on other systems.
+/// A time limit that is over has the error that it has on other systems.
 fn in_time<T>(answer: io::Result<T>) -> io::Result<T> {
     answer.map_err(|error| match error.raw_os_error() {
         Some(WSAETIMEDOUT) => io::ErrorKind::WouldBlock.into(),

@@ -165,7 +165,7 @@ impl Library {
     pub fn digest(&self, digest: Digest, data: &[u8], output: &mut [u8; 64]) -> io::Result<usize> {
         let functions = &self.functions;
         let mut bytes = 0;
-        // SAFETY: the data is as long as the call is told; the output has room for the longer of the digests.
+        // SAFETY: the data is as long as the length says; the output has room for the longer of the digests.
         let answer = unsafe {
             let digest = match digest {
                 Digest::Sha256 => (functions.EVP_sha256)(),
@@ -205,8 +205,8 @@ impl Key<'_> {
         let functions = &self.library.functions;
         let mut bytes = signature.len();
         let context = Context::new(self)?;
-        // SAFETY: context and key are those of the library; message and signature are as long as the calls
-        // are told.
+        // SAFETY: context and key are those of the library; message and signature are as long as the
+        // arguments say.
         let answer = unsafe {
             let none = ptr::null_mut();
             let begun = (functions.EVP_DigestSignInit)(
@@ -237,8 +237,8 @@ impl Key<'_> {
     pub fn verify(&self, message: &[u8], signature: &[u8]) -> io::Result<bool> {
         let functions = &self.library.functions;
         let context = Context::new(self)?;
-        // SAFETY: context and key are those of the library; message and signature are as long as the calls
-        // are told.
+        // SAFETY: context and key are those of the library; message and signature are as long as the
+        // arguments say.
         let answer = unsafe {
             let none = ptr::null_mut();
             let begun = (functions.EVP_DigestVerifyInit)(
@@ -269,7 +269,7 @@ impl Key<'_> {
         let functions = &self.library.functions;
         let mut bytes = secret.len();
         // SAFETY: both keys are those of the library, and the context is freed once; the secret is as long as
-        // the call is told.
+        // the argument says.
         let has_agreed = unsafe {
             let context = (functions.EVP_PKEY_CTX_new)(self.key, ptr::null_mut());
             let context = functions.made(context, "begin an agreement")?;
@@ -337,7 +337,7 @@ impl Sealer<'_> {
         self.begin(nonce, true)?;
         let functions = &self.library.functions;
         self.update(data)?;
-        // SAFETY: neither cipher writes more at the end; the tag has the 16 bytes that the call is told.
+        // SAFETY: neither cipher writes more at the end; the tag has the 16 bytes that the argument says.
         let answer = unsafe {
             let mut none = [0; 32];
             let mut bytes = 0;
@@ -357,7 +357,7 @@ impl Sealer<'_> {
         let functions = &self.library.functions;
         self.update(data)?;
         let mut tag = *tag;
-        // SAFETY: the tag has the 16 bytes that the call is told; neither cipher writes more at the end.
+        // SAFETY: the tag has the 16 bytes that the argument says; neither cipher writes more at the end.
         let answer = unsafe {
             let set = (functions.EVP_CIPHER_CTX_ctrl)(self.context, SET_TAG, 16, tag.as_mut_ptr().cast());
             functions.done(set, "set a tag")?;
@@ -383,7 +383,7 @@ impl Sealer<'_> {
         let length = c_int::try_from(data.len()).map_err(io::Error::other)?;
         let mut bytes = 0;
         let data = data.as_mut_ptr();
-        // SAFETY: the data is as long as the call is told, and may be read and written at one place.
+        // SAFETY: the data is as long as the length says, and may be read and written at one place.
         let answer =
             unsafe { (functions.EVP_CipherUpdate)(self.context, data, &raw mut bytes, data, length) };
         functions.done(answer, "encrypt")
