@@ -3,7 +3,8 @@
 //! A new workload is a new file here, its `mod` line and its line in [`GROUP`]; command line, list, pages,
 //! report and tests follow from the file. It opens with its page: question, method, expected answer.
 //!
-//! May import: net for its histograms, sys, workload. Must never: print, write a record, or keep a statistic.
+//! May import: net for its histograms, its web server and its protocols, sys, workload. Must never: print,
+//! write a record, or keep a statistic.
 
 #[cfg(unix)]
 mod calls;
@@ -15,6 +16,7 @@ mod crypto;
 mod directory;
 mod fragmentation;
 mod mail_queue;
+mod network_copy;
 #[cfg(unix)]
 mod parallel;
 mod small_files;
@@ -34,6 +36,7 @@ pub const GROUP: Group = Group {
         &directory::WORKLOAD,
         &mail_queue::WORKLOAD,
         &copy::WORKLOAD,
+        &network_copy::WORKLOAD,
         &fragmentation::WORKLOAD,
         &tree::WORKLOAD,
         &sql::WORKLOAD,

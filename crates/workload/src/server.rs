@@ -4,7 +4,7 @@
 pub use crate::load_facts::{
     generator_level, latencies, percentile, record_capacity, record_latencies, record_load, record_times,
 };
-pub use crate::web_files::{web, web_client, web_file};
+pub use crate::web_files::{web, web_client, web_file, web_folder};
 pub use measured::{Memory, ServerUnderTest, grow, io_error};
 
 mod measured {
@@ -149,7 +149,7 @@ mod measured {
         }
 
         /// The error, unless the end of the server is behind it; what has ended is not stopped any more.
-        fn cause(&mut self, error: io::Error) -> io::Error {
+        pub fn cause(&mut self, error: io::Error) -> io::Error {
             match self.server.as_mut().and_then(Remote::own_end) {
                 Some(end) => {
                     self.server = None;

@@ -11,7 +11,7 @@ use net::service::http::HttpSettings;
 use crate::{Trial, TrialError};
 
 /// The folder that is served, with nothing else in it: where the server runs elsewhere, it is sent there.
-fn web_root(trial: &Trial<'_>) -> PathBuf {
+pub fn web_folder(trial: &Trial<'_>) -> PathBuf {
     trial.scratch().join("web")
 }
 
@@ -20,15 +20,15 @@ pub fn web_file(trial: &Trial<'_>, bytes: usize) -> Result<String, TrialError> {
     let mut random = fastrand::Rng::with_seed(trial.seed());
     let content: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(bytes).collect();
     let name = format!("{bytes}.bin");
-    let file = web_root(trial).join(&name);
-    let written = std::fs::create_dir_all(web_root(trial)).and_then(|()| std::fs::write(&file, content));
+    let file = web_folder(trial).join(&name);
+    let written = std::fs::create_dir_all(web_folder(trial)).and_then(|()| std::fs::write(&file, content));
     written.map_err(TrialError::at(format!("to write {}", file.display())))?;
     Ok(format!("/{name}"))
 }
 
 /// A web server for the trial's folder.
 pub fn web(trial: &Trial<'_>, architecture: &str) -> ServerPlan {
-    let settings = HttpSettings { root: web_root(trial), ..HttpSettings::default() };
+    let settings = HttpSettings { root: web_folder(trial), ..HttpSettings::default() };
     ServerPlan::new(architecture, &settings)
 }
 

@@ -5,7 +5,7 @@ use memchr::memchr;
 use crate::client::ResponseError;
 
 /// Where the head ends, behind its empty line, if that comes after `from`.
-pub(super) fn head_end(bytes: &[u8], from: usize) -> Option<usize> {
+pub fn head_end(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     while let Some(found) = memchr(b'\n', &bytes[at..]) {
         at += found + 1;
@@ -20,23 +20,33 @@ pub(super) fn head_end(bytes: &[u8], from: usize) -> Option<usize> {
 
 /// What a head says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Head {
-    pub(super) status: u16,
-    pub(super) framing: Framing,
-    pub(super) last: bool,
+pub struct Head {
+    /// The status code.
+    pub status: u16,
+    /// How the end of the body is found.
+    pub framing: Framing,
+    /// The server closes the connection behind the body.
+    pub last: bool,
 }
 
 /// How the end of the body is found (RFC 9112, section 6.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Framing {
+pub enum Framing {
+    /// It is the end of the connection.
     #[default]
     UntilClose,
+    /// The body has so many bytes.
     Length(u64),
+    /// Each piece is preceded by its length.
     Chunked,
 }
 
 impl Head {
-    pub(super) fn parse(head: &[u8]) -> Result<Head, ResponseError> {
+    /// Reads a head, with its empty line or without.
+    ///
+    /// # Errors
+    /// [`ResponseError::Malformed`].
+    pub fn parse(head: &[u8]) -> Result<Head, ResponseError> {
         let mut lines =
             head.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
         let (minor, status) = parse_status_line(lines.next().unwrap_or_default())?;

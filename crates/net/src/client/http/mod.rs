@@ -15,7 +15,7 @@ mod turns;
 use std::borrow::Cow;
 
 use self::expected::{Body, Seen, Statuses};
-use self::head::{Framing, Head, head_end};
+pub use self::head::{Framing, Head, head_end};
 pub use self::settings::HttpClientSettings;
 use super::definition::{
     Client, ClientSettings, Endpoint, Http2Choice, Received, ResponseError, ResponseState,

@@ -1,0 +1,63 @@
+//! Time to copy a file of n MiB from a server, by each protocol that serves files.
+//!
+//! **Question.** How long does a user wait for a file that is on a server, for each MiB, and for which part:
+//! connecting, proving who the user is, opening, transferring, closing?
+//!
+//! **Method.** A server on this machine has a file of n MiB of random content, in memory. Until the window of
+//! time ends, and at least once, a client connects to it on loopback, copies the file to a new file in the
+//! scratch folder, and closes the connection. `total` is all of it, as a user waits for a copy. `receive` and
+//! `write` are the parts of `transfer`: taking the content from the connection, and write(2). Before each
+//! copy the disk has nothing left to write, and the last copy is compared with what the server has. Server
+//! and client are pinned to different processors if there are two.
+//!
+//! `http` is osdyno's own server with the architecture `epoll`, or the one that `--set arch=NAME` chooses.
+//! `open` is from the request to the head of the response. `--server ADDRESS=COMMAND` starts it elsewhere.
+//!
+//! **Expected answer.** Flat for each MiB once a file is so large that connecting costs little beside it.
+
+#[cfg(unix)]
+mod client;
+#[cfg(unix)]
+mod http;
+#[cfg(unix)]
+mod measure;
+
+use workload::{Expect, Needs, Operation, Setting, Sizes, Values, Variant, Workload, architectures, levels};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "network-copy",
+    source: include_str!("mod.rs"),
+    grows: "MiB",
+    sizes: Sizes::Levels(levels::one_two_five),
+    server: true,
+    variants: &[Variant { name: "http", summary: "HTTP/1.1, from osdyno's own server" }],
+    rivals: true,
+    settings: &[Setting {
+        name: "arch",
+        default: "epoll",
+        values: Values::OneOf(architectures::NAMES),
+        summary: "architecture of the server of `http`",
+    }],
+    operations: &[
+        Operation::phase("total", Expect::Constant, "all phases together, for each MiB"),
+        Operation::phase("connect", Expect::Constant, "connecting, for each copy"),
+        Operation::phase(
+            "open",
+            Expect::Constant,
+            "opening the file at the server, and the new file, for each copy",
+        ),
+        Operation::phase("transfer", Expect::Constant, "the copying itself, for each MiB"),
+        Operation::phase("receive", Expect::Constant, "taking the content from the connection, for each MiB"),
+        Operation::phase("write", Expect::Constant, "all write(2), for each MiB"),
+        Operation::phase("close", Expect::Constant, "closing the file, the connection and the new file"),
+    ],
+    // The file at each level, of which all together are less than twice the largest; and the copy.
+    needs: Needs { memory_bytes: 3 << 20, disk_bytes: 3 << 20, ..Needs::NOTHING },
+    top: Some(100),
+    classic_n: 50,
+    run: cfg_select! {
+        unix => { Ok(measure::run) }
+        _ => { Err("jobs are not implemented on this system yet") }
+    },
+    ..Workload::JOB
+};
