@@ -352,7 +352,9 @@ fn a_kernel_is_measured_beside_this_machine_and_one_that_panics_is_an_outcome() 
     assert_eq!(fact("kernel.release").map(str::to_owned), lab::release(&kernel).expect("a kernel"));
     assert_eq!(guest.processors.as_ref().map(|processors| processors.online), Some(1));
     assert!(guest.limits["descriptors"][0].value >= 1 << 20, "{:?}", guest.limits);
-    assert_eq!(guest.warnings, Vec::<String>::new(), "nothing is wrong with a guest's environment");
+    // Booting is work too, which a slow machine has not forgotten when the trials begin.
+    let faults = guest.warnings.iter().filter(|warning| !warning.starts_with("The load is "));
+    assert_eq!(faults.count(), 0, "nothing is wrong with a guest's environment: {:?}", guest.warnings);
     for end in outcomes(&recording, &panicked.name) {
         let Outcome::Failed { reason } = end else { panic!("{end:?}") };
         assert!(reason.contains("Kernel panic - not syncing"), "{reason}");

@@ -115,6 +115,29 @@ fn load() -> Line {
     Line::Trial(trial)
 }
 
+/// A trial with every field that others leave out.
+fn everything() -> Line {
+    let Line::Trial(mut trial) = load() else { panic!("a trial") };
+    let (slowest, per_second) = ("fork".into(), 100.0);
+    let offered = OfferedLevel {
+        n: 1,
+        per_second,
+        spacing_seconds: 0.01,
+        slowest,
+        slowest_per_second: per_second,
+        generator_seconds: 1e-6,
+    };
+    trial.order = Order {
+        boot: 1,
+        references: true,
+        offered: vec![offered],
+        levels: vec![1],
+        helpers: 1,
+        ..trial.order
+    };
+    Line::Trial(trial)
+}
+
 #[test]
 fn what_only_loads_have_is_absent_elsewhere() {
     let text = sample::json(&load());
@@ -174,7 +197,7 @@ fn the_specification_names_every_field() {
     ];
     let trials = outcomes.map(|outcome| sample::trial(1, outcome, vec![]));
     let floor = Line::NoiseFloor(sample::noise_floor());
-    for line in sample::lines().into_iter().chain(trials).chain([floor, load()]) {
+    for line in sample::lines().into_iter().chain(trials).chain([floor, everything()]) {
         let line: serde_json::Value = serde_json::from_str(&sample::json(&line)).unwrap();
         let mut names = vec![line["type"].clone(), line["outcome"]["ended"].clone()];
         let mut values = vec![line];
