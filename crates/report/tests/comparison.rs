@@ -4,6 +4,7 @@ mod emulated;
 
 use emulated::compared::{one_run_of_three, pin_answers};
 use judge::compare::{Comparison, Ranking, Refusal};
+use record::Outcome;
 use report::Style;
 use report::{compare, overview};
 
@@ -134,6 +135,27 @@ fn each_engine_has_its_own_reference() {
     let refusal = Comparison::of(&[("here", &here), ("new", &new)]).expect_err("one of each");
     let said = compare::refusal(&refusal);
     assert!(said.contains("here runs natively and new runs on QEMU TCG, and only systems"), "{said}");
+}
+
+/// A table with a line for each would be pages of the same words.
+#[test]
+fn what_no_system_measured_is_said_in_one_sentence() {
+    let run = |name: &str, seed| {
+        let mut workloads = emulated::mixed(300);
+        workloads[3].stopping = u32::MAX;
+        workloads[3].outcome = Outcome::Unsupported { reason: "this system has no mmap".into() };
+        emulated::recording(emulated::system(name, &[]), &workloads, 10, seed)
+    };
+    let (one, two) = (run("one", 1), run("two", 2));
+    let compared = Comparison::of(&[("one", &one), ("two", &two)]).expect("a comparison");
+    let nowhere = compared.rankings.iter().filter(|ranking| !ranking.is_measured()).count();
+    let mut page = Vec::new();
+    compare::write_html(&compared, &mut page).expect("a page");
+    for text in [shown(&compared, 120), String::from_utf8(page).expect("text")] {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(nowhere > 0 && text.contains("Without a number: mmap"), "{text}");
+        assert_eq!(text.matches("unsupported: this system has no mmap").count(), 1, "{text}");
+    }
 }
 
 #[test]

@@ -169,6 +169,7 @@ impl RunPlan {
             server::refuse_public(server)?;
         }
         let preset = Preset::named(options.preset.as_deref().unwrap_or(Preset::DEFAULT))?;
+        let budget = preset.budget.map(|budget| budget.saturating_mul(targets.len() as u32));
         let selected = select(&options.workloads)?;
         let workloads: Vec<&Workload> = selected.iter().map(|(workload, _)| *workload).collect();
         settings::refuse_unknown(&options.settings, &workloads)?;
@@ -185,7 +186,7 @@ impl RunPlan {
             items,
             is_named: !options.workloads.is_empty(),
             trials: trials(options, &preset, least),
-            budget: options.budget.or(preset.budget.filter(|_| options.steps.is_none())),
+            budget: options.budget.or(budget.filter(|_| options.steps.is_none())),
             allowance: preset.allowance,
             reach: preset.reach,
             n: options.n,

@@ -15,7 +15,7 @@ pub struct Preset {
     pub reach: Reach,
     /// How many trials each workload gets.
     pub trials: Trials,
-    /// Time that all trials together may take.
+    /// Time that all trials of one system may take together: the trials of several share that of all.
     pub budget: Option<Duration>,
     /// Time that the way up of one trial may take; the first trial of a workload finds the n that fits,
     /// and all others go as far.
@@ -50,7 +50,7 @@ const LOOKS: &[u32] = &[10, 20, 40, 80, 160];
 pub(crate) const PRESETS: &[Preset] = &[
     Preset {
         name: "quick",
-        summary: "n to 5 000, within 60 s: a first look",
+        summary: "n to 5 000, within 60 s for each system: a first look",
         reach: Reach::To(5000),
         trials: Trials::Looks(LOOKS),
         budget: Some(Duration::from_secs(48)),
@@ -58,7 +58,7 @@ pub(crate) const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "standard",
-        summary: "n to 20 000 or the machine's limit, within 4 min",
+        summary: "n to 20 000 or the machine's limit, within 4 min for each system",
         reach: Reach::To(20_000),
         trials: Trials::Looks(LOOKS),
         budget: Some(Duration::from_secs(228)),
@@ -66,7 +66,7 @@ pub(crate) const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "full",
-        summary: "n to the machine's limits, which are found and reported, within 30 min",
+        summary: "n to the machine's limits, which are found and reported, within 30 min for each system",
         reach: Reach::Limit,
         trials: Trials::Looks(LOOKS),
         budget: Some(Duration::from_secs(28 * 60)),

@@ -7,13 +7,16 @@ use crate::{Error, GROUPS};
 
 /// Stands for every workload of every group.
 const ALL: &str = "all";
+/// Stands for what is measured where nothing is named.
+const DEFAULT: &str = "default";
 
 /// A workload in one of its variants.
 type Chosen = (&'static Workload, Variant);
 
 /// The workloads and variants that the patterns name, in the order of the list: `bind`, `bind/v6`, `mm*`,
-/// `servers`, `all`. Where a workload has the name of a group, the workload is meant. No pattern means those
-/// variants of the first group, which measures the kernel, that stand in a default run.
+/// `servers`, `all`, `default`. Where a workload has the name of a group, the workload is meant. `default`,
+/// and no pattern, mean those variants of the first group, which measures the kernel, that stand in a default
+/// run.
 ///
 /// # Errors
 /// [`Error::UnknownWorkload`] for a pattern that names nothing.
@@ -22,10 +25,9 @@ pub fn select(patterns: &[String]) -> Result<Vec<Chosen>, Error> {
 }
 
 fn select_from(groups: &[Group], patterns: &[String]) -> Result<Vec<Chosen>, Error> {
-    if patterns.is_empty() {
-        let first = groups.iter().take(1).flat_map(|group| group.workloads);
-        return Ok(first.flat_map(|workload| defaults(workload)).collect());
-    }
+    let default = [DEFAULT.to_owned()];
+    let patterns = if patterns.is_empty() { &default } else { patterns };
+    let first = groups.first().map_or("", |group| group.name);
     let of_all = groups.iter().flat_map(|group| group.workloads.iter().map(move |&one| (group.name, one)));
     let all: Vec<(&str, Chosen)> = of_all
         .clone()
@@ -36,11 +38,18 @@ fn select_from(groups: &[Group], patterns: &[String]) -> Result<Vec<Chosen>, Err
         let by_name: Vec<bool> = all.iter().map(|(_, chosen)| names(pattern, chosen)).collect();
         let meant = match by_name.contains(&true) {
             true => by_name,
-            false => all.iter().map(|(group, _)| pattern == ALL || pattern == group).collect(),
+            false => {
+                let meant = |(group, (one, variant)): &(&str, Chosen)| {
+                    pattern == ALL
+                        || pattern == group
+                        || pattern == DEFAULT && *group == first && one.is_default(variant)
+                };
+                all.iter().map(meant).collect()
+            }
         };
         if !meant.contains(&true) {
             let variants: Vec<String> = all.iter().map(|(_, chosen)| full_name(chosen)).collect();
-            let group_names = groups.iter().map(|group| group.name).chain([ALL]);
+            let group_names = groups.iter().map(|group| group.name).chain([ALL, DEFAULT]);
             let workloads = of_all.clone().map(|(_, one)| one.name);
             let known = workloads.chain(group_names).chain(variants.iter().map(String::as_str));
             let nearest = nearest(pattern, known);
@@ -49,12 +58,6 @@ fn select_from(groups: &[Group], patterns: &[String]) -> Result<Vec<Chosen>, Err
         is_chosen.iter_mut().zip(meant).for_each(|(chosen, meant)| *chosen |= meant);
     }
     Ok(all.into_iter().zip(is_chosen).filter(|&(_, is_chosen)| is_chosen).map(|((_, one), _)| one).collect())
-}
-
-/// The variants of a workload that stand in a default run.
-fn defaults(workload: &'static Workload) -> impl Iterator<Item = Chosen> {
-    let variants = workload.variants.iter().filter(|variant| workload.is_default(variant));
-    variants.map(move |&variant| (workload, variant))
 }
 
 fn names(pattern: &str, chosen: &Chosen) -> bool {
@@ -116,6 +119,7 @@ mod tests {
         let kernel = Group { workloads: &[&BIND, &SOCKET, &CLOCK], ..KERNEL };
         let named = |patterns: &[&str]| selected(&[kernel, SERVERS], patterns).expect("workloads");
         assert_eq!(named(&[]), ["bind/", "socket/v6"]);
+        assert_eq!(named(&["default", "race/poll"]), ["bind/", "socket/v6", "race/poll"]);
         assert_eq!(named(&["kernel"]), ["bind/", "socket/v4", "socket/v6", "clock/"]);
     }
 

@@ -317,6 +317,14 @@ impl Ranking {
         self.standings.iter().filter_map(of).max().unwrap_or(0)
     }
 
+    /// Whether any contender has a number.
+    pub fn is_measured(&self) -> bool {
+        let has_number = |entry: &RankingEntry| {
+            entry.ratio().is_some() || entry.verdict.is_some() || !entry.levels.is_empty()
+        };
+        self.standings.iter().any(has_number)
+    }
+
     /// Whether any two differ for certain.
     pub fn has_difference(&self) -> bool {
         let placed = |rank: Rank| (rank.best, rank.worst) != (1, rank.of);

@@ -25,7 +25,8 @@ use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Workloads to measure: names and globs, such as `bind`, `bind/v6` or 'fork*', or a group: `kernel`,
-    /// `servers` or `all` [default: one or two variants of each workload of the kernel]
+    /// `servers`, `jobs`, `all` or `default`, one or two variants of each workload of the kernel
+    /// [default: default]
     #[arg(value_name = "WORKLOAD", value_parser = suggested::workloads(), hide_possible_values = true)]
     workloads: Vec<String>,
     /// Range of n, number of trials and time: quick, standard, full or classic

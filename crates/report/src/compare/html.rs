@@ -141,7 +141,11 @@ pub(super) fn ratios(id: &str, compared: &Comparison, out: &mut dyn Write) -> io
             if is_ranked { place(line) } else { String::new() }
         )?;
     }
-    writeln!(out, "</tbody></table>")
+    writeln!(out, "</tbody></table>")?;
+    for sentence in lines::without_number(compared) {
+        writeln!(out, "<p class=\"remark\">{}.</p>", esc(&capital(&sentence)))?;
+    }
+    Ok(())
 }
 
 /// Below the name of a series: where the contenders are compared.

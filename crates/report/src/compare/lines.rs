@@ -1,14 +1,15 @@
 //! A comparison line by line: one line for a contender in a series. The terminal, the page and the picture
 //! show these lines and nothing else.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use judge::compare::{Claim, Comparison, Ranking, RankingEntry, Ratio};
 
 use super::{notes, words};
 use crate::quantity::Quantity;
+use crate::sentences;
 use crate::text::Tone;
-use crate::words::count;
+use crate::words::{count, list};
 
 /// One contender in one series.
 pub(super) struct Line<'a> {
@@ -47,7 +48,8 @@ pub(super) enum Drawn<'a> {
 pub(super) fn of(compared: &Comparison) -> Vec<Line<'_>> {
     let mut said = HashSet::new();
     let mut lines = Vec::new();
-    for (i, ranking) in compared.rankings.iter().enumerate() {
+    let measured = compared.rankings.iter().enumerate().filter(|(_, ranking)| ranking.is_measured());
+    for (i, ranking) in measured {
         // The first of two systems has nothing to say of itself.
         let is_shown =
             |entry: &&RankingEntry| entry.place > 0 || compared.workload.is_some() || entry.rank.is_some();
@@ -87,6 +89,22 @@ pub(super) fn of(compared: &Comparison) -> Vec<Line<'_>> {
         note: None,
     }));
     lines
+}
+
+/// The series without a number of any contender, with the reasons: no line shows them.
+pub(super) fn without_number(compared: &Comparison) -> Vec<String> {
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for ranking in compared.rankings.iter().filter(|ranking| !ranking.is_measured()) {
+        let stops = ranking.standings.iter().flat_map(|entry| &entry.stops);
+        let reasons: BTreeSet<String> = stops.map(sentences::stop).collect();
+        let reasons = reasons.into_iter().collect::<Vec<_>>().join("; ");
+        all.entry(reasons).or_default().push(ranking.label.clone());
+    }
+    let sentence = |(reasons, names): (String, Vec<String>)| {
+        let reasons = if reasons.is_empty() { reasons } else { format!(" ({reasons})") };
+        format!("without a number: {}{reasons}", list(&names))
+    };
+    all.into_iter().map(sentence).collect()
 }
 
 /// Whether a line needs the name of its contender: there are more than one and its reference.

@@ -7,6 +7,7 @@ use judge::compare::{Comparison, Ranking};
 
 use super::lines::{self, Line};
 use super::{growth, notes, words};
+use crate::sentences::capital;
 use crate::text::{Cell, Page, Row, Style, Tone};
 use crate::words::{percent, things};
 
@@ -24,6 +25,9 @@ pub fn write(compared: &Comparison, style: &Style, out: &mut dyn Write) -> io::R
     page.paragraph(&words::judged(compared), 2, Tone::Plain)?;
     page.gap()?;
     answers(compared, style, &mut page)?;
+    for sentence in lines::without_number(compared) {
+        page.paragraph(&capital(&sentence), 2, Tone::Faint)?;
+    }
     page.gap()?;
     page.paragraph(&words::summary(compared), 2, Tone::Strong)?;
     let means = words::means(compared);
@@ -52,7 +56,8 @@ pub(crate) fn write_part(
     style: &Style,
     page: &mut Page<'_>,
 ) -> io::Result<()> {
-    page.paragraph(&words::title(compared), 2, Tone::Strong)?;
+    let title = words::title(compared) + &words::on_system(findings, compared);
+    page.paragraph(&title, 2, Tone::Strong)?;
     for finding in words::findings(compared) {
         page.paragraph(&format!("  {finding}"), 4, Tone::Plain)?;
     }

@@ -9,6 +9,7 @@ use crate::words::{
     NO_BREAK, about, bound, count, factor, factor_with_interval, list, percent, place_with_interval,
     ratio_with_interval, rounded, things,
 };
+use judge::Findings;
 use judge::compare::{
     Claim, Comparison, Contender, Mean, MeanClaim, More, Part, Ranking, RankingEntry, Ratio, Reference,
 };
@@ -264,6 +265,12 @@ fn ordinal(n: usize) -> String {
         _ => "th",
     };
     format!("{n}{ending}")
+}
+
+/// ` on 6.12` for variants that are compared on one of several systems.
+pub(crate) fn on_system(findings: &Findings, compared: &Comparison) -> String {
+    let one = compared.contenders.first().filter(|_| findings.systems.len() > 1);
+    one.map(|contender| format!(" on {}", contender.system.name)).unwrap_or_default()
 }
 
 /// `7.3 against 6.12`, of systems on several engines those of each; of variants `race: each variant against

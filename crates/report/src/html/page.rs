@@ -60,16 +60,20 @@ pub(crate) fn title(findings: &Findings) -> String {
     format!("{}: {}", findings.run.tool.name, systems(findings))
 }
 
+/// Systems beyond which a title has their names only.
+const DESCRIBED_MOST: usize = 2;
+
 /// What was measured; systems that look alike have their names. One that did not describe itself looks like
 /// the others.
 fn systems(findings: &Findings) -> String {
     let described = findings.systems.iter().filter(|system| !system.environment.is_empty());
     let described: Vec<String> = described.map(environment::title).collect();
+    let names = || list(&findings.systems.iter().map(|system| system.name.clone()).collect::<Vec<_>>());
     match described.first() {
         Some(first) if findings.systems.len() > 1 && described.iter().all(|title| title == first) => {
-            let names: Vec<String> = findings.systems.iter().map(|system| system.name.clone()).collect();
-            format!("{} on {first}", list(&names))
+            format!("{} on {first}", names())
         }
+        _ if findings.systems.len() > DESCRIBED_MOST => names(),
         _ => list(&findings.systems.iter().map(environment::title).collect::<Vec<_>>()),
     }
 }

@@ -9,7 +9,7 @@ use super::escape::esc;
 use super::plot::sparkline;
 use super::source::{Numbered, Source};
 use super::{filter, word};
-use crate::compare::words::findings as findings_of;
+use crate::compare::words::{findings as findings_of, on_system};
 use crate::quantity::Quantity;
 use crate::words::{count, factor_with_interval, things};
 use crate::{sentences, spark};
@@ -81,6 +81,7 @@ fn words(finding: &Finding) -> Vec<String> {
 pub(super) fn of_compared(source: &Source<'_>, compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let series = source.series(|finding| compared.is_of(&finding.key.system, &finding.key.workload));
     let workload = esc(compared.workload.as_deref().unwrap_or_default());
+    let workload = format!("{workload}{}", esc(&on_system(source.findings, compared)));
     writeln!(out, "<div class=\"variants\"><h3>{workload}</h3><ul class=\"found\">")?;
     for finding in findings_of(compared) {
         writeln!(out, "<li>{}</li>", esc(&finding))?;

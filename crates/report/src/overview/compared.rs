@@ -35,7 +35,8 @@ pub(super) fn write(
     let Some(first) = rankings.first() else { return Ok(()) };
     let at = first.n.map(|n| words::at(n, &first.grows)).unwrap_or_default();
     let name = compared.workload.as_deref().unwrap_or_default();
-    page.paragraph(&format!("{name} {at}; {}", better(&rankings)), 2, Tone::Strong)?;
+    let on = words::on_system(findings, compared);
+    page.paragraph(&format!("{name}{on} {at}; {}", better(&rankings)), 2, Tone::Strong)?;
     for finding in words::findings(compared).iter().take(FINDINGS_MOST) {
         page.paragraph(finding, 2, Tone::Plain)?;
     }

@@ -118,6 +118,13 @@ fn facts(compared: &Comparison) -> List<'static> {
     List { label: "Differs".into(), items, behind: String::new(), lines: 2, series: None }
 }
 
+/// The series without a number anywhere, and those of systems that have no ratio.
+fn without_result(compared: &Comparison, pairs: &[Pair<'_>]) -> Vec<String> {
+    let nowhere = compared.rankings.iter().filter(|ranking| !ranking.is_measured());
+    let here = pairs.iter().filter(|pair| pair.ratio.is_none() && pair.ranking.is_measured());
+    nowhere.map(|ranking| ranking.label.clone()).chain(here.map(|pair| pair.name.clone())).collect()
+}
+
 /// The series that do not differ for certain, or have no result.
 fn lists(compared: &Comparison, pairs: &[Pair<'_>]) -> Vec<List<'static>> {
     let named = |is_wanted: fn(Option<Claim>) -> bool| -> Vec<String> {
@@ -156,7 +163,7 @@ fn lists(compared: &Comparison, pairs: &[Pair<'_>]) -> Vec<List<'static>> {
             String::new(),
         ),
         list("Unresolved".into(), unresolved, would),
-        list("Without a result".into(), named(|claim| claim.is_none()), String::new()),
+        list("Without a result".into(), without_result(compared, pairs), String::new()),
         list("Not the same load".into(), apart, String::new()),
         list("Refused".into(), refused, String::new()),
     ]
