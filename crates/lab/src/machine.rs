@@ -24,6 +24,11 @@ pub struct EmulatedMachine {
     pub processors: u32,
 }
 
+/// Words of every kernel's command line. A kernel whose interrupts are threads, as with PREEMPT_RT, takes the
+/// many interrupts of a busy serial line for a fault and turns them off, unless it has `noirqdebug`; without
+/// interrupts the line loses bytes.
+const WORDS: &str = "console=ttyS0 panic=-1 noirqdebug";
+
 impl EmulatedMachine {
     /// The emulator where the user names none.
     pub const EMULATOR: &str = "qemu-system-x86_64";
@@ -79,7 +84,7 @@ impl EmulatedMachine {
             ("-m", format!("{}M", self.memory_mib)),
             ("-kernel", self.kernel.to_string_lossy().into_owned()),
             ("-initrd", initramfs.to_string_lossy().into_owned()),
-            ("-append", format!("console=ttyS0 panic=-1 {}", self.variant.words())),
+            ("-append", format!("{WORDS} {}", self.variant.words())),
         ];
         arguments.extend(own.into_iter().flat_map(|(option, value)| [option.to_owned(), value]));
         arguments

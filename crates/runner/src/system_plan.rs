@@ -101,8 +101,10 @@ impl SystemPlan {
             let reason = "because a process cannot be bound to a processor here";
             remarks.push(format!("Trials are not pinned, {reason}."));
         }
-        // A workload that does not fit at all is reported as a result.
-        let short = |range: &&Range| range.n > 0 && range.n < range.wanted;
+        // A workload that does not fit at all is reported as a result; and where another system ends earlier,
+        // that one has the reason.
+        let is_limited = |range: &Range| range.ceiling.as_ref().is_some_and(|by| by.n < range.wanted);
+        let short = |range: &&Range| range.n > 0 && range.n < range.wanted && is_limited(range);
         let shortened = |range: &Range| range.ceiling.clone().map(|by| (range.n, range.wanted, by.reason));
         let mut reported = Vec::new();
         for limit in self.ranges.iter().filter(short).filter_map(shortened) {
@@ -312,9 +314,14 @@ mod tests {
         let plan = plan(&["socket/v4"], "standard", None);
         let (wide, narrow) = (system(50_000), system(7_000));
         let plans = of_all(&plan, &[Some(&wide), Some(&narrow)]);
-        for plan in plans {
+        for plan in &plans {
             assert_eq!((plan.n(0, 90_000), plan.helpers(0)), (19_998, 2));
         }
+        let ready = self::plan(&["ready/epoll"], "standard", None);
+        let plans = of_all(&ready, &[Some(&wide), Some(&system(19_000))]);
+        assert_eq!(plans[0].n(0, 90_000), 19_000, "as far as the other");
+        let remarks: Vec<usize> = plans.iter().map(|plan| plan.remarks(&ready).len()).collect();
+        assert_eq!(remarks, [0, 1], "only the other has a limit");
     }
 
     #[test]
