@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::content::Content;
 
@@ -96,47 +96,64 @@ pub(crate) struct Counted {
     pub(crate) bytes: u64,
 }
 
-/// Unpacks a tar archive of folders and files below `target`, which exists.
+/// Unpacks the first `files` files of a tar archive below `target`, which exists, and the folders between
+/// them. Everything else is left out: without links no name leads out of `target`.
 ///
 /// # Errors
-/// Those of reading and writing; `InvalidData` for an entry that would lie outside of `target`, and for one
-/// that is neither folder nor file.
-pub(crate) fn unpack(archive: &Path, target: &Path) -> io::Result<Counted> {
-    let mut archive = tar::Archive::new(File::open(archive)?);
+/// Those of reading and writing; `InvalidData` for an entry that would lie outside of `target`, and
+/// `UnexpectedEof` where the archive has fewer files.
+pub(crate) fn unpack(archive: &Path, target: &Path, files: u64) -> io::Result<Counted> {
+    let failed = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", archive.display()));
+    let mut opened = tar::Archive::new(File::open(archive).map_err(failed)?);
     let mut counted = Counted::default();
     let mut buffer = vec![0; 64 << 10];
-    for entry in archive.entries()? {
-        let mut entry = entry?;
-        let name = entry.path()?.into_owned();
-        let path = below(target, &name)?;
+    for entry in opened.entries()? {
+        if counted.files == files {
+            return Ok(counted);
+        }
+        let mut entry = entry.map_err(failed)?;
+        let path = below(target, &entry.path()?)?;
         match entry.header().entry_type() {
-            tar::EntryType::Directory => std::fs::create_dir(&path)?,
+            tar::EntryType::Directory => std::fs::create_dir_all(&path)?,
             tar::EntryType::Regular => {
-                let mut file = File::create_new(&path)?;
-                loop {
-                    let read = entry.read(&mut buffer)?;
-                    if read == 0 {
-                        break;
-                    }
-                    file.write_all(&buffer[..read])?;
-                    counted.bytes += read as u64;
-                }
+                counted.bytes += write(&mut entry, &path, &mut buffer)?;
                 counted.files += 1;
             }
-            kind => return Err(refused(&name, &format!("{kind:?} is neither a folder nor a file"))),
+            _ => {}
         }
     }
-    Ok(counted)
+    if counted.files == files {
+        return Ok(counted);
+    }
+    let words = format!("{} has only {} files; choose a smaller -n", archive.display(), counted.files);
+    Err(io::Error::new(io::ErrorKind::UnexpectedEof, words))
+}
+
+/// Writes a file of an archive, in a folder that the archive need not have, and returns its size.
+fn write(entry: &mut impl Read, path: &Path, buffer: &mut [u8]) -> io::Result<u64> {
+    let mut file = match (File::create_new(path), path.parent()) {
+        (Err(error), Some(folder)) if error.kind() == io::ErrorKind::NotFound => {
+            std::fs::create_dir_all(folder)?;
+            File::create_new(path)?
+        }
+        (file, _) => file?,
+    };
+    let mut bytes = 0;
+    loop {
+        let read = entry.read(buffer)?;
+        if read == 0 {
+            return Ok(bytes);
+        }
+        file.write_all(&buffer[..read])?;
+        bytes += read as u64;
+    }
 }
 
 /// The place of an entry: its name may not lead out of the folder.
 fn below(target: &Path, name: &Path) -> io::Result<PathBuf> {
-    let is_inside = name.components().all(|part| matches!(part, std::path::Component::Normal(_)));
-    if is_inside { Ok(target.join(name)) } else { Err(refused(name, "its name leads out of the archive")) }
-}
-
-fn refused(name: &Path, why: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("cannot unpack {}: {why}", name.display()))
+    let is_inside = name.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let refused = || format!("cannot unpack {}: its name leads out of the archive", name.display());
+    is_inside.then(|| target.join(name)).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, refused()))
 }
 
 #[cfg(test)]
@@ -164,7 +181,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let tree = SourceTree::of(40);
         tree.archive(&scratch.path().join("tree.tar")).unwrap();
-        let counted = unpack(&scratch.path().join("tree.tar"), scratch.path()).unwrap();
+        let counted = unpack(&scratch.path().join("tree.tar"), scratch.path(), 40).unwrap();
         assert_eq!(counted.files, 40);
         for (path, bytes) in &tree.files {
             let there = std::fs::metadata(scratch.path().join(path)).unwrap().len();
@@ -191,15 +208,36 @@ mod tests {
         std::fs::create_dir(&target).unwrap();
         for name in ["../outside", "/tmp/osdyno-outside", "a/../../outside"] {
             let archive = archive_of(name, tar::EntryType::Regular, scratch.path());
-            let error = unpack(&archive, &target).unwrap_err();
+            let error = unpack(&archive, &target, 1).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{name}: {error}");
         }
         for kind in [tar::EntryType::Symlink, tar::EntryType::Link, tar::EntryType::Fifo] {
             let archive = archive_of("inside", kind, scratch.path());
-            assert!(unpack(&archive, &target).unwrap_err().to_string().contains("neither"), "{kind:?}");
+            let error = unpack(&archive, &target, 1).unwrap_err();
+            assert!(error.to_string().contains("has only 0 files"), "{kind:?}: {error}");
         }
         assert!(!scratch.path().join("outside").exists());
         assert_eq!(std::fs::read_dir(&target).unwrap().count(), 0);
+    }
+
+    /// As tar(1) makes them: names begin with `./`, and folders may be missing.
+    #[test]
+    fn the_first_files_of_an_archive_of_others() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("own.tar");
+        let mut builder = tar::Builder::new(File::create(&path).unwrap());
+        for name in ["./a/one", "b/two", "b/three"] {
+            let mut header = header(tar::EntryType::Regular, 0o644, 4);
+            builder.append_data(&mut header, name, &b"text"[..]).unwrap();
+        }
+        builder.into_inner().unwrap();
+        let target = scratch.path().join("target");
+        std::fs::create_dir(&target).unwrap();
+        assert_eq!(unpack(&path, &target, 2).unwrap(), Counted { files: 2, bytes: 8 });
+        assert!(target.join("a/one").exists() && target.join("b/two").exists());
+        assert!(!target.join("b/three").exists());
+        let error = unpack(&path, &scratch.path().join("again"), 4).unwrap_err();
+        assert!(error.to_string().ends_with("own.tar has only 3 files; choose a smaller -n"), "{error}");
     }
 
     #[test]
@@ -209,6 +247,6 @@ mod tests {
         SourceTree::of(40).archive(&path).unwrap();
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
-        assert!(unpack(&path, scratch.path()).is_err());
+        assert!(unpack(&path, scratch.path(), 40).is_err());
     }
 }

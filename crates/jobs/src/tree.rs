@@ -5,9 +5,10 @@
 //! options.
 //!
 //! **Method.** A tree of n files is unpacked from a tar archive that lies in memory, every file and folder
-//! of it is looked up, the tree is copied, and the first copy is removed. Each of these phases is divided
-//! by n. The tree is made of the same folders, names, sizes and bytes for the same n on every system:
-//! twelve files in each folder, in median 2 KiB and on average 5 KiB long, of random content. Before a
+//! of it is looked up, the tree is copied, and the first copy is removed. Each of these phases is divided by
+//! n. The tree is made of the same folders, names, sizes and bytes for the same n on every system: twelve
+//! files in each folder, in median 2 KiB and on average 5 KiB long, of random content; or it is the first n
+//! files of `--set tar=FILE` (generated), an archive that is not compressed, without its links. Before a
 //! phase begins, the file system has written to disk what the phase before it left. With `--set flush=yes`
 //! each phase that writes includes that (syncfs(2)). The tree is in the scratch folder of the run:
 //! `--scratch DIR` puts it on another file system.
@@ -21,12 +22,20 @@ pub(crate) const WORKLOAD: Workload = Workload {
     source: include_str!("tree.rs"),
     grows: "files in the tree",
     sizes: Sizes::Levels(sizes),
-    settings: &[Setting {
-        name: "flush",
-        default: "no",
-        values: Values::OneOf(&["no", "yes"]),
-        summary: "whether a phase lasts until everything is on the disk",
-    }],
+    settings: &[
+        Setting {
+            name: "flush",
+            default: "no",
+            values: Values::OneOf(&["no", "yes"]),
+            summary: "whether a phase lasts until everything is on the disk",
+        },
+        Setting {
+            name: "tar",
+            default: GENERATED,
+            values: Values::File,
+            summary: "the archive that is unpacked, instead of a generated one",
+        },
+    ],
     operations: &[
         Operation::phase("unpack", Expect::Constant, "the archive unpacked, for each file"),
         Operation::phase("walk", Expect::Constant, "all folders listed, all files looked up, for each file"),
@@ -44,6 +53,9 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ..Workload::JOB
 };
 
+/// The archive of a run that names none.
+const GENERATED: &str = "generated";
+
 /// A thousand files, ten thousand, and all of them.
 fn sizes(top: u64) -> Vec<u64> {
     let below = [1000, 10_000].into_iter().filter(|&size| size < top);
@@ -54,7 +66,7 @@ fn sizes(top: u64) -> Vec<u64> {
 mod measured {
     use std::fs;
     use std::io;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use workload::{Trial, TrialError};
 
@@ -67,19 +79,17 @@ mod measured {
         // A trial that was killed may have left it.
         let _ = fs::remove_dir_all(&folder);
         let flushes = trial.setting("flush")? == "yes";
+        let own = Some(trial.setting("tar")?).filter(|&name| name != super::GENERATED).map(Path::new);
         let scratch = trial.scratch();
         let outcome = trial.job(|files, job| {
             job.level().doing("the archive");
-            let archive = scratch.join(format!("tree-{files}.tar"));
-            if !archive.exists() {
-                pack(files, &archive)?;
-            }
+            let archive = own.map_or_else(|| generated(files, scratch), |own| Ok(own.to_owned()))?;
             let (first, second) = (folder.join("first"), folder.join("second"));
             fs::create_dir_all(&first)?;
             sys::file::write_back(scratch)?;
             let done = |folder: &Path| if flushes { sys::file::write_back(folder) } else { Ok(()) };
             let unpacked = job.phase("unpack", files, || {
-                let counted = source_tree::unpack(&archive, &first)?;
+                let counted = source_tree::unpack(&archive, &first, files)?;
                 done(&first).map(|()| counted)
             })?;
             sys::file::write_back(&folder)?;
@@ -101,11 +111,15 @@ mod measured {
         outcome
     }
 
-    /// Writes the archive, whole or not at all: trials of one run share it.
-    fn pack(files: u64, archive: &Path) -> io::Result<()> {
-        let unfinished = archive.with_extension("unfinished");
-        SourceTree::of(files as usize).archive(&unfinished)?;
-        fs::rename(unfinished, archive)
+    /// The generated archive; it is written whole or not at all, for trials of one run share it.
+    fn generated(files: u64, scratch: &Path) -> io::Result<PathBuf> {
+        let archive = scratch.join(format!("tree-{files}.tar"));
+        if !archive.exists() {
+            let unfinished = archive.with_extension("unfinished");
+            SourceTree::of(files as usize).archive(&unfinished)?;
+            fs::rename(unfinished, &archive)?;
+        }
+        Ok(archive)
     }
 
     /// Lists every folder and looks up every file.

@@ -60,9 +60,15 @@ pub(super) fn of(compared: &Comparison) -> Vec<Line<'_>> {
                 let name = format!(" in {}", words::name(&entry.name));
                 reason = reason.map(|words| words.strip_suffix(&name).unwrap_or(&words).to_owned());
             }
+            if let Some(engine) = notes::other_engine(entry)
+                && !said.insert((entry.place, reason.clone()))
+            {
+                // One explanation is enough.
+                (line.answer, line.tone, reason) = (format!("reference on {engine}"), Tone::Strong, None);
+            }
             if compared.workload.is_some() {
                 // What stopped a variant concerns most series: it is said with the first.
-                reason = reason.filter(|reason| said.insert((entry.place, reason.clone())));
+                reason = reason.filter(|reason| said.insert((entry.place, Some(reason.clone()))));
                 if reason.is_none() && line.answer.is_empty() {
                     continue;
                 }

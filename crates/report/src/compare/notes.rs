@@ -7,7 +7,8 @@ use crate::sentences;
 use crate::words::{count, list};
 use judge::LimitedLevels;
 use judge::compare::{
-    AnswerNote, Comparison, Mismatch, NoAnswer, OfferedApart, Refusal, Refused, Shortened, WithoutNumber,
+    AnswerNote, Comparison, Mismatch, NoAnswer, OfferedApart, RankingEntry, Refusal, Refused, Shortened,
+    WithoutNumber,
 };
 use record::Unit;
 
@@ -41,6 +42,14 @@ pub(super) fn between(names: [&str; 2], note: &AnswerNote) -> String {
 pub fn note(compared: &Comparison, other: usize, note: &AnswerNote) -> String {
     let reference = compared.references.get(other).copied().unwrap_or(0);
     between([&compared.contenders[reference].name, &compared.contenders[other].name], note)
+}
+
+/// The engine of a system that is the first on it, where others stand first on theirs.
+pub(super) fn other_engine(entry: &RankingEntry) -> Option<&str> {
+    match entry.note.as_ref()? {
+        AnswerNote::NoAnswer(NoAnswer::OtherEngine([_, (_, engine)])) => Some(engine),
+        _ => None,
+    }
 }
 
 /// Why there is no ratio between systems on different engines.

@@ -33,12 +33,11 @@ pub(super) fn of_verbose(findings: &Findings, details: usize) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.extend(with(|v| !v.spikes.repeated.is_empty() || v.spikes.period.is_some(), "returning spikes"));
     parts.extend(with(|v| !v.modes.is_empty(), "two modes"));
-    let curves: Vec<String> = findings
-        .comparisons
-        .iter()
-        .filter(|compared| !super::compared::is_shown(compared))
-        .filter_map(|compared| compared.workload.clone())
-        .collect();
+    let shortened = findings.comparisons.iter().filter(|compared| !super::compared::is_shown(compared));
+    let mut curves: Vec<String> = shortened.filter_map(|compared| compared.workload.clone()).collect();
+    // Each system has one.
+    curves.sort_unstable();
+    curves.dedup();
     if !curves.is_empty() {
         parts.push(format!("a comparison of the variants of {}", list(&curves)));
     }
