@@ -15,6 +15,8 @@ mod copy;
 mod crypto;
 mod directory;
 mod fragmentation;
+#[cfg(unix)]
+mod instance;
 mod mail_queue;
 mod network_copy;
 #[cfg(unix)]

@@ -4,6 +4,7 @@
 //! - `service/` the server's side of each protocol, `client/` the other side;
 //! - `arch/` one file per server architecture, each of which serves every service;
 //! - `http2/` a connection of HTTP/2, for the client that speaks it;
+//! - `smb/` a connection of SMB, for the client that reads files;
 //! - `load/` the generators;
 //! - `network/` what the loops of both stand on, so that tests can simulate it;
 //! - `server` sets an architecture up around a service and ends it in order.
@@ -25,6 +26,8 @@ pub mod output;
 mod page;
 pub mod server;
 pub mod service;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub mod smb;
 pub mod worker;
 
 pub use address::ServerAddress;

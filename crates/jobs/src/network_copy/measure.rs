@@ -32,7 +32,7 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
 fn measure(trial: &mut Trial<'_>, served: &Path, folder: &Path) -> Result<(), TrialError> {
     let attempted = || format!("to write the files of the server in {}", served.display());
     prepare(served, folder, &trial.levels(), trial.seed()).map_err(TrialError::at(attempted()))?;
-    let mut server: Box<dyn Server> = Box::new(Http::start(trial)?);
+    let mut server = start(trial, served, folder)?;
     let (window, clock, seed) = (trial.window(), trial.clock(), trial.seed());
     trial.job(|mib, job| {
         job.level().doing("copy");
@@ -54,6 +54,24 @@ fn measure(trial: &mut Trial<'_>, served: &Path, folder: &Path) -> Result<(), Tr
         Ok(())
     })?;
     server.stop(trial)
+}
+
+fn start(trial: &Trial<'_>, served: &Path, folder: &Path) -> Result<Box<dyn Server>, TrialError> {
+    match trial.variant() {
+        "smb" => smb(trial, served, folder),
+        _ => Ok(Box::new(Http::start(trial)?)),
+    }
+}
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+fn smb(trial: &Trial<'_>, served: &Path, folder: &Path) -> Result<Box<dyn Server>, TrialError> {
+    Ok(Box::new(super::samba::Samba::start(trial, served, folder)?))
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn smb(_: &Trial<'_>, _: &Path, _: &Path) -> Result<Box<dyn Server>, TrialError> {
+    let reason = sys::Unsupported("the client's cryptography is written for x86_64 and aarch64 only");
+    Err(TrialError::at("to copy with SMB")(reason.into()))
 }
 
 /// The name of the file at a level.

@@ -13,6 +13,11 @@
 //! `http` is osdyno's own server with the architecture `epoll`, or the one that `--set arch=NAME` chooses.
 //! `open` is from the request to the head of the response. `--server ADDRESS=COMMAND` starts it elsewhere.
 //!
+//! `smb` is a private smbd of this system (Samba), with folders and a user of its own; `connect` includes the
+//! agreement on SMB 3.1.1, and `authenticate` is the proof of the user (NTLMv2) and the access to the share.
+//! Four requests of 1 MiB are under way at once. `--set protection=signatures` or `encryption` protects the
+//! messages, with AES-128-GMAC or AES-128-GCM; by default, as with most clients, the server need not.
+//!
 //! **Expected answer.** Flat for each MiB once a file is so large that connecting costs little beside it.
 
 #[cfg(unix)]
@@ -21,6 +26,10 @@ mod client;
 mod http;
 #[cfg(unix)]
 mod measure;
+#[cfg(all(unix, any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod samba;
+#[cfg(all(unix, any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod smb;
 
 use workload::{Expect, Needs, Operation, Setting, Sizes, Values, Variant, Workload, architectures, levels};
 
@@ -30,17 +39,30 @@ pub(crate) const WORKLOAD: Workload = Workload {
     grows: "MiB",
     sizes: Sizes::Levels(levels::one_two_five),
     server: true,
-    variants: &[Variant { name: "http", summary: "HTTP/1.1, from osdyno's own server" }],
+    variants: &[
+        Variant { name: "http", summary: "HTTP/1.1, from osdyno's own server" },
+        Variant { name: "smb", summary: "SMB 3.1.1, from a private smbd of this system" },
+    ],
     rivals: true,
-    settings: &[Setting {
-        name: "arch",
-        default: "epoll",
-        values: Values::OneOf(architectures::NAMES),
-        summary: "architecture of the server of `http`",
-    }],
+    settings: &[
+        Setting {
+            name: "arch",
+            default: "epoll",
+            values: Values::OneOf(architectures::NAMES),
+            summary: "architecture of the server of `http`",
+        },
+        Setting {
+            name: "protection",
+            default: "none",
+            values: Values::OneOf(&["none", "signatures", "encryption"]),
+            summary: "what `smb` protects messages with",
+        },
+    ],
     operations: &[
         Operation::phase("total", Expect::Constant, "all phases together, for each MiB"),
         Operation::phase("connect", Expect::Constant, "connecting, for each copy"),
+        Operation::phase("authenticate", Expect::Constant, "the proof of the user, for each copy")
+            .only(&["smb"]),
         Operation::phase(
             "open",
             Expect::Constant,

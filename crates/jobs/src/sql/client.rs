@@ -2,6 +2,11 @@
 
 use std::io;
 
+use crate::instance::Daemon;
+
+/// How the servers end and are called.
+pub(super) const DATABASE: Daemon = Daemon { name: "the database", end: sys::process::quit };
+
 /// A value of a statement, in the place of a `?`.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value<'a> {

@@ -5,13 +5,13 @@
 use std::collections::HashMap;
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use sys::Unsupported;
 
-use super::client::{Client, Database, Fields, Outcome, Value, disk_full, number, protocol};
-use super::instance::{Instance, prepare, program};
+use super::client::{Client, DATABASE, Database, Fields, Outcome, Value, disk_full, number, protocol};
+use crate::instance::{Instance, prepare, program};
 
 const MISSING: Unsupported =
     Unsupported("this system has no MariaDB; on Debian `apt-get install mariadb-server` installs it");
@@ -29,7 +29,10 @@ const TYPE_LONGLONG: u8 = 8;
 const TYPE_STRING: u8 = 254;
 
 /// The server.
-pub(super) struct MariaDb(Instance);
+pub(super) struct MariaDb {
+    instance: Instance,
+    socket: PathBuf,
+}
 
 impl MariaDb {
     /// Makes a database in the folder and starts its server.
@@ -48,17 +51,17 @@ impl MariaDb {
         command.args(["--no-defaults", "--skip-networking", "--skip-grant-tables", &data]);
         command.arg(format!("--socket={}", socket.display()));
         command.arg(format!("--pid-file={}", folder.join("pid").display()));
-        let serve = |stream| Session::start(stream, "mysql").map(drop);
-        let instance = Instance::start(&mut command, &folder.join("log"), &socket, serve)?;
-        let mut session = Session::start(instance.connect()?, "mysql")?;
-        session.script("create database osdyno")?;
-        Ok(MariaDb(instance))
+        let start = || Session::start(UnixStream::connect(&socket)?, "mysql");
+        let serve = || start().map(drop);
+        let instance = Instance::start(DATABASE, &mut command, &folder.join("log"), serve)?;
+        start()?.script("create database osdyno")?;
+        Ok(MariaDb { instance, socket })
     }
 }
 
 impl Database for MariaDb {
     fn connect(&self) -> io::Result<Box<dyn Client>> {
-        Ok(Box::new(Session::start(self.0.connect()?, "osdyno")?))
+        Ok(Box::new(Session::start(UnixStream::connect(&self.socket)?, "osdyno")?))
     }
 
     fn analyze(&self, table: &str) -> String {
@@ -67,7 +70,7 @@ impl Database for MariaDb {
     }
 
     fn ending(&mut self) -> Option<io::Error> {
-        self.0.ending()
+        self.instance.ending()
     }
 }
 

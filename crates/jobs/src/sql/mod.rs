@@ -22,8 +22,6 @@
 #[cfg(unix)]
 mod client;
 #[cfg(unix)]
-mod instance;
-#[cfg(unix)]
 mod mariadb;
 #[cfg(unix)]
 mod measure;

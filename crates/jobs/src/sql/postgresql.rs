@@ -5,13 +5,13 @@
 use std::collections::HashMap;
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use sys::Unsupported;
 
-use super::client::{Client, Database, Fields, Outcome, Value, disk_full, number, protocol};
-use super::instance::{Instance, prepare, program};
+use super::client::{Client, DATABASE, Database, Fields, Outcome, Value, disk_full, number, protocol};
+use crate::instance::{Instance, prepare, program};
 
 const MISSING: Unsupported =
     Unsupported("this system has no PostgreSQL; on Debian `apt-get install postgresql` installs it");
@@ -25,7 +25,10 @@ const USER: &str = "osdyno";
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 /// The server.
-pub(super) struct PostgreSql(Instance);
+pub(super) struct PostgreSql {
+    instance: Instance,
+    socket: PathBuf,
+}
 
 impl PostgreSql {
     /// Makes a database in the folder and starts its server.
@@ -44,18 +47,19 @@ impl PostgreSql {
         // Its other ways to share memory would leave objects outside the folder, were it killed.
         command.args(["-c", "dynamic_shared_memory_type=mmap"]);
         let socket = folder.join(".s.PGSQL.5432");
-        let serve = |stream| Session::start(stream).map(drop);
-        Instance::start(command.args(["-p", "5432"]), &folder.join("log"), &socket, serve).map(PostgreSql)
+        let serve = || Session::start(UnixStream::connect(&socket)?).map(drop);
+        let instance = Instance::start(DATABASE, command.args(["-p", "5432"]), &folder.join("log"), serve)?;
+        Ok(PostgreSql { instance, socket })
     }
 }
 
 impl Database for PostgreSql {
     fn connect(&self) -> io::Result<Box<dyn Client>> {
-        Ok(Box::new(Session::start(self.0.connect()?)?))
+        Ok(Box::new(Session::start(UnixStream::connect(&self.socket)?)?))
     }
 
     fn ending(&mut self) -> Option<io::Error> {
-        self.0.ending()
+        self.instance.ending()
     }
 }
 

@@ -4,6 +4,8 @@
 use std::io;
 use std::process::Command;
 
+use rustix::process::{Pid, Signal, kill_process};
+
 /// Has the command executed as a user other than root, with the same access to files, and with shared memory
 /// of its own that ends with it. On Linux by namespaces: user_namespaces(7), ipc_namespaces(7). Elsewhere
 /// nothing is changed.
@@ -59,12 +61,48 @@ pub fn confine(_command: &mut Command) -> io::Result<()> {
     Ok(())
 }
 
+/// The name of the user that such a command has.
+///
+/// # Errors
+/// Unsupported where it has none.
+pub fn confined_user() -> io::Result<String> {
+    if cfg!(target_os = "linux") {
+        return Ok("nobody".to_owned());
+    }
+    std::env::var("LOGNAME").map_err(|_| crate::Unsupported("LOGNAME does not name the user").into())
+}
+
+/// Has the command executed on one processor, where the system can do that.
+pub fn pin(command: &mut Command, cpu: u32) {
+    use std::os::unix::process::CommandExt;
+
+    // Where it runs is the system's choice when it cannot be ours.
+    let pin = move || {
+        let _ = crate::cpu::pin(cpu);
+        Ok(())
+    };
+    // SAFETY: between fork and execve the closure only makes a system call.
+    unsafe { command.pre_exec(pin) };
+}
+
 /// Asks a process to end at once, by SIGQUIT, but to end its own children first.
 ///
 /// # Errors
 /// Those of kill(2).
 pub fn quit(process: u32) -> io::Result<()> {
-    let process = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw);
+    send(process, Signal::QUIT)
+}
+
+/// Asks a process to end, by SIGTERM.
+///
+/// # Errors
+/// Those of kill(2).
+pub fn terminate(process: u32) -> io::Result<()> {
+    send(process, Signal::TERM)
+}
+
+fn send(process: u32, signal: Signal) -> io::Result<()> {
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
     let process = process.ok_or_else(|| io::Error::other("no process has that number"))?;
-    Ok(rustix::process::kill_process(process, rustix::process::Signal::QUIT)?)
+    Ok(kill_process(process, signal)?)
 }

@@ -27,7 +27,7 @@ use platform as user;
 use std::process::ExitStatus;
 
 #[cfg(unix)]
-pub use confine::{confine, quit};
+pub use confine::{confine, confined_user, pin, quit, terminate};
 #[cfg(unix)]
 pub use fork::try_fork;
 pub use fork::{PANICKED, bequeath, end_now, ended_child, fork, fork_in_two, inherited, kill};

@@ -1,9 +1,8 @@
-//! A server of a database that is started for one trial: its programs, its folder, its end.
+//! A server of this system that is started for one trial: its programs, its log, its end.
 
 use std::env;
 use std::fs;
 use std::io;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -22,17 +21,26 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// How much of its log is reported.
 const LOG_LINES: usize = 3;
 
-/// A server.
+/// A server. Dropped, it ends.
 #[derive(Debug)]
-pub(super) struct Instance {
+pub(crate) struct Instance {
+    what: Daemon,
     child: Child,
     log: PathBuf,
-    socket: PathBuf,
+}
+
+/// What a server is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Daemon {
+    /// In reasons: "the database".
+    pub(crate) name: &'static str,
+    /// The signal after which it ends at once, and its children with it.
+    pub(crate) end: fn(u32) -> io::Result<()>,
 }
 
 /// The program of that name: where programs are, and in the folders that packages have for this one. Where
 /// several versions are there it is that of the last name.
-pub(super) fn program(name: &str, folders: &[&str]) -> Option<PathBuf> {
+pub(crate) fn program(name: &str, folders: &[&str]) -> Option<PathBuf> {
     let listed = env::var_os("PATH").unwrap_or_default();
     let of_path = env::split_paths(&listed).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
     let versions = folders.iter().flat_map(|folder| {
@@ -48,7 +56,7 @@ pub(super) fn program(name: &str, folders: &[&str]) -> Option<PathBuf> {
 ///
 /// # Errors
 /// What it printed last, where it fails.
-pub(super) fn prepare(command: &mut Command) -> io::Result<()> {
+pub(crate) fn prepare(command: &mut Command) -> io::Result<()> {
     sys::process::confine(command)?;
     let output = command.stdin(Stdio::null()).output()?;
     if output.status.success() {
@@ -61,29 +69,29 @@ pub(super) fn prepare(command: &mut Command) -> io::Result<()> {
 }
 
 impl Instance {
-    /// Starts a server and waits until it serves a first connection at its socket.
+    /// Starts a server and waits until it serves a first client.
     ///
     /// # Errors
     /// The end of its own log, where it does not start.
-    pub(super) fn start(
+    pub(crate) fn start(
+        what: Daemon,
         command: &mut Command,
         log: &Path,
-        socket: &Path,
-        serve: impl Fn(UnixStream) -> io::Result<()>,
+        serve: impl Fn() -> io::Result<()>,
     ) -> io::Result<Instance> {
         sys::process::confine(command)?;
         let output = fs::File::create(log)?;
         command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
         let child = command.spawn()?;
-        let mut instance = Instance { child, log: log.to_owned(), socket: socket.to_owned() };
+        let mut instance = Instance { what, child, log: log.to_owned() };
         let begun = Instant::now();
-        while let Err(refused) = instance.connect().and_then(&serve) {
+        while let Err(refused) = serve() {
             if let Some(ending) = instance.ended() {
                 return Err(ending);
             }
             if begun.elapsed() > START {
                 let text = last_lines(&fs::read_to_string(log).unwrap_or_default());
-                let reason = format!("the database accepts no connection ({refused}): {text}");
+                let reason = format!("{} accepts no connection ({refused}): {text}", what.name);
                 return Err(io::Error::other(reason));
             }
             thread::sleep(PAUSE);
@@ -91,16 +99,8 @@ impl Instance {
         Ok(instance)
     }
 
-    /// A connection.
-    ///
-    /// # Errors
-    /// Those of connect(2).
-    pub(super) fn connect(&self) -> io::Result<UnixStream> {
-        UnixStream::connect(&self.socket)
-    }
-
     /// How it ended and what it said last, where it ends within a moment: a connection can be closed before.
-    pub(super) fn ending(&mut self) -> Option<io::Error> {
+    pub(crate) fn ending(&mut self) -> Option<io::Error> {
         let begun = Instant::now();
         while matches!(self.child.try_wait(), Ok(None)) && begun.elapsed() < MOMENT {
             thread::sleep(PAUSE);
@@ -112,14 +112,14 @@ impl Instance {
         let status = self.child.try_wait().ok().flatten()?;
         let text = last_lines(&fs::read_to_string(&self.log).unwrap_or_default());
         let ending = sys::process::ending(status);
-        Some(io::Error::other(ServerEnded(format!("the database has ended, {ending}: {text}"))))
+        Some(io::Error::other(ServerEnded(format!("{} has ended, {ending}: {text}", self.what.name))))
     }
 }
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // PostgreSQL ends its own children after SIGQUIT; those that outlive a SIGKILL take a moment to end.
-        let _ = sys::process::quit(self.child.id());
+        // Children that outlive a SIGKILL take a moment to end.
+        let _ = (self.what.end)(self.child.id());
         let begun = Instant::now();
         while matches!(self.child.try_wait(), Ok(None)) && begun.elapsed() < END {
             thread::sleep(PAUSE);

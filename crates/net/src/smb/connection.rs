@@ -1,0 +1,320 @@
+//! What a connection knows: the numbers of its messages, how many requests the server allows, and its keys.
+
+use std::ops::Range;
+
+use super::header::{
+    Command, LENGTH_BYTES, RequestHeader, ResponseHeader, STATUS_MORE_PROCESSING, STATUS_PENDING,
+};
+use super::message::{self, Negotiated, SetUp};
+use super::ntlm::{self, Challenge};
+use super::protection::{Integrity, Keys, is_sealed};
+use super::{Account, OpenFile, Protection, SmbError};
+
+/// No response of a server has more: that of a READ of 8 MiB, the most that servers offer.
+pub const FRAME_BYTES_MAX: usize = (8 << 20) + 1024;
+
+/// So many bytes of a request or a response take one credit.
+const CREDIT_BYTES: u32 = 64 << 10;
+/// How many credits are asked for, so that requests need not wait for them.
+const CREDITS_WANTED: u16 = 256;
+
+/// How many bytes follow the length before a frame.
+///
+/// # Errors
+/// [`SmbError::Malformed`] for more than [`FRAME_BYTES_MAX`].
+pub fn frame_bytes(length: [u8; 4]) -> Result<usize, SmbError> {
+    match u32::from_be_bytes(length) as usize {
+        bytes if bytes <= FRAME_BYTES_MAX => Ok(bytes),
+        _ => Err(SmbError::Malformed("a message is too long")),
+    }
+}
+
+/// The client's side of one connection. Each request is a frame to be sent, and each frame that comes is
+/// given to [`SmbConnection::take`].
+#[derive(Debug)]
+pub struct SmbConnection {
+    account: Account,
+    protection: Protection,
+    random: fastrand::Rng,
+    integrity: Integrity,
+    /// The key of the session, once the user has proved who he is.
+    session_key: Option<[u8; 16]>,
+    keys: Option<Keys>,
+    /// The user is known, and the share not yet.
+    is_signing: bool,
+    credits: u32,
+    next: u64,
+    /// Requests without a response: their numbers and commands.
+    awaited: Vec<(u64, Command)>,
+    session: u64,
+    tree: u32,
+    read_bytes_max: u32,
+}
+
+/// A response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SmbResponse {
+    /// Not to a request alone: the real one follows.
+    Interim,
+    /// The user has to prove who he is: the request that does so.
+    Challenge(Vec<u8>),
+    /// What was asked for is done.
+    Done,
+    /// A file is open.
+    Opened(OpenFile),
+    /// What was read by the request of that number, and where it stands in the frame.
+    Piece(u64, Range<usize>),
+}
+
+impl SmbConnection {
+    /// Before anything was sent. The seed decides about its random numbers.
+    pub fn new(account: Account, protection: Protection, seed: u64) -> SmbConnection {
+        SmbConnection {
+            account,
+            protection,
+            random: fastrand::Rng::with_seed(seed),
+            integrity: Integrity::new(),
+            session_key: None,
+            keys: None,
+            is_signing: false,
+            credits: 1,
+            next: 0,
+            awaited: Vec::new(),
+            session: 0,
+            tree: 0,
+            read_bytes_max: 0,
+        }
+    }
+
+    /// Asks for the dialect.
+    ///
+    /// # Errors
+    /// [`SmbError::NoCredit`], as of every request.
+    pub fn negotiate(&mut self) -> Result<Vec<u8>, SmbError> {
+        let (mut guid, mut salt) = ([0; 16], [0; 32]);
+        self.random.fill(&mut guid);
+        self.random.fill(&mut salt);
+        let frame = self.request(Command::Negotiate, 0, &message::negotiate(guid, salt))?;
+        self.integrity.add(&frame[LENGTH_BYTES..]);
+        Ok(frame)
+    }
+
+    /// Begins to log on.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn log_on(&mut self) -> Result<Vec<u8>, SmbError> {
+        self.session_setup(&ntlm::negotiate())
+    }
+
+    fn session_setup(&mut self, token: &[u8]) -> Result<Vec<u8>, SmbError> {
+        let frame = self.request(Command::SessionSetup, 0, &message::session_setup(token))?;
+        self.integrity.add(&frame[LENGTH_BYTES..]);
+        Ok(frame)
+    }
+
+    /// Connects to a share, named as `\\server\share`.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn connect_share(&mut self, path: &str) -> Result<Vec<u8>, SmbError> {
+        self.request(Command::TreeConnect, 0, &message::tree_connect(path))
+    }
+
+    /// Opens a file of the share for reading.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn open(&mut self, name: &str) -> Result<Vec<u8>, SmbError> {
+        self.request(Command::Create, 0, &message::create(name))
+    }
+
+    /// Reads so many bytes at that place: the number of the request, and its frame.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn read(&mut self, file: &OpenFile, at: u64, bytes: u32) -> Result<(u64, Vec<u8>), SmbError> {
+        let id = self.next;
+        Ok((id, self.request(Command::Read, bytes, &message::read(file, at, bytes))?))
+    }
+
+    /// Whether the server allows one more request for so many bytes.
+    pub fn may_read(&self, bytes: u32) -> bool {
+        self.credits >= u32::from(charge(bytes))
+    }
+
+    /// Bytes of one request to read at most.
+    pub fn read_bytes_max(&self) -> u32 {
+        self.read_bytes_max
+    }
+
+    /// Closes a file.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn close(&mut self, file: &OpenFile) -> Result<Vec<u8>, SmbError> {
+        self.request(Command::Close, 0, &message::close(file))
+    }
+
+    /// Leaves the share.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn leave_share(&mut self) -> Result<Vec<u8>, SmbError> {
+        self.request(Command::TreeDisconnect, 0, &message::nothing())
+    }
+
+    /// Ends the session.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn log_off(&mut self) -> Result<Vec<u8>, SmbError> {
+        self.request(Command::LogOff, 0, &message::nothing())
+    }
+
+    fn request(&mut self, command: Command, bytes: u32, body: &[u8]) -> Result<Vec<u8>, SmbError> {
+        let charge = charge(bytes);
+        self.credits = self.credits.checked_sub(u32::from(charge)).ok_or(SmbError::NoCredit)?;
+        let id = self.next;
+        self.next += u64::from(charge);
+        self.awaited.push((id, command));
+        let is_sealed = self.keys.is_some() && self.protection == Protection::Encryption;
+        let header = RequestHeader {
+            command,
+            charge,
+            credits: CREDITS_WANTED
+                .saturating_sub(self.credits.min(u32::from(CREDITS_WANTED)) as u16)
+                .max(charge),
+            is_signed: self.signs() && !is_sealed,
+            id,
+            tree: self.tree,
+            session: self.session,
+        };
+        let mut frame = vec![0; LENGTH_BYTES];
+        header.write(&mut frame);
+        frame.extend(body);
+        if let Some(keys) = &mut self.keys {
+            match is_sealed {
+                true => keys.seal(&mut frame, self.session),
+                false if header.is_signed => keys.sign(&mut frame[LENGTH_BYTES..], id),
+                false => {}
+            }
+        }
+        let length = (frame.len() - LENGTH_BYTES) as u32;
+        frame[..LENGTH_BYTES].copy_from_slice(&length.to_be_bytes());
+        Ok(frame)
+    }
+
+    /// Whether messages are signed now: that of the share always is.
+    fn signs(&self) -> bool {
+        self.keys.is_some() && (self.is_signing || self.protection == Protection::Signatures)
+    }
+
+    /// Takes a frame of the server, without the length before it; it is decrypted in its place.
+    ///
+    /// # Errors
+    /// Why the connection cannot be used any more.
+    pub fn take(&mut self, frame: &mut [u8]) -> Result<SmbResponse, SmbError> {
+        let whole = frame.len();
+        let was_sealed = is_sealed(frame);
+        let message = match &self.keys {
+            Some(keys) if self.protection == Protection::Encryption => keys.open(frame)?,
+            _ if was_sealed => return Err(SmbError::Forged),
+            _ => frame,
+        };
+        let header = ResponseHeader::parse(message)?;
+        let place = self.awaited.iter().position(|(id, _)| *id == header.id);
+        let place = place.ok_or(SmbError::Malformed("it answers a request that nobody sent"))?;
+        let command = self.awaited[place].1;
+        if header.command != command as u16 {
+            return Err(SmbError::Malformed("it answers another request than was sent"));
+        }
+        self.credits = self.credits.saturating_add(u32::from(header.credits));
+        if header.status == STATUS_PENDING {
+            return Ok(SmbResponse::Interim);
+        }
+        self.awaited.swap_remove(place);
+        match self.signs() {
+            true if !was_sealed => self.verify(message, &header)?,
+            // Who did not want them would measure them unawares.
+            false if self.tree != 0 && header.is_signed => return Err(SmbError::Lacking("signatures")),
+            _ => {}
+        }
+        let is_challenge = command == Command::SessionSetup && header.status == STATUS_MORE_PROCESSING;
+        if header.status != 0 && !is_challenge {
+            return Err(SmbError::Refused { command: header.command, status: header.status });
+        }
+        let before = whole - message.len();
+        self.response(command, &header, message, before)
+    }
+
+    fn verify(&self, message: &mut [u8], header: &ResponseHeader) -> Result<(), SmbError> {
+        match &self.keys {
+            Some(keys) if header.is_signed => keys.verify(message, header.id),
+            _ => Err(SmbError::Forged),
+        }
+    }
+
+    /// A good response; so many bytes stand before it in its frame.
+    fn response(
+        &mut self,
+        command: Command,
+        header: &ResponseHeader,
+        message: &mut [u8],
+        before: usize,
+    ) -> Result<SmbResponse, SmbError> {
+        match command {
+            Command::Negotiate => {
+                let negotiated = Negotiated::parse(message)?;
+                if negotiated.requires_signing && self.protection == Protection::None {
+                    return Err(SmbError::Lacking("signatures"));
+                }
+                self.read_bytes_max = negotiated.read_bytes_max;
+                self.integrity.add(message);
+            }
+            Command::SessionSetup if header.status == STATUS_MORE_PROCESSING => {
+                self.integrity.add(message);
+                self.session = header.session;
+                let challenge = Challenge::parse(SetUp::parse(message)?.token)?;
+                let own = self.random.u64(..).to_le_bytes();
+                let (token, session_key) = challenge.answer(&self.account, own);
+                self.session_key = Some(session_key);
+                return self.session_setup(&token).map(SmbResponse::Challenge);
+            }
+            Command::SessionSetup => self.logged_on(header, message)?,
+            Command::TreeConnect => {
+                if message::share_wants_encryption(message)? && self.protection != Protection::Encryption {
+                    return Err(SmbError::Lacking("encryption"));
+                }
+                self.tree = header.tree;
+                self.is_signing = false;
+            }
+            Command::Create => return OpenFile::parse(message).map(SmbResponse::Opened),
+            Command::Read => {
+                let piece = message::piece_read(message)?;
+                return Ok(SmbResponse::Piece(header.id, piece.start + before..piece.end + before));
+            }
+            Command::Close | Command::TreeDisconnect | Command::LogOff => {}
+        }
+        Ok(SmbResponse::Done)
+    }
+
+    /// The last answer to the user's proof is the first with a signature.
+    fn logged_on(&mut self, header: &ResponseHeader, message: &mut [u8]) -> Result<(), SmbError> {
+        let set_up = SetUp::parse(message)?;
+        if set_up.is_guest {
+            return Err(SmbError::Lacking("no user, and takes everybody for a guest"));
+        }
+        if set_up.wants_encryption && self.protection != Protection::Encryption {
+            return Err(SmbError::Lacking("encryption"));
+        }
+        let session_key = self.session_key.ok_or(SmbError::Malformed("it asked for no proof"))?;
+        self.keys = Some(Keys::of(&self.integrity, &session_key));
+        self.is_signing = true;
+        self.verify(message, header)
+    }
+}
+
+fn charge(bytes: u32) -> u16 {
+    bytes.div_ceil(CREDIT_BYTES).clamp(1, u32::from(u16::MAX)) as u16
+}
