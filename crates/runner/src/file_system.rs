@@ -55,6 +55,9 @@ pub struct FileSystem {
     options: Vec<String>,
 }
 
+/// What to do where an image cannot be attached.
+const LOOP_DEVICES: &str = "; it takes root and a free loop device of the kernel: modprobe loop, losetup -a";
+
 impl FileSystem {
     /// Reads a kind and its options, each behind a colon.
     ///
@@ -96,8 +99,7 @@ impl FileSystem {
         warn: impl FnOnce(&str),
     ) -> Result<std::convert::Infallible, String> {
         let [program, arguments @ ..] = command else { return Err("there is no command".to_owned()) };
-        let root = "; run osdyno as root";
-        sys::mount::own_namespace().map_err(failed("make a mount namespace", root))?;
+        sys::mount::own_namespace().map_err(failed("make a mount namespace", "; run osdyno as root"))?;
         let attempted = format!("mount {} on {}", self.text, folder.display());
         if self.kind == TMPFS {
             sys::mount::mount(Path::new(TMPFS), folder, TMPFS, &self.options)
@@ -109,7 +111,7 @@ impl FileSystem {
             let attached = sys::mount::LoopDevice::attach(&image);
             // The device keeps it, and below the mount nobody could remove it.
             let _ = std::fs::remove_file(path);
-            let device = attached.map_err(failed("attach a loop device", root))?;
+            let device = attached.map_err(failed("attach a loop device", LOOP_DEVICES))?;
             if !device.is_direct().unwrap_or(false) {
                 warn(&format!("the image of {} is cached by the file system that it lies on", self.text));
             }

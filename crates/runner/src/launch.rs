@@ -97,10 +97,11 @@ impl<'a> Launcher<'a> {
             host::Error::NoReply { ref stderr, .. } if self.target.is_guest && stderr.is_empty() => {
                 Error::Describe { name, reason: format!("{error}, and {SILENT}") }
             }
-            error if self.target.prefix.is_empty() || self.target.is_guest => {
-                Error::Describe { name, reason: error.to_string() }
+            // The command is the user's own.
+            error if !self.target.prefix.is_empty() && self.target.prefix == self.target.written => {
+                Error::Command { name, reason: error.to_string() }
             }
-            error => Error::Command { name, reason: error.to_string() },
+            error => Error::Describe { name, reason: error.to_string() },
         }
     }
 }

@@ -1,0 +1,177 @@
+//! Jobs on files where something is missing or refused: clear words, the other items go on, nothing is left.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use common::{expect_nothing_left, osdyno, run, text};
+use record::{Outcome, Recording};
+
+/// One short trial of each workload that follows.
+const RUN: [&str; 5] = ["run", "--trials=1", "--window=50ms", "--set=files=100", "--out=a.osdyno"];
+
+fn recording(folder: &Path) -> Recording {
+    record::read(folder.join("a.osdyno")).expect("the run file").0
+}
+
+fn outcome(folder: &Path, system: &str, workload: &str) -> Outcome {
+    let recording = recording(folder);
+    let is_it = |trial: &&record::Trial| {
+        (trial.order.system.as_str(), trial.order.workload.as_str()) == (system, workload)
+    };
+    recording.trials.iter().find(is_it).expect("its trial").outcome.clone()
+}
+
+/// Whether this command can be prefixed to others here.
+fn is_possible(prefix: &[&str]) -> bool {
+    let output = Command::new(prefix[0]).args(&prefix[1..]).arg("true").output();
+    let is_possible = output.is_ok_and(|output| output.status.success());
+    if !is_possible {
+        println!("skipped: {} takes root", prefix.join(" "));
+    }
+    is_possible
+}
+
+/// A short run, started by a command.
+fn run_through(prefix: &[&str], folder: &Path, arguments: &[&str]) -> Output {
+    let run = osdyno(folder, &[&RUN[..], arguments].concat());
+    let mut command = Command::new(prefix[0]);
+    command.args(&prefix[1..]).arg(run.get_program()).args(run.get_args()).current_dir(folder);
+    command.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.output().expect("osdyno starts")
+}
+
+/// A short run in a mount namespace in which the command of the shell was executed first.
+fn run_after(mount: &str, folder: &Path, arguments: &[&str]) -> Output {
+    let script = format!("{mount} && exec \"$0\" \"$@\"");
+    run_through(&["unshare", "--mount", "sh", "-c", &script], folder, arguments)
+}
+
+#[test]
+fn without_inodes_n_is_smaller_and_the_other_jobs_are_measured() {
+    if !is_possible(&["unshare", "--mount"]) {
+        return;
+    }
+    let (folder, disk) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let mount = format!("mount -t tmpfs -o size=300m,nr_inodes=300 none {}", disk.path().display());
+    let scratch = format!("--scratch={}", disk.path().display());
+    let jobs = ["directory/new", "tree", "small-files/warm", "crypto/embedded", "-n400", &scratch];
+    let output = run_after(&mount, folder.path(), &jobs);
+    let told = text(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {told}", output.status);
+    assert!(told.contains("because number of free inodes is"), "{told}");
+    for job in ["directory", "tree", "small-files", "crypto"] {
+        let outcome = outcome(folder.path(), "local", job);
+        assert!(matches!(outcome, Outcome::Complete | Outcome::Allowance { .. }), "{job}: {outcome:?}");
+    }
+    expect_nothing_left(folder.path());
+}
+
+#[test]
+fn a_scratch_folder_that_cannot_be_written_is_refused_before_anything_is_measured() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("files")).expect("a folder");
+    let arguments = ["small-files/warm", "-n8", "--scratch=files"];
+    let expect = |output: &Output, reason: &str| {
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains("cannot create a scratch folder in files: "), "{told}");
+        assert!(told.contains(reason) && told.contains("choose another with --scratch"), "{told}");
+        assert!(!folder.path().join("a.osdyno").exists());
+    };
+    if is_possible(&["unshare", "--mount"]) {
+        let output = run_after("mount -t tmpfs -o ro none files", folder.path(), &arguments);
+        expect(&output, "Read-only file system");
+    }
+    // Root may write everywhere, unless it gives that up.
+    let weak = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"];
+    if is_possible(&weak) {
+        let mode = fs::Permissions::from_mode(0o555);
+        fs::set_permissions(folder.path().join("files"), mode).expect("a mode");
+        expect(&run_through(&weak, folder.path(), &arguments), "Permission denied");
+    }
+}
+
+#[test]
+fn an_archive_that_is_cut_short_or_leads_out_of_its_folder_ends_only_its_own_job() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("source")).expect("a folder");
+    for name in ["one", "two", "three"] {
+        fs::write(folder.path().join("source").join(name), [7; 4000]).expect("a file");
+    }
+    let tar = |arguments: &[&str]| {
+        let output = Command::new("tar").args(arguments).current_dir(folder.path()).output();
+        assert!(output.expect("tar starts").status.success(), "tar {arguments:?}");
+    };
+    tar(&["cf", "whole.tar", "source"]);
+    tar(&["cf", "out.tar", "-P", "--transform=s,source/,../outside-,", "source"]);
+    fs::remove_dir_all(folder.path().join("source")).expect("removed");
+    let whole = fs::read(folder.path().join("whole.tar")).expect("an archive");
+    fs::write(folder.path().join("cut.tar"), &whole[..3000]).expect("an archive");
+    let unpack = |archive: &str, n: &str| {
+        let _ = fs::remove_file(folder.path().join("a.osdyno"));
+        let _ = fs::remove_file(folder.path().join("a.html"));
+        let setting = format!("--set=tar={archive}");
+        run(
+            folder.path(),
+            &[&["run", "tree", "noop", "--trials=1", "--out=a.osdyno", n], &[&*setting][..]].concat(),
+        );
+        assert_eq!(outcome(folder.path(), "local", "noop"), Outcome::Complete);
+        outcome(folder.path(), "local", "tree")
+    };
+    assert_eq!(unpack("whole.tar", "-n3"), Outcome::Complete);
+    let reasons = [
+        ("whole.tar", "-n4", "has only 3 files"),
+        ("cut.tar", "-n3", "cut.tar"),
+        ("out.tar", "-n3", "its name leads out of the archive"),
+        ("missing.tar", "-n3", "missing.tar"),
+    ];
+    for (archive, n, reason) in reasons {
+        let outcome = format!("{:?}", unpack(archive, n));
+        assert!(outcome.contains(reason), "{archive}: {outcome}");
+    }
+    expect_nothing_left(folder.path());
+}
+
+#[test]
+fn a_file_system_that_cannot_be_made_is_a_reason_and_the_others_are_measured() {
+    let mountable = ["unshare", "--mount"];
+    if !is_possible(&mountable) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let failing = folder.path().join("mkfs.xfs");
+    fs::write(&failing, "#!/bin/sh\necho no blocks today >&2\nexit 1\n").expect("a program");
+    fs::set_permissions(&failing, fs::Permissions::from_mode(0o755)).expect("a mode");
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap_or_default());
+    let mut command =
+        osdyno(folder.path(), &[&RUN[..], &["small-files/warm", "-n8", "--fs=xfs,tmpfs"]].concat());
+    let output = command.env("PATH", path).output().expect("osdyno starts");
+    let told = text(&output.stderr);
+    assert!(output.status.code() == Some(3) && told.contains("mkfs.xfs failed"), "{told}");
+    assert!(told.contains("no blocks today") && !told.contains("its command must start"), "{told}");
+    assert_eq!(outcome(folder.path(), "tmpfs", "small-files"), Outcome::Complete);
+
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("none"), "").expect("a file");
+    if Path::new("/dev/loop-control").exists() {
+        let mount = "mount --bind none /dev/loop-control";
+        let output = run_after(mount, folder.path(), &["small-files/warm", "-n8", "--fs=ext2,tmpfs"]);
+        let told = text(&output.stderr);
+        assert!(output.status.code() == Some(3) && told.contains("cannot attach a loop device"), "{told}");
+        assert!(told.contains("modprobe loop"), "{told}");
+        assert_eq!(outcome(folder.path(), "tmpfs", "small-files"), Outcome::Complete);
+        expect_nothing_left(folder.path());
+    }
+
+    let weak = ["setpriv", "--bounding-set=-sys_admin"];
+    if is_possible(&weak) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let output = run_through(&weak, folder.path(), &["small-files/warm", "-n8", "--fs=ext4"]);
+        assert!(text(&output.stderr).contains("run osdyno as root"), "{}", text(&output.stderr));
+    }
+}
