@@ -8,6 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
+
 /// The parts of the library that its decoder needs.
 const FOLDERS: [&str; 3] = ["", "common", "decompress"];
 
@@ -31,16 +33,11 @@ fn library() -> Option<PathBuf> {
     cargo
         .args(["metadata", "--format-version=1", "--locked", "--filter-platform"])
         .arg(env::var_os("TARGET")?);
-    let metadata = String::from_utf8(cargo.output().ok()?.stdout).ok()?;
-    let manifests = metadata.split("\"manifest_path\":\"").skip(1).filter_map(|rest| rest.split('"').next());
-    let folders = manifests.map(|manifest| PathBuf::from(manifest.replace("\\\\", "\\")));
-    let is_zstd = |folder: &PathBuf| folder.file_name().is_some_and(|name| is_named(&name.to_string_lossy()));
-    let folder = folders.filter_map(|manifest| manifest.parent().map(Path::to_owned)).find(is_zstd)?;
+    let metadata: Value = serde_json::from_slice(&cargo.output().ok()?.stdout).ok()?;
+    let packages = metadata["packages"].as_array()?;
+    let zstd = packages.iter().find(|package| package["name"] == "zstd-sys")?;
+    let folder = Path::new(zstd["manifest_path"].as_str()?).parent()?;
     Some(folder.join("zstd/lib")).filter(|library| library.is_dir())
-}
-
-fn is_named(folder: &str) -> bool {
-    folder == "zstd-sys" || folder.starts_with("zstd-sys-")
 }
 
 /// Its sources and headers, by their names below the folder.

@@ -1,6 +1,5 @@
 //! A server of this system that is started for one trial: its programs, its log, its end.
 
-use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,20 +35,6 @@ pub(crate) struct Daemon {
     pub(crate) name: &'static str,
     /// The signal after which it ends at once, and its children with it.
     pub(crate) end: fn(u32) -> io::Result<()>,
-}
-
-/// The program of that name: where programs are, and in the folders that packages have for this one. Where
-/// several versions are there it is that of the last name.
-pub(crate) fn program(name: &str, folders: &[&str]) -> Option<PathBuf> {
-    let listed = env::var_os("PATH").unwrap_or_default();
-    let of_path = env::split_paths(&listed).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
-    let versions = folders.iter().flat_map(|folder| {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let mut bins: Vec<PathBuf> = entries.map(|entry| entry.path().join("bin")).collect();
-        bins.sort();
-        bins.into_iter().rev()
-    });
-    of_path.chain(versions).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
 /// Executes a command that prepares the folder of a server, as the user that the server will have.

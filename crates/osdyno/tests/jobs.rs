@@ -103,7 +103,8 @@ fn a_database_that_dies_at_work_has_crashed_and_its_log_says_why() {
     // It dies once it has served: when the table that all read was made, which is the first large file.
     let dies = "(until [ -n \"$(find \"$2/base\" -size +900k -newer \"$2/PG_VERSION\" | head -n1)\" ]; do sleep 0.01; done; \
                 echo planted death >&2; kill -KILL $$) &";
-    program(programs.path(), "postgres", &format!("{dies}\nexec {real}/postgres \"$@\""));
+    let version = format!("[ \"$1\" != --version ] || exec {real}/postgres --version");
+    program(programs.path(), "postgres", &format!("{version}\n{dies}\nexec {real}/postgres \"$@\""));
     let arguments = ["run", "sql/postgresql", "-n2", "--trials=1", "--set=rows=20000", "--out=a.osdyno"];
     run_with(folder.path(), programs.path(), &arguments);
     let outcomes = format!("{:?}", outcomes(folder.path(), "sql/postgresql"));

@@ -13,10 +13,11 @@
 //! `http` is osdyno's own server with the architecture `epoll`, or the one that `--set arch=NAME` chooses.
 //! `open` is from the request to the head of the response. `--server ADDRESS=COMMAND` starts it elsewhere.
 //!
-//! `smb` is a private smbd of this system (Samba), with folders and a user of its own; `connect` includes the
-//! agreement on SMB 3.1.1, and `authenticate` is the proof of the user (NTLMv2) and the access to the share.
-//! Four requests of 1 MiB are under way at once. `--set protection=signatures` or `encryption` protects the
-//! messages, with AES-128-GMAC or AES-128-GCM; by default, as with most clients, the server need not.
+//! `smb` is a private smbd of this system (Samba), with folders and a user of its own; the fact
+//! `software.smbd` has its version. `connect` includes the agreement on SMB 3.1.1, and `authenticate` is the
+//! proof of the user (NTLMv2) and the access to the share. Four requests of 1 MiB are under way at once.
+//! `--set protection=signatures` or `encryption` protects messages, with AES-128-GMAC or AES-128-GCM; by
+//! default, as with most clients, they are not protected.
 //!
 //! **Expected answer.** Flat for each MiB once a file is so large that connecting costs little beside it.
 

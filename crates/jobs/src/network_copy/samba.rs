@@ -10,12 +10,12 @@ use std::process::Command;
 
 use net::smb::{Account, Protection};
 use sys::Unsupported;
-use sys::process::{confined_user, pin, terminate};
+use sys::process::{confined_user, find_program, pin, terminate};
 use workload::{Trial, TrialError};
 
 use super::client::{Client, Server};
 use super::smb::SmbClient;
-use crate::instance::{Daemon, Instance, program};
+use crate::instance::{Daemon, Instance};
 
 const MISSING: Unsupported =
     Unsupported("this system has no smbd; on Debian `apt-get install samba` installs it");
@@ -56,7 +56,7 @@ impl Samba {
         if !graviola::util::is_cpu_supported() {
             return Err(Unsupported("this processor lacks instructions for AES").into());
         }
-        let server = program("smbd", &[]).ok_or(MISSING)?;
+        let server = find_program("smbd").ok_or(MISSING)?;
         let mut nt_hash = [0; 16];
         fastrand::fill(&mut nt_hash);
         let account = Account { user: confined_user()?, nt_hash };

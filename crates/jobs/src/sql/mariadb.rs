@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use sys::Unsupported;
+use sys::process::find_program;
 
 use super::client::{Client, DATABASE, Database, Fields, Outcome, Value, disk_full, number, protocol};
-use crate::instance::{Instance, prepare, program};
+use crate::instance::{Instance, prepare};
 
 const MISSING: Unsupported =
     Unsupported("this system has no MariaDB; on Debian `apt-get install mariadb-server` installs it");
@@ -40,8 +41,8 @@ impl MariaDb {
     /// # Errors
     /// Unsupported where there is none; the end of its own log.
     pub(super) fn in_folder(folder: &Path) -> io::Result<MariaDb> {
-        let server = program("mariadbd", &[]).ok_or(MISSING)?;
-        let install = program("mariadb-install-db", &[]).ok_or(MISSING)?;
+        let server = find_program("mariadbd").ok_or(MISSING)?;
+        let install = find_program("mariadb-install-db").ok_or(MISSING)?;
         let data = format!("--datadir={}", folder.join("data").display());
         let socket = folder.join("socket");
         let mut command = Command::new(install);

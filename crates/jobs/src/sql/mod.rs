@@ -14,7 +14,8 @@
 //! clients. Every answer is checked. The operations are those of sql-bench.
 //!
 //! `sqlite` is a part of osdyno. `postgresql` and `mariadb` are servers of this system that osdyno starts for
-//! the trial, in the scratch folder and on a Unix socket there; their settings are those they come with.
+//! the trial, in the scratch folder and on a Unix socket there; their settings are those they come with,
+//! and their versions the facts `software.postgresql` and `software.mariadb`.
 //!
 //! **Expected answer.** Flat for reads up to one client for each processor. Time of durable writes is that of
 //! fsync(2), and several clients may share one; with `sqlite` only one writes at a time.

@@ -9,15 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use sys::Unsupported;
+use sys::process::find_program;
 
 use super::client::{Client, DATABASE, Database, Fields, Outcome, Value, disk_full, number, protocol};
-use crate::instance::{Instance, prepare, program};
+use crate::instance::{Instance, prepare};
 
 const MISSING: Unsupported =
     Unsupported("this system has no PostgreSQL; on Debian `apt-get install postgresql` installs it");
-
-/// Where packages keep the programs of each version: Debian, Fedora, the BSDs.
-const FOLDERS: [&str; 3] = ["/usr/lib/postgresql", "/usr/pgsql", "/usr/local"];
 
 const USER: &str = "osdyno";
 
@@ -37,7 +35,7 @@ impl PostgreSql {
     /// Unsupported where there is none; the end of its own log.
     pub(super) fn in_folder(folder: &Path) -> io::Result<PostgreSql> {
         // Both must be of one version, so both come from one folder.
-        let server = program("postgres", &FOLDERS).ok_or(MISSING)?;
+        let server = find_program("postgres").ok_or(MISSING)?;
         let data = folder.join("data");
         let mut initdb = Command::new(server.with_file_name("initdb"));
         initdb.args(["--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C", "--username", USER]);

@@ -35,7 +35,7 @@ pub use fork::{PANICKED, bequeath, end_now, ended_child, fork, fork_in_two, inhe
 pub use platform::process_tree_usage;
 #[cfg(target_os = "linux")]
 pub use process_tree_usage::process_tree_usage;
-pub use program::own_program;
+pub use program::{find_program, own_program};
 pub use user::{become_user, is_root};
 
 pub use platform::{
