@@ -3,6 +3,10 @@
 //!
 //! The program of the group `kernel` is compiled once and linked twice, dynamically and statically: two forms
 //! of the same machine code. This build script is the linker of that build (`build/link.rs`).
+//!
+//! `OSDYNO_TRIAL_PROGRAMS=FOLDER` names programs that are built already, for those who build every package of
+//! a system by themselves: `osdyno-trial` and `osdyno-trial-servers`, with the suffix of the target, and on
+//! Linux `osdyno-trial.static` where `fork-static` is to be measured.
 
 use std::env;
 use std::ffi::OsString;
@@ -13,6 +17,8 @@ use std::process::Command;
 #[path = "build/link.rs"]
 mod link;
 
+/// Names the folder of programs that are built already.
+const READY: &str = "OSDYNO_TRIAL_PROGRAMS";
 const PROFILE: &str = "trial";
 const PACKAGE: &str = "osdyno-trial";
 const KERNEL: &str = "osdyno-trial";
@@ -48,12 +54,46 @@ fn main() {
     }
     println!("cargo::rustc-env=OSDYNO_BUILD={}", description(&target));
 
+    println!("cargo::rerun-if-env-changed={READY}");
+    let programs = match env::var_os(READY) {
+        Some(folder) => ready(Path::new(&folder)),
+        None => build_all(&workspace, &out, &target),
+    };
+    for (name, program) in programs {
+        keep(&out, name, program);
+    }
+}
+
+/// The programs that somebody else has built. One that is missing is an error: it was promised.
+fn ready(folder: &Path) -> [(&'static str, Built); 3] {
+    let program = |name: &str| {
+        let path = folder.join(with_suffix(name));
+        println!("cargo::rerun-if-changed={}", path.display());
+        path
+    };
+    let [kernel, servers] = [KERNEL, SERVERS].map(|name| {
+        let path = program(name);
+        if !path.is_file() {
+            println!("cargo::error={READY} is set, but there is no {}", path.display());
+        }
+        Ok(path)
+    });
+    let statically = program("osdyno-trial.static");
+    let statically = match statically.is_file() {
+        true => Ok(statically),
+        false => Err(format!("osdyno was built without {}", statically.display())),
+    };
+    [("kernel", kernel), ("kernel-static", statically), ("servers", servers)]
+}
+
+/// The programs, built here where that is possible.
+fn build_all(workspace: &Path, out: &Path, target: &str) -> [(&'static str, Built); 3] {
     // Without a linker for another system such a build is a type check, and says so when it is asked to
     // measure.
     let is_linked = target == variable("HOST") || env::var_os("RUSTC_LINKER").is_some();
     let cross_built = || Err(format!("this osdyno was built for {target} without a linker for it"));
     let build = |program: &str| match is_linked {
-        true => build(&workspace, &out, &target, program),
+        true => build(workspace, out, target, program),
         false => cross_built(),
     };
     let kernel = build(KERNEL);
@@ -61,9 +101,7 @@ fn main() {
         Ok(program) => link::static_beside(program),
         Err(_) => cross_built(),
     };
-    keep(&out, "kernel", kernel);
-    keep(&out, "kernel-static", statically);
-    keep(&out, "servers", build(SERVERS));
+    [("kernel", kernel), ("kernel-static", statically), ("servers", build(SERVERS))]
 }
 
 /// Builds a program and returns where it is.
@@ -97,8 +135,11 @@ fn build(workspace: &Path, out: &Path, target: &str, program: &str) -> Built {
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
-    let suffix = if is_windows() { ".exe" } else { "" };
-    Ok(shared.join(target).join(PROFILE).join(format!("{program}{suffix}")))
+    Ok(shared.join(target).join(PROFILE).join(with_suffix(program)))
+}
+
+fn with_suffix(program: &str) -> String {
+    format!("{program}{}", if is_windows() { ".exe" } else { "" })
 }
 
 /// What the programs are compiled with.

@@ -19,6 +19,9 @@ pub(crate) fn cargo_with(library: &Path) -> Command {
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CARGO_UNSTABLE_BUILD_STD", "std,panic_abort")
         .env("__CARGO_TESTS_ONLY_SRC_ROOT", library)
+        // A warning is an error here: code that only one system lacks a use for is found nowhere else.
+        .env("CARGO_UNSTABLE_WARNINGS", "true")
+        .env("CARGO_BUILD_WARNINGS", "deny")
         // Not that of the other steps, which would compile everything anew after this one.
         .env("CARGO_TARGET_DIR", workspace::systems());
     command

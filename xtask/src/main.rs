@@ -8,8 +8,8 @@ const HELP: &str = "\
 cargo xtask test                     everything below and all tests: what CI runs
 cargo xtask tidy                     the rules of the house that the compiler does not know
 cargo xtask docs                     the manual of the code, and the commands in the documents
-cargo xtask check-systems [CRATE]…   type-check for the systems that are not at hand
-cargo xtask link-systems             osdyno for Windows, linked by mingw; --release optimizes it
+cargo xtask check-systems [NAME]…    type-check for the systems that are not at hand; targets, crates, or all
+cargo xtask link-systems [TARGET]…   osdyno for systems that are not at hand; --release first optimizes it
 cargo xtask bench                    osdyno's own figures against bare C, alternately
 cargo xtask release [--verify]       what is installed without Rust, in target/dist; --verify builds it twice
 cargo xtask soak [--hours H]         every server under hostile load, with a witness; --seed N repeats one
@@ -40,9 +40,9 @@ fn main() -> ExitCode {
         ["release", "--verify"] => release::run(true),
         ["truths"] => truths::run(),
         ["soak", ref options @ ..] => soak(options),
-        ["check-systems", ref crates @ ..] => check_systems::run(crates),
-        ["link-systems"] => link_systems::run(false),
-        ["link-systems", "--release"] => link_systems::run(true),
+        ["check-systems", ref names @ ..] => check_systems::run(names),
+        ["link-systems", "--release", ref targets @ ..] => link_systems::run(true, targets).map(drop),
+        ["link-systems", ref targets @ ..] => link_systems::run(false, targets).map(drop),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             return ExitCode::SUCCESS;

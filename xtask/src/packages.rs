@@ -40,6 +40,7 @@ const NEEDS: &[Need] = &[
     test_with("ip", &["iproute2"], "makes networks of the tests' own"),
     test_with("qemu-system-x86_64", &["qemu-system-x86"], "boots other kernels"),
     test_with("x86_64-w64-mingw32-gcc", &["gcc-mingw-w64-x86-64"], "links osdyno for Windows"),
+    test_with("pip3", &["python3-pip"], "installs zig, which links osdyno for the BSDs and macOS"),
     test_with("wine", &["wine", "wine64"], "runs what was linked for Windows"),
     test_with("ssh", &["openssh-client"], "reaches a system that shares no folder"),
     test_with("sshd", &["openssh-server"], "is that system, on loopback"),

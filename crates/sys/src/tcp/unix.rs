@@ -42,9 +42,9 @@ impl Listener {
             sockopt::set_ipv6_v6only(&socket, true)?;
         }
         if how.share_port {
-            #[cfg(target_os = "illumos")]
+            #[cfg(any(target_os = "illumos", target_os = "solaris"))]
             return Err(crate::Unsupported("listeners cannot share a port here").into());
-            #[cfg(not(target_os = "illumos"))]
+            #[cfg(not(any(target_os = "illumos", target_os = "solaris")))]
             sockopt::set_socket_reuseport(&socket, true)?;
         }
         // Answers leave at once, see [`Connection::send_at_once`]: connections inherit it and pay no call.

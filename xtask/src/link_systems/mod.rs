@@ -1,0 +1,138 @@
+//! `cargo xtask link-systems [--release] [TARGET]…`: programs for systems that are not at hand, complete with
+//! the trial programs that they contain.
+
+mod frameworks;
+mod port;
+mod tools;
+mod zig;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use crate::build_std::cargo_with;
+use crate::command::show;
+use crate::{AnyError, rust_src, workspace};
+use port::{PORTS, Port};
+use tools::Tools;
+
+/// Links osdyno for the targets named, or else for all that are known here, with optimization or quickly.
+/// What this machine lacks to link for a target is printed and no error. Returns the targets it linked for.
+///
+/// # Errors
+/// Names the targets for which it does not link, or which no linker is known for.
+pub fn run(is_release: bool, targets: &[&str]) -> Result<Vec<&'static str>, AnyError> {
+    let ports = match targets {
+        [] => PORTS.iter().collect(),
+        targets => targets.iter().map(|target| find(target)).collect::<Result<Vec<_>, _>>()?,
+    };
+    let library = match rust_src::find() {
+        Ok(library) => library,
+        Err(reason) => {
+            println!("not linked: {reason}");
+            return Ok(Vec::new());
+        }
+    };
+    let (mut linked, mut failed) = (Vec::new(), Vec::new());
+    for port in ports {
+        let tools = match port.linker.tools(port.target) {
+            Ok(tools) => tools,
+            Err(reason) => {
+                println!("{}: not linked: {reason}", port.target);
+                continue;
+            }
+        };
+        let start = Instant::now();
+        let build = Build { port, tools: &tools, library: &library, is_release };
+        match build.osdyno() {
+            Ok(program) => {
+                println!("{} ({:.1} s)", program.display(), start.elapsed().as_secs_f64());
+                linked.push(port.target);
+            }
+            Err(error) => {
+                println!("{}: {error}", port.target);
+                failed.push(port.target);
+            }
+        }
+    }
+    if failed.is_empty() {
+        Ok(linked)
+    } else {
+        Err(format!("does not link for {}", failed.join(", ")).into())
+    }
+}
+
+/// The targets that no test runs here.
+pub(crate) fn untested() -> Vec<&'static str> {
+    PORTS.iter().filter(|port| !port.is_tested).map(|port| port.target).collect()
+}
+
+/// The targets that tests run here.
+pub(crate) fn tested() -> Vec<&'static str> {
+    PORTS.iter().filter(|port| port.is_tested).map(|port| port.target).collect()
+}
+
+fn find(target: &str) -> Result<&'static Port, AnyError> {
+    PORTS.iter().find(|port| port.target == target).ok_or_else(|| {
+        let known: Vec<&str> = PORTS.iter().map(|port| port.target).collect();
+        format!("no linker is known for {target}, only for {}", known.join(", ")).into()
+    })
+}
+
+struct Build<'a> {
+    port: &'a Port,
+    tools: &'a Tools,
+    library: &'a Path,
+    is_release: bool,
+}
+
+impl Build<'_> {
+    /// Links the program and returns where it is.
+    fn osdyno(&self) -> Result<PathBuf, AnyError> {
+        let mut cargo = self.cargo("osdyno");
+        // What tests run is built as users get it: its build script makes the trial programs, apart from the
+        // rest. It compiles every library a second time, which is left out where nobody runs the result.
+        if !self.is_release && !self.port.is_tested {
+            self.trial_programs()?;
+            cargo.env("OSDYNO_TRIAL_PROGRAMS", self.folder());
+        }
+        show(&mut cargo)?;
+        Ok(self.folder().join(self.port.program))
+    }
+
+    /// The measured programs. `osdyno` is selected beside them, although it is not built here: with its
+    /// features the libraries of all programs are the same, and each is compiled once.
+    fn trial_programs(&self) -> Result<(), AnyError> {
+        let programs = ["osdyno-trial", "osdyno-trial-servers"];
+        let mut cargo = self.cargo("osdyno");
+        show(cargo.args(["--package", "osdyno-trial"]).args(programs.iter().flat_map(|name| ["--bin", name])))
+    }
+
+    /// Cargo for this target. It is told in the environment, which reaches what build scripts start as well.
+    fn cargo(&self, package: &str) -> Command {
+        let target = self.port.target;
+        let mut cargo = cargo_with(self.library);
+        cargo.args(["build", "--quiet", "--package", package, "--target", target]);
+        let underscored = target.replace('-', "_");
+        let setting = |name: &str| format!("CARGO_TARGET_{}_{name}", underscored.to_uppercase());
+        if self.is_release {
+            cargo.arg("--release");
+        } else {
+            // Nothing is optimized; this flag follows those of the profile, which has exceptions.
+            cargo.env(setting("RUSTFLAGS"), "-Copt-level=0");
+            cargo.env("CARGO_PROFILE_DEV_DEBUG", "false");
+            cargo.env("CARGO_PROFILE_TRIAL_OPT_LEVEL", "0").env("CARGO_PROFILE_TRIAL_LTO", "off");
+            cargo.env("CARGO_PROFILE_TRIAL_CODEGEN_UNITS", "16");
+        }
+        cargo.env(setting("LINKER"), &self.tools.compiler);
+        cargo.env(format!("CC_{underscored}"), &self.tools.compiler);
+        cargo.env(format!("AR_{underscored}"), &self.tools.archiver);
+        cargo.envs(self.tools.environment.iter().map(|(name, value)| (name, value)));
+        cargo
+    }
+
+    fn folder(&self) -> PathBuf {
+        let profile = if self.is_release { "release" } else { "debug" };
+        workspace::systems().join(self.port.target).join(profile)
+    }
+}
