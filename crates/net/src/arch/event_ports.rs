@@ -13,5 +13,10 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     served_by: ServedBy::Loop,
     workers: true,
     probe: || Ok(()),
-    serve: Err("event ports exist only on illumos and Solaris, where servers are not implemented yet"),
+    serve: cfg_select! {
+        any(target_os = "illumos", target_os = "solaris") => {
+            Ok(super::reactor::serve::<sys::event::EventPorts>)
+        }
+        _ => { Err("event ports exist only on illumos and Solaris") }
+    },
 };

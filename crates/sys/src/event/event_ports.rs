@@ -1,36 +1,145 @@
-//! Event ports of illumos and Solaris: unsupported, because they are not implemented yet.
+//! Event ports of illumos and Solaris: port_create(3C). They are type-checked and have not been run yet.
+//!
+//! A port forgets a descriptor with the event that it reports (port_associate(3C)). The next wait associates
+//! it again, which reports at once what is still ready: so the port tells of states, like poll(2).
 
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::ptr;
 use std::time::Duration;
 
-use super::{Event, Interest, Poller};
-use crate::Unsupported;
+use rustix::event::{PollFlags, port};
+use rustix::io::Errno;
 
-/// port_create(3C); there is none.
-#[derive(Debug)]
-pub enum EventPorts {}
+use super::by_descriptor::ByDescriptor;
+use super::{EVENTS_MAX, Event, Interest, Poller, asked, narrow, told};
+
+/// port_create(3C).
+pub struct EventPorts {
+    port: OwnedFd,
+    watched: ByDescriptor<Watched>,
+    /// Those of the last wait.
+    reported: Vec<RawFd>,
+    told: Box<[libc::port_event]>,
+}
+
+/// A descriptor that was added.
+struct Watched {
+    token: u32,
+    interest: Interest,
+    /// Whether the port knows it, and has not reported it since.
+    is_associated: bool,
+}
 
 impl Poller for EventPorts {
     const EDGE: bool = false;
 
     fn new() -> io::Result<EventPorts> {
-        Err(Unsupported("event ports are not written yet; poll and select are there").into())
+        let port = port::create()?;
+        rustix::io::fcntl_setfd(&port, rustix::io::FdFlags::CLOEXEC)?;
+        let told = vec![nothing(); EVENTS_MAX].into_boxed_slice();
+        Ok(EventPorts { port, watched: ByDescriptor::new(), reported: Vec::new(), told })
     }
 
-    fn add(&mut self, _descriptor: BorrowedFd<'_>, _token: usize, _interest: Interest) -> io::Result<()> {
-        match *self {}
+    fn add(&mut self, descriptor: BorrowedFd<'_>, token: usize, interest: Interest) -> io::Result<()> {
+        let number = descriptor.as_raw_fd();
+        let watched = Watched { token: narrow(token)?, interest, is_associated: false };
+        self.watched.insert(number, watched)?;
+        self.associate(number)
     }
 
-    fn change(&mut self, _descriptor: BorrowedFd<'_>, _token: usize, _interest: Interest) -> io::Result<()> {
-        match *self {}
+    fn change(&mut self, descriptor: BorrowedFd<'_>, token: usize, interest: Interest) -> io::Result<()> {
+        let number = descriptor.as_raw_fd();
+        let watched = self.watched.known(number)?;
+        (watched.token, watched.interest) = (narrow(token)?, interest);
+        self.associate(number)
     }
 
-    fn remove(&mut self, _descriptor: BorrowedFd<'_>, _token: usize) -> io::Result<()> {
-        match *self {}
+    fn remove(&mut self, descriptor: BorrowedFd<'_>, _token: usize) -> io::Result<()> {
+        let number = descriptor.as_raw_fd();
+        self.watched.remove(number)?;
+        self.dissociate(number)
     }
 
-    fn wait(&mut self, _events: &mut Vec<Event>, _timeout: Option<Duration>) -> io::Result<()> {
-        match *self {}
+    fn wait(&mut self, events: &mut Vec<Event>, timeout: Option<Duration>) -> io::Result<()> {
+        events.clear();
+        let mut reported = std::mem::take(&mut self.reported);
+        for number in reported.drain(..) {
+            // It may have been removed since, or changed, or be another one of that number.
+            if self.watched.get_mut(number).is_some_and(|watched| !watched.is_associated) {
+                self.associate(number)?;
+            }
+        }
+        self.reported = reported;
+        let count = self.events(timeout)?;
+        for event in &self.told[..count] {
+            let number = event.portev_object as RawFd;
+            let watched = self.watched.known(number)?;
+            watched.is_associated = false;
+            self.reported.push(number);
+            events.push(told(watched.token, event.portev_events as libc::c_short));
+        }
+        Ok(())
+    }
+}
+
+impl EventPorts {
+    /// Tells the port what a descriptor waits for, in place of what it waited for.
+    fn associate(&mut self, number: RawFd) -> io::Result<()> {
+        let watched = self.watched.known(number)?;
+        watched.is_associated = watched.interest != Interest::Nothing;
+        if !watched.is_associated {
+            return self.dissociate(number);
+        }
+        let wanted = PollFlags::from_bits_retain(asked(watched.interest));
+        // SAFETY: whoever adds a descriptor removes it before it is closed, see `Poller::remove`.
+        Ok(unsafe { port::associate_fd(&self.port, number, wanted, ptr::null_mut()) }?)
+    }
+
+    /// One that the port has reported is out already.
+    fn dissociate(&self, number: RawFd) -> io::Result<()> {
+        // SAFETY: the port compares the number with those that it knows, and reads nothing of it.
+        match unsafe { port::dissociate_fd(&self.port, number) } {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// One port_getn(3C): how many events it wrote.
+    fn events(&mut self, timeout: Option<Duration>) -> io::Result<usize> {
+        let mut time = timeout.map(|timeout| libc::timespec {
+            tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_nsec: libc::c_long::from(timeout.subsec_nanos() as i32),
+        });
+        let time = time.as_mut().map_or(ptr::null_mut(), ptr::from_mut);
+        // One event at least; and as many as there are.
+        let mut count = 1;
+        let port = self.port.as_raw_fd();
+        // Its count is not to be trusted where the time is over: it may have no event then, or several.
+        self.told[0] = nothing();
+        let length = self.told.len() as libc::c_uint;
+        // SAFETY: the list is as long as is said, and count and time live as long as the call.
+        let answer = unsafe { libc::port_getn(port, self.told.as_mut_ptr(), length, &raw mut count, time) };
+        if answer != 0 {
+            let error = io::Error::last_os_error();
+            if !matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR)) {
+                return Err(error);
+            }
+            if i32::from(self.told[0].portev_source) != libc::PORT_SOURCE_FD {
+                return Ok(0);
+            }
+        }
+        Ok((count as usize).min(self.told.len()))
+    }
+}
+
+/// An event of no source.
+const fn nothing() -> libc::port_event {
+    libc::port_event {
+        portev_events: 0,
+        portev_source: 0,
+        portev_pad: 0,
+        portev_object: 0,
+        portev_user: ptr::null_mut(),
     }
 }

@@ -1,4 +1,4 @@
-//! kqueue(2) of the BSDs and macOS, level-triggered. It is type-checked for them and has not been run yet.
+//! kqueue(2) of the BSDs and macOS, level-triggered. It is linked for them and has not been run there yet.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -14,9 +14,16 @@ use super::{EVENTS_MAX, Event, Interest, Poller, nothing_if_interrupted};
 /// kqueue(2).
 pub struct Kqueue {
     kernel: OwnedFd,
-    /// What each descriptor waits for: reading and writing are separate entries of the kernel's.
-    interests: ByDescriptor<Interest>,
+    watched: ByDescriptor<Watched>,
     told: Box<[MaybeUninit<kqueue::Event>; EVENTS_MAX]>,
+}
+
+/// A descriptor that was added.
+struct Watched {
+    /// Reading and writing are separate entries of the kernel's, and separate events.
+    interest: Interest,
+    /// Where its event was when it was last ready.
+    place: usize,
 }
 
 impl Poller for Kqueue {
@@ -26,18 +33,18 @@ impl Poller for Kqueue {
         let kernel = kqueue::kqueue()?;
         rustix::io::fcntl_setfd(&kernel, rustix::io::FdFlags::CLOEXEC)?;
         let told = Box::new([const { MaybeUninit::uninit() }; EVENTS_MAX]);
-        Ok(Kqueue { kernel, interests: ByDescriptor::new(), told })
+        Ok(Kqueue { kernel, watched: ByDescriptor::new(), told })
     }
 
     fn add(&mut self, descriptor: BorrowedFd<'_>, token: usize, interest: Interest) -> io::Result<()> {
         let number = descriptor.as_raw_fd();
-        self.interests.insert(number, interest)?;
+        self.watched.insert(number, Watched { interest, place: usize::MAX })?;
         self.enter(number, token, interest, EventFlags::ADD)
     }
 
     fn change(&mut self, descriptor: BorrowedFd<'_>, token: usize, interest: Interest) -> io::Result<()> {
         let number = descriptor.as_raw_fd();
-        let before = std::mem::replace(self.interests.known(number)?, interest);
+        let before = std::mem::replace(&mut self.watched.known(number)?.interest, interest);
         if before != interest {
             self.enter(number, token, before, EventFlags::DELETE)?;
         }
@@ -46,15 +53,19 @@ impl Poller for Kqueue {
 
     fn remove(&mut self, descriptor: BorrowedFd<'_>, token: usize) -> io::Result<()> {
         let number = descriptor.as_raw_fd();
-        let before = self.interests.remove(number)?;
-        self.enter(number, token, before, EventFlags::DELETE)
+        let before = self.watched.remove(number)?;
+        self.enter(number, token, before.interest, EventFlags::DELETE)
     }
 
     fn wait(&mut self, events: &mut Vec<Event>, timeout: Option<Duration>) -> io::Result<()> {
         events.clear();
         // SAFETY: a descriptor that is closed leaves the queue by itself.
         match unsafe { kqueue::kevent(&self.kernel, &[], &mut self.told[..], timeout) } {
-            Ok((told, _)) => events.extend(told.iter().filter_map(|told| event(told))),
+            Ok((told, _)) => {
+                for (number, event) in told.iter().filter_map(|told| event(told)) {
+                    report(events, self.watched.known(number)?, event);
+                }
+            }
             Err(error) => {
                 nothing_if_interrupted(error.into())?;
             }
@@ -79,12 +90,29 @@ impl Kqueue {
     }
 }
 
-fn event(told: &kqueue::Event) -> Option<Event> {
+/// A descriptor is told of once, whether one of its filters has something or both.
+fn report(events: &mut Vec<Event>, watched: &mut Watched, event: Event) {
+    match events.get_mut(watched.place).filter(|earlier| earlier.token == event.token) {
+        Some(earlier) => {
+            earlier.readable |= event.readable;
+            earlier.writable |= event.writable;
+        }
+        None => {
+            watched.place = events.len();
+            events.push(event);
+        }
+    }
+}
+
+/// The descriptor, and what it is ready for. `EV_EOF` comes with the filter that was waited for; where that
+/// is writing, the connection is broken, and reading says how.
+fn event(told: &kqueue::Event) -> Option<(RawFd, Event)> {
     let token = told.udata().addr();
     match told.filter() {
-        EventFilter::Read(_) => Some(Event { token, readable: true, writable: false }),
-        EventFilter::Write(_) => {
-            Some(Event { token, readable: told.flags().contains(EventFlags::EOF), writable: true })
+        EventFilter::Read(number) => Some((number, Event { token, readable: true, writable: false })),
+        EventFilter::Write(number) => {
+            let readable = told.flags().contains(EventFlags::EOF);
+            Some((number, Event { token, readable, writable: true }))
         }
         _ => None,
     }
