@@ -1,6 +1,9 @@
 //! Programs and libraries of the system whose version decides what a workload measures.
 
-use std::process::Command;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::collector::Collector;
 use crate::process::find_program;
@@ -14,12 +17,59 @@ const VERSIONS: [(&str, &str, &str); 5] = [
     ("software.smbd", "smbd", "--version"),
 ];
 
+/// How long all of them may take: a program that does not answer has no version.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long a line may be.
+const LINE_BYTES: u64 = 1000;
+
 pub(super) fn read(facts: &mut Collector) {
-    for (fact, command, argument) in VERSIONS {
-        let program = find_program(command);
-        let output = program.and_then(|program| Command::new(program).arg(argument).output().ok());
-        let version = output.filter(|output| output.status.success());
-        let text = version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-        facts.add(fact, text.as_deref().and_then(|text| text.lines().next()));
+    // All at once, because every run waits for them.
+    let started = VERSIONS.map(|(fact, command, argument)| (fact, start(command, argument)));
+    let deadline = Instant::now() + PATIENCE;
+    for (fact, child) in started {
+        let line = child.and_then(|child| first_line(child, deadline));
+        facts.add(fact, line.as_deref());
+    }
+}
+
+fn start(command: &str, argument: &str) -> Option<Child> {
+    let mut command = Command::new(find_program(command)?);
+    command.arg(argument).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.spawn().ok()
+}
+
+/// The first line that it prints, if it ends well and in time.
+fn first_line(mut child: Child, deadline: Instant) -> Option<String> {
+    let output = child.stdout.take()?;
+    while child.try_wait().ok()?.is_none() {
+        if Instant::now() >= deadline {
+            let _ = child.kill();
+            let _ = child.wait();
+            return None;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    let is_well = child.wait().is_ok_and(|status| status.success());
+    let mut line = String::new();
+    BufReader::new(output.take(LINE_BYTES)).read_line(&mut line).ok().filter(|_| is_well)?;
+    Some(line)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_fails_or_does_not_end_has_no_version() {
+        let of = |script: &str, patience: Duration| {
+            let mut command = Command::new("sh");
+            let child = command.args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+            first_line(child, Instant::now() + patience)
+        };
+        let (long, short) = (Duration::from_secs(60), Duration::from_millis(10));
+        assert_eq!(of("echo one; echo two", long).as_deref().map(str::trim_end), Some("one"));
+        assert_eq!(of("echo one; exit 1", long), None);
+        assert_eq!(of("exec sleep 60", short), None);
     }
 }
