@@ -9,7 +9,8 @@
 //! DIR` puts it on another file system.
 //!
 //! `new` starts with a new folder. In `emptied`, ten times as many files were there before and have been
-//! removed; some file systems never make a folder smaller, and search its empty blocks.
+//! removed; some file systems never make a folder smaller, and search its empty blocks. Where there is no
+//! time for so many, n is smaller.
 //!
 //! **Expected answer.** At most logarithmic where folders have an index (ext4, XFS, Btrfs, ZFS, UFS with
 //! dirhash), linear where they do not (ext2, older UFS).
@@ -61,7 +62,7 @@ mod measured {
         let attempted = || format!("to prepare {}", folder.display());
         fs::create_dir_all(&folder).map_err(TrialError::at(attempted()))?;
         if trial.variant() == "emptied" {
-            fill_and_empty(&folder, trial.n() * EMPTIED).map_err(TrialError::at(attempted()))?;
+            fill_and_empty(trial, &folder).map_err(TrialError::at(attempted()))?;
         }
         let mut random = fastrand::Rng::with_seed(trial.seed());
         let files = Files::named(&folder, trial.n(), &mut random).map_err(TrialError::at(attempted()))?;
@@ -95,11 +96,12 @@ mod measured {
         removed.map_err(TrialError::at(format!("to remove {}", folder.display())))
     }
 
-    /// Makes and removes so many files.
-    fn fill_and_empty(folder: &Path, count: usize) -> io::Result<()> {
+    /// Makes and removes the files that were there before, as many as there is time for.
+    fn fill_and_empty(trial: &mut Trial<'_>, folder: &Path) -> io::Result<()> {
         let path = |number: usize| folder.join(format!("before-{number}"));
-        (0..count).try_for_each(|number| fs::File::create_new(path(number)).map(drop))?;
-        (0..count).try_for_each(|number| fs::remove_file(path(number)))
+        let create = |number: usize| fs::File::create_new(path(number)).map(drop);
+        trial.prepare(|part| (0..EMPTIED).try_for_each(|place| create(part * EMPTIED + place)))?;
+        (0..trial.n() * EMPTIED).try_for_each(|number| fs::remove_file(path(number)))
     }
 
     /// The names of all files and what is looked up after each, chosen before anything is timed.

@@ -67,6 +67,24 @@ impl<'a> Trial<'a> {
         self.up(names[0], names, step)
     }
 
+    /// Makes what is there before the first n, in as many parts as n. The allowance of the way up may end it,
+    /// and n then goes no further than these parts.
+    ///
+    /// # Errors
+    /// That of a part.
+    pub fn prepare(&mut self, mut part: impl FnMut(usize) -> io::Result<()>) -> io::Result<()> {
+        let deadline_ticks = self.clock.now().saturating_add(self.allowance_ticks);
+        for number in 0..self.n {
+            part(number)?;
+            if self.clock.now() > deadline_ticks {
+                self.n = number + 1;
+                self.ended = Some(EarlyEnd::Allowance { n: self.n as u64 });
+                break;
+            }
+        }
+        Ok(())
+    }
+
     #[inline]
     fn up<T>(
         &mut self,

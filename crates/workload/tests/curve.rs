@@ -54,6 +54,30 @@ fn an_allowance_ends_the_way_up_early() {
 }
 
 #[test]
+fn what_there_was_no_time_to_prepare_is_not_measured() {
+    let n = 1000;
+    let numbers: Vec<AtomicU64> =
+        (0..Slots::needed(CURVE.declaration(), n)).map(|_| AtomicU64::new(0)).collect();
+    let slots = Slots::new(CURVE.declaration(), n, &numbers);
+    let clock = Clock::start();
+    let mut trial = Trial::new(CURVE.declaration(), "", n, Path::new("/"), 7, &clock, slots);
+    trial.allow((0.02 / clock.seconds_per_tick()) as u64);
+    let mut parts = 0;
+    let prepared = trial.prepare(|_| {
+        parts += 1;
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        Ok(())
+    });
+    prepared.expect("its parts");
+    assert!((1..25).contains(&parts) && trial.n() == parts, "{parts}");
+    let made = trial.timed("socket", Ok).expect("what was made");
+    assert!(made.len() <= parts, "{} of {parts}", made.len());
+    let reached = made.len() as u64;
+    assert_eq!(slots.top(), reached);
+    assert!(matches!(trial.ended(), Some(EarlyEnd::Allowance { n }) if *n == reached));
+}
+
+#[test]
 fn an_operation_that_no_curve_declares_cannot_be_timed() {
     let clock = Clock::start();
     let mut trial = Trial::new(
