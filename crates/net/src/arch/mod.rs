@@ -7,6 +7,7 @@ pub(crate) mod blocking;
 mod connection;
 mod connection_state;
 mod definition;
+mod devpoll;
 mod epoll;
 mod epoll_et;
 mod event_ports;
@@ -51,6 +52,7 @@ pub const ALL: &[&Architecture] = &[
     &uring::ARCHITECTURE,
     &tokio::ARCHITECTURE,
     &kqueue::ARCHITECTURE,
+    &devpoll::ARCHITECTURE,
     &event_ports::ARCHITECTURE,
     &iocp::ARCHITECTURE,
 ];

@@ -76,7 +76,7 @@ fn what_is_unsupported_says_why() {
         assert_eq!(output.status.code(), Some(1), "{}: {errors}", architecture.name);
         assert!(errors.contains(&format!("{} is unsupported here: {reason}", architecture.name)), "{errors}");
     }
-    let elsewhere = ["kqueue", "event-ports", "iocp"];
+    let elsewhere = ["kqueue", "devpoll", "event-ports", "iocp"];
     let by_kernel: Vec<_> = unsupported.iter().filter(|name| !elsewhere.contains(name)).collect();
     assert!(elsewhere.iter().all(|name| unsupported.contains(name)), "{unsupported:?}");
     assert!(by_kernel.iter().all(|name| **name == "uring"), "{unsupported:?}");

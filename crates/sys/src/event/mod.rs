@@ -2,6 +2,8 @@
 
 #[cfg(unix)]
 mod by_descriptor;
+#[cfg(any(target_os = "illumos", target_os = "solaris"))]
+mod devpoll;
 #[cfg(target_os = "linux")]
 mod epoll;
 #[cfg(any(target_os = "illumos", target_os = "solaris"))]
@@ -33,6 +35,8 @@ use std::time::Duration;
 
 use crate::handle::Handle;
 
+#[cfg(any(target_os = "illumos", target_os = "solaris"))]
+pub use devpoll::DevPoll;
 #[cfg(target_os = "linux")]
 pub use epoll::{Epoll, EpollEdge};
 #[cfg(any(target_os = "illumos", target_os = "solaris"))]
