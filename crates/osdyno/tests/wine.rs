@@ -143,7 +143,7 @@ fn a_preset_plans_for_the_system_and_is_measured() {
 #[test]
 fn servers_race_with_threads_and_with_event_loops() {
     let Some(wine) = Wine::find() else { return };
-    let servers = ["race/thread", "race/pool", "race/poll", "race/tokio"];
+    let servers = ["race/thread", "race/pool", "race/poll", "race/tokio", "race/iocp"];
     let words = ["-n", "10", "--trials", "2", "--seed", "5", "--out", "race.osdyno"];
     wine.run_to(0, &[&["run"], &servers[..], &words].concat());
     let recording = wine.recording("race.osdyno");
@@ -168,7 +168,7 @@ fn servers_and_load_generators_work_across_systems() {
             assert!(printed.contains(part), "{who}: {part} is not in {printed}");
         }
     };
-    for architecture in ["thread", "poll"] {
+    for architecture in ["thread", "poll", "iocp"] {
         let server = Served::start_by(wine.osdyno(), &["--arch", architecture, "--service", "echo"]);
         let address = server.address.to_string();
         let load = [&["load", address.as_str()], &words[..]].concat();

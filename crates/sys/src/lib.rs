@@ -29,7 +29,6 @@ pub mod openssl;
 pub mod process;
 #[cfg(target_os = "linux")]
 mod pseudo_file;
-#[cfg(unix)]
 pub mod ring;
 pub mod signal;
 pub mod socket;

@@ -2,17 +2,19 @@
 //! documentation.
 
 use std::io;
+use std::mem::ManuallyDrop;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
-use std::os::windows::io::{AsSocket, BorrowedSocket};
+use std::os::windows::io::{AsSocket, BorrowedSocket, FromRawSocket, IntoRawSocket};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use windows_sys::Win32::Networking::WinSock::{
     AF_INET, AF_INET6, FIONBIO, INVALID_SOCKET, IPPROTO_IPV6, IPPROTO_TCP, IPV6_V6ONLY, LINGER, SO_ERROR,
-    SO_LINGER, SO_RCVTIMEO, SO_SNDTIMEO, SOCK_STREAM, SOCKADDR_IN6, SOCKET, SOL_SOCKET, TCP_NODELAY,
-    WSA_FLAG_NO_HANDLE_INHERIT, WSA_FLAG_OVERLAPPED, WSADATA, WSAGetLastError, WSAPOLLFD, WSAPoll,
-    WSASocketW, WSAStartup, bind, closesocket, getpeername, getsockname, getsockopt, ioctlsocket, setsockopt,
+    SO_LINGER, SO_RCVTIMEO, SO_SNDTIMEO, SO_UPDATE_ACCEPT_CONTEXT, SOCK_STREAM, SOCKADDR_IN6, SOCKET,
+    SOL_SOCKET, TCP_NODELAY, WSA_FLAG_NO_HANDLE_INHERIT, WSA_FLAG_OVERLAPPED, WSADATA, WSAGetLastError,
+    WSAPOLLFD, WSAPoll, WSASocketW, WSAStartup, bind, closesocket, getpeername, getsockname, getsockopt,
+    ioctlsocket, setsockopt,
 };
 
 /// The version of Winsock that is asked for: 2.2.
@@ -28,6 +30,8 @@ const fn option<T>(level: i32, number: i32) -> SocketOption<T> {
 pub(crate) const IPV6_ONLY: SocketOption<i32> = option(IPPROTO_IPV6, IPV6_V6ONLY);
 pub(crate) const NO_DELAY: SocketOption<i32> = option(IPPROTO_TCP, TCP_NODELAY);
 pub(crate) const LINGERING: SocketOption<LINGER> = option(SOL_SOCKET, SO_LINGER);
+/// The listener, for a socket that AcceptEx has connected: before, it is none for most calls.
+pub(crate) const ACCEPTED_BY: SocketOption<SOCKET> = option(SOL_SOCKET, SO_UPDATE_ACCEPT_CONTEXT);
 /// In milliseconds; 0 waits for ever.
 pub(crate) const RECEIVE_TIMEOUT: SocketOption<u32> = option(SOL_SOCKET, SO_RCVTIMEO);
 /// In milliseconds; 0 waits for ever.
@@ -51,6 +55,13 @@ impl OwnedSocket {
         // SAFETY: no protocol is described, so no pointer is followed.
         let socket = unsafe { WSASocketW(i32::from(family), SOCK_STREAM, 0, std::ptr::null(), 0, flags) };
         OwnedSocket::of(socket)
+    }
+
+    /// Another one of the family of a socket that has an address.
+    pub(crate) fn like(socket: SOCKET) -> io::Result<OwnedSocket> {
+        // Not ours to close.
+        let known = ManuallyDrop::new(OwnedSocket::of(socket)?);
+        OwnedSocket::stream(known.local()?.is_ipv4())
     }
 
     /// What a call has returned that makes sockets.
@@ -143,6 +154,20 @@ impl AsSocket for OwnedSocket {
     }
 }
 
+impl From<OwnedSocket> for std::os::windows::io::OwnedSocket {
+    fn from(socket: OwnedSocket) -> std::os::windows::io::OwnedSocket {
+        let socket = ManuallyDrop::new(socket);
+        // SAFETY: the socket was ours and is so no longer.
+        unsafe { std::os::windows::io::OwnedSocket::from_raw_socket(socket.raw as _) }
+    }
+}
+
+impl From<std::os::windows::io::OwnedSocket> for OwnedSocket {
+    fn from(socket: std::os::windows::io::OwnedSocket) -> OwnedSocket {
+        OwnedSocket { raw: socket.into_raw_socket() as SOCKET, nonblocking: AtomicBool::new(false) }
+    }
+}
+
 impl Drop for OwnedSocket {
     fn drop(&mut self) {
         // SAFETY: as in `close`.
@@ -188,7 +213,7 @@ pub(crate) fn poll(entries: &mut [WSAPOLLFD], timeout: Option<Duration>) -> io::
 }
 
 /// Why the last call of this thread failed.
-fn last_error() -> io::Error {
+pub(crate) fn last_error() -> io::Error {
     // SAFETY: reads a number of this thread.
     io::Error::from_raw_os_error(unsafe { WSAGetLastError() })
 }

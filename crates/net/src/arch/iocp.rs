@@ -2,7 +2,8 @@
 //! complete.
 //!
 //! This is the model that `uring` brought to Linux: an event says that an operation is complete, not that
-//! it would be possible.
+//! it would be possible. Windows repeats nothing by itself, so an accept or a receive is one call for each
+//! connection or piece, and each receive has a buffer of its own.
 //!
 //! Expected: the cost of a request does not depend on the number of idle connections.
 
@@ -12,7 +13,11 @@ pub(super) const ARCHITECTURE: Architecture = Architecture {
     name: "iocp",
     source: include_str!("iocp.rs"),
     served_by: ServedBy::Loop,
-    workers: true,
+    // The completions of a listener come to one port.
+    workers: false,
     probe: || Ok(()),
-    serve: Err("completion ports exist only on Windows, where servers are not implemented yet"),
+    serve: cfg_select! {
+        windows => { Ok(super::proactor::serve) }
+        _ => { Err("completion ports exist only on Windows") }
+    },
 };

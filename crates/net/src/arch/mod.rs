@@ -19,7 +19,7 @@ mod loop_context;
 mod poll;
 mod pool;
 mod prefork;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 mod proactor;
 mod reactor;
 mod select;

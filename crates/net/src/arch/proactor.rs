@@ -15,7 +15,7 @@ use std::io::{self, ErrorKind};
 use std::time::Duration;
 
 use slab::Slab;
-use sys::ring::{Completion, RingSettings};
+use sys::ring::{Completion, RingSettings, is_ended_by_ring};
 
 use super::connection_state::{ConnectionState, Late, Then};
 use super::loop_context::LoopContext;
@@ -188,7 +188,8 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
             return;
         }
         let is_passing = |error: &io::Error| {
-            is_of_ring(error) || matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted)
+            is_ended_by_ring(error)
+                || matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted)
         };
         match trouble {
             Some(error) if !is_passing(&error) => self.pause(),
@@ -441,8 +442,8 @@ impl<R: ServerRing> Slot<R> {
         match &completion.result {
             Ok(0) => self.end_of_input(context),
             Ok(_) => self.input(completion.input, context),
-            Err(error) if is_of_ring(error) && self.sending.is_none() => Action::Listen,
-            Err(error) if is_of_ring(error) => Action::Nothing,
+            Err(error) if is_ended_by_ring(error) && self.sending.is_none() => Action::Listen,
+            Err(error) if is_ended_by_ring(error) => Action::Nothing,
             Err(_) => {
                 context.count(Counter::Broken, 1);
                 Action::End
@@ -481,9 +482,4 @@ fn fill(output: &mut Output, chunk: &mut Vec<u8>) -> io::Result<()> {
         output.fill(chunk)?;
     }
     Ok(())
-}
-
-/// Whether the ring has ended the operation, not the connection: it was cancelled, or all buffers were full.
-fn is_of_ring(error: &io::Error) -> bool {
-    matches!(sys::error::name(error).as_str(), "ECANCELED" | "ENOBUFS")
 }

@@ -6,7 +6,7 @@
 
 mod http2;
 mod load;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 mod ring;
 mod server;
 mod timer;
@@ -20,7 +20,7 @@ use sys::tcp::Connection;
 
 pub(crate) use http2::Http2Network;
 pub(crate) use load::{ALARM, Carried, FORGETS_CLOSED, LoadKernel, LoadNetwork};
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 pub(crate) use ring::{RingKernel, ServerRing};
 pub(crate) use server::{LISTENER, ServerKernel, ServerNetwork, milliseconds};
 pub use tls::TlsSettings;

@@ -1,9 +1,9 @@
 //! The network of a proactor: a ring that accepts, receives, sends and closes, and a clock.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use sys::handle::{AsHandle, OwnedHandle};
 use sys::ring::{Completion, OperationId, Ring, RingSettings};
 use sys::tcp::Connection;
 
@@ -68,7 +68,7 @@ impl<'worker> RingKernel<'worker> {
 
 impl ServerRing for RingKernel<'_> {
     type Socket = Connection;
-    type Accepted = OwnedFd;
+    type Accepted = OwnedHandle;
     type Operation = OperationId;
 
     #[inline]
@@ -77,7 +77,7 @@ impl ServerRing for RingKernel<'_> {
     }
 
     fn accept_multishot(&mut self, token: u64) -> io::Result<OperationId> {
-        self.ring.accept_multishot(self.worker.listener.as_fd(), token)
+        self.ring.accept_multishot(self.worker.listener.handle(), token)
     }
 
     fn refuse_more(&mut self) {
@@ -86,12 +86,12 @@ impl ServerRing for RingKernel<'_> {
 
     #[inline]
     fn recv_multishot(&mut self, socket: &Connection, token: u64) -> io::Result<OperationId> {
-        self.ring.recv_multishot(socket.as_fd(), token)
+        self.ring.recv_multishot(socket.handle(), token)
     }
 
     #[inline]
     fn send(&mut self, socket: &Connection, bytes: Vec<u8>, token: u64) -> io::Result<OperationId> {
-        self.ring.send(socket.as_fd(), bytes, token)
+        self.ring.send(socket.handle(), bytes, token)
     }
 
     #[inline]

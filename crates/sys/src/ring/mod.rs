@@ -1,4 +1,5 @@
-//! io_uring: operations are submitted to a queue, and the kernel reports each with a completion.
+//! io_uring, and on Windows completion ports: operations are submitted, and the kernel reports each with a
+//! completion.
 //!
 //! A [`Ring`] belongs to one thread. The loop around it is
 //!
@@ -29,7 +30,8 @@
 //! Source: io_uring(7), io_uring_setup(2), io_uring_enter(2), io_uring_register(2).
 
 use std::io;
-use std::os::fd::OwnedFd;
+
+use crate::handle::OwnedHandle;
 
 #[cfg(all(
     target_os = "linux",
@@ -37,11 +39,17 @@ use std::os::fd::OwnedFd;
 ))]
 #[path = "linux/mod.rs"]
 mod platform;
-#[cfg(not(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
-)))]
+#[cfg(all(
+    unix,
+    not(all(
+        target_os = "linux",
+        any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
+    ))
+))]
 #[path = "other.rs"]
+mod platform;
+#[cfg(windows)]
+#[path = "windows.rs"]
 mod platform;
 
 pub use platform::Ring;
@@ -73,10 +81,15 @@ impl Default for RingSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperationId(u64);
 
+/// Whether an operation was ended by [`Ring::cancel`], or by the ring itself, which had no buffer left.
+pub fn is_ended_by_ring(error: &io::Error) -> bool {
+    matches!(crate::error::name(error).as_str(), "ECANCELED" | "ENOBUFS" | "ERROR_OPERATION_ABORTED")
+}
+
 /// What the kernel says of an operation. `A` is an accepted connection: a ring that tests simulate has no
 /// descriptors.
 #[derive(Debug)]
-pub struct Completion<'ring, A = OwnedFd> {
+pub struct Completion<'ring, A = OwnedHandle> {
     /// What the operation was given to be told by.
     pub token: u64,
     /// The operation's count or its error: bytes sent, read or received, where zero received is the end of

@@ -17,6 +17,7 @@ use windows_sys::Win32::Networking::WinSock::{
 
 use super::options::{Listening, Waiting};
 use crate::Unsupported;
+use crate::handle::OwnedHandle;
 use crate::winsock::{
     IPV6_ONLY, LINGERING, NO_DELAY, OwnedSocket, RECEIVE_TIMEOUT, SEND_TIMEOUT, count, done, name_of, poll,
 };
@@ -332,6 +333,18 @@ const NO_STDIO: Unsupported =
 impl AsSocket for Listener {
     fn as_socket(&self) -> BorrowedSocket<'_> {
         self.socket.as_socket()
+    }
+}
+
+impl From<OwnedHandle> for Connection {
+    fn from(socket: OwnedHandle) -> Connection {
+        Connection(socket.into())
+    }
+}
+
+impl From<Connection> for OwnedHandle {
+    fn from(connection: Connection) -> OwnedHandle {
+        connection.0.into()
     }
 }
 
