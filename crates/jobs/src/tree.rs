@@ -32,7 +32,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Setting {
             name: "tar",
             default: GENERATED,
-            values: Values::File,
+            values: Values::WordOrFile(GENERATED),
             summary: "the archive that is unpacked, instead of a generated one",
         },
     ],

@@ -28,8 +28,8 @@ pub enum Values {
         /// The most.
         most: u64,
     },
-    /// The path of a file on the system under test, which a record has as an absolute one.
-    File,
+    /// This word, or the path of a file on the system under test, which a record has as an absolute one.
+    WordOrFile(&'static str),
 }
 
 impl Values {
@@ -41,7 +41,8 @@ impl Values {
                 let number: u64 = value.parse().ok()?;
                 (least..=most).contains(&number).then(|| number.to_string())
             }
-            Values::File => std::path::absolute(value).ok()?.to_str().map(str::to_owned),
+            Values::WordOrFile(word) if value == word => Some(word.to_owned()),
+            Values::WordOrFile(_) => std::path::absolute(value).ok()?.to_str().map(str::to_owned),
         }
     }
 }
@@ -51,7 +52,7 @@ impl fmt::Display for Values {
         match self {
             Values::OneOf(words) => formatter.write_str(&words.join(", ")),
             Values::Number { least, most } => write!(formatter, "{least} to {most}"),
-            Values::File => formatter.write_str("the path of a file"),
+            Values::WordOrFile(word) => write!(formatter, "{word}, or the path of a file"),
         }
     }
 }
@@ -69,9 +70,10 @@ mod tests {
         }
         let word = Values::OneOf(&["poll", "epoll"]);
         assert_eq!((word.parse("poll").as_deref(), word.parse("pol")), (Some("poll"), None));
-        assert_eq!(Values::File.parse("/a/b.tar").as_deref(), Some("/a/b.tar"));
-        assert!(Values::File.parse("b.tar").is_some_and(|path| path.len() > "/b.tar".len()));
-        assert_eq!(Values::File.parse(""), None);
+        let file = Values::WordOrFile("none");
+        assert_eq!(file.parse("/a/b.tar").as_deref(), Some("/a/b.tar"));
+        assert!(file.parse("b.tar").is_some_and(|path| path.len() > "/b.tar".len()));
+        assert_eq!((file.parse(""), file.parse("none").as_deref()), (None, Some("none")));
         assert_eq!((word.to_string(), number.to_string()), ("poll, epoll".to_owned(), "1 to 100".to_owned()));
     }
 }
