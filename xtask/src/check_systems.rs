@@ -1,4 +1,5 @@
-//! `cargo xtask check-systems [NAME]…`: does the workspace compile for the systems that are not at hand?
+//! `cargo xtask check-systems [NAME]…`: does the workspace compile for the systems that are not at hand, and
+//! without a warning of clippy?
 
 use std::path::Path;
 use std::time::Instant;
@@ -58,7 +59,7 @@ pub fn run(names: &[&str]) -> Result<(), AnyError> {
 fn check(library: &Path, target: &str, crates: &[&str]) -> Result<(), AnyError> {
     let mut command = cargo_with(library);
     command
-        .args(["check", "--quiet", "--target", target])
+        .args(["clippy", "--quiet", "--target", target])
         // The build script of SQLite writes its types too, so it runs: with a compiler that makes nothing.
         .envs([("TARGET_CC", "true"), ("TARGET_AR", "true")]);
     if crates.is_empty() {
@@ -70,5 +71,7 @@ fn check(library: &Path, target: &str, crates: &[&str]) -> Result<(), AnyError> 
     for name in C_LIBRARIES {
         command.args(["--config", &format!("target.{target}.{name}.rustc-link-lib=['{name}']")]);
     }
-    show(&mut command).map_err(|_| "does not compile".into())
+    // It does not see that a value is `const` already where the system keeps what belongs to a thread.
+    command.args(["--", "--allow", "clippy::missing_const_for_thread_local"]);
+    show(&mut command).map_err(|_| "does not compile, or not without a warning".into())
 }

@@ -8,7 +8,7 @@ const HELP: &str = "\
 cargo xtask test                     everything below and all tests: what CI runs
 cargo xtask tidy                     the rules of the house that the compiler does not know
 cargo xtask docs                     the manual of the code, and the commands in the documents
-cargo xtask check-systems [NAME]…    type-check for the systems that are not at hand; targets, crates, or all
+cargo xtask check-systems [NAME]…    types and lints for systems that are not at hand; targets, crates, or all
 cargo xtask link-systems [TARGET]…   osdyno for systems that are not at hand; --release first optimizes it
 cargo xtask bench                    osdyno's own figures against bare C, alternately
 cargo xtask release [--verify]       what is installed without Rust, in target/dist; --verify builds it twice

@@ -62,7 +62,7 @@ impl Poller for Kqueue {
         // SAFETY: a descriptor that is closed leaves the queue by itself.
         match unsafe { kqueue::kevent(&self.kernel, &[], &mut self.told[..], timeout) } {
             Ok((told, _)) => {
-                for (number, event) in told.iter().filter_map(|told| event(told)) {
+                for (number, event) in told.iter().filter_map(event) {
                     report(events, self.watched.known(number)?, event);
                 }
             }
