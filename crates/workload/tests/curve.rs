@@ -15,66 +15,63 @@ const CURVE: Workload = Workload {
     ..Workload::CURVE
 };
 
-#[test]
-fn a_limit_shortens_the_trial_and_is_kept_as_a_result() {
-    let n = 50;
+/// A trial of the curve to n, without a time limit, and where it measures.
+fn with_trial(n: u64, test: impl FnOnce(Trial<'_>, Slots<'_>, &Clock)) {
     let numbers: Vec<AtomicU64> =
         (0..Slots::needed(CURVE.declaration(), n)).map(|_| AtomicU64::new(0)).collect();
     let slots = Slots::new(CURVE.declaration(), n, &numbers);
     let clock = Clock::start();
-    let mut trial = Trial::new(CURVE.declaration(), "", n, Path::new("/"), 7, &clock, slots);
-    let made = trial
-        .untimed("made up", |n| if n < 20 { Ok(n) } else { Err(std::io::ErrorKind::OutOfMemory.into()) });
-    assert_eq!(made.expect("what was made").len(), 20);
-    assert_eq!((trial.n(), slots.top()), (20, 20));
-    assert!(
-        matches!(trial.ended(), Some(EarlyEnd::Refused { n: 20, operation: "made up", .. })),
-        "{:?}",
-        trial.ended()
-    );
+    test(Trial::new(CURVE.declaration(), "", n, Path::new("/"), 7, &clock, slots), slots, &clock);
+}
+
+#[test]
+fn a_limit_shortens_the_trial_and_is_kept_as_a_result() {
+    with_trial(50, |mut trial, slots, _| {
+        let made = trial
+            .untimed("made up", |n| if n < 20 { Ok(n) } else { Err(std::io::ErrorKind::OutOfMemory.into()) });
+        assert_eq!(made.expect("what was made").len(), 20);
+        assert_eq!((trial.n(), slots.top()), (20, 20));
+        assert!(
+            matches!(trial.ended(), Some(EarlyEnd::Refused { n: 20, operation: "made up", .. })),
+            "{:?}",
+            trial.ended()
+        );
+    });
 }
 
 #[test]
 fn an_allowance_ends_the_way_up_early() {
-    let n = 1000;
-    let numbers: Vec<AtomicU64> =
-        (0..Slots::needed(CURVE.declaration(), n)).map(|_| AtomicU64::new(0)).collect();
-    let slots = Slots::new(CURVE.declaration(), n, &numbers);
-    let clock = Clock::start();
-    let mut trial = Trial::new(CURVE.declaration(), "", n, Path::new("/"), 7, &clock, slots);
-    trial.allow((0.02 / clock.seconds_per_tick()) as u64);
-    let pause = std::time::Duration::from_millis(1);
-    let made = trial.timed("socket", |_| {
-        std::thread::sleep(pause);
-        Ok(())
+    with_trial(1000, |mut trial, _, clock| {
+        trial.allow((0.02 / clock.seconds_per_tick()) as u64);
+        let pause = std::time::Duration::from_millis(1);
+        let made = trial.timed("socket", |_| {
+            std::thread::sleep(pause);
+            Ok(())
+        });
+        let made = made.expect("what was made");
+        assert!(made.len() < 25, "{}", made.len());
+        assert!(matches!(trial.ended(), Some(EarlyEnd::Allowance { .. })));
     });
-    let made = made.expect("what was made");
-    assert!(made.len() < 25, "{}", made.len());
-    assert!(matches!(trial.ended(), Some(EarlyEnd::Allowance { .. })));
 }
 
 #[test]
 fn what_there_was_no_time_to_prepare_is_not_measured() {
-    let n = 1000;
-    let numbers: Vec<AtomicU64> =
-        (0..Slots::needed(CURVE.declaration(), n)).map(|_| AtomicU64::new(0)).collect();
-    let slots = Slots::new(CURVE.declaration(), n, &numbers);
-    let clock = Clock::start();
-    let mut trial = Trial::new(CURVE.declaration(), "", n, Path::new("/"), 7, &clock, slots);
-    trial.allow((0.02 / clock.seconds_per_tick()) as u64);
-    let mut parts = 0;
-    let prepared = trial.prepare(|_| {
-        parts += 1;
-        std::thread::sleep(std::time::Duration::from_millis(1));
-        Ok(())
+    with_trial(1000, |mut trial, slots, clock| {
+        trial.allow((0.02 / clock.seconds_per_tick()) as u64);
+        let mut parts = 0;
+        let prepared = trial.prepare(|_| {
+            parts += 1;
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            Ok(())
+        });
+        prepared.expect("its parts");
+        assert!((1..25).contains(&parts) && trial.n() == parts, "{parts}");
+        let made = trial.timed("socket", Ok).expect("what was made");
+        assert!(made.len() <= parts, "{} of {parts}", made.len());
+        let reached = made.len() as u64;
+        assert_eq!(slots.top(), reached);
+        assert!(matches!(trial.ended(), Some(EarlyEnd::Allowance { n }) if *n == reached));
     });
-    prepared.expect("its parts");
-    assert!((1..25).contains(&parts) && trial.n() == parts, "{parts}");
-    let made = trial.timed("socket", Ok).expect("what was made");
-    assert!(made.len() <= parts, "{} of {parts}", made.len());
-    let reached = made.len() as u64;
-    assert_eq!(slots.top(), reached);
-    assert!(matches!(trial.ended(), Some(EarlyEnd::Allowance { n }) if *n == reached));
 }
 
 #[test]
