@@ -15,18 +15,20 @@ use std::time::Duration;
 
 use crate::folder::remove_folder;
 use crate::message::{self, Reply, Request};
-use crate::{Ending, FrameReader, FrameWriter, pipe};
+use crate::{Ending, FrameReader, FrameWriter, packed, pipe};
 
 /// How long what was started may take to end by itself once its standard input is closed. Shorter than the
 /// guard's grace.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Works for the session at the other end of standard input and output, in this folder, which it removes.
+/// Works for the session at the other end of standard input and output, in this folder, which it makes where
+/// it is missing, and removes.
 ///
 /// # Errors
-/// When the connection fails, or something cannot be removed.
+/// When the connection fails, or something cannot be made or removed.
 pub fn agent(folder: &str) -> io::Result<()> {
     sys::process::adopt_orphans();
+    std::fs::create_dir_all(folder)?;
     let agent = Agent {
         folder: PathBuf::from(folder),
         output: Arc::new(Mutex::new(FrameWriter::standard_output())),
@@ -156,14 +158,15 @@ impl Agent {
     fn listen(&self, stream: u32, child: &mut Child) -> io::Result<Listening> {
         let missing = || io::Error::other("a pipe is missing");
         let stdin = pipe::writer(child.stdin.take().ok_or_else(missing)?)?;
-        let output = self.relay(child.stdout.take().ok_or_else(missing)?, Reply::Output { stream })?;
-        let stderr = self.relay(child.stderr.take().ok_or_else(missing)?, Reply::Stderr { stream })?;
-        Ok((stdin, vec![output, stderr]))
-    }
-
-    fn relay(&self, pipe: impl Read + Send + 'static, head: Reply) -> io::Result<JoinHandle<()>> {
-        let output = Arc::clone(&self.output);
-        pipe::reader(pipe, move |bytes| send(&output, &head, bytes).is_ok())
+        let (output, on_stderr) = (Arc::clone(&self.output), Arc::clone(&self.output));
+        let stdout = child.stdout.take().ok_or_else(missing)?;
+        let stdout = pipe::reader(stdout, move |bytes| match packed::pack(bytes) {
+            Some(packed) => send(&output, &Reply::Packed { stream }, &packed).is_ok(),
+            None => send(&output, &Reply::Output { stream }, bytes).is_ok(),
+        })?;
+        let stderr = child.stderr.take().ok_or_else(missing)?;
+        let hand_on = move |bytes: &[u8]| send(&on_stderr, &Reply::Stderr { stream }, bytes).is_ok();
+        Ok((stdin, vec![stdout, pipe::reader(stderr, hand_on)?]))
     }
 
     fn tell(&self, reply: &Reply) -> io::Result<()> {

@@ -9,7 +9,7 @@
 //! - `stderr` the last words of standard error, which every error carries;
 //! - `session` a system behind a command: roles start there, and no folder need be shared with it (`stream`);
 //! - `bootstrap` what the command starts: a shell, which receives the first program;
-//! - `agent` that program, which starts the roles; `message` its requests and replies;
+//! - `agent` that program, which starts the roles; `message` its requests and replies, `packed` long ones;
 //! - `init` the first process of a guest, where the agent is there from the start;
 //! - `guard` ends all that a command started; `folder` removes what processes left in a folder.
 //!
@@ -25,6 +25,7 @@ mod frame;
 mod guard;
 mod init;
 mod message;
+mod packed;
 mod pipe;
 mod process;
 mod session;

@@ -33,6 +33,8 @@ pub(crate) enum Reply {
     Refused { reason: String },
     /// From the standard output of what was started.
     Output { stream: u32 },
+    /// The same, packed.
+    Packed { stream: u32 },
     /// From its standard error.
     Stderr { stream: u32 },
     /// Its end, behind all that it wrote.

@@ -6,7 +6,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// At most so much is read at a time.
-const CHUNK_BYTES: usize = 64 << 10;
+pub(crate) const CHUNK_BYTES: usize = 64 << 10;
 
 /// Writes what is sent, in a thread: a process that does not read blocks nothing else. The pipe is closed
 /// when the sender is dropped or the other end is.

@@ -17,7 +17,7 @@ use crate::message::{self, Reply, Request};
 use crate::process::Input;
 use crate::stderr::{StderrTail, with_stderr};
 use crate::stream::{Route, Stream, Wire, lock};
-use crate::{Deadline, Error, NoReply, Process, guard};
+use crate::{Deadline, Error, NoReply, Process, guard, packed};
 
 /// Files are sent in pieces of this size, so that no frame is long.
 const PIECE_BYTES: usize = 256 << 10;
@@ -87,6 +87,24 @@ impl Host {
         Ok(Host::Remote(Box::new(HostSession::open_guest(command, guard, agent, deadline)?)))
     }
 
+    /// The system in which a command starts the agent itself: the same program as `agent`, where no shell
+    /// could receive one.
+    ///
+    /// # Errors
+    /// When the command does not start, or the agent does not begin.
+    pub fn open_agent(
+        command: &[String],
+        guard: &Path,
+        agent: &Path,
+        deadline: Deadline<'_>,
+    ) -> Result<Host, Error> {
+        let crc32 = crc32fast::hash(&read(agent)?);
+        let command = guarded(command, guard, guard::GRACE);
+        let mut command = Process::start(COMMAND, command)?.with_grace(GRACE);
+        let folder = hello(&mut command, crc32, OTHER_AGENT, deadline)?;
+        Ok(Host::Remote(Box::new(HostSession::listen(command, folder, true)?)))
+    }
+
     /// Whether it has come to an end: its command has ended or sent nonsense.
     pub fn is_over(&self) -> bool {
         matches!(self, Host::Remote(session) if session.is_over())
@@ -100,11 +118,11 @@ impl Host {
         }
     }
 
-    /// What the command itself has written to standard error, its end. The console of a guest, which tells
-    /// of every boot, is read only where something fails.
+    /// What the command itself has written to standard error, its end. Where the agent was there from the
+    /// start, that is the console of a boot, which is read only where something fails.
     pub fn stderr(&self) -> String {
         match self {
-            Host::Remote(session) if !session.is_guest => session.command.stderr(),
+            Host::Remote(session) if !session.has_own_agent => session.command.stderr(),
             _ => String::new(),
         }
     }
@@ -150,8 +168,8 @@ pub struct HostSession {
     wire: Arc<Wire>,
     replies: Receiver<Result<u32, String>>,
     folder: String,
-    /// Files may be there that were not sent.
-    is_guest: bool,
+    /// The agent was there from the start, so files may be there that were not sent.
+    has_own_agent: bool,
     /// What is there, and its name there.
     sent: HashMap<PathBuf, String>,
     streams: u32,
@@ -193,7 +211,7 @@ impl HostSession {
     }
 
     /// Hands on what comes through the command, in a thread, until it ends.
-    fn listen(mut command: Process, folder: String, is_guest: bool) -> Result<HostSession, Error> {
+    fn listen(mut command: Process, folder: String, has_own_agent: bool) -> Result<HostSession, Error> {
         let input = match std::mem::replace(&mut command.input, Input::Closed) {
             Input::Pipe(pipe) => Some(pipe),
             _ => None,
@@ -220,7 +238,7 @@ impl HostSession {
         match thread {
             Ok(_) => {
                 let (sent, streams) = (HashMap::new(), 0);
-                Ok(HostSession { command, wire, replies, folder, is_guest, sent, streams })
+                Ok(HostSession { command, wire, replies, folder, has_own_agent, sent, streams })
             }
             Err(source) => Err(Error::Start { command: "a thread for the session".to_owned(), source }),
         }
@@ -244,7 +262,7 @@ impl HostSession {
         let (bytes, crc32) = (content.len() as u64, crc32fast::hash(&content));
         let whole = Request::Whole { name: name.clone(), bytes, crc32 };
         let attempted = format!("take {name}");
-        if self.is_guest && self.ask(&whole, &attempted, deadline).is_ok() {
+        if self.has_own_agent && self.ask(&whole, &attempted, deadline).is_ok() {
             self.sent.insert(file.to_owned(), name.clone());
             return Ok(name);
         }
@@ -320,6 +338,10 @@ impl CommandOutput {
                 Err(error) => return format!("the command of the system replied with {error}"),
             };
             match message::parse(&frame) {
+                Ok((Reply::Packed { stream }, body)) => match packed::unpack(body) {
+                    Some(bytes) => deliver(wire, replies, Reply::Output { stream }, &bytes),
+                    None => return "the command of the system sent bytes that were not packed".to_owned(),
+                },
                 Ok((reply, body)) => deliver(wire, replies, reply, body),
                 Err(error) => return format!("the command of the system sent an unexpected reply: {error}"),
             }
@@ -348,7 +370,7 @@ fn deliver(wire: &Wire, replies: &Sender<Result<u32, String>>, reply: Reply, bod
                 let _ = route.events.send(Event::Closed(Some(Ending { is_success, words })));
             }
         }
-        Reply::Hello { .. } => {}
+        Reply::Hello { .. } | Reply::Packed { .. } => {}
     }
 }
 

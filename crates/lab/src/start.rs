@@ -18,8 +18,13 @@ pub(crate) fn command(words: &[String]) -> Option<Command> {
 
 /// What a program prints as its version; why it prints none.
 pub(crate) fn version(words: &[String]) -> Result<String, String> {
+    printed(&[words, &["--version".to_owned()]].concat())
+}
+
+/// What a command prints; why it does not end well.
+pub(crate) fn printed(words: &[String]) -> Result<String, String> {
     let mut command = command(words).ok_or_else(|| NO_WORD.to_owned())?;
-    let output = command.arg("--version").stdin(Stdio::null()).output();
+    let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(|error| error.to_string())?;
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     match output.status.success() {
