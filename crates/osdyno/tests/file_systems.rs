@@ -99,3 +99,124 @@ fn a_kill_leaves_neither_mount_nor_device() {
     until("the device is gone", || images_below(folder.path()).is_empty());
     until("the scratch folder is gone", || common::scratch_folders(folder.path()).is_empty());
 }
+
+#[test]
+fn a_folder_of_the_user_keeps_what_it_had() {
+    let (folder, own) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    fs::write(own.path().join("letter"), "hello").expect("a file");
+    let path = own.path().to_str().expect("UTF-8");
+    let name = format!("--files={path},.");
+    run_well(folder.path(), &[&TINY[..], &[&*name]].concat());
+    let recording = recording(folder.path());
+    let names: Vec<&str> = recording.systems.iter().map(|system| system.name.as_str()).collect();
+    assert_eq!(names, [path, "."]);
+    assert!(recording.trials.len() == 8 && recording.trials.iter().all(|t| t.outcome == Outcome::Complete));
+    expect_only_the_letter(own.path());
+    expect_nothing_left(folder.path());
+
+    // Also after SIGKILL.
+    let long = ["run", "small-files/warm", "--trials=500", "--out=b.osdyno", "--files", path];
+    let mut child = start_measuring(folder.path(), &long);
+    until("files are there", || fs::read_dir(own.path()).expect("a folder").count() > 1);
+    signal(child.id(), "KILL");
+    child.wait().expect("its end");
+    expect_nothing_left(folder.path());
+    until("its folder is gone", || fs::read_dir(own.path()).expect("a folder").count() == 1);
+    expect_only_the_letter(own.path());
+
+    let output = run(folder.path(), &[&TINY[..6], &["--files=missing", "--out=c.osdyno"]].concat());
+    let told = text(&output.stderr);
+    assert!(output.status.code() == Some(1) && told.contains("choose another with --files"), "{told}");
+    assert!(!folder.path().join("c.osdyno").exists());
+    expect_nothing_left(folder.path());
+}
+
+fn expect_only_the_letter(folder: &Path) {
+    let names: Vec<_> = fs::read_dir(folder).expect("a folder").flatten().map(|e| e.file_name()).collect();
+    assert_eq!(names, ["letter"]);
+    assert_eq!(fs::read_to_string(folder.join("letter")).expect("a file"), "hello");
+}
+
+/// A loop device of the test's own; detached at the end.
+struct Device(String);
+
+impl Device {
+    fn of_bytes(folder: &Path, bytes: u64) -> Device {
+        let image = folder.join("disk");
+        fs::File::create(&image).expect("a file").set_len(bytes).expect("a size");
+        let made = Command::new("losetup").args(["--find", "--show"]).arg(&image).output();
+        let made = made.expect("losetup starts");
+        assert!(made.status.success(), "{}", text(&made.stderr));
+        Device(text(&made.stdout).trim().to_owned())
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
+    }
+}
+
+#[test]
+fn a_device_is_formatted_for_each_trial_where_nothing_uses_it() {
+    if let Some(reason) = why_not() {
+        return println!("skipped: {reason}");
+    }
+    let (folder, disk) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let device = Device::of_bytes(disk.path(), 600 << 20);
+    let refused = |arguments: &[&str], code: i32, reason: &str| {
+        let output = run(folder.path(), &[&TINY[..], arguments].concat());
+        let told = text(&output.stderr);
+        assert!(output.status.code() == Some(code) && told.contains(reason), "{arguments:?}: {told}");
+        assert!(!folder.path().join("a.osdyno").exists());
+        let start = fs::read(disk.path().join("disk")).expect("the disk");
+        assert!(start.iter().all(|&byte| byte == 0), "{arguments:?} wrote to the device");
+    };
+    let dev = &*device.0;
+    refused(&["--fs=ext2", "--device", dev], 2, "--erase");
+    refused(&["--device", dev, "--erase", dev], 2, "--fs");
+    refused(&["--fs=ext2", "--device", dev, "--erase", "/dev/loop"], 1, "both must name the same");
+    refused(&["--fs=ext2,tmpfs", "--device", dev, "--erase", dev], 1, "tmpfs is on no device");
+    refused(&["--fs=ext2", "--device", "/dev/null", "--erase", "/dev/null"], 1, "not a block device");
+
+    let on_device = ["--fs=ext2,ext4", "--device", dev, "--erase", dev];
+    let printed = run_well(folder.path(), &[&TINY[..], &on_device].concat());
+    let recording = recording(folder.path());
+    assert!(recording.trials.len() == 8, "{printed}");
+    assert!(recording.trials.iter().all(|trial| trial.outcome == Outcome::Complete), "{printed}");
+    for (system, kind) in recording.systems.iter().zip(["ext2", "ext4"]) {
+        let found = |value: &str| system.environment.values().any(|fact| fact.to_string().contains(value));
+        assert!(found(kind) && found(dev.trim_start_matches("/dev/")), "{:?}", system.environment);
+        assert_eq!(system.prefix, ["--fs", kind, "--device", dev]);
+    }
+    expect_nothing_left(folder.path());
+
+    // Mounted, in this namespace or in another one, it is somebody's.
+    let mount = disk.path().join("mounted");
+    fs::create_dir(&mount).expect("a folder");
+    let script = format!("mount {dev} {} && exec \"$0\" \"$@\"", mount.display());
+    let command = osdyno(folder.path(), &[&TINY[..7], &["--out=b.osdyno"], &on_device].concat());
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", &script])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .current_dir(folder.path())
+        .output()
+        .expect("unshare starts");
+    let told = text(&output.stderr);
+    assert!(output.status.code() == Some(1) && told.contains("it is mounted on"), "{told}");
+    let mut other = Command::new("unshare")
+        .args(["--mount", "sh", "-c", &format!("mount {dev} {} && echo && cat", mount.display())])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("unshare starts");
+    let mut line = [0];
+    let mut mounted = other.stdout.take().expect("a pipe");
+    std::io::Read::read_exact(&mut mounted, &mut line).expect("it is mounted");
+    let output = run(folder.path(), &[&TINY[..7], &["--out=b.osdyno"], &on_device].concat());
+    drop(other.stdin.take());
+    other.wait().expect("its end");
+    let told = text(&output.stderr);
+    assert!(output.status.code() == Some(1) && told.contains("it is in use"), "{told}");
+}

@@ -1,10 +1,12 @@
-//! File systems as systems: each is made in an image of its own, and its trials have their files on it.
+//! File systems as systems: each is made in an image of its own or on a device of the user's, and its trials
+//! have their files on it.
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use crate::target::{MOUNTED, OWN_PROGRAM, SCRATCH};
 use crate::{Error, Target};
@@ -41,7 +43,7 @@ const MAKERS: [Maker; 6] = [
 ];
 const WHOLE_EXT: &[&str] = &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"];
 
-/// The kind that needs no image.
+/// The kind that is on no device.
 const TMPFS: &str = "tmpfs";
 
 /// The option of ext4 that is one of mkfs.ext4(8).
@@ -54,6 +56,10 @@ pub struct FileSystem {
     kind: String,
     options: Vec<String>,
 }
+
+/// How long the mount of the trial before, whose processes have ended, may keep the device.
+const RELEASE: Duration = Duration::from_secs(20);
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// What to do where an image cannot be attached.
 const LOOP_DEVICES: &str = "; it takes root and a free loop device of the kernel: modprobe loop, losetup -a";
@@ -78,61 +84,79 @@ impl FileSystem {
         Ok(FileSystem { text: text.to_owned(), kind: kind.to_owned(), options })
     }
 
-    /// The system whose trials have their files on it.
+    /// The system whose trials have their files on it. It is made on the device, if there is one.
     #[must_use]
-    pub fn target(&self) -> Target {
-        let prefix = [OWN_PROGRAM, MOUNTED, &self.text, SCRATCH].map(str::to_owned).to_vec();
-        let written = vec!["--fs".to_owned(), self.text.clone()];
-        Target { name: self.text.clone(), prefix, written, is_guest: false, engine: None }
+    pub fn target(&self, device: Option<&str>) -> Target {
+        let on = device.map_or(Vec::new(), |device| vec!["--device", device]);
+        let prefix = [&[OWN_PROGRAM, MOUNTED], &on[..], &[&self.text, SCRATCH]].concat();
+        let written = [&["--fs", &self.text], &on[..]].concat();
+        let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
+        let [prefix, written]: [Vec<String>; 2] = [prefix, written].map(owned);
+        Target { written, ..Target::of_command(self.text.clone(), prefix) }
+    }
+
+    /// Whether it can be made on that device: a block device that nothing uses. All that is on it will be
+    /// lost, so the user names it twice, the second time in `erase`.
+    ///
+    /// # Errors
+    /// [`Error::Device`], with the reason.
+    pub fn expect_erasable(&self, device: &str, erase: &str) -> Result<(), Error> {
+        let reason = match () {
+            () if device != erase => format!("--erase names {erase}; both must name the same"),
+            () if self.kind == TMPFS => "tmpfs is on no device".to_owned(),
+            () => match sys::mount::expect_unused(Path::new(device)) {
+                Ok(()) => return Ok(()),
+                Err(error) => error.to_string(),
+            },
+        };
+        Err(Error::Device { device: device.to_owned(), reason })
     }
 
     /// Makes the file system, mounts it on the folder for this process alone, and executes the command in
-    /// place of this process. The image has no name any more; it and the mount are gone with the last process
-    /// of the command. `warn` gets what a reader of the record should know.
+    /// place of this process. It is on the device, or else in an image, which has no name any more: it and
+    /// the mount are gone with the last process of the command. `warn` gets what a reader of the record
+    /// should know.
     ///
     /// # Errors
     /// What was attempted, and why it failed.
     pub fn execute(
         &self,
         folder: &Path,
+        device: Option<&Path>,
         command: &[OsString],
         warn: impl FnOnce(&str),
     ) -> Result<std::convert::Infallible, String> {
         let [program, arguments @ ..] = command else { return Err("there is no command".to_owned()) };
         sys::mount::own_namespace().map_err(failed("make a mount namespace", "; run osdyno as root"))?;
-        let attempted = format!("mount {} on {}", self.text, folder.display());
         if self.kind == TMPFS {
-            sys::mount::mount(Path::new(TMPFS), folder, TMPFS, &self.options)
-                .map_err(failed(&attempted, ""))?;
+            self.mount(Path::new(TMPFS), folder)?;
+        } else if let Some(device) = device {
+            wait_until_unused(device).map_err(failed(&format!("format {}", device.display()), ""))?;
+            self.make(device)?;
+            self.mount(device, folder)?;
         } else {
             // No other system of the run has this name, nor one that was started before.
             let path = folder.join(format!("{}-{}.image", self.kind, std::process::id()));
-            let image = self.make(folder, &path)?;
-            let attached = sys::mount::LoopDevice::attach(&image);
+            let image = image(folder, &path)?;
+            let attached = self.make(&path).and_then(|()| {
+                sys::mount::LoopDevice::attach(&image).map_err(failed("attach a loop device", LOOP_DEVICES))
+            });
             // The device keeps it, and below the mount nobody could remove it.
             let _ = std::fs::remove_file(path);
-            let device = attached.map_err(failed("attach a loop device", LOOP_DEVICES))?;
+            let device = attached?;
             if !device.is_direct().unwrap_or(false) {
                 warn(&format!("the image of {} is cached by the file system that it lies on", self.text));
             }
-            let advice = format!("; does this kernel have {}?", self.kind);
-            sys::mount::mount(device.path(), folder, &self.kind, &self.mount_options())
-                .map_err(failed(&attempted, &advice))?;
+            self.mount(device.path(), folder)?;
         }
         let error = sys::process::replace_by(Command::new(program).args(arguments));
         Err(failed(&format!("execute {}", program.display()), "")(error))
     }
 
-    /// Makes the file system in an image in the folder.
-    fn make(&self, folder: &Path, path: &Path) -> Result<File, String> {
+    /// Makes the file system in an image or on a device.
+    fn make(&self, path: &Path) -> Result<(), String> {
         let maker = MAKERS.iter().find(|maker| maker.kind == self.kind);
-        let maker = maker.ok_or_else(|| format!("{} needs no image", self.kind))?;
-        let made = sys::file::free(folder).and_then(|free| {
-            let image = File::options().read(true).write(true).create_new(true).open(path)?;
-            image.set_len(image_bytes(free.bytes))?;
-            Ok(image)
-        });
-        let image = made.map_err(failed(&format!("make {}", path.display()), ""))?;
+        let maker = maker.ok_or_else(|| format!("{} is on no device", self.kind))?;
         let mut command = Command::new(maker.program);
         command.args(maker.arguments);
         if self.options.iter().any(|option| option == NO_JOURNAL) {
@@ -148,11 +172,40 @@ impl FileSystem {
             let said = String::from_utf8_lossy(&ended.stderr).trim().to_owned();
             return Err(format!("{} failed, {}: {said}", maker.program, ended.status));
         }
-        Ok(image)
+        Ok(())
+    }
+
+    fn mount(&self, device: &Path, folder: &Path) -> Result<(), String> {
+        let attempted = format!("mount {} on {}", self.text, folder.display());
+        let advice = format!("; does this kernel have {}?", self.kind);
+        sys::mount::mount(device, folder, &self.kind, &self.mount_options())
+            .map_err(failed(&attempted, &advice))
     }
 
     fn mount_options(&self) -> Vec<String> {
         self.options.iter().filter(|option| *option != NO_JOURNAL).cloned().collect()
+    }
+}
+
+/// A sparse file in the folder.
+fn image(folder: &Path, path: &Path) -> Result<File, String> {
+    let made = sys::file::free(folder).and_then(|free| {
+        let image = File::options().read(true).write(true).create_new(true).open(path)?;
+        image.set_len(image_bytes(free.bytes))?;
+        Ok(image)
+    });
+    made.map_err(failed(&format!("make {}", path.display()), ""))
+}
+
+fn wait_until_unused(device: &Path) -> io::Result<()> {
+    let begun = Instant::now();
+    loop {
+        match sys::mount::expect_unused(device) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy && begun.elapsed() < RELEASE => {
+                std::thread::sleep(PAUSE);
+            }
+            found => return found,
+        }
     }
 }
 
@@ -177,10 +230,14 @@ mod tests {
     fn kinds_and_options_are_read() {
         let parsed = FileSystem::parse("ext4:nojournal:noatime").expect("a file system");
         assert_eq!((parsed.kind.as_str(), parsed.mount_options()), ("ext4", vec!["noatime".to_owned()]));
-        let target = parsed.target();
+        let target = parsed.target(None);
         assert_eq!(target.name, "ext4:nojournal:noatime");
         assert_eq!(target.written, ["--fs", "ext4:nojournal:noatime"]);
         assert_eq!(target.prefix, ["{osdyno}", "mounted", "ext4:nojournal:noatime", "{scratch}"]);
+        let on = parsed.target(Some("/dev/sdb1"));
+        assert_eq!(on.prefix[..4], ["{osdyno}", "mounted", "--device", "/dev/sdb1"]);
+        assert_eq!(on.written[2..], ["--device", "/dev/sdb1"]);
+        assert!(target.is_new_in_each_trial() && on.is_new_in_each_trial());
         for wrong in ["", "ext5", "ext4:", "ext4::noatime", ":noatime", "ext4:a\nb"] {
             assert!(FileSystem::parse(wrong).is_err(), "{wrong:?}");
         }

@@ -1,4 +1,4 @@
-//! The scratch folder of a run, which is removed at the end even if osdyno is killed.
+//! The folders of a run, which are removed at the end even if osdyno is killed.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -20,13 +20,19 @@ pub fn janitor(folder: &Path) -> io::Result<()> {
     host::janitor(folder)
 }
 
-/// A folder of the run's own, with the measured programs in it and a janitor beside it: a process that
-/// removes the folder when this one ends, be it by SIGKILL. The janitor is there before the folder is, so
-/// there is no moment at which a kill leaves it behind.
+/// The scratch folder of a run, with the measured programs in it.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    path: PathBuf,
+    pub(crate) folder: Folder,
     pub(crate) programs: Programs,
+}
+
+/// A folder of the run's own with a janitor beside it: a process that removes the folder when this one ends,
+/// be it by SIGKILL. The janitor is there before the folder is, so there is no moment at which a kill leaves
+/// it behind.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
     janitor: Janitor,
 }
 
@@ -36,7 +42,16 @@ struct Janitor(Child);
 
 impl Scratch {
     pub(crate) fn make(parent: &Path) -> Result<Scratch, Error> {
-        let failed = |source| Error::Scratch { path: parent.to_owned(), source };
+        let folder = Folder::make(parent, |path, source| Error::Scratch { path, source })?;
+        let programs = Programs::unpack(&folder.path)?;
+        Ok(Scratch { folder, programs })
+    }
+}
+
+impl Folder {
+    /// Makes it in a folder of the user's.
+    pub(crate) fn make(parent: &Path, failed: fn(PathBuf, io::Error) -> Error) -> Result<Folder, Error> {
+        let failed = |source| failed(parent.to_owned(), source);
         // Orders are JSON, which holds no other names.
         if parent.to_str().is_none() {
             return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "its name is not UTF-8")));
@@ -48,13 +63,7 @@ impl Scratch {
             janitor.dismiss();
             return Err(failed(source));
         }
-        match Programs::unpack(&path) {
-            Ok(programs) => Ok(Scratch { path, programs, janitor }),
-            Err(error) => {
-                janitor.clean(&path);
-                Err(error)
-            }
-        }
+        Ok(Folder { path, janitor })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -66,30 +75,33 @@ impl Scratch {
 const LOOKS: u32 = 50;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
-/// A scratch folder that is being removed. Dropping it waits for the end.
+/// Folders that are being removed. Dropping it waits for the end.
 #[derive(Debug)]
-pub struct Removal(Scratch);
+pub struct Removal(Vec<Folder>);
 
 impl Removal {
-    /// Begins to remove the folder, beside what this process does next: thousands of files take seconds.
-    pub(crate) fn begin(mut scratch: Scratch) -> Removal {
-        scratch.janitor.begin();
-        Removal(scratch)
+    /// Begins to remove the folders, beside what this process does next: thousands of files take seconds.
+    pub(crate) fn begin(mut folders: Vec<Folder>) -> Removal {
+        for folder in &mut folders {
+            folder.janitor.begin();
+        }
+        Removal(folders)
     }
 
-    /// The folder, if it is still being removed after half a second.
+    /// A folder that is still being removed after half a second.
     pub fn pending(&mut self) -> Option<&Path> {
         for _ in 0..LOOKS {
-            if matches!(self.0.janitor.0.try_wait(), Ok(Some(_)) | Err(_)) {
+            self.0.retain_mut(|folder| matches!(folder.janitor.0.try_wait(), Ok(None)));
+            if self.0.is_empty() {
                 return None;
             }
             std::thread::sleep(BETWEEN_LOOKS);
         }
-        Some(&self.0.path)
+        self.0.first().map(Folder::path)
     }
 }
 
-impl Drop for Scratch {
+impl Drop for Folder {
     fn drop(&mut self) {
         self.janitor.clean(&self.path);
     }

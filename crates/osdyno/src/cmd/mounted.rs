@@ -12,6 +12,9 @@ use crate::failure::Failure;
 /// Execute a command on a new file system of its own; `run --fs` executes it
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// The device that it is made on; else in an image
+    #[arg(long)]
+    device: Option<PathBuf>,
     /// Kind and options of the file system
     #[arg(value_parser = FileSystem::parse)]
     file_system: FileSystem,
@@ -23,7 +26,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn mounted(args: &Args) -> Done {
-    match args.file_system.execute(&args.folder, &args.command, tell) {
+    let device = args.device.as_deref();
+    match args.file_system.execute(&args.folder, device, &args.command, tell) {
         Ok(never) => match never {},
         Err(reason) => Err(Failure::Refused(reason)),
     }

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::collector::Collector;
+use crate::mount::table::{self, Mount};
 use crate::pseudo_file::text;
 
 pub(super) fn read(facts: &mut Collector, folder: &Path) {
     let Ok(folder) = folder.canonicalize() else { return };
-    let mounts = text("/proc/self/mountinfo").unwrap_or_default();
-    let Some(mount) = mount_of(&mounts, &folder) else { return };
+    let Some(mount) = mount_of(table::mounts(), &folder) else { return };
     facts.add("scratch.file_system", Some(&mount.kind));
     facts.add("scratch.options", Some(&mount.options));
     facts.add("scratch.super_options", Some(&mount.super_options));
@@ -39,35 +39,11 @@ pub(super) fn chosen(choices: &str) -> &str {
     between().unwrap_or(choices)
 }
 
-#[derive(Debug, PartialEq)]
-struct Mount {
-    device: String,
-    options: String,
-    kind: String,
-    source: String,
-    super_options: String,
-}
-
 /// The mount that covers a folder: the longest that leads to it, and the last of those on one point.
-fn mount_of(mounts: &str, folder: &Path) -> Option<Mount> {
-    let parse = |line: &str| {
-        let (place, what) = line.split_once(" - ")?;
-        let place: Vec<&str> = place.split(' ').collect();
-        let what: Vec<&str> = what.split(' ').collect();
-        // Spaces in a path are written as \040.
-        let point = PathBuf::from(place.get(4)?.replace("\\040", " "));
-        folder.starts_with(&point).then_some(())?;
-        let mount = Mount {
-            device: (*place.get(2)?).to_owned(),
-            options: (*place.get(5)?).to_owned(),
-            kind: (*what.first()?).to_owned(),
-            source: (*what.get(1)?).to_owned(),
-            super_options: (*what.get(2)?).to_owned(),
-        };
-        Some((point.as_os_str().len(), mount))
-    };
+fn mount_of(mounts: Vec<Mount>, folder: &Path) -> Option<Mount> {
+    let covering = mounts.into_iter().filter(|mount| folder.starts_with(&mount.point));
     // max_by_key keeps the last of equals.
-    mounts.lines().filter_map(parse).max_by_key(|(length, _)| *length).map(|(_, mount)| mount)
+    covering.max_by_key(|mount| mount.point.as_os_str().len())
 }
 
 #[cfg(test)]
@@ -83,7 +59,7 @@ mod tests {
 
     #[test]
     fn the_longest_and_last_mount_covers() {
-        let kind = |folder: &str| mount_of(MOUNTS, Path::new(folder)).map(|mount| mount.kind);
+        let kind = |folder: &str| mount_of(table::parse(MOUNTS), Path::new(folder)).map(|mount| mount.kind);
         assert_eq!(kind("/srv/data").as_deref(), Some("ext4"));
         assert_eq!(kind("/tmp/x").as_deref(), Some("xfs"));
         assert_eq!(kind("/tmpfile").as_deref(), Some("ext4"), "a name is not a folder");

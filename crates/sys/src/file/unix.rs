@@ -42,6 +42,23 @@ pub fn create_new(path: &Path) -> io::Result<File> {
     Ok(File::from(rustix::fs::open(path.0.as_c_str(), flags, Mode::from_raw_mode(0o600))?))
 }
 
+/// Opens a folder, to list it or to have its entries written to disk.
+///
+/// # Errors
+/// Those of open(2).
+pub fn open_folder(path: &std::path::Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// One fsync(2) of a folder.
+///
+/// # Errors
+/// Those of fsync(2).
+#[inline]
+pub fn sync_folder(folder: &File) -> io::Result<()> {
+    folder.sync_all()
+}
+
 /// One rename(2).
 ///
 /// # Errors

@@ -24,6 +24,14 @@ pub fn mount(_source: &Path, _folder: &Path, _kind: &str, _options: &[String]) -
     Err(REASON.into())
 }
 
+/// Unsupported.
+///
+/// # Errors
+/// Always.
+pub fn expect_unused(_device: &Path) -> io::Result<()> {
+    Err(REASON.into())
+}
+
 /// There is none.
 #[derive(Debug)]
 pub enum LoopDevice {}

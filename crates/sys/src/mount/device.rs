@@ -1,0 +1,63 @@
+//! Whether a block device may be formatted.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::{major, minor};
+
+use super::table::mounts;
+
+/// Makes sure that the path is a block device without partitions that nothing uses: no mount, in whichever
+/// namespace, no swap, no RAID or volume above it.
+///
+/// # Errors
+/// `InvalidInput` for what is no such device; `ResourceBusy` for one that is mounted or in use, also by
+/// what is about to let go of it; those of open(2).
+pub fn expect_unused(device: &Path) -> io::Result<()> {
+    let metadata = fs::metadata(device)?;
+    let refused = |reason: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    if !metadata.file_type().is_block_device() {
+        return refused("it is not a block device");
+    }
+    let number = format!("{}:{}", major(metadata.rdev()), minor(metadata.rdev()));
+    let parts = fs::read_dir(format!("/sys/dev/block/{number}")).into_iter().flatten().flatten();
+    if parts.into_iter().any(|part| part.path().join("partition").exists()) {
+        return refused("it has partitions; name one of them");
+    }
+    let path = device.canonicalize()?;
+    let is_on_it = |source: &str| Path::new(source).canonicalize().is_ok_and(|source| source == path);
+    let mounts = mounts();
+    if let Some(mount) = mounts.iter().find(|mount| mount.device == number || is_on_it(&mount.source)) {
+        let reason = format!("it is mounted on {}", mount.point.display());
+        return Err(io::Error::new(io::ErrorKind::ResourceBusy, reason));
+    }
+    // Of a block device, O_EXCL fails where anything in the kernel has it for itself (open(2)).
+    let opened = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(device);
+    opened.map(drop).map_err(|error| match error.kind() {
+        io::ErrorKind::ResourceBusy => {
+            io::Error::new(error.kind(), "it is in use: a mount, swap space, RAID or volume")
+        }
+        _ => error,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_block_device_or_mounted_is_refused() {
+        let kind = |path: &str| expect_unused(Path::new(path)).expect_err("a reason").kind();
+        assert_eq!(kind("/dev/null"), io::ErrorKind::InvalidInput);
+        assert_eq!(kind("/"), io::ErrorKind::InvalidInput);
+        assert_eq!(kind("/dev/missing"), io::ErrorKind::NotFound);
+        let mounted = mounts().into_iter().map(|mount| mount.source);
+        let mut devices = mounted.filter(|source| Path::new(source).exists() && source.starts_with("/dev/"));
+        match devices.next() {
+            Some(device) => assert_eq!(kind(&device), io::ErrorKind::ResourceBusy, "{device}"),
+            None => println!("skipped: no device is mounted here"),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What is mounted where (proc_pid_mountinfo(5)).
+
+use std::path::PathBuf;
+
+use crate::pseudo_file::text;
+
+/// A line of the table of mounts that this process sees.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Mount {
+    /// Major and minor number: `254:0`. Some kinds, such as btrfs, have numbers of their own.
+    pub(crate) device: String,
+    /// Where it is.
+    pub(crate) point: PathBuf,
+    /// Options of the mount, such as `rw,noatime`.
+    pub(crate) options: String,
+    /// The kind of file system.
+    pub(crate) kind: String,
+    /// A device, or whatever the file system calls its source.
+    pub(crate) source: String,
+    /// Options of the file system, which all of its mounts share.
+    pub(crate) super_options: String,
+}
+
+/// All mounts, in the order in which they were mounted.
+pub(crate) fn mounts() -> Vec<Mount> {
+    parse(&text("/proc/self/mountinfo").unwrap_or_default())
+}
+
+/// The lines of such a table; one that is cut short is left out.
+pub(crate) fn parse(table: &str) -> Vec<Mount> {
+    let parse = |line: &str| {
+        let (place, what) = line.split_once(" - ")?;
+        let place: Vec<&str> = place.split(' ').collect();
+        let what: Vec<&str> = what.split(' ').collect();
+        Some(Mount {
+            device: (*place.get(2)?).to_owned(),
+            // Spaces in a path are written as \040.
+            point: PathBuf::from(place.get(4)?.replace("\\040", " ")),
+            options: (*place.get(5)?).to_owned(),
+            kind: (*what.first()?).to_owned(),
+            source: (*what.get(1)?).to_owned(),
+            super_options: (*what.get(2)?).to_owned(),
+        })
+    };
+    table.lines().filter_map(parse).collect()
+}
