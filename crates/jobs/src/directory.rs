@@ -37,13 +37,13 @@ pub(crate) const WORKLOAD: Workload = Workload {
     // them where the folder is emptied first.
     needs: Needs { memory_bytes: 2 << 10, disk_bytes: 8 << 10, inodes: 10, ..Needs::NOTHING },
     run: cfg_select! {
-        unix => { Ok(measured::run) }
+        any(unix, windows) => { Ok(measured::run) }
         _ => { Err("jobs are not implemented on this system yet") }
     },
     ..Workload::CURVE
 };
 
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod measured {
     use std::fs;
     use std::io;

@@ -59,7 +59,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     top: Some(128),
     classic_n: 128,
     run: cfg_select! {
-        unix => { Ok(measured::run) }
+        any(unix, windows) => { Ok(measured::run) }
         _ => { Err("jobs are not implemented on this system yet") }
     },
     ..Workload::JOB
@@ -74,7 +74,7 @@ fn sizes(top: u64) -> Vec<u64> {
     below.chain((top > 0).then_some(top)).collect()
 }
 
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod measured {
     use std::fs;
     use std::io::{self, Read, Write};
@@ -203,7 +203,7 @@ mod measured {
         }
 
         fn make(&mut self) -> io::Result<()> {
-            let folder = fs::File::open(self.folder)?;
+            let folder = file::open_folder(self.folder)?;
             self.made = 0;
             while self.made < self.most {
                 self.write(self.made, &folder)?;
@@ -243,7 +243,7 @@ mod measured {
             file::close(file)?;
             self.calls.end("close");
             if self.variant == Variant::Durable {
-                folder.sync_all()?;
+                file::sync_folder(folder)?;
                 self.calls.end("fsync folder");
             }
             Ok(())
@@ -287,7 +287,7 @@ mod measured {
 
         fn list(&mut self) -> io::Result<()> {
             self.calls.begin();
-            let folder = fs::File::open(self.folder)?;
+            let folder = file::open_folder(self.folder)?;
             let names = file::names(&folder, usize::MAX)?;
             self.calls.end_of("readdir", names.len() as u64);
             if names.len() == self.made {

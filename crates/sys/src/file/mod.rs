@@ -22,10 +22,9 @@ pub use copy::{copy_range, send, share_blocks};
 pub use in_memory::in_memory;
 pub use layout::{collapse, pieces};
 pub use platform::{
-    Path, close, free, open_read, read_at, read_some_at, standard_output, status, write_back,
+    Path, close, create_new, evict, free, open_folder, open_read, read_at, read_some_at, rename,
+    standard_output, status, sync_folder, unlink, write_back,
 };
-#[cfg(unix)]
-pub use platform::{create_new, evict, rename, unlink};
 pub use root::{Name, Root, changed_ns, names, number};
 
 /// What is free on a file system.

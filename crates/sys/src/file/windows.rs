@@ -3,11 +3,13 @@
 use std::fs::File;
 use std::io;
 use std::os::windows::ffi::OsStrExt;
-use std::os::windows::fs::FileExt;
+use std::os::windows::fs::{FileExt, OpenOptionsExt};
 use std::os::windows::io::AsHandle;
 use std::path::PathBuf;
 
-use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
+use windows_sys::Win32::Storage::FileSystem::{FILE_FLAG_BACKUP_SEMANTICS, GetDiskFreeSpaceExW};
+
+use crate::Unsupported;
 
 /// A path in the form that the system takes, made before anything is timed.
 #[derive(Clone, Debug)]
@@ -28,6 +30,57 @@ impl TryFrom<&std::path::Path> for Path {
 #[inline]
 pub fn open_read(path: &Path) -> io::Result<File> {
     File::open(&path.0)
+}
+
+/// One CreateFileW that creates the file, to be written; it must not exist.
+///
+/// # Errors
+/// Those of CreateFileW.
+#[inline]
+pub fn create_new(path: &Path) -> io::Result<File> {
+    File::create_new(&path.0)
+}
+
+/// Opens a folder, to list it.
+///
+/// # Errors
+/// Those of CreateFileW.
+pub fn open_folder(path: &std::path::Path) -> io::Result<File> {
+    File::options().read(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)
+}
+
+/// Unsupported.
+///
+/// # Errors
+/// Always.
+pub fn sync_folder(_folder: &File) -> io::Result<()> {
+    Err(Unsupported("Windows does not write the entries of a folder to disk on request").into())
+}
+
+/// One rename by std: SetFileInformationByHandle, or MoveFileExW where that lacks it.
+///
+/// # Errors
+/// Those of both.
+#[inline]
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    std::fs::rename(&from.0, &to.0)
+}
+
+/// One DeleteFileW.
+///
+/// # Errors
+/// Those of DeleteFileW.
+#[inline]
+pub fn unlink(path: &Path) -> io::Result<()> {
+    std::fs::remove_file(&path.0)
+}
+
+/// Unsupported.
+///
+/// # Errors
+/// Always.
+pub fn evict(_file: &File) -> io::Result<()> {
+    Err(Unsupported("the content of a file cannot be removed from memory here").into())
 }
 
 /// Reads the metadata of a file, which are not used.

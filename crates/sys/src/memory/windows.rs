@@ -145,6 +145,14 @@ impl Mapping {
         unsafe { self.view.0.as_ptr().cast::<u8>().add(offset).read_volatile() }
     }
 
+    /// Unsupported.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn resident_pages(&self) -> io::Result<usize> {
+        Err(crate::Unsupported("which pages of a mapping are in memory is not asked on Windows").into())
+    }
+
     /// Removes the mapping.
     ///
     /// # Errors
