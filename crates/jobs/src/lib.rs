@@ -6,10 +6,10 @@
 //! May import: net for its histograms, its web server and its protocols, sys, workload. Must never: print,
 //! write a record, or keep a statistic.
 
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod calls;
 mod compile;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod content;
 mod copy;
 mod crypto;

@@ -25,6 +25,7 @@ pub mod server;
 mod setting;
 mod slots;
 mod trial;
+mod url;
 #[cfg(feature = "server")]
 mod web_files;
 
@@ -42,3 +43,4 @@ pub use reference::REFERENCE_STRIDE;
 pub use setting::{Setting, Values};
 pub use slots::Slots;
 pub use trial::{Trial, warm_up_n, window};
+pub use url::ServerUrl;

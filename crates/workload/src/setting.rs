@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::ServerUrl;
+
 /// Something about a workload that the user may choose. What is measured depends on it, so the record has it,
 /// and figures with different settings are never compared.
 #[derive(Clone, Copy, Debug)]
@@ -30,9 +32,21 @@ pub enum Values {
     },
     /// This word, or the path of a file on the system under test, which a record has as an absolute one.
     WordOrFile(&'static str),
+    /// This word, or the URL of a server ([`ServerUrl`]).
+    WordOrUrl(&'static str),
 }
 
 impl Values {
+    /// The server that the value names.
+    pub fn url(&self, value: &str) -> Option<ServerUrl> {
+        matches!(self, Values::WordOrUrl(_)).then(|| ServerUrl::parse(value))?
+    }
+
+    /// Whether a value may hold a secret, so that no error may repeat it: a URL with a password.
+    pub fn may_be_secret(&self) -> bool {
+        matches!(self, Values::WordOrUrl(_))
+    }
+
     /// The value as a record has it; `None` for what may not be chosen.
     pub fn parse(&self, value: &str) -> Option<String> {
         match *self {
@@ -42,6 +56,8 @@ impl Values {
                 (least..=most).contains(&number).then(|| number.to_string())
             }
             Values::WordOrFile(word) if value == word => Some(word.to_owned()),
+            Values::WordOrUrl(word) if value == word => Some(word.to_owned()),
+            Values::WordOrUrl(_) => ServerUrl::parse(value).map(|_| value.to_owned()),
             Values::WordOrFile(_) => std::path::absolute(value).ok()?.to_str().map(str::to_owned),
         }
     }
@@ -53,6 +69,9 @@ impl fmt::Display for Values {
             Values::OneOf(words) => formatter.write_str(&words.join(", ")),
             Values::Number { least, most } => write!(formatter, "{least} to {most}"),
             Values::WordOrFile(word) => write!(formatter, "{word}, or the path of a file"),
+            Values::WordOrUrl(word) => {
+                write!(formatter, "{word}, or SCHEME://USER@ADDRESS:PORT/NAME without a password")
+            }
         }
     }
 }
@@ -74,6 +93,9 @@ mod tests {
         assert_eq!(file.parse("/a/b.tar").as_deref(), Some("/a/b.tar"));
         assert!(file.parse("b.tar").is_some_and(|path| path.len() > "/b.tar".len()));
         assert_eq!((file.parse(""), file.parse("none").as_deref()), (None, Some("none")));
+        let url = Values::WordOrUrl("private");
+        assert_eq!(url.parse("private").as_deref(), Some("private"));
+        assert!(url.parse("mysql://a@10.0.0.2/b").is_some() && url.parse("mysql://a:p@10.0.0.2/b").is_none());
         assert_eq!((word.to_string(), number.to_string()), ("poll, epoll".to_owned(), "1 to 100".to_owned()));
     }
 }

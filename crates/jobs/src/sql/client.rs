@@ -1,11 +1,38 @@
 //! What the workload needs of a database: connections that execute statements.
 
-use std::io;
+use std::io::{self, Read, Write};
 
+use super::password::Password;
 use crate::instance::Daemon;
 
 /// How the servers end and are called.
 pub(super) const DATABASE: Daemon = Daemon { name: "the database", end: sys::process::quit };
+
+/// What a session speaks through.
+pub(super) trait Stream: Read + Write + Send {}
+
+impl<S: Read + Write + Send> Stream for S {}
+
+/// The user for a session, and its database.
+pub(super) struct Login {
+    pub(super) user: String,
+    pub(super) password: Option<Password>,
+    pub(super) database: String,
+}
+
+impl Login {
+    /// Of an instance of ours, which wants no password.
+    pub(super) fn open(user: &str, database: &str) -> Login {
+        Login { user: user.to_owned(), password: None, database: database.to_owned() }
+    }
+
+    /// # Errors
+    /// Where there is none.
+    pub(super) fn password(&self) -> io::Result<&Password> {
+        let missing = "the database wants a password; --set password-file=FILE names a file with it";
+        self.password.as_ref().ok_or_else(|| io::Error::new(io::ErrorKind::PermissionDenied, missing))
+    }
+}
 
 /// A value of a statement, in the place of a `?`.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +72,11 @@ pub(super) trait Database: Sync {
     /// The statement after which the planner knows what `table` has.
     fn analyze(&self, table: &str) -> String {
         format!("analyze {table}")
+    }
+
+    /// Removes what was made in a server of the user's.
+    fn remove(&mut self) -> io::Result<()> {
+        Ok(())
     }
 
     /// Why statements fail, where the database itself has ended.

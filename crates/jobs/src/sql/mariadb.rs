@@ -11,7 +11,9 @@ use std::process::Command;
 use sys::Unsupported;
 use sys::process::find_program;
 
-use super::client::{Client, DATABASE, Database, Fields, Outcome, Value, disk_full, number, protocol};
+use super::client::{
+    Client, DATABASE, Database, Fields, Login, Outcome, Stream, Value, disk_full, number, protocol,
+};
 use crate::instance::{Instance, prepare};
 
 const MISSING: Unsupported =
@@ -52,7 +54,7 @@ impl MariaDb {
         command.args(["--no-defaults", "--skip-networking", "--skip-grant-tables", &data]);
         command.arg(format!("--socket={}", socket.display()));
         command.arg(format!("--pid-file={}", folder.join("pid").display()));
-        let start = || Session::start(UnixStream::connect(&socket)?, "mysql");
+        let start = || private(&socket, "mysql");
         let serve = || start().map(drop);
         let instance = Instance::start(DATABASE, &mut command, &folder.join("log"), serve)?;
         start()?.script("create database osdyno")?;
@@ -62,7 +64,7 @@ impl MariaDb {
 
 impl Database for MariaDb {
     fn connect(&self) -> io::Result<Box<dyn Client>> {
-        Ok(Box::new(Session::start(UnixStream::connect(&self.socket)?, "osdyno")?))
+        Ok(Box::new(private(&self.socket, "osdyno")?))
     }
 
     fn analyze(&self, table: &str) -> String {
@@ -75,37 +77,92 @@ impl Database for MariaDb {
     }
 }
 
-struct Session {
-    stream: BufReader<UnixStream>,
+/// A session of an instance of ours.
+fn private(socket: &Path, database: &str) -> io::Result<Session> {
+    Session::start(Box::new(UnixStream::connect(socket)?), &Login::open("root", database))
+}
+
+/// The plugins by which a user proves who it is; both want a nonce of 20 bytes.
+const NATIVE: &[u8] = b"mysql_native_password";
+const CACHING: &[u8] = b"caching_sha2_password";
+const NONCE_BYTES: usize = 20;
+
+/// A server asks for less until a session has begun.
+const QUESTIONS_MAX: usize = 8;
+
+/// What the server says of a cached password: it is right, or the whole password is wanted.
+const IS_CACHED: [u8; 2] = [1, 3];
+const IS_NOT_CACHED: [u8; 2] = [1, 4];
+
+pub(super) struct Session {
+    stream: BufReader<Box<dyn Stream>>,
     /// The numbers of the prepared statements, by the address of their text: it is static.
     prepared: HashMap<usize, u32>,
     message: Vec<u8>,
 }
 
 impl Session {
-    fn start(stream: UnixStream, database: &str) -> io::Result<Session> {
+    /// Begins a session.
+    ///
+    /// # Errors
+    /// What the server has against it.
+    pub(super) fn start(stream: Box<dyn Stream>, login: &Login) -> io::Result<Session> {
         let stream = BufReader::with_capacity(64 << 10, stream);
         let mut session = Session { stream, prepared: HashMap::new(), message: Vec::new() };
         session.read()?;
+        let nonce = nonce(Fields(&session.message))?;
+        let proof = match login.password {
+            Some(ref password) => password.native(&nonce),
+            None => Vec::new(),
+        };
         let mut reply = CAPABILITIES.to_le_bytes().to_vec();
         reply.extend((16_u32 << 20).to_le_bytes());
         // utf8mb4_general_ci, and 23 bytes for later use.
         reply.push(45);
         reply.extend([0; 23]);
-        reply.extend(b"root\0");
-        // The proof of a password has no bytes.
+        reply.extend(login.user.as_bytes());
+        reply.extend([0, proof.len() as u8]);
+        reply.extend(&proof);
+        reply.extend(login.database.as_bytes());
         reply.push(0);
-        reply.extend(database.as_bytes());
-        reply.extend(b"\0mysql_native_password\0");
+        reply.extend(NATIVE);
+        reply.push(0);
         session.send(1, &reply)?;
-        let mut sequence = session.read()?;
-        // The server may ask for another plugin.
-        while session.message.first() == Some(&0xfe) {
-            session.send(sequence.wrapping_add(1), &[])?;
-            sequence = session.read()?;
-        }
+        session.authenticate(login)?;
         session.affected()?;
         Ok(session)
+    }
+
+    /// Proves who we are in other ways, where the server asks for them.
+    fn authenticate(&mut self, login: &Login) -> io::Result<()> {
+        for _ in 0..QUESTIONS_MAX {
+            let sequence = self.read()?.wrapping_add(1);
+            if self.message == IS_CACHED {
+                continue;
+            }
+            if self.message == IS_NOT_CACHED {
+                let advice = "the server has this password in no cache, and would want it in the clear: \
+                              connect once with the client `mysql`, then measure";
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, advice));
+            }
+            let [0xfe, rest @ ..] = &self.message[..] else { return Ok(()) };
+            let mut fields = Fields(rest);
+            let plugin = fields.until_zero()?;
+            let nonce = fields.bytes(NONCE_BYTES.min(fields.0.len()))?;
+            // An instance of ours asks for no proof.
+            let proof = match (plugin, &login.password) {
+                (_, None) => Vec::new(),
+                (NATIVE, Some(password)) => password.native(nonce),
+                (CACHING, Some(password)) => password.caching_sha2(nonce),
+                (other, Some(_)) => {
+                    let other = String::from_utf8_lossy(other);
+                    let known = "mysql_native_password and caching_sha2_password are known";
+                    return Err(protocol(format!("the server wants the plugin {other}; {known}")));
+                }
+            };
+            self.send(sequence, &proof)?;
+        }
+        Err(protocol("MariaDB asks for authentication without end"))
     }
 
     fn send(&mut self, sequence: u8, body: &[u8]) -> io::Result<()> {
@@ -237,6 +294,17 @@ impl Client for Session {
         self.read()?;
         self.affected().map(drop)
     }
+}
+
+/// The nonce of the server's first message: in two parts, between facts of the server.
+fn nonce(mut fields: Fields<'_>) -> io::Result<Vec<u8>> {
+    fields.bytes(1)?;
+    fields.until_zero()?;
+    fields.bytes(4)?;
+    let first = fields.bytes(8)?;
+    // A zero, capabilities, character set, status, capabilities, the length of the nonce, 10 unused bytes.
+    fields.bytes(1 + 2 + 1 + 2 + 2 + 1 + 10)?;
+    Ok([first, fields.bytes(NONCE_BYTES - 8)?].concat())
 }
 
 /// A number of 1, 3, 4 or 9 bytes, by the first of them.

@@ -7,11 +7,13 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use sys::clock::Clock;
-use workload::{JobRecorder, Trial, TrialError};
+use workload::{JobRecorder, ServerUrl, Trial, TrialError};
 
 use super::client::{Client, Database, Outcome, Value};
 use super::mariadb::MariaDb;
+use super::password::Password;
 use super::postgresql::PostgreSql;
+use super::server::Server;
 use super::sqlite::Sqlite;
 use crate::calls::Calls;
 use crate::parallel::{Refused, at_once};
@@ -60,8 +62,21 @@ fn amount(key: u64) -> i64 {
     (key * 7919 % 1000) as i64
 }
 
-/// A database of the variant.
-fn open(variant: &str, folder: &Path) -> io::Result<Box<dyn Database>> {
+/// A database of the variant: a server of the user's, or else one of our own in the folder.
+fn open(trial: &Trial<'_>, folder: &Path) -> Result<Box<dyn Database>, TrialError> {
+    let (variant, url) = (trial.variant(), ServerUrl::parse(trial.setting("url")?));
+    let password = trial.setting("password-file")?;
+    let Some(url) = url.filter(|_| variant != "sqlite") else {
+        return private(variant, folder).map_err(TrialError::at(format!("to start {variant}")));
+    };
+    let password = (password != "none").then(|| Password::of_file(Path::new(password))).transpose();
+    let server = password.and_then(|password| Server::at(&url, variant, password));
+    server
+        .map(|server| Box::new(server) as Box<dyn Database>)
+        .map_err(TrialError::at(format!("to make a schema in {}", trial.setting("url")?)))
+}
+
+fn private(variant: &str, folder: &Path) -> io::Result<Box<dyn Database>> {
     Ok(match variant {
         "postgresql" => Box::new(PostgreSql::in_folder(folder)?),
         "mariadb" => Box::new(MariaDb::in_folder(folder)?),
@@ -73,15 +88,18 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let folder = trial.scratch().join("sql");
     // A trial that was killed may have left it.
     let _ = fs::remove_dir_all(&folder);
-    let (rows, variant) = (trial.number("rows")?, trial.variant());
+    let rows = trial.number("rows")?;
     let outcome = fs::create_dir(&folder)
-        .and_then(|()| open(variant, &folder))
-        .map_err(TrialError::at(format!("to start {variant}")))
+        .map_err(TrialError::at("to make a folder"))
+        .and_then(|()| open(trial, &folder))
         .and_then(|mut database| {
             let stored = store(&*database, rows, trial.seed());
             let stored = stored.map_err(|error| database.ending().unwrap_or(error));
-            stored.map_err(TrialError::at("to fill the database"))?;
-            measure(trial, &mut *database, rows)
+            let measured = stored
+                .map_err(TrialError::at("to fill the database"))
+                .and_then(|()| measure(trial, &mut *database, rows));
+            let removed = database.remove().map_err(TrialError::at("to remove the schema"));
+            measured.and(removed)
         });
     // The error is that of the trial.
     let _ = fs::remove_dir_all(&folder);

@@ -17,6 +17,15 @@
 //! the trial, in the scratch folder and on a Unix socket there; their settings are those they come with,
 //! and their versions the facts `software.postgresql` and `software.mariadb`.
 //!
+//! `--set url=postgresql://USER@ADDRESS:PORT/DATABASE` measures a server of yours instead, and so does
+//! `mariadb://…` or `mysql://…`; the user must be allowed to make schemas. The first line of the file in
+//! `--set password-file=FILE` is its password; it is in no record, and the server gets only a proof of it
+//! (SCRAM-SHA-256, mysql_native_password, caching_sha2_password). Nothing is encrypted. The address is a
+//! number, in this machine or a private network, else `--allow-public` must be there. All tables are in a
+//! schema of the trial's own, `osdyno_` and 16 digits, which is dropped at the end; a trial that is killed
+//! leaves it. Name the variant too, as in `sql/postgresql`: `sqlite` has no server and is measured as ever.
+//! The facts above are still those of this system.
+//!
 //! **Expected answer.** Flat for reads up to one client for each processor. Time of durable writes is that of
 //! fsync(2), and several clients may share one; with `sqlite` only one writes at a time.
 
@@ -26,8 +35,15 @@ mod client;
 mod mariadb;
 #[cfg(unix)]
 mod measure;
+#[cfg(all(unix, any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod password;
+#[cfg(all(unix, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[path = "password_other.rs"]
+mod password;
 #[cfg(unix)]
 mod postgresql;
+#[cfg(unix)]
+mod server;
 #[cfg(unix)]
 mod sqlite;
 
@@ -45,12 +61,26 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "mariadb", summary: "MariaDB of this system, through a Unix socket" },
     ],
     rivals: true,
-    settings: &[Setting {
-        name: "rows",
-        default: "10000",
-        values: Values::Number { least: 1000, most: 10_000_000 },
-        summary: "rows of the table",
-    }],
+    settings: &[
+        Setting {
+            name: "rows",
+            default: "10000",
+            values: Values::Number { least: 1000, most: 10_000_000 },
+            summary: "rows of the table",
+        },
+        Setting {
+            name: "url",
+            default: "private",
+            values: Values::WordOrUrl("private"),
+            summary: "a server of yours, such as postgresql://user@10.0.0.2:5432/database",
+        },
+        Setting {
+            name: "password-file",
+            default: "none",
+            values: Values::WordOrFile("none"),
+            summary: "file whose first line is the password of that user; only its owner may read it",
+        },
+    ],
     operations: &[
         Operation::reported("rate", Unit::PerSecond, Expect::Any, "selects by key per second of all clients"),
         Operation::phase("select-key", Expect::Constant, "a select of one row by its key"),

@@ -11,13 +11,19 @@ use std::process::Command;
 use sys::Unsupported;
 use sys::process::find_program;
 
-use super::client::{Client, DATABASE, Database, Fields, Outcome, Value, disk_full, number, protocol};
+use super::client::{
+    Client, DATABASE, Database, Fields, Login, Outcome, Stream, Value, disk_full, number, protocol,
+};
+use super::password::Scram;
 use crate::instance::{Instance, prepare};
 
 const MISSING: Unsupported =
     Unsupported("this system has no PostgreSQL; on Debian `apt-get install postgresql` installs it");
 
 const USER: &str = "osdyno";
+
+/// A server asks for less until a session has begun.
+const QUESTIONS_MAX: usize = 8;
 
 /// What one message may have: the rows of a test are far smaller.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
@@ -45,7 +51,7 @@ impl PostgreSql {
         // Its other ways to share memory would leave objects outside the folder, were it killed.
         command.args(["-c", "dynamic_shared_memory_type=mmap"]);
         let socket = folder.join(".s.PGSQL.5432");
-        let serve = || Session::start(UnixStream::connect(&socket)?).map(drop);
+        let serve = || private(&socket).map(drop);
         let instance = Instance::start(DATABASE, command.args(["-p", "5432"]), &folder.join("log"), serve)?;
         Ok(PostgreSql { instance, socket })
     }
@@ -53,7 +59,7 @@ impl PostgreSql {
 
 impl Database for PostgreSql {
     fn connect(&self) -> io::Result<Box<dyn Client>> {
-        Ok(Box::new(Session::start(UnixStream::connect(&self.socket)?)?))
+        Ok(Box::new(private(&self.socket)?))
     }
 
     fn ending(&mut self) -> Option<io::Error> {
@@ -61,8 +67,13 @@ impl Database for PostgreSql {
     }
 }
 
-struct Session {
-    stream: BufReader<UnixStream>,
+/// A session of an instance of ours.
+fn private(socket: &Path) -> io::Result<Session> {
+    Session::start(Box::new(UnixStream::connect(socket)?), &Login::open(USER, "postgres"))
+}
+
+pub(super) struct Session {
+    stream: BufReader<Box<dyn Stream>>,
     /// The numbers of the prepared statements, by the address of their text: it is static.
     prepared: HashMap<usize, u32>,
     message: Vec<u8>,
@@ -78,7 +89,11 @@ struct Reply {
 }
 
 impl Session {
-    fn start(stream: UnixStream) -> io::Result<Session> {
+    /// Begins a session.
+    ///
+    /// # Errors
+    /// What the server has against it.
+    pub(super) fn start(stream: Box<dyn Stream>, login: &Login) -> io::Result<Session> {
         let mut session = Session {
             stream: BufReader::with_capacity(64 << 10, stream),
             prepared: HashMap::new(),
@@ -86,15 +101,73 @@ impl Session {
             request: Vec::new(),
         };
         let mut startup = 196_608_u32.to_be_bytes().to_vec();
-        for text in ["user", USER, "database", "postgres", ""] {
+        for text in ["user", &login.user, "database", &login.database, ""] {
             startup.extend(text.as_bytes());
             startup.push(0);
         }
         let length = startup.len() as u32 + 4;
         session.request.extend(length.to_be_bytes());
         session.request.extend(startup);
+        session.authenticate(login)?;
         session.reply()?;
         Ok(session)
+    }
+
+    /// Proves who we are, as the server asks for it.
+    fn authenticate(&mut self, login: &Login) -> io::Result<()> {
+        let mut scram = None;
+        for _ in 0..QUESTIONS_MAX {
+            self.send()?;
+            let kind = self.read()?;
+            let mut fields = Fields(&self.message);
+            if kind != b'R' {
+                let other = || "it answers with no authentication".to_owned();
+                let reason = if kind == b'E' { reason(fields)? } else { other() };
+                return Err(io::Error::other(format!("PostgreSQL: {reason}")));
+            }
+            match (u32::from_be_bytes(fields.array()?), &mut scram) {
+                (0, None) => return Ok(()),
+                (0, Some(_)) => return Err(protocol("PostgreSQL did not prove that it knows the password")),
+                (10, _) => {
+                    let scram = scram.insert(Scram::new(login.password()?)?);
+                    let first = scram.first();
+                    self.add(b'p', |body| {
+                        body.extend(b"SCRAM-SHA-256\0");
+                        body.extend((first.len() as u32).to_be_bytes());
+                        body.extend(first.as_bytes());
+                    });
+                }
+                (11, Some(scram)) => {
+                    let last = scram.last(fields.0)?;
+                    self.add(b'p', |body| body.extend(last.as_bytes()));
+                }
+                (12, Some(client)) => {
+                    client.check(fields.0)?;
+                    scram = None;
+                }
+                (number, _) => {
+                    let reason = format!("PostgreSQL wants authentication {number}; scram-sha-256 is known");
+                    return Err(protocol(reason));
+                }
+            }
+        }
+        Err(protocol("PostgreSQL asks for authentication without end"))
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        self.stream.get_mut().write_all(&self.request)?;
+        self.request.clear();
+        Ok(())
+    }
+
+    /// Reads a message; returns its kind.
+    fn read(&mut self) -> io::Result<u8> {
+        let [kind, length @ ..] = read_array::<5>(&mut self.stream)?;
+        let length = u32::from_be_bytes(length) as usize;
+        let body = length.checked_sub(4).filter(|&body| body <= MESSAGE_BYTES_MAX);
+        self.message.resize(body.ok_or_else(|| protocol("PostgreSQL sent a message without length"))?, 0);
+        self.stream.read_exact(&mut self.message)?;
+        Ok(kind)
     }
 
     /// Appends a message of that kind to the request.
@@ -109,15 +182,10 @@ impl Session {
 
     /// Sends the request and reads until the server is ready for the next one.
     fn reply(&mut self) -> io::Result<Outcome> {
-        self.stream.get_mut().write_all(&self.request)?;
-        self.request.clear();
+        self.send()?;
         let mut reply = Reply::default();
         loop {
-            let [kind, length @ ..] = read_array::<5>(&mut self.stream)?;
-            let length = u32::from_be_bytes(length) as usize;
-            let body = length.checked_sub(4).filter(|&body| body <= MESSAGE_BYTES_MAX);
-            self.message.resize(body.ok_or_else(|| protocol("PostgreSQL sent a message without length"))?, 0);
-            self.stream.read_exact(&mut self.message)?;
+            let kind = self.read()?;
             if kind == b'Z' {
                 break;
             }
@@ -138,10 +206,6 @@ impl Session {
 impl Reply {
     fn read(&mut self, kind: u8, mut fields: Fields<'_>) -> io::Result<()> {
         match kind {
-            b'R' if fields.array()? != [0; 4] => {
-                self.error = Some("the instance wants a password".to_owned());
-                return Err(protocol("PostgreSQL wants a password of its own instance"));
-            }
             b'D' => {
                 let columns = u16::from_be_bytes(fields.array()?);
                 let length = i32::from_be_bytes(fields.array()?);
@@ -261,6 +325,5 @@ mod tests {
             assert!(Reply::default().read(b'D', Fields(cut)).is_err(), "{cut:?}");
         }
         assert!(Reply::default().read(b'E', Fields(b"M")).is_err());
-        assert!(Reply::default().read(b'R', Fields(b"\0\0\0\x05salt")).is_err());
     }
 }
