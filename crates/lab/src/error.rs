@@ -65,6 +65,27 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// There is no Wine.
+    #[error(
+        "cannot start {program}: {reason}; install Wine (Debian: wine64), or name it with --wine=COMMAND"
+    )]
+    NoWine {
+        /// The program.
+        program: String,
+        /// Why.
+        reason: String,
+    },
+    /// The programs of a system are not there.
+    #[error(transparent)]
+    Programs(runner::Error),
+    /// There is no container.
+    #[error("there is no container of {image:?}: {reason}")]
+    NoContainer {
+        /// The image, or the folder.
+        image: String,
+        /// Why.
+        reason: String,
+    },
     /// There is no User-mode Linux.
     #[error(
         "cannot start the User-mode Linux {program}: {reason}; it is a kernel built for ARCH=um, such as \

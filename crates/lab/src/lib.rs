@@ -6,14 +6,16 @@
 //!
 //! - `kernel` what may be booted: an image, and the release that it names; `debian` gets images;
 //! - `machine` the emulated machine: its parts; `accelerator` what executes its instructions;
-//! - `uml` a kernel that is a program; `gvisor` a sandbox; `start` their start; `variant` what differs from
-//!   the kernel as it is;
+//! - `uml` a kernel that is a program; `start` the start of both; `variant` what differs from the kernel as
+//!   it is;
+//! - `gvisor` a sandbox; `container` other files; `wine` Windows, as a program serves it;
 //! - `initramfs` its files; `libraries` those that a dynamically linked program needs.
 //!
 //! May import: host, runner, sys. Must never: measure, plan or schedule.
 
 mod accelerator;
 mod cache;
+mod container;
 mod debian;
 mod error;
 mod gvisor;
@@ -24,8 +26,10 @@ mod machine;
 mod start;
 mod uml;
 mod variant;
+mod wine;
 
 pub use accelerator::Accelerator;
+pub use container::Container;
 pub use debian::Debian;
 pub use error::Error;
 pub use gvisor::Gvisor;
@@ -33,3 +37,4 @@ pub use kernel::release;
 pub use machine::EmulatedMachine;
 pub use uml::UserModeLinux;
 pub use variant::{KernelVariant, Sysctl};
+pub use wine::Wine;

@@ -53,6 +53,10 @@ fn what_cannot_be_started_is_refused_before_anything_is_measured() {
         (vec!["--gvisor=/nonexistent/runsc"], 1, "install gVisor's runsc"),
         (vec!["--gvisor=false"], 1, "cannot start false"),
         (vec!["--gvisor='"], 2, "invalid --gvisor"),
+        (vec!["--wine=/nonexistent/wine"], 1, "install Wine"),
+        (vec!["--wine='"], 2, "invalid --wine"),
+        (vec!["--container=/nonexistent/root"], 1, "there is no such folder"),
+        (vec!["--container="], 1, "it names no image"),
         (vec![&kernel, &kernel], 2, "two systems are called \"uml-7.2.7\""),
         (vec![], 2, "--kernel"),
     ] {
@@ -178,6 +182,60 @@ fn gvisor_is_measured_beside_this_machine() {
     assert_eq!((fact("machine.emulation"), fact("machine.engine")), (Some("gVisor"), Some("native")));
     assert_eq!(gvisor.prefix, ["--gvisor", runsc.as_str()]);
     expect_nothing_left(folder.path());
+}
+
+/// What each file system of a root has: programs with a shell, and folders to mount on.
+#[test]
+fn a_folder_is_measured_as_the_root_of_a_container() {
+    let tried = Command::new("bwrap").args(["--unshare-all", "--ro-bind", "/", "/", "true"]).output();
+    if !tried.is_ok_and(|output| output.status.success()) {
+        println!("skipped: bwrap is not installed, or makes no container here");
+        return;
+    }
+    let folder = tempfile::Builder::new().tempdir_in("/tmp").expect("a folder");
+    let words = [&["lab", "run", "--container=root=/", "files"], &TINY[..]].concat();
+    let output = run(folder.path(), &words);
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    let recording = recording(folder.path());
+    let [_, root] = &recording.systems[..] else { panic!("two systems: {told}") };
+    let ends = outcomes(&recording, "root");
+    assert!(ends.len() == 9 && ends.iter().all(|end| **end == Outcome::Complete), "{ends:?} {told}");
+    assert_eq!(root.prefix, ["--container", "/"]);
+    expect_nothing_left(folder.path());
+}
+
+#[test]
+fn an_image_is_measured_by_what_starts_containers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // The words before the image are options of podman-run(1), and the shell follows it.
+    let script = "[ \"$1\" = version ] && exit\n[ \"$*\" = 'run --rm --interactive --network=none debian:13 sh' ] \
+                  || exit 7\nexec sh";
+    program(folder.path(), "podman", script);
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap_or_default());
+    let mut command = osdyno(folder.path(), &[&["lab", "run", "--container=debian:13"], &TINY[..]].concat());
+    let output = command.env("PATH", path).output().expect("osdyno starts");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let recording = recording(folder.path());
+    let ends = outcomes(&recording, "debian:13");
+    assert!(ends.len() == 6 && ends.iter().all(|end| **end == Outcome::Complete), "{ends:?}");
+    expect_nothing_left(folder.path());
+}
+
+#[test]
+fn programs_for_windows_that_are_missing_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let own = folder.path().join("osdyno");
+    fs::copy(env!("CARGO_BIN_EXE_osdyno"), &own).expect("a copy");
+    let wine = program(folder.path(), "wine", "echo wine-9.0");
+    let mut command = Command::new(&own);
+    command.args(["lab", "run", &format!("--wine={wine}"), "noop"]).current_dir(folder.path());
+    let output = command.output().expect("osdyno starts");
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    for word in ["osdyno-trial-x86_64-win7-windows-gnu.exe", "cargo xtask link-systems --release"] {
+        assert!(told.contains(word), "{word}: {told}");
+    }
 }
 
 #[test]

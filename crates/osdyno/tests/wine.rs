@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use common::served::Served;
-use common::{run_well, scratch_folders, text, until};
+use common::{expect_nothing_left, osdyno, run_well, scratch_folders, text, until};
 use record::{Outcome, Recording};
 
 /// As `xtask/src/link_systems.rs` leaves it, below the folder in which this test is built.
@@ -179,6 +179,59 @@ fn servers_and_load_generators_work_across_systems() {
     let address = server.address.to_string();
     let load = [&["load", address.as_str()], &words[..]].concat();
     expect_all("a server on Linux", &wine.run_to(0, &load));
+}
+
+#[test]
+fn files_are_made_listed_renamed_and_removed() {
+    let Some(wine) = Wine::find() else { return };
+    let jobs = ["small-files/warm", "small-files/cold", "small-files/durable", "directory"];
+    let words = ["-n", "60", "--set", "files=100", "--trials", "2", "--out", "a.osdyno"];
+    wine.run_to(3, &[&["run"], &jobs[..], &words].concat());
+    let recording = wine.recording("a.osdyno");
+    for trial in &recording.trials {
+        let (name, outcome) = (format!("{}/{}", trial.order.workload, trial.order.variant), &trial.outcome);
+        match name.as_str() {
+            "small-files/cold" | "small-files/durable" => {
+                assert!(matches!(outcome, Outcome::Unsupported { .. }), "{name}: {outcome:?}");
+            }
+            _ => assert!(
+                matches!(outcome, Outcome::Complete | Outcome::Allowance { .. }),
+                "{name}: {outcome:?}"
+            ),
+        }
+        assert!(trial.checks.iter().all(|check| check.held), "{name}: {:?}", trial.checks);
+    }
+    for name in ["readdir", "rename", "unlink", "lookup"] {
+        let mut series = recording.series().filter(|(key, _)| key.name == name);
+        let (_, trials) = series.next().expect("a series");
+        assert!(trials.iter().any(|trial| trial.values.iter().any(|&value| value > 0.0)), "{name}");
+    }
+}
+
+#[test]
+fn lab_run_measures_wine_beside_this_machine() {
+    let Some(wine) = Wine::find() else { return };
+    let folder = wine.folder.path();
+    let words = ["lab", "run", "--wine", "noop", "socket/v4", "thread", "fork", "race/poll"];
+    let size = ["-n", "10", "--trials", "3", "--seed", "5", "--out=a.osdyno"];
+    let mut command = osdyno(folder, &[&words[..], &size[..]].concat());
+    let output = command.env_remove("WINEPREFIX").output().expect("osdyno starts");
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "Windows has no fork: {told}");
+    let recording = wine.recording("a.osdyno");
+    let [_, there] = &recording.systems[..] else { panic!("two systems: {told}") };
+    assert_eq!((there.name.as_str(), &there.prefix[..]), ("wine", &["--wine".into(), "wine".into()][..]));
+    assert_eq!(there.environment["os.name"], "windows");
+    for trial in recording.trials.iter().filter(|trial| trial.order.system == "wine") {
+        let (workload, outcome) = (trial.order.workload.as_str(), &trial.outcome);
+        match workload {
+            "fork" => assert!(matches!(outcome, Outcome::Unsupported { .. }), "{outcome:?}"),
+            _ => assert_eq!(*outcome, Outcome::Complete, "{workload}: {told}"),
+        }
+    }
+    let measured = recording.trials.iter().filter(|trial| trial.order.system == "wine");
+    assert!(measured.count() > 12, "{told}");
+    expect_nothing_left(folder);
 }
 
 #[test]

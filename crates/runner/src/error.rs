@@ -40,6 +40,14 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// A device cannot be formatted.
+    #[error("cannot format {device}: {reason}; --device and --erase name a block device that nothing uses")]
+    Device {
+        /// Its path.
+        device: String,
+        /// Why.
+        reason: String,
+    },
     /// A `--server` cannot be parsed.
     #[error(
         "invalid server {text:?}: {reason}; \
@@ -105,6 +113,14 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// The workloads can have no files in a folder of the user's.
+    #[error("cannot create a folder for the workloads in {path}: {source}; choose another with --files")]
+    Files {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The trial program cannot be started.
     #[error("cannot start the trial program in {path}: {source}{}", advice_on_start(.source))]
     Program {
@@ -118,6 +134,18 @@ pub enum Error {
     NoProgram {
         /// Why.
         reason: &'static str,
+    },
+    /// The programs for another system are not there.
+    #[error(
+        "there is no {}, which is measured there; `cargo xtask link-systems --release {triple}` in the \
+         source of this osdyno builds it, and it belongs beside osdyno",
+        path.display()
+    )]
+    NoForeignProgram {
+        /// The file.
+        path: PathBuf,
+        /// The target triple of the system.
+        triple: String,
     },
     /// The system did not describe itself.
     #[error(

@@ -12,7 +12,7 @@ use crate::lines::unsupported;
 use crate::noise_floor::ENGINE;
 use crate::programs::Programs;
 use crate::target::{OWN_PROGRAM, SCRATCH};
-use crate::{Error, Executor, Target};
+use crate::{Entry, Error, Executor, Target};
 
 /// How much longer than its time-out the supervisor of a trial may take before it counts as hung itself.
 const SUPERVISOR_GRACE: Duration = Duration::from_secs(20);
@@ -29,9 +29,14 @@ const SILENT: &str = "its kernel printed nothing; more memory may help";
 /// Where the trials of one system are started, and how.
 pub(crate) struct Launcher<'a> {
     target: &'a Target,
+    /// Those of this machine, of which one guards the command.
+    own_programs: &'a Programs,
+    /// Those that are measured.
     programs: &'a Programs,
     /// The run's folder on this machine.
     scratch: &'a Path,
+    /// Where workloads have their files on this machine.
+    files: &'a Path,
     /// Where the agent of a command may make its folder.
     folders: Vec<String>,
     /// Ends it early.
@@ -46,8 +51,9 @@ impl<'a> Launcher<'a> {
     /// `parent` is where the user wants scratch folders: `None` leaves it to each system.
     pub(crate) fn new(
         target: &'a Target,
-        programs: &'a Programs,
+        own_programs: &'a Programs,
         scratch: &'a Path,
+        files: &'a Path,
         parent: Option<&Path>,
         interrupt: &'a AtomicBool,
     ) -> Launcher<'a> {
@@ -57,7 +63,8 @@ impl<'a> Launcher<'a> {
             Some(parent) => vec![own, parent.to_string_lossy().into_owned()],
             None => [own].into_iter().chain(Host::FOLDERS.map(str::to_owned)).collect(),
         };
-        Launcher { target, programs, scratch, folders, interrupt, host: None, boots: 0 }
+        let programs = target.programs.as_ref().unwrap_or(own_programs);
+        Launcher { target, own_programs, programs, scratch, files, folders, interrupt, host: None, boots: 0 }
     }
 
     /// Starts a role, and the command anew where it has ended; beside it, the folder for files there.
@@ -69,17 +76,18 @@ impl<'a> Launcher<'a> {
         let host = match &mut self.host {
             Some(host) => host,
             none => {
-                let (guard, agent) = (self.programs.main(), self.programs.agent());
+                let (guard, agent) = (self.own_programs.main(), self.programs.agent());
                 let command = command(self.target, self.scratch);
-                self.boots += u32::from(self.target.is_guest);
-                none.insert(match self.target.is_guest {
-                    true => Host::open_guest(&command, guard, agent, deadline)?,
-                    false => Host::open(&command, guard, agent, &self.folders, deadline)?,
+                self.boots += u32::from(self.target.is_guest());
+                none.insert(match self.target.entry {
+                    Entry::Shell => Host::open(&command, guard, agent, &self.folders, deadline)?,
+                    Entry::Agent => Host::open_agent(&command, guard, agent, deadline)?,
+                    Entry::Guest => Host::open_guest(&command, guard, agent, deadline)?,
                 })
             }
         };
         let process = host.start(role, program, &[verb], deadline)?;
-        let folder = host.folder().map_or_else(|| self.scratch.to_string_lossy().into_owned(), str::to_owned);
+        let folder = host.folder().map_or_else(|| self.files.to_string_lossy().into_owned(), str::to_owned);
         Ok((process, folder))
     }
 
@@ -94,7 +102,7 @@ impl<'a> Launcher<'a> {
             host::Error::Start { command, source } if self.target.prefix.is_empty() => {
                 Error::Program { path: command.into(), source }
             }
-            host::Error::NoReply { ref stderr, .. } if self.target.is_guest && stderr.is_empty() => {
+            host::Error::NoReply { ref stderr, .. } if self.target.is_guest() && stderr.is_empty() => {
                 Error::Describe { name, reason: format!("{error}, and {SILENT}") }
             }
             // The command is the user's own.
@@ -114,6 +122,11 @@ impl Executor for Launcher<'_> {
             let bytes = process.receive_bytes(self.deadline(DESCRIBE_TIMEOUT))?;
             Ok((bytes, process.stderr()))
         });
+        let of_command = self.host.as_ref().map(Host::stderr).unwrap_or_default();
+        // Another system may need the device.
+        if self.target.is_new_in_each_trial() {
+            self.host = None;
+        }
         let (bytes, stderr) = described.map_err(|error| self.unusable(error))?;
         let Ok(Line::System(mut system)) = record::parse_line(&String::from_utf8_lossy(&bytes)) else {
             let (name, reason) = (self.target.name.clone(), "it reported something else".to_owned());
@@ -123,20 +136,19 @@ impl Executor for Launcher<'_> {
         system.prefix.clone_from(&self.target.written);
         let engine = self.target.engine.map(|engine| (ENGINE.to_owned(), engine.to_owned()));
         system.environment.extend(engine);
-        let of_command = self.host.as_ref().map(Host::stderr).unwrap_or_default();
         system.warnings.extend([of_command, stderr].iter().filter_map(|stderr| remark(stderr)));
         system.warnings.extend(self.programs.remark());
         Ok(system)
     }
 
     fn reboot(&mut self) {
-        if self.target.is_guest {
+        if self.target.is_guest() {
             self.host = None;
         }
     }
 
     fn trial(&mut self, workload: &Workload, mut order: Order) -> Result<Option<Vec<Line>>, Error> {
-        order.scratch = self.scratch.to_string_lossy().into_owned();
+        order.scratch = self.files.to_string_lossy().into_owned();
         let program = match self.programs.of(workload) {
             Ok(program) => program,
             Err(reason) => return Ok(Some(vec![unsupported(&order, reason)])),

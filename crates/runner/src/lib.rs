@@ -44,13 +44,13 @@ pub use groups::{GROUPS, find, workloads};
 pub use plan::{Item, RunOptions, RunPlan, StepOptions};
 pub use preset::{Preset, Trials};
 pub use probe::{GuestBoot, boot_guest};
-pub use programs::{CARRIED, Carried};
+pub use programs::{CARRIED, Carried, Programs};
 pub use run::{run, run_with};
 pub use scratch::{JANITOR, Removal, janitor};
 pub use select::{nearest, select};
 pub use server::parse_server;
 pub use settings::parse_setting;
-pub use target::{MOUNTED, OWN_PROGRAM, SCRATCH, Target};
+pub use target::{Entry, MOUNTED, OWN_PROGRAM, SCRATCH, Target};
 
 /// Compiler, target and profile of this build.
 pub(crate) const BUILD: &str = env!("OSDYNO_BUILD");

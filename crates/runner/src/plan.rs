@@ -176,7 +176,11 @@ impl RunPlan {
         let mut notes = Vec::new();
         let mut items = Vec::with_capacity(selected.len());
         for (workload, variant) in selected {
-            items.push(Item { workload, variant, settings: settings::of(workload, &options.settings)? });
+            let settings = settings::of(workload, &options.settings)?;
+            if !options.allow_public {
+                settings::refuse_public(workload, &settings)?;
+            }
+            items.push(Item { workload, variant, settings });
         }
         if options.server.is_some() && !items.iter().any(Item::is_load) {
             notes.push("nothing that is measured has a server, so --server changes nothing".to_owned());

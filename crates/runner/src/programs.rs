@@ -1,5 +1,5 @@
 //! The measured programs, which osdyno carries inside itself: one for the group `kernel`, in two forms of
-//! linkage, and one for all other workloads.
+//! linkage, and one for all other workloads. Those for other systems lie beside it.
 
 use std::env::consts::EXE_EXTENSION;
 use std::fs::{self, File};
@@ -12,8 +12,8 @@ use workload::{Linkage, Workload};
 use crate::Error;
 
 /// The measured programs, ready to be started.
-#[derive(Debug)]
-pub(crate) struct Programs {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Programs {
     kernel: PathBuf,
     kernel_static: Result<PathBuf, &'static str>,
     servers: Result<PathBuf, &'static str>,
@@ -52,6 +52,28 @@ const SERVERS: Carried = Carried {
 };
 
 impl Programs {
+    /// Those for the systems of a target triple, as in `x86_64-win7-windows-gnu`: `osdyno-trial-TRIPLE`
+    /// and `osdyno-trial-servers-TRIPLE`, with the suffix that programs have there. They lie beside osdyno
+    /// and not inside it, for most users need none.
+    ///
+    /// # Errors
+    /// [`Error::NoForeignProgram`] for one that is not there.
+    pub fn of_triple(triple: &str) -> Result<Programs, Error> {
+        let own = sys::process::own_program();
+        let own = own.map_err(|source| Error::Program { path: "osdyno".into(), source })?;
+        let suffix = if triple.contains("windows") { ".exe" } else { "" };
+        let find = |carried: &Carried| {
+            let path = own.with_file_name(format!("{}-{triple}{suffix}", carried.name));
+            match path.is_file() {
+                true => Ok(path),
+                false => Err(Error::NoForeignProgram { path, triple: triple.to_owned() }),
+            }
+        };
+        let (kernel, servers) = (find(&KERNEL)?, find(&SERVERS)?);
+        let kernel_static = Err("programs for other systems are there in one form of linkage only");
+        Ok(Programs { kernel, kernel_static, servers: Ok(servers), remark: None })
+    }
+
     /// Writes the programs into the folder.
     pub(crate) fn unpack(folder: &Path) -> Result<Programs, Error> {
         let programs = Programs {
@@ -83,7 +105,7 @@ impl Programs {
 
     /// The program that is sent through the command of a system first. It needs nothing there, where it is
     /// linked statically.
-    pub(crate) fn agent(&self) -> &Path {
+    pub fn agent(&self) -> &Path {
         self.kernel_static.as_deref().unwrap_or(&self.kernel)
     }
 

@@ -1,6 +1,6 @@
 //! Measures a plan and writes the record as it goes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use record::{Line, Writer};
@@ -10,10 +10,10 @@ use crate::executor::{Executor, MachineClock, Outside};
 use crate::launch::Launcher;
 use crate::lines::{head, workloads};
 use crate::plan::RunPlan;
-use crate::scratch::{Removal, Scratch};
+use crate::scratch::{Folder, Removal, Scratch};
 use crate::session::Session;
 use crate::systems::describe;
-use crate::{Error, noise_floor};
+use crate::{Error, Target, noise_floor};
 
 /// Measures the plan. Every finished trial is in the record at `path` before the next begins. `interrupt`
 /// ends the run at once and in good order.
@@ -30,12 +30,15 @@ pub fn run(
     let scratch = Scratch::make(&plan.scratch)?;
     // Where the user names no folder, a system that shares none with this machine has one of its own.
     let parent = (plan.scratch != std::env::temp_dir()).then_some(plan.scratch.as_path());
-    let launch = |target| Launcher::new(target, &scratch.programs, scratch.path(), parent, interrupt);
+    let folders: Vec<Option<Folder>> = plan.targets.iter().map(folder_of).collect::<Result<_, Error>>()?;
+    let own = scratch.folder.path();
+    let files = folders.iter().map(|folder| folder.as_ref().map_or(own, Folder::path));
+    let launch = |(target, files)| Launcher::new(target, &scratch.programs, own, files, parent, interrupt);
     let mut ran = run_with(
         plan,
         command,
         Outside {
-            executors: plan.targets.iter().map(launch).collect(),
+            executors: plan.targets.iter().zip(files).map(launch).collect(),
             clock: &MachineClock::start(),
             create: &|head, lines| Writer::create(path, head, lines),
             interrupt,
@@ -47,8 +50,14 @@ pub fn run(
         let keep = |floor| noise_floor::keep(floor, system, plan.seed, path);
         ran.floor_kept = system.noise_floor.as_ref().map(keep);
     }
-    ran.removal = Some(Removal::begin(scratch));
+    ran.removal = Some(Removal::begin(folders.into_iter().flatten().chain([scratch.folder]).collect()));
     Ok(ran)
+}
+
+/// The run's own folder in that of the user's, where the system has its files in one.
+fn folder_of(target: &Target) -> Result<Option<Folder>, Error> {
+    let failed = |path: PathBuf, source| Error::Files { path, source };
+    target.files.as_deref().map(|files| Folder::make(files, failed)).transpose()
 }
 
 /// Measures the plan with what is given from outside. A noise floor that it finds is not kept.

@@ -31,7 +31,7 @@ pub(crate) fn of(
         let Some(setting) = workload.setting(name) else { continue };
         let parsed = setting.values.parse(value).ok_or_else(|| Error::SettingValue {
             name: name.clone(),
-            value: value.clone(),
+            value: if setting.values.may_be_secret() { "…".to_owned() } else { value.clone() },
             workload: workload.name,
             values: setting.values.to_string(),
         })?;
@@ -39,6 +39,18 @@ pub(crate) fn of(
     }
     settings.retain(|name, value| workload.setting(name).is_some_and(|setting| setting.default != value));
     Ok(settings)
+}
+
+/// Refuses a server beyond this machine and private networks: a load there affects other people.
+///
+/// # Errors
+/// [`Error::PublicServer`].
+pub(crate) fn refuse_public(workload: &Workload, chosen: &BTreeMap<String, String>) -> Result<(), Error> {
+    let urls = chosen.iter().filter_map(|(name, value)| workload.setting(name)?.values.url(value));
+    match urls.map(|url| url.address).find(|&address| !sys::address::is_private(address)) {
+        Some(address) => Err(Error::PublicServer { address: address.to_string() }),
+        None => Ok(()),
+    }
 }
 
 /// Refuses a setting that none of these workloads has.
@@ -81,6 +93,16 @@ mod tests {
         }],
         ..Workload::CURVE
     };
+    const SQL: Workload = Workload {
+        name: "sql",
+        settings: &[Setting {
+            name: "url",
+            default: "private",
+            values: Values::WordOrUrl("private"),
+            summary: "",
+        }],
+        ..Workload::JOB
+    };
     const BIND: Workload = Workload { name: "bind", ..Workload::CURVE };
 
     fn chosen(texts: &[&str]) -> Vec<(String, String)> {
@@ -93,6 +115,17 @@ mod tests {
         assert_eq!(of(&["per-folder=010"]), of(&["per-folder=5", "per-folder=10"]));
         assert!(of(&["per-folder=100"]).is_empty() && of(&[]).is_empty(), "the default");
         assert!(super::of(&BIND, &chosen(&["per-folder=7"])).expect("settings").is_empty());
+    }
+
+    #[test]
+    fn a_server_must_be_near_and_a_password_is_not_repeated() {
+        let near = |text: &str| refuse_public(&SQL, &of(&SQL, &chosen(&[text])).expect("settings"));
+        assert!(near("url=mysql://a@10.0.0.2/b").is_ok() && near("url=private").is_ok());
+        let error = near("url=mysql://a@9.9.9.9/b").expect_err("of others").to_string();
+        assert!(error.contains("9.9.9.9") && error.contains("--allow-public"), "{error}");
+        let error =
+            of(&SQL, &chosen(&["url=mysql://a:hush@10.0.0.2/b"])).expect_err("a password").to_string();
+        assert!(!error.contains("hush") && error.contains("without a password"), "{error}");
     }
 
     #[test]

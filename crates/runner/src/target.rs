@@ -1,6 +1,8 @@
-//! Parses `--system`: the systems that a run measures.
+//! Parses `--system` and `--files`: the systems that a run measures.
 
-use crate::Error;
+use std::path::PathBuf;
+
+use crate::{Error, Programs};
 
 /// The hidden verb of osdyno by which it executes a command on a file system, before the file system, the
 /// folder and the command.
@@ -12,6 +14,17 @@ pub const OWN_PROGRAM: &str = "{osdyno}";
 /// A word of a command that a run replaces by its scratch folder.
 pub const SCRATCH: &str = "{scratch}";
 
+/// What the command of a system leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A shell, which receives the agent.
+    Shell,
+    /// The agent of the system's programs, in a folder below the run's scratch folder.
+    Agent,
+    /// A guest that the command boots, in which the agent runs from the start.
+    Guest,
+}
+
 /// A system to be measured: the words that stand before the trial program when it is started there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
@@ -22,10 +35,14 @@ pub struct Target {
     /// What a user writes to get this system, such as `--kernel debian:6.12`. It is recorded in place of the
     /// command, which may hold paths of one machine, and the noise floor of the system is found by it.
     pub written: Vec<String>,
-    /// The command boots a guest, in which an agent runs from the start; any other starts a shell.
-    pub is_guest: bool,
+    /// What its command leads to.
+    pub entry: Entry,
+    /// The programs that are measured there, where those of this machine do not run.
+    pub programs: Option<Programs>,
     /// What executes its instructions, where it cannot know that itself: the fact `machine.engine`.
     pub engine: Option<&'static str>,
+    /// The folder of the user's in which the workloads have their files; `None` is the scratch folder.
+    pub files: Option<PathBuf>,
 }
 
 impl Target {
@@ -36,7 +53,8 @@ impl Target {
 
     /// The system to which a command leads.
     pub fn of_command(name: String, prefix: Vec<String>) -> Target {
-        Target { name, written: prefix.clone(), prefix, is_guest: false, engine: None }
+        let written = prefix.clone();
+        Target { name, written, prefix, entry: Entry::Shell, programs: None, engine: None, files: None }
     }
 
     /// Reads `NAME=COMMAND`, the command split into words as POSIX shells do. Nothing is expanded: where a
@@ -60,20 +78,26 @@ impl Target {
         Ok(Target::of_command(name.to_owned(), prefix))
     }
 
-    /// The file system that its command makes, if it makes one.
-    fn file_system(&self) -> Option<&str> {
-        match &self.prefix[..] {
-            [program, verb, file_system, ..] if program == OWN_PROGRAM && verb == MOUNTED => {
-                Some(file_system)
-            }
-            _ => None,
-        }
+    /// This machine, with the files of the workloads in a folder of the user's.
+    ///
+    /// # Errors
+    /// [`Error::Files`] for a path that is empty, or not UTF-8.
+    pub fn of_files(folder: &str) -> Result<Target, Error> {
+        let path = std::path::absolute(folder);
+        let files = path.map_err(|source| Error::Files { path: folder.into(), source })?;
+        let written = vec!["--files".to_owned(), folder.to_owned()];
+        Ok(Target { name: folder.to_owned(), written, files: Some(files), ..Target::local() })
     }
 
-    /// Whether its command is executed again for each trial: what one trial leaves on a file system would
-    /// change what the next one finds.
+    /// Whether its command boots a guest.
+    pub(crate) fn is_guest(&self) -> bool {
+        self.entry == Entry::Guest
+    }
+
+    /// Whether its command makes a file system. It is executed again for each trial: what one trial leaves on
+    /// a file system would change what the next one finds.
     pub(crate) fn is_new_in_each_trial(&self) -> bool {
-        self.file_system().is_some()
+        self.prefix.starts_with(&[OWN_PROGRAM, MOUNTED].map(str::to_owned))
     }
 
     /// This one twice, as `a` and `b`: what differs between them is noise.

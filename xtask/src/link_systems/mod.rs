@@ -6,6 +6,7 @@ mod port;
 mod tools;
 mod zig;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -15,6 +16,9 @@ use crate::command::show;
 use crate::{AnyError, rust_src, workspace};
 use port::{PORTS, Port};
 use tools::Tools;
+
+/// The programs that are measured.
+const TRIAL_PROGRAMS: [&str; 2] = ["osdyno-trial", "osdyno-trial-servers"];
 
 /// Links osdyno for the targets named, or else for all that are known here, with optimization or quickly.
 /// What this machine lacks to link for a target is printed and no error. Returns the targets it linked for.
@@ -92,20 +96,42 @@ impl Build<'_> {
         let mut cargo = self.cargo("osdyno");
         // What tests run is built as users get it: its build script makes the trial programs, apart from the
         // rest. It compiles every library a second time, which is left out where nobody runs the result.
+        let mut programs = self.of_build_script();
         if !self.is_release && !self.port.is_tested {
             self.trial_programs()?;
-            cargo.env("OSDYNO_TRIAL_PROGRAMS", self.folder());
+            programs = self.folder();
+            cargo.env("OSDYNO_TRIAL_PROGRAMS", &programs);
         }
         show(&mut cargo)?;
+        self.place_beside_own(&programs)?;
         Ok(self.folder().join(self.port.program))
+    }
+
+    /// Where `crates/runner/build.rs` leaves the trial programs.
+    fn of_build_script(&self) -> PathBuf {
+        let of_target = workspace::systems().join(self.port.target);
+        of_target.join("trial-programs").join(self.port.target).join("trial")
+    }
+
+    /// Leaves the trial programs where the osdyno of this system looks for them: beside itself.
+    fn place_beside_own(&self, programs: &Path) -> Result<(), AnyError> {
+        let beside = workspace::target().join(self.profile());
+        fs::create_dir_all(&beside)?;
+        let suffix = self.port.program.trim_start_matches("osdyno");
+        for name in TRIAL_PROGRAMS {
+            let (from, to) = (format!("{name}{suffix}"), format!("{name}-{}{suffix}", self.port.target));
+            fs::copy(programs.join(&from), beside.join(&to))
+                .map_err(|error| format!("cannot copy {from} from {}: {error}", programs.display()))?;
+        }
+        Ok(())
     }
 
     /// The measured programs. `osdyno` is selected beside them, although it is not built here: with its
     /// features the libraries of all programs are the same, and each is compiled once.
     fn trial_programs(&self) -> Result<(), AnyError> {
-        let programs = ["osdyno-trial", "osdyno-trial-servers"];
         let mut cargo = self.cargo("osdyno");
-        show(cargo.args(["--package", "osdyno-trial"]).args(programs.iter().flat_map(|name| ["--bin", name])))
+        let programs = TRIAL_PROGRAMS.iter().flat_map(|name| ["--bin", name]);
+        show(cargo.args(["--package", "osdyno-trial"]).args(programs))
     }
 
     /// Cargo for this target. It is told in the environment, which reaches what build scripts start as well.
@@ -132,7 +158,10 @@ impl Build<'_> {
     }
 
     fn folder(&self) -> PathBuf {
-        let profile = if self.is_release { "release" } else { "debug" };
-        workspace::systems().join(self.port.target).join(profile)
+        workspace::systems().join(self.port.target).join(self.profile())
+    }
+
+    fn profile(&self) -> &'static str {
+        if self.is_release { "release" } else { "debug" }
     }
 }

@@ -65,7 +65,7 @@ pub(crate) struct Args {
     /// It is split into words like a shell command. An address alone means that a server already runs there.
     #[arg(long, value_name = "ADDRESS[=COMMAND]", value_parser = runner::parse_server)]
     server: Option<record::Server>,
-    /// Allow a public address in --server; load only servers that you may load
+    /// Allow a public address in --server and --set url=; load only servers that you may load
     #[arg(long)]
     allow_public: bool,
     /// Kill a trial that takes longer than this; the windows of a load do not count
@@ -99,6 +99,24 @@ pub(crate) struct Args {
         conflicts_with = "systems"
     )]
     file_systems: Vec<FileSystem>,
+    /// Block device on which the file systems of --fs are made, in place of images
+    #[arg(long, value_name = "DEV", requires_all = ["erase", "file_systems"])]
+    device: Option<String>,
+    /// The same device again: all that is on it is lost
+    #[arg(long, value_name = "DEV", requires = "device")]
+    erase: Option<String>,
+    /// Folders for files of the workloads, each as a system of its own: /mnt/disk,/srv/share
+    ///
+    /// The run makes a folder of its own in each, touches nothing else there, and removes it at the end, also
+    /// after SIGKILL. Programs are executed from the scratch folder.
+    #[arg(
+        long,
+        value_name = "DIR",
+        value_delimiter = ',',
+        value_parser = Target::of_files,
+        conflicts_with = "systems"
+    )]
+    files: Vec<Target>,
     /// Measure the system against itself, and store its noise floor for later comparisons
     ///
     /// Every workload gets at least ten trials on each side, even beyond the budget. Every difference found
@@ -135,6 +153,9 @@ impl Args {
 
 pub(crate) fn run(args: Args, console: &Console) -> Done {
     let plan = RunPlan::make(&options(&args))?;
+    if let (Some(device), Some(erase)) = (&args.device, &args.erase) {
+        args.file_systems.iter().try_for_each(|file_system| file_system.expect_erasable(device, erase))?;
+    }
     let file = args.out.unwrap_or_else(|| default_name(&args.workloads));
     let page = file.with_extension("html");
     if page == file {
@@ -209,7 +230,8 @@ fn wait_for(removal: Option<Removal>, interrupt: &AtomicBool) {
 
 /// The run options of the command line.
 fn options(args: &Args) -> RunOptions {
-    let file_systems = args.file_systems.iter().map(FileSystem::target);
+    let device = args.device.as_deref();
+    let file_systems = args.file_systems.iter().map(|file_system| file_system.target(device));
     RunOptions {
         workloads: args.workloads.clone(),
         preset: Some(args.preset.clone()),
@@ -225,7 +247,7 @@ fn options(args: &Args) -> RunOptions {
         no_references: args.no_references,
         seed: args.seed,
         scratch: args.scratch.clone(),
-        targets: args.systems.iter().cloned().chain(file_systems).collect(),
+        targets: args.systems.iter().chain(&args.files).cloned().chain(file_systems).collect(),
         aa: args.aa,
         boots: args.boots,
         steps: None,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use lab::{Accelerator, EmulatedMachine, KernelVariant};
-use runner::Target;
+use runner::{Entry, Target};
 
 use super::kernels::FoundKernel;
 use super::machine::{self, Acceleration};
@@ -63,7 +63,8 @@ pub(super) fn target(
     written.extend(variant.written());
     written.extend(machine.written());
     let prefix = command(&kernel.path, variant, accelerator, machine)?;
-    Ok(Target { name, prefix, written, is_guest: true, engine: accelerator.engine() })
+    let engine = accelerator.engine();
+    Ok(Target { written, entry: Entry::Guest, engine, ..Target::of_command(name, prefix) })
 }
 
 /// The command of a guest: this program under its hidden verb.

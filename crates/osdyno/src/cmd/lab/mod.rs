@@ -5,6 +5,7 @@
 
 mod bisect;
 mod boot;
+mod container;
 mod gvisor;
 mod kernel_list;
 mod kernels;
@@ -13,6 +14,7 @@ mod native;
 mod run;
 mod uml;
 mod variants;
+mod wine;
 mod words;
 
 use clap::Subcommand;
@@ -44,6 +46,9 @@ enum Verb {
     /// Turn this process into User-mode Linux; `lab run` executes it
     #[command(hide = true, name = uml::VERB)]
     BootUml(uml::Args),
+    /// Turn this process into Wine; `lab run` executes it
+    #[command(hide = true, name = wine::VERB)]
+    StartWine(wine::Args),
 }
 
 pub(crate) fn lab(args: Args, console: &Console) -> Done {
@@ -52,5 +57,6 @@ pub(crate) fn lab(args: Args, console: &Console) -> Done {
         Verb::Bisect(args) => bisect::bisect(&args, console),
         Verb::Boot(args) => boot::boot(&args),
         Verb::BootUml(args) => uml::boot(args),
+        Verb::StartWine(args) => wine::start(args),
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use lab::{EmulatedMachine, KernelVariant, UserModeLinux};
-use runner::{OWN_PROGRAM, SCRATCH, Target};
+use runner::{Entry, OWN_PROGRAM, SCRATCH, Target};
 
 use super::variants;
 use super::words::{split, words};
@@ -64,7 +64,7 @@ pub(super) fn targets(
             written.extend(["--memory".to_owned(), memory_mib.to_string()]);
         }
         let name = variants::name(&name, variant);
-        Target { name, prefix: options, written, is_guest: true, engine: None }
+        Target { written, entry: Entry::Guest, ..Target::of_command(name, options) }
     };
     Ok(variants.iter().map(target).collect())
 }

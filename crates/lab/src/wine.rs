@@ -1,0 +1,89 @@
+//! Wine: the interfaces of Windows, served by a program of this system.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use runner::Programs;
+
+use crate::{Error, start};
+
+/// Debug messages, .NET, a browser and entries in menus are left out, unless the user sets these variables.
+/// Nothing that is measured needs them, and asking the user to install them would take a screen.
+const ENVIRONMENT: [(&str, &str); 2] =
+    [("WINEDEBUG", "-all"), ("WINEDLLOVERRIDES", "mscoree,mshtml,winemenubuilder.exe=")];
+
+/// The variable that names the folder of a Wine, with its drives and its registry.
+const PREFIX: &str = "WINEPREFIX";
+
+/// A Wine in which programs for Windows are measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wine {
+    /// The program, and words before what it executes.
+    pub command: Vec<String>,
+    /// An existing folder, in which it gets one of its own, for its files and those of workloads.
+    pub folder: PathBuf,
+}
+
+impl Wine {
+    /// The program where the user names none.
+    pub const PROGRAM: &str = "wine";
+
+    /// The programs that it executes.
+    ///
+    /// # Errors
+    /// [`Error::NoWine`] where there is none, and [`Error::Programs`] where the programs are not there.
+    pub fn programs(command: &[String]) -> Result<Programs, Error> {
+        start::version(command).map_err(|reason| no_wine(command, reason))?;
+        programs()
+    }
+
+    /// Turns this process into Wine with the agent in it, and ends with its parent.
+    ///
+    /// # Errors
+    /// Why it does not; without an error it does not return.
+    pub fn start(&self) -> Error {
+        match self.prepare() {
+            Ok(mut command) => {
+                sys::process::die_with_parent();
+                no_wine(&self.command, sys::process::replace_by(&mut command).to_string())
+            }
+            Err(error) => error,
+        }
+    }
+
+    fn prepare(&self) -> Result<std::process::Command, Error> {
+        let programs = programs()?;
+        // Two systems of a run may both be a Wine.
+        let folder = self.folder.join(format!("wine-{}", std::process::id()));
+        let failed = |error: io::Error| no_wine(&self.command, error.to_string());
+        std::fs::create_dir(&folder).map_err(failed)?;
+        let command = start::command(&self.command);
+        let mut command = command.ok_or_else(|| no_wine(&self.command, start::NO_WORD.to_owned()))?;
+        command.arg(programs.agent()).args(["agent", &on_drive(&folder.join("files"))]);
+        for (name, value) in ENVIRONMENT {
+            if std::env::var_os(name).is_none() {
+                command.env(name, value);
+            }
+        }
+        if std::env::var_os(PREFIX).is_none() {
+            // A server that is killed leaves its socket, which some have among temporary files.
+            command.env(PREFIX, folder.join("prefix")).env("TMPDIR", &folder);
+        }
+        // Nobody looks at a window.
+        command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+        Ok(command)
+    }
+}
+
+fn programs() -> Result<Programs, Error> {
+    Programs::of_triple("x86_64-win7-windows-gnu").map_err(Error::Programs)
+}
+
+/// A path of this system on the drive that Wine makes for its root.
+fn on_drive(path: &Path) -> String {
+    format!("Z:{}", path.display())
+}
+
+fn no_wine(command: &[String], reason: String) -> Error {
+    Error::NoWine { program: command.join(" "), reason }
+}
