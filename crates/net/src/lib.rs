@@ -5,6 +5,7 @@
 //! - `arch/` one file per server architecture, each of which serves every service;
 //! - `http2/` a connection of HTTP/2, for the client that speaks it;
 //! - `smb/` a connection of SMB, for the client that reads files;
+//! - `smtp/` what both sides of SMTP have in common;
 //! - `load/` the generators;
 //! - `network/` what the loops of both stand on, so that tests can simulate it;
 //! - `server` sets an architecture up around a service and ends it in order.
@@ -28,7 +29,9 @@ pub mod server;
 pub mod service;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub mod smb;
+pub mod smtp;
 pub mod worker;
 
 pub use address::ServerAddress;
 pub use error::Error;
+pub use network::Timer;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sys::tcp::Connection;
 
 /// What an output leaves through: the sending half of a connection, of which no call is repeated.
-pub(crate) trait Sender {
+pub trait Sender {
     /// One send(2).
     fn send(&self, bytes: &[u8]) -> io::Result<usize>;
 
@@ -153,7 +153,7 @@ impl Output {
     /// # Errors
     /// Those of send(2) and sendfile(2), without `EINTR`; `UnexpectedEof` when a file became shorter.
     #[inline]
-    pub(crate) fn send(&mut self, connection: &impl Sender, sent_bytes: &mut u64) -> io::Result<Sent> {
+    pub fn send(&mut self, connection: &impl Sender, sent_bytes: &mut u64) -> io::Result<Sent> {
         self.send_at_most(u64::MAX, connection, sent_bytes)
     }
 

@@ -110,7 +110,7 @@ pub enum Counter {
     /// Connections closed because the client took too long.
     Slow,
     /// Requests answered, whether or not the client took the response to its end: one for each line of the
-    /// access log.
+    /// access log of HTTP, and one for each reply of SMTP.
     Responses,
     /// Bytes received.
     Received,

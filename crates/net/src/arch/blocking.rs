@@ -133,14 +133,17 @@ impl Conversation<'_> {
     /// All of it; the error is what to count it as.
     fn hold(&mut self) -> Result<(), Counter> {
         let mut flow = self.session.begin(&mut self.output);
-        self.deliver()?;
+        if flow != Flow::Reset {
+            self.deliver()?;
+        }
         if flow == Flow::More {
             flow = self.listen()?;
         }
-        if flow == Flow::Linger {
-            self.linger()?;
+        match flow {
+            Flow::Linger => self.linger(),
+            Flow::Reset => self.reset(),
+            Flow::More | Flow::Close => Ok(()),
         }
-        Ok(())
     }
 
     /// Takes input and answers it until the session wants no more. Apart from `hold`, for a service that only
@@ -173,15 +176,26 @@ impl Conversation<'_> {
                         return Ok(if flow == Flow::More { Flow::Close } else { flow });
                     }
                 };
+            if flow == Flow::Reset {
+                return Ok(flow);
+            }
             let responses = self.deliver()?;
             if flow != Flow::More {
                 return Ok(flow);
             }
             // A request's time runs from its first byte, however many pieces follow.
-            if responses > 0 || stage == SessionStage::Idle || self.session.stage() == SessionStage::Idle {
+            let is_within_request = self.session.stage() == SessionStage::Request;
+            if responses > 0 || stage == SessionStage::Idle || !is_within_request {
                 since = Instant::now();
             }
         }
+    }
+
+    /// Drops the output, and has the close reset the connection. What was logged stays.
+    fn reset(&mut self) -> Result<(), Counter> {
+        self.terms.counters.add(Counter::Responses, self.output.take_responses());
+        write_log(self.terms.log, &mut self.output.log);
+        self.live.connection.reset_on_close().map_err(|_| Counter::Broken)
     }
 
     /// Sends all output; the requests that it answers.

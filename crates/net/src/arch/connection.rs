@@ -98,6 +98,9 @@ impl<S: Socket> Connection<S> {
     #[inline]
     fn respond(&mut self, flow: Flow, context: &mut LoopContext<'_>) -> Next {
         self.state.note_responses(context);
+        if flow == Flow::Reset {
+            context.take_output();
+        }
         let mut sent_bytes = 0;
         let sent = context.output.send_turn(&self.socket, &mut sent_bytes);
         context.count(Counter::Sent, sent_bytes);
@@ -142,6 +145,10 @@ impl<S: Socket> Connection<S> {
             // An error says that the other end has closed already.
             Then::Linger if self.socket.finish_sending().is_ok() => Next::Again,
             Then::Linger | Then::Close => Next::End,
+            Then::Reset => {
+                let _ = self.socket.reset_on_close();
+                Next::End
+            }
         }
     }
 }

@@ -43,6 +43,8 @@ pub(super) enum Then {
     Linger,
     /// The end.
     Close,
+    /// The end, by a reset.
+    Reset,
 }
 
 /// What is to be done when time is over.
@@ -124,14 +126,15 @@ impl ConnectionState {
     pub(super) fn settle(&mut self, flow: Flow, context: &LoopContext<'_>) -> Then {
         match (flow, self.session.stage()) {
             (Flow::Close, _) => Then::Close,
+            (Flow::Reset, _) => Then::Reset,
             (Flow::More, SessionStage::Idle) if !context.stopping => {
                 self.phase = Phase::Idle;
                 self.due_ms = context.due_ms(context.terms.limits.idle);
                 Then::Listen
             }
-            (Flow::More, SessionStage::Request) => {
-                // The limit runs from the first byte, however many follow.
-                if self.phase != Phase::Request {
+            (Flow::More, stage @ (SessionStage::Request | SessionStage::Data)) => {
+                // The limit of a request runs from its first byte, however many follow.
+                if self.phase != Phase::Request || stage == SessionStage::Data {
                     self.phase = Phase::Request;
                     self.due_ms = context.due_ms(context.terms.limits.request);
                 }

@@ -256,6 +256,9 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
     fn respond(&mut self, number: usize, flow: Flow) {
         let Some(slot) = self.slots.get_mut(number) else { return };
         slot.state.note_responses(&mut self.context);
+        if flow == Flow::Reset {
+            self.context.take_output();
+        }
         if self.context.output.is_empty() {
             return self.settle(number, flow);
         }
@@ -319,6 +322,7 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
         let Some(slot) = self.slots.get_mut(number) else { return };
         match slot.state.settle(flow, &self.context) {
             Then::Close => self.end(number),
+            Then::Reset => self.reset(number),
             Then::Linger => {
                 slot.held = Vec::new();
                 let is_done = slot.connection.finish_sending().is_err() || slot.read_closed;
@@ -367,6 +371,13 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
         self.end(number);
     }
 
+    fn reset(&mut self, number: usize) {
+        if let Some(slot) = self.slots.get(number) {
+            let _ = slot.connection.reset_on_close();
+        }
+        self.end(number);
+    }
+
     fn end(&mut self, number: usize) {
         let Some(slot) = self.slots.get_mut(number) else { return };
         slot.is_over = true;
@@ -399,10 +410,7 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
                 Late::Response(flow) => self.respond(number, flow),
                 Late::Close => self.end(number),
                 Late::Wait => self.timers.arm(number, slot.state.due_ms),
-                Late::Reset => {
-                    let _ = slot.connection.reset_on_close();
-                    self.end(number);
-                }
+                Late::Reset => self.reset(number),
             }
         }
     }

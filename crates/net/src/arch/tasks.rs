@@ -115,12 +115,16 @@ impl Task {
     /// All of it; the error is what to count it as.
     async fn talk(&mut self) -> Result<(), Counter> {
         let mut flow = self.session.begin(&mut self.output);
-        self.deliver().await?;
+        if flow != Flow::Reset {
+            self.deliver().await?;
+        }
         if flow == Flow::More {
             flow = self.listen().await?;
         }
-        if flow == Flow::Linger {
-            self.linger().await;
+        match flow {
+            Flow::Linger => self.linger().await,
+            Flow::Reset => self.reset(),
+            Flow::More | Flow::Close => {}
         }
         Ok(())
     }
@@ -162,6 +166,9 @@ impl Task {
                     return Ok(if flow == Flow::Linger { flow } else { Flow::Close });
                 }
             };
+            if flow == Flow::Reset {
+                return Ok(flow);
+            }
             let responses = self.deliver().await?;
             if flow != Flow::More {
                 return Ok(flow);
@@ -171,10 +178,18 @@ impl Task {
                 return Ok(Flow::Linger);
             }
             // A request's time runs from its first byte, however many pieces follow.
-            if responses > 0 || is_idle || stage == SessionStage::Idle {
+            let is_within_request = self.session.stage() == SessionStage::Request;
+            if responses > 0 || stage == SessionStage::Idle || !is_within_request {
                 since = Instant::now();
             }
         }
+    }
+
+    /// Drops the output, and has the close reset the connection. What was logged stays.
+    fn reset(&mut self) {
+        self.shared.counters.add(Counter::Responses, self.output.take_responses());
+        self.shared.log(&mut self.output.log);
+        let _ = self.stream.set_zero_linger();
     }
 
     /// Sends all output; how many requests it answers.

@@ -23,6 +23,7 @@ pub(crate) use load::{ALARM, Carried, FORGETS_CLOSED, LoadKernel, LoadNetwork};
 #[cfg(any(target_os = "linux", windows))]
 pub(crate) use ring::{RingKernel, ServerRing};
 pub(crate) use server::{LISTENER, ServerKernel, ServerNetwork, milliseconds};
+pub use timer::Timer;
 pub use tls::TlsSettings;
 pub(crate) use tls::{Alpn, TlsFault, TlsNetwork};
 

@@ -145,6 +145,8 @@ pub enum Flow {
     /// Finish sending, then take and drop input for a while before closing. A close with input unread resets
     /// the connection and may take the response with it (RFC 9112, section 9.6).
     Linger,
+    /// Drop the output, and close by a reset: the other end is to see a connection that broke.
+    Reset,
 }
 
 /// Where a session stands.
@@ -154,4 +156,7 @@ pub enum SessionStage {
     Idle,
     /// In the middle of a request: the rest must come soon.
     Request,
+    /// In the middle of data whose length is the client's choice: more of it must come soon, and the limit of
+    /// a request begins anew with each piece (RFC 5321, section 4.5.3.2.5).
+    Data,
 }

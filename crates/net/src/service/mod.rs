@@ -8,6 +8,7 @@ pub mod busy;
 mod definition;
 pub mod echo;
 pub mod http;
+pub mod smtp;
 
 pub use definition::{Flow, OpenService, Service, ServiceSettings, Session, SessionStage};
 
@@ -18,6 +19,7 @@ pub const ALL: &[Service] = &[
     Service::of::<busy::BusySettings>(),
     Service::of::<echo::EchoSettings>(),
     Service::of::<http::HttpSettings>(),
+    Service::of::<smtp::SmtpSettings>(),
 ];
 
 /// The service of that name.

@@ -142,7 +142,8 @@ impl Drop for Server {
     }
 }
 
-/// Answers lines: `ok` to any, much to `shared` and `file`.
+/// Answers lines: `ok` to any, much to `shared` and `file`, a reset to `reset`. One that begins with `data` may
+/// be long.
 pub(crate) struct Lines {
     shared: Arc<[u8]>,
     file: Arc<File>,
@@ -185,6 +186,10 @@ impl Session for Line {
             }
             match std::mem::take(&mut self.line).as_slice() {
                 b"shared" => output.shared(Arc::clone(&self.shared)),
+                b"reset" => {
+                    output.bytes().extend_from_slice(b"never seen\n");
+                    return Flow::Reset;
+                }
                 b"file" => output.file(Arc::clone(&self.file), 0, MUCH as u64),
                 _ => output.bytes().extend_from_slice(b"ok\n"),
             }
@@ -199,7 +204,11 @@ impl Session for Line {
     }
 
     fn stage(&self) -> SessionStage {
-        if self.line.is_empty() { SessionStage::Idle } else { SessionStage::Request }
+        match &self.line[..] {
+            [] => SessionStage::Idle,
+            line if line.starts_with(b"data") => SessionStage::Data,
+            _ => SessionStage::Request,
+        }
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) struct Args {
     /// After a signal to stop, allow responses in progress this long
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
     grace: Duration,
-    /// Append a line for every request to this file; - is standard output
+    /// Append a line for every request, or recipient of mail, to this file; - is standard output
     #[arg(long, value_name = "FILE")]
     access_log: Option<PathBuf>,
     /// Switch to this user after the port is bound

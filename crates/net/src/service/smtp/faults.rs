@@ -1,0 +1,156 @@
+//! What a server does wrong: by chance, or because the address asks for it.
+
+use crate::Error;
+
+/// Where something can go wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Connect,
+    Ehlo,
+    Mail,
+    Rcpt,
+    Data,
+    Message,
+    Rset,
+    Quit,
+}
+
+const STEPS: [(&str, Step); 8] = [
+    ("connect", Step::Connect),
+    ("ehlo", Step::Ehlo),
+    ("mail", Step::Mail),
+    ("rcpt", Step::Rcpt),
+    ("data", Step::Data),
+    ("message", Step::Message),
+    ("rset", Step::Rset),
+    ("quit", Step::Quit),
+];
+
+/// What is done instead of what the client asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// This reply; 421 closes the connection.
+    Reply(u16),
+    /// The connection is closed without one.
+    Drop,
+    /// The connection is reset.
+    Reset,
+}
+
+#[derive(Clone, Debug)]
+struct Rule {
+    step: Step,
+    domain: Option<String>,
+    fault: Fault,
+    /// From 0 to 1.
+    odds: f64,
+}
+
+/// Faults that chance chooses from.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Faults(Vec<Rule>);
+
+impl Faults {
+    /// Each is `STEP[@DOMAIN] ACTION PERCENT`.
+    pub(super) fn parse(texts: &[String]) -> Result<Faults, Error> {
+        let rules = texts.iter().map(|text| {
+            rule(text).ok_or_else(|| {
+                let steps = STEPS.map(|(name, _)| name).join(", ");
+                Error::Settings(format!(
+                    "{text:?} is no fault: it has the form 'STEP ACTION PERCENT', such as 'rcpt@d1.test 450 \
+                     5%'; STEP is one of {steps}, ACTION a code from 400 to 599, drop, or reset"
+                ))
+            })
+        });
+        rules.collect::<Result<_, _>>().map(Faults)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What goes wrong in this step, if anything does. The domain is that of the recipient.
+    #[inline]
+    pub(super) fn choose(&self, step: Step, domain: &str, random: &mut fastrand::Rng) -> Option<Fault> {
+        let concerns = |rule: &&Rule| {
+            let is_of_domain = |own: &String| own.eq_ignore_ascii_case(domain);
+            rule.step == step && rule.domain.as_ref().is_none_or(is_of_domain)
+        };
+        let mut rules = self.0.iter().filter(concerns);
+        rules.find(|rule| random.f64() < rule.odds).map(|rule| rule.fault)
+    }
+}
+
+fn rule(text: &str) -> Option<Rule> {
+    let mut words = text.split_whitespace();
+    let (place, fault, percent) = (words.next()?, words.next()?, words.next()?);
+    let (step, domain) = match place.split_once('@') {
+        Some((step, domain)) => (step, Some(domain.to_owned())),
+        None => (place, None),
+    };
+    let step = STEPS.iter().find(|(name, _)| name.eq_ignore_ascii_case(step))?.1;
+    let fault = match fault {
+        "drop" => Fault::Drop,
+        "reset" => Fault::Reset,
+        code => Fault::Reply(code.parse().ok().filter(|code| (400..600).contains(code))?),
+    };
+    let percent: f64 = percent.strip_suffix('%').unwrap_or(percent).parse().ok()?;
+    let is_allowed = (0.0..=100.0).contains(&percent) && (domain.is_none() || step == Step::Rcpt);
+    (is_allowed && words.next().is_none()).then_some(Rule { step, domain, fault, odds: percent / 100.0 })
+}
+
+/// What a local part asks for.
+pub(super) fn asked_for(local: &str) -> Option<Fault> {
+    let name = local.split('+').next().unwrap_or_default();
+    let fault = match name {
+        "tempfail" => Fault::Reply(451),
+        "permfail" => Fault::Reply(550),
+        "busy" => Fault::Reply(421),
+        "drop" => Fault::Drop,
+        "reset" => Fault::Reset,
+        _ => {
+            let (code, rest) = name.split_at_checked(3)?;
+            let is_code = code.bytes().all(|byte| byte.is_ascii_digit());
+            let code = code.parse().ok().filter(|code| (400..600).contains(code))?;
+            return (is_code && (rest.is_empty() || rest.starts_with('-'))).then_some(Fault::Reply(code));
+        }
+    };
+    Some(fault)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_is_read_or_refused() {
+        let parsed = |text: &str| Faults::parse(&[text.to_owned()]).is_ok();
+        assert!(["rcpt 450 5%", "RCPT@d1.test drop 0.5", "connect 421 100%"].into_iter().all(parsed));
+        for text in ["", "rcpt", "rcpt 450", "rcpt 250 5%", "rcpt 450 101%", "rcpt 450 -1", "mail@d 450 1"] {
+            assert!(!parsed(text), "{text}");
+        }
+        assert!(!parsed("rcpt 450 NaN") && !parsed("rcpt 450 1 2") && !parsed("vrfy 450 1"));
+    }
+
+    #[test]
+    fn chance_is_as_likely_as_it_was_told_to_be() {
+        let texts = ["rcpt@d1.test 550 100%", "rcpt 450 25%"].map(str::to_owned);
+        let (faults, mut random) = (Faults::parse(&texts).unwrap(), fastrand::Rng::with_seed(3));
+        assert_eq!(faults.choose(Step::Rcpt, "D1.test", &mut random), Some(Fault::Reply(550)));
+        assert_eq!(faults.choose(Step::Mail, "", &mut random), None);
+        let hits =
+            (0..10_000).filter(|_| faults.choose(Step::Rcpt, "d2.test", &mut random).is_some()).count();
+        assert!((2300..2700).contains(&hits), "{hits}");
+    }
+
+    #[test]
+    fn a_local_part_asks_for_a_reply() {
+        assert_eq!(asked_for("450"), Some(Fault::Reply(450)));
+        assert_eq!(asked_for("551-go-away+7"), Some(Fault::Reply(551)));
+        assert_eq!(asked_for("tempfail+1"), Some(Fault::Reply(451)));
+        assert_eq!(asked_for("drop"), Some(Fault::Drop));
+        for local in ["user", "4501", "250", "+45", "600", "ж1", "dropped", ""] {
+            assert_eq!(asked_for(local), None, "{local}");
+        }
+    }
+}

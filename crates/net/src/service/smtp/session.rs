@@ -1,0 +1,378 @@
+//! One connection of a client that sends mail.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use super::faults::{Fault, Step, asked_for};
+use super::ledger::{self, End};
+use super::message::Message;
+use super::shared::Shared;
+use crate::output::Output;
+use crate::service::definition::{Flow, Session, SessionStage};
+use crate::smtp::{
+    COMMAND_BYTES_MAX, Command, CommandError, DotDecoder, EnhancedCode, LineBuffer, Mailbox, write_reply,
+};
+
+/// The other end of a client that sends mail.
+pub(super) struct SmtpSession {
+    shared: Arc<Shared>,
+    peer: Option<SocketAddr>,
+    random: fastrand::Rng,
+    line: LineBuffer,
+    expected: Expected,
+    is_greeted: bool,
+    transaction: Option<Box<Transaction>>,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug)]
+enum Expected {
+    Command,
+    /// A message, up to the dot.
+    Lines(DotDecoder),
+    /// So many octets of a message; after them a reply. Without a transaction they are dropped.
+    Chunk {
+        bytes: u64,
+        is_last: bool,
+    },
+}
+
+#[derive(Default)]
+struct Transaction {
+    recipient_count: usize,
+    /// Their addresses, for the ledger.
+    recipients: Vec<String>,
+    message: Message,
+    /// Whether a part of the message came by BDAT.
+    is_chunked: bool,
+}
+
+impl SmtpSession {
+    pub(super) fn new(shared: Arc<Shared>, peer: Option<SocketAddr>, random: fastrand::Rng) -> SmtpSession {
+        SmtpSession {
+            shared,
+            peer,
+            random,
+            line: LineBuffer::default(),
+            expected: Expected::Command,
+            is_greeted: false,
+            transaction: None,
+        }
+    }
+
+    /// Replies with a line that begins with a code and an enhanced status code, such as `250 2.0.0 ok`.
+    #[inline]
+    fn say(&self, reply: &str, output: &mut Output) -> Flow {
+        output.answered();
+        let bytes = output.bytes();
+        if self.shared.extensions.enhanced_status_codes {
+            bytes.extend_from_slice(reply.as_bytes());
+        } else {
+            bytes.extend_from_slice(&reply.as_bytes()[..4]);
+            bytes.extend_from_slice(&reply.as_bytes()[10..]);
+        }
+        bytes.extend_from_slice(b"\r\n");
+        Flow::More
+    }
+
+    fn fail(&mut self, fault: Fault, output: &mut Output) -> Flow {
+        match fault {
+            Fault::Drop => {
+                self.end_transaction(0, End::Lost, output);
+                Flow::Close
+            }
+            Fault::Reset => {
+                self.end_transaction(0, End::Lost, output);
+                Flow::Reset
+            }
+            Fault::Reply(421) => {
+                self.end_transaction(421, End::Lost, output);
+                self.say("421 4.3.2 as it was asked for", output);
+                Flow::Linger
+            }
+            Fault::Reply(code) => {
+                let class = if code < 500 { 4 } else { 5 };
+                self.say(&format!("{code} {class}.0.0 as it was asked for"), output)
+            }
+        }
+    }
+
+    #[inline]
+    fn fault(&mut self, step: Step, domain: &str) -> Option<Fault> {
+        if self.shared.faults.is_empty() {
+            return None;
+        }
+        self.shared.faults.choose(step, domain, &mut self.random)
+    }
+
+    /// Takes what comes next from the input.
+    fn go_on(&mut self, input: &mut &[u8], output: &mut Output) -> Flow {
+        match &mut self.expected {
+            Expected::Command => self.command(input, output),
+            Expected::Lines(decoder) => {
+                let keeps_ledger = self.shared.keeps_ledger;
+                let mut ignored = Message::default();
+                let message = match &mut self.transaction {
+                    Some(transaction) => &mut transaction.message,
+                    None => &mut ignored,
+                };
+                if decoder.decode(input, &mut |piece| message.take(piece, keeps_ledger)) {
+                    self.end_message(output)
+                } else {
+                    Flow::More
+                }
+            }
+            Expected::Chunk { bytes, is_last } => {
+                let count = usize::try_from(*bytes).unwrap_or(usize::MAX).min(input.len());
+                let (piece, rest) = input.split_at(count);
+                *input = rest;
+                *bytes -= count as u64;
+                let (is_whole, is_last) = (*bytes == 0, *is_last);
+                if let Some(transaction) = &mut self.transaction {
+                    transaction.message.take(piece, self.shared.keeps_ledger);
+                }
+                match (is_whole, &self.transaction) {
+                    (false, _) => Flow::More,
+                    (true, None) => self.end_dropped_chunk(output),
+                    (true, Some(_)) if is_last => self.end_message(output),
+                    (true, Some(_)) => {
+                        self.expected = Expected::Command;
+                        self.say("250 2.0.0 chunk taken", output)
+                    }
+                }
+            }
+        }
+    }
+
+    fn end_dropped_chunk(&mut self, output: &mut Output) -> Flow {
+        self.expected = Expected::Command;
+        self.say("503 5.5.1 BDAT needs MAIL and RCPT before it", output)
+    }
+
+    /// A message has come to its end.
+    fn end_message(&mut self, output: &mut Output) -> Flow {
+        self.expected = Expected::Command;
+        let bytes = self.transaction.as_ref().map_or(0, |transaction| transaction.message.bytes());
+        let fault = self.fault(Step::Message, "");
+        let is_too_large = bytes > self.shared.message_bytes;
+        let code = fault.map_or(if is_too_large { 552 } else { 250 }, code_of);
+        self.end_transaction(code, End::Message, output);
+        match fault {
+            Some(fault) => self.fail(fault, output),
+            None if is_too_large => self.say("552 5.3.4 too large", output),
+            None => self.say("250 2.0.0 taken", output),
+        }
+    }
+
+    fn end_transaction(&mut self, code: u16, end: End, output: &mut Output) {
+        let Some(transaction) = self.transaction.take() else { return };
+        let message = (end == End::Message).then_some(&transaction.message);
+        for recipient in &transaction.recipients {
+            ledger::write(self.peer, recipient, code, end, message, &mut output.log);
+        }
+    }
+
+    fn command(&mut self, input: &mut &[u8], output: &mut Output) -> Flow {
+        // Out of the way of the borrow: the line may lie in it.
+        let mut buffer = std::mem::take(&mut self.line);
+        let flow = match buffer.take(input, COMMAND_BYTES_MAX + 1) {
+            Ok(None) => Flow::More,
+            Ok(Some(line)) => match Command::parse(line) {
+                Ok(command) => self.obey(command, output),
+                Err(error) => self.refuse(error, output),
+            },
+            Err(_) => {
+                // What follows is the rest of a line, and could be taken for a command.
+                self.say("500 5.5.6 the line is too long", output);
+                Flow::Linger
+            }
+        };
+        buffer.release();
+        self.line = buffer;
+        flow
+    }
+
+    fn refuse(&mut self, error: CommandError, output: &mut Output) -> Flow {
+        let code = error.code();
+        let detail = if code == 555 { 4 } else { 2 };
+        let enhanced = self.shared.extensions.enhanced_status_codes.then_some(EnhancedCode(5, 5, detail));
+        write_reply(output.bytes(), code, enhanced, &error.to_string());
+        output.answered();
+        Flow::More
+    }
+
+    #[inline]
+    fn obey(&mut self, command: Command<'_>, output: &mut Output) -> Flow {
+        let domain = if let Command::Rcpt(recipient) = &command { recipient.domain() } else { "" };
+        if let Some(step) = step_of(&command)
+            && let Some(fault) = self.fault(step, domain)
+        {
+            if let Command::Rcpt(recipient) = &command {
+                self.refused(*recipient, fault, output);
+            }
+            return self.fail(fault, output);
+        }
+        match command {
+            Command::Ehlo(_) => self.greet(true, output),
+            Command::Helo(_) => self.greet(false, output),
+            Command::Mail { size, .. } => self.mail(size, output),
+            Command::Rcpt(recipient) => self.rcpt(recipient, output),
+            Command::Data => self.data(output),
+            Command::Bdat { bytes, is_last } => self.bdat(bytes, is_last, output),
+            Command::Rset => {
+                self.end_transaction(250, End::Reset, output);
+                self.say("250 2.0.0 ok", output)
+            }
+            Command::Noop => self.say("250 2.0.0 ok", output),
+            Command::Vrfy(_) => self.say("252 2.5.0 send it, and see", output),
+            Command::Help => self.say("214 2.0.0 RFC 5321", output),
+            Command::StartTls | Command::Unknown => self.say("500 5.5.1 unknown command", output),
+            Command::Quit => {
+                self.end_transaction(250, End::Reset, output);
+                self.say("221 2.0.0 bye", output);
+                Flow::Close
+            }
+        }
+    }
+
+    fn greet(&mut self, is_extended: bool, output: &mut Output) -> Flow {
+        self.end_transaction(250, End::Reset, output);
+        self.is_greeted = true;
+        let reply = if is_extended { &self.shared.ehlo[..] } else { self.shared.helo.as_bytes() };
+        output.bytes().extend_from_slice(reply);
+        output.answered();
+        Flow::More
+    }
+
+    fn mail(&mut self, size: Option<u64>, output: &mut Output) -> Flow {
+        if !self.is_greeted {
+            return self.say("503 5.5.1 EHLO first", output);
+        }
+        if self.transaction.is_some() {
+            return self.say("503 5.5.1 there is a sender already", output);
+        }
+        if size.is_some_and(|size| size > self.shared.message_bytes) {
+            return self.say("552 5.3.4 too large", output);
+        }
+        self.transaction = Some(Box::default());
+        self.say("250 2.1.0 sender ok", output)
+    }
+
+    fn rcpt(&mut self, recipient: Mailbox<'_>, output: &mut Output) -> Flow {
+        let recipients_max = self.shared.recipients;
+        let Some(transaction) = &mut self.transaction else {
+            return self.say("503 5.5.1 MAIL first", output);
+        };
+        if transaction.is_chunked {
+            return self.say("503 5.5.1 the message has begun", output);
+        }
+        if let Some(fault) = asked_for(recipient.local()) {
+            self.refused(recipient, fault, output);
+            return self.fail(fault, output);
+        }
+        if transaction.recipient_count >= recipients_max {
+            self.refused(recipient, Fault::Reply(452), output);
+            return self.say("452 4.5.3 too many recipients", output);
+        }
+        transaction.recipient_count += 1;
+        if self.shared.keeps_ledger {
+            transaction.recipients.push(recipient.text().to_owned());
+        }
+        self.say("250 2.1.5 recipient ok", output)
+    }
+
+    fn refused(&self, recipient: Mailbox<'_>, fault: Fault, output: &mut Output) {
+        if self.shared.keeps_ledger {
+            ledger::write(self.peer, recipient.text(), code_of(fault), End::Refused, None, &mut output.log);
+        }
+    }
+
+    fn data(&mut self, output: &mut Output) -> Flow {
+        match &self.transaction {
+            None => self.say("503 5.5.1 MAIL first", output),
+            Some(transaction) if transaction.is_chunked => self.say("503 5.5.1 BDAT has begun", output),
+            Some(transaction) if transaction.recipient_count == 0 => {
+                self.say("554 5.5.1 no valid recipient", output)
+            }
+            Some(_) => {
+                self.expected = Expected::Lines(DotDecoder::default());
+                // Has no enhanced status code (RFC 2034, section 4).
+                output.bytes().extend_from_slice(b"354 end with a dot alone\r\n");
+                output.answered();
+                Flow::More
+            }
+        }
+    }
+
+    fn bdat(&mut self, bytes: u64, is_last: bool, output: &mut Output) -> Flow {
+        self.expected = Expected::Chunk { bytes, is_last };
+        match &mut self.transaction {
+            Some(transaction) if transaction.recipient_count > 0 => transaction.is_chunked = true,
+            // The octets come all the same.
+            _ => self.transaction = None,
+        }
+        // A chunk of no octets is whole.
+        if bytes == 0 { self.go_on(&mut &[][..], output) } else { Flow::More }
+    }
+}
+
+fn code_of(fault: Fault) -> u16 {
+    if let Fault::Reply(code) = fault { code } else { 0 }
+}
+
+fn step_of(command: &Command<'_>) -> Option<Step> {
+    match command {
+        Command::Ehlo(_) | Command::Helo(_) => Some(Step::Ehlo),
+        Command::Mail { .. } => Some(Step::Mail),
+        Command::Rcpt(_) => Some(Step::Rcpt),
+        Command::Data => Some(Step::Data),
+        Command::Rset => Some(Step::Rset),
+        Command::Quit => Some(Step::Quit),
+        _ => None,
+    }
+}
+
+impl Session for SmtpSession {
+    fn begin(&mut self, output: &mut Output) -> Flow {
+        match self.fault(Step::Connect, "") {
+            Some(Fault::Reply(code)) => {
+                self.fail(Fault::Reply(code), output);
+                Flow::Linger
+            }
+            Some(fault) => self.fail(fault, output),
+            None => {
+                output.bytes().extend_from_slice(self.shared.greeting.as_bytes());
+                Flow::More
+            }
+        }
+    }
+
+    fn on_input(&mut self, mut input: &[u8], output: &mut Output) -> Flow {
+        while !input.is_empty() {
+            let flow = self.go_on(&mut input, output);
+            if flow != Flow::More {
+                return flow;
+            }
+        }
+        Flow::More
+    }
+
+    fn end(&mut self, output: &mut Output) -> Flow {
+        self.end_transaction(0, End::Lost, output);
+        Flow::Close
+    }
+
+    fn too_slow(&mut self, output: &mut Output) -> Flow {
+        self.end_transaction(421, End::Lost, output);
+        self.say("421 4.4.2 too slow", output);
+        Flow::Linger
+    }
+
+    fn stage(&self) -> SessionStage {
+        match self.expected {
+            Expected::Command if !self.line.is_within_line() => SessionStage::Idle,
+            Expected::Command => SessionStage::Request,
+            Expected::Lines(_) | Expected::Chunk { .. } => SessionStage::Data,
+        }
+    }
+}
