@@ -23,6 +23,10 @@ pub(crate) enum Failure {
     Record(#[from] record::Error),
     #[error(transparent)]
     Net(#[from] net::Error),
+    #[error(transparent)]
+    Mail(#[from] mail::MailError),
+    #[error(transparent)]
+    Spool(#[from] mail::SpoolError),
     #[error("{} exists already; choose another name with --out, or overwrite it with --force", .0.display())]
     Exists(PathBuf),
     #[error("cannot write {}: {source}", path.display())]
@@ -51,6 +55,14 @@ impl Failure {
             self,
             Failure::Usage(_)
                 | Failure::Net(net::Error::Unknown { .. } | net::Error::Settings(_))
+                | Failure::Mail(
+                    mail::MailError::NoInterface(_)
+                        | mail::MailError::NotPermitted(_)
+                        | mail::MailError::Settings(_)
+                        | mail::MailError::Dns(
+                            mail::dns::DnsError::NoServer | mail::dns::DnsError::NotPermitted(_)
+                        )
+                )
                 | Failure::Runner(
                     runner::Error::UnknownWorkload { .. }
                         | runner::Error::UnknownPreset { .. }

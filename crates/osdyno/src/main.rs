@@ -66,6 +66,10 @@ enum Verb {
     /// Load together with other processes; `load --workers` executes it
     #[command(hide = true, name = cmd::load::WORKER)]
     LoadWorker,
+    /// Deliver one message to many recipients, or test every step of it
+    Mail(cmd::mail::Args),
+    /// Answer for the generated domains of `mail`: their exchangers, and what can be wrong with them
+    Dns(cmd::dns::Args),
     /// Remove a folder when standard input ends; `run` executes it
     #[command(hide = true, name = runner::JANITOR)]
     Janitor(cmd::janitor::Args),
@@ -105,6 +109,8 @@ fn main() -> ExitCode {
         Verb::Session(args) => cmd::serve::session(&args),
         Verb::Load(args) => cmd::load::load(&args, &console),
         Verb::LoadWorker => cmd::load::worker(),
+        Verb::Mail(args) => cmd::mail::mail(&args),
+        Verb::Dns(args) => cmd::dns::dns(args),
         Verb::Janitor(args) => cmd::janitor::janitor(&args),
         Verb::Mounted(args) => cmd::mounted::mounted(&args),
         Verb::Completions(args) => cmd::completions::completions(&args, Cli::command()),

@@ -19,6 +19,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("kernel", &["sys", "workload"]),
     ("servers", &["net", "sys", "workload"]),
     ("jobs", &["net", "sys", "workload"]),
+    ("mail", &["net", "sys", "workload"]),
     ("osdyno-trial", &["host", "jobs", "kernel", "net", "record", "servers", "sys", "workload"]),
     ("runner", &["host", "jobs", "judge", "kernel", "record", "seeds", "servers", "sys", "workload"]),
     ("lab", &["host", "runner", "sys"]),
@@ -28,6 +29,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         &[
             "judge",
             "lab",
+            "mail",
             "net",
             "osdyno-trial",
             "record",

@@ -3,6 +3,7 @@
 pub(crate) mod compare;
 pub(crate) mod completions;
 mod declared;
+pub(crate) mod dns;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod janitor;
@@ -10,6 +11,7 @@ pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod list;
 pub(crate) mod load;
+pub(crate) mod mail;
 pub(crate) mod man;
 pub(crate) mod mounted;
 pub(crate) mod report;

@@ -1,0 +1,130 @@
+//! What all connections of an engine share: the queue, what is counted, and where results go.
+
+use std::io;
+use std::net::SocketAddr;
+
+use crate::measured::{MailMeasured, MailStep};
+use crate::queue::{Queue, Transaction};
+use crate::result::{DeliveryEnding, DeliveryResult, Results};
+use crate::transaction::Refusal;
+
+/// The queue with its ledger. Every recipient that ends does so here.
+pub(crate) struct DeliveryContext<'list, R> {
+    pub(crate) queue: Queue<'list>,
+    pub(crate) measured: MailMeasured,
+    pub(crate) results: R,
+    /// By the clock of the engine, since its last wait.
+    pub(crate) now_ns: u64,
+    /// Messages that were sent; makes each of their names another.
+    pub(crate) messages: u64,
+    /// No transaction begins any more.
+    pub(crate) is_stopping: bool,
+    /// A result could not be written: the engine must stop, for nobody would know what was delivered.
+    pub(crate) broken: Option<io::Error>,
+}
+
+impl<R> DeliveryContext<'_, R> {
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.now_ns / 1_000_000
+    }
+
+    pub(crate) fn took(&mut self, step: MailStep, from_ns: u64) {
+        self.measured.took(step, self.now_ns.saturating_sub(from_ns));
+    }
+
+    /// Another transaction for a connection to that host.
+    pub(crate) fn next_transaction(&mut self, host: u32) -> Option<Transaction> {
+        if self.is_stopping { None } else { self.queue.take_for(host) }
+    }
+
+    /// The number of another message.
+    pub(crate) fn next_message_id(&mut self) -> u64 {
+        self.messages += 1;
+        self.messages
+    }
+}
+
+impl<R: Results> DeliveryContext<'_, R> {
+    /// The server took it.
+    pub(crate) fn delivered(&mut self, recipient: u32, host: u32, code: u16, from_ns: u64) {
+        self.took(MailStep::Delivery, from_ns);
+        self.measured.counts.delivered += 1;
+        self.queue.ended();
+        let exchanger = Some(self.queue.address(host));
+        self.put(recipient, DeliveryEnding::Delivered, 1, Some(code), "", exchanger);
+    }
+
+    /// The server refused it, for now or for ever.
+    pub(crate) fn refused(&mut self, recipient: u32, host: u32, refusal: &Refusal) {
+        let exchanger = Some(self.queue.address(host));
+        if refusal.is_permanent {
+            self.measured.counts.failed += 1;
+            self.queue.ended();
+            self.put(recipient, DeliveryEnding::Failed, 1, refusal.code, &refusal.reason, exchanger);
+        } else if self.queue.retry(recipient, self.now_ms()) {
+            self.measured.counts.deferred += 1;
+        } else {
+            // The queue has counted this attempt.
+            self.measured.counts.queued += 1;
+            self.put(recipient, DeliveryEnding::Queued, 0, refusal.code, &refusal.reason, exchanger);
+        }
+    }
+
+    /// Nothing was attempted for it: it waits for another connection.
+    pub(crate) fn give_back(&mut self, recipient: u32, reason: &str) {
+        if !self.queue.give_back(recipient) {
+            self.end_waiting([recipient], DeliveryEnding::Queued, reason);
+        }
+    }
+
+    /// These recipients, which the queue has let go, end without an attempt.
+    pub(crate) fn end_waiting(
+        &mut self,
+        recipients: impl IntoIterator<Item = u32>,
+        ending: DeliveryEnding,
+        reason: &str,
+    ) {
+        for recipient in recipients {
+            match ending {
+                DeliveryEnding::Failed => self.measured.counts.failed += 1,
+                _ => self.measured.counts.queued += 1,
+            }
+            self.put(recipient, ending, 0, None, reason, None);
+        }
+    }
+
+    /// No host of the domain can be reached, or it has none, for now.
+    pub(crate) fn domain_failed(&mut self, domain: u32, reason: &str) {
+        let given_up = self.queue.domain_failed(domain, self.now_ms());
+        self.end_waiting(given_up, DeliveryEnding::Queued, reason);
+    }
+
+    /// The domain takes no mail, whenever it is asked.
+    pub(crate) fn domain_refused(&mut self, domain: u32, reason: &str) {
+        let waiting = self.queue.drain(domain);
+        self.end_waiting(waiting, DeliveryEnding::Failed, reason);
+    }
+
+    /// A connection failed before anything was delivered over it, or the server sent it away.
+    pub(crate) fn host_failed(&mut self, host: u32, domain: u32, reason: &str) {
+        let given_up = self.queue.host_failed(host, domain, self.now_ms());
+        self.end_waiting(given_up, DeliveryEnding::Queued, reason);
+    }
+
+    fn put(
+        &mut self,
+        number: u32,
+        ending: DeliveryEnding,
+        attempts_now: u8,
+        code: Option<u16>,
+        reason: &str,
+        exchanger: Option<SocketAddr>,
+    ) {
+        let address = self.queue.recipients.get(number).map_or("", |recipient| recipient.address);
+        let attempts = self.queue.attempts(number).saturating_add(attempts_now);
+        let result = DeliveryResult { number, recipient: address, ending, code, reason, exchanger, attempts };
+        if let Err(error) = self.results.put(&result) {
+            self.broken.get_or_insert(error);
+        }
+    }
+}

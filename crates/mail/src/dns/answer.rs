@@ -1,0 +1,83 @@
+//! What DNS says of a domain: where its mail goes, or why nowhere.
+
+use std::fmt::{self, Display, Formatter};
+use std::net::IpAddr;
+
+use domain::base::Name;
+
+/// A name as it is in messages, in lower case.
+pub(super) type HostName = Name<Vec<u8>>;
+
+/// Where the mail of a domain goes (RFC 5321, section 5.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RouteAnswer {
+    /// To these hosts, the first to be tried first; those of the same preference in random order. Each has an
+    /// address.
+    Exchangers(Vec<Exchanger>),
+    /// Nowhere, which the domain declares (RFC 7505). Permanent.
+    NullMx,
+    /// There is no such domain. Permanent.
+    NoSuchDomain,
+    /// The domain has neither exchangers with an address nor, without exchangers, an address. Permanent.
+    NoExchanger,
+    /// It could not be found out; another attempt may succeed.
+    Temporary(DnsFailure),
+}
+
+/// A host that takes mail for a domain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exchanger {
+    /// The lowest comes first.
+    pub preference: u16,
+    /// Its name, without the last dot; of a domain without records MX its own.
+    pub host: String,
+    /// One at least, those of IPv4 first.
+    pub addresses: Vec<IpAddr>,
+}
+
+/// Why something could not be found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DnsFailure {
+    /// No server has replied in time.
+    NoReply,
+    /// SERVFAIL.
+    ServerFailure,
+    /// REFUSED.
+    Refused,
+    /// FORMERR, NOTIMP, or a code that a query cannot be answered with.
+    NotImplemented,
+    /// The server named others instead of asking them.
+    Lame,
+    /// The response cannot be read.
+    Malformed,
+    /// The server cannot be reached, or closed the connection.
+    Unreachable,
+    /// A name is an alias of itself, or of an alias of it, or behind more than eight.
+    AliasLoop,
+}
+
+impl Display for DnsFailure {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            DnsFailure::NoReply => "no reply from DNS servers",
+            DnsFailure::ServerFailure => "DNS server failure (SERVFAIL)",
+            DnsFailure::Refused => "DNS server refused the query (REFUSED)",
+            DnsFailure::NotImplemented => "DNS server does not understand the query",
+            DnsFailure::Lame => "DNS server neither knows the domain nor asks others",
+            DnsFailure::Malformed => "malformed response from DNS server",
+            DnsFailure::Unreachable => "DNS server cannot be reached",
+            DnsFailure::AliasLoop => "loop of CNAME records, or more than 8 in a row",
+        })
+    }
+}
+
+/// What is known of a name and a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Exchangers(Vec<(u16, HostName)>),
+    Addresses(Vec<IpAddr>),
+    /// The name exists, and has no such record.
+    Nothing,
+    NoSuchDomain,
+    Failed(DnsFailure),
+}

@@ -1,0 +1,272 @@
+//! Our own authoritative DNS server: it answers for `test` from a [`ZonePlan`], in one thread, over UDP and
+//! TCP, and can be as late, lossy and untruthful as its conduct says.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use fastrand::Rng;
+use slab::Slab;
+use sys::event::{Event, Interest, Poll, Poller};
+use sys::handle::AsHandle;
+use sys::tcp::{Connection, Listener, Listening, Waiting};
+
+use super::conduct::{AuthorityConduct, AuthorityCounts};
+use super::lookup::Transport;
+use super::response::respond;
+use super::zone::ZonePlan;
+
+/// How long it waits at most before it looks whether to stop.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Datagrams of one turn, so that connections are served under a flood.
+const DATAGRAMS_MAX: usize = 256;
+
+/// Connections at once; more wait for a place. Each may be idle so long.
+const STREAMS_MAX: usize = 256;
+const STREAM_IDLE: Duration = Duration::from_secs(10);
+
+/// Responses that are held back at once; more are lost.
+const DELAYED_MAX: usize = 1 << 16;
+
+/// The longest query that is taken over TCP, and what may wait to be sent before no more is read.
+const INPUT_MAX: usize = 4096;
+
+const DATAGRAMS: usize = 0;
+const LISTENER: usize = 1;
+const FIRST_STREAM: usize = 2;
+
+struct Stream {
+    connection: Connection,
+    input: Vec<u8>,
+    output: Vec<u8>,
+    active: Instant,
+}
+
+/// Where a response goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Destination {
+    Peer(SocketAddr),
+    /// With the time at which it was accepted: another may have its place by now.
+    Stream(usize, Instant),
+}
+
+/// A server; see the module.
+pub struct Authority {
+    plan: ZonePlan,
+    conduct: AuthorityConduct,
+    poller: Poll,
+    socket: UdpSocket,
+    listener: Listener,
+    streams: Slab<(Instant, Stream)>,
+    delayed: BinaryHeap<Reverse<(Instant, Destination, Vec<u8>)>>,
+    random: Rng,
+    counts: AuthorityCounts,
+}
+
+impl Authority {
+    /// Takes the address, for UDP and TCP; port 0 lets the system choose one.
+    ///
+    /// # Errors
+    /// Those of socket(2), bind(2) and listen(2), and of the event interface.
+    pub fn bind(address: SocketAddr, plan: ZonePlan, conduct: AuthorityConduct) -> io::Result<Authority> {
+        let listener = Listener::bind(address, Listening::default())?;
+        let socket = UdpSocket::bind(listener.address()?)?;
+        socket.set_nonblocking(true)?;
+        let mut poller = Poll::new()?;
+        poller.add(socket.handle(), DATAGRAMS, Interest::Read)?;
+        poller.add(listener.handle(), LISTENER, Interest::Read)?;
+        Ok(Authority {
+            plan,
+            random: Rng::with_seed(conduct.seed),
+            conduct,
+            poller,
+            socket,
+            listener,
+            streams: Slab::new(),
+            delayed: BinaryHeap::new(),
+            counts: AuthorityCounts::default(),
+        })
+    }
+
+    /// Where it answers.
+    ///
+    /// # Errors
+    /// Those of getsockname(2).
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.address()
+    }
+
+    /// Serves until it is to stop, and returns what was counted.
+    ///
+    /// # Errors
+    /// Those of the event interface.
+    pub fn run(mut self, stop: &AtomicBool) -> io::Result<AuthorityCounts> {
+        let mut events = Vec::new();
+        let mut buffer = vec![0; 1 << 16];
+        while !stop.load(Ordering::Relaxed) {
+            let due =
+                self.delayed.peek().map(|Reverse((due, _, _))| due.saturating_duration_since(Instant::now()));
+            self.poller.wait(&mut events, Some(due.map_or(TICK, |due| due.min(TICK))))?;
+            for event in &events {
+                match event.token {
+                    DATAGRAMS => self.receive(&mut buffer),
+                    LISTENER => self.accept(),
+                    _ => self.exchange(*event, &mut buffer),
+                }
+            }
+            self.send_due();
+            self.close_idle();
+        }
+        Ok(self.counts)
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) {
+        for _ in 0..DATAGRAMS_MAX {
+            let (length, from) = match self.socket.recv_from(buffer) {
+                Ok(received) => received,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                // What the network says of an earlier response.
+                Err(_) => continue,
+            };
+            if self.random.f64() < self.conduct.drops {
+                self.counts.dropped += 1;
+                continue;
+            }
+            let response = respond(&self.plan, &buffer[..length], Transport::Udp, &mut self.counts);
+            let Some(response) = response else { continue };
+            if self.random.f64() < self.conduct.lies {
+                self.counts.lies += 1;
+                for lie in lies(&response) {
+                    self.send(Destination::Peer(from), lie);
+                }
+            }
+            self.send(Destination::Peer(from), response);
+        }
+    }
+
+    /// Now, or when its time has come.
+    fn send(&mut self, to: Destination, response: Vec<u8>) {
+        if self.conduct.latency.is_zero() {
+            self.send_now(to, &response);
+        } else if self.delayed.len() < DELAYED_MAX {
+            self.delayed.push(Reverse((Instant::now() + self.conduct.latency, to, response)));
+        }
+    }
+
+    fn send_now(&mut self, to: Destination, response: &[u8]) {
+        match to {
+            // What does not leave counts as lost.
+            Destination::Peer(peer) => drop(self.socket.send_to(response, peer)),
+            Destination::Stream(number, accepted) => {
+                let stream = self.streams.get_mut(number).filter(|(at, _)| *at == accepted);
+                let Some((_, stream)) = stream else { return };
+                let length = u16::try_from(response.len()).unwrap_or(u16::MAX);
+                stream.output.extend(length.to_be_bytes());
+                stream.output.extend(response);
+                self.flush(number);
+            }
+        }
+    }
+
+    fn send_due(&mut self) {
+        let now = Instant::now();
+        while self.delayed.peek().is_some_and(|Reverse((due, _, _))| *due <= now) {
+            let Some(Reverse((_, to, response))) = self.delayed.pop() else { return };
+            self.send_now(to, &response);
+        }
+    }
+
+    fn accept(&mut self) {
+        while self.streams.len() < STREAMS_MAX {
+            let Ok(connection) = self.listener.accept(Waiting::NonBlocking) else { return };
+            let entry = self.streams.vacant_entry();
+            if self.poller.add(connection.handle(), FIRST_STREAM + entry.key(), Interest::Read).is_ok() {
+                let now = Instant::now();
+                let stream = Stream { connection, input: Vec::new(), output: Vec::new(), active: now };
+                entry.insert((now, stream));
+                self.counts.streams += 1;
+            }
+        }
+        // Until a place is free, those that wait must not keep the loop busy.
+        let _ = self.poller.change(self.listener.handle(), LISTENER, Interest::Nothing);
+    }
+
+    fn exchange(&mut self, event: Event, buffer: &mut [u8]) {
+        let number = event.token - FIRST_STREAM;
+        let Some((accepted, stream)) = self.streams.get_mut(number) else { return };
+        let accepted = *accepted;
+        if event.readable && stream.output.len() < INPUT_MAX {
+            match stream.connection.receive(&mut buffer[..INPUT_MAX]) {
+                Ok(length) if length > 0 => stream.input.extend_from_slice(&buffer[..length]),
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+                _ => return self.close(number),
+            }
+            stream.active = Instant::now();
+            let mut queries = Vec::new();
+            while let Some((length, rest)) = stream.input.split_first_chunk::<2>()
+                && let Some(query) = rest.get(..usize::from(u16::from_be_bytes(*length)))
+            {
+                queries.push(query.to_vec());
+                stream.input.drain(..2 + query.len());
+            }
+            if stream.input.len() > INPUT_MAX {
+                return self.close(number);
+            }
+            for query in queries {
+                if let Some(response) = respond(&self.plan, &query, Transport::Tcp, &mut self.counts) {
+                    self.send(Destination::Stream(number, accepted), response);
+                }
+            }
+        }
+        self.flush(number);
+    }
+
+    fn flush(&mut self, number: usize) {
+        let Some((_, stream)) = self.streams.get_mut(number) else { return };
+        let before = stream.output.len();
+        while !stream.output.is_empty() {
+            match stream.connection.send(&stream.output) {
+                Ok(count) => drop(stream.output.drain(..count)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => return self.close(number),
+            }
+        }
+        if stream.output.len() != before || before > 0 {
+            let interest = if stream.output.is_empty() { Interest::Read } else { Interest::Write };
+            if self.poller.change(stream.connection.handle(), FIRST_STREAM + number, interest).is_err() {
+                self.close(number);
+            }
+        }
+    }
+
+    fn close(&mut self, number: usize) {
+        let Some((_, stream)) = self.streams.try_remove(number) else { return };
+        // What fails here ends with the descriptor all the same.
+        let _ = self.poller.remove(stream.connection.handle(), FIRST_STREAM + number);
+        let _ = self.poller.change(self.listener.handle(), LISTENER, Interest::Read);
+    }
+
+    fn close_idle(&mut self) {
+        let is_idle = |(_, (_, stream)): &(usize, &(Instant, Stream))| stream.active.elapsed() > STREAM_IDLE;
+        let idle: Vec<usize> = self.streams.iter().filter(is_idle).map(|(number, _)| number).collect();
+        for number in idle {
+            self.close(number);
+        }
+    }
+}
+
+/// The response with another id, and with another letter at the start of its question.
+fn lies(response: &[u8]) -> [Vec<u8>; 2] {
+    let with = |at: usize| {
+        let mut lie = response.to_vec();
+        if let Some(byte) = lie.get_mut(at) {
+            *byte ^= 1;
+        }
+        lie
+    };
+    [with(0), with(13)]
+}

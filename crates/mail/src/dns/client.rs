@@ -1,0 +1,282 @@
+//! A resolver with its sockets, in somebody else's loop: one UDP socket for each server, and a connection for
+//! each answer that is too long for a datagram.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
+use slab::Slab;
+use sys::event::{Event, Interest, Poller};
+use sys::handle::AsHandle;
+use thiserror::Error;
+
+use super::answer::RouteAnswer;
+use super::lookup::{Transmit, Transport};
+use super::message;
+use super::resolver::Resolver;
+use super::servers::SERVERS_MAX;
+use super::settings::ResolverSettings;
+use super::stream::StreamQuery;
+use crate::permission::{NotPermitted, Permission};
+
+/// Connections at once; queries beyond them wait.
+const STREAMS_MAX: usize = 32;
+
+/// The longest that a connection lives; the resolver has given it up long before.
+const STREAM_NS: u64 = 30_000_000_000;
+
+/// Datagrams taken in one turn from one socket, so that nothing else waits for a flood.
+const DATAGRAMS_MAX: usize = 1024;
+
+/// The longest datagram that UDP carries.
+const DATAGRAM_BYTES: usize = 1 << 16;
+
+/// Why a client cannot be made.
+#[derive(Debug, Error)]
+pub enum DnsError {
+    /// There is nobody to ask.
+    #[error("no DNS server is known: name one with --dns ADDRESS:PORT")]
+    NoServer,
+    /// A public server that the user has not named.
+    #[error("the DNS server may not be asked: {0}")]
+    NotPermitted(#[from] NotPermitted),
+    /// A call failed.
+    #[error("cannot {what} for the DNS server {server}: {error}")]
+    Socket {
+        /// What was attempted.
+        what: &'static str,
+        /// The server.
+        server: SocketAddr,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+struct Server {
+    address: SocketAddr,
+    socket: UdpSocket,
+    /// There may be more datagrams, of which an interface that reports changes will not tell again.
+    is_unread: bool,
+}
+
+/// Finds exchangers over the network. The owner of the loop asks, gives it the events with its tokens, calls
+/// [`DnsClient::on_time`] when [`DnsClient::next_deadline_ns`] has come, and takes the answers.
+pub struct DnsClient {
+    resolver: Resolver,
+    servers: Vec<Server>,
+    streams: Slab<StreamQuery>,
+    /// What waits for one of them to end.
+    waiting: VecDeque<Transmit>,
+    buffer: Vec<u8>,
+}
+
+impl DnsClient {
+    /// Its tokens are from this one on, up to the largest that there is.
+    const FIRST_TOKEN: usize = u32::MAX as usize - SERVERS_MAX - STREAMS_MAX;
+
+    /// A client of these servers, the first three; the number of servers in the settings is replaced.
+    ///
+    /// # Errors
+    /// No server; a public one that is not permitted; those of socket(2), bind(2) and connect(2).
+    pub fn new(
+        servers: &[SocketAddr],
+        permission: &Permission,
+        settings: ResolverSettings,
+    ) -> Result<DnsClient, DnsError> {
+        let servers = &servers[..servers.len().min(SERVERS_MAX)];
+        if servers.is_empty() {
+            return Err(DnsError::NoServer);
+        }
+        for &server in servers {
+            permission.check(server)?;
+        }
+        let sockets: Result<Vec<Server>, DnsError> = servers.iter().copied().map(Server::open).collect();
+        Ok(DnsClient {
+            resolver: Resolver::new(ResolverSettings { servers: servers.len(), ..settings }),
+            servers: sockets?,
+            streams: Slab::new(),
+            waiting: VecDeque::new(),
+            buffer: vec![0; DATAGRAM_BYTES],
+        })
+    }
+
+    /// Has the loop wait for responses.
+    ///
+    /// # Errors
+    /// Those of [`Poller::add`].
+    pub fn register<P: Poller>(&mut self, poller: &mut P) -> io::Result<()> {
+        for (number, server) in self.servers.iter().enumerate() {
+            poller.add(server.socket.handle(), DnsClient::FIRST_TOKEN + number, Interest::Read)?;
+        }
+        Ok(())
+    }
+
+    /// Whether an event is for this client.
+    pub fn owns(token: usize) -> bool {
+        token >= DnsClient::FIRST_TOKEN
+    }
+
+    /// See [`Resolver::ask`].
+    pub fn ask<P: Poller>(&mut self, domain: u32, name: &str, poller: &mut P, now_ns: u64) {
+        self.resolver.ask(domain, name, now_ns);
+        self.transmit(poller, now_ns);
+    }
+
+    /// See [`Resolver::has_room`].
+    pub fn has_room(&self) -> bool {
+        self.resolver.has_room()
+    }
+
+    /// See [`Resolver::next_answer`].
+    pub fn next_answer(&mut self) -> Option<(u32, RouteAnswer)> {
+        self.resolver.next_answer()
+    }
+
+    /// See [`Resolver::unresolved`].
+    pub fn unresolved(&self) -> usize {
+        self.resolver.unresolved()
+    }
+
+    /// When [`DnsClient::on_time`] is to be called.
+    pub fn next_deadline_ns(&self) -> Option<u64> {
+        match self.servers.iter().any(|server| server.is_unread) {
+            true => Some(0),
+            false => self.resolver.next_deadline_ns(),
+        }
+    }
+
+    /// Something is ready that this client owns.
+    pub fn on_event<P: Poller>(&mut self, event: Event, poller: &mut P, now_ns: u64) {
+        let Some(number) = event.token.checked_sub(DnsClient::FIRST_TOKEN) else { return };
+        match number.checked_sub(SERVERS_MAX) {
+            Some(stream) => self.exchange(stream, poller, now_ns),
+            None => self.receive(number, now_ns),
+        }
+        self.transmit(poller, now_ns);
+    }
+
+    /// Goes on with what was not answered in time. Cheap where there is nothing to do.
+    pub fn on_time<P: Poller>(&mut self, poller: &mut P, now_ns: u64) {
+        for number in 0..self.servers.len() {
+            if self.servers[number].is_unread {
+                self.receive(number, now_ns);
+            }
+        }
+        if self.resolver.next_deadline_ns().is_some_and(|deadline_ns| deadline_ns <= now_ns) {
+            self.resolver.on_time(now_ns);
+        }
+        let is_late = |(_, stream): &(usize, &StreamQuery)| stream.deadline_ns <= now_ns;
+        let late: Vec<usize> = self.streams.iter().filter(is_late).map(|(number, _)| number).collect();
+        for number in late {
+            self.close(number, poller);
+        }
+        self.transmit(poller, now_ns);
+    }
+
+    fn receive(&mut self, number: usize, now_ns: u64) {
+        let Some(server) = self.servers.get_mut(number) else { return };
+        server.is_unread = false;
+        for _ in 0..DATAGRAMS_MAX {
+            match server.socket.recv(&mut self.buffer) {
+                Ok(length) => {
+                    self.resolver.on_message(number, Transport::Udp, &self.buffer[..length], now_ns);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                // What the network says of an earlier datagram: its query will be sent again in time.
+                Err(_) => {}
+            }
+        }
+        server.is_unread = true;
+    }
+
+    /// Sends what the resolver wants sent. A datagram that cannot be sent counts as lost.
+    fn transmit<P: Poller>(&mut self, poller: &mut P, now_ns: u64) {
+        while let Some(transmit) = self.resolver.next_transmit() {
+            match transmit.transport {
+                Transport::Udp => {
+                    let server = self.servers.get(transmit.server);
+                    let _ = server.map(|server| server.socket.send(&transmit.message));
+                }
+                Transport::Tcp => self.queue(transmit, poller),
+            }
+        }
+        while self.streams.len() < STREAMS_MAX {
+            let Some(transmit) = self.waiting.pop_front() else { return };
+            self.connect(&transmit, poller, now_ns);
+        }
+    }
+
+    /// In place of an earlier attempt of the same query.
+    fn queue<P: Poller>(&mut self, transmit: Transmit, poller: &mut P) {
+        let id = message::id(&transmit.message);
+        let earlier = self.streams.iter().find(|(_, stream)| Some(stream.id) == id).map(|(number, _)| number);
+        if let Some(number) = earlier {
+            self.close(number, poller);
+        }
+        self.waiting.retain(|waiting| message::id(&waiting.message) != id);
+        self.waiting.push_back(transmit);
+    }
+
+    fn connect<P: Poller>(&mut self, transmit: &Transmit, poller: &mut P, now_ns: u64) {
+        let Some(id) = message::id(&transmit.message) else { return };
+        let Some(server) = self.servers.get(transmit.server) else { return };
+        let deadline_ns = now_ns.saturating_add(STREAM_NS);
+        let stream =
+            StreamQuery::connect(server.address, transmit.server, id, &transmit.message, deadline_ns);
+        let entry = self.streams.vacant_entry();
+        let token = DnsClient::FIRST_TOKEN + SERVERS_MAX + entry.key();
+        match stream {
+            Ok(stream) if poller.add(stream.handle(), token, Interest::Both).is_ok() => {
+                entry.insert(stream);
+            }
+            _ => self.resolver.on_unreachable(transmit.server, id, now_ns),
+        }
+    }
+
+    fn exchange<P: Poller>(&mut self, number: usize, poller: &mut P, now_ns: u64) {
+        let Some(stream) = self.streams.get_mut(number) else { return };
+        let (server, id, was_sent) = (stream.server, stream.id, stream.is_sent());
+        match stream.exchange() {
+            Ok(None) => {
+                let token = DnsClient::FIRST_TOKEN + SERVERS_MAX + number;
+                let is_sent_now = stream.is_sent() && !was_sent;
+                if !is_sent_now || poller.change(stream.handle(), token, Interest::Read).is_ok() {
+                    return;
+                }
+                self.resolver.on_unreachable(server, id, now_ns);
+            }
+            Ok(Some(response)) => {
+                if !self.resolver.on_message(server, Transport::Tcp, response, now_ns) {
+                    self.resolver.on_unreachable(server, id, now_ns);
+                }
+            }
+            Err(_) => self.resolver.on_unreachable(server, id, now_ns),
+        }
+        self.close(number, poller);
+    }
+
+    fn close<P: Poller>(&mut self, number: usize, poller: &mut P) {
+        if let Some(stream) = self.streams.try_remove(number)
+            && !P::FORGETS_CLOSED
+        {
+            let token = DnsClient::FIRST_TOKEN + SERVERS_MAX + number;
+            // What fails here ends with the descriptor all the same.
+            let _ = poller.remove(stream.handle(), token);
+        }
+    }
+}
+
+impl Server {
+    /// Connected, so that the system drops what others send.
+    fn open(address: SocketAddr) -> Result<Server, DnsError> {
+        let failed = |what| move |error| DnsError::Socket { what, server: address, error };
+        let any: SocketAddr = match address {
+            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        };
+        let socket = UdpSocket::bind(any).map_err(failed("open a socket"))?;
+        socket.connect(address).map_err(failed("connect a socket"))?;
+        socket.set_nonblocking(true).map_err(failed("prepare a socket"))?;
+        Ok(Server { address, socket, is_unread: false })
+    }
+}

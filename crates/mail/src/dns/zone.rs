@@ -1,0 +1,212 @@
+//! What our own DNS server knows of `test`: computed from a seed and a few numbers, never stored, so that a
+//! million domains take no memory, and whoever has the same numbers knows what must be found.
+//!
+//! Domains have one to three exchangers. These are the hosts `mx0.test`, `mx1.test` and so on, or their twins
+//! `dead0.test` and so on, at whose addresses nobody listens.
+
+use std::net::Ipv4Addr;
+
+use crate::names::{DomainName, TOP};
+
+/// Numbers from which a zone is computed. Shares are between 0 and 1, of domains where nothing else is said.
+#[derive(Clone, Debug)]
+pub struct ZonePlan {
+    /// Domains that exist, from number 0 on.
+    pub domains: u32,
+    /// Addresses of exchangers, one host each.
+    pub hosts: Vec<Ipv4Addr>,
+    /// Addresses at which nobody listens.
+    pub dead_hosts: Vec<Ipv4Addr>,
+    /// How long answers hold, in seconds.
+    pub ttl_s: u32,
+    /// Decides what each domain is like.
+    pub seed: u64,
+    /// Of exchangers: those that are dead.
+    pub dead: f64,
+    /// Domains that do not exist though their numbers do.
+    pub no_such_domain: f64,
+    /// Domains of which nothing can be found out, now or later (SERVFAIL).
+    pub server_failure: f64,
+    /// Domains that declare that they take no mail (RFC 7505).
+    pub null_mx: f64,
+    /// Domains that have an address and no exchanger.
+    pub no_mx: f64,
+    /// Domains that are aliases of themselves.
+    pub alias_loop: f64,
+    /// Domains whose answers are cut when they go over UDP.
+    pub truncated: f64,
+}
+
+impl Default for ZonePlan {
+    fn default() -> ZonePlan {
+        ZonePlan {
+            domains: 9113,
+            hosts: (0..=255).map(|last| Ipv4Addr::new(127, 1, 0, last)).collect(),
+            dead_hosts: (0..=255).map(|last| Ipv4Addr::new(127, 2, 0, last)).collect(),
+            ttl_s: 3600,
+            seed: 0,
+            dead: 0.0,
+            no_such_domain: 0.0,
+            server_failure: 0.0,
+            null_mx: 0.0,
+            no_mx: 0.0,
+            alias_loop: 0.0,
+            truncated: 0.0,
+        }
+    }
+}
+
+/// What a domain is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DomainKind {
+    /// It has exchangers.
+    Exchangers,
+    /// It does not exist.
+    NoSuchDomain,
+    /// Nothing can be found out.
+    ServerFailure,
+    /// It takes no mail.
+    NullMx,
+    /// It has an address only.
+    NoMx,
+    /// It is an alias of itself.
+    AliasLoop,
+}
+
+/// A host of the zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZoneHost {
+    /// Its place among those of its sort.
+    pub number: u32,
+    /// Whether nobody listens there.
+    pub is_dead: bool,
+}
+
+/// A name of the zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ZoneName {
+    Domain(u32),
+    Host(ZoneHost),
+}
+
+const HOST: &str = "mx";
+const DEAD_HOST: &str = "dead";
+
+/// What a number of a domain is used for, so that its properties do not depend on each other.
+#[derive(Clone, Copy)]
+enum Draw {
+    Kind,
+    Truncated,
+    Count,
+    Own,
+    Exchanger(u64),
+    Dead(u64),
+    Preference(u64),
+}
+
+impl ZonePlan {
+    /// What a domain is like.
+    pub fn kind(&self, domain: u32) -> DomainKind {
+        if domain >= self.domains {
+            return DomainKind::NoSuchDomain;
+        }
+        let shares = [
+            (self.no_such_domain, DomainKind::NoSuchDomain),
+            (self.server_failure, DomainKind::ServerFailure),
+            (self.null_mx, DomainKind::NullMx),
+            (self.no_mx, DomainKind::NoMx),
+            (self.alias_loop, DomainKind::AliasLoop),
+        ];
+        let mut rest = self.share(domain, Draw::Kind);
+        for (share, kind) in shares {
+            if rest < share {
+                return kind;
+            }
+            rest -= share;
+        }
+        DomainKind::Exchangers
+    }
+
+    /// Whether answers about it are cut over UDP.
+    pub(super) fn is_truncated(&self, domain: u32) -> bool {
+        self.share(domain, Draw::Truncated) < self.truncated
+    }
+
+    /// The exchangers of a domain that has some, in no order; none is there twice.
+    pub fn exchangers(&self, domain: u32) -> Vec<(u16, ZoneHost)> {
+        let hosts = self.hosts.len().max(1) as u64;
+        let first = self.draw(domain, Draw::Exchanger(0)) % hosts;
+        let count = 1 + self.draw(domain, Draw::Count) % 3.min(hosts);
+        let exchanger = |place: u64| {
+            let is_dead = self.share(domain, Draw::Dead(place)) < self.dead && !self.dead_hosts.is_empty();
+            let number = (first + place) % hosts;
+            let number = if is_dead { number % self.dead_hosts.len() as u64 } else { number } as u32;
+            let preference = 10 * (1 + self.draw(domain, Draw::Preference(place)) % 3);
+            (preference as u16, ZoneHost { number, is_dead })
+        };
+        (0..count).map(exchanger).collect()
+    }
+
+    /// The address of a domain without exchangers.
+    pub fn own_address(&self, domain: u32) -> Option<Ipv4Addr> {
+        self.hosts.get((self.draw(domain, Draw::Own) % self.hosts.len().max(1) as u64) as usize).copied()
+    }
+
+    /// The address of a host.
+    pub fn address(&self, host: ZoneHost) -> Option<Ipv4Addr> {
+        let list = if host.is_dead { &self.dead_hosts } else { &self.hosts };
+        list.get(host.number as usize).copied()
+    }
+
+    /// A number of 64 bits that only the seed, the domain and the purpose decide (Steele, Lea, Flood: Fast
+    /// Splittable Pseudorandom Number Generators, 2014; splitmix64).
+    fn draw(&self, domain: u32, draw: Draw) -> u64 {
+        let purpose = match draw {
+            Draw::Kind => 0,
+            Draw::Truncated => 1,
+            Draw::Count => 2,
+            Draw::Own => 3,
+            Draw::Exchanger(place) => 4 + 3 * place,
+            Draw::Dead(place) => 5 + 3 * place,
+            Draw::Preference(place) => 6 + 3 * place,
+        };
+        mixed(mixed(self.seed ^ mixed(u64::from(domain))) ^ purpose)
+    }
+
+    /// The same between 0 and 1.
+    fn share(&self, domain: u32, draw: Draw) -> f64 {
+        self.draw(domain, draw) as f64 / u64::MAX as f64
+    }
+}
+
+fn mixed(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
+}
+
+impl std::fmt::Display for ZoneHost {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let label = if self.is_dead { DEAD_HOST } else { HOST };
+        write!(formatter, "{label}{}.{TOP}", self.number)
+    }
+}
+
+impl ZoneName {
+    /// `None` for what the zone does not have. Letters may have either case.
+    pub(super) fn parse(name: &str) -> Option<ZoneName> {
+        if let Some(DomainName(domain)) = DomainName::parse(name) {
+            return Some(ZoneName::Domain(domain));
+        }
+        let name = name.to_ascii_lowercase();
+        let (label, top) = name.strip_suffix('.').unwrap_or(&name).split_once('.')?;
+        let (digits, is_dead) = match label.strip_prefix(HOST) {
+            Some(digits) => (digits, false),
+            None => (label.strip_prefix(DEAD_HOST)?, true),
+        };
+        let host = ZoneHost { number: digits.parse().ok()?, is_dead };
+        // Neither "mx01" nor "mx+1" is a second name of "mx1".
+        (top == TOP && host.number.to_string() == digits).then_some(ZoneName::Host(host))
+    }
+}

@@ -1,0 +1,449 @@
+//! The loop of an engine: it opens connections as long as the queue has work for them, and gives each what it
+//! waits for. One thread drives all connections.
+
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use net::Timer;
+use net::load::Sources;
+use net::output::{Output, Sent};
+use slab::Slab;
+use sys::event::{Event, Interest, Poller};
+use sys::handle::AsHandle;
+use sys::tcp::{Connection, Waiting};
+
+use crate::context::DeliveryContext;
+use crate::error::MailError;
+use crate::measured::{MailMeasured, MailStep};
+use crate::permission::Permission;
+use crate::queue::{Queue, QueueSettings};
+use crate::recipients::Recipients;
+use crate::result::{DeliveryEnding, Results};
+use crate::route::{Router, Routing};
+use crate::session::{Progress, Session};
+use crate::settings::SessionSettings;
+
+/// The settings of an engine, beside its list.
+#[derive(Clone, Debug)]
+pub struct EngineSettings {
+    /// What is said in each connection.
+    pub session: SessionSettings,
+    /// Limits, and what follows a failure.
+    pub queue: QueueSettings,
+    /// Where the mail of each domain goes.
+    pub routing: Routing,
+    /// Addresses that connections begin at.
+    pub sources: Sources,
+    /// Which addresses may be connected to.
+    pub permission: Permission,
+    /// The longest that a connection waits for a step (RFC 5321, section 4.5.3.2, asks for minutes).
+    pub step_timeout: Duration,
+}
+
+/// Connections begun in one turn, so that those that exist are served meanwhile.
+const CONNECTS_MAX: usize = 64;
+
+/// How often the limits of time are looked at: connections that wait for minutes need no finer.
+const SCAN_NS: u64 = 100_000_000;
+
+/// Reads of one connection in a turn, where events are edges.
+const READS_MAX: usize = 8;
+
+/// The longest wait, for an order to stop.
+const TICK_NS: u64 = 100_000_000;
+
+struct Slot {
+    connection: Connection,
+    session: Session,
+    output: Output,
+    interest: Interest,
+    is_connecting: bool,
+    began_ns: u64,
+    /// When something happened last.
+    active_ns: u64,
+}
+
+/// Until when an engine goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Until<'a> {
+    /// By its own clock, see [`Engine::now_ns`]; work that is not begun by then is left.
+    pub end_ns: u64,
+    /// Ends it earlier.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+/// Connections, and the queue for which they work.
+pub struct Engine<'list, P, R> {
+    poller: P,
+    router: Router,
+    timer: Timer,
+    settings: EngineSettings,
+    session_settings: Arc<SessionSettings>,
+    context: DeliveryContext<'list, R>,
+    slots: Slab<Slot>,
+    /// Connections that may exist at once.
+    connections: usize,
+    /// This machine had no room for another one: until one ends, none is tried.
+    is_exhausted: bool,
+    connects: usize,
+    next_scan_ns: u64,
+    /// Connections that go on without an event.
+    in_line: Vec<usize>,
+    buffer: Vec<u8>,
+}
+
+impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
+    /// An engine for that list. Nothing is connected to yet.
+    ///
+    /// # Errors
+    /// An event interface that this system lacks; a relay that may not be connected to.
+    pub fn new(
+        recipients: &'list Recipients,
+        settings: EngineSettings,
+        results: R,
+    ) -> Result<Engine<'list, P, R>, MailError> {
+        settings.session.check()?;
+        let mut poller = P::new().map_err(MailError::at("open an event interface"))?;
+        let router = Router::new(&settings.routing, &settings.permission, &mut poller)?;
+        let queue = Queue::new(recipients, settings.queue);
+        let context = DeliveryContext {
+            queue,
+            measured: MailMeasured::new()?,
+            results,
+            now_ns: 0,
+            messages: 0,
+            is_stopping: false,
+            broken: None,
+        };
+        let mut engine = Engine {
+            poller,
+            router,
+            timer: Timer::start(),
+            session_settings: Arc::new(settings.session.clone()),
+            settings,
+            context,
+            slots: Slab::new(),
+            connections: 0,
+            is_exhausted: false,
+            connects: 0,
+            next_scan_ns: 0,
+            in_line: Vec::new(),
+            buffer: vec![0; 64 << 10],
+        };
+        engine.context.end_waiting(
+            recipients.broken().iter().copied(),
+            DeliveryEnding::Failed,
+            "no valid address",
+        );
+        engine.check()?;
+        Ok(engine)
+    }
+
+    /// Nanoseconds since the engine was made.
+    pub fn now_ns(&self) -> u64 {
+        self.timer.now_ns()
+    }
+
+    /// Connections that exist.
+    pub fn open(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// What was counted and timed.
+    pub fn measured(&mut self) -> &mut MailMeasured {
+        &mut self.context.measured
+    }
+
+    /// Delivers over up to so many connections at once, until every recipient has ended or the time is over.
+    ///
+    /// # Errors
+    /// What the event interface refuses, and results that cannot be written.
+    pub fn run(&mut self, connections: usize, until: Until<'_>) -> Result<(), MailError> {
+        self.connections = connections;
+        self.context.now_ns = self.timer.now_ns();
+        let mut events = Vec::new();
+        loop {
+            let is_done = self.context.queue.unfinished() == 0 && self.slots.is_empty();
+            let is_ordered = until.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+            if is_done || is_ordered || self.context.now_ns >= until.end_ns {
+                return Ok(());
+            }
+            self.turn(until.end_ns, &mut events)?;
+        }
+    }
+
+    /// Ends: transactions under way are finished if that takes no longer than the grace, and all recipients
+    /// that have not ended are reported as queued.
+    ///
+    /// # Errors
+    /// Those of [`Engine::run`].
+    pub fn finish(&mut self, grace: Duration) -> Result<(), MailError> {
+        self.context.is_stopping = true;
+        self.context.now_ns = self.timer.now_ns();
+        let end_ns = self.context.now_ns + grace.as_nanos() as u64;
+        let mut events = Vec::new();
+        while !self.slots.is_empty() && self.context.now_ns < end_ns {
+            self.turn(end_ns, &mut events)?;
+        }
+        for slot in self.slots.drain() {
+            slot.session.lost("the engine was stopped", &mut self.context);
+        }
+        let waiting = self.context.queue.drain_all();
+        self.context.end_waiting(waiting, DeliveryEnding::Queued, "the engine was stopped");
+        self.check()?;
+        self.context.results.flush().map_err(MailError::at("write results"))
+    }
+
+    fn check(&mut self) -> Result<(), MailError> {
+        let broken = self.context.broken.take().map_or(Ok(()), Err);
+        broken.and_then(|()| self.context.results.turn_ended()).map_err(MailError::at("write results"))
+    }
+
+    /// Waits, and does what can be done then.
+    fn turn(&mut self, end_ns: u64, events: &mut Vec<Event>) -> Result<(), MailError> {
+        self.router.turn(&mut self.context, &mut self.poller);
+        self.connect_more();
+        let due_ns = self.context.queue.next_due_ms().map_or(u64::MAX, |due_ms| due_ms * 1_000_000);
+        let due_ns = self.router.next_deadline_ns().map_or(due_ns, |deadline_ns| deadline_ns.min(due_ns));
+        let until_ns = end_ns.min(due_ns).min(self.context.now_ns + TICK_NS);
+        let wait_ns = match self.in_line.is_empty() && !self.has_more_to_connect() {
+            true => until_ns.saturating_sub(self.context.now_ns),
+            false => 0,
+        };
+        self.poller
+            .wait(events, Some(Duration::from_nanos(wait_ns)))
+            .map_err(MailError::at("wait for events"))?;
+        self.context.now_ns = self.timer.now_ns();
+        for &event in events.iter() {
+            if !self.router.on_event(event, &mut self.poller, self.context.now_ns) {
+                self.dispatch(event.token);
+            }
+        }
+        for number in std::mem::take(&mut self.in_line) {
+            self.dispatch(number);
+        }
+        let given_up = self.context.queue.expire(self.context.now_ms());
+        self.context.end_waiting(given_up, DeliveryEnding::Queued, "attempts were over");
+        if self.context.now_ns >= self.next_scan_ns {
+            self.next_scan_ns = self.context.now_ns + SCAN_NS;
+            self.end_late();
+        }
+        self.check()
+    }
+
+    /// Whether the last turn began as many connections as one may, so that more may be due.
+    fn has_more_to_connect(&self) -> bool {
+        self.connects >= CONNECTS_MAX
+    }
+
+    fn connect_more(&mut self) {
+        self.connects = 0;
+        while self.connects < CONNECTS_MAX
+            && self.slots.len() < self.connections
+            && !self.is_exhausted
+            && !self.context.is_stopping
+        {
+            let Some((host, transaction)) = self.context.queue.take() else { return };
+            let now_ns = self.context.now_ns;
+            let batch = self.context.queue.batch(host);
+            let session = Session::new(self.session_settings.clone(), host, batch, transaction, now_ns);
+            self.connects += 1;
+            self.connect(host, session);
+        }
+    }
+
+    fn connect(&mut self, host: u32, session: Session) {
+        let address = self.context.queue.address(host);
+        if let Err(error) = self.settings.permission.check(address) {
+            return self.fail(session, &error.to_string());
+        }
+        let from = self.settings.sources.of(self.slots.vacant_key());
+        let connection = match Connection::connect(address, from, Waiting::NonBlocking) {
+            Ok(connection) => connection,
+            Err(error) => return self.not_connected(session, &error),
+        };
+        // Reads follow every small write.
+        let _ = connection.send_at_once();
+        let began_ns = self.context.now_ns;
+        let entry = self.slots.vacant_entry();
+        if let Err(error) = self.poller.add(connection.handle(), entry.key(), Interest::Both) {
+            return self.not_connected(session, &error);
+        }
+        entry.insert(Slot {
+            connection,
+            session,
+            output: Output::default(),
+            interest: Interest::Both,
+            is_connecting: true,
+            began_ns,
+            active_ns: began_ns,
+        });
+    }
+
+    fn not_connected(&mut self, session: Session, error: &io::Error) {
+        if is_exhaustion(error) && !self.slots.is_empty() {
+            self.context.measured.counts.exhausted += 1;
+            self.is_exhausted = true;
+            let host = session.host();
+            session.lost(&error.to_string(), &mut self.context);
+            self.context.queue.connection_ended(host);
+        } else {
+            self.context.measured.counts.not_connected += 1;
+            self.fail(session, &format!("connect: {error}"));
+        }
+    }
+
+    /// The session ends early, by what the server did or did not do.
+    fn fail(&mut self, session: Session, reason: &str) {
+        let (host, domain) = (session.host(), session.domain());
+        let is_of_host = session.is_greeting();
+        session.lost(reason, &mut self.context);
+        if let Some(domain) = domain.filter(|_| is_of_host) {
+            self.context.host_failed(host, domain, reason);
+        }
+        self.context.queue.connection_ended(host);
+    }
+
+    fn dispatch(&mut self, number: usize) {
+        let Some(slot) = self.slots.get_mut(number) else { return };
+        slot.active_ns = self.context.now_ns;
+        match exchange(slot, &mut self.buffer, &mut self.context, P::EDGE) {
+            Ok(Exchanged::Wait) => {
+                let blocked = !slot.output.is_empty();
+                let interest = if blocked { Interest::Both } else { Interest::Read };
+                if interest != slot.interest {
+                    slot.interest = interest;
+                    if let Err(error) = self.poller.change(slot.connection.handle(), number, interest) {
+                        self.end(number, End::Broken(error.to_string()));
+                    }
+                }
+            }
+            Ok(Exchanged::Again) => self.in_line.push(number),
+            Ok(Exchanged::End(end)) => self.end(number, end),
+            Err(error) => self.end(number, End::Broken(error.to_string())),
+        }
+    }
+
+    fn end(&mut self, number: usize, end: End) {
+        let Some(slot) = self.slots.try_remove(number) else { return };
+        if !P::FORGETS_CLOSED {
+            // What fails here ends with the descriptor all the same.
+            let _ = self.poller.remove(slot.connection.handle(), number);
+        }
+        self.is_exhausted = false;
+        let Slot { connection, session, is_connecting, .. } = slot;
+        drop(connection);
+        let counts = &mut self.context.measured.counts;
+        let step = session.step().name();
+        let reason = match end {
+            End::Done => return self.context.queue.connection_ended(session.host()),
+            _ if session.is_quitting() => return self.context.queue.connection_ended(session.host()),
+            End::SentAway(reason) => {
+                counts.lost += 1;
+                let (host, domain) = (session.host(), session.domain());
+                session.lost(&reason, &mut self.context);
+                if let Some(domain) = domain {
+                    self.context.host_failed(host, domain, &reason);
+                }
+                return self.context.queue.connection_ended(host);
+            }
+            End::Broken(reason) if is_connecting => {
+                counts.not_connected += 1;
+                format!("connect: {reason}")
+            }
+            End::Broken(reason) => {
+                counts.lost += 1;
+                format!("connection lost at {step}: {reason}")
+            }
+            End::Fault(reason) => {
+                counts.faults += 1;
+                format!("broken protocol at {step}: {reason}")
+            }
+            End::Late => {
+                counts.timeouts += 1;
+                format!("no reply to {step} in {} s", self.settings.step_timeout.as_secs_f64())
+            }
+        };
+        self.fail(session, &reason);
+    }
+
+    /// Ends the connections on which nothing has happened for too long.
+    fn end_late(&mut self) {
+        let longest_ns = self.settings.step_timeout.as_nanos() as u64;
+        let now_ns = self.context.now_ns;
+        let is_late = |slot: &Slot| now_ns.saturating_sub(slot.active_ns) > longest_ns;
+        let late: Vec<usize> =
+            self.slots.iter().filter(|(_, slot)| is_late(slot)).map(|(number, _)| number).collect();
+        for number in late {
+            self.end(number, End::Late);
+        }
+    }
+}
+
+/// How a connection ended.
+enum End {
+    Done,
+    SentAway(String),
+    Broken(String),
+    Fault(String),
+    Late,
+}
+
+enum Exchanged {
+    Wait,
+    /// There may be more to read.
+    Again,
+    End(End),
+}
+
+/// Reads what is there, has the session answer, and sends.
+fn exchange<R: Results>(
+    slot: &mut Slot,
+    buffer: &mut [u8],
+    context: &mut DeliveryContext<'_, R>,
+    is_edge: bool,
+) -> io::Result<Exchanged> {
+    if slot.is_connecting {
+        slot.connection.connected()?;
+        slot.is_connecting = false;
+        context.measured.counts.connections += 1;
+        context.took(MailStep::Connect, slot.began_ns);
+        slot.session.on_connect(context.now_ns);
+    }
+    let reads = if is_edge { READS_MAX } else { 1 };
+    for _ in 0..reads {
+        let received = match slot.connection.receive(buffer) {
+            Ok(0) => return Ok(Exchanged::End(End::Broken("closed by the server".to_owned()))),
+            Ok(received) => received,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                slot.output.send(&slot.connection, &mut context.measured.counts.sent_bytes)?;
+                return Ok(Exchanged::Wait);
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        context.measured.counts.received_bytes += received as u64;
+        let progress = match slot.session.on_input(&buffer[..received], context, &mut slot.output) {
+            Ok(progress) => progress,
+            Err(fault) => return Ok(Exchanged::End(End::Fault(fault.to_string()))),
+        };
+        match progress {
+            Progress::Wait => {}
+            Progress::Close => return Ok(Exchanged::End(End::Done)),
+            Progress::SentAway(reason) => return Ok(Exchanged::End(End::SentAway(reason))),
+        }
+        let sent = slot.output.send(&slot.connection, &mut context.measured.counts.sent_bytes)?;
+        if sent == Sent::Blocked {
+            return Ok(Exchanged::Wait);
+        }
+    }
+    Ok(if is_edge { Exchanged::Again } else { Exchanged::Wait })
+}
+
+/// Whether the error is that of this machine, which has no room for another connection now.
+fn is_exhaustion(error: &io::Error) -> bool {
+    let by_kind = matches!(error.kind(), ErrorKind::AddrNotAvailable | ErrorKind::OutOfMemory);
+    by_kind || sys::error::out_of_descriptors(error) || sys::error::name(error) == "ENOBUFS"
+}

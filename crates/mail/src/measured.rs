@@ -1,0 +1,135 @@
+//! What an engine counts, and how long each step of its deliveries took.
+
+use net::Error;
+use net::load::Times;
+use serde::{Deserialize, Serialize};
+
+/// A step of a delivery: from sending a command to the last byte of its reply. Commands that are sent
+/// together begin together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MailStep {
+    /// The exchangers of a domain and their addresses.
+    Dns,
+    /// connect(2).
+    Connect,
+    /// The greeting of the server.
+    Banner,
+    /// EHLO, or HELO.
+    Ehlo,
+    /// STARTTLS and the handshake.
+    Tls,
+    /// MAIL FROM.
+    Mail,
+    /// RCPT TO.
+    Rcpt,
+    /// RSET.
+    Rset,
+    /// DATA, up to its go-ahead.
+    Data,
+    /// The message, by DATA or BDAT, until it was accepted.
+    Message,
+    /// QUIT.
+    Quit,
+    /// All of a delivery, from the moment the engine took the recipient: with a new connection from its
+    /// connect(2) on.
+    Delivery,
+}
+
+impl MailStep {
+    /// Every step, in order.
+    pub const ALL: [MailStep; 12] = [
+        MailStep::Dns,
+        MailStep::Connect,
+        MailStep::Banner,
+        MailStep::Ehlo,
+        MailStep::Tls,
+        MailStep::Mail,
+        MailStep::Rcpt,
+        MailStep::Rset,
+        MailStep::Data,
+        MailStep::Message,
+        MailStep::Quit,
+        MailStep::Delivery,
+    ];
+
+    /// Its name in tables and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            MailStep::Dns => "dns",
+            MailStep::Connect => "connect",
+            MailStep::Banner => "banner",
+            MailStep::Ehlo => "ehlo",
+            MailStep::Tls => "tls",
+            MailStep::Mail => "mail",
+            MailStep::Rcpt => "rcpt",
+            MailStep::Rset => "rset",
+            MailStep::Data => "data",
+            MailStep::Message => "message",
+            MailStep::Quit => "quit",
+            MailStep::Delivery => "delivery",
+        }
+    }
+}
+
+/// What was counted since the engine began, or was last asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MailCounts {
+    /// Recipients whose delivery, or its test, was accepted.
+    pub delivered: u64,
+    /// Recipients that can never be delivered to.
+    pub failed: u64,
+    /// Recipients whose attempts or time were over.
+    pub queued: u64,
+    /// Attempts after which another one is to follow.
+    pub deferred: u64,
+    /// Connections that were made.
+    pub connections: u64,
+    /// Connections that could not be made.
+    pub not_connected: u64,
+    /// Connections that a server ended, or that broke, amid a transaction.
+    pub lost: u64,
+    /// Servers that broke the protocol.
+    pub faults: u64,
+    /// Steps that took too long.
+    pub timeouts: u64,
+    /// Connections that this machine had no descriptor, port or memory for.
+    pub exhausted: u64,
+    /// Bytes that were sent.
+    pub sent_bytes: u64,
+    /// Bytes that were received.
+    pub received_bytes: u64,
+}
+
+/// Counts and times.
+#[derive(Clone, Debug)]
+pub struct MailMeasured {
+    /// What was counted.
+    pub counts: MailCounts,
+    steps: Vec<Times>,
+}
+
+impl MailMeasured {
+    /// Nothing was measured yet.
+    ///
+    /// # Errors
+    /// None: the bounds of the histograms are sound.
+    pub fn new() -> Result<MailMeasured, Error> {
+        let steps = MailStep::ALL.iter().map(|_| Times::new()).collect::<Result<_, _>>()?;
+        Ok(MailMeasured { counts: MailCounts::default(), steps })
+    }
+
+    /// How long a step took, each time.
+    pub fn times(&self, step: MailStep) -> &Times {
+        &self.steps[step as usize]
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.counts = MailCounts::default();
+        self.steps.iter_mut().for_each(Times::clear);
+    }
+
+    pub(crate) fn took(&mut self, step: MailStep, elapsed_ns: u64) {
+        self.steps[step as usize].record(elapsed_ns);
+    }
+}

@@ -1,0 +1,97 @@
+//! What became of each recipient, as lines of JSON.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+/// How a recipient ended. Each ends in exactly one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeliveryEnding {
+    /// The server took it: the message, or in test mode the address.
+    Delivered,
+    /// It never can be: a reply 5xx, or a domain that takes no mail.
+    Failed,
+    /// Attempts or time were over: it is still to be delivered.
+    Queued,
+}
+
+/// What became of one recipient.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeliveryResult<'a> {
+    /// Its place in the list that was given, from 0.
+    pub number: u32,
+    /// Its address, as it was given.
+    pub recipient: &'a str,
+    /// How it ended.
+    pub ending: DeliveryEnding,
+    /// The code of the reply that decided, where it was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<u16>,
+    /// The text of that reply, or why there was none; empty for what was delivered.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub reason: &'a str,
+    /// The exchanger that was asked last, if any was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exchanger: Option<SocketAddr>,
+    /// Attempts that were made.
+    pub attempts: u8,
+}
+
+/// Where results go.
+pub trait Results {
+    /// Takes a result.
+    ///
+    /// # Errors
+    /// What kept it from being written: the engine then stops.
+    fn put(&mut self, result: &DeliveryResult<'_>) -> io::Result<()>;
+
+    /// The engine is about to wait: what must survive it is given to the system.
+    ///
+    /// # Errors
+    /// What kept it from being written: the engine then stops.
+    fn turn_ended(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// What was put is with the system.
+    ///
+    /// # Errors
+    /// What kept it from being written.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Results are counted by the engine, and nothing else is wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoResults;
+
+impl Results for NoResults {
+    fn put(&mut self, _result: &DeliveryResult<'_>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A line of JSON for each result.
+#[derive(Debug)]
+pub struct JsonLines<W: Write>(io::BufWriter<W>);
+
+impl<W: Write> JsonLines<W> {
+    /// Lines go there, in large pieces.
+    pub fn new(writer: W) -> JsonLines<W> {
+        JsonLines(io::BufWriter::with_capacity(64 << 10, writer))
+    }
+}
+
+impl<W: Write> Results for JsonLines<W> {
+    fn put(&mut self, result: &DeliveryResult<'_>) -> io::Result<()> {
+        serde_json::to_writer(&mut self.0, result)?;
+        self.0.write_all(b"\n")
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}

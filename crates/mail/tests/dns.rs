@@ -1,0 +1,211 @@
+//! The client of DNS and our own server, over real sockets: what is found is what the zone was computed to be.
+#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
+
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use mail::Permission;
+use mail::dns::servers::of_resolv_conf;
+use mail::dns::{
+    Authority, AuthorityConduct, AuthorityCounts, DnsClient, DnsError, DnsFailure, DomainKind,
+    ResolverSettings, RouteAnswer, ZoneHost, ZonePlan,
+};
+use mail::names::DomainName;
+use sys::event::{Poll, Poller};
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// The answers about all domains of the plan and one more, in order.
+fn resolve<P: Poller>(server: SocketAddr, domains: u32, settings: ResolverSettings) -> Vec<RouteAnswer> {
+    let mut poller = P::new().unwrap();
+    let mut client = DnsClient::new(&[server], &Permission::default(), settings).unwrap();
+    client.register(&mut poller).unwrap();
+    let began = Instant::now();
+    let now_ns = || began.elapsed().as_nanos() as u64;
+    let (mut next, mut answers, mut events) = (0, Vec::new(), Vec::new());
+    while (answers.len() as u32) <= domains {
+        while next <= domains && client.has_room() {
+            client.ask(next, &DomainName(next).to_string(), &mut poller, now_ns());
+            next += 1;
+        }
+        answers.extend(std::iter::from_fn(|| client.next_answer()));
+        let wait_ns = client.next_deadline_ns().map_or(0, |deadline_ns| deadline_ns.saturating_sub(now_ns()));
+        poller.wait(&mut events, Some(Duration::from_nanos(wait_ns))).unwrap();
+        for event in events.iter().filter(|event| DnsClient::owns(event.token)) {
+            client.on_event(*event, &mut poller, now_ns());
+        }
+        client.on_time(&mut poller, now_ns());
+    }
+    assert_eq!(client.unresolved(), 0);
+    answers.sort_by_key(|(domain, _)| *domain);
+    answers.into_iter().map(|(_, answer)| answer).collect()
+}
+
+/// The answers, and what the server counted.
+fn serve<P: Poller>(
+    plan: &ZonePlan,
+    conduct: AuthorityConduct,
+    settings: ResolverSettings,
+) -> (Vec<RouteAnswer>, AuthorityCounts) {
+    let authority = Authority::bind("127.0.0.1:0".parse().unwrap(), plan.clone(), conduct).unwrap();
+    let (address, stop) = (authority.address().unwrap(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let server = scope.spawn(|| authority.run(&stop));
+        let client = scope.spawn(|| resolve::<P>(address, plan.domains, settings));
+        let answers = client.join();
+        stop.store(true, Ordering::Relaxed);
+        (answers.unwrap(), server.join().unwrap().unwrap())
+    })
+}
+
+/// Each exchanger with its preference and address, in any order among those of the same preference.
+fn hosts(answer: &RouteAnswer) -> Vec<(u16, String, IpAddr)> {
+    let RouteAnswer::Exchangers(list) = answer else { return Vec::new() };
+    assert!(list.is_sorted_by_key(|exchanger| exchanger.preference));
+    let mut hosts: Vec<_> =
+        list.iter().map(|one| (one.preference, one.host.clone(), one.addresses[0])).collect();
+    hosts.sort();
+    hosts
+}
+
+fn check(plan: &ZonePlan, domain: u32, answer: &RouteAnswer) {
+    let host = |&(preference, host): &(u16, ZoneHost)| {
+        (preference, host.to_string(), IpAddr::from(plan.address(host).unwrap()))
+    };
+    match plan.kind(domain) {
+        DomainKind::Exchangers => {
+            let mut expected: Vec<_> = plan.exchangers(domain).iter().map(host).collect();
+            expected.sort();
+            assert_eq!(hosts(answer), expected, "{domain}: {answer:?}");
+        }
+        DomainKind::NoMx => {
+            let own = (0, DomainName(domain).to_string(), plan.own_address(domain).unwrap().into());
+            assert_eq!(hosts(answer), [own]);
+        }
+        DomainKind::NullMx => assert_eq!(*answer, RouteAnswer::NullMx),
+        DomainKind::NoSuchDomain => assert_eq!(*answer, RouteAnswer::NoSuchDomain),
+        DomainKind::ServerFailure => {
+            assert_eq!(*answer, RouteAnswer::Temporary(DnsFailure::ServerFailure));
+        }
+        DomainKind::AliasLoop => assert_eq!(*answer, RouteAnswer::Temporary(DnsFailure::AliasLoop)),
+    }
+}
+
+/// So many attempts that not even a busy machine loses all.
+fn patient() -> ResolverSettings {
+    ResolverSettings { timeout_ns: SECOND_NS / 2, attempts: 8, ..ResolverSettings::default() }
+}
+
+fn mixed() -> ZonePlan {
+    let share = 0.03;
+    ZonePlan {
+        seed: 5,
+        dead: share,
+        no_such_domain: share,
+        null_mx: share,
+        no_mx: share,
+        alias_loop: share,
+        truncated: share,
+        ..ZonePlan::default()
+    }
+}
+
+#[test]
+fn all_domains_are_found_through_losses_and_lies() {
+    let plan = mixed();
+    let conduct = AuthorityConduct { drops: 0.01, lies: 0.05, ..AuthorityConduct::default() };
+    let (answers, counts) = serve::<Poll>(&plan, conduct, patient());
+    assert_eq!(answers.len(), 9114);
+    for (domain, answer) in answers.iter().enumerate() {
+        check(&plan, domain as u32, answer);
+    }
+    assert!(counts.dropped > 0 && counts.lies > 0 && counts.truncated > 0, "{counts:?}");
+    assert!(counts.streams > 0 && counts.no_such_domain > 0 && counts.malformed == 0, "{counts:?}");
+    // The addresses of 512 hosts and of domains that are their own, and not one query for each domain's host.
+    assert!(counts.a < 2500, "{counts:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interface_of_edges_misses_no_response() {
+    let plan = ZonePlan { domains: 2000, truncated: 0.5, ..ZonePlan::default() };
+    let conduct = AuthorityConduct { latency: Duration::from_millis(3), ..AuthorityConduct::default() };
+    let (answers, counts) = serve::<sys::event::EpollEdge>(&plan, conduct, patient());
+    for (domain, answer) in answers.iter().enumerate() {
+        check(&plan, domain as u32, answer);
+    }
+    assert!(counts.streams >= 900, "{counts:?}");
+}
+
+#[test]
+fn a_failure_of_the_server_is_tried_again() {
+    let plan = ZonePlan { domains: 20, server_failure: 1.0, ..ZonePlan::default() };
+    let settings = ResolverSettings { timeout_ns: 2 * SECOND_NS, ..ResolverSettings::default() };
+    let (answers, counts) = serve::<Poll>(&plan, AuthorityConduct::default(), settings);
+    for (domain, answer) in answers.iter().enumerate() {
+        check(&plan, domain as u32, answer);
+    }
+    assert!(counts.server_failure >= 60, "{counts:?}");
+}
+
+#[test]
+fn no_message_stops_the_server() {
+    let plan = ZonePlan::default();
+    let authority =
+        Authority::bind("127.0.0.1:0".parse().unwrap(), plan, AuthorityConduct::default()).unwrap();
+    let (address, stop) = (authority.address().unwrap(), AtomicBool::new(false));
+    let good = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x02d7\x04test\0\0\x0f\0\x01";
+    std::thread::scope(|scope| {
+        let server = scope.spawn(|| authority.run(&stop));
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+        socket.connect(address).unwrap();
+        let mut random = fastrand::Rng::with_seed(1);
+        for _ in 0..2000 {
+            let mut bad = good.to_vec();
+            for _ in 0..random.usize(1..6) {
+                let at = random.usize(..bad.len());
+                bad[at] = random.u8(..);
+            }
+            // Not the id that is waited for.
+            bad[0] = 0x55;
+            bad.truncate(random.usize(..=bad.len()));
+            socket.send(&bad).unwrap();
+        }
+        let mut buffer = [0; 1000];
+        let began = Instant::now();
+        let mut turns = (0..5000).take_while(|_| began.elapsed() < Duration::from_secs(60));
+        let is_answered = turns.any(|turn| {
+            // Some of a flood are lost.
+            if turn % 100 == 0 {
+                socket.send(good).unwrap();
+            }
+            socket.recv(&mut buffer).is_ok_and(|length| length > good.len() && buffer[..2] == good[..2])
+        });
+        stop.store(true, Ordering::Relaxed);
+        let counts = server.join().unwrap().unwrap();
+        assert!(is_answered && counts.malformed > 0, "{counts:?}");
+    });
+}
+
+#[test]
+fn a_client_needs_servers_that_are_permitted() {
+    let client = |servers: &[&str], named: &str| {
+        let servers: Vec<SocketAddr> = servers.iter().map(|server| server.parse().unwrap()).collect();
+        DnsClient::new(&servers, &Permission::parse(named).unwrap(), ResolverSettings::default())
+    };
+    assert!(matches!(client(&[], "192.0.2.1"), Err(DnsError::NoServer)));
+    assert!(matches!(client(&["127.0.0.1:53", "192.0.2.1:53"], ""), Err(DnsError::NotPermitted(_))));
+    // To name one is not to name another.
+    assert!(matches!(client(&["192.0.2.1:53"], "192.0.2.2"), Err(DnsError::NotPermitted(_))));
+    assert!(client(&["127.0.0.1:53"], "").is_ok());
+}
+
+#[test]
+fn servers_of_resolv_conf() {
+    let text = "# nameserver 10.0.0.9\nsearch example.test\nnameserver 10.0.0.1\n nameserver\tfd00::1 # two\n\
+        nameserver\nnameserver nonsense\nnameserverx 10.0.0.8\nnameserver 10.0.0.2\nnameserver 10.0.0.3\n";
+    let servers: Vec<String> = of_resolv_conf(text).iter().map(SocketAddr::to_string).collect();
+    assert_eq!(servers, ["10.0.0.1:53", "[fd00::1]:53", "10.0.0.2:53"]);
+}

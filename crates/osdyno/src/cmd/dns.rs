@@ -1,0 +1,173 @@
+//! `osdyno dns`: the DNS server of generated domains, for `osdyno mail`.
+
+use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use mail::dns::{Authority, AuthorityConduct, AuthorityCounts, ZonePlan};
+use net::load::Sources;
+use serde_json::json;
+
+use super::{Done, Format};
+use crate::console::tell;
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  osdyno dns --hosts 127.0.0.1 &                                   every exchanger is this machine
+  osdyno serve --service smtp --listen 127.0.0.1:2525 &            which takes mail and drops it
+  osdyno mail --dns 127.0.0.1:5353 --port 2525                     200,000 test deliveries
+
+The zone is computed from --seed and the other options: the same options give the same zone.";
+
+/// Answer for the generated domains of `mail`: their exchangers, and what can be wrong with them
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Address to listen on, over UDP and TCP; port 0 selects a free port
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:5353")]
+    listen: SocketAddr,
+    /// Number of domains: d0.test, d1.test and so on
+    #[arg(long, value_name = "N", default_value_t = ZonePlan::default().domains)]
+    domains: u32,
+    /// IPv4 addresses of exchangers: 127.0.0.2-127.0.0.20, 127.1.0.0/24, or a list
+    #[arg(long, value_name = "ADDR,…", default_value = "127.0.0.1", value_parser = parse_hosts)]
+    hosts: Hosts,
+    /// Addresses of exchangers that are dead
+    #[arg(long, value_name = "ADDR,…", default_value = "127.2.0.0/24", value_parser = parse_hosts)]
+    dead_hosts: Hosts,
+    /// Share of exchangers that are dead
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    dead: f64,
+    /// Share of domains that do not exist (NXDOMAIN)
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    unknown: f64,
+    /// Share of domains for which the server fails (SERVFAIL)
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    failing: f64,
+    /// Share of domains that take no mail (null MX, RFC 7505)
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    null_mx: f64,
+    /// Share of domains that have an address and no MX record
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    no_mx: f64,
+    /// Share of domains that are aliases of themselves
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    alias_loops: f64,
+    /// Share of domains whose answers over UDP are cut, so that they are asked for over TCP
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    truncated: f64,
+    /// Hold each response back for this long
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
+    latency: Duration,
+    /// Share of datagrams that are lost
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    drops: f64,
+    /// Share of responses before which two lies come, with a wrong id and to another question
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    lies: f64,
+    /// Seed of the zone, and of what is lost
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Format of the counters at the end: text on standard error, json on standard output
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+#[derive(Clone, Debug)]
+struct Hosts(Vec<Ipv4Addr>);
+
+fn parse_hosts(text: &str) -> Result<Hosts, String> {
+    let addresses = Sources::parse(text).map_err(|error| error.to_string())?.0;
+    let of_version_4 = |address| match address {
+        IpAddr::V4(address) => Ok(address),
+        IpAddr::V6(address) => Err(format!("{address} is no IPv4 address")),
+    };
+    let hosts: Vec<Ipv4Addr> = addresses.into_iter().map(of_version_4).collect::<Result<_, _>>()?;
+    if hosts.is_empty() { Err("there must be an address".to_owned()) } else { Ok(Hosts(hosts)) }
+}
+
+fn parse_share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "a share is a number from 0 to 1, such as 0.05".to_owned())
+}
+
+pub(crate) fn dns(args: Args) -> Done {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, stop.clone()).map_err(Failure::Print)?;
+    }
+    let conduct =
+        AuthorityConduct { latency: args.latency, drops: args.drops, lies: args.lies, seed: args.seed };
+    let (listen, domains, format) = (args.listen, args.domains, args.format);
+    let cannot = |error: io::Error| Failure::Refused(format!("cannot listen at {listen}: {error}"));
+    let authority = Authority::bind(listen, zone(args), conduct).map_err(cannot)?;
+    let address = authority.address().map_err(cannot)?;
+    tell(&format!("answering for {domains} domains in .test at {address} — stop with Ctrl-C"));
+    let counts = authority
+        .run(&stop)
+        .map_err(|error| Failure::Refused(format!("cannot go on at {address}: {error}")))?;
+    match format {
+        Format::Text => tell(&text(&counts)),
+        Format::Json => writeln!(io::stdout().lock(), "{}", json(&counts))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn zone(args: Args) -> ZonePlan {
+    ZonePlan {
+        domains: args.domains,
+        hosts: args.hosts.0,
+        dead_hosts: args.dead_hosts.0,
+        seed: args.seed,
+        dead: args.dead,
+        no_such_domain: args.unknown,
+        server_failure: args.failing,
+        null_mx: args.null_mx,
+        no_mx: args.no_mx,
+        alias_loop: args.alias_loops,
+        truncated: args.truncated,
+        ..ZonePlan::default()
+    }
+}
+
+fn text(counts: &AuthorityCounts) -> String {
+    let AuthorityCounts { mx, a, aaaa, other, malformed, answered, .. } = counts;
+    format!(
+        "queries: {mx} MX, {a} A, {aaaa} AAAA, {other} others, {malformed} malformed\n\
+         responses: {answered} answers, {} NXDOMAIN, {} SERVFAIL, {} REFUSED, {} cut; {} datagrams lost, {} \
+         lies, {} connections",
+        counts.no_such_domain,
+        counts.server_failure,
+        counts.refused,
+        counts.truncated,
+        counts.dropped,
+        counts.lies,
+        counts.streams
+    )
+}
+
+fn json(counts: &AuthorityCounts) -> serde_json::Value {
+    json!({
+        "queries": {
+            "mx": counts.mx,
+            "a": counts.a,
+            "aaaa": counts.aaaa,
+            "other": counts.other,
+            "malformed": counts.malformed,
+        },
+        "responses": {
+            "answered": counts.answered,
+            "no_such_domain": counts.no_such_domain,
+            "server_failure": counts.server_failure,
+            "refused": counts.refused,
+            "truncated": counts.truncated,
+            "dropped": counts.dropped,
+            "lies": counts.lies,
+        },
+        "connections": counts.streams,
+    })
+}

@@ -1,0 +1,368 @@
+//! `osdyno mail`: delivers one message to many recipients, or makes every step of a delivery but the message.
+
+mod text;
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ::report::words::count;
+use clap::ValueEnum;
+use mail::dns::servers;
+use mail::{
+    DomainSizes, EVENT_INTERFACES, EngineSettings, GeneratedList, JsonLines, Message, Mode, NoResults,
+    Permission, QueueSettings, Recipients, Results, Routing, SessionSettings, Spool, Until,
+};
+use net::load::Sources;
+
+use super::{Done, Format, refuse_existing};
+use crate::console::tell;
+use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
+
+const EXAMPLES: &str = "\
+Examples:
+  osdyno serve --service smtp --listen 127.0.0.1:2525 &      a server that takes mail and drops it
+  osdyno mail --relay 127.0.0.1:2525                         200,000 test deliveries, command by command
+  osdyno mail --relay 127.0.0.1:2525 --pipeline -c 1500      the same, pipelined, over 1500 connections
+  osdyno mail --relay 127.0.0.1:2525 --deliver --message hello.eml list.txt
+
+Test mode ends each transaction with RSET in place of DATA: no message is sent.
+Only loopback and private networks are connected to.";
+
+/// Deliver one message to many recipients, or test every step of it
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// File of recipients, one address per line; - is standard input. Without it, a list is generated
+    #[arg(value_name = "LIST")]
+    list: Option<PathBuf>,
+    /// Server that takes all mail
+    #[arg(long, value_name = "ADDR:PORT", required_unless_present = "dns")]
+    relay: Option<SocketAddr>,
+    /// Deliver to the mail exchangers of each domain, found by this DNS server; "system" is that of
+    /// /etc/resolv.conf
+    #[arg(long, value_name = "ADDR:PORT", conflicts_with = "relay", value_parser = parse_dns)]
+    dns: Option<DnsServer>,
+    /// Port of mail exchangers
+    #[arg(long, value_name = "PORT", default_value_t = 25, requires = "dns")]
+    port: u16,
+    /// Make every step of a delivery with RSET in place of DATA; this is the default
+    #[arg(long, conflicts_with = "deliver")]
+    test: bool,
+    /// Send whole test transactions back to back (RFC 2920)
+    #[arg(long, conflicts_with = "deliver")]
+    pipeline: bool,
+    /// Deliver the message
+    #[arg(long)]
+    deliver: bool,
+    /// Number of connections at once, at most
+    #[arg(short, long, value_name = "N", default_value_t = 50, value_parser = positive())]
+    connections: u32,
+    /// Event interface
+    #[arg(long, value_name = "NAME", default_value = default_interface(), value_parser = EVENT_INTERFACES)]
+    events: String,
+    /// Number of generated recipients
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 200_000,
+        conflicts_with = "list",
+        value_parser = positive()
+    )]
+    recipients: u32,
+    /// Number of domains of generated recipients, all of them in .test
+    #[arg(long, value_name = "N", default_value_t = 9113, conflicts_with = "list", value_parser = positive())]
+    domains: u32,
+    /// How generated recipients are spread over their domains
+    #[arg(long, value_enum, default_value = "zipf", conflicts_with = "list")]
+    sizes: Sizes,
+    /// Seed of the generated list
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "list")]
+    seed: u64,
+    /// File with the message, header and body
+    #[arg(long, value_name = "FILE", conflicts_with = "message_bytes")]
+    message: Option<PathBuf>,
+    /// Length of a generated message
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    message_bytes: u32,
+    /// Address of the sender; empty is the null path
+    #[arg(long, value_name = "ADDR", default_value = "")]
+    from: String,
+    /// Name in EHLO
+    #[arg(long, value_name = "NAME", default_value = "osdyno.test")]
+    helo: String,
+    /// Recipients for which a connection is used; 1 is a connection for each
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = positive())]
+    per_connection: u32,
+    /// Recipients of one domain in a transaction
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive())]
+    per_transaction: u32,
+    /// Transactions that are sent together with --pipeline
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = positive(), requires = "pipeline")]
+    batch: u32,
+    /// Connections to one host, at most; without it, as many as --connections
+    #[arg(long, value_name = "N", value_parser = positive())]
+    per_host: Option<u32>,
+    /// Transactions of one domain under way, at most
+    #[arg(long, value_name = "N", value_parser = positive())]
+    per_domain: Option<u32>,
+    /// Attempts for a recipient
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..))]
+    attempts: u8,
+    /// Time before the second attempt; each later one waits twice as long as the one before
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = humantime::parse_duration)]
+    retry: Duration,
+    /// Longest time between attempts
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = humantime::parse_duration)]
+    retry_longest: Duration,
+    /// Longest wait for a reply
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = humantime::parse_duration)]
+    timeout: Duration,
+    /// Stop after this time; what is not delivered by then is reported as queued
+    #[arg(short, long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    duration: Option<Duration>,
+    /// Source addresses of the connections: 127.0.0.2, 127.0.0.2-127.0.0.20, 127.0.1.0/24, or a list
+    #[arg(long, value_name = "ADDR,…")]
+    source: Option<String>,
+    /// Also connect to the public addresses in this file, one per line
+    #[arg(long, value_name = "FILE")]
+    allow_public: Option<PathBuf>,
+    /// Write what became of each recipient to this file, as lines of JSON; - is standard output
+    #[arg(long, value_name = "FILE")]
+    results: Option<PathBuf>,
+    /// Keep the list and the results in this folder, and go on with what is in it: a kill loses no recipient
+    #[arg(long, value_name = "DIR", conflicts_with = "results")]
+    spool: Option<PathBuf>,
+    /// Overwrite the file of --results
+    #[arg(long)]
+    force: bool,
+    /// Format of the summary
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Sizes {
+    /// The k-th domain has 1/k as many as the first
+    Zipf,
+    /// All domains have the same number
+    Uniform,
+}
+
+/// Which DNS server is asked.
+#[derive(Clone, Copy, Debug)]
+enum DnsServer {
+    System,
+    At(SocketAddr),
+}
+
+/// RFC 1035, section 4.2.
+const DNS_PORT: u16 = 53;
+
+/// Where systems other than Windows name their servers.
+const RESOLV_CONF: &str = "/etc/resolv.conf";
+
+fn parse_dns(text: &str) -> Result<DnsServer, String> {
+    if text == "system" {
+        return Ok(DnsServer::System);
+    }
+    let address = text.parse().or_else(|_| text.parse().map(|ip: IpAddr| SocketAddr::new(ip, DNS_PORT)));
+    address.map(DnsServer::At).map_err(|_| "write 127.0.0.1:53, or system".to_owned())
+}
+
+fn positive() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..)
+}
+
+fn default_interface() -> &'static str {
+    if cfg!(target_os = "linux") { "epoll" } else { "poll" }
+}
+
+/// How long transactions under way may take after an order to stop.
+const GRACE: Duration = Duration::from_secs(5);
+
+pub(crate) fn mail(args: &Args) -> Done {
+    let settings = settings(args)?;
+    if let Some(folder) = &args.spool {
+        let (spool, recipients) = open_spool(args, folder)?;
+        return deliver(args, &recipients, settings, spool);
+    }
+    let recipients = recipients(args)?;
+    match &args.results {
+        None => deliver(args, &recipients, settings, NoResults),
+        Some(path) if path.as_os_str() == "-" => {
+            if args.format == Format::Json {
+                let text =
+                    "standard output cannot hold both the results and the summary; give --results a file";
+                return Err(Failure::Usage(text.to_owned()));
+            }
+            deliver(args, &recipients, settings, JsonLines::new(io::stdout().lock()))
+        }
+        Some(path) => {
+            refuse_existing(path, args.force)?;
+            let file = File::create(path).map_err(Failure::writing(path))?;
+            deliver(args, &recipients, settings, JsonLines::new(file))
+        }
+    }
+}
+
+fn deliver<R: Results>(args: &Args, recipients: &Recipients, settings: EngineSettings, results: R) -> Done {
+    // A connection takes a descriptor; a refusal is no reason not to begin.
+    let _ = sys::limit::raise_soft_to_hard();
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, stop.clone()).map_err(Failure::Print)?;
+    }
+    let mut engine = mail::open(&args.events, recipients, settings, results)?;
+    tell(&plan(args, recipients));
+    let began_ns = engine.now_ns();
+    let end_ns = args.duration.map_or(u64::MAX, |time| began_ns.saturating_add(time.as_nanos() as u64));
+    engine.run(args.connections as usize, Until { end_ns, stop: Some(&stop) })?;
+    let elapsed_ns = engine.now_ns() - began_ns;
+    engine.finish(GRACE)?;
+    let is_interrupted = stop.load(Ordering::Relaxed);
+    let measured = engine.measured();
+    let elapsed_seconds = elapsed_ns as f64 * 1e-9;
+    if args.results.as_ref().is_some_and(|path| path.as_os_str() == "-") {
+        tell(&text::summary(measured, elapsed_seconds));
+    } else {
+        let mut out = io::stdout().lock();
+        match args.format {
+            Format::Text => writeln!(out, "{}", text::summary(measured, elapsed_seconds))?,
+            Format::Json => writeln!(out, "{}", text::json(measured, elapsed_seconds))?,
+        }
+    }
+    if is_interrupted {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    Ok(if measured.counts.queued > 0 { ExitCode::from(INCOMPLETE) } else { ExitCode::SUCCESS })
+}
+
+/// What is left in the folder, or else a new list.
+fn open_spool(args: &Args, folder: &Path) -> Result<(Spool, Recipients), Failure> {
+    if !Spool::exists(folder) {
+        let recipients = recipients(args)?;
+        return Ok((Spool::create(folder, &recipients)?, recipients));
+    }
+    if args.list.is_some() {
+        let folder = folder.display();
+        let text =
+            format!("{folder} has a list already; leave LIST out to go on with it, or name another folder");
+        return Err(Failure::Usage(text));
+    }
+    let (spool, recipients) = Spool::open(folder)?;
+    let (left, all) = (recipients.waiting() as u64, recipients.len() as u64);
+    tell(&format!(
+        "going on with {}: {} of {} recipients are left",
+        folder.display(),
+        count(left),
+        count(all)
+    ));
+    Ok((spool, recipients))
+}
+
+/// The list that was given, or a generated one.
+fn recipients(args: &Args) -> Result<Recipients, Failure> {
+    let Some(path) = &args.list else {
+        let sizes = match args.sizes {
+            Sizes::Zipf => DomainSizes::Zipf,
+            Sizes::Uniform => DomainSizes::Uniform,
+        };
+        let (recipients, domains) = (args.recipients, args.domains);
+        return Ok(Recipients::generate(&GeneratedList { recipients, domains, sizes, seed: args.seed }));
+    };
+    let text = if path.as_os_str() == "-" {
+        let mut text = Vec::new();
+        io::stdin().lock().read_to_end(&mut text).map_err(reading(path))?;
+        text
+    } else {
+        std::fs::read(path).map_err(reading(path))?
+    };
+    // What is not UTF-8 is no address, and is reported as one that is broken.
+    let text = String::from_utf8_lossy(&text);
+    Ok(Recipients::of(text.lines().map(str::trim).filter(|line| !line.is_empty())))
+}
+
+fn reading(path: &Path) -> impl Fn(io::Error) -> Failure + '_ {
+    move |error| Failure::Refused(format!("cannot read {}: {error}", path.display()))
+}
+
+fn settings(args: &Args) -> Result<EngineSettings, Failure> {
+    let mode = match (args.deliver, args.pipeline) {
+        (true, _) => Mode::Deliver,
+        (false, true) => Mode::TestPipelined,
+        (false, false) => Mode::Test,
+    };
+    let run = u64::from(std::process::id()) ^ args.seed;
+    let message = match &args.message {
+        Some(path) => Message::new(&std::fs::read(path).map_err(reading(path))?, &args.helo, run),
+        None => Message::of_bytes(args.message_bytes as usize, &args.helo, run),
+    };
+    let permission = match &args.allow_public {
+        None => Permission::default(),
+        Some(path) => {
+            let text = std::fs::read_to_string(path).map_err(reading(path))?;
+            Permission::parse(&text)
+                .map_err(|reason| Failure::Usage(format!("{}: {reason}", path.display())))?
+        }
+    };
+    let session = SessionSettings {
+        mode,
+        helo: args.helo.clone(),
+        sender: args.from.clone(),
+        message: Arc::new(message),
+        deliveries_per_connection: args.per_connection,
+    };
+    let queue = QueueSettings {
+        connections_per_host: args.per_host.unwrap_or(args.connections),
+        transactions_per_domain: args.per_domain.unwrap_or(u32::MAX),
+        recipients_per_transaction: args.per_transaction as usize,
+        batch: args.batch as usize,
+        attempts: args.attempts,
+        retry_ms: args.retry.as_millis() as u64,
+        retry_longest_ms: args.retry_longest.as_millis() as u64,
+        repeats: false,
+    };
+    let sources = args.source.as_deref().map(Sources::parse).transpose()?.unwrap_or_default();
+    let routing = routing(args)?;
+    Ok(EngineSettings { session, queue, routing, sources, permission, step_timeout: args.timeout })
+}
+
+fn routing(args: &Args) -> Result<Routing, Failure> {
+    let servers = match (args.relay, args.dns) {
+        (Some(relay), _) => return Ok(Routing::Relay(relay)),
+        (None, Some(DnsServer::At(server))) => vec![server],
+        (None, _) => {
+            let path = Path::new(RESOLV_CONF);
+            servers::of_resolv_conf(&std::fs::read_to_string(path).map_err(reading(path))?)
+        }
+    };
+    Ok(Routing::Dns { servers, port: args.port })
+}
+
+/// One line: what is done, and how.
+fn plan(args: &Args, recipients: &Recipients) -> String {
+    let mode = match (args.deliver, args.pipeline) {
+        (true, _) => "deliveries",
+        (false, true) => "test deliveries, pipelined",
+        (false, false) => "test deliveries, command by command",
+    };
+    let target = match (args.relay, args.dns) {
+        (Some(relay), _) => relay.to_string(),
+        (None, Some(DnsServer::At(server))) => format!("the exchangers that {server} names"),
+        (None, _) => "the exchangers that DNS names".to_owned(),
+    };
+    format!(
+        "{} recipients in {} domains to {target}: {mode}, over at most {} connections with {} — stop with \
+         Ctrl-C",
+        count(recipients.len() as u64),
+        count(recipients.domains() as u64),
+        count(u64::from(args.connections)),
+        args.events,
+    )
+}

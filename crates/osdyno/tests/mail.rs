@@ -1,0 +1,213 @@
+//! The engine, the DNS that routes its mail, and the server that takes it, as three programs: what each of them
+//! says of a recipient agrees with the others, whatever goes wrong.
+
+#![cfg(unix)]
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use common::served::Served;
+use common::{osdyno, signal};
+
+/// `osdyno dns` at a port of its own. Dropped, it is ended.
+struct NameServer {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl NameServer {
+    fn start(folder: &Path, words: &[&str]) -> NameServer {
+        let mut command = osdyno(folder, &["dns", "--listen", "127.0.0.1:0", "--format", "json"]);
+        let mut child =
+            command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line).expect("its first line");
+        let address = line.split(" at ").nth(1).and_then(|rest| rest.split(' ').next());
+        let address = address.and_then(|address| address.parse().ok());
+        NameServer { child, address: address.unwrap_or_else(|| panic!("no address in {line:?}")) }
+    }
+
+    /// What it counted.
+    fn stop(mut self) -> Value {
+        signal(self.child.id(), "TERM");
+        let output = self.child.stdout.take().expect("a pipe");
+        let counts = serde_json::from_reader(output).expect("JSON");
+        assert!(self.child.wait().expect("it ends").success());
+        counts
+    }
+}
+
+impl Drop for NameServer {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn lines(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+}
+
+/// What became of each recipient: how it ended, and the code.
+fn results(path: &Path) -> BTreeMap<String, (String, u64)> {
+    let all = lines(path);
+    let of = |line: &Value| {
+        let text = |field: &str| line[field].as_str().expect("a text").to_owned();
+        (text("recipient"), (text("ending"), line["code"].as_u64().unwrap_or(0)))
+    };
+    let results: BTreeMap<_, _> = all.iter().map(of).collect();
+    assert_eq!(results.len(), all.len(), "one result for each recipient");
+    results
+}
+
+/// The recipients of the ledger that ended like this, with how often.
+fn ledger(path: &Path, end: &str, code: u64) -> BTreeMap<String, usize> {
+    let mut recipients = BTreeMap::new();
+    for line in lines(path) {
+        if line["end"] == end && line["code"] == code {
+            *recipients.entry(line["recipient"].as_str().expect("an address").to_owned()).or_default() += 1;
+        }
+    }
+    recipients
+}
+
+fn ended_as(results: &BTreeMap<String, (String, u64)>, ending: &str, code: u64) -> BTreeSet<String> {
+    let matches = |(_, result): &(&String, &(String, u64))| result.0 == ending && result.1 == code;
+    results.iter().filter(matches).map(|(recipient, _)| recipient.clone()).collect()
+}
+
+#[test]
+fn ledger_and_results_agree_recipient_by_recipient() {
+    for (arch, mode) in [("epoll", "--test"), ("fork", "--pipeline"), ("thread", "--deliver")] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        // Pipelined, a refusal of MAIL would decide, and the server would write down that of RCPT.
+        let faults = ["--fault", "rcpt 451 10", "--fault", "rcpt 550 5"];
+        let words = [&["--service", "smtp", "--arch", arch, "--access-log", "ledger"][..], &faults].concat();
+        let server = Served::start(folder, &words);
+        let names = ["--domains", "100", "--null-mx", "0.1", "--unknown", "0.1", "--no-mx", "0.2"];
+        let names = NameServer::start(folder, &names);
+        let (dns, port) = (names.address.to_string(), server.address.port().to_string());
+        let words = ["mail", mode, "--dns", &dns, "--port", &port, "--results", "results"];
+        let list = ["--recipients", "1500", "--domains", "100", "--retry", "5ms", "--attempts", "20"];
+        let output = osdyno(folder, &words).args(list).args(["--format", "json"]).output().expect("it runs");
+        assert!(output.status.success(), "{arch} {mode}: {output:?}");
+        server.stop();
+        let counts = names.stop();
+
+        let results = results(&folder.join("results"));
+        assert_eq!(results.len(), 1500);
+        let delivered = ended_as(&results, "delivered", 250);
+        let end = if mode == "--deliver" { "message" } else { "reset" };
+        let taken = ledger(&folder.join("ledger"), end, 250);
+        assert!(taken.values().all(|&times| times == 1), "{arch} {mode}: each is taken once");
+        assert_eq!(taken.into_keys().collect::<BTreeSet<_>>(), delivered, "{arch} {mode}");
+        let refused = ledger(&folder.join("ledger"), "refused", 550).into_keys().collect::<BTreeSet<_>>();
+        assert_eq!(refused, ended_as(&results, "failed", 550), "{arch} {mode}");
+        // The others are in domains that take no mail.
+        let without = ended_as(&results, "failed", 0).len();
+        assert_eq!(delivered.len() + refused.len() + without, 1500, "{arch} {mode}");
+        assert!(delivered.len() > 500 && without > 20, "{arch} {mode}: {} {without}", delivered.len());
+        assert!(counts["queries"]["mx"].as_u64() >= Some(100), "{counts}");
+    }
+}
+
+#[test]
+fn connections_that_break_lose_nobody() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let faults = ["rcpt drop 2", "message reset 2", "connect 421 5", "mail 451 2"];
+    let faults: Vec<&str> = faults.into_iter().flat_map(|fault| ["--fault", fault]).collect();
+    let words = [&["--service", "smtp", "--access-log", "ledger"][..], &faults].concat();
+    let server = Served::start(folder, &words);
+    let relay = server.address.to_string();
+    let words = ["mail", "--deliver", "--relay", &relay, "--results", "results", "--format", "json"];
+    let list = ["--recipients", "1000", "--domains", "50", "--retry", "5ms", "--attempts", "50"];
+    let output = osdyno(folder, &words).args(list).output().expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    server.stop();
+    let delivered = ended_as(&results(&folder.join("results")), "delivered", 250);
+    assert_eq!(delivered.len(), 1000);
+    let taken = ledger(&folder.join("ledger"), "message", 250);
+    assert_eq!(taken.into_keys().collect::<BTreeSet<_>>(), delivered);
+}
+
+/// Connections of the engine that is killed.
+const CONNECTIONS: usize = 5;
+
+/// Kills at most; the list is larger than what is delivered meanwhile, unless the machine is very fast.
+const KILLS: usize = 100;
+
+#[test]
+fn an_engine_that_is_killed_loses_nobody() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let server = Served::start(folder, &["--service", "smtp", "--access-log", "ledger"]);
+    let (relay, connections) = (server.address.to_string(), CONNECTIONS.to_string());
+    let words = ["mail", "--deliver", "--relay", &relay, "--spool", "spool", "-c", &connections];
+    let list = ["--recipients", "20000", "--domains", "100", "--format", "json"];
+    let mut random = fastrand::Rng::with_seed(5);
+    let mut kills = 0;
+    while kills < KILLS {
+        let mut command = osdyno(folder, &words);
+        let mut engine =
+            command.args(list).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        std::thread::sleep(Duration::from_millis(random.u64(5..60)));
+        if engine.try_wait().expect("a child").is_some() {
+            break;
+        }
+        engine.kill().expect("it is killed");
+        engine.wait().expect("it ends");
+        kills += 1;
+    }
+    let output = osdyno(folder, &words).args(list).output().expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    server.stop();
+    let delivered: BTreeSet<String> = lines(&folder.join("spool/results"))
+        .iter()
+        .filter(|line| line["ending"] == "delivered")
+        .map(|line| line["recipient"].as_str().expect("an address").to_owned())
+        .collect();
+    assert_eq!(delivered.len(), 20_000);
+    let taken = ledger(&folder.join("ledger"), "message", 250);
+    assert_eq!(taken.keys().cloned().collect::<BTreeSet<_>>(), delivered);
+    // What a kill can double: what was under way, and what was answered in the last turn.
+    let twice = taken.values().sum::<usize>() - taken.len();
+    println!("{twice} of 20000 messages came twice in {kills} kills");
+    assert!(twice <= kills * 2 * CONNECTIONS, "{twice} messages came twice in {kills} kills");
+}
+
+#[test]
+fn a_list_that_is_not_delivered_is_said_to_be_queued() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    std::fs::write(folder.join("list"), "a@one.test\nno address\ntempfail@two.test\n").expect("a list");
+    let server = Served::start(folder, &["--service", "smtp"]);
+    let relay = server.address.to_string();
+    let words =
+        ["mail", "list", "--relay", &relay, "--results", "results", "--attempts", "2", "--retry", "1ms"];
+    let output = osdyno(folder, &words).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let results = results(&folder.join("results"));
+    let ending = |recipient: &str| results[recipient].0.clone();
+    assert_eq!(
+        [ending("a@one.test"), ending("no address"), ending("tempfail@two.test")],
+        ["delivered", "failed", "queued"]
+    );
+    // Nothing is overwritten unasked, and no stranger is connected to.
+    let refused = |words: &[&str]| osdyno(folder, words).output().expect("it runs").status.code();
+    assert_eq!(refused(&["mail", "list", "--relay", &relay, "--results", "results"]), Some(1));
+    assert_eq!(refused(&["mail", "list", "--relay", "192.0.2.1:25"]), Some(2));
+    assert_eq!(refused(&["mail", "list", "--dns", "192.0.2.1"]), Some(2));
+    server.stop();
+}
