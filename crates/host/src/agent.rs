@@ -207,9 +207,8 @@ fn wait(
         }
     }
     table.ended.notify_all();
-    let Ending { is_success, words } = ending;
     // If nothing listens any more, the agent ends.
-    let _ = send(output, &Reply::Exited { stream, is_success, words }, &[]);
+    let _ = send(output, &Reply::Exited { stream, ending }, &[]);
 }
 
 impl Table {

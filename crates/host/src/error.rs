@@ -52,6 +52,9 @@ pub enum NoReply {
     /// The process has ended.
     #[error("ended without a reply: {0}")]
     Exited(String),
+    /// The system's loader has ended the process before the first instruction of its program.
+    #[error("could not be loaded: {0}")]
+    NotLoaded(String),
     /// The time is over.
     #[error("did not reply within {} s", .0.as_secs())]
     Deadline(Duration),

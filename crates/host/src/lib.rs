@@ -40,6 +40,6 @@ pub use folder::janitor;
 pub use frame::{FrameError, Frames, encode};
 pub use guard::guard;
 pub use init::{INIT, PROGRAMS, SYSCTL, init};
-pub use process::{Deadline, Interrupter, Process};
+pub use process::{Deadline, Interrupter, Process, until_loaded};
 pub use session::Host;
 pub use stderr::with_stderr;

@@ -3,6 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::Ending;
 use crate::frame::encode;
 
 /// A request to the agent.
@@ -38,7 +39,7 @@ pub(crate) enum Reply {
     /// From its standard error.
     Stderr { stream: u32 },
     /// Its end, behind all that it wrote.
-    Exited { stream: u32, is_success: bool, words: String },
+    Exited { stream: u32, ending: Ending },
 }
 
 /// A frame with a head and bytes.

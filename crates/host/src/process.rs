@@ -103,6 +103,24 @@ enum Origin {
     Session(Stream),
 }
 
+/// How often a program is started that the system's loader ends at once.
+const LOADS: u32 = 3;
+
+/// Does what starts a process and waits for its reply; again where its program could not be loaded, so that
+/// nothing has happened yet.
+///
+/// # Errors
+/// That of the last attempt.
+pub fn until_loaded<T>(mut attempt: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+    for _ in 1..LOADS {
+        match attempt() {
+            Err(Error::NoReply { reason: NoReply::NotLoaded(_), .. }) => {}
+            reply => return reply,
+        }
+    }
+    attempt()
+}
+
 /// Ends the wait for a reply of a process from another thread.
 #[derive(Clone, Debug)]
 pub struct Interrupter(Sender<Event>);
@@ -259,7 +277,13 @@ impl Process {
                 Err(error) => return Err(self.no_reply(error.into())),
             }
             if let Some(ending) = &self.ending {
-                return Err(self.no_reply(NoReply::Exited(ending.words.clone())));
+                let words = ending.words.clone();
+                let is_loaded = ending.is_loaded;
+                return Err(self.no_reply(if is_loaded {
+                    NoReply::Exited(words)
+                } else {
+                    NoReply::NotLoaded(words)
+                }));
             }
             match deadline.since(begun).wait(&self.events) {
                 Ok(Event::Output(bytes)) => self.frames.push(&bytes),

@@ -364,10 +364,10 @@ fn deliver(wire: &Wire, replies: &Sender<Result<u32, String>>, reply: Reply, bod
                 route.stderr.push(body);
             }
         }
-        Reply::Exited { stream, is_success, words } => {
+        Reply::Exited { stream, ending } => {
             if let Some(route) = lock(&wire.routes).remove(&stream) {
                 route.stderr.close();
-                let _ = route.events.send(Event::Closed(Some(Ending { is_success, words })));
+                let _ = route.events.send(Event::Closed(Some(ending)));
             }
         }
         Reply::Hello { .. } | Reply::Packed { .. } => {}

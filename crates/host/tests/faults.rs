@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{BEHIND, ROLE, expect_nothing_left, kill, open, place_of, processes, soon, unique, until};
-use host::{Deadline, Host, NoReply, Process};
+use host::{Deadline, Error, Host, NoReply, Process};
 
 fn start(place: &mut Host, words: &[&str]) -> Process {
     place.start("the role", Path::new(ROLE), words, soon()).expect("a role")
@@ -251,4 +251,40 @@ fn when_the_one_that_wants_it_is_killed_nothing_is_left() {
     guards.into_iter().for_each(kill);
     until("nothing sleeps", || processes(&["sleep\0", &mark]).is_empty());
     expect_nothing_left(folder.path());
+}
+
+#[test]
+fn what_could_not_be_loaded_is_started_again_and_not_for_ever() {
+    let not_loaded = || Error::NoReply {
+        role: "the worker".to_owned(),
+        reason: NoReply::NotLoaded("exit status 1".to_owned()),
+        stderr: String::new(),
+    };
+    let mut attempts = 0;
+    let reply = host::until_loaded(|| {
+        attempts += 1;
+        if attempts < 3 { Err(not_loaded()) } else { Ok(attempts) }
+    });
+    assert_eq!(reply.expect("the third attempt replies"), 3);
+
+    let mut attempts = 0;
+    let reply = host::until_loaded::<()>(|| {
+        attempts += 1;
+        Err(not_loaded())
+    });
+    assert!(reply.is_err_and(|error| error.to_string().contains("could not be loaded: exit status 1")));
+    assert_eq!(attempts, 3);
+
+    // Another end is a result.
+    let mut attempts = 0;
+    let reply = host::until_loaded::<()>(|| {
+        attempts += 1;
+        Err(Error::NoReply {
+            role: "the worker".to_owned(),
+            reason: NoReply::Exited("exit status 1".to_owned()),
+            stderr: String::new(),
+        })
+    });
+    assert!(reply.is_err());
+    assert_eq!(attempts, 1);
 }

@@ -154,9 +154,10 @@ impl Executor for Launcher<'_> {
             Err(reason) => return Ok(Some(vec![unsupported(&order, reason)])),
         };
         let begun = Instant::now();
-        let lines = self.start("the supervisor of the trial", program, "supervise");
-        order.boot = self.boots;
-        let lines = lines.and_then(|(mut supervisor, scratch)| {
+        let lines = host::until_loaded(|| {
+            let started = self.start("the supervisor of the trial", program, "supervise");
+            order.boot = self.boots;
+            let (mut supervisor, scratch) = started?;
             order.scratch = scratch;
             receive(&mut supervisor, &order, self.interrupt)
         });

@@ -1,10 +1,13 @@
 //! Supervises one trial: starts the worker, ends it in time, and reports what it measured, however it ended.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
+use std::sync::mpsc::channel;
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use host::{Deadline, Error, FrameReader, FrameWriter, Incoming, NoReply, Process, with_stderr};
+use host::{Deadline, Error, FrameReader, FrameWriter, Incoming, Interrupter, NoReply, Process, with_stderr};
 use record::{Line, Order, Outcome, Series, Trial};
 use sys::clock::Clock;
 use sys::memory::Shared;
@@ -15,6 +18,8 @@ use crate::worker::{Task, WorkerReport};
 
 /// Values are rounded to a tenth of a nanosecond: finer than any clock here, and short on disk.
 const VALUES_PER_SECOND: f64 = 1e10;
+
+const NOT_INHERITABLE: &str = "the shared region cannot be inherited";
 
 /// How long a worker may take to end that has reported.
 const END_GRACE: Duration = Duration::from_secs(5);
@@ -75,15 +80,23 @@ fn watch(
     sys::process::adopt_orphans();
     let before = sys::activity::snapshot();
 
-    let mut worker = start(order, &region)?;
-    let interrupter = worker.interrupter();
+    let (tell_started, started) = channel::<Interrupter>();
     let waiting = Builder::new().spawn(move || {
         requests.wait_for_end();
-        interrupter.interrupt();
+        started.iter().for_each(|interrupter| interrupter.interrupt());
     });
     waiting.map_err(|source| Error::Start { command: "a thread of the supervisor".to_owned(), source })?;
     let timeout = Duration::try_from_secs_f64(order.timeout_seconds).unwrap_or(Duration::MAX);
-    let reported = worker.receive::<WorkerReport>(Deadline::within(timeout.saturating_sub(begun.elapsed())));
+    let program = sys::process::own_program()?;
+    let task = Task { order: order.clone(), region: region.inheritable().ok_or(NOT_INHERITABLE)? };
+    let mut worker = None;
+    let reported = host::until_loaded(|| {
+        let worker = worker.insert(start(&program, &task)?);
+        // Nothing waits for it where the thread has not begun.
+        let _ = tell_started.send(worker.interrupter());
+        worker.receive::<WorkerReport>(Deadline::within(timeout.saturating_sub(begun.elapsed())))
+    });
+    let Some(mut worker) = worker else { return reported.map(|_| None).map_err(Into::into) };
     // The children of a workload are in the worker's group; none outlives it. Those of a daemon may lead
     // sessions of their own.
     match reported {
@@ -96,14 +109,7 @@ fn watch(
     let activity = sys::activity::difference(&before, &sys::activity::snapshot());
     let slots = Slots::new(workload.declaration(), order.rows(), region.slots());
     let n = live(workload, order, slots);
-    let report = reported.map_err(|error| match error {
-        Error::NoReply { reason: NoReply::Interrupted, .. } => None,
-        Error::NoReply { reason: NoReply::Deadline(_), .. } => Some(Outcome::TimedOut { n }),
-        Error::NoReply { reason: NoReply::Exited(ending), stderr, .. } => {
-            Some(Outcome::Crashed { n, reason: with_stderr(&crash(ending, &activity), &stderr) })
-        }
-        error => Some(Outcome::Crashed { n, reason: error.to_string() }),
-    });
+    let report = reported.map_err(|error| without_report(error, n, &activity));
     let mut trial = Trial {
         order: order.clone(),
         started_seconds: 0.0,
@@ -131,12 +137,23 @@ fn watch(
     Ok(Some(std::iter::once(Line::Trial(trial)).chain(series.map(Line::Series)).chain(facts).collect()))
 }
 
-fn start(order: &Order, region: &Shared) -> Result<Process, Box<dyn std::error::Error>> {
-    let region = region.inheritable().ok_or("the shared region cannot be inherited")?;
-    let mut command = Command::new(sys::process::own_program()?);
+/// The outcome of a trial whose worker has reported nothing; `None` if the trial was abandoned.
+fn without_report(error: Error, n: u64, activity: &BTreeMap<String, f64>) -> Option<Outcome> {
+    match error {
+        Error::NoReply { reason: NoReply::Interrupted, .. } => None,
+        Error::NoReply { reason: NoReply::Deadline(_), .. } => Some(Outcome::TimedOut { n }),
+        Error::NoReply { reason: NoReply::Exited(ending), stderr, .. } => {
+            Some(Outcome::Crashed { n, reason: with_stderr(&crash(ending, activity), &stderr) })
+        }
+        error => Some(Outcome::Crashed { n, reason: error.to_string() }),
+    }
+}
+
+fn start(program: &Path, task: &Task) -> Result<Process, Error> {
+    let mut command = Command::new(program);
     command.arg("measure");
     let mut worker = Process::start("the worker", command)?.with_grace(Duration::ZERO);
-    worker.send(&Task { order: order.clone(), region })?;
+    worker.send(task)?;
     // Nothing more is written to it, so that nothing wakes either process before the work is done.
     worker.close_input();
     Ok(worker)
@@ -163,7 +180,7 @@ fn live(workload: &Workload, order: &Order, slots: Slots<'_>) -> u64 {
     reached.saturating_sub(measured(Direction::Down).unwrap_or(0))
 }
 
-fn crash(ending: String, activity: &std::collections::BTreeMap<String, f64>) -> String {
+fn crash(ending: String, activity: &BTreeMap<String, f64>) -> String {
     match activity.get("oom_kills") {
         Some(&kills) if kills > 0.0 => format!("{ending}, by the out-of-memory killer"),
         _ => ending,

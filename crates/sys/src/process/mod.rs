@@ -71,6 +71,15 @@ pub fn was_killed(status: ExitStatus) -> bool {
     }
 }
 
+/// Whether the program of a process that has ended was loaded. Only Windows tells: its loader ends a process
+/// with STATUS_DLL_INIT_FAILED, also for a reason that passes, such as a desktop with too many windows.
+pub fn was_loaded(status: ExitStatus) -> bool {
+    cfg_select! {
+        windows => { status.code() != Some(windows_sys::Win32::Foundation::STATUS_DLL_INIT_FAILED) }
+        _ => { let _ = status; true }
+    }
+}
+
 /// How a process ended, in words.
 pub fn ending(status: ExitStatus) -> String {
     #[cfg(unix)]
