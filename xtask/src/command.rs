@@ -17,6 +17,18 @@ pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
     command
 }
 
+/// A program with one argument that has only the time which others leave, where `nice` is at hand.
+pub(crate) fn background(name: impl AsRef<OsStr>, argument: &str) -> Command {
+    if !exists("nice") {
+        let mut command = program(name);
+        command.arg(argument);
+        return command;
+    }
+    let mut command = program("nice");
+    command.args(["-n", "19"]).arg(name.as_ref()).arg(argument);
+    command
+}
+
 /// Runs it with its output shown.
 pub(crate) fn show(command: &mut Command) -> Result<(), AnyError> {
     let status = command.status().map_err(|error| format!("{}: {error}", words(command)))?;

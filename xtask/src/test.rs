@@ -2,10 +2,11 @@
 //!
 //! A step that fails does not keep the others from being tried; the summary at the end has them all.
 
+use std::fs::{self, File};
 use std::time::{Duration, Instant};
 
-use crate::command::{cargo, show};
-use crate::{AnyError, check_systems, docs, link_systems, packages, release, tidy};
+use crate::command::{background, cargo, show};
+use crate::{AnyError, check_systems, docs, link_systems, packages, release, tidy, workspace};
 
 type Step = (&'static str, fn() -> Result<(), AnyError>);
 
@@ -16,12 +17,10 @@ const STEPS: &[Step] = &[
     ("clippy", || show(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
     // What a test runs under Wine.
     ("link Windows", || link_systems::run(false, &link_systems::tested()).map(drop)),
-    // The profile of all steps is the same, so that the libraries are compiled once.
-    ("tests", || show(cargo().args(["test", "--workspace", "--no-fail-fast"]))),
+    ("tests", tests_and_other_systems),
     ("selftest", selftest),
     ("documents", docs::run),
     ("release", || release::run(true)),
-    ("other systems", other_systems),
 ];
 
 /// Runs all steps.
@@ -57,9 +56,34 @@ pub fn run() -> Result<(), AnyError> {
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", ")).into()) }
 }
 
+/// Tests wait for their windows half of the time. Meanwhile the processors compile for other systems, with
+/// the lowest priority, so that the tests do not wait for them.
+fn tests_and_other_systems() -> Result<(), AnyError> {
+    let path = workspace::target().join("other-systems.log");
+    fs::create_dir_all(workspace::target())?;
+    let log = File::create(&path).map_err(|error| format!("cannot create {}: {error}", path.display()))?;
+    let mut command = background(std::env::current_exe()?, "other-systems");
+    let mut others = command.stdout(log.try_clone()?).stderr(log).spawn()?;
+
+    // The profile of all steps is the same, so that the libraries are compiled once.
+    let tested = show(cargo().args(["test", "--workspace", "--no-fail-fast"]));
+
+    let status = others.wait()?;
+    println!("\n── other systems {}", "─".repeat(63));
+    print!("{}", fs::read_to_string(&path)?);
+    match (tested, status.success()) {
+        (tested, true) => tested,
+        (Ok(()), false) => Err(format!("other systems: {status}").into()),
+        (Err(error), false) => Err(format!("{error}, and other systems: {status}").into()),
+    }
+}
+
 /// Links for the systems whose linker is at hand, and checks the types for the others. What links has its
 /// types checked, too.
-fn other_systems() -> Result<(), AnyError> {
+///
+/// # Errors
+/// Names the targets that do not link or compile.
+pub fn other_systems() -> Result<(), AnyError> {
     let linked = link_systems::run(false, &link_systems::untested());
     let done: &[&str] = linked.as_deref().unwrap_or_default();
     let rest: Vec<&str> =
