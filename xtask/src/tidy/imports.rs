@@ -42,7 +42,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         ],
     ),
     ("xtask", &[]),
-    ("fuzz", &["host", "judge", "net", "record", "report"]),
+    ("fuzz", &["host", "judge", "mail", "net", "record", "report"]),
 ];
 
 pub(super) fn check(house: &House) -> Vec<Breach> {
