@@ -24,6 +24,7 @@ use crate::result::{DeliveryEnding, Results};
 use crate::route::{Router, Routing};
 use crate::session::{Progress, Session};
 use crate::settings::SessionSettings;
+use crate::share::Share;
 
 /// The settings of an engine, beside its list.
 #[derive(Clone, Debug)]
@@ -40,6 +41,14 @@ pub struct EngineSettings {
     pub permission: Permission,
     /// The longest that a connection waits for a step (RFC 5321, section 4.5.3.2, asks for minutes).
     pub step_timeout: Duration,
+}
+
+impl EngineSettings {
+    /// Those of one of several engines: none of them has more connections to a host than its part.
+    pub(crate) fn of_share(&self, share: Share) -> EngineSettings {
+        let connections_per_host = share.part(self.queue.connections_per_host);
+        EngineSettings { queue: QueueSettings { share, connections_per_host, ..self.queue }, ..self.clone() }
+    }
 }
 
 /// Connections begun in one turn, so that those that exist are served meanwhile.
@@ -107,7 +116,7 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
         settings.session.check()?;
         let mut poller = P::new().map_err(MailError::at("open an event interface"))?;
         let router = Router::new(&settings.routing, &settings.permission, &mut poller)?;
-        let queue = Queue::new(recipients, settings.queue);
+        let (share, queue) = (settings.queue.share, Queue::new(recipients, settings.queue));
         let context = DeliveryContext {
             queue,
             measured: MailMeasured::new()?,
@@ -132,11 +141,8 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
             in_line: Vec::new(),
             buffer: vec![0; 64 << 10],
         };
-        engine.context.end_waiting(
-            recipients.broken().iter().copied(),
-            DeliveryEnding::Failed,
-            "no valid address",
-        );
+        let broken = if share.number == 0 { recipients.broken() } else { &[] };
+        engine.context.end_waiting(broken.iter().copied(), DeliveryEnding::Failed, "no valid address");
         engine.check()?;
         Ok(engine)
     }

@@ -6,7 +6,8 @@
 //! - `queue` which recipients wait, and for what;
 //! - `session` what is said in one connection, `settings` what all have in common, `transaction` what was
 //!   answered, `message` what is delivered;
-//! - `engine` the loop that drives all connections, `context` what they share, `events` what it waits over;
+//! - `engine` the loop that drives all connections, `context` what they share, `events` what it waits over,
+//!   `threads` several of them, `share` what each has;
 //! - `permission` which addresses may be connected to at all;
 //! - `result` what became of each recipient, `spool` keeps that beyond a kill, `measured` what was counted
 //!   and how long each step took.
@@ -28,7 +29,9 @@ mod result;
 mod route;
 mod session;
 mod settings;
+mod share;
 mod spool;
+mod threads;
 mod transaction;
 
 pub use engine::{Engine, EngineSettings, Until};
@@ -43,3 +46,4 @@ pub use result::{DeliveryEnding, DeliveryResult, JsonLines, NoResults, Results};
 pub use route::Routing;
 pub use settings::{Mode, SessionSettings};
 pub use spool::{Spool, SpoolError};
+pub use threads::{Delivered, DeliveryPlan, deliver};

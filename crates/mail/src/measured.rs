@@ -100,6 +100,27 @@ pub struct MailCounts {
     pub received_bytes: u64,
 }
 
+impl std::ops::Add for MailCounts {
+    type Output = MailCounts;
+
+    fn add(self, other: MailCounts) -> MailCounts {
+        MailCounts {
+            delivered: self.delivered + other.delivered,
+            failed: self.failed + other.failed,
+            queued: self.queued + other.queued,
+            deferred: self.deferred + other.deferred,
+            connections: self.connections + other.connections,
+            not_connected: self.not_connected + other.not_connected,
+            lost: self.lost + other.lost,
+            faults: self.faults + other.faults,
+            timeouts: self.timeouts + other.timeouts,
+            exhausted: self.exhausted + other.exhausted,
+            sent_bytes: self.sent_bytes + other.sent_bytes,
+            received_bytes: self.received_bytes + other.received_bytes,
+        }
+    }
+}
+
 /// Counts and times.
 #[derive(Clone, Debug)]
 pub struct MailMeasured {
@@ -127,6 +148,14 @@ impl MailMeasured {
     pub fn clear(&mut self) {
         self.counts = MailCounts::default();
         self.steps.iter_mut().for_each(Times::clear);
+    }
+
+    /// With what another engine counted and timed.
+    pub(crate) fn add(&mut self, other: &MailMeasured) {
+        self.counts = self.counts + other.counts;
+        for (times, others) in self.steps.iter_mut().zip(&other.steps) {
+            times.add(others);
+        }
     }
 
     pub(crate) fn took(&mut self, step: MailStep, elapsed_ns: u64) {

@@ -13,6 +13,7 @@ use std::net::SocketAddr;
 use std::ops::Range;
 
 use crate::recipients::Recipients;
+use crate::share::Share;
 
 /// How many connections and transactions may exist at once, and what follows a failure.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +34,8 @@ pub struct QueueSettings {
     pub retry_longest_ms: u64,
     /// The list begins anew when it is at its end, so that it never ends.
     pub repeats: bool,
+    /// The domains that are this engine's.
+    pub share: Share,
 }
 
 impl Default for QueueSettings {
@@ -46,6 +49,7 @@ impl Default for QueueSettings {
             retry_ms: 60_000,
             retry_longest_ms: 4_000_000,
             repeats: false,
+            share: Share::default(),
         }
     }
 }
@@ -141,7 +145,7 @@ pub(crate) struct Queue<'list> {
 impl<'list> Queue<'list> {
     pub(crate) fn new(recipients: &'list Recipients, settings: QueueSettings) -> Queue<'list> {
         let domain = |number| Domain {
-            fresh: recipients.of_domain(number),
+            fresh: if settings.share.has(number) { recipients.of_domain(number) } else { 0..0 },
             again: Vec::new(),
             route: NO_ROUTE,
             exchanger: 0,
@@ -150,10 +154,12 @@ impl<'list> Queue<'list> {
             is_listed: false,
             is_given_up: false,
         };
+        let domains: Vec<Domain> = (0..recipients.domains() as u32).map(domain).collect();
         Queue {
             recipients,
             settings,
-            domains: (0..recipients.domains() as u32).map(domain).collect(),
+            unfinished: domains.iter().map(|domain| domain.fresh.len()).sum(),
+            domains,
             hosts: Vec::new(),
             host_numbers: HashMap::new(),
             routes: Vec::new(),
@@ -161,9 +167,8 @@ impl<'list> Queue<'list> {
             attempts: vec![0; recipients.len()],
             ready: VecDeque::new(),
             timers: BinaryHeap::new(),
-            unresolved: 0,
+            unresolved: settings.share.number,
             unresolved_again: Vec::new(),
-            unfinished: recipients.waiting(),
         }
     }
 
@@ -197,7 +202,7 @@ impl<'list> Queue<'list> {
         self.unresolved_again.pop().or_else(|| {
             let next = self.unresolved;
             let is_one = (next as usize) < self.domains.len();
-            self.unresolved += u32::from(is_one);
+            self.unresolved += if is_one { self.settings.share.of } else { 0 };
             is_one.then_some(next)
         })
     }

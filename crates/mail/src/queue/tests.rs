@@ -23,6 +23,7 @@ const SETTINGS: QueueSettings = QueueSettings {
     retry_ms: 10,
     retry_longest_ms: 50,
     repeats: false,
+    share: Share { number: 0, of: 1 },
 };
 
 #[test]

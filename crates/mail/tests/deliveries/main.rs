@@ -5,6 +5,7 @@ mod dns;
 #[cfg(unix)]
 mod foreign;
 mod server;
+mod threads;
 
 use std::collections::HashMap;
 use std::io;

@@ -5,6 +5,7 @@ mod text;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,8 +16,8 @@ use ::report::words::count;
 use clap::ValueEnum;
 use mail::dns::servers;
 use mail::{
-    DomainSizes, EVENT_INTERFACES, EngineSettings, GeneratedList, JsonLines, Message, Mode, NoResults,
-    Permission, QueueSettings, Recipients, Results, Routing, SessionSettings, Spool, Until,
+    DeliveryPlan, DomainSizes, EVENT_INTERFACES, EngineSettings, GeneratedList, JsonLines, Message, Mode,
+    NoResults, Permission, QueueSettings, Recipients, Results, Routing, SessionSettings, Spool,
 };
 use net::load::Sources;
 
@@ -63,6 +64,9 @@ pub(crate) struct Args {
     /// Number of connections at once, at most
     #[arg(short, long, value_name = "N", default_value_t = 50, value_parser = positive())]
     connections: u32,
+    /// Number of threads; each has its part of the domains and of the connections
+    #[arg(long, value_name = "N", default_value = "1")]
+    threads: NonZero<u32>,
     /// Event interface
     #[arg(long, value_name = "NAME", default_value = default_interface(), value_parser = EVENT_INTERFACES)]
     events: String,
@@ -201,7 +205,7 @@ pub(crate) fn mail(args: &Args) -> Done {
                     "standard output cannot hold both the results and the summary; give --results a file";
                 return Err(Failure::Usage(text.to_owned()));
             }
-            deliver(args, &recipients, settings, JsonLines::new(io::stdout().lock()))
+            deliver(args, &recipients, settings, JsonLines::new(io::stdout()))
         }
         Some(path) => {
             refuse_existing(path, args.force)?;
@@ -211,23 +215,30 @@ pub(crate) fn mail(args: &Args) -> Done {
     }
 }
 
-fn deliver<R: Results>(args: &Args, recipients: &Recipients, settings: EngineSettings, results: R) -> Done {
+fn deliver<R: Results + Send>(
+    args: &Args,
+    recipients: &Recipients,
+    settings: EngineSettings,
+    results: R,
+) -> Done {
     // A connection takes a descriptor; a refusal is no reason not to begin.
     let _ = sys::limit::raise_soft_to_hard();
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, stop.clone()).map_err(Failure::Print)?;
     }
-    let mut engine = mail::open(&args.events, recipients, settings, results)?;
-    tell(&plan(args, recipients));
-    let began_ns = engine.now_ns();
-    let end_ns = args.duration.map_or(u64::MAX, |time| began_ns.saturating_add(time.as_nanos() as u64));
-    engine.run(args.connections as usize, Until { end_ns, stop: Some(&stop) })?;
-    let elapsed_ns = engine.now_ns() - began_ns;
-    engine.finish(GRACE)?;
+    let delivery = DeliveryPlan {
+        interface: &args.events,
+        threads: args.threads,
+        connections: args.connections,
+        duration: args.duration.unwrap_or(Duration::MAX),
+        grace: GRACE,
+        stop: &stop,
+    };
+    let announce = || tell(&plan(args, recipients));
+    let delivered = mail::deliver(recipients, &settings, results, delivery, announce)?;
     let is_interrupted = stop.load(Ordering::Relaxed);
-    let measured = engine.measured();
-    let elapsed_seconds = elapsed_ns as f64 * 1e-9;
+    let (measured, elapsed_seconds) = (&delivered.measured, delivered.elapsed_ns as f64 * 1e-9);
     if args.results.as_ref().is_some_and(|path| path.as_os_str() == "-") {
         tell(&text::summary(measured, elapsed_seconds));
     } else {
@@ -326,7 +337,7 @@ fn settings(args: &Args) -> Result<EngineSettings, Failure> {
         attempts: args.attempts,
         retry_ms: args.retry.as_millis() as u64,
         retry_longest_ms: args.retry_longest.as_millis() as u64,
-        repeats: false,
+        ..QueueSettings::default()
     };
     let sources = args.source.as_deref().map(Sources::parse).transpose()?.unwrap_or_default();
     let routing = routing(args)?;

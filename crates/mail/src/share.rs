@@ -1,0 +1,28 @@
+//! What one of several engines has of a list and of its limits.
+
+/// One of several engines that deliver a list: of `of` domains in a row, it has that with its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// From 0.
+    pub number: u32,
+    /// How many engines there are.
+    pub of: u32,
+}
+
+impl Share {
+    /// Whether the domain is its own.
+    pub(crate) fn has(self, domain: u32) -> bool {
+        domain % self.of == self.number
+    }
+
+    /// Its part of a limit; all parts together are the limit.
+    pub(crate) fn part(self, limit: u32) -> u32 {
+        limit / self.of + u32::from(self.number < limit % self.of)
+    }
+}
+
+impl Default for Share {
+    fn default() -> Share {
+        Share { number: 0, of: 1 }
+    }
+}

@@ -1,0 +1,122 @@
+//! Several engines that deliver one list, each in a thread of its own: a domain belongs to one of them, and
+//! each has its part of the connections. They share nothing but the place where results go.
+
+use std::io;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::engine::{EngineSettings, Until};
+use crate::error::MailError;
+use crate::events::{self, DeliveryEngine};
+use crate::measured::MailMeasured;
+use crate::recipients::Recipients;
+use crate::result::{DeliveryResult, Results};
+use crate::share::Share;
+
+/// How a list is delivered.
+#[derive(Clone, Copy, Debug)]
+pub struct DeliveryPlan<'a> {
+    /// The event interface, one of [`crate::EVENT_INTERFACES`].
+    pub interface: &'a str,
+    /// Engines; there are no more than connections, in all and to one host.
+    pub threads: NonZero<u32>,
+    /// Connections of all engines at once, at most.
+    pub connections: u32,
+    /// Work that is not begun within this time is left.
+    pub duration: Duration,
+    /// How long transactions under way may take after the end.
+    pub grace: Duration,
+    /// Ends all engines early. An engine that fails sets it.
+    pub stop: &'a AtomicBool,
+}
+
+/// What all engines did together.
+#[derive(Debug)]
+pub struct Delivered {
+    /// What was counted and timed.
+    pub measured: MailMeasured,
+    /// How long the longest of them took.
+    pub elapsed_ns: u64,
+}
+
+/// Delivers the list. `begun` is called once the first engine is there, so that what cannot be done at all is
+/// an error before.
+///
+/// # Errors
+/// That of the first engine which failed.
+pub fn deliver<R: Results + Send>(
+    recipients: &Recipients,
+    settings: &EngineSettings,
+    results: R,
+    plan: DeliveryPlan<'_>,
+    begun: impl FnOnce(),
+) -> Result<Delivered, MailError> {
+    let connections = plan.connections.min(settings.queue.connections_per_host);
+    let of = plan.threads.get().min(connections).max(1);
+    let results = Mutex::new(results);
+    let open = |number| {
+        let settings = settings.of_share(Share { number, of });
+        events::open(plan.interface, recipients, settings, Shared(&results))
+    };
+    let deliver_share = |number| {
+        let engine = open(number)?;
+        run(engine, Share { number, of }.part(plan.connections), plan)
+    };
+    std::thread::scope(|scope| {
+        let first = open(0)?;
+        begun();
+        let others: Vec<_> = (1..of).map(|number| scope.spawn(move || deliver_share(number))).collect();
+        let mut all = run(first, Share { number: 0, of }.part(plan.connections), plan)?;
+        for other in others {
+            let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            all.measured.add(&other.measured);
+            all.elapsed_ns = all.elapsed_ns.max(other.elapsed_ns);
+        }
+        Ok(all)
+    })
+}
+
+/// Runs one engine to its end. Where it fails, the others are stopped.
+fn run(
+    mut engine: Box<dyn DeliveryEngine + '_>,
+    connections: u32,
+    plan: DeliveryPlan<'_>,
+) -> Result<Delivered, MailError> {
+    let begun_ns = engine.now_ns();
+    let end_ns = begun_ns.saturating_add(u64::try_from(plan.duration.as_nanos()).unwrap_or(u64::MAX));
+    let mut elapsed_ns = 0;
+    let run = engine.run(connections as usize, Until { end_ns, stop: Some(plan.stop) }).and_then(|()| {
+        elapsed_ns = engine.now_ns() - begun_ns;
+        engine.finish(plan.grace)
+    });
+    if run.is_err() {
+        plan.stop.store(true, Ordering::Relaxed);
+    }
+    run.map(|()| Delivered { measured: engine.measured().clone(), elapsed_ns })
+}
+
+/// Results of all engines go to one place, one after the other.
+struct Shared<'a, R>(&'a Mutex<R>);
+
+impl<R> Shared<'_, R> {
+    /// An engine that failed has not left half a line there.
+    fn lock(&self) -> MutexGuard<'_, R> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<R: Results> Results for Shared<'_, R> {
+    fn put(&mut self, result: &DeliveryResult<'_>) -> io::Result<()> {
+        self.lock().put(result)
+    }
+
+    fn turn_ended(&mut self) -> io::Result<()> {
+        self.lock().turn_ended()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.lock().flush()
+    }
+}
