@@ -17,20 +17,34 @@ const STEPS: &[Step] = &[
     ("clippy", || show(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
     // What a test runs under Wine.
     ("link Windows", || link_systems::run(false, &link_systems::tested()).map(drop)),
-    ("tests", tests_and_other_systems),
+    ("tests and builds", tests_and_builds),
     ("selftest", selftest),
     ("documents", docs::run),
-    ("release", || release::run(true)),
 ];
+
+/// What compiles for itself and is no part of a test.
+const BUILDS: &[Step] = &[("other systems", other_systems), ("release", || release::run(true))];
 
 /// Runs all steps.
 ///
 /// # Errors
 /// Names the steps that failed.
 pub fn run() -> Result<(), AnyError> {
+    run_steps(STEPS)
+}
+
+/// Runs those that compile for other systems, and for users of this one.
+///
+/// # Errors
+/// Names the steps that failed.
+pub fn builds() -> Result<(), AnyError> {
+    run_steps(BUILDS)
+}
+
+fn run_steps(steps: &[Step]) -> Result<(), AnyError> {
     let start = Instant::now();
     let mut outcomes = Vec::new();
-    for (name, step) in STEPS {
+    for (name, step) in steps {
         println!("\n── {name} {}", "─".repeat(76 - name.len()));
         let start = Instant::now();
         let outcome = step();
@@ -43,7 +57,7 @@ pub fn run() -> Result<(), AnyError> {
 
     println!("\n── summary {}", "─".repeat(69));
     for (name, passed, elapsed) in &outcomes {
-        println!("{:<8}{name:<16}{:>10}", if *passed { "passed" } else { "FAILED" }, seconds(*elapsed));
+        println!("{:<8}{name:<18}{:>10}", if *passed { "passed" } else { "FAILED" }, seconds(*elapsed));
     }
     let failed: Vec<&str> =
         outcomes.iter().filter(|(_, passed, _)| !passed).map(|(name, ..)| *name).collect();
@@ -56,34 +70,30 @@ pub fn run() -> Result<(), AnyError> {
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", ")).into()) }
 }
 
-/// Tests wait for their windows half of the time. Meanwhile the processors compile for other systems, with
-/// the lowest priority, so that the tests do not wait for them.
-fn tests_and_other_systems() -> Result<(), AnyError> {
-    let path = workspace::target().join("other-systems.log");
+/// Tests wait for their windows half of the time. Meanwhile the processors compile, with the lowest priority,
+/// so that the tests do not wait for them.
+fn tests_and_builds() -> Result<(), AnyError> {
+    let path = workspace::target().join("builds.log");
     fs::create_dir_all(workspace::target())?;
     let log = File::create(&path).map_err(|error| format!("cannot create {}: {error}", path.display()))?;
-    let mut command = background(std::env::current_exe()?, "other-systems");
-    let mut others = command.stdout(log.try_clone()?).stderr(log).spawn()?;
+    let mut command = background(std::env::current_exe()?, "builds");
+    let mut builds = command.stdout(log.try_clone()?).stderr(log).spawn()?;
 
     // The profile of all steps is the same, so that the libraries are compiled once.
     let tested = show(cargo().args(["test", "--workspace", "--no-fail-fast"]));
 
-    let status = others.wait()?;
-    println!("\n── other systems {}", "─".repeat(63));
+    let status = builds.wait()?;
     print!("{}", fs::read_to_string(&path)?);
     match (tested, status.success()) {
         (tested, true) => tested,
-        (Ok(()), false) => Err(format!("other systems: {status}").into()),
-        (Err(error), false) => Err(format!("{error}, and other systems: {status}").into()),
+        (Ok(()), false) => Err(format!("builds: {status}").into()),
+        (Err(error), false) => Err(format!("{error}, and builds: {status}").into()),
     }
 }
 
 /// Links for the systems whose linker is at hand, and checks the types for the others. What links has its
 /// types checked, too.
-///
-/// # Errors
-/// Names the targets that do not link or compile.
-pub fn other_systems() -> Result<(), AnyError> {
+fn other_systems() -> Result<(), AnyError> {
     let linked = link_systems::run(false, &link_systems::untested());
     let done: &[&str] = linked.as_deref().unwrap_or_default();
     let rest: Vec<&str> =
