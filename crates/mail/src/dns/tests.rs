@@ -197,8 +197,16 @@ fn what_is_permanent_and_what_is_not() {
     assert_eq!(resolve(&[("d.test", "MX", "0 .")], "d.test"), RouteAnswer::NullMx);
     let rows = [("d.test", "MX", "5 a.test"), ("a.test", "!SERVFAIL", "")];
     assert_eq!(resolve(&rows, "d.test"), RouteAnswer::Temporary(DnsFailure::ServerFailure));
-    for name in ["", ".", "ä.test", "a b.test", "a..test", &"a".repeat(64), &"a.".repeat(140)] {
+    for name in ["", ".", "\u{fffd}.test", "a b.test", "a..test", &"a".repeat(64), &"a.".repeat(140)] {
         assert_eq!(resolve(&[], name), RouteAnswer::NoSuchDomain, "{name}");
+    }
+}
+
+#[test]
+fn a_domain_in_another_script_is_asked_for_by_its_a_labels() {
+    let rows = [("xn--bcher-kva.test", "A", "10.0.0.1")];
+    for name in ["bücher.test", "BÜCHER.test", "bu\u{308}cher.test", "xn--bcher-kva.test"] {
+        assert_eq!(text(&resolve(&rows, name)), ["0 xn--bcher-kva.test [10.0.0.1]"], "{name}");
     }
 }
 
