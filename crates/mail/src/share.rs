@@ -15,6 +15,11 @@ impl Share {
         domain % self.of == self.number
     }
 
+    /// The place among those of all engines of one that is the engine's own: no two have the same.
+    pub(crate) fn place(self, own: usize) -> usize {
+        own * self.of as usize + self.number as usize
+    }
+
     /// Its part of a limit; all parts together are the limit.
     pub(crate) fn part(self, limit: u32) -> u32 {
         limit / self.of + u32::from(self.number < limit % self.of)

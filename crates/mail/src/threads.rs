@@ -24,6 +24,8 @@ pub struct DeliveryPlan<'a> {
     pub threads: NonZero<u32>,
     /// Connections of all engines at once, at most.
     pub connections: u32,
+    /// Connections from one source address, at most.
+    pub connections_per_source: u32,
     /// Work that is not begun within this time is left.
     pub duration: Duration,
     /// How long transactions under way may take after the end.
@@ -53,8 +55,10 @@ pub fn deliver<R: Results + Send>(
     plan: DeliveryPlan<'_>,
     begun: impl FnOnce(),
 ) -> Result<Delivered, MailError> {
-    let connections = plan.connections.min(settings.queue.connections_per_host);
-    let of = plan.threads.get().min(connections).max(1);
+    let sources = u32::try_from(settings.sources.0.len()).unwrap_or(u32::MAX).max(1);
+    let connections = plan.connections.min(sources.saturating_mul(plan.connections_per_source));
+    let plan = DeliveryPlan { connections, ..plan };
+    let of = plan.threads.get().min(connections).min(settings.queue.connections_per_host).max(1);
     let results = Mutex::new(results);
     let open = |number| {
         let settings = settings.of_share(Share { number, of });

@@ -1,14 +1,11 @@
 //! A server of SMTP whose every reply a test can choose: a thread for each connection, commands in, replies out.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-
-/// What a reply is, for a command line; `None` closes the connection.
-pub(crate) type Script = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 /// What a server took.
 #[derive(Clone, Debug, Default)]
@@ -28,23 +25,34 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// A server that accepts everything, but for commands to which the script has another reply. An empty
-    /// reply of the script means its own.
+    /// A server that accepts everything, but for command lines to which the script has another reply. An empty
+    /// reply of the script means its own, and `None` closes the connection.
     pub(crate) fn start(script: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Server {
+        Server::start_with_peers(move |_, command| script(command))
+    }
+
+    /// The same with a script that has the address of the client.
+    pub(crate) fn start_with_peers(
+        script: impl Fn(IpAddr, &str) -> Option<String> + Send + Sync + 'static,
+    ) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("an address");
         let (taken, stop) = (Arc::new(Mutex::new(Taken::default())), Arc::new(AtomicBool::new(false)));
-        let script: Arc<Script> = Arc::new(script);
+        let script = Arc::new(script);
         let (all, ordered) = (taken.clone(), stop.clone());
         let thread = thread::spawn(move || {
-            for stream in listener.incoming() {
+            loop {
+                let (stream, peer) = listener.accept().expect("a connection");
                 if ordered.load(Ordering::Relaxed) {
                     return;
                 }
                 let (script, taken) = (script.clone(), all.clone());
                 locked(&taken).connections += 1;
                 // It ends with its connection, which the engine closes.
-                thread::spawn(move || serve(&stream.expect("a connection"), &*script, &taken));
+                thread::spawn(move || {
+                    let script = |command: &str| script(peer.ip(), command);
+                    serve(&stream, &script, &taken)
+                });
             }
         });
         Server { address, taken, stop, thread: Some(thread) }
@@ -71,7 +79,11 @@ impl Drop for Server {
 /// The extensions that the servers of these tests have.
 pub(crate) const EHLO: &str = "250-test\r\n250-PIPELINING\r\n250-8BITMIME\r\n250 SIZE 100000";
 
-fn serve(mut stream: &TcpStream, script: &Script, taken: &Mutex<Taken>) -> Option<()> {
+fn serve(
+    mut stream: &TcpStream,
+    script: &impl Fn(&str) -> Option<String>,
+    taken: &Mutex<Taken>,
+) -> Option<()> {
     // Otherwise each reply would wait for the acknowledgement of the one before.
     stream.set_nodelay(true).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;

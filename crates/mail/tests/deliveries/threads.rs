@@ -1,6 +1,8 @@
 //! Several engines that share a list.
 
+use std::collections::HashMap;
 use std::io;
+use std::net::IpAddr;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,6 +13,8 @@ use mail::{
     Results,
 };
 
+use net::load::Sources;
+
 use super::server::Server;
 use super::{Kept, generated, settings};
 
@@ -20,6 +24,7 @@ fn plan(stop: &AtomicBool) -> DeliveryPlan<'_> {
         interface: "poll",
         threads: NonZero::<u32>::MIN.saturating_add(2),
         connections: 7,
+        connections_per_source: 100,
         // Longer than any of these takes; what is left then is seen as queued.
         duration: Duration::from_secs(120),
         grace: Duration::from_secs(5),
@@ -63,6 +68,32 @@ fn every_recipient_ends_once_and_limits_hold_for_all_threads_together() {
         let (_, most) = *connections.lock().expect("no other thread has panicked here");
         assert!((1..=connections_max).contains(&most), "{most} connections");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn no_source_has_more_connections_than_it_may() {
+    let peers = Arc::new(Mutex::new(HashMap::<IpAddr, (usize, usize)>::new()));
+    let counted = peers.clone();
+    let server = Server::start_with_peers(move |peer, command| {
+        let mut counted = counted.lock().expect("no other thread has panicked here");
+        let (open, most) = counted.entry(peer).or_default();
+        match command {
+            "CONNECT" => (*open, *most) = (*open + 1, (*most).max(*open + 1)),
+            "QUIT" => *open -= 1,
+            _ => {}
+        }
+        Some(String::new())
+    });
+    let (list, stop) = (generated(600, 20), AtomicBool::new(false));
+    let sources = Sources::parse("127.0.0.2,127.0.0.3").unwrap();
+    let settings = EngineSettings { sources, ..settings(&server, Mode::Test) };
+    let plan = DeliveryPlan { connections_per_source: 2, ..plan(&stop) };
+    let delivered = mail::deliver(&list, &settings, Kept::default(), plan, || {}).unwrap();
+    assert_eq!(delivered.measured.counts.delivered, 600);
+    let peers = peers.lock().expect("no other thread has panicked here");
+    assert_eq!(peers.len(), 2);
+    assert!(peers.values().all(|&(open, most)| open == 0 && most <= 2), "{peers:?}");
 }
 
 #[test]

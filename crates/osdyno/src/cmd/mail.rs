@@ -112,6 +112,9 @@ pub(crate) struct Args {
     /// Connections to one host, at most; without it, as many as --connections
     #[arg(long, value_name = "N", value_parser = positive())]
     per_host: Option<u32>,
+    /// Connections from one source address, at most; without it, as many as --connections
+    #[arg(long, value_name = "N", value_parser = positive())]
+    per_source: Option<u32>,
     /// Transactions of one domain under way, at most
     #[arg(long, value_name = "N", value_parser = positive())]
     per_domain: Option<u32>,
@@ -231,6 +234,7 @@ fn deliver<R: Results + Send>(
         interface: &args.events,
         threads: args.threads,
         connections: args.connections,
+        connections_per_source: args.per_source.unwrap_or(u32::MAX),
         duration: args.duration.unwrap_or(Duration::MAX),
         grace: GRACE,
         stop: &stop,
