@@ -52,6 +52,8 @@ enum Verb {
     Judge(cmd::judge::Args),
     /// Compare systems: which is faster and by how much, with confidence intervals
     Compare(cmd::compare::Args),
+    /// Does it matter: the share of the operating system in what a user waits for, and in capacity
+    Impact(cmd::impact::Args),
     /// Export every measurement of a run as CSV, JSON or Parquet
     Export(cmd::export::Args),
     /// Measure the error rates of the verdicts on simulated sweeps
@@ -103,6 +105,7 @@ fn main() -> ExitCode {
         Verb::Report(args) => cmd::report::report(&args, &console),
         Verb::Judge(args) => cmd::judge::judge(&args, &console),
         Verb::Compare(args) => cmd::compare::compare(&args, &console),
+        Verb::Impact(args) => cmd::impact::impact(&args, &console),
         Verb::Export(args) => cmd::export::export(&args, &console),
         Verb::Selftest(args) => cmd::selftest::selftest(&args, &console),
         Verb::Serve(args) => cmd::serve::serve(args),

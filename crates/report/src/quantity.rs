@@ -178,6 +178,15 @@ pub fn time(seconds: f64) -> String {
     Unit::Seconds.cost(seconds)
 }
 
+/// Seconds with their interval: `61 (58–64) µs`; a value that is exact or has none stands alone.
+pub fn time_with_interval(seconds: Interval) -> String {
+    if seconds.low < seconds.high {
+        Unit::Seconds.estimate_with_interval(seconds)
+    } else {
+        time(seconds.value)
+    }
+}
+
 /// Seconds of waiting, for people: `48 s`, `3 min 20 s`, `1 h 4 min`.
 pub fn duration(seconds: f64) -> String {
     let whole = seconds.max(0.0).round() as u64;

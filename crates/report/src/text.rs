@@ -252,6 +252,27 @@ pub fn write_paragraph(text: &str, indent: usize, style: &Style, out: &mut dyn W
     Page::new(*style, out).paragraph(text, indent, Tone::Plain)
 }
 
+/// Writes rows in columns, each as wide as its widest cell, under a heading.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_columns(
+    heading: &[&str],
+    rows: &[Vec<String>],
+    style: &Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let cells = |tone: Tone| move |text: &String| Cell::toned(text, tone);
+    let heading: Vec<String> = heading.iter().map(|&text| text.to_owned()).collect();
+    let heading = Row { cells: heading.iter().map(cells(Tone::Faint)).collect(), below: Vec::new() };
+    let rows =
+        rows.iter().map(|row| Row { cells: row.iter().map(cells(Tone::Plain)).collect(), below: Vec::new() });
+    let rows: Vec<Row> = [heading].into_iter().chain(rows).collect();
+    // The last column is wrapped where the terminal is too narrow.
+    let last = rows.first().map_or(0, |row| row.cells.len().saturating_sub(1));
+    Page::new(*style, out).columns(&rows, last)
+}
+
 /// Breaks a line at its spaces; lines after the first are indented.
 fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
     if text.width() <= width {

@@ -98,6 +98,35 @@ pub fn percent(share: f64) -> String {
     percent_by(share, f64::round)
 }
 
+/// A share with its interval, at the digits that it carries however small it is: `0.012 (0.011–0.013) %`; one
+/// that is exact or has no interval stands alone.
+pub fn share_with_interval(share: Interval) -> String {
+    let (value, digits) = (share.value * 100.0, digits_carried(share).min(2));
+    if !value.is_finite() {
+        return "—".into();
+    }
+    if value != 0.0 && value.abs() < 1e-4 {
+        return format!("{}below 0.0001{GAP}%", if value < 0.0 { "−" } else { "" });
+    }
+    let shown = |x: f64| fixed(rounded(x, digits + 1), decimals(value, digits));
+    if !is_bounded(share) || share.low >= share.high {
+        return format!("{}{GAP}%", shown(value));
+    }
+    let between = if share.low < 0.0 { " to " } else { "–" };
+    format!("{} ({}{between}{}){GAP}%", shown(value), shown(share.low * 100.0), shown(share.high * 100.0))
+}
+
+/// A number of things that is an estimate, with its interval, at two digits: `480 000 (470 000–490 000)`, or
+/// `0.04 (0.03–0.05)`; one that is exact or has no interval stands alone.
+pub fn amount_with_interval(n: Interval) -> String {
+    let digits = digits_carried(n);
+    let shown = |x: f64| fixed(rounded(x, digits), decimals(n.value, digits));
+    if !is_bounded(n) || n.low >= n.high {
+        return shown(n.value);
+    }
+    format!("{} ({}–{})", shown(n.value), shown(n.low), shown(n.high))
+}
+
 /// A bound as a percentage, rounded away from zero so that it still bounds: `4 %` for 0.031. A bound
 /// of a doubling or more is said as a factor.
 pub fn bound(share: f64) -> String {

@@ -24,9 +24,11 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("runner", &["host", "jobs", "judge", "kernel", "record", "seeds", "servers", "sys", "workload"]),
     ("lab", &["host", "runner", "sys"]),
     ("report", &["judge", "record", "stats"]),
+    ("inspect", &["judge", "record", "stats"]),
     (
         "osdyno",
         &[
+            "inspect",
             "judge",
             "lab",
             "mail",
@@ -42,7 +44,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         ],
     ),
     ("xtask", &[]),
-    ("fuzz", &["host", "judge", "mail", "net", "record", "report"]),
+    ("fuzz", &["host", "inspect", "judge", "mail", "net", "record", "report"]),
 ];
 
 pub(super) fn check(house: &House) -> Vec<Breach> {

@@ -6,6 +6,7 @@ mod declared;
 pub(crate) mod dns;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod impact;
 pub(crate) mod janitor;
 pub(crate) mod judge;
 pub(crate) mod lab;

@@ -5,7 +5,7 @@ use std::io;
 use crate::text::printable;
 
 /// A string from anywhere, safe to stand in the text or in an attribute of a page.
-pub(crate) fn esc(text: &str) -> String {
+pub fn esc(text: &str) -> String {
     let text = printable(text);
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -29,6 +29,8 @@ use judge::compare::Comparison;
 use record::Recording;
 
 use crate::compare;
+pub use escape::esc;
+pub use page::{close, open};
 pub use panel::Panel;
 pub use picture::picture;
 use source::{Budget, Source};

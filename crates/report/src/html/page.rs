@@ -33,7 +33,10 @@ const COMPARED: &str = "<dt>1.08× slower (1.04–1.12)</dt><dd>Compared with th
     and never compared.</dd>\n";
 
 /// Writes everything up to the content.
-pub(crate) fn open(title: &str, out: &mut dyn Write) -> io::Result<()> {
+///
+/// # Errors
+/// Those of `out`.
+pub fn open(title: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -47,7 +50,10 @@ pub(crate) fn open(title: &str, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Writes what stands after the content; with the scripts when there is something to zoom.
-pub(crate) fn close(zoom: bool, out: &mut dyn Write) -> io::Result<()> {
+///
+/// # Errors
+/// Those of `out`.
+pub fn close(zoom: bool, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</main>")?;
     if zoom {
         writeln!(out, "<script>\n/*\n{UPLOT_LICENSE}*/\n{UPLOT}\n{ZOOM_SCRIPT}{FILTER_SCRIPT}</script>")?;

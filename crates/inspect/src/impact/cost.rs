@@ -1,0 +1,216 @@
+//! What the operating system takes, for a response or for each byte: measured, or typed by a user.
+
+use judge::{Finding, Findings};
+use record::{Shape, Unit};
+use stats::Interval;
+use wildmatch::WildMatch;
+
+use super::quantity::{self, Misread};
+
+/// For what a cost is paid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PaidFor {
+    /// For each response.
+    Response,
+    /// For each byte of a transfer.
+    Byte,
+}
+
+/// A cost of the operating system.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cost {
+    /// What it is the cost of.
+    pub name: String,
+    /// The system it was measured on; empty where it was typed.
+    pub system: String,
+    /// n at which it was measured.
+    pub n: Option<u64>,
+    /// What one operation takes, for a byte where it is paid for bytes. Without an interval both ends are not
+    /// finite.
+    pub seconds: Interval,
+    /// For what it is paid.
+    pub paid_for: PaidFor,
+    /// How often.
+    pub times: f64,
+    /// Whether a processor works all that time. The response time of a load contains waiting too.
+    pub is_work: bool,
+}
+
+/// Which operations a response uses, and how often: `accept`, `20x read`.
+#[derive(Clone, Debug)]
+pub struct UsedOperation {
+    pattern: String,
+    matcher: WildMatch,
+    times: f64,
+}
+
+impl UsedOperation {
+    /// Reads `accept`, `20x read` or `connect/v4*`.
+    ///
+    /// # Errors
+    /// [`Misread`] with what to write instead.
+    pub fn parse(text: &str) -> Result<UsedOperation, Misread> {
+        let (times, pattern) = times(text.trim())?;
+        let pattern = pattern.trim();
+        match pattern {
+            "" => Err(Misread::new(text, "name an operation of the run, such as accept or '20x read'")),
+            _ => Ok(UsedOperation { pattern: pattern.to_owned(), matcher: WildMatch::new(pattern), times }),
+        }
+    }
+
+    /// What was typed, without how often.
+    pub fn pattern(&self) -> &str {
+        &self.pattern
+    }
+
+    fn is(&self, finding: &Finding) -> bool {
+        self.matcher.matches(&finding.label)
+    }
+}
+
+/// A number of times before the letter x, if there is one: `20x read`.
+fn times(text: &str) -> Result<(f64, &str), Misread> {
+    let Some((number, rest)) = text
+        .split_once('x')
+        .filter(|(number, _)| !number.is_empty() && number.chars().all(|c| c.is_ascii_digit()))
+    else {
+        return Ok((1.0, text));
+    };
+    let times = number.parse::<u32>().ok().filter(|times| (1..=1_000_000).contains(times));
+    let times = times.ok_or_else(|| Misread::new(text, "an operation is used 1 to 1000000 times"))?;
+    Ok((f64::from(times), rest))
+}
+
+impl Cost {
+    /// Reads a typed cost: `accept=2us`, `read=20x5us`, `copy=1.9s/MB`, with what is known of its error
+    /// `copy=95.5s+-1.2s`.
+    ///
+    /// # Errors
+    /// [`Misread`] with what to write instead.
+    pub fn parse(text: &str) -> Result<Cost, Misread> {
+        let example = "a cost is a name and a time, such as accept=2us, read=20x5us or copy=30ms/MB";
+        let (name, value) = text.split_once('=').ok_or_else(|| Misread::new(text, example))?;
+        let name = name.trim();
+        if name.is_empty() {
+            return Err(Misread::new(text, example));
+        }
+        let (times, value) = times(value.trim())?;
+        let (value, per) = match value.split_once('/') {
+            Some((value, size)) => (value, Some(size_of_one(size)?)),
+            None => (value, None),
+        };
+        let (value, error) = match value.split_once("+-").or_else(|| value.split_once('±')) {
+            Some((value, error)) => (value, quantity::seconds(error.trim())?),
+            None => (value, 0.0),
+        };
+        let seconds = quantity::seconds(value.trim())?;
+        if error >= seconds {
+            return Err(Misread::new(text, "the error must be smaller than the cost"));
+        }
+        let of_one = |seconds: f64| seconds / per.unwrap_or(1.0);
+        Ok(Cost {
+            name: name.to_owned(),
+            system: String::new(),
+            n: None,
+            seconds: Interval {
+                value: of_one(seconds),
+                low: of_one(seconds - error),
+                high: of_one(seconds + error),
+            },
+            paid_for: if per.is_some() { PaidFor::Byte } else { PaidFor::Response },
+            times,
+            is_work: true,
+        })
+    }
+
+    /// What it takes for one response, or for that many bytes.
+    pub fn of(&self, bytes: f64) -> Interval {
+        let times = match self.paid_for {
+            PaidFor::Response => self.times,
+            PaidFor::Byte => self.times * bytes,
+        };
+        let Interval { value, low, high } = self.seconds;
+        Interval { value: value * times, low: low * times, high: high * times }
+    }
+}
+
+/// `MB` and `10MB` are both sizes here.
+fn size_of_one(text: &str) -> Result<f64, Misread> {
+    let text = text.trim();
+    let has_number = text.starts_with(|c: char| c.is_ascii_digit());
+    quantity::bytes(&if has_number { text.to_owned() } else { format!("1{text}") })
+        .map_err(|_| Misread::new(text, "behind / stands a size, such as MB"))
+}
+
+/// The costs that a run measured, each at its largest n: those that are used, or all that it was made for.
+pub(super) fn measured(findings: &Findings, used: &[UsedOperation]) -> Vec<Cost> {
+    let of = |finding: &Finding| {
+        let times = match used {
+            [] if finding.detail => return None,
+            [] => 1.0,
+            used => used.iter().find(|used| used.is(finding))?.times,
+        };
+        cost(findings, finding, times)
+    };
+    findings.series.iter().filter_map(of).collect()
+}
+
+fn cost(findings: &Findings, finding: &Finding, times: f64) -> Option<Cost> {
+    let verdict = finding.verdict.as_ref().filter(|_| finding.unit == Unit::Seconds)?;
+    let workload = findings.workload(&finding.key.workload)?;
+    let mebibyte = 1_048_576.0;
+    // A job reports seconds for each unit of its work. n of a copy is that unit; n of a curve is what is
+    // there.
+    let (paid_for, unit) = match workload.shape {
+        Shape::Job if workload.grows == "MiB" => (PaidFor::Byte, mebibyte),
+        _ => (PaidFor::Response, 1.0),
+    };
+    let Interval { value, low, high } = verdict.cost_high;
+    Some(Cost {
+        name: finding.label.clone(),
+        system: finding.key.system.clone(),
+        n: Some(verdict.n_high),
+        seconds: Interval { value: value / unit, low: low / unit, high: high / unit },
+        paid_for,
+        times,
+        is_work: workload.shape == Shape::Curve || finding.key.name.ends_with("cpu"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typed_cost_has_a_time_and_what_it_is_paid_for() {
+        let cost = Cost::parse("accept=2us").unwrap();
+        assert_eq!(
+            (cost.name.as_str(), cost.paid_for, cost.of(1e9).value),
+            ("accept", PaidFor::Response, 2e-6)
+        );
+        assert!((Cost::parse("read = 20x5us").unwrap().of(0.0).value - 1e-4).abs() < 1e-12);
+        let copy = Cost::parse("copy=95.5s+-1.5s/50MB").unwrap().of(50e6);
+        assert!((copy.value - 95.5).abs() < 1e-9 && (copy.low - 94.0).abs() < 1e-9, "{copy:?}");
+        assert!((Cost::parse("read=3ms/MB").unwrap().of(2e6).value - 0.006).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_no_cost_is_refused() {
+        for (text, says) in [
+            ("accept", "a cost is a name and a time"),
+            ("=2us", "a cost is a name and a time"),
+            ("accept=2", "no unit"),
+            ("accept=16mbit", "a time is wanted"),
+            ("accept=0x2us", "1 to 1000000 times"),
+            ("accept=99999999999x2us", "1 to 1000000 times"),
+            ("accept=2us/ms", "behind / stands a size"),
+            ("accept=2us+-3us", "smaller than the cost"),
+        ] {
+            let error = Cost::parse(text).unwrap_err().to_string();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+        assert!(UsedOperation::parse("20x ").is_err() && UsedOperation::parse("").is_err());
+        assert_eq!(UsedOperation::parse("20x read").unwrap().pattern(), "read");
+        assert_eq!(UsedOperation::parse("tx*").unwrap().pattern(), "tx*", "x is a letter too");
+    }
+}

@@ -1,0 +1,152 @@
+//! What lies between a server and its user: parts that take time, and parts that limit the rate.
+
+use super::quantity::{Misread, Quantity};
+
+/// One part of the way: a program, a line, a provider.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathPart {
+    /// What it is called.
+    pub name: String,
+    /// What it adds to the time of one response, both ways together.
+    pub delay_seconds: Option<f64>,
+    /// How much passes through it.
+    pub bits_per_second: Option<f64>,
+}
+
+/// All parts between server and user, without the operating system that is in question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkPath {
+    parts: Vec<PathPart>,
+}
+
+/// A way has a handful of parts; more is a mistake.
+const PARTS_MOST: usize = 100;
+
+impl NetworkPath {
+    /// Reads `server 2ms, lan 1gbit 0.3ms, dsl 16mbit`: parts with commas between, of each its name, and a
+    /// time or a rate or both.
+    ///
+    /// # Errors
+    /// [`Misread`] with what to write instead.
+    pub fn parse(text: &str) -> Result<NetworkPath, Misread> {
+        let parts: Vec<PathPart> = text.split(',').map(part).collect::<Result<_, _>>()?;
+        if parts.len() > PARTS_MOST {
+            return Err(Misread::new(text, format!("a path has at most {PARTS_MOST} parts")));
+        }
+        for (place, part) in parts.iter().enumerate() {
+            if parts[..place].iter().any(|before| before.name == part.name) {
+                return Err(Misread::new(text, format!("two parts are called \"{}\"", part.name)));
+            }
+        }
+        Ok(NetworkPath { parts })
+    }
+
+    /// The parts, from the server to the user.
+    pub fn parts(&self) -> &[PathPart] {
+        &self.parts
+    }
+
+    /// What all parts together add to the time of one response.
+    pub fn delay_seconds(&self) -> f64 {
+        self.parts.iter().filter_map(|part| part.delay_seconds).sum()
+    }
+
+    /// The part with the lowest rate, which a transfer waits for, and that rate.
+    pub fn bottleneck(&self) -> Option<(&PathPart, f64)> {
+        let rates = self.parts.iter().filter_map(|part| Some((part, part.bits_per_second?)));
+        rates.min_by(|(_, one), (_, other)| one.total_cmp(other))
+    }
+}
+
+/// A name of one or several words, then a time or a rate or both. Behind the first word, which may be `5g`, a
+/// digit begins a quantity.
+fn part(text: &str) -> Result<PathPart, Misread> {
+    let example = "a part is a name and a time or a rate, such as lan 0.3ms 1gbit";
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.');
+    let has_name = words.first().is_some_and(|first| Quantity::parse(first).is_err());
+    if !has_name {
+        return Err(Misread::new(text.trim(), example));
+    }
+    let end = words.iter().skip(1).position(is_number).map_or(words.len(), |place| place + 1);
+    let (name, quantities) = words.split_at(end);
+    let mut part = PathPart { name: name.join(" "), delay_seconds: None, bits_per_second: None };
+    for word in quantities {
+        let (place, value) = match Quantity::parse(word)? {
+            Quantity::Seconds(seconds) => (&mut part.delay_seconds, seconds),
+            Quantity::BitsPerSecond(rate) => (&mut part.bits_per_second, rate),
+            Quantity::Bytes(_) => {
+                let advice =
+                    "it is a size; a part has a time or a rate, and --size says how much is transferred";
+                return Err(Misread::new(word, advice));
+            }
+        };
+        if place.replace(value).is_some() {
+            return Err(Misread::new(text.trim(), "a part has one time and one rate at most"));
+        }
+    }
+    match (part.delay_seconds, part.bits_per_second) {
+        (None, None) => Err(Misread::new(text.trim(), example)),
+        _ => Ok(part),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_path_is_its_parts_in_their_order() {
+        let path = NetworkPath::parse("server 2ms, lan 1gbit 0.3ms, isp in town 15ms, dsl 16mbit").unwrap();
+        let names: Vec<&str> = path.parts().iter().map(|part| part.name.as_str()).collect();
+        assert_eq!(names, ["server", "lan", "isp in town", "dsl"]);
+        assert!((path.delay_seconds() - 0.0173).abs() < 1e-12);
+        let (slowest, rate) = path.bottleneck().unwrap();
+        assert_eq!((slowest.name.as_str(), rate), ("dsl", 16e6));
+        assert_eq!(NetworkPath::parse("lan 1ms").unwrap().bottleneck(), None);
+    }
+
+    #[test]
+    fn what_is_no_path_is_refused() {
+        for (text, says) in [
+            ("", "a part is a name and"),
+            ("2ms", "a part is a name and"),
+            ("lan 1ms,", "a part is a name and"),
+            ("lan 1ms 2ms", "one time and one rate"),
+            ("lan 1ms, lan 2ms", "two parts are called \"lan\""),
+            ("lan 50MB", "it is a size"),
+            ("lan 3furlong", "\"furlong\" is no unit"),
+            ("lan 1ms fast", "a number and its unit"),
+            ("lan", "a part is a name and"),
+            ("lan -1ms", "a number and its unit"),
+        ] {
+            let error = NetworkPath::parse(text).unwrap_err().to_string();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_written_is_a_path_of_times_and_rates_or_an_error(text in "[\\PC, a-z0-9.]{0,60}") {
+            if let Ok(path) = NetworkPath::parse(&text) {
+                prop_assert!(!path.parts().is_empty() && path.delay_seconds().is_finite());
+                for part in path.parts() {
+                    prop_assert!(part.delay_seconds.is_some() || part.bits_per_second.is_some());
+                }
+            }
+        }
+
+        #[test]
+        fn delays_add_up(parts in prop::collection::vec((1u32..9999, 1u32..99), 1..20)) {
+            let part = |(i, (ms, rate)): (usize, &(u32, u32))| format!("part{i} {ms}ms {rate}mbit");
+            let text: Vec<String> = parts.iter().enumerate().map(part).collect();
+            let path = NetworkPath::parse(&text.join(",")).unwrap();
+            let delays: f64 = parts.iter().map(|(ms, _)| f64::from(*ms) * 1e-3).sum();
+            let lowest = parts.iter().map(|(_, rate)| *rate).min().unwrap();
+            prop_assert!((path.delay_seconds() - delays).abs() < 1e-6);
+            prop_assert_eq!(path.bottleneck().unwrap().1, f64::from(lowest) * 1e6);
+        }
+    }
+}
