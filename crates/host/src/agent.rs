@@ -28,7 +28,11 @@ const GRACE: Duration = Duration::from_secs(2);
 /// When the connection fails, or something cannot be made or removed.
 pub fn agent(folder: &str) -> io::Result<()> {
     sys::process::adopt_orphans();
-    std::fs::create_dir_all(folder)?;
+    // Its parent is there, unless the run has ended meanwhile: then nothing may be made any more.
+    match std::fs::create_dir(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
     let agent = Agent {
         folder: PathBuf::from(folder),
         output: Arc::new(Mutex::new(FrameWriter::standard_output())),

@@ -36,7 +36,7 @@ pub use agent::agent;
 pub use channel::{FrameReader, FrameWriter, Incoming, Outgoing};
 pub use error::{Error, NoReply};
 pub use event::Ending;
-pub use folder::janitor;
+pub use folder::{ORDERLY, janitor};
 pub use frame::{FrameError, Frames, encode};
 pub use guard::guard;
 pub use init::{INIT, PROGRAMS, SYSCTL, init};

@@ -37,6 +37,26 @@ pub(crate) struct Daemon {
     pub(crate) end: fn(u32) -> io::Result<()>,
 }
 
+/// How long a killed server and its children may take until they write no more.
+const LAST_WRITES: Duration = Duration::from_secs(10);
+
+/// Makes a folder, in place of the one that a killed trial has left there.
+///
+/// # Errors
+/// Those of mkdir(2), and of rmdir(2) when they last.
+pub(crate) fn fresh_folder(folder: &Path) -> io::Result<()> {
+    let begun = Instant::now();
+    loop {
+        match fs::remove_dir_all(folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound && begun.elapsed() > LAST_WRITES => {
+                return Err(error);
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => thread::sleep(PAUSE),
+            _ => return fs::create_dir(folder),
+        }
+    }
+}
+
 /// Executes a command that prepares the folder of a server, as the user that the server will have.
 ///
 /// # Errors

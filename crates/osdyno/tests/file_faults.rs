@@ -6,9 +6,9 @@ mod common;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
-use common::{expect_nothing_left, osdyno, run, text};
+use common::{expect_nothing_left, osdyno, run, run_well, text, until};
 use record::{Outcome, Recording};
 
 /// One short trial of each workload that follows.
@@ -36,19 +36,28 @@ fn is_possible(prefix: &[&str]) -> bool {
     is_possible
 }
 
-/// A short run, started by a command.
-fn run_through(prefix: &[&str], folder: &Path, arguments: &[&str]) -> Output {
-    let run = osdyno(folder, &[&RUN[..], arguments].concat());
+/// A run that a command starts, in place of itself.
+fn through(prefix: &[&str], folder: &Path, arguments: &[&str]) -> Command {
+    let run = osdyno(folder, arguments);
     let mut command = Command::new(prefix[0]);
     command.args(&prefix[1..]).arg(run.get_program()).args(run.get_args()).current_dir(folder);
     command.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    command.output().expect("osdyno starts")
+    command
 }
 
-/// A short run in a mount namespace in which the command of the shell was executed first.
-fn run_after(mount: &str, folder: &Path, arguments: &[&str]) -> Output {
+/// A short run, started by a command.
+fn run_through(prefix: &[&str], folder: &Path, arguments: &[&str]) -> Output {
+    through(prefix, folder, &[&RUN[..], arguments].concat()).output().expect("osdyno starts")
+}
+
+/// A run in a mount namespace in which the command of the shell was executed first.
+fn after(mount: &str, folder: &Path, arguments: &[&str]) -> Command {
     let script = format!("{mount} && exec \"$0\" \"$@\"");
-    run_through(&["unshare", "--mount", "sh", "-c", &script], folder, arguments)
+    through(&["unshare", "--mount", "sh", "-c", &script], folder, arguments)
+}
+
+fn run_after(mount: &str, folder: &Path, arguments: &[&str]) -> Output {
+    after(mount, folder, &[&RUN[..], arguments].concat()).output().expect("osdyno starts")
 }
 
 #[test]
@@ -173,5 +182,91 @@ fn a_file_system_that_cannot_be_made_is_a_reason_and_the_others_are_measured() {
         let folder = tempfile::tempdir().expect("a folder");
         let output = run_through(&weak, folder.path(), &["small-files/warm", "-n8", "--fs=ext4"]);
         assert!(text(&output.stderr).contains("run osdyno as root"), "{}", text(&output.stderr));
+    }
+}
+
+/// Quotas of btrfs, because they bind root too, and need no option of the kernel.
+#[test]
+fn a_quota_ends_a_job_with_its_own_advice_and_no_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mount = "truncate -s 300m disk && mkfs.btrfs -q -f disk && mkdir mounted && mount -o loop disk mounted \
+                 && btrfs quota enable mounted && btrfs subvolume create mounted/own \
+                 && btrfs qgroup limit 24M mounted/own";
+    let probe = format!("cd {} && {mount}", folder.path().display());
+    let probed = Command::new("unshare").args(["--mount", "sh", "-c", &probe]).output();
+    match probed {
+        Ok(output) if output.status.success() => {}
+        other => return println!("skipped: it takes root and btrfs-progs: {other:?}"),
+    }
+    fs::remove_dir(folder.path().join("mounted")).expect("nothing is mounted any more");
+    let jobs = ["copy/read-write", "small-files/warm", "-n40", "--files=mounted/own"];
+    let output = run_after(mount, folder.path(), &jobs);
+    let told = text(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {told}", output.status);
+    match outcome(folder.path(), "mounted/own", "copy") {
+        Outcome::Limit { error, advice, .. } => {
+            assert!(error == "EDQUOT" && advice.contains("the quota of the user or folder"), "{advice}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(outcome(folder.path(), "mounted/own", "small-files"), Outcome::Complete);
+    fs::remove_dir(folder.path().join("mounted")).expect("it is empty, and nothing is mounted any more");
+    expect_nothing_left(folder.path());
+}
+
+#[test]
+fn what_is_measured_after_its_mount_has_gone_away_does_not_count() {
+    if !is_possible(&["unshare", "--mount"]) {
+        return;
+    }
+    let (folder, disk) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    fs::create_dir(folder.path().join("mounted")).expect("a folder");
+    let mount = format!("mount --bind {} mounted", disk.path().display());
+    let jobs = ["small-files/warm", "tree", "noop", "-n8", "--files=mounted"];
+    let running = ["run", "--trials=1", "--window=60s", "--out=a.osdyno"];
+    let mut running = after(&mount, folder.path(), &[&running[..], &jobs].concat());
+    let running = running.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("osdyno starts");
+    let own = || fs::read_dir(disk.path()).expect("a folder").flatten().next();
+    until("files are there", || own().is_some_and(|own| own.path().join("small-files").exists()));
+    let process = running.id().to_string();
+    let away = Command::new("nsenter")
+        .args(["--target", &process, "--mount", "umount", "--lazy"])
+        .arg(folder.path().join("mounted"))
+        .status();
+    assert!(away.is_ok_and(|status| status.success()), "the unmounting");
+    let output = running.wait_with_output().expect("its end");
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert!(told.contains("unmounted its file system"), "{told}");
+    let outcome = |job| outcome(folder.path(), "mounted", job);
+    assert!(matches!(outcome("small-files"), Outcome::Failed { .. }), "{:?}", outcome("small-files"));
+    // It may have come first.
+    assert!(matches!(outcome("tree"), Outcome::Failed { .. } | Outcome::Complete), "{:?}", outcome("tree"));
+    assert_eq!(outcome("noop"), Outcome::Complete);
+    until("nothing is left on the disk", || own().is_none());
+    fs::remove_dir(folder.path().join("mounted")).expect("it is empty");
+    expect_nothing_left(folder.path());
+}
+
+#[test]
+fn files_of_the_user_that_have_the_names_of_ours_stay_as_they_are() {
+    let (folder, own) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let jobs = ["small-files", "directory", "mail-queue", "copy", "fragmentation", "tree", "sql", "compile"];
+    let names = jobs.iter().copied().chain(["tree-8.tar", "network-copy", "osdyno"]);
+    let path = |name: &str| own.path().join(name);
+    for name in names.clone() {
+        fs::write(path(name), name).expect("a file");
+    }
+    let scratch = format!("--scratch={}", own.path().display());
+    let files = format!("--files={}", own.path().display());
+    let measured = ["small-files/warm", "directory/new", "mail-queue", "copy/read-write", "tree", "-n8"];
+    for place in [scratch, files] {
+        run_well(folder.path(), &[&RUN[..], &measured, &[&*place]].concat());
+        for name in names.clone() {
+            assert_eq!(fs::read_to_string(path(name)).expect("a file"), name);
+        }
+        assert_eq!(fs::read_dir(own.path()).expect("a folder").count(), names.clone().count());
+        fs::remove_file(folder.path().join("a.osdyno")).expect("the run file");
+        fs::remove_file(folder.path().join("a.html")).expect("the page");
     }
 }

@@ -60,6 +60,8 @@ impl<'a> Launcher<'a> {
         // Where a command leads to the same files, the run's own folder is there, and its janitor beside it.
         let own = scratch.to_string_lossy().into_owned();
         let folders = match parent {
+            // Any other folder is on another file system.
+            _ if target.is_new_in_each_trial() => vec![own],
             Some(parent) => vec![own, parent.to_string_lossy().into_owned()],
             None => [own].into_iter().chain(Host::FOLDERS.map(str::to_owned)).collect(),
         };

@@ -1,7 +1,7 @@
 //! The folders of a run, which are removed at the end even if osdyno is killed.
 
 use std::fs::DirBuilder;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -121,7 +121,10 @@ impl Janitor {
 
     /// Has it begin: the end of file on its standard input is what it waits for. It reports its own errors.
     fn begin(&mut self) {
-        drop(self.0.stdin.take());
+        if let Some(mut stdin) = self.0.stdin.take() {
+            // Where it has ended, there is nobody to tell.
+            let _ = stdin.write_all(host::ORDERLY);
+        }
     }
 
     /// Has the folder removed.

@@ -23,6 +23,7 @@ pub fn means_unsupported(error: &io::Error) -> bool {
                 | "EOPNOTSUPP"
                 | "EPERM"
                 | "EACCES"
+                | "EXDEV"
                 | "EADDRNOTAVAIL"
                 | "ERROR_CALL_NOT_IMPLEMENTED"
                 | "ERROR_NOT_SUPPORTED"
@@ -78,6 +79,14 @@ pub fn advice(error: &io::Error) -> &'static str {
         Some("ENOSPC" | "ERROR_DISK_FULL" | "ERROR_HANDLE_DISK_FULL") => {
             "the disk is full; free space or choose another folder with --scratch"
         }
+        Some("EDQUOT") => {
+            "the quota of the user or folder is used up; raise it, or choose another folder with --files"
+        }
+        Some("EROFS") => {
+            "the file system is read-only, perhaps since an error on its device; dmesg has the reason"
+        }
+        Some("EIO") => "the device failed or is gone; dmesg has the reason",
+        Some("ESTALE") => "the server of the file system knows this file no more; mount it again",
         _ => "",
     }
 }
@@ -89,7 +98,8 @@ fn symbol(number: i32) -> Option<&'static str> {
     }
     symbols! {
         EPERM ENOENT ESRCH EINTR EIO EBADF ECHILD EAGAIN ENOMEM EACCES EFAULT EBUSY EEXIST ENOTDIR EISDIR
-        EINVAL ENFILE EMFILE EFBIG ENOSPC EROFS EPIPE ENOSYS EPROTONOSUPPORT EOPNOTSUPP EAFNOSUPPORT
+        EINVAL ENFILE EMFILE EFBIG ENOSPC EROFS EXDEV ENODEV ENXIO ENAMETOOLONG ELOOP ENOTEMPTY ESTALE
+        EPIPE ENOSYS EPROTONOSUPPORT EOPNOTSUPP EAFNOSUPPORT
         EADDRINUSE EADDRNOTAVAIL ENETDOWN ENETUNREACH ENOBUFS EISCONN ENOTCONN ETIMEDOUT EDQUOT
         ECONNREFUSED ECONNRESET ECONNABORTED ECANCELED EHOSTDOWN EHOSTUNREACH
     }

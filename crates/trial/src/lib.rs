@@ -15,6 +15,7 @@
 
 mod common;
 mod describe;
+mod place;
 mod supervisor;
 mod worker;
 

@@ -11,6 +11,7 @@ use sys::clock::Clock;
 use workload::{EarlyEnd, Group, ServerEnded, Slots, Trial, Workload};
 
 use crate::common::{Done, find};
+use crate::place::Place;
 
 /// What a worker receives.
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,7 +42,9 @@ pub(crate) fn measure(groups: &[Group]) -> Done {
     let workload = find(groups, &order.workload).ok_or("the supervisor let an unknown workload pass")?;
     let rows = order.rows();
     let region = sys::memory::Shared::open(region, Slots::needed(workload.declaration(), rows))?;
-    let report = execute(workload, &order, Slots::new(workload.declaration(), rows, region.slots()));
+    let place = Place::of(&order.scratch);
+    let mut report = execute(workload, &order, Slots::new(workload.declaration(), rows, region.slots()));
+    report.outcome = place.judge(report.outcome);
     Ok(FrameWriter::standard_output().send(&report)?)
 }
 

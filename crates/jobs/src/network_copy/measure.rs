@@ -13,6 +13,7 @@ use super::client::{Client, Server};
 use super::http::Http;
 use crate::calls::Calls;
 use crate::content::Content;
+use crate::instance::fresh_folder;
 
 const MIB: usize = 1 << 20;
 
@@ -81,10 +82,8 @@ fn name(mib: u64) -> String {
 
 /// Writes the files of all levels: a server on another machine is sent them when it starts.
 fn prepare(served: &Path, folder: &Path, levels: &[u64], seed: u64) -> io::Result<()> {
-    // A trial that was killed may have left them.
-    let _ = (fs::remove_dir_all(served), fs::remove_dir_all(folder));
-    fs::create_dir_all(served)?;
-    fs::create_dir_all(folder)?;
+    fresh_folder(served)?;
+    fresh_folder(folder)?;
     let mut content = Content::new(seed, MIB);
     for &mib in levels {
         let mut file = File::create_new(served.join(name(mib)))?;

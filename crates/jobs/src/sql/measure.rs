@@ -16,6 +16,7 @@ use super::postgresql::PostgreSql;
 use super::server::Server;
 use super::sqlite::Sqlite;
 use crate::calls::Calls;
+use crate::instance::fresh_folder;
 use crate::parallel::{Refused, at_once};
 
 const KINDS: u64 = 100;
@@ -86,10 +87,8 @@ fn private(variant: &str, folder: &Path) -> io::Result<Box<dyn Database>> {
 
 pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
     let folder = trial.scratch().join("sql");
-    // A trial that was killed may have left it.
-    let _ = fs::remove_dir_all(&folder);
     let rows = trial.number("rows")?;
-    let outcome = fs::create_dir(&folder)
+    let outcome = fresh_folder(&folder)
         .map_err(TrialError::at("to make a folder"))
         .and_then(|()| open(trial, &folder))
         .and_then(|mut database| {

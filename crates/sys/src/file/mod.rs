@@ -25,7 +25,7 @@ pub use platform::{
     Path, close, create_new, evict, free, open_folder, open_read, read_at, read_some_at, rename,
     standard_output, status, sync_folder, unlink, write_back,
 };
-pub use root::{Name, Root, changed_ns, names, number};
+pub use root::{Name, Root, changed_ns, identity, names, number};
 
 /// What is free on a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -165,6 +165,15 @@ pub fn number(metadata: &Metadata) -> u64 {
     metadata.ino()
 }
 
+/// File system and number of what is at a path: another file system that is mounted there, or one that is not
+/// any more, gives another one.
+///
+/// # Errors
+/// Those of stat(2).
+pub fn identity(path: &std::path::Path) -> io::Result<(u64, u64)> {
+    std::fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
 /// When the file was last changed in any way, in nanoseconds since 1970. Programs can set the
 /// time of the last write (utimensat(2)), and many do; they cannot set this one.
 pub fn changed_ns(metadata: &Metadata) -> i128 {

@@ -7,8 +7,8 @@ use std::process::Command;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Has the command executed as a user other than root, with the same access to files, and with shared memory
-/// of its own that ends with it. On Linux by namespaces: user_namespaces(7), ipc_namespaces(7). Elsewhere
-/// nothing is changed.
+/// of its own that ends with it; and it is killed when the calling thread ends. On Linux by namespaces:
+/// user_namespaces(7), ipc_namespaces(7). Elsewhere nothing is changed.
 ///
 /// # Errors
 /// Unsupported where this process is root, and the system has no such namespaces. The command itself fails to
@@ -45,6 +45,9 @@ fn enter(user: &[u8], group: &[u8]) -> io::Result<()> {
         let file = openat(CWD, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
         write(&file, text)?;
     }
+    // Last, because a change of user takes it back. Whoever starts a server here waits for its end, in the
+    // thread that started it.
+    super::die_with_parent();
     Ok(())
 }
 
