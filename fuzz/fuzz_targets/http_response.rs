@@ -1,5 +1,5 @@
-//! Whatever a web server sends, its responses are judged, without a panic, and however the bytes are cut, the
-//! same is told.
+//! Whatever a web server sends, its responses are judged without a panic, and the
+//! result is the same however the bytes are cut.
 //!
 //! The first byte chooses the method and how the bytes are cut; the second, a first response that stands
 //! before them.

@@ -23,7 +23,7 @@ pub(crate) const TARGETS: &[&str] = &[
 ];
 
 /// Libraries in C that crates compile in their build scripts, by the name in the crate's `links` key. No C
-/// compiler for the target is needed to check types, so cargo is told that each is there already.
+/// compiler for the target is needed to check types, so cargo is made to believe that each is installed.
 const C_LIBRARIES: &[&str] = &["zstd"];
 
 /// Checks the crates named, or else the whole workspace, for the targets named, or else for every target,

@@ -54,7 +54,7 @@ fn a_role_replies_until_it_is_dropped() {
 }
 
 #[test]
-fn a_role_that_crashes_is_told_with_its_last_words() {
+fn a_role_that_crashes_is_reported_with_its_last_words() {
     everywhere(|place, _| {
         for when in ["now", "later"] {
             let mut role = start(place, &["crash", when]);
@@ -159,7 +159,7 @@ fn a_role_that_does_not_read_holds_nobody_up() {
 }
 
 #[test]
-fn what_is_no_program_is_told() {
+fn what_is_no_program_is_reported() {
     everywhere(|place, folder| {
         let nowhere = folder.join("nowhere");
         let error = place.start("the role", &nowhere, &[], soon()).expect_err("no program");
@@ -172,7 +172,7 @@ fn what_is_no_program_is_told() {
 }
 
 #[test]
-fn a_command_that_refuses_or_talks_nonsense_is_told_with_its_last_words() {
+fn a_command_that_refuses_or_talks_nonsense_is_reported_with_its_last_words() {
     let folder = tempfile::tempdir().expect("a folder");
     for (command, word) in [
         ("echo it is forbidden >&2; exit 7", "it is forbidden"),
@@ -203,7 +203,7 @@ fn a_command_that_hangs_is_given_up_in_time_with_all_its_processes() {
 }
 
 #[test]
-fn a_line_that_changes_bytes_is_told() {
+fn a_line_that_changes_bytes_is_reported() {
     // As a terminal does to what is typed; the program then ends early, or says what it is.
     let folder = tempfile::tempdir().expect("a folder");
     let prefix = ["sh", "-c", "stdbuf -o0 tr '\\r' '\\n' | { \"$@\"; kill 0; }", "--"].map(str::to_owned);
@@ -221,7 +221,7 @@ fn where_nothing_can_be_executed_the_folders_are_named() {
 }
 
 #[test]
-fn an_agent_that_is_killed_is_told_and_leaves_nothing() {
+fn an_agent_that_is_killed_is_reported_and_leaves_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut place = place_of(&BEHIND, folder.path());
     let mark = unique();

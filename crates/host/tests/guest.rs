@@ -46,7 +46,7 @@ fn programs_that_are_there_are_not_sent_and_others_are() {
 }
 
 #[test]
-fn a_boot_that_fails_is_told_with_the_last_lines_of_the_console() {
+fn a_boot_that_fails_is_reported_with_the_last_lines_of_the_console() {
     let mark = unique();
     let panic = "echo '[ 1.2] Kernel panic - not syncing: VFS' >&2";
     let soon_over = Deadline::within(Duration::from_millis(500));
@@ -75,7 +75,7 @@ fn another_agent_is_refused() {
 }
 
 #[test]
-fn a_guest_that_dies_at_work_is_told_with_its_console_and_can_be_booted_again() {
+fn a_guest_that_dies_at_work_is_reported_with_its_console_and_can_be_booted_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = folder.path().display();
     let script =

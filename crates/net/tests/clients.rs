@@ -101,7 +101,7 @@ fn some_responses_have_no_body() {
 }
 
 #[test]
-fn wrong_responses_are_told_and_the_connection_stays() {
+fn wrong_responses_are_reported_and_the_connection_stays() {
     let response = |body: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
     let missing = "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno".to_owned();
     let stream = [response("one"), response("two"), response("longer"), missing, response("one")].concat();
@@ -294,7 +294,7 @@ fn response() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn however_responses_are_cut_the_same_is_told(
+    fn however_responses_are_cut_the_same_is_reported(
         responses in proptest::collection::vec(response(), 1..8),
         cuts in proptest::collection::vec(1..40_usize, 1..20),
         until_close in any::<bool>(),

@@ -231,7 +231,7 @@ fn files_of_2003_are_trials_of_a_program() {
 }
 
 #[test]
-fn numbers_of_any_size_are_told() {
+fn numbers_of_any_size_are_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut table = String::from("series,trial,n,value\n");
     for trial in 1..=10 {

@@ -133,7 +133,7 @@ fn a_list_that_cannot_be_searched_is_refused() {
 }
 
 #[test]
-fn an_emulator_that_is_too_old_or_prints_nothing_is_told() {
+fn an_emulator_that_is_too_old_or_prints_nothing_is_reported() {
     for (script, word) in [
         ("echo 'qemu-system-x86_64: -nic: invalid option' >&2; exit 1", "-nic: invalid option"),
         ("exit 0", "its kernel printed nothing; more memory may help"),
@@ -226,7 +226,7 @@ fn tool(folder: &Path, name: &str, script: &str) {
 }
 
 #[test]
-fn a_kernel_of_debian_is_kept_and_what_prevents_that_is_told() {
+fn a_kernel_of_debian_is_kept_and_what_prevents_that_is_reported() {
     if !Path::new("/usr/share/keyrings/debian-archive-keyring.gpg").exists() {
         println!("skipped: this is no Debian; its keyring is missing");
         return;
@@ -409,12 +409,12 @@ fn a_guest_with_little_memory_gives_results_or_reasons() {
     let guest = recording.systems.iter().find(|system| system.name == "guest").expect("the guest");
     assert!(guest.limits["memory"].iter().any(|limit| limit.value < 112 << 20), "{:?}", guest.limits);
     let ends = outcomes(&recording, "guest");
-    let is_told = |end: &&Outcome| match end {
+    let is_reported = |end: &&Outcome| match end {
         Outcome::Complete | Outcome::Limit { .. } | Outcome::Allowance { .. } => true,
         Outcome::Failed { reason } | Outcome::Crashed { reason, .. } => !reason.is_empty(),
         _ => false,
     };
-    assert!(ends.len() == 3 && ends.iter().all(is_told), "{ends:?} {told}");
+    assert!(ends.len() == 3 && ends.iter().all(is_reported), "{ends:?} {told}");
     expect_nothing_left(folder.path());
 }
 

@@ -82,8 +82,8 @@ fn a_kernel_that_panics_is_recorded_with_its_console_and_the_others_are_measured
         let ends = outcomes(&recording, system);
         assert!(!ends.is_empty());
         for end in ends {
-            let is_told = matches!(end, Outcome::Failed { reason } if reason.contains("Kernel panic"));
-            assert!(is_told, "{system}: {end:?}");
+            let is_reported = matches!(end, Outcome::Failed { reason } if reason.contains("Kernel panic"));
+            assert!(is_reported, "{system}: {end:?}");
         }
     }
     let arguments = fs::read_to_string(folder.path().join("arguments")).expect("what it was given");

@@ -348,7 +348,7 @@ fn a_server_without_http2_is_named_with_the_cure() {
 }
 
 #[test]
-fn wrong_usage_is_told() {
+fn wrong_usage_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     for (arguments, word) in [
         (&["http://192.0.2.1/"][..], "--allow-public"),

@@ -422,14 +422,14 @@ fn too_many_too_idle_and_too_slow_connections_are_closed() {
 }
 
 #[test]
-fn counters_are_told_when_asked_for_and_at_the_end() {
+fn counters_are_reported_when_asked_for_and_at_the_end() {
     let folder = tempfile::tempdir().expect("a folder");
     for way in [vec!["--arch", "thread"], vec!["--arch", "epoll", "--workers", "2"]] {
         let server = Server::start(folder.path(), &[&way[..], &["--service", "echo"]].concat());
         let mut stream = server.connect();
         assert_eq!(exchange(&mut stream, b"12345").expect("a response"), b"12345");
         signal(server.child.id(), "USR1");
-        until("the counters are told", || server.told().contains("open at most"));
+        until("the counters are printed", || server.told().contains("open at most"));
         let told = server.told();
         let has = |name: &str, value: &str| {
             let line = told.lines().find(|line| line.trim_start().starts_with(name)).expect(name);

@@ -69,14 +69,14 @@ fn measured_with(folder: &Path, before: &str, options: &[&str]) -> Recording {
     let mut seen = BTreeSet::new();
     for trial in &recording.trials {
         let has_reason = |reason: &str| !reason.trim().is_empty();
-        let is_told = match &trial.outcome {
+        let is_reported = match &trial.outcome {
             Outcome::Complete | Outcome::Limit { .. } | Outcome::Allowance { .. } => true,
             Outcome::TimedOut { .. } => true,
             Outcome::Unsupported { reason } | Outcome::Failed { reason } => has_reason(reason),
             _ => false,
         };
         let order = &trial.order;
-        assert!(is_told, "{}/{}: {:?}\n{told}", order.workload, order.variant, trial.outcome);
+        assert!(is_reported, "{}/{}: {:?}\n{told}", order.workload, order.variant, trial.outcome);
         seen.insert(order.workload.as_str());
     }
     for workload in runner::workloads() {

@@ -151,7 +151,7 @@ fn wrong_systems_are_wrong_usage() {
     }
 }
 
-/// A command that hangs with children in groups and sessions of their own, deaf to the end of its input.
+/// A command that hangs with children in groups and sessions of their own, which ignore the end of its input.
 const HANGS: &str = "sleep 4711 & setsid sleep 4711 & exec sleep 4711";
 
 #[test]

@@ -71,7 +71,7 @@ fn globs_and_variants_select() {
 fn a_group_is_named_like_a_workload() {
     let folder = tempfile::tempdir().expect("a folder");
     let short = ["-n", "8", "--trials", "1", "--budget", "5ms", "--out", "some.osdyno"];
-    // Most of it does not fit the budget, which is told; what counts is what it began with.
+    // Most of it does not fit the budget, which is reported; what counts is what it began with.
     let output = run(folder.path(), &[&["run", "kernel"][..], &short].concat());
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     let (recording, _) = record::read(folder.path().join("some.osdyno")).expect("the run file");
@@ -218,7 +218,7 @@ fn verdicts_are_printed_whatever_becomes_of_the_page() {
 }
 
 #[test]
-fn a_path_that_cannot_be_written_is_told_before_anything_is_measured() {
+fn a_path_that_cannot_be_written_is_reported_before_anything_is_measured() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = run(folder.path(), &["run", "--out", "missing/folder/a.osdyno"]);
     assert_eq!(output.status.code(), Some(1));
@@ -469,7 +469,7 @@ fn a_reader_that_goes_away_costs_neither_the_run_nor_the_page() {
 
 #[test]
 #[cfg(unix)]
-fn names_that_are_not_utf8_are_told_or_taken() {
+fn names_that_are_not_utf8_are_reported_or_taken() {
     use std::os::unix::ffi::OsStrExt;
     let folder = tempfile::tempdir().expect("a folder");
     let odd = std::ffi::OsStr::from_bytes(b"odd\xff.osdyno");

@@ -95,7 +95,7 @@ fn a_bound_below_the_others_says_nothing() {
 }
 
 #[test]
-fn of_two_bounds_nothing_is_said() {
+fn of_two_bounds_nothing_is_reported() {
     let findings = of(&limited(&["epoll", "uring"]));
     let throughput = ranking(&findings, "throughput");
     let [uring, epoll] = ["uring", "epoll"].map(|name| contender(throughput, name));

@@ -371,7 +371,7 @@ fn sample() -> String {
 }
 
 #[test]
-fn bare_numbers_are_told_as_such() {
+fn bare_numbers_are_reported_as_such() {
     let findings = Findings::of_import(&read(&sample()).recording, MARGIN);
     let mut out = Vec::new();
     table::write(&findings, &Style { width: 132, ..Style::default() }, &mut out).expect("written");

@@ -79,7 +79,7 @@ fn different_loads_are_not_compared() {
 /// What times do over connections is said of every contender: how many times as much, for certain; that they are
 /// flat; or that the load generator was the limit.
 #[test]
-fn the_growth_of_each_contender_is_said() {
+fn the_growth_of_each_contender_is_reported() {
     let recording = load::race(&load::four(), 10, 7);
     let findings = Findings::of(&recording);
     let growths = findings.growths(&findings.comparisons[0]);

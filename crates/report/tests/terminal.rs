@@ -111,7 +111,7 @@ fn what_was_never_tried_is_named() {
 
 /// Whether noise was removed, and why not, is said of each series.
 #[test]
-fn what_references_did_is_said() {
+fn what_references_did_is_reported() {
     use stats::{Adjustment, ReferenceStanding, ReferenceUse};
     let recording = emulated::recording(emulated::system("local", &[]), &emulated::mixed(2_000), 10, 1);
     let mut findings = Findings::of(&recording);

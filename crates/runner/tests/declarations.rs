@@ -35,7 +35,7 @@ fn every_way_up_is_followed_by_a_way_down_where_objects_pile_up() {
 }
 
 #[test]
-fn levels_rise_to_the_top_and_only_there_something_is_told() {
+fn levels_rise_to_the_top_and_only_there_something_is_reported() {
     for workload in runner::workloads() {
         for operation in workload.measured() {
             let is_level = matches!(workload.sizes, Sizes::Levels(_));

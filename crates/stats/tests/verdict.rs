@@ -250,7 +250,7 @@ fn the_clock_limits_what_can_be_said() {
 }
 
 #[test]
-fn what_rises_to_a_limit_and_jumps_there_is_told_as_both() {
+fn what_rises_to_a_limit_and_jumps_there_is_reported_as_both() {
     // Linux bind(2) to port 0: a search for what is free among c, and the other half from there on.
     let limit = 700.0;
     let truth = |n: f64| if n < limit { 0.8 + 0.2 / (1.0 - n / limit) } else { 400.0 };

@@ -64,13 +64,13 @@ fn nothing_is_ready_at_first<P: Poller>() {
     assert!(look(&mut poller).is_empty());
 }
 
-fn input_is_told_by_its_token_and_goes_when_it_is_read<P: Poller>() {
+fn input_is_reported_by_its_token_and_goes_when_it_is_read<P: Poller>() {
     let mut poller = P::new().expect("a poller");
     let (near, mut far) = pair();
     poller.add(near.as_fd(), 4_000_000_000, Interest::Read).expect("to add");
     far.write_all(b"x").expect("to write");
     assert_eq!(look(&mut poller), [Event { token: 4_000_000_000, readable: true, writable: false }]);
-    // A state is told again, a change is not.
+    // A state is reported again, a change is not.
     assert_eq!(look(&mut poller).is_empty(), P::EDGE);
     drain(&near);
     assert!(look(&mut poller).is_empty());
@@ -78,7 +78,7 @@ fn input_is_told_by_its_token_and_goes_when_it_is_read<P: Poller>() {
     assert_eq!(tokens(look(&mut poller)), [4_000_000_000]);
 }
 
-fn several_are_told_in_one_wait<P: Poller>() {
+fn several_are_reported_in_one_wait<P: Poller>() {
     let mut poller = P::new().expect("a poller");
     let pairs: Vec<_> = (0..10).map(|_| pair()).collect();
     for (token, (near, _)) in pairs.iter().enumerate() {
@@ -90,7 +90,7 @@ fn several_are_told_in_one_wait<P: Poller>() {
     assert_eq!(tokens(look(&mut poller)), [2, 3, 9]);
 }
 
-fn what_was_ready_before_is_told_once_added_or_changed<P: Poller>() {
+fn what_was_ready_before_is_reported_once_added_or_changed<P: Poller>() {
     let mut poller = P::new().expect("a poller");
     let (near, mut far) = pair();
     far.write_all(b"x").expect("to write");
@@ -104,7 +104,7 @@ fn what_was_ready_before_is_told_once_added_or_changed<P: Poller>() {
     assert_eq!(look(&mut poller), [Event { token: 4, readable: false, writable: true }]);
 }
 
-fn room_for_output_is_told_when_there_is_some<P: Poller>() {
+fn room_for_output_is_reported_when_there_is_some<P: Poller>() {
     let mut poller = P::new().expect("a poller");
     let (near, far) = pair();
     poller.add(near.as_fd(), 1, Interest::Nothing).expect("to add");
@@ -139,7 +139,7 @@ fn a_half_closed_connection_is_readable<P: Poller>() {
     (&near).write_all(b"the other way is open").expect("to write");
 }
 
-fn the_end_behind_the_last_bytes_is_told_too<P: Poller>() {
+fn the_end_behind_the_last_bytes_is_reported_too<P: Poller>() {
     let mut poller = P::new().expect("a poller");
     let (near, mut far) = pair();
     poller.add(near.as_fd(), 1, Interest::Read).expect("to add");
@@ -150,7 +150,7 @@ fn the_end_behind_the_last_bytes_is_told_too<P: Poller>() {
     assert_eq!(tokens(look(&mut poller)), [1]);
 }
 
-fn whoever_waits_either_way_is_told_of_a_hang_up<P: Poller>() {
+fn whoever_waits_either_way_is_reported_of_a_hang_up<P: Poller>() {
     for interest in [Interest::Read, Interest::Write] {
         let mut poller = P::new().expect("a poller");
         let (near, far) = pair();
@@ -168,7 +168,7 @@ fn whoever_waits_either_way_is_told_of_a_hang_up<P: Poller>() {
     }
 }
 
-fn whoever_waits_either_way_is_told_of_a_reset<P: Poller>() {
+fn whoever_waits_either_way_is_reported_of_a_reset<P: Poller>() {
     for interest in [Interest::Read, Interest::Write] {
         let mut poller = P::new().expect("a poller");
         let listener = Listener::bind("127.0.0.1:0".parse().expect("an address"), Listening::default());
@@ -214,7 +214,7 @@ fn a_connection_that_nobody_waits_for_keeps_nobody_busy<P: Poller>() {
     poller.remove(also.as_fd(), 2).expect("to remove");
 }
 
-fn what_was_removed_is_told_no_more<P: Poller>() {
+fn what_was_removed_is_reported_no_more<P: Poller>() {
     let mut poller = P::new().expect("a poller");
     let pairs: Vec<_> = (0..5).map(|_| pair()).collect();
     for (token, (near, _)) in pairs.iter().enumerate() {
@@ -250,14 +250,14 @@ fn the_next_with_the_same_number_hears_nothing_of_the_last<P: Poller>() {
     assert_eq!(tokens(look(&mut poller)), [2]);
 }
 
-fn five_hundred_at_once_are_all_told<P: Poller>() {
+fn five_hundred_at_once_are_all_reported<P: Poller>() {
     const COUNT: usize = 500;
     let mut poller = P::new().expect("a poller");
     let pairs: Vec<_> = (0..COUNT).map(|_| pair()).collect();
     for (token, (near, _)) in pairs.iter().enumerate() {
         poller.add(near.as_fd(), token, Interest::Read).expect("to add");
     }
-    let all_told = |poller: &mut P, among: &dyn Fn(usize) -> bool| {
+    let all_reported = |poller: &mut P, among: &dyn Fn(usize) -> bool| {
         for (_, far) in &pairs {
             (&*far).write_all(b"x").expect("to write");
         }
@@ -277,17 +277,17 @@ fn five_hundred_at_once_are_all_told<P: Poller>() {
             assert_eq!(times[token], usize::from(among(token)), "{token}");
         }
     };
-    all_told(&mut poller, &|_| true);
+    all_reported(&mut poller, &|_| true);
     // Not in their order, for that is what upsets an index.
     let goes = |token: usize| token * 7 % COUNT < COUNT / 3;
     for token in (0..COUNT).map(|token| token * 13 % COUNT).filter(|&token| goes(token)) {
         poller.remove(pairs[token].0.as_fd(), token).expect("to remove");
     }
-    all_told(&mut poller, &|token| !goes(token));
+    all_reported(&mut poller, &|token| !goes(token));
     for token in (0..COUNT).filter(|&token| goes(token)) {
         poller.add(pairs[token].0.as_fd(), token, Interest::Read).expect("to add");
     }
-    all_told(&mut poller, &|_| true);
+    all_reported(&mut poller, &|_| true);
 }
 
 fn a_wait_lasts_as_long_as_it_was_told_to<P: Poller>() {
@@ -370,19 +370,19 @@ macro_rules! each {
 
 each! {
     nothing_is_ready_at_first
-    input_is_told_by_its_token_and_goes_when_it_is_read
-    several_are_told_in_one_wait
-    what_was_ready_before_is_told_once_added_or_changed
-    room_for_output_is_told_when_there_is_some
+    input_is_reported_by_its_token_and_goes_when_it_is_read
+    several_are_reported_in_one_wait
+    what_was_ready_before_is_reported_once_added_or_changed
+    room_for_output_is_reported_when_there_is_some
     input_and_room_are_waited_for_together
     a_half_closed_connection_is_readable
-    the_end_behind_the_last_bytes_is_told_too
-    whoever_waits_either_way_is_told_of_a_hang_up
-    whoever_waits_either_way_is_told_of_a_reset
+    the_end_behind_the_last_bytes_is_reported_too
+    whoever_waits_either_way_is_reported_of_a_hang_up
+    whoever_waits_either_way_is_reported_of_a_reset
     a_connection_that_nobody_waits_for_keeps_nobody_busy
-    what_was_removed_is_told_no_more
+    what_was_removed_is_reported_no_more
     the_next_with_the_same_number_hears_nothing_of_the_last
-    five_hundred_at_once_are_all_told
+    five_hundred_at_once_are_all_reported
     a_wait_lasts_as_long_as_it_was_told_to
     what_comes_during_a_wait_ends_it
     a_signal_ends_a_wait_with_nothing

@@ -441,7 +441,7 @@ fn a_kernel_that_answers_no_more_does_not_hold_the_ring_up() {
     thread.join().unwrap();
 }
 
-/// From here on this thread is told `errno` in place of the system call.
+/// From here on this thread gets `errno` in place of the system call.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 fn refuse(call: libc::c_long, errno: i32) {
     let line = |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter { code: code as u16, jt, jf, k };

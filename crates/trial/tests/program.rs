@@ -259,7 +259,7 @@ fn settings_reach_the_workload_and_unknown_ones_end_the_trial() {
 }
 
 #[test]
-fn an_unknown_workload_is_told_and_not_measured() {
+fn an_unknown_workload_is_reported_and_not_measured() {
     let (trial, all) = supervise(&Workload { name: "scoket", ..Workload::CURVE }, "", 3);
     assert!(matches!(&trial.outcome, Outcome::Failed { reason } if reason.contains("scoket")));
     assert!(all.is_empty());

@@ -82,7 +82,7 @@ fn asking_for_a_report_is_no_serving() {
 }
 
 #[test]
-fn why_a_server_does_not_begin_is_told() {
+fn why_a_server_does_not_begin_is_reported() {
     let unknown = start(&[], PROGRAM, &plan("epol")).expect_err("no such architecture");
     assert!(unknown.to_string().contains("no architecture is called"), "{unknown}");
     let missing = start(&[], "/nonexistent/program", &plan("epoll")).expect_err("no program");

@@ -54,7 +54,7 @@ fn run(measure: impl FnMut(u64, &mut LevelRecorder<'_>) -> io::Result<()>) -> Le
 }
 
 #[test]
-fn every_level_is_told_in_turn() {
+fn every_level_is_reported_in_turn() {
     let mut met = Vec::new();
     let left = run(|level, recorder| {
         met.push(level);
@@ -114,9 +114,9 @@ fn what_does_not_fit_into_the_allowance_is_left_out_but_never_the_last() {
         measured.expect("levels");
         assert_eq!(slots.reported(0).map(|(row, _)| row).collect::<Vec<_>>(), places);
         assert!(trial.ended().is_none() && trial.n() as u64 == n);
-        let is_told =
+        let is_reported =
             trial.warnings().iter().any(|warning| warning.starts_with("The levels 2, 5 are left out"));
-        assert_eq!(is_told, (n, allowed) == (10, 0), "{:?}", trial.warnings());
+        assert_eq!(is_reported, (n, allowed) == (10, 0), "{:?}", trial.warnings());
     }
 }
 
@@ -137,7 +137,7 @@ fn a_load_is_held_at_the_levels_that_are_given() {
 }
 
 #[test]
-fn a_crash_leaves_the_level_that_was_under_way_and_what_was_told() {
+fn a_crash_leaves_the_level_that_was_under_way_and_what_was_reported() {
     let (numbers, clock) = (numbers(10), Clock::start());
     let slots = Slots::new(LOAD.declaration(), 10, &numbers);
     let crash = std::panic::catch_unwind(|| {

@@ -134,7 +134,7 @@ impl Build<'_> {
         show(cargo.args(["--package", "osdyno-trial"]).args(programs))
     }
 
-    /// Cargo for this target. It is told in the environment, which reaches what build scripts start as well.
+    /// Cargo for this target. Settings are in the environment, which also reaches what build scripts start.
     fn cargo(&self, package: &str) -> Command {
         let target = self.port.target;
         let mut cargo = cargo_with(self.library);

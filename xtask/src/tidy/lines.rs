@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn each_fault_is_told() {
+    fn each_fault_is_reported() {
         assert_eq!(complaints("    let a = 1; // fine"), [""; 0]);
         assert_eq!(complaints("x ").len(), 1);
         assert_eq!(complaints("\tx").len(), 1);

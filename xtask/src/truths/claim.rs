@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_expected_and_found_is_told_in_the_same_words() {
+    fn what_was_expected_and_found_is_reported_in_the_same_words() {
         let claim = Claim::CliffAtHalfOfPorts { times: 100.0 };
         assert_eq!(claim.expected(None), "×100 or more at half of the ports");
         assert_eq!(claim.expected(Some(&found())), "×100 or more at 14116");

@@ -2,7 +2,7 @@
 //!
 //! A truth is an entry of `TRUTHS`: what is known, how it is measured, what the verdict must say. It is an
 //! experiment and not a test: it wants an idle Linux machine, root for some of its entries, and minutes. What
-//! cannot be measured here is told with its reason and is never counted as right. The numbers stay in
+//! cannot be measured here is reported with its reason and is never counted as right. The numbers stay in
 //! `target/truths`.
 
 mod claim;

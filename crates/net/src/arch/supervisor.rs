@@ -124,7 +124,7 @@ impl Supervisor<'_> {
 
     fn end(&self, workers: &mut [Worker], look: &mut dyn FnMut()) {
         tell_all(workers, sys::signal::send_stop);
-        // They are told first, and so are not surprised.
+        // They get the order first, so that they stop by themselves.
         std::thread::sleep(LOOK);
         (self.stopping)();
         let until = Instant::now().checked_add(self.grace.saturating_add(KILL_AFTER));

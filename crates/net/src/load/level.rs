@@ -16,7 +16,7 @@ use super::statuses;
 use super::watch::Watch;
 use crate::Error;
 
-/// The percentiles that are told.
+/// The percentiles that are reported.
 pub const PERCENTS: [f64; 6] = [50.0, 75.0, 90.0, 99.0, 99.9, 99.99];
 
 /// One load, and what came of it.

@@ -13,9 +13,9 @@ use crate::server::{MUCH, Server, asked, each, echoed, much, short};
 fn clients_that_take_too_long() {
     each(|architecture| {
         let server = Server::of_lines(architecture, short());
-        let (mut idle, mut trickle, mut deaf) = (server.connect(), server.connect(), server.connect());
+        let (mut idle, mut trickle, mut silent) = (server.connect(), server.connect(), server.connect());
         let begin = Instant::now();
-        deaf.write_all(b"shared\n").unwrap();
+        silent.write_all(b"shared\n").unwrap();
         let mut sender = trickle.try_clone().unwrap();
         let trickling = std::thread::spawn(move || {
             // More bytes do not give a request more time.
@@ -31,7 +31,7 @@ fn clients_that_take_too_long() {
         assert!(took >= Duration::from_millis(400) && took < Duration::from_millis(2500), "{took:?}");
         server.until(Counter::Ended, 2);
         // What had left is still there; then comes the reset.
-        let end = std::io::copy(&mut deaf, &mut std::io::sink());
+        let end = std::io::copy(&mut silent, &mut std::io::sink());
         assert!(end.as_ref().is_ok_and(|count| *count < MUCH as u64) || end.is_err(), "{end:?}");
         drop(trickle);
         trickling.join().unwrap();
@@ -93,9 +93,9 @@ fn grace_ends() {
     each(|architecture| {
         let grace = Duration::from_millis(300);
         let server = Server::of_lines(architecture, Limits { grace, ..Limits::default() });
-        let mut deaf = server.connect();
-        deaf.write_all(b"shared\n").unwrap();
-        deaf.read_exact(&mut [0; 10]).unwrap();
+        let mut silent = server.connect();
+        silent.write_all(b"shared\n").unwrap();
+        silent.read_exact(&mut [0; 10]).unwrap();
         let begin = Instant::now();
         server.end();
         assert!(

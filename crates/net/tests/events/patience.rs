@@ -13,8 +13,8 @@ fn a_client_that_takes_nothing_is_given_up_in_time() {
     let send = Duration::from_millis(1000);
     each_and_threads(|architecture| {
         let server = Server::of_lines(architecture, Limits { send, ..Limits::default() });
-        let mut deaf = server.connect();
-        deaf.write_all(b"file\n").unwrap();
+        let mut silent = server.connect();
+        silent.write_all(b"file\n").unwrap();
         let begin = Instant::now();
         server.until(Counter::Slow, 1);
         let took = begin.elapsed();

@@ -114,7 +114,7 @@ fn settings_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn silent_connections_that_the_server_closes_are_told() {
+fn silent_connections_that_the_server_closes_are_reported() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     std::thread::spawn(move || {

@@ -358,10 +358,10 @@ impl Screen {
                     let tool = format!("osdyno {}", env!("CARGO_PKG_VERSION"));
                     let machine = ::report::sentences::machine(&tool, system);
                     tell(&::report::printable(&(name + &machine)));
-                    let is_told = |warning: &&String| {
+                    let is_reported = |warning: &&String| {
                         systems[..place].iter().any(|earlier| earlier.warnings.contains(warning))
                     };
-                    for warning in system.warnings.iter().filter(|warning| !is_told(warning)) {
+                    for warning in system.warnings.iter().filter(|warning| !is_reported(warning)) {
                         tell(&format!("  {}", ::report::printable(warning)));
                     }
                 }

@@ -212,7 +212,7 @@ fn the_server_vanishes_and_comes_back() {
     }
 }
 
-/// Stopped and continued again and again, and interrupted at the end: what was measured is told.
+/// Stopped and continued again and again, and interrupted at the end: what was measured is reported.
 #[test]
 fn a_generator_is_interrupted() {
     let folder = site();

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_header_is_said() {
+    fn what_is_wrong_with_a_header_is_reported() {
         let error = |line: &str| of(line).expect_err("no header");
         assert_eq!(error("series;trial;n"), "has no column \"value\"");
         assert_eq!(error("name,run,a,b"), "has no columns \"n\" and \"value\"");

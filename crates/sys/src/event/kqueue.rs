@@ -90,7 +90,7 @@ impl Kqueue {
     }
 }
 
-/// A descriptor is told of once, whether one of its filters has something or both.
+/// A descriptor is reported once, whether one of its filters has something or both.
 fn report(events: &mut Vec<Event>, watched: &mut Watched, event: Event) {
     match events.get_mut(watched.place).filter(|earlier| earlier.token == event.token) {
         Some(earlier) => {

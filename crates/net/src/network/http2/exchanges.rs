@@ -294,13 +294,13 @@ impl<S: Socket> Exchanges<S> {
         let is_idle = exchanges.iter().all(|&one| self.list[one].request.is_none());
         for (at, number) in exchanges.into_iter().enumerate() {
             let exchange = &self.list[number];
-            let is_told = match exchange.is_pending {
+            let is_reported = match exchange.is_pending {
                 // One that waits for another connection is not concerned.
                 true => was_connecting,
                 false if is_idle => was_connecting || (at == 0 && !was_asked_to_leave),
                 false => exchange.request.is_some(),
             };
-            if is_told {
+            if is_reported {
                 self.cut(number, outcome);
             }
         }

@@ -21,7 +21,7 @@ use buffers::Buffers;
 use kernel::Door;
 use slots::{Kind, Slots};
 
-/// What closing and cancelling are told by: nobody asks how they ended.
+/// Marks the completions of closing and cancelling, whose results are not used.
 const SILENT: OperationId = OperationId(u64::MAX);
 
 /// The kernel reads and writes no more than this at once (MAX_RW_COUNT).
