@@ -8,23 +8,26 @@ use std::time::Duration;
 
 use net::Timer;
 use net::load::Sources;
-use net::output::{Output, Sent};
+use net::output::Output;
 use slab::Slab;
 use sys::event::{Event, Interest, Poller};
 use sys::handle::AsHandle;
 use sys::tcp::{Connection, Waiting};
 
+use crate::connection::{End, Exchanged, Slot, exchange};
 use crate::context::DeliveryContext;
 use crate::error::MailError;
-use crate::measured::{MailMeasured, MailStep};
+use crate::measured::MailMeasured;
 use crate::permission::Permission;
 use crate::queue::{Queue, QueueSettings};
 use crate::recipients::Recipients;
 use crate::result::{DeliveryEnding, Results};
 use crate::route::{Router, Routing};
-use crate::session::{Progress, Session};
+use crate::session::Session;
 use crate::settings::SessionSettings;
 use crate::share::Share;
+use crate::tls::{EngineTls, MailTls};
+use crate::transport::Transport;
 
 /// The settings of an engine, beside its list.
 #[derive(Clone, Debug)]
@@ -39,6 +42,8 @@ pub struct EngineSettings {
     pub sources: Sources,
     /// Which addresses may be connected to.
     pub permission: Permission,
+    /// Whether connections are encrypted.
+    pub tls: MailTls,
     /// The longest that a connection waits for a step (RFC 5321, section 4.5.3.2, asks for minutes).
     pub step_timeout: Duration,
 }
@@ -57,22 +62,8 @@ const CONNECTS_MAX: usize = 64;
 /// How often the limits of time are looked at: connections that wait for minutes need no finer.
 const SCAN_NS: u64 = 100_000_000;
 
-/// Reads of one connection in a turn, where events are edges.
-const READS_MAX: usize = 8;
-
 /// The longest wait, for an order to stop.
 const TICK_NS: u64 = 100_000_000;
-
-struct Slot {
-    connection: Connection,
-    session: Session,
-    output: Output,
-    interest: Interest,
-    is_connecting: bool,
-    began_ns: u64,
-    /// When something happened last.
-    active_ns: u64,
-}
 
 /// Until when an engine goes on.
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +81,7 @@ pub struct Engine<'list, P, R> {
     timer: Timer,
     settings: EngineSettings,
     session_settings: Arc<SessionSettings>,
+    tls: EngineTls,
     context: DeliveryContext<'list, R>,
     slots: Slab<Slot>,
     /// Connections that may exist at once.
@@ -116,6 +108,7 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
         settings.session.check()?;
         let mut poller = P::new().map_err(MailError::at("open an event interface"))?;
         let router = Router::new(&settings.routing, &settings.permission, &mut poller)?;
+        let tls = EngineTls::new(&settings.tls)?;
         let (share, queue) = (settings.queue.share, Queue::new(recipients, settings.queue));
         let context = DeliveryContext {
             queue,
@@ -132,6 +125,7 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
             timer: Timer::start(),
             session_settings: Arc::new(settings.session.clone()),
             settings,
+            tls,
             context,
             slots: Slab::new(),
             connections: 0,
@@ -254,7 +248,8 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
             let Some((host, transaction)) = self.context.queue.take() else { return };
             let now_ns = self.context.now_ns;
             let batch = self.context.queue.batch(host);
-            let session = Session::new(self.session_settings.clone(), host, batch, transaction, now_ns);
+            let settings = self.session_settings.clone();
+            let session = Session::new(settings, host, self.tls.of_host(host), batch, transaction, now_ns);
             self.connects += 1;
             self.connect(host, session);
         }
@@ -278,11 +273,12 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
             return self.not_connected(session, &error);
         }
         entry.insert(Slot {
-            connection,
+            transport: Transport::Plain(connection),
             session,
             output: Output::default(),
             interest: Interest::Both,
             is_connecting: true,
+            is_shaking_hands: false,
             began_ns,
             active_ns: began_ns,
         });
@@ -318,17 +314,33 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
         match exchange(slot, &mut self.buffer, &mut self.context, P::EDGE) {
             Ok(Exchanged::Wait) => {
                 let blocked = !slot.output.is_empty();
-                let interest = if blocked { Interest::Both } else { Interest::Read };
-                if interest != slot.interest {
-                    slot.interest = interest;
-                    if let Err(error) = self.poller.change(slot.connection.handle(), number, interest) {
-                        self.end(number, End::Broken(error.to_string()));
-                    }
-                }
+                self.wait_for(number, if blocked { Interest::Both } else { Interest::Read });
             }
+            Ok(Exchanged::WaitFor(interest)) => self.wait_for(number, interest),
+            Ok(Exchanged::StartTls) => self.start_tls(number),
             Ok(Exchanged::Again) => self.in_line.push(number),
             Ok(Exchanged::End(end)) => self.end(number, end),
             Err(error) => self.end(number, End::Broken(error.to_string())),
+        }
+    }
+
+    fn wait_for(&mut self, number: usize, interest: Interest) {
+        let Some(slot) = self.slots.get_mut(number).filter(|slot| slot.interest != interest) else { return };
+        slot.interest = interest;
+        let Some(handle) = slot.transport.handle() else { return };
+        if let Err(error) = self.poller.change(handle, number, interest) {
+            self.end(number, End::Broken(error.to_string()));
+        }
+    }
+
+    /// The server waits for a handshake, which begins with our hello.
+    fn start_tls(&mut self, number: usize) {
+        let Some(slot) = self.slots.get_mut(number) else { return };
+        let to = self.context.queue.address(slot.session.host()).ip();
+        slot.is_shaking_hands = true;
+        match self.tls.start(&mut slot.transport, to) {
+            Ok(()) => self.dispatch(number),
+            Err(error) => self.end(number, End::NoTls(error.to_string())),
         }
     }
 
@@ -336,11 +348,11 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
         let Some(slot) = self.slots.try_remove(number) else { return };
         if !P::FORGETS_CLOSED {
             // What fails here ends with the descriptor all the same.
-            let _ = self.poller.remove(slot.connection.handle(), number);
+            let _ = slot.transport.handle().map(|handle| self.poller.remove(handle, number));
         }
         self.is_exhausted = false;
-        let Slot { connection, session, is_connecting, .. } = slot;
-        drop(connection);
+        let Slot { transport, session, is_connecting, is_shaking_hands, .. } = slot;
+        transport.close();
         let counts = &mut self.context.measured.counts;
         let step = session.step().name();
         let reason = match end {
@@ -354,6 +366,11 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
                     self.context.host_failed(host, domain, &reason);
                 }
                 return self.context.queue.connection_ended(host);
+            }
+            End::NoTls(reason) => return self.end_without_tls(session, &reason),
+            End::Late if is_shaking_hands => {
+                counts.timeouts += 1;
+                return self.end_without_tls(session, "the handshake took too long");
             }
             End::Broken(reason) if is_connecting => {
                 counts.not_connected += 1;
@@ -375,6 +392,18 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
         self.fail(session, &reason);
     }
 
+    /// TLS did not come about. Where it need not, the next connection to the host does without (RFC 7435).
+    fn end_without_tls(&mut self, session: Session, reason: &str) {
+        self.context.measured.counts.not_encrypted += 1;
+        let (host, reason) = (session.host(), format!("TLS: {reason}"));
+        if self.tls.is_required() {
+            return self.fail(session, &reason);
+        }
+        self.tls.give_up(host);
+        session.lost(&reason, &mut self.context);
+        self.context.queue.connection_ended(host);
+    }
+
     /// Ends the connections on which nothing has happened for too long.
     fn end_late(&mut self) {
         let longest_ns = self.settings.step_timeout.as_nanos() as u64;
@@ -386,66 +415,6 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
             self.end(number, End::Late);
         }
     }
-}
-
-/// How a connection ended.
-enum End {
-    Done,
-    SentAway(String),
-    Broken(String),
-    Fault(String),
-    Late,
-}
-
-enum Exchanged {
-    Wait,
-    /// There may be more to read.
-    Again,
-    End(End),
-}
-
-/// Reads what is there, has the session answer, and sends.
-fn exchange<R: Results>(
-    slot: &mut Slot,
-    buffer: &mut [u8],
-    context: &mut DeliveryContext<'_, R>,
-    is_edge: bool,
-) -> io::Result<Exchanged> {
-    if slot.is_connecting {
-        slot.connection.connected()?;
-        slot.is_connecting = false;
-        context.measured.counts.connections += 1;
-        context.took(MailStep::Connect, slot.began_ns);
-        slot.session.on_connect(context.now_ns);
-    }
-    let reads = if is_edge { READS_MAX } else { 1 };
-    for _ in 0..reads {
-        let received = match slot.connection.receive(buffer) {
-            Ok(0) => return Ok(Exchanged::End(End::Broken("closed by the server".to_owned()))),
-            Ok(received) => received,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                slot.output.send(&slot.connection, &mut context.measured.counts.sent_bytes)?;
-                return Ok(Exchanged::Wait);
-            }
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        context.measured.counts.received_bytes += received as u64;
-        let progress = match slot.session.on_input(&buffer[..received], context, &mut slot.output) {
-            Ok(progress) => progress,
-            Err(fault) => return Ok(Exchanged::End(End::Fault(fault.to_string()))),
-        };
-        match progress {
-            Progress::Wait => {}
-            Progress::Close => return Ok(Exchanged::End(End::Done)),
-            Progress::SentAway(reason) => return Ok(Exchanged::End(End::SentAway(reason))),
-        }
-        let sent = slot.output.send(&slot.connection, &mut context.measured.counts.sent_bytes)?;
-        if sent == Sent::Blocked {
-            return Ok(Exchanged::Wait);
-        }
-    }
-    Ok(if is_edge { Exchanged::Again } else { Exchanged::Wait })
 }
 
 /// Whether the error is that of this machine, which has no room for another connection now.

@@ -6,14 +6,16 @@
 //! - `queue` which recipients wait, and for what;
 //! - `session` what is said in one connection, `settings` what all have in common, `transaction` what was
 //!   answered, `message` what is delivered;
-//! - `engine` the loop that drives all connections, `context` what they share, `events` what it waits over,
-//!   `threads` several of them, `share` what each has;
+//! - `engine` the loop that drives all connections, `connection` one of them, `transport` what it is spoken
+//!   over, `tls` whether that is encrypted, `context` what they share, `events` what it waits over, `threads`
+//!   several engines, `share` what each has;
 //! - `permission` which addresses may be connected to at all;
 //! - `result` what became of each recipient, `spool` keeps that beyond a kill, `measured` what was counted
 //!   and how long each step took.
 //!
 //! May import: net, sys, workload. Must never: print, write a record, or keep a statistic.
 
+mod connection;
 mod context;
 pub mod dns;
 mod engine;
@@ -32,7 +34,9 @@ mod settings;
 mod share;
 mod spool;
 mod threads;
+mod tls;
 mod transaction;
+mod transport;
 
 pub use engine::{Engine, EngineSettings, Until};
 pub use error::MailError;
@@ -47,3 +51,4 @@ pub use route::Routing;
 pub use settings::{Mode, SessionSettings};
 pub use spool::{Spool, SpoolError};
 pub use threads::{Delivered, DeliveryPlan, deliver};
+pub use tls::{MailTls, TlsPolicy};

@@ -84,6 +84,12 @@ pub struct MailCounts {
     pub deferred: u64,
     /// Connections that were made.
     pub connections: u64,
+    /// Connections that speak TLS.
+    #[serde(default)]
+    pub encrypted: u64,
+    /// Connections on which TLS began and did not come about.
+    #[serde(default)]
+    pub not_encrypted: u64,
     /// Connections that could not be made.
     pub not_connected: u64,
     /// Connections that a server ended, or that broke, amid a transaction.
@@ -110,6 +116,8 @@ impl std::ops::Add for MailCounts {
             queued: self.queued + other.queued,
             deferred: self.deferred + other.deferred,
             connections: self.connections + other.connections,
+            encrypted: self.encrypted + other.encrypted,
+            not_encrypted: self.not_encrypted + other.not_encrypted,
             not_connected: self.not_connected + other.not_connected,
             lost: self.lost + other.lost,
             faults: self.faults + other.faults,

@@ -5,17 +5,20 @@
 //! commands of a batch are sent together, with EHLO at their end, whose reply is like no other: if it comes
 //! in its place, none was lost and none was too many, and the results of the batch count.
 
+mod greeting;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use net::output::Output;
-use net::smtp::{Command, Extensions, Mailbox, Reply, ReplyParser, Text};
+use net::smtp::{Command, Extensions, Mailbox, Reply, ReplyParser};
 
 use crate::context::DeliveryContext;
 use crate::measured::MailStep;
 use crate::queue::Transaction;
 use crate::result::Results;
 use crate::settings::{Mode, SessionSettings};
+use crate::tls::TlsPolicy;
 use crate::transaction::{Answer, Fault, InFlight, Refusal};
 
 /// What the connection is to do once the output has left.
@@ -23,6 +26,8 @@ use crate::transaction::{Answer, Fault, InFlight, Refusal};
 pub(crate) enum Progress {
     /// Wait for more input.
     Wait,
+    /// Begin TLS, and call [`Session::on_tls`] when it is there.
+    StartTls,
     /// Close: all is done.
     Close,
     /// Close: the server wants no more of this client for now.
@@ -52,6 +57,8 @@ enum Stage {
 pub(crate) struct Session {
     settings: Arc<SessionSettings>,
     host: u32,
+    /// Off once it is there.
+    tls: TlsPolicy,
     /// Transactions that are sent together, at most.
     batch_max: usize,
     stage: Stage,
@@ -72,12 +79,14 @@ impl Session {
     pub(crate) fn new(
         settings: Arc<SessionSettings>,
         host: u32,
+        tls: TlsPolicy,
         batch_max: usize,
         first: Transaction,
         now_ns: u64,
     ) -> Session {
         Session {
             host,
+            tls,
             batch_max,
             stage: Stage::Greeting,
             has_said_helo: false,
@@ -100,11 +109,6 @@ impl Session {
     /// The step whose reply is waited for.
     pub(crate) fn step(&self) -> MailStep {
         self.expected.front().map_or(MailStep::Connect, |expected| expected.step)
-    }
-
-    /// The connection is made: the server speaks first.
-    pub(crate) fn on_connect(&mut self, now_ns: u64) {
-        self.await_reply(MailStep::Banner, now_ns);
     }
 
     fn await_reply(&mut self, step: MailStep, sent_ns: u64) {
@@ -150,8 +154,15 @@ impl Session {
                 self.check(&reply)?;
                 continue;
             }
-            context.took(expected.step, expected.sent_ns);
+            if expected.step != MailStep::Tls {
+                context.took(expected.step, expected.sent_ns);
+            }
             let progress = self.on_reply(expected, &reply, context, output)?;
+            if progress == Progress::StartTls {
+                // The step ends with the handshake.
+                self.expected.push_front(expected);
+                return if input.is_empty() { Ok(progress) } else { Err(Fault::Injected) };
+            }
             if progress != Progress::Wait {
                 return Ok(progress);
             }
@@ -175,7 +186,7 @@ impl Session {
             return Err(Fault::OutOfStep { code, step: step.name() });
         };
         match step {
-            MailStep::Banner | MailStep::Ehlo => {
+            MailStep::Banner | MailStep::Ehlo | MailStep::Tls => {
                 return Ok(self.greet(step, answer, reply, context.now_ns, output));
             }
             MailStep::Quit => return Ok(Progress::Close),
@@ -204,47 +215,6 @@ impl Session {
             self.next_command(expected, context, output);
         }
         Ok(Progress::Wait)
-    }
-
-    /// The greeting and the introduction.
-    fn greet(
-        &mut self,
-        step: MailStep,
-        answer: Answer,
-        reply: &Reply<'_>,
-        now_ns: u64,
-        output: &mut Output,
-    ) -> Progress {
-        match (step, &answer) {
-            (MailStep::Banner, Answer::Accepted(_)) => self.send_ehlo(now_ns, output),
-            (MailStep::Ehlo, Answer::Accepted(_)) => {
-                // To HELO no server lists any.
-                self.extensions = Extensions::parse(reply);
-                self.stage = Stage::Ready;
-            }
-            // A server of the time before extensions (RFC 5321, section 3.2).
-            (MailStep::Ehlo, Answer::Refused(refusal)) if refusal.is_permanent && !self.has_said_helo => {
-                self.has_said_helo = true;
-                Command::Helo(self.name()).write(output.bytes());
-                self.await_reply(MailStep::Ehlo, now_ns);
-            }
-            (_, Answer::Refused(refusal)) => {
-                let code = refusal.code.unwrap_or_default();
-                return Progress::SentAway(format!("{code} {}", refusal.reason));
-            }
-            _ => {}
-        }
-        Progress::Wait
-    }
-
-    /// By which the engine introduces itself; it has checked that this is a name.
-    fn name(&self) -> Text<'_> {
-        Text::new(&self.settings.helo).unwrap_or_default()
-    }
-
-    fn send_ehlo(&mut self, now_ns: u64, output: &mut Output) {
-        Command::Ehlo(self.name()).write(output.bytes());
-        self.await_reply(MailStep::Ehlo, now_ns);
     }
 
     /// Whether the EHLO is that at the end of a batch.

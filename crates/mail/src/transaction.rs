@@ -37,6 +37,9 @@ pub(crate) enum Fault {
     Reply(#[from] ReplyError),
     #[error("reply {code} came before its command")]
     Unasked { code: u16 },
+    /// Before TLS anybody on the way can have put them there.
+    #[error("more came behind the reply to STARTTLS")]
+    Injected,
     #[error("reply {code} to {step}")]
     OutOfStep { code: u16, step: &'static str },
 }
@@ -54,7 +57,7 @@ impl Answer {
     pub(crate) fn of(reply: &Reply<'_>, step: MailStep) -> Option<Answer> {
         let code = reply.code();
         let is_accepted = match step {
-            MailStep::Banner => code == 220,
+            MailStep::Banner | MailStep::Tls => code == 220,
             MailStep::Rcpt => (250..=252).contains(&code),
             MailStep::Data => code == 354,
             MailStep::Quit => (200..300).contains(&code),

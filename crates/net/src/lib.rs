@@ -34,4 +34,4 @@ pub mod worker;
 
 pub use address::ServerAddress;
 pub use error::Error;
-pub use network::Timer;
+pub use network::{Handshake, Timer, TlsClient, TlsConnection, TlsIdentity};

@@ -90,7 +90,8 @@ fn every_recipient_has_a_line() {
 
 #[test]
 fn commands_in_the_wrong_place_are_refused() {
-    let settings = SmtpSettings { message_bytes: 10, ..SmtpSettings::default() };
+    let without = vec!["STARTTLS".to_owned()];
+    let settings = SmtpSettings { message_bytes: 10, without, ..SmtpSettings::default() };
     for (text, expected) in [
         ("MAIL FROM:<>\r\nRCPT TO:<a@b>\r\nDATA\r\nBDAT 3 LAST\r\nabcNOOP\r\n", "503 503 503 503 250"),
         ("HELO c\r\nMAIL FROM:<>\r\nMAIL FROM:<>\r\nDATA\r\n", "250 250 503 554"),
@@ -138,7 +139,7 @@ fn faults_are_those_that_were_asked_for() {
 
 #[test]
 fn what_is_not_offered_is_not_said() {
-    let without = ["chunking", "ENHANCEDSTATUSCODES", "SIZE"].map(str::to_owned).to_vec();
+    let without = ["chunking", "ENHANCEDSTATUSCODES", "SIZE", "starttls"].map(str::to_owned).to_vec();
     let settings = SmtpSettings { without, ..SmtpSettings::default() };
     let (replies, _, _) = exchanged(&settings, [&b"EHLO c\r\nRSET\r\n"[..]]);
     assert!(replies.contains("250-PIPELINING\r\n") && replies.ends_with("\r\n250 ok\r\n"), "{replies}");

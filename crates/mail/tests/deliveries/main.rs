@@ -6,6 +6,7 @@ mod dns;
 mod foreign;
 mod server;
 mod threads;
+mod tls;
 
 use std::collections::HashMap;
 use std::io;
@@ -16,7 +17,7 @@ use std::time::Duration;
 
 use mail::{
     DeliveryEnding, DeliveryResult, DomainSizes, EngineSettings, GeneratedList, MailCounts, MailError,
-    Message, Mode, Permission, QueueSettings, Recipients, Results, Routing, SessionSettings, Until,
+    MailTls, Message, Mode, Permission, QueueSettings, Recipients, Results, Routing, SessionSettings, Until,
 };
 use net::load::Sources;
 
@@ -95,6 +96,7 @@ fn settings_for(relay: SocketAddr, mode: Mode) -> EngineSettings {
         routing: Routing::Relay(relay),
         sources: Sources::default(),
         permission: Permission::default(),
+        tls: MailTls::default(),
         step_timeout: Duration::from_secs(20),
     }
 }

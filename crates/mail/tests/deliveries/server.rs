@@ -138,6 +138,12 @@ fn serve(
                 locked(taken).delivered.extend(whole);
                 say("MESSAGE", "250 ok")?;
             }
+            // What a client sends then is no command.
+            "STARTTLS" if reply.starts_with("220") => {
+                std::io::Read::read_exact(&mut input, &mut [0; 5]).ok()?;
+                say("TLS", "")?;
+                return std::io::copy(&mut input, &mut std::io::sink()).ok().map(drop);
+            }
             "QUIT" => return None,
             _ => {}
         }

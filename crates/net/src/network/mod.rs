@@ -24,8 +24,8 @@ pub(crate) use load::{ALARM, Carried, FORGETS_CLOSED, LoadKernel, LoadNetwork};
 pub(crate) use ring::{RingKernel, ServerRing};
 pub(crate) use server::{LISTENER, ServerKernel, ServerNetwork, milliseconds};
 pub use timer::Timer;
-pub use tls::TlsSettings;
-pub(crate) use tls::{Alpn, TlsFault, TlsNetwork};
+pub(crate) use tls::{Alpn, TlsFault, TlsNetwork, TlsServer, TlsSession};
+pub use tls::{Handshake, TlsClient, TlsConnection, TlsIdentity, TlsSettings};
 
 use crate::output::Sender;
 

@@ -185,7 +185,10 @@ impl ListeningServer {
         let session_command = match &self.plan.session_command[..] {
             // Nobody else executes it.
             command if command.is_empty() || self.architecture.served_by != ServedBy::Process => Vec::new(),
-            command => [command, &[session::order(&self.plan, &self.counters, log.as_ref())?]].concat(),
+            command => {
+                let order = session::order(&self.plan, &*self.machine, &self.counters, log.as_ref())?;
+                [command, &[order]].concat()
+            }
         };
         Ok(WorkerContext {
             listener,

@@ -9,7 +9,7 @@ use sys::tcp::Connection;
 use super::plan::ServerPlan;
 use crate::Error;
 use crate::arch::blocking::{self, Live};
-use crate::service;
+use crate::service::{self, OpenService};
 use crate::worker::{Counters, Limits, StopFlag, Terms};
 
 /// What the program must know; one word of its command.
@@ -30,10 +30,15 @@ struct Order {
 ///
 /// # Errors
 /// Those of fcntl(2).
-pub(super) fn order(plan: &ServerPlan, counters: &Counters, log: Option<&File>) -> io::Result<String> {
+pub(super) fn order(
+    plan: &ServerPlan,
+    service: &dyn OpenService,
+    counters: &Counters,
+    log: Option<&File>,
+) -> io::Result<String> {
     let order = Order {
         service: plan.service.clone(),
-        settings: plan.settings.clone(),
+        settings: service.handed_on().unwrap_or(&plan.settings).clone(),
         limits: plan.limits,
         counters: counters
             .inheritable()

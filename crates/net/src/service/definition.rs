@@ -104,6 +104,12 @@ pub trait OpenService: Send + Sync {
     fn wants_peer(&self) -> bool {
         false
     }
+
+    /// Settings with which another process opens the same service, where those that it was opened with are
+    /// not enough: it has made something that all must share.
+    fn handed_on(&self) -> Option<&Value> {
+        None
+    }
 }
 
 /// The server's side of one connection.

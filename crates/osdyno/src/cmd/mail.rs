@@ -16,10 +16,11 @@ use ::report::words::count;
 use clap::ValueEnum;
 use mail::dns::servers;
 use mail::{
-    DeliveryPlan, DomainSizes, EVENT_INTERFACES, EngineSettings, GeneratedList, JsonLines, Message, Mode,
-    NoResults, Permission, QueueSettings, Recipients, Results, Routing, SessionSettings, Spool,
+    DeliveryPlan, DomainSizes, EVENT_INTERFACES, EngineSettings, GeneratedList, JsonLines, MailTls, Message,
+    Mode, NoResults, Permission, QueueSettings, Recipients, Results, Routing, SessionSettings, Spool,
+    TlsPolicy,
 };
-use net::load::Sources;
+use net::load::{Sources, TlsSettings};
 
 use super::{Done, Format, refuse_existing};
 use crate::console::tell;
@@ -136,6 +137,15 @@ pub(crate) struct Args {
     /// Source addresses of the connections: 127.0.0.2, 127.0.0.2-127.0.0.20, 127.0.1.0/24, or a list
     #[arg(long, value_name = "ADDR,…")]
     source: Option<String>,
+    /// Encryption of connections by STARTTLS (RFC 3207)
+    #[arg(long, value_enum, default_value = "off")]
+    tls: Tls,
+    /// Accept only certificates for this name, signed by what --cacert or this system trusts; without it, any
+    #[arg(long, value_name = "NAME")]
+    tls_name: Option<String>,
+    /// Certificates in PEM that --tls-name trusts in place of this system's
+    #[arg(long, value_name = "FILE", requires = "tls_name")]
+    cacert: Option<PathBuf>,
     /// Also connect to the public addresses in this file, one per line
     #[arg(long, value_name = "FILE")]
     allow_public: Option<PathBuf>,
@@ -159,6 +169,16 @@ enum Sizes {
     Zipf,
     /// All domains have the same number
     Uniform,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Tls {
+    /// Never
+    Off,
+    /// Where the server offers it and a handshake succeeds
+    Opportunistic,
+    /// Always: a server without it cannot be reached
+    Required,
 }
 
 /// Which DNS server is asked.
@@ -344,8 +364,26 @@ fn settings(args: &Args) -> Result<EngineSettings, Failure> {
         ..QueueSettings::default()
     };
     let sources = args.source.as_deref().map(Sources::parse).transpose()?.unwrap_or_default();
-    let routing = routing(args)?;
-    Ok(EngineSettings { session, queue, routing, sources, permission, step_timeout: args.timeout })
+    let (routing, tls) = (routing(args)?, tls(args)?);
+    Ok(EngineSettings { session, queue, routing, sources, permission, tls, step_timeout: args.timeout })
+}
+
+fn tls(args: &Args) -> Result<MailTls, Failure> {
+    let policy = match args.tls {
+        Tls::Off if args.tls_name.is_some() => {
+            let text = "--tls-name needs --tls required: without TLS there is no certificate";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        Tls::Off => TlsPolicy::Off,
+        Tls::Opportunistic => TlsPolicy::Opportunistic,
+        Tls::Required => TlsPolicy::Required,
+    };
+    let certificates = args.tls_name.as_ref().map(|name| TlsSettings {
+        name: name.clone(),
+        cacert: args.cacert.clone(),
+        insecure: false,
+    });
+    Ok(MailTls { policy, certificates })
 }
 
 fn routing(args: &Args) -> Result<Routing, Failure> {

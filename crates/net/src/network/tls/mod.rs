@@ -1,15 +1,20 @@
 //! TLS between a load generator and any network: the same connections, each with a handshake before its
-//! first request, and with encrypted bytes.
+//! first request, and with encrypted bytes. And TLS of connections that begin without it.
 //!
 //! - `provider` the cryptography; `settings` what is trusted, `verifier` how that is checked;
 //! - `fault` what can go wrong, each under one name;
-//! - `socket` one connection: rustls in front of a socket.
+//! - `socket` one connection: rustls in front of a socket; `client` the same from a word of the protocol on;
+//! - `server` the other end, without a socket; `identity` what it shows, `certificate` makes that.
 //!
 //! The loop of the generator is compiled for this network and for the plain one, so that plain connections
 //! pay nothing.
 
+mod certificate;
+mod client;
 mod fault;
+mod identity;
 mod provider;
+mod server;
 mod settings;
 mod socket;
 #[cfg(test)]
@@ -26,7 +31,10 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 use sys::event::{Event, Interest};
 
+pub use self::client::{Handshake, TlsClient, TlsConnection};
 pub(crate) use self::fault::TlsFault;
+pub use self::identity::TlsIdentity;
+pub(crate) use self::server::{TlsServer, TlsSession};
 pub(crate) use self::settings::Alpn;
 pub use self::settings::TlsSettings;
 use self::socket::TlsSocket;
@@ -51,7 +59,7 @@ impl<N> TlsNetwork<N> {
     /// [`Error::Settings`] where a certificate cannot be read, [`Error::Unsupported`] where there is no
     /// cryptography.
     pub(crate) fn new(settings: &TlsSettings, protocol: Alpn, network: N) -> Result<TlsNetwork<N>, Error> {
-        let (config, name) = settings.open(protocol)?;
+        let (config, name) = settings.open(Some(protocol))?;
         let encrypted = Rc::new(RefCell::new(vec![0; ENCRYPTED_BYTES].into_boxed_slice()));
         Ok(TlsNetwork { network, config: Arc::new(config), name, encrypted })
     }

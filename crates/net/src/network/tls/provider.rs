@@ -22,5 +22,5 @@ pub(super) fn provider() -> Result<CryptoProvider, Error> {
 }
 
 fn unsupported(reason: &str) -> Error {
-    Error::Unsupported { name: "https".to_owned(), reason: reason.to_owned() }
+    Error::Unsupported { name: "TLS".to_owned(), reason: reason.to_owned() }
 }

@@ -38,8 +38,8 @@ impl Alpn {
 }
 
 impl TlsSettings {
-    /// What every connection is made with.
-    pub(super) fn open(&self, protocol: Alpn) -> Result<(ClientConfig, ServerName<'static>), Error> {
+    /// What every connection is made with; without a protocol none is announced.
+    pub(super) fn open(&self, protocol: Option<Alpn>) -> Result<(ClientConfig, ServerName<'static>), Error> {
         let name = ServerName::try_from(self.name.clone()).map_err(|_| {
             Error::Settings(format!("{:?} is no name that a certificate can have", self.name))
         })?;
@@ -49,7 +49,7 @@ impl TlsSettings {
         let verifier = self.verifier(provider)?;
         let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
         let mut config = builder.with_no_client_auth();
-        config.alpn_protocols = vec![protocol.0.to_vec()];
+        config.alpn_protocols = protocol.into_iter().map(|protocol| protocol.0.to_vec()).collect();
         // Every connection stands for another client, which has no ticket of an earlier one.
         config.resumption = Resumption::disabled();
         Ok((config, name))
@@ -57,7 +57,7 @@ impl TlsSettings {
 
     /// Whether a load can be offered with them.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        self.open(Alpn::HTTP_1).map(drop)
+        self.open(Some(Alpn::HTTP_1)).map(drop)
     }
 
     fn verifier(&self, provider: Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>, Error> {

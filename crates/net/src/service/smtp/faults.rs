@@ -7,6 +7,7 @@ use crate::Error;
 pub(super) enum Step {
     Connect,
     Ehlo,
+    StartTls,
     Mail,
     Rcpt,
     Data,
@@ -15,9 +16,10 @@ pub(super) enum Step {
     Quit,
 }
 
-const STEPS: [(&str, Step); 8] = [
+const STEPS: [(&str, Step); 9] = [
     ("connect", Step::Connect),
     ("ehlo", Step::Ehlo),
+    ("starttls", Step::StartTls),
     ("mail", Step::Mail),
     ("rcpt", Step::Rcpt),
     ("data", Step::Data),

@@ -21,7 +21,17 @@ pub(super) struct SmtpSession {
     line: LineBuffer,
     expected: Expected,
     is_greeted: bool,
+    tls: TlsState,
     transaction: Option<Box<Transaction>>,
+}
+
+/// Whether the connection is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TlsState {
+    Off,
+    /// The client was told to begin.
+    Begins,
+    On,
 }
 
 /// What comes next.
@@ -56,8 +66,18 @@ impl SmtpSession {
             line: LineBuffer::default(),
             expected: Expected::Command,
             is_greeted: false,
+            tls: TlsState::Off,
             transaction: None,
         }
+    }
+
+    /// Whether TLS begins with the next input. It is said once.
+    pub(super) fn takes_tls(&mut self) -> bool {
+        let takes_tls = self.tls == TlsState::Begins;
+        if takes_tls {
+            self.tls = TlsState::On;
+        }
+        takes_tls
     }
 
     /// Replies with a line that begins with a code and an enhanced status code, such as `250 2.0.0 ok`.
@@ -226,6 +246,7 @@ impl SmtpSession {
             Command::Noop => self.say("250 2.0.0 ok", output),
             Command::Vrfy(_) => self.say("252 2.5.0 send it, and see", output),
             Command::Help => self.say("214 2.0.0 RFC 5321", output),
+            Command::StartTls if self.shared.tls.is_some() => self.start_tls(output),
             Command::StartTls | Command::Unknown => self.say("500 5.5.1 unknown command", output),
             Command::Quit => {
                 self.end_transaction(250, End::Reset, output);
@@ -238,10 +259,25 @@ impl SmtpSession {
     fn greet(&mut self, is_extended: bool, output: &mut Output) -> Flow {
         self.end_transaction(250, End::Reset, output);
         self.is_greeted = true;
-        let reply = if is_extended { &self.shared.ehlo[..] } else { self.shared.helo.as_bytes() };
+        let reply = match (is_extended, self.tls) {
+            (true, TlsState::Off) => &self.shared.ehlo[..],
+            (true, _) => &self.shared.ehlo_encrypted[..],
+            (false, _) => self.shared.helo.as_bytes(),
+        };
         output.bytes().extend_from_slice(reply);
         output.answered();
         Flow::More
+    }
+
+    /// What the client said before is forgotten (RFC 3207, section 4.2).
+    fn start_tls(&mut self, output: &mut Output) -> Flow {
+        if self.tls != TlsState::Off {
+            return self.say("503 5.5.1 TLS is there already", output);
+        }
+        self.end_transaction(250, End::Reset, output);
+        self.is_greeted = false;
+        self.tls = TlsState::Begins;
+        self.say("220 2.0.0 begin TLS", output)
     }
 
     fn mail(&mut self, size: Option<u64>, output: &mut Output) -> Flow {
@@ -328,7 +364,8 @@ fn step_of(command: &Command<'_>) -> Option<Step> {
         Command::Data => Some(Step::Data),
         Command::Rset => Some(Step::Rset),
         Command::Quit => Some(Step::Quit),
-        _ => None,
+        Command::StartTls => Some(Step::StartTls),
+        Command::Bdat { .. } | Command::Noop | Command::Vrfy(_) | Command::Help | Command::Unknown => None,
     }
 }
 
@@ -352,6 +389,12 @@ impl Session for SmtpSession {
             let flow = self.go_on(&mut input, output);
             if flow != Flow::More {
                 return flow;
+            }
+            // What came behind STARTTLS in plain text was not said by the client that TLS is spoken with, or
+            // may not have been: it is dropped.
+            if self.tls == TlsState::Begins {
+                self.line = LineBuffer::default();
+                return Flow::More;
             }
         }
         Flow::More

@@ -26,6 +26,8 @@ pub(super) fn summary(measured: &MailMeasured, elapsed_seconds: f64) -> String {
         ("still queued", counts.queued),
         ("deferred", counts.deferred),
         ("connections", counts.connections),
+        ("encrypted", counts.encrypted),
+        ("TLS failed", counts.not_encrypted),
         ("not connected", counts.not_connected),
         ("lost", counts.lost),
         ("broken protocol", counts.faults),

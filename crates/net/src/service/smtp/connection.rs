@@ -1,0 +1,104 @@
+//! A connection that begins in plain text and may turn to TLS (RFC 3207): the session within is the same.
+
+use std::sync::Arc;
+
+use super::session::SmtpSession;
+use super::shared::Shared;
+use crate::network::{TlsFault, TlsSession};
+use crate::output::Output;
+use crate::service::definition::{Flow, Session, SessionStage};
+
+pub(super) struct SmtpConnection {
+    shared: Arc<Shared>,
+    session: SmtpSession,
+    tls: Option<TlsSession>,
+}
+
+impl SmtpConnection {
+    pub(super) fn new(shared: Arc<Shared>, session: SmtpSession) -> SmtpConnection {
+        SmtpConnection { shared, session, tls: None }
+    }
+
+    /// The client has been told to begin TLS.
+    fn start_tls(&mut self) -> Result<(), TlsFault> {
+        self.tls = self.shared.tls.as_ref().map(|tls| tls.session()).transpose()?;
+        Ok(())
+    }
+}
+
+/// Has the session say something, and encrypts it.
+fn encrypted(
+    tls: &mut TlsSession,
+    output: &mut Output,
+    say: impl FnOnce(&mut Output) -> Flow,
+) -> Result<Flow, TlsFault> {
+    let mut plain = Output::default();
+    std::mem::swap(&mut plain.log, &mut output.log);
+    let flow = say(&mut plain);
+    std::mem::swap(&mut plain.log, &mut output.log);
+    for _ in 0..plain.take_responses() {
+        output.answered();
+    }
+    tls.send(plain.bytes(), output.bytes())?;
+    if matches!(flow, Flow::Close | Flow::Linger) {
+        tls.close();
+        tls.send(&[], output.bytes())?;
+    }
+    Ok(flow)
+}
+
+impl Session for SmtpConnection {
+    fn begin(&mut self, output: &mut Output) -> Flow {
+        self.session.begin(output)
+    }
+
+    fn on_input(&mut self, input: &[u8], output: &mut Output) -> Flow {
+        let Some(tls) = &mut self.tls else {
+            let flow = self.session.on_input(input, output);
+            return match self.session.takes_tls().then(|| self.start_tls()) {
+                Some(Err(_)) => Flow::Close,
+                _ => flow,
+            };
+        };
+        let mut plain = Vec::new();
+        let received = tls.receive(input, &mut plain);
+        let session = &mut self.session;
+        let flow = encrypted(tls, output, |output| match received {
+            // What was decrypted before that has been said, and the client is told why it ends here.
+            Err(_) => {
+                session.end(output);
+                Flow::Linger
+            }
+            Ok(has_ended) => match session.on_input(&plain, output) {
+                Flow::More if has_ended => session.end(output),
+                flow => flow,
+            },
+        });
+        flow.unwrap_or(Flow::Close)
+    }
+
+    fn end(&mut self, output: &mut Output) -> Flow {
+        match &mut self.tls {
+            None => self.session.end(output),
+            Some(tls) => encrypted(tls, output, |output| self.session.end(output)).unwrap_or(Flow::Close),
+        }
+    }
+
+    fn too_slow(&mut self, output: &mut Output) -> Flow {
+        match &mut self.tls {
+            None => self.session.too_slow(output),
+            // There is nothing yet in which it could be said.
+            Some(tls) if tls.is_handshaking() => self.session.end(output),
+            Some(tls) => {
+                encrypted(tls, output, |output| self.session.too_slow(output)).unwrap_or(Flow::Close)
+            }
+        }
+    }
+
+    fn stage(&self) -> SessionStage {
+        match &self.tls {
+            Some(tls) if tls.is_handshaking() => SessionStage::Request,
+            _ => self.session.stage(),
+        }
+    }
+}
