@@ -2,7 +2,7 @@
 
 use net::output::Output;
 use net::service::smtp::SmtpSettings;
-use net::service::{Flow, ServiceSettings};
+use net::service::{Flow, OpenService, ServiceSettings, SessionStage};
 use proptest::prelude::*;
 
 /// What came out, what was logged and how it ended, of a client that sends this in these pieces.
@@ -147,6 +147,91 @@ fn what_is_not_offered_is_not_said() {
     let unknown = SmtpSettings { without: vec!["MAIL".to_owned()], ..SmtpSettings::default() };
     assert!(unknown.open(false).is_err());
     assert!(SmtpSettings { host: "a b".to_owned(), ..SmtpSettings::default() }.open(false).is_err());
+}
+
+/// What is said at once, after each pause, and for how long these are, in milliseconds.
+fn paused(settings: &SmtpSettings, pieces: &[&str]) -> (Vec<String>, Vec<u128>, String) {
+    let service = settings.open(true).expect("a service");
+    let (mut session, mut output) = (service.session(None), Output::default());
+    let (mut said, mut pauses) = (Vec::new(), Vec::new());
+    let mut take = |output: &mut Output| {
+        let mut replies = Vec::with_capacity(1 << 16);
+        output.fill(&mut replies).expect("bytes");
+        let replies = String::from_utf8(replies).expect("replies");
+        let codes = replies.lines().filter(|line| line.as_bytes()[3] == b' ').map(|line| &line[..3]);
+        said.push(codes.collect::<Vec<_>>().join(" "));
+    };
+    let mut flow = session.begin(&mut output);
+    for piece in pieces {
+        assert_eq!(flow, Flow::More);
+        flow = session.on_input(piece.as_bytes(), &mut output);
+    }
+    take(&mut output);
+    while let SessionStage::Paused(time) = session.stage() {
+        assert_eq!(flow, Flow::More);
+        pauses.push(time.as_millis());
+        flow = session.resume(&mut output);
+        take(&mut output);
+    }
+    (said, pauses, String::from_utf8(std::mem::take(&mut output.log)).expect("a ledger"))
+}
+
+#[test]
+fn a_reply_that_is_late_holds_up_all_that_follow() {
+    let faults = |faults: &[&str]| {
+        let faults = faults.iter().map(|&fault| fault.to_owned()).collect();
+        SmtpSettings { faults, ..SmtpSettings::default() }
+    };
+    let end = "DATA\r\na\r\n.\r\nQUIT\r\n";
+    let all = "220 250 250 250 354 250 221";
+    for (settings, pauses) in [
+        (faults(&[]), &[][..]),
+        (faults(&["connect 1s 100", "ehlo 2s 100", "quit 20ms 100%"]), &[1000, 2000, 20]),
+        (faults(&["rcpt@b.test 3s 100", "data@B.test 4s 100", "message@b.test 5ms 100"]), &[3000, 4000, 5]),
+        (faults(&["rcpt@c.test 3s 100", "data@c.test 4s 100", "message@c.test 5ms 100"]), &[]),
+    ] {
+        for pieces in [&[BEGIN, end][..], &[BEGIN, &end[..9], &end[9..]]] {
+            let (said, times, log) = paused(&settings, pieces);
+            assert_eq!((said.join(" ").trim_matches(' '), &times[..]), (all, pauses), "{said:?}");
+            assert_eq!(said.len(), pauses.len() + 1);
+            assert_eq!(ledger(&log)[0]["end"], "message");
+        }
+    }
+    // A recipient asks for it; what is closed is closed later.
+    let (said, times, _) = paused(&faults(&[]), &["HELO c\r\nMAIL FROM:<>\r\nRCPT TO:<delay-7s+1@b>\r\n"]);
+    assert_eq!((said, times), (vec!["220 250 250".to_owned(), "250".to_owned()], vec![7000]));
+    // One that never waits is closed.
+    let service = SmtpSettings::default().open(true).expect("a service");
+    let (mut session, mut output) = (service.session(None), Output::default());
+    session.on_input(b"HELO c\r\nMAIL FROM:<>\r\nRCPT TO:<delay-7s@b>\r\n", &mut output);
+    let flood = [b'x'; 1 << 16];
+    let taken = (0..1000).take_while(|_| session.on_input(&flood, &mut output) == Flow::More).count();
+    assert!((16..1000).contains(&taken), "{taken}");
+}
+
+#[test]
+fn a_recipient_that_is_new_is_put_off() {
+    let settings = SmtpSettings { greylist_seconds: 1, ..SmtpSettings::default() };
+    let service = settings.open(true).expect("a service");
+    // Another process, as inetd has them.
+    let handed_on = service.handed_on().expect("what it shares").clone();
+    let handed_on: SmtpSettings = serde_json::from_value(handed_on).expect("settings");
+    let other = if cfg!(unix) { handed_on.open(true).expect("a service") } else { service.clone() };
+    let code = |service: &dyn OpenService, recipient: &str| {
+        let (mut session, mut output) = (service.session(None), Output::default());
+        let text = format!("HELO c\r\nMAIL FROM:<a@b>\r\nRCPT TO:<{recipient}>\r\n");
+        session.on_input(text.as_bytes(), &mut output);
+        let mut replies = Vec::with_capacity(1 << 10);
+        output.fill(&mut replies).expect("bytes");
+        let replies = String::from_utf8(replies).expect("replies");
+        replies.lines().last().expect("a reply")[..3].to_owned()
+    };
+    assert_eq!(code(&*service, "x@y.test"), "451");
+    std::thread::sleep(std::time::Duration::from_millis(1200));
+    assert_eq!((&*code(&*other, "x@y.test"), &*code(&*other, "new@y.test")), ("250", "451"));
+    assert_eq!((&*code(&*service, "x@y.test"), &*code(&*service, "new@y.test")), ("250", "451"));
+    // In this process both have the same descriptor, which is closed once.
+    std::mem::forget(other);
 }
 
 proptest! {

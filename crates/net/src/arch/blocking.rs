@@ -155,7 +155,12 @@ impl Conversation<'_> {
         loop {
             let stage = self.session.stage();
             let limits = self.terms.limits;
-            let limit = if stage == SessionStage::Idle { limits.idle } else { limits.request };
+            let limit = match stage {
+                SessionStage::Idle => limits.idle,
+                SessionStage::Request | SessionStage::Data => limits.request,
+                SessionStage::Paused(time) => time,
+            };
+            let mut is_resumed = false;
             let flow =
                 match self.receive(&mut chunk, since.checked_add(limit), stage == SessionStage::Idle)? {
                     Input::Bytes(count) => self.session.on_input(&chunk[..count], &mut self.output),
@@ -165,6 +170,10 @@ impl Conversation<'_> {
                         return Ok(Flow::Close);
                     }
                     Input::Late if stage == SessionStage::Idle => return Ok(Flow::Close),
+                    Input::Late if matches!(stage, SessionStage::Paused(_)) => {
+                        is_resumed = true;
+                        self.session.resume(&mut self.output)
+                    }
                     Input::Late => {
                         let flow = self.session.too_slow(&mut self.output);
                         let delivered = self.deliver();
@@ -185,7 +194,8 @@ impl Conversation<'_> {
             }
             // A request's time runs from its first byte, however many pieces follow.
             let is_within_request = self.session.stage() == SessionStage::Request;
-            if responses > 0 || stage == SessionStage::Idle || !is_within_request {
+            let is_within_pause = matches!(stage, SessionStage::Paused(_)) && !is_resumed;
+            if responses > 0 || stage == SessionStage::Idle || !(is_within_request || is_within_pause) {
                 since = Instant::now();
             }
         }

@@ -28,6 +28,8 @@ enum Phase {
     Idle,
     /// The rest of a request.
     Request,
+    /// The end of a pause.
+    Paused,
     /// The output to leave; what comes then.
     Sending(Flow),
     /// The other end to finish, until this time at most.
@@ -52,7 +54,7 @@ pub(super) enum Then {
 pub(super) enum Late {
     /// Nothing: the other end takes what it is sent, if slowly.
     Wait,
-    /// The last output is to be sent.
+    /// The last output is to be sent, or the one after a pause.
     Response(Flow),
     /// The connection is to be closed.
     Close,
@@ -132,6 +134,13 @@ impl ConnectionState {
                 self.due_ms = context.due_ms(context.terms.limits.idle);
                 Then::Listen
             }
+            (Flow::More, SessionStage::Paused(time)) => {
+                if self.phase != Phase::Paused {
+                    self.phase = Phase::Paused;
+                    self.due_ms = context.due_ms(time);
+                }
+                Then::Listen
+            }
             (Flow::More, stage @ (SessionStage::Request | SessionStage::Data)) => {
                 // The limit of a request runs from its first byte, however many follow.
                 if self.phase != Phase::Request || stage == SessionStage::Data {
@@ -171,6 +180,10 @@ impl ConnectionState {
     pub(super) fn late(&mut self, connection: &impl Socket, context: &mut LoopContext<'_>) -> Late {
         match self.phase {
             Phase::Idle | Phase::Lingering(_) => Late::Close,
+            Phase::Paused => {
+                self.phase = Phase::Idle;
+                Late::Response(self.session.resume(&mut context.output))
+            }
             Phase::Request => {
                 self.count_slow(context);
                 let flow = self.session.too_slow(&mut context.output);

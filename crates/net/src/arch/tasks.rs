@@ -136,7 +136,11 @@ impl Task {
         loop {
             let stage = self.session.stage();
             let limits = &self.shared.limits;
-            let limit = if stage == SessionStage::Idle { limits.idle } else { limits.request };
+            let limit = match stage {
+                SessionStage::Idle => limits.idle,
+                SessionStage::Request | SessionStage::Data => limits.request,
+                SessionStage::Paused(time) => time,
+            };
             let received = tokio::select! {
                 biased;
                 received = timeout_at(since + limit.min(FOREVER), self.stream.read(&mut input)) => received,
@@ -144,6 +148,7 @@ impl Task {
                     return Ok(Flow::Close);
                 }
             };
+            let mut is_resumed = false;
             let flow = match received {
                 Ok(Ok(0)) => {
                     self.session.end(&mut self.output);
@@ -155,6 +160,10 @@ impl Task {
                 }
                 Ok(Err(_)) => return Err(Counter::Broken),
                 Err(_) if stage == SessionStage::Idle => return Ok(Flow::Close),
+                Err(_) if matches!(stage, SessionStage::Paused(_)) => {
+                    is_resumed = true;
+                    self.session.resume(&mut self.output)
+                }
                 Err(_) => {
                     let flow = self.session.too_slow(&mut self.output);
                     let delivered = self.deliver().await;
@@ -179,7 +188,8 @@ impl Task {
             }
             // A request's time runs from its first byte, however many pieces follow.
             let is_within_request = self.session.stage() == SessionStage::Request;
-            if responses > 0 || stage == SessionStage::Idle || !is_within_request {
+            let is_within_pause = matches!(stage, SessionStage::Paused(_)) && !is_resumed;
+            if responses > 0 || stage == SessionStage::Idle || !(is_within_request || is_within_pause) {
                 since = Instant::now();
             }
         }

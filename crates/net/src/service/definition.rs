@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -137,6 +138,12 @@ pub trait Session: Send {
         Flow::Close
     }
 
+    /// The time of [`SessionStage::Paused`] is over.
+    fn resume(&mut self, output: &mut Output) -> Flow {
+        let _ = output;
+        Flow::More
+    }
+
     /// Where the session stands; decides which time limit holds.
     fn stage(&self) -> SessionStage;
 }
@@ -165,4 +172,7 @@ pub enum SessionStage {
     /// In the middle of data whose length is the client's choice: more of it must come soon, and the limit of
     /// a request begins anew with each piece (RFC 5321, section 4.5.3.2.5).
     Data,
+    /// It says nothing for so long, and then [`Session::resume`] is called: late by up to a tick of 128 ms, or
+    /// of 200 ms where calls wait. Input that comes meanwhile is taken as ever.
+    Paused(Duration),
 }

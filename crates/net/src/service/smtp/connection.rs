@@ -19,10 +19,16 @@ impl SmtpConnection {
         SmtpConnection { shared, session, tls: None }
     }
 
-    /// The client has been told to begin TLS.
-    fn start_tls(&mut self) -> Result<(), TlsFault> {
-        self.tls = self.shared.tls.as_ref().map(|tls| tls.session()).transpose()?;
-        Ok(())
+    /// Has TLS begin if the client was told so.
+    fn begin_tls(&mut self, flow: Flow) -> Flow {
+        if !self.session.takes_tls() {
+            return flow;
+        }
+        match self.shared.tls.as_ref().map(|tls| tls.session()) {
+            Some(Ok(tls)) => self.tls = Some(tls),
+            _ => return Flow::Close,
+        }
+        flow
     }
 }
 
@@ -55,10 +61,7 @@ impl Session for SmtpConnection {
     fn on_input(&mut self, input: &[u8], output: &mut Output) -> Flow {
         let Some(tls) = &mut self.tls else {
             let flow = self.session.on_input(input, output);
-            return match self.session.takes_tls().then(|| self.start_tls()) {
-                Some(Err(_)) => Flow::Close,
-                _ => flow,
-            };
+            return self.begin_tls(flow);
         };
         let mut plain = Vec::new();
         let received = tls.receive(input, &mut plain);
@@ -75,6 +78,15 @@ impl Session for SmtpConnection {
             },
         });
         flow.unwrap_or(Flow::Close)
+    }
+
+    fn resume(&mut self, output: &mut Output) -> Flow {
+        let session = &mut self.session;
+        let flow = match &mut self.tls {
+            None => session.resume(output),
+            Some(tls) => encrypted(tls, output, |output| session.resume(output)).unwrap_or(Flow::Close),
+        };
+        self.begin_tls(flow)
     }
 
     fn end(&mut self, output: &mut Output) -> Flow {

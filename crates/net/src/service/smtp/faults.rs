@@ -1,5 +1,7 @@
 //! What a server does wrong: by chance, or because the address asks for it.
 
+use std::time::Duration;
+
 use crate::Error;
 
 /// Where something can go wrong.
@@ -37,6 +39,8 @@ pub(super) enum Fault {
     Drop,
     /// The connection is reset.
     Reset,
+    /// The reply comes so much later.
+    Delay(Duration),
 }
 
 #[derive(Clone, Debug)]
@@ -60,7 +64,8 @@ impl Faults {
                 let steps = STEPS.map(|(name, _)| name).join(", ");
                 Error::Settings(format!(
                     "{text:?} is no fault: it has the form 'STEP ACTION PERCENT', such as 'rcpt@d1.test 450 \
-                     5%'; STEP is one of {steps}, ACTION a code from 400 to 599, drop, or reset"
+                     5%'; STEP is one of {steps}, ACTION a code from 400 to 599, drop, reset, or a time such \
+                     as 500ms or 2s; a DOMAIN is for rcpt, data, message and rset"
                 ))
             })
         });
@@ -71,12 +76,22 @@ impl Faults {
         self.0.is_empty()
     }
 
-    /// What goes wrong in this step, if anything does. The domain is that of the recipient.
+    /// Whether what follows a recipient depends on its domain.
+    pub(super) fn are_of_domains(&self) -> bool {
+        self.0.iter().any(|rule| rule.domain.is_some() && rule.step != Step::Rcpt)
+    }
+
+    /// What goes wrong in this step, if anything does. The domains are those of the recipients.
     #[inline]
-    pub(super) fn choose(&self, step: Step, domain: &str, random: &mut fastrand::Rng) -> Option<Fault> {
+    pub(super) fn choose<D: AsRef<str>>(
+        &self,
+        step: Step,
+        domains: &[D],
+        random: &mut fastrand::Rng,
+    ) -> Option<Fault> {
         let concerns = |rule: &&Rule| {
-            let is_of_domain = |own: &String| own.eq_ignore_ascii_case(domain);
-            rule.step == step && rule.domain.as_ref().is_none_or(is_of_domain)
+            let has = |own: &String| domains.iter().any(|domain| own.eq_ignore_ascii_case(domain.as_ref()));
+            rule.step == step && rule.domain.as_ref().is_none_or(has)
         };
         let mut rules = self.0.iter().filter(concerns);
         rules.find(|rule| random.f64() < rule.odds).map(|rule| rule.fault)
@@ -94,11 +109,27 @@ fn rule(text: &str) -> Option<Rule> {
     let fault = match fault {
         "drop" => Fault::Drop,
         "reset" => Fault::Reset,
-        code => Fault::Reply(code.parse().ok().filter(|code| (400..600).contains(code))?),
+        text => match time(text) {
+            Some(time) => Fault::Delay(time),
+            None => Fault::Reply(text.parse().ok().filter(|code| (400..600).contains(code))?),
+        },
     };
     let percent: f64 = percent.strip_suffix('%').unwrap_or(percent).parse().ok()?;
-    let is_allowed = (0.0..=100.0).contains(&percent) && (domain.is_none() || step == Step::Rcpt);
+    let has_recipients = matches!(step, Step::Rcpt | Step::Data | Step::Message | Step::Rset);
+    let is_allowed = (0.0..=100.0).contains(&percent) && (domain.is_none() || has_recipients);
     (is_allowed && words.next().is_none()).then_some(Rule { step, domain, fault, odds: percent / 100.0 })
+}
+
+/// No reply comes later than that: clients wait for five minutes (RFC 5321, section 4.5.3.2).
+const DELAY_MAX: Duration = Duration::from_secs(600);
+
+/// 500ms or 2s.
+fn time(text: &str) -> Option<Duration> {
+    let time = match text.strip_suffix("ms") {
+        Some(number) => Duration::from_millis(number.parse().ok()?),
+        None => Duration::from_secs(text.strip_suffix('s')?.parse().ok()?),
+    };
+    (time <= DELAY_MAX).then_some(time)
 }
 
 /// What a local part asks for.
@@ -110,6 +141,7 @@ pub(super) fn asked_for(local: &str) -> Option<Fault> {
         "busy" => Fault::Reply(421),
         "drop" => Fault::Drop,
         "reset" => Fault::Reset,
+        _ if name.starts_with("delay-") => Fault::Delay(time(&name["delay-".len()..])?),
         _ => {
             let (code, rest) = name.split_at_checked(3)?;
             let is_code = code.bytes().all(|byte| byte.is_ascii_digit());
@@ -127,10 +159,15 @@ mod tests {
     #[test]
     fn a_fault_is_read_or_refused() {
         let parsed = |text: &str| Faults::parse(&[text.to_owned()]).is_ok();
-        assert!(["rcpt 450 5%", "RCPT@d1.test drop 0.5", "connect 421 100%"].into_iter().all(parsed));
+        assert!(
+            ["rcpt 450 5%", "RCPT@d1.test drop 0.5", "connect 421 100%", "mail 20ms 1", "data@d 9s 1"]
+                .into_iter()
+                .all(parsed)
+        );
         for text in ["", "rcpt", "rcpt 450", "rcpt 250 5%", "rcpt 450 101%", "rcpt 450 -1", "mail@d 450 1"] {
             assert!(!parsed(text), "{text}");
         }
+        assert!(!parsed("rcpt 5m 1") && !parsed("rcpt 601s 1") && !parsed("quit@d 450 1"));
         assert!(!parsed("rcpt 450 NaN") && !parsed("rcpt 450 1 2") && !parsed("vrfy 450 1"));
     }
 
@@ -138,10 +175,10 @@ mod tests {
     fn chance_is_as_likely_as_it_was_told_to_be() {
         let texts = ["rcpt@d1.test 550 100%", "rcpt 450 25%"].map(str::to_owned);
         let (faults, mut random) = (Faults::parse(&texts).unwrap(), fastrand::Rng::with_seed(3));
-        assert_eq!(faults.choose(Step::Rcpt, "D1.test", &mut random), Some(Fault::Reply(550)));
-        assert_eq!(faults.choose(Step::Mail, "", &mut random), None);
+        assert_eq!(faults.choose(Step::Rcpt, &["D1.test"], &mut random), Some(Fault::Reply(550)));
+        assert_eq!(faults.choose(Step::Mail, &[""], &mut random), None);
         let hits =
-            (0..10_000).filter(|_| faults.choose(Step::Rcpt, "d2.test", &mut random).is_some()).count();
+            (0..10_000).filter(|_| faults.choose(Step::Rcpt, &["d2.test"], &mut random).is_some()).count();
         assert!((2300..2700).contains(&hits), "{hits}");
     }
 
@@ -151,7 +188,8 @@ mod tests {
         assert_eq!(asked_for("551-go-away+7"), Some(Fault::Reply(551)));
         assert_eq!(asked_for("tempfail+1"), Some(Fault::Reply(451)));
         assert_eq!(asked_for("drop"), Some(Fault::Drop));
-        for local in ["user", "4501", "250", "+45", "600", "ж1", "dropped", ""] {
+        assert_eq!(asked_for("delay-20ms+1"), Some(Fault::Delay(Duration::from_millis(20))));
+        for local in ["user", "4501", "250", "+45", "600", "ж1", "dropped", "delay-", "delay-1h", ""] {
             assert_eq!(asked_for(local), None, "{local}");
         }
     }

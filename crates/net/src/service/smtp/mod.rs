@@ -8,30 +8,39 @@
 //!
 //! Local parts can ask for a reply, so that a test needs no configuration: `450@`, `551-any-text@` get that
 //! code, `tempfail@` 451, `permfail@` 550; `busy@` gets 421 and a close, `drop@` a close without a reply,
-//! and `reset@` a reset. A `+tag` behind these is ignored.
+//! `reset@` a reset, and `delay-500ms@` its reply that much later. A `+tag` behind these is ignored.
 //!
 //! `--fault 'STEP[@DOMAIN] ACTION PERCENT'` makes chance decide. STEP is connect, ehlo, starttls, mail, rcpt,
-//! data, message (the reply to a whole message), rset or quit; a DOMAIN, that of a recipient, is for rcpt
-//! only. ACTION is the code of a reply from 400 to 599, drop, or reset. The first fault that chance chooses
-//! counts. 421 closes the connection. What chance decides is seeded by `--fault-seed` and by the client's
+//! data, message (the reply to a whole message), rset or quit; a DOMAIN, that of a recipient, is for rcpt,
+//! data, message and rset. ACTION is the code of a reply from 400 to 599, drop, reset, or a time such as
+//! 500ms or 2s, by which the reply is late. The first fault that chance chooses counts. 421 closes the
+//! connection. Times are exact to 0.2 s. What chance decides is seeded by `--fault-seed` and by the client's
 //! port.
+//!
+//! `--greylist SECONDS` puts off each new recipient of a client and a sender with 451, until it has waited
+//! for so long. What is known lies in memory that all processes of the server share: a million of them; then
+//! the oldest are forgotten.
 
 mod connection;
 mod faults;
+mod greylist;
 mod ledger;
 mod message;
+mod pause;
 mod session;
 mod shared;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::connection::SmtpConnection;
 use self::faults::Faults;
+use self::greylist::Greylist;
 use self::session::SmtpSession;
 use self::shared::Shared;
 use super::definition::{OpenService, ServiceSettings, Session};
@@ -56,6 +65,10 @@ pub struct SmtpSettings {
     pub faults: Vec<String>,
     /// What chance begins with.
     pub fault_seed: u64,
+    /// How long a new recipient of a client and a sender is put off; 0 for no time.
+    pub greylist_seconds: u64,
+    /// The descriptor of what is known of recipients, in a program that serves one connection.
+    pub greylist_memory: Option<i32>,
     /// The key and the certificate of STARTTLS; without them they are made when the service opens.
     pub identity: Option<TlsIdentity>,
 }
@@ -69,6 +82,8 @@ impl Default for SmtpSettings {
             without: Vec::new(),
             faults: Vec::new(),
             fault_seed: 1,
+            greylist_seconds: 0,
+            greylist_memory: None,
             identity: None,
         }
     }
@@ -98,6 +113,15 @@ impl SmtpSettings {
             }
         }
         Ok(extensions)
+    }
+
+    fn greylist(&self) -> Result<Option<Greylist>, Error> {
+        if self.greylist_seconds == 0 {
+            return Ok(None);
+        }
+        let wait = Duration::from_secs(self.greylist_seconds);
+        let opened = Greylist::open(wait, self.greylist_memory);
+        opened.map(Some).map_err(Error::at("share what is known of recipients among processes"))
     }
 
     /// What TLS shows: none on a processor without its cryptography, unless it was asked for.
@@ -163,6 +187,13 @@ impl ServiceSettings for SmtpSettings {
             form: OptionForm::Number("N"),
             help: "What the chance of --fault begins with",
         },
+        OptionSpec {
+            name: "greylist",
+            short: None,
+            field: "greylist_seconds",
+            form: OptionForm::Number("SECONDS"),
+            help: "Time for which smtp puts off each new recipient; 0 for none",
+        },
     ];
 
     fn open(&self, access_log: bool) -> Result<Arc<dyn OpenService>, Error> {
@@ -174,6 +205,13 @@ impl ServiceSettings for SmtpSettings {
         let identity = if extensions.start_tls { self.identity()? } else { None };
         let tls = identity.as_ref().map(TlsServer::new).transpose()?;
         extensions.start_tls = tls.is_some();
+        let greylist = self.greylist()?;
+        let handed_on = SmtpSettings {
+            identity,
+            greylist_memory: greylist.as_ref().and_then(Greylist::inheritable),
+            ..self.clone()
+        };
+        let has_made = tls.is_some() || greylist.is_some();
         let ehlo = |extensions: &Extensions| {
             let mut reply = Vec::new();
             extensions.write(&self.host, &mut reply);
@@ -189,12 +227,12 @@ impl ServiceSettings for SmtpSettings {
             message_bytes: if self.message_bytes == 0 { u64::MAX } else { self.message_bytes },
             recipients: self.recipients.max(1),
             faults: Faults::parse(&self.faults)?,
+            greylist,
             seed: self.fault_seed,
             sessions: AtomicU64::new(0),
             keeps_ledger: access_log,
         };
-        let handed_on =
-            identity.map(|identity| to_value(&SmtpSettings { identity: Some(identity), ..self.clone() }));
+        let handed_on = has_made.then(|| to_value(&handed_on));
         Ok(Arc::new(Smtp { shared: Arc::new(shared), handed_on }))
     }
 }
@@ -216,7 +254,7 @@ impl OpenService for Smtp {
     }
 
     fn wants_peer(&self) -> bool {
-        self.shared.keeps_ledger || !self.shared.faults.is_empty()
+        self.shared.keeps_ledger || !self.shared.faults.is_empty() || self.shared.greylist.is_some()
     }
 
     fn handed_on(&self) -> Option<&Value> {

@@ -2,10 +2,12 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::faults::{Fault, Step, asked_for};
 use super::ledger::{self, End};
 use super::message::Message;
+use super::pause::Pause;
 use super::shared::Shared;
 use crate::output::Output;
 use crate::service::definition::{Flow, Session, SessionStage};
@@ -22,6 +24,7 @@ pub(super) struct SmtpSession {
     expected: Expected,
     is_greeted: bool,
     tls: TlsState,
+    pause: Option<Box<Pause>>,
     transaction: Option<Box<Transaction>>,
 }
 
@@ -50,8 +53,12 @@ enum Expected {
 #[derive(Default)]
 struct Transaction {
     recipient_count: usize,
+    /// Its address, for a greylist.
+    sender: String,
     /// Their addresses, for the ledger.
     recipients: Vec<String>,
+    /// Their domains, where a fault depends on them.
+    domains: Vec<String>,
     message: Message,
     /// Whether a part of the message came by BDAT.
     is_chunked: bool,
@@ -67,13 +74,14 @@ impl SmtpSession {
             expected: Expected::Command,
             is_greeted: false,
             tls: TlsState::Off,
+            pause: None,
             transaction: None,
         }
     }
 
     /// Whether TLS begins with the next input. It is said once.
     pub(super) fn takes_tls(&mut self) -> bool {
-        let takes_tls = self.tls == TlsState::Begins;
+        let takes_tls = self.tls == TlsState::Begins && self.pause.is_none();
         if takes_tls {
             self.tls = TlsState::On;
         }
@@ -110,6 +118,8 @@ impl SmtpSession {
                 self.say("421 4.3.2 as it was asked for", output);
                 Flow::Linger
             }
+            // Not reached: who chooses a delay goes on with what comes later.
+            Fault::Delay(_) => Flow::More,
             Fault::Reply(code) => {
                 let class = if code < 500 { 4 } else { 5 };
                 self.say(&format!("{code} {class}.0.0 as it was asked for"), output)
@@ -117,12 +127,40 @@ impl SmtpSession {
         }
     }
 
+    /// The domain is that of a recipient that is just named.
     #[inline]
     fn fault(&mut self, step: Step, domain: &str) -> Option<Fault> {
         if self.shared.faults.is_empty() {
             return None;
         }
-        self.shared.faults.choose(step, domain, &mut self.random)
+        match &self.transaction {
+            Some(transaction) if step != Step::Rcpt => {
+                self.shared.faults.choose(step, &transaction.domains, &mut self.random)
+            }
+            _ => self.shared.faults.choose(step, &[domain], &mut self.random),
+        }
+    }
+
+    /// Does that now, and says later what came of it.
+    fn later(
+        &mut self,
+        time: Duration,
+        output: &mut Output,
+        act: impl FnOnce(&mut Self, &mut Output) -> Flow,
+    ) -> Flow {
+        let mut later = Output::default();
+        std::mem::swap(&mut later.log, &mut output.log);
+        let flow = act(self, &mut later);
+        std::mem::swap(&mut later.log, &mut output.log);
+        match &mut self.pause {
+            // What it came to is late by itself.
+            Some(pause) => pause.time = pause.time.saturating_add(time),
+            None => {
+                let (replies, reply) = (later.take_responses(), std::mem::take(later.bytes()));
+                self.pause = Some(Box::new(Pause { time, reply, replies, flow, input: Vec::new() }));
+            }
+        }
+        Flow::More
     }
 
     /// Takes what comes next from the input.
@@ -175,12 +213,21 @@ impl SmtpSession {
         let bytes = self.transaction.as_ref().map_or(0, |transaction| transaction.message.bytes());
         let fault = self.fault(Step::Message, "");
         let is_too_large = bytes > self.shared.message_bytes;
-        let code = fault.map_or(if is_too_large { 552 } else { 250 }, code_of);
-        self.end_transaction(code, End::Message, output);
+        let reply = if is_too_large { "552 5.3.4 too large" } else { "250 2.0.0 taken" };
+        let code = if is_too_large { 552 } else { 250 };
         match fault {
-            Some(fault) => self.fail(fault, output),
-            None if is_too_large => self.say("552 5.3.4 too large", output),
-            None => self.say("250 2.0.0 taken", output),
+            None => {
+                self.end_transaction(code, End::Message, output);
+                self.say(reply, output)
+            }
+            Some(Fault::Delay(time)) => {
+                self.end_transaction(code, End::Message, output);
+                self.later(time, output, |session, output| session.say(reply, output))
+            }
+            Some(fault) => {
+                self.end_transaction(code_of(fault), End::Message, output);
+                self.fail(fault, output)
+            }
         }
     }
 
@@ -227,15 +274,23 @@ impl SmtpSession {
         if let Some(step) = step_of(&command)
             && let Some(fault) = self.fault(step, domain)
         {
+            if let Fault::Delay(time) = fault {
+                return self.later(time, output, |session, output| session.carry_out(command, output));
+            }
             if let Command::Rcpt(recipient) = &command {
                 self.refused(*recipient, fault, output);
             }
             return self.fail(fault, output);
         }
+        self.carry_out(command, output)
+    }
+
+    #[inline]
+    fn carry_out(&mut self, command: Command<'_>, output: &mut Output) -> Flow {
         match command {
             Command::Ehlo(_) => self.greet(true, output),
             Command::Helo(_) => self.greet(false, output),
-            Command::Mail { size, .. } => self.mail(size, output),
+            Command::Mail { sender, size, .. } => self.mail(sender, size, output),
             Command::Rcpt(recipient) => self.rcpt(recipient, output),
             Command::Data => self.data(output),
             Command::Bdat { bytes, is_last } => self.bdat(bytes, is_last, output),
@@ -254,6 +309,11 @@ impl SmtpSession {
                 Flow::Close
             }
         }
+    }
+
+    fn greeting(&mut self, output: &mut Output) -> Flow {
+        output.bytes().extend_from_slice(self.shared.greeting.as_bytes());
+        Flow::More
     }
 
     fn greet(&mut self, is_extended: bool, output: &mut Output) -> Flow {
@@ -280,7 +340,7 @@ impl SmtpSession {
         self.say("220 2.0.0 begin TLS", output)
     }
 
-    fn mail(&mut self, size: Option<u64>, output: &mut Output) -> Flow {
+    fn mail(&mut self, sender: Option<Mailbox<'_>>, size: Option<u64>, output: &mut Output) -> Flow {
         if !self.is_greeted {
             return self.say("503 5.5.1 EHLO first", output);
         }
@@ -290,21 +350,41 @@ impl SmtpSession {
         if size.is_some_and(|size| size > self.shared.message_bytes) {
             return self.say("552 5.3.4 too large", output);
         }
-        self.transaction = Some(Box::default());
+        let mut transaction = Box::<Transaction>::default();
+        if self.shared.greylist.is_some() {
+            transaction.sender = sender.map_or("", |sender| sender.text()).to_owned();
+        }
+        self.transaction = Some(transaction);
         self.say("250 2.1.0 sender ok", output)
     }
 
     fn rcpt(&mut self, recipient: Mailbox<'_>, output: &mut Output) -> Flow {
-        let recipients_max = self.shared.recipients;
-        let Some(transaction) = &mut self.transaction else {
+        let Some(transaction) = &self.transaction else {
             return self.say("503 5.5.1 MAIL first", output);
         };
         if transaction.is_chunked {
             return self.say("503 5.5.1 the message has begun", output);
         }
-        if let Some(fault) = asked_for(recipient.local()) {
-            self.refused(recipient, fault, output);
-            return self.fail(fault, output);
+        match asked_for(recipient.local()) {
+            None => self.accept(recipient, output),
+            Some(Fault::Delay(time)) => {
+                self.later(time, output, |session, output| session.accept(recipient, output))
+            }
+            Some(fault) => {
+                self.refused(recipient, fault, output);
+                self.fail(fault, output)
+            }
+        }
+    }
+
+    fn accept(&mut self, recipient: Mailbox<'_>, output: &mut Output) -> Flow {
+        let recipients_max = self.shared.recipients;
+        let Some(transaction) = &mut self.transaction else { return Flow::More };
+        if let Some(greylist) = &self.shared.greylist
+            && greylist.puts_off(self.peer.map(|peer| peer.ip()), &transaction.sender, recipient.text())
+        {
+            self.refused(recipient, Fault::Reply(451), output);
+            return self.say("451 4.7.1 come again later", output);
         }
         if transaction.recipient_count >= recipients_max {
             self.refused(recipient, Fault::Reply(452), output);
@@ -313,6 +393,9 @@ impl SmtpSession {
         transaction.recipient_count += 1;
         if self.shared.keeps_ledger {
             transaction.recipients.push(recipient.text().to_owned());
+        }
+        if self.shared.faults.are_of_domains() {
+            transaction.domains.push(recipient.domain().to_owned());
         }
         self.say("250 2.1.5 recipient ok", output)
     }
@@ -376,16 +459,17 @@ impl Session for SmtpSession {
                 self.fail(Fault::Reply(code), output);
                 Flow::Linger
             }
+            Some(Fault::Delay(time)) => self.later(time, output, |session, output| session.greeting(output)),
             Some(fault) => self.fail(fault, output),
-            None => {
-                output.bytes().extend_from_slice(self.shared.greeting.as_bytes());
-                Flow::More
-            }
+            None => self.greeting(output),
         }
     }
 
     fn on_input(&mut self, mut input: &[u8], output: &mut Output) -> Flow {
         while !input.is_empty() {
+            if let Some(pause) = &mut self.pause {
+                return pause.hold(input);
+            }
             let flow = self.go_on(&mut input, output);
             if flow != Flow::More {
                 return flow;
@@ -411,7 +495,21 @@ impl Session for SmtpSession {
         Flow::Linger
     }
 
+    fn resume(&mut self, output: &mut Output) -> Flow {
+        let Some(pause) = self.pause.take() else { return Flow::More };
+        output.bytes().extend_from_slice(&pause.reply);
+        (0..pause.replies).for_each(|_| output.answered());
+        match pause.flow {
+            // What came in plain text after STARTTLS is dropped.
+            Flow::More if self.tls != TlsState::Begins => self.on_input(&pause.input, output),
+            flow => flow,
+        }
+    }
+
     fn stage(&self) -> SessionStage {
+        if let Some(pause) = &self.pause {
+            return SessionStage::Paused(pause.time);
+        }
         match self.expected {
             Expected::Command if !self.line.is_within_line() => SessionStage::Idle,
             Expected::Command => SessionStage::Request,

@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicU64;
 
 use super::faults::Faults;
+use super::greylist::Greylist;
 use crate::network::TlsServer;
 use crate::smtp::Extensions;
 
@@ -19,6 +20,7 @@ pub(super) struct Shared {
     pub(super) message_bytes: u64,
     pub(super) recipients: usize,
     pub(super) faults: Faults,
+    pub(super) greylist: Option<Greylist>,
     pub(super) seed: u64,
     pub(super) sessions: AtomicU64,
     pub(super) keeps_ledger: bool,

@@ -1,0 +1,29 @@
+//! A reply that comes later.
+
+use std::time::Duration;
+
+use crate::service::definition::Flow;
+
+/// What is said after a time, and what came meanwhile.
+pub(super) struct Pause {
+    pub(super) time: Duration,
+    pub(super) reply: Vec<u8>,
+    /// Commands that it answers.
+    pub(super) replies: u64,
+    pub(super) flow: Flow,
+    pub(super) input: Vec<u8>,
+}
+
+/// What a client may send ahead of a reply that is late; a message by BDAT can be among it.
+const INPUT_BYTES_MAX: usize = 16 << 20;
+
+impl Pause {
+    /// Keeps input for later. A client that does not wait at all is closed.
+    pub(super) fn hold(&mut self, input: &[u8]) -> Flow {
+        if self.input.len() + input.len() > INPUT_BYTES_MAX {
+            return Flow::Close;
+        }
+        self.input.extend_from_slice(input);
+        Flow::More
+    }
+}
