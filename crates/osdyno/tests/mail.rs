@@ -1,5 +1,5 @@
-//! The engine, the DNS that routes its mail, and the server that takes it, as three programs: what each of them
-//! says of a recipient agrees with the others, whatever goes wrong.
+//! The engine, the DNS that routes its mail, and the server that takes it, as three programs: what each of
+//! them says of a recipient agrees with the others, whatever goes wrong.
 
 #![cfg(unix)]
 
@@ -210,4 +210,139 @@ fn a_list_that_is_not_delivered_is_said_to_be_queued() {
     assert_eq!(refused(&["mail", "list", "--relay", "192.0.2.1:25"]), Some(2));
     assert_eq!(refused(&["mail", "list", "--dns", "192.0.2.1"]), Some(2));
     server.stop();
+}
+
+/// Replies that are late, recipients that are put off, and TLS are the same in every architecture: whoever
+/// serves a connection pauses, shares what is known of recipients, and shows the certificate of all.
+#[test]
+fn every_architecture_is_late_and_puts_off_and_encrypts() {
+    for architecture in net::arch::ALL {
+        if let Some(reason) = architecture.unavailable_reason() {
+            println!("skipped: {}: {reason}", architecture.name);
+            continue;
+        }
+        let name = architecture.name;
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        let faults = ["--fault", "mail 20ms 100", "--greylist", "1", "--access-log", "ledger"];
+        let server = Served::start(folder, &[&["--service", "smtp", "--arch", name][..], &faults].concat());
+        let relay = server.address.to_string();
+        let words = ["mail", "--deliver", "--tls", "required", "--relay", &relay, "--results", "results"];
+        let list =
+            ["--recipients", "12", "--domains", "3", "--retry", "600ms", "--attempts", "60", "-c", "4"];
+        let output = osdyno(folder, &words).args(list).args(["--format", "json"]).output().expect("it runs");
+        assert!(output.status.success(), "{name}: {output:?}");
+        server.stop();
+        let delivered = ended_as(&results(&folder.join("results")), "delivered", 250);
+        assert_eq!(delivered.len(), 12, "{name}");
+        let taken = ledger(&folder.join("ledger"), "message", 250).into_keys().collect::<BTreeSet<_>>();
+        assert_eq!(taken, delivered, "{name}");
+        let put_off = ledger(&folder.join("ledger"), "refused", 451).into_keys().collect::<BTreeSet<_>>();
+        assert_eq!(put_off, delivered, "{name}: each is put off first");
+        let counts: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let count = |field: &str| counts["counts"][field].as_u64();
+        assert!(
+            count("encrypted") > Some(0) && count("encrypted") == count("connections"),
+            "{name}: {counts}"
+        );
+    }
+}
+
+/// A shell in a place of its own, for root; `None` with the reason printed.
+fn sealed(folder: &Path, flags: &[&str], script: &str) -> Option<std::process::Output> {
+    if !sys::process::is_root() {
+        println!("skipped: mounts and networks of its own need root");
+        return None;
+    }
+    let mut command = std::process::Command::new("unshare");
+    command.args(flags).args(["sh", "-e", "-c", script]).arg(osdyno(folder, &[]).get_program());
+    match command.current_dir(folder).output() {
+        Ok(output) => Some(output),
+        Err(error) => {
+            println!("skipped: unshare cannot be started: {error}; it is in Debian's package util-linux");
+            None
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_under_the_spool_loses_nobody() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let server = Served::start(folder, &["--service", "smtp", "--access-log", "ledger"]);
+    let script = format!(
+        "mkdir disk && mount -t tmpfs -o size=40k none disk
+         deliver() {{ \"$0\" mail --deliver --relay {} --spool disk/spool --recipients 1000 --domains 10 -c 5; }}
+         deliver 2>full && exit 9
+         mount -o remount,size=16m disk
+         deliver
+         cp disk/spool/results results",
+        server.address
+    );
+    let Some(output) = sealed(folder, &["--mount"], &script) else { return };
+    assert!(output.status.success(), "{output:?}");
+    server.stop();
+    let said = std::fs::read_to_string(folder.join("full")).expect("its error");
+    assert!(said.contains("write") && said.contains("No space left"), "{said}");
+    let delivered = ended_as(&results(&folder.join("results")), "delivered", 250);
+    assert_eq!(delivered.len(), 1000);
+    let taken = ledger(&folder.join("ledger"), "message", 250);
+    let twice = taken.values().sum::<usize>() - taken.len();
+    assert_eq!(taken.into_keys().collect::<BTreeSet<_>>(), delivered);
+    // What was under way when the disk was full.
+    assert!(twice <= 20, "{twice} messages came twice");
+}
+
+#[test]
+fn descriptors_and_ports_that_run_out_lose_nobody() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let list = "--recipients 3000 --domains 30 -c 200 --per-connection 50 --format json";
+    for (name, flags, limit) in [
+        ("descriptors", &["--mount"][..], "ulimit -n 40"),
+        ("ports", &["--net"], "echo 40000 40019 >/proc/sys/net/ipv4/ip_local_port_range"),
+    ] {
+        let script = format!(
+            "ip link set lo up 2>/dev/null || true
+             \"$0\" serve --service smtp --listen 127.0.0.1:2525 2>served &
+             server=$!
+             until grep -q 127.0.0.1:2525 served; do sleep 0.1; done
+             {limit}
+             \"$0\" mail --relay 127.0.0.1:2525 {list} && ended=0 || ended=$?
+             kill $server; wait $server
+             exit $ended"
+        );
+        // Those of the descriptors share the network of the others.
+        let port = if name == "ports" { 2525 } else { free_port() };
+        let script = script.replace("2525", &port.to_string());
+        let Some(output) = sealed(folder, flags, &script) else { return };
+        assert!(output.status.success(), "{name}: {output:?}");
+        let counts: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let count = |field: &str| counts["counts"][field].as_u64().expect("a number");
+        assert_eq!(count("delivered"), 3000, "{name}");
+        assert!(count("exhausted") > 0, "{name}: {counts}");
+    }
+}
+
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("an address").port()
+}
+
+#[test]
+fn the_experiment_is_one_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let words = ["mail", "--experiment", "--recipients", "3000", "--domains", "600", "--format", "json"];
+    let output = osdyno(folder, &words).args(["--results", "results"]).output().expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    let counts: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(counts["counts"]["delivered"], 3000, "{counts}");
+    let hosts: BTreeSet<String> = lines(&folder.join("results"))
+        .iter()
+        .map(|line| line["exchanger"].as_str().expect("a server").to_owned())
+        .collect();
+    // 600 domains over 256 addresses.
+    let expected = if cfg!(target_os = "linux") { 200 } else { 1 };
+    assert!(hosts.len() >= expected, "{}", hosts.len());
 }

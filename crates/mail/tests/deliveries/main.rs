@@ -21,7 +21,7 @@ use mail::{
 };
 use net::load::Sources;
 
-use self::server::{EHLO, SILENCE, Server};
+use self::server::{CUT, EHLO, SILENCE, Server};
 
 /// A reply for each command; see [`Server::start`].
 type Script = fn(&str) -> Option<String>;
@@ -267,6 +267,43 @@ fn nothing_counts_as_delivered_when_replies_are_lost_or_too_many() {
             let delivered =
                 deliver("poll", &list, EngineSettings { step_timeout, ..settings(&server, mode) }).unwrap();
             assert_eq!(delivered.endings, HashMap::from([(DeliveryEnding::Queued, 40)]), "{name}, {mode:?}");
+        }
+    }
+}
+
+#[test]
+fn replies_may_be_cut_everywhere() {
+    let list = generated(60, 3);
+    for mode in [Mode::Test, Mode::TestPipelined, Mode::Deliver] {
+        // More than the longest reply has, and another place each time.
+        let cut = AtomicUsize::new(0);
+        let server = Server::start(move |_| {
+            let cut = cut.fetch_add(1, Ordering::Relaxed) % (EHLO.len() + 2);
+            Some(format!("{CUT}{cut} "))
+        });
+        let delivered = deliver("poll", &list, settings(&server, mode)).unwrap();
+        assert_eq!(delivered.endings, HashMap::from([(DeliveryEnding::Delivered, 60)]), "{mode:?}");
+        assert_eq!(delivered.counts.faults + delivered.counts.lost, 0, "{mode:?}");
+    }
+}
+
+/// Whatever the server says to one command, and however often it says so: each recipient ends.
+#[test]
+fn a_server_that_puts_everything_off_gets_no_more_than_the_attempts() {
+    let list = generated(40, 4);
+    for verb in ["CONNECT", "EHLO", "MAIL", "RCPT", "RSET"] {
+        for code in ["450 later", "421 go away"] {
+            let commands = Arc::new(AtomicUsize::new(0));
+            let counted = commands.clone();
+            let server = Server::start(move |command| {
+                let is_meant = command.starts_with(verb);
+                counted.fetch_add(usize::from(is_meant), Ordering::Relaxed);
+                Some(if is_meant { code.to_owned() } else { String::new() })
+            });
+            let delivered = deliver("poll", &list, settings(&server, Mode::Test)).unwrap();
+            assert_eq!(delivered.endings, HashMap::from([(DeliveryEnding::Queued, 40)]), "{verb} {code}");
+            // Three attempts for each, and those of hosts.
+            assert!(commands.load(Ordering::Relaxed) <= 200, "{verb} {code}: {commands:?}");
         }
     }
 }

@@ -79,23 +79,12 @@ impl Drop for Server {
 /// The extensions that the servers of these tests have.
 pub(crate) const EHLO: &str = "250-test\r\n250-PIPELINING\r\n250-8BITMIME\r\n250 SIZE 100000";
 
-fn serve(
-    mut stream: &TcpStream,
-    script: &impl Fn(&str) -> Option<String>,
-    taken: &Mutex<Taken>,
-) -> Option<()> {
+fn serve(stream: &TcpStream, script: &impl Fn(&str) -> Option<String>, taken: &Mutex<Taken>) -> Option<()> {
     // Otherwise each reply would wait for the acknowledgement of the one before.
     stream.set_nodelay(true).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
     let mut input = BufReader::new(stream);
-    let mut say = |command: &str, own: &str| -> Option<String> {
-        let reply = script(command)?;
-        let reply = if reply.is_empty() { own.to_owned() } else { reply };
-        if reply != SILENCE {
-            stream.write_all(format!("{reply}\r\n").as_bytes()).ok()?;
-        }
-        Some(reply)
-    };
+    let say = |command: &str, own: &str| send(stream, &script(command)?, own);
     say("CONNECT", "220 test")?;
     let mut accepted: Vec<String> = Vec::new();
     loop {
@@ -149,6 +138,29 @@ fn serve(
         }
     }
 }
+
+/// Sends the reply of a script, or the server's own where that is empty.
+fn send(mut stream: &TcpStream, reply: &str, own: &str) -> Option<String> {
+    let (cut, reply) = match reply.strip_prefix(CUT).and_then(|rest| rest.split_once(' ')) {
+        Some((cut, reply)) => (cut.parse().ok()?, reply),
+        None => (0, reply),
+    };
+    let reply = if reply.is_empty() { own } else { reply };
+    if reply != SILENCE {
+        let line = format!("{reply}\r\n");
+        let (before, behind) = line.as_bytes().split_at(cut % line.len());
+        if !before.is_empty() {
+            stream.write_all(before).ok()?;
+            // Long enough for the client to take it, mostly.
+            thread::sleep(Duration::from_millis(1));
+        }
+        stream.write_all(behind).ok()?;
+    }
+    Some(reply.to_owned())
+}
+
+/// Begins a reply of a script that comes in two pieces: the number of bytes of the first, a space, and the reply.
+pub(crate) const CUT: &str = "cut ";
 
 /// A reply of a script that never comes.
 pub(crate) const SILENCE: &str = "silence";

@@ -22,9 +22,14 @@ use crate::worker::{
 /// One receive takes at most this much. It lies on the stack of each process or thread.
 const CHUNK_BYTES: usize = 8 << 10;
 
-/// The stack of a thread that serves connections. Only pages that are touched cost memory, but address space
+/// The stack that every service gets along with. Only pages that are touched cost memory, but address space
 /// and its accounting are finite.
-pub(super) const STACK_BYTES: usize = 64 << 10;
+const STACK_BYTES: usize = 64 << 10;
+
+/// The stack of a thread that serves connections of that worker.
+pub(super) fn stack_bytes(worker: &WorkerContext) -> usize {
+    STACK_BYTES + worker.service.stack_bytes()
+}
 
 /// How long to let others give something back when descriptors, memory or processes have run out.
 const PAUSE: Duration = Duration::from_millis(10);

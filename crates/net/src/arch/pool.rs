@@ -15,7 +15,7 @@
 use std::io;
 use std::thread::Builder;
 
-use super::blocking::{self, LOOK, Registry, STACK_BYTES};
+use super::blocking::{self, LOOK, Registry};
 use super::definition::{Architecture, ServedBy};
 use crate::worker::{Terms, WorkerContext};
 
@@ -35,7 +35,10 @@ fn serve(worker: &WorkerContext) -> io::Result<()> {
         let mut outcome = Ok(());
         // More would serve more connections at a time than may be.
         for _ in 0..worker.pool.min(worker.limits.connections) {
-            match Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || work(worker, &registry)) {
+            match Builder::new()
+                .stack_size(blocking::stack_bytes(worker))
+                .spawn_scoped(scope, || work(worker, &registry))
+            {
                 Ok(thread) => threads.push(thread),
                 // A smaller pool than asked for still serves.
                 Err(error) if threads.is_empty() => outcome = Err(error),

@@ -16,7 +16,7 @@
 use std::io;
 use std::thread::Builder;
 
-use super::blocking::{self, Registry, STACK_BYTES};
+use super::blocking::{self, Registry};
 use super::definition::{Architecture, ServedBy};
 use crate::worker::{Counter, Terms, WorkerContext};
 
@@ -43,7 +43,8 @@ fn serve(worker: &WorkerContext) -> io::Result<()> {
                 let work = move || blocking::serve(Terms::of(worker, &worker.counters), &registered.live);
                 // Where no thread can be had, what it was given is dropped, and the connection closed with
                 // it.
-                if Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work).is_err() {
+                if Builder::new().stack_size(blocking::stack_bytes(worker)).spawn_scoped(scope, work).is_err()
+                {
                     worker.counters.add(Counter::Refused, 1);
                     blocking::exhausted(&worker.counters);
                 }

@@ -235,14 +235,15 @@ fn check(plan: &ServerPlan, architecture: &Architecture) -> Result<(), Error> {
 /// A listener for each worker.
 fn listen(plan: &ServerPlan, architecture: &Architecture) -> io::Result<Vec<Listener>> {
     let blocking = architecture.is_blocking();
-    let alone = Listener::bind(plan.address, Listening { blocking, ..Listening::default() })?;
+    let how = Listening { blocking, loopback: plan.loopback, ..Listening::default() };
+    let alone = Listener::bind(plan.address, how)?;
     let listeners = if plan.workers == 1 {
         vec![alone]
     } else {
         // It has shown that no other program listens there, which could share the port and take connections.
         let address = alone.address()?;
         drop(alone);
-        let how = Listening { blocking, share_port: true, ..Listening::default() };
+        let how = Listening { share_port: true, ..how };
         (0..plan.workers).map(|_| Listener::bind(address, how)).collect::<io::Result<Vec<_>>>()?
     };
     for listener in &listeners {

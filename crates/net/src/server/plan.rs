@@ -20,6 +20,8 @@ pub struct ServerPlan {
     pub settings: serde_json::Value,
     /// Where to listen; port 0 lets the system choose.
     pub address: SocketAddr,
+    /// Connections come from this machine alone: with the address 0.0.0.0 all of 127.0.0.0/8 is served.
+    pub loopback: bool,
     /// Processes that share the port; one is this process itself.
     pub workers: usize,
     /// Threads or processes of an architecture that has a fixed pool of them.
@@ -44,6 +46,7 @@ impl Default for ServerPlan {
             service: "busy".to_owned(),
             settings: serde_json::json!({}),
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            loopback: false,
             workers: 1,
             pool: 32,
             limits: Limits::default(),

@@ -106,6 +106,12 @@ pub trait OpenService: Send + Sync {
         false
     }
 
+    /// Stack that its sessions need beyond what a connection takes anyway; threads of connections have small
+    /// ones.
+    fn stack_bytes(&self) -> usize {
+        0
+    }
+
     /// Settings with which another process opens the same service, where those that it was opened with are
     /// not enough: it has made something that all must share.
     fn handed_on(&self) -> Option<&Value> {
@@ -172,7 +178,7 @@ pub enum SessionStage {
     /// In the middle of data whose length is the client's choice: more of it must come soon, and the limit of
     /// a request begins anew with each piece (RFC 5321, section 4.5.3.2.5).
     Data,
-    /// It says nothing for so long, and then [`Session::resume`] is called: late by up to a tick of 128 ms, or
-    /// of 200 ms where calls wait. Input that comes meanwhile is taken as ever.
+    /// It says nothing for so long, and then [`Session::resume`] is called: late by up to a tick of 128 ms,
+    /// or of 200 ms where calls wait. Input that comes meanwhile is taken as ever.
     Paused(Duration),
 }

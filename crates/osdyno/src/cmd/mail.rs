@@ -1,5 +1,6 @@
 //! `osdyno mail`: delivers one message to many recipients, or makes every step of a delivery but the message.
 
+mod experiment;
 mod text;
 
 use std::fs::File;
@@ -22,12 +23,14 @@ use mail::{
 };
 use net::load::{Sources, TlsSettings};
 
+use self::experiment::Experiment;
 use super::{Done, Format, refuse_existing};
 use crate::console::tell;
 use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
 
 const EXAMPLES: &str = "\
 Examples:
+  osdyno mail --experiment                                   200,000 recipients in 9113 domains, in test mode
   osdyno serve --service smtp --listen 127.0.0.1:2525 &      a server that takes mail and drops it
   osdyno mail --relay 127.0.0.1:2525                         200,000 test deliveries, command by command
   osdyno mail --relay 127.0.0.1:2525 --pipeline -c 1500      the same, pipelined, over 1500 connections
@@ -44,12 +47,15 @@ pub(crate) struct Args {
     #[arg(value_name = "LIST")]
     list: Option<PathBuf>,
     /// Server that takes all mail
-    #[arg(long, value_name = "ADDR:PORT", required_unless_present = "dns")]
+    #[arg(long, value_name = "ADDR:PORT", required_unless_present_any = ["dns", "experiment"])]
     relay: Option<SocketAddr>,
     /// Deliver to the mail exchangers of each domain, found by this DNS server; "system" is that of
     /// /etc/resolv.conf
     #[arg(long, value_name = "ADDR:PORT", conflicts_with = "relay", value_parser = parse_dns)]
     dns: Option<DnsServer>,
+    /// Start a server and the DNS of the generated domains here, and deliver to them
+    #[arg(long, conflicts_with_all = ["relay", "dns", "port", "list"])]
+    experiment: bool,
     /// Port of mail exchangers
     #[arg(long, value_name = "PORT", default_value_t = 25, requires = "dns")]
     port: u16,
@@ -214,7 +220,10 @@ fn default_interface() -> &'static str {
 const GRACE: Duration = Duration::from_secs(5);
 
 pub(crate) fn mail(args: &Args) -> Done {
-    let settings = settings(args)?;
+    // First, while this process has one thread: the others are copies of it.
+    let experiment = if args.experiment { Some(Experiment::start(args.domains)?) } else { None };
+    let routing = experiment.as_ref().map_or_else(|| routing(args), |experiment| Ok(experiment.routing()))?;
+    let settings = settings(args, routing)?;
     if let Some(folder) = &args.spool {
         let (spool, recipients) = open_spool(args, folder)?;
         return deliver(args, &recipients, settings, spool);
@@ -327,7 +336,7 @@ fn reading(path: &Path) -> impl Fn(io::Error) -> Failure + '_ {
     move |error| Failure::Refused(format!("cannot read {}: {error}", path.display()))
 }
 
-fn settings(args: &Args) -> Result<EngineSettings, Failure> {
+fn settings(args: &Args, routing: Routing) -> Result<EngineSettings, Failure> {
     let mode = match (args.deliver, args.pipeline) {
         (true, _) => Mode::Deliver,
         (false, true) => Mode::TestPipelined,
@@ -364,7 +373,7 @@ fn settings(args: &Args) -> Result<EngineSettings, Failure> {
         ..QueueSettings::default()
     };
     let sources = args.source.as_deref().map(Sources::parse).transpose()?.unwrap_or_default();
-    let (routing, tls) = (routing(args)?, tls(args)?);
+    let tls = tls(args)?;
     Ok(EngineSettings { session, queue, routing, sources, permission, tls, step_timeout: args.timeout })
 }
 

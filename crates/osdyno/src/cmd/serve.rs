@@ -1,7 +1,7 @@
 //! `osdyno serve`: a server in any of the architectures.
 
 use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -30,6 +30,9 @@ pub(crate) struct Args {
     /// Address to listen on; port 0 selects a free port
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8080", value_parser = parse_address)]
     listen: SocketAddr,
+    /// Serve all of 127.0.0.0/8, and no other network, at the port of --listen (Linux)
+    #[arg(long)]
+    loopback: bool,
     /// Number of processes that share the port
     #[arg(long, value_name = "N", default_value_t = 1)]
     workers: usize,
@@ -123,7 +126,8 @@ fn plan(args: Args) -> Result<ServerPlan, Failure> {
         architecture: args.arch,
         service: args.service.name,
         settings: args.service.fields.into(),
-        address: args.listen,
+        address: if args.loopback { (Ipv4Addr::UNSPECIFIED, args.listen.port()).into() } else { args.listen },
+        loopback: args.loopback,
         workers: args.workers,
         pool: args.pool,
         limits: Limits {

@@ -7,13 +7,16 @@ pub struct Listening {
     pub backlog: u16,
     /// Several listeners share the port, and the system spreads connections over them (`SO_REUSEPORT`).
     pub share_port: bool,
+    /// Connections come from this machine alone, whatever the address: every one of 127.0.0.0/8 can be
+    /// served.
+    pub loopback: bool,
     /// Whether `accept` waits.
     pub blocking: bool,
 }
 
 impl Default for Listening {
     fn default() -> Listening {
-        Listening { backlog: 4096, share_port: false, blocking: false }
+        Listening { backlog: 4096, share_port: false, loopback: false, blocking: false }
     }
 }
 

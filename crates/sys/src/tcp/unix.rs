@@ -47,6 +47,9 @@ impl Listener {
             #[cfg(not(any(target_os = "illumos", target_os = "solaris")))]
             sockopt::set_socket_reuseport(&socket, true)?;
         }
+        if how.loopback {
+            only_loopback(&socket)?;
+        }
         // Answers leave at once, see [`Connection::send_at_once`]: connections inherit it and pay no call.
         sockopt::set_tcp_nodelay(&socket, true)?;
         net::bind(&socket, &address)?;
@@ -385,6 +388,28 @@ fn flags(waiting: Waiting) -> SocketFlags {
         Waiting::Blocking => SocketFlags::CLOEXEC,
         Waiting::NonBlocking => SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
     }
+}
+
+/// `SO_BINDTODEVICE` of socket(7), which needs no privilege since Linux 5.7.
+#[cfg(target_os = "linux")]
+fn only_loopback(socket: &OwnedFd) -> io::Result<()> {
+    let device = c"lo";
+    // SAFETY: the option's value is a name that lives as long as the call, and its length.
+    let answer = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_BINDTODEVICE,
+            device.as_ptr().cast(),
+            device.count_bytes() as libc::socklen_t,
+        )
+    };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn only_loopback(_socket: &OwnedFd) -> io::Result<()> {
+    Err(crate::Unsupported("a listener is bound to the loopback device on Linux only").into())
 }
 
 /// ip(7), since Linux 4.2.

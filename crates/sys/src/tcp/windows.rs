@@ -44,6 +44,9 @@ impl Listener {
         if how.share_port {
             return Err(Unsupported("listeners cannot share a port here").into());
         }
+        if how.loopback {
+            return Err(Unsupported("a listener is bound to the loopback device on Linux only").into());
+        }
         let socket = OwnedSocket::stream(address.is_ipv4())?;
         if address.is_ipv6() {
             socket.set(IPV6_ONLY, &1)?;

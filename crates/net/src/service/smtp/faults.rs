@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::Error;
+use crate::smtp::Command;
 
 /// Where something can go wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,24 @@ pub(super) enum Step {
     Message,
     Rset,
     Quit,
+}
+
+impl Step {
+    /// That of a command, where something can go wrong with it.
+    pub(super) fn of(command: &Command<'_>) -> Option<Step> {
+        match command {
+            Command::Ehlo(_) | Command::Helo(_) => Some(Step::Ehlo),
+            Command::Mail { .. } => Some(Step::Mail),
+            Command::Rcpt(_) => Some(Step::Rcpt),
+            Command::Data => Some(Step::Data),
+            Command::Rset => Some(Step::Rset),
+            Command::Quit => Some(Step::Quit),
+            Command::StartTls => Some(Step::StartTls),
+            Command::Bdat { .. } | Command::Noop | Command::Vrfy(_) | Command::Help | Command::Unknown => {
+                None
+            }
+        }
+    }
 }
 
 const STEPS: [(&str, Step); 9] = [

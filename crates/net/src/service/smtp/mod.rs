@@ -29,6 +29,7 @@ mod message;
 mod pause;
 mod session;
 mod shared;
+mod transaction;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -255,6 +256,11 @@ impl OpenService for Smtp {
 
     fn wants_peer(&self) -> bool {
         self.shared.keeps_ledger || !self.shared.faults.is_empty() || self.shared.greylist.is_some()
+    }
+
+    /// A handshake overflows the stack of other services where it is not optimized.
+    fn stack_bytes(&self) -> usize {
+        if self.shared.tls.is_some() { 512 << 10 } else { 0 }
     }
 
     fn handed_on(&self) -> Option<&Value> {

@@ -9,6 +9,7 @@ use super::ledger::{self, End};
 use super::message::Message;
 use super::pause::Pause;
 use super::shared::Shared;
+use super::transaction::Transaction;
 use crate::output::Output;
 use crate::service::definition::{Flow, Session, SessionStage};
 use crate::smtp::{
@@ -48,20 +49,6 @@ enum Expected {
         bytes: u64,
         is_last: bool,
     },
-}
-
-#[derive(Default)]
-struct Transaction {
-    recipient_count: usize,
-    /// Its address, for a greylist.
-    sender: String,
-    /// Their addresses, for the ledger.
-    recipients: Vec<String>,
-    /// Their domains, where a fault depends on them.
-    domains: Vec<String>,
-    message: Message,
-    /// Whether a part of the message came by BDAT.
-    is_chunked: bool,
 }
 
 impl SmtpSession {
@@ -271,7 +258,7 @@ impl SmtpSession {
     #[inline]
     fn obey(&mut self, command: Command<'_>, output: &mut Output) -> Flow {
         let domain = if let Command::Rcpt(recipient) = &command { recipient.domain() } else { "" };
-        if let Some(step) = step_of(&command)
+        if let Some(step) = Step::of(&command)
             && let Some(fault) = self.fault(step, domain)
         {
             if let Fault::Delay(time) = fault {
@@ -437,19 +424,6 @@ impl SmtpSession {
 
 fn code_of(fault: Fault) -> u16 {
     if let Fault::Reply(code) = fault { code } else { 0 }
-}
-
-fn step_of(command: &Command<'_>) -> Option<Step> {
-    match command {
-        Command::Ehlo(_) | Command::Helo(_) => Some(Step::Ehlo),
-        Command::Mail { .. } => Some(Step::Mail),
-        Command::Rcpt(_) => Some(Step::Rcpt),
-        Command::Data => Some(Step::Data),
-        Command::Rset => Some(Step::Rset),
-        Command::Quit => Some(Step::Quit),
-        Command::StartTls => Some(Step::StartTls),
-        Command::Bdat { .. } | Command::Noop | Command::Vrfy(_) | Command::Help | Command::Unknown => None,
-    }
 }
 
 impl Session for SmtpSession {
