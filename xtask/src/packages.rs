@@ -45,6 +45,25 @@ const NEEDS: &[Need] = &[
     test_with("wine", &["wine", "wine64"], "runs what was linked for Windows"),
     test_with("ssh", &["openssh-client"], "reaches a system that shares no folder"),
     test_with("sshd", &["openssh-server"], "is that system, on loopback"),
+    test_with("apache2", &["apache2-bin"], "is a server whose architecture `snoop` tells"),
+    test_with("lighttpd", &["lighttpd"], "is a server whose architecture `snoop` tells"),
+    test_with("haproxy", &["haproxy"], "is a server whose architecture `snoop` tells"),
+    test_with("redis-server", &["redis-server"], "is a server whose architecture `snoop` tells"),
+    test_with("memcached", &["memcached"], "is a server whose architecture `snoop` tells"),
+    test_with("dovecot", &["dovecot-imapd"], "is a server whose architecture `snoop` tells"),
+    test_with("gunicorn", &["gunicorn", "python3-gevent"], "is a server whose architecture `snoop` tells"),
+    test_with("caddy", &["caddy"], "is a server in Go, whose architecture `snoop` tells"),
+    test_with("vsftpd", &["vsftpd"], "is a server whose architecture `snoop` tells"),
+    test_with("inetutils-inetd", &["inetutils-inetd"], "is a server whose architecture `snoop` tells"),
+    test_with("unbound", &["unbound"], "is a server whose architecture `snoop` tells"),
+    test_with("php-fpm8.2", &["php-fpm"], "is a server whose architecture `snoop` tells"),
+    test_with(
+        "uwsgi",
+        &["uwsgi-core", "uwsgi-plugin-python3"],
+        "is a server whose architecture `snoop` tells",
+    ),
+    test_with("varnishd", &["varnish"], "is a server whose architecture `snoop` tells"),
+    test_with("node", &["nodejs"], "is a server whose architecture `snoop` tells"),
 ];
 
 /// Installs what is missing when we are root on a Debian system; otherwise says what to install, which is a

@@ -54,6 +54,8 @@ enum Verb {
     Compare(cmd::compare::Args),
     /// Does it matter: the share of the operating system in what a user waits for, and in capacity
     Impact(cmd::impact::Args),
+    /// Which architecture a running server has, without its source
+    Snoop(cmd::snoop::Args),
     /// Export every measurement of a run as CSV, JSON or Parquet
     Export(cmd::export::Args),
     /// Measure the error rates of the verdicts on simulated sweeps
@@ -106,6 +108,7 @@ fn main() -> ExitCode {
         Verb::Judge(args) => cmd::judge::judge(&args, &console),
         Verb::Compare(args) => cmd::compare::compare(&args, &console),
         Verb::Impact(args) => cmd::impact::impact(&args, &console),
+        Verb::Snoop(args) => cmd::snoop::snoop(&args, &console),
         Verb::Export(args) => cmd::export::export(&args, &console),
         Verb::Selftest(args) => cmd::selftest::selftest(&args, &console),
         Verb::Serve(args) => cmd::serve::serve(args),

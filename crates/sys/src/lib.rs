@@ -27,6 +27,7 @@ pub mod mount;
 #[cfg(unix)]
 pub mod openssl;
 pub mod process;
+pub mod process_table;
 #[cfg(target_os = "linux")]
 mod pseudo_file;
 pub mod ring;

@@ -24,7 +24,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("runner", &["host", "jobs", "judge", "kernel", "record", "seeds", "servers", "sys", "workload"]),
     ("lab", &["host", "runner", "sys"]),
     ("report", &["judge", "record", "stats"]),
-    ("inspect", &["judge", "record", "stats"]),
+    ("inspect", &["judge", "record", "stats", "sys"]),
     (
         "osdyno",
         &[
@@ -44,7 +44,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         ],
     ),
     ("xtask", &[]),
-    ("fuzz", &["host", "inspect", "judge", "mail", "net", "record", "report"]),
+    ("fuzz", &["host", "inspect", "judge", "mail", "net", "record", "report", "sys"]),
 ];
 
 pub(super) fn check(house: &House) -> Vec<Breach> {

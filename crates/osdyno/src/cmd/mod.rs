@@ -19,6 +19,7 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod selftest;
 pub(crate) mod serve;
+pub(crate) mod snoop;
 mod suggested;
 
 use std::fs::OpenOptions;

@@ -1,0 +1,213 @@
+//! What was seen of a server: its processes and what they wait for, at some moments.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sys::process_table::{EpollWatch, ProcessMemory, ThreadUse, ThreadWait, WaitCall};
+
+/// Everything that was seen of one server.
+#[derive(Clone, Debug, Default)]
+pub struct ServerEvidence {
+    /// The process that started the others.
+    pub root: u32,
+    /// How many processors the machine has.
+    pub processors: usize,
+    /// What was seen, in the order of time.
+    pub moments: Vec<Moment>,
+    /// What could not be seen.
+    pub missing: Missing,
+}
+
+/// What the load was at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// As it was found.
+    Found,
+    /// With so many connections of ours.
+    Held(u64),
+    /// After ours were closed.
+    After,
+}
+
+/// What could not be seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// Processes of the server whose descriptors are kept from us.
+    pub descriptors: usize,
+    /// Processes of other users, of which it is unknown whether they belong to the server.
+    pub strangers: usize,
+    /// Threads of which it is kept from us what they wait for.
+    pub waits: usize,
+    /// Threads of which only the wait channel is known, without the call's arguments.
+    pub arguments: usize,
+    /// Threads that were counted and not looked at, because there are so many.
+    pub threads: u64,
+    /// Whether /proc hides the processes of others.
+    pub is_hidden: bool,
+}
+
+/// A server at one moment.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    /// What the load was.
+    pub stage: Stage,
+    /// Its processes.
+    pub processes: Vec<ProcessEvidence>,
+    /// Connections that no process has accepted.
+    pub unaccepted: u64,
+}
+
+/// A process of the server.
+#[derive(Clone, Debug, Default)]
+pub struct ProcessEvidence {
+    /// Its number.
+    pub pid: u32,
+    /// That of its parent.
+    pub parent: u32,
+    /// When it started, in ticks.
+    pub started_ticks: u64,
+    /// Its name; untrusted text.
+    pub name: String,
+    /// Its program; untrusted text.
+    pub program: Option<String>,
+    /// The words of its command line; untrusted text.
+    pub command: Vec<String>,
+    /// How many threads it has.
+    pub threads: u64,
+    /// Whether children of it have run and ended.
+    pub has_ended_children: bool,
+    /// The inodes of the server's listening sockets that it holds.
+    pub listening: Vec<u64>,
+    /// Whether a signal says that a connection arrives.
+    pub listening_sends_signals: bool,
+    /// Connections to the server that it holds.
+    pub connections: Vec<ConnectionEvidence>,
+    /// Its epoll(7) sets.
+    pub epolls: Vec<EpollEvidence>,
+    /// Its descriptors by kind.
+    pub descriptors: DescriptorCounts,
+    /// Its memory, where that was read.
+    pub memory: Option<ProcessMemory>,
+    /// Its threads, or some of them where there are many.
+    pub tasks: Vec<TaskEvidence>,
+}
+
+/// A connection that a process holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionEvidence {
+    /// Its descriptor there.
+    pub descriptor: i32,
+    /// The inode of its socket.
+    pub inode: u64,
+    /// Whether a signal says that it is ready; `None` where that was not looked at.
+    pub sends_signals: Option<bool>,
+}
+
+/// An epoll(7) set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EpollEvidence {
+    /// Its descriptor.
+    pub descriptor: i32,
+    /// What it watches of the listening sockets.
+    pub listening: Vec<EpollWatch>,
+    /// What it watches of the connections.
+    pub connections: Vec<EpollWatch>,
+}
+
+/// How many descriptors of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DescriptorCounts {
+    /// All.
+    pub all: usize,
+    /// Sockets of any kind.
+    pub sockets: usize,
+    /// Pipes.
+    pub pipes: usize,
+    /// epoll(7) sets.
+    pub epolls: usize,
+    /// io_uring(7).
+    pub rings: usize,
+    /// eventfd(2).
+    pub event_counters: usize,
+    /// timerfd_create(2).
+    pub timers: usize,
+    /// signalfd(2).
+    pub signals: usize,
+}
+
+/// A thread.
+#[derive(Clone, Debug, Default)]
+pub struct TaskEvidence {
+    /// Its number.
+    pub thread: u32,
+    /// What it used so far.
+    pub used: ThreadUse,
+    /// What it was seen to wait for, and how often.
+    pub waits: BTreeMap<ThreadWait, u32>,
+}
+
+impl TaskEvidence {
+    /// What it waited for most of the time.
+    pub(super) fn usual_wait(&self) -> Option<&ThreadWait> {
+        self.waits.iter().max_by_key(|(_, times)| **times).map(|(wait, _)| wait)
+    }
+
+    /// Whether it was seen in that call.
+    pub(super) fn was_in(&self, call: &WaitCall) -> bool {
+        self.waits.keys().any(|wait| wait.call == *call)
+    }
+}
+
+impl ProcessEvidence {
+    /// Whether it holds that socket or connection under this descriptor.
+    pub(super) fn holds_connection(&self, descriptor: i32) -> bool {
+        self.connections.iter().any(|connection| connection.descriptor == descriptor)
+    }
+
+    /// The different connections that it holds.
+    pub fn connection_count(&self) -> usize {
+        self.connections.iter().map(|connection| connection.inode).collect::<BTreeSet<_>>().len()
+    }
+
+    /// Threads that usually wait in that call.
+    pub(super) fn tasks_in(&self, call: &WaitCall) -> impl Iterator<Item = &TaskEvidence> {
+        self.tasks.iter().filter(move |task| task.usual_wait().is_some_and(|wait| wait.call == *call))
+    }
+}
+
+impl Moment {
+    /// The different connections that the server holds.
+    pub fn connections(&self) -> usize {
+        let all = self.processes.iter().flat_map(|process| &process.connections);
+        all.map(|connection| connection.inode).collect::<BTreeSet<_>>().len()
+    }
+
+    /// Processes with a connection.
+    pub fn owners(&self) -> impl Iterator<Item = &ProcessEvidence> {
+        self.processes.iter().filter(|process| !process.connections.is_empty())
+    }
+
+    /// All threads.
+    pub fn threads(&self) -> u64 {
+        self.processes.iter().map(|process| process.threads).sum()
+    }
+
+    /// All descriptors.
+    pub fn descriptors(&self) -> usize {
+        self.processes.iter().map(|process| process.descriptors.all).sum()
+    }
+
+    /// Memory of all processes, in which shared pages count once; where that is kept from us it is what is
+    /// resident, which counts them several times. Processes that were left out count as the others do.
+    pub fn memory_bytes(&self) -> Option<f64> {
+        let bytes = self.processes.iter().filter_map(|process| process.memory);
+        let bytes: Vec<u64> =
+            bytes.map(|memory| memory.proportional_bytes.unwrap_or(memory.resident_bytes)).collect();
+        let mean = bytes.iter().sum::<u64>() as f64 / bytes.len() as f64;
+        (!bytes.is_empty()).then_some(mean * self.processes.len() as f64)
+    }
+
+    /// The process of that number, if it was there.
+    pub fn process(&self, pid: u32, started_ticks: u64) -> Option<&ProcessEvidence> {
+        self.processes.iter().find(|process| process.pid == pid && process.started_ticks == started_ticks)
+    }
+}

@@ -1,0 +1,491 @@
+//! Which architecture a server has, by what was seen of it. The rules know no program by its name.
+
+use std::collections::BTreeSet;
+
+use sys::process_table::WaitCall;
+
+use super::answer::{Clue, Confidence, ServerArchitecture, SnoopAnswer};
+use super::evidence::{Moment, ProcessEvidence, ServerEvidence, Stage, TaskEvidence};
+use super::mechanism::{self, Mechanism};
+use super::prediction;
+
+/// From so many connections on, how they are spread says something.
+const FEW: usize = 3;
+/// From so many connections on, an answer may be sure.
+const MANY: usize = 10;
+/// So many threads that work beside a loop are a pool, and no helpers of it.
+const POOL: usize = 6;
+/// A thread that works under load uses at least this share of what the busiest one does.
+const WORKS: f64 = 0.02;
+
+/// What the rules decided, before it is compared with what limits it.
+struct Ruling {
+    architecture: ServerArchitecture,
+    mechanism: ServerArchitecture,
+    workers: usize,
+    threads: usize,
+    has_pool: bool,
+    reasons: Vec<Clue>,
+    doubts: Vec<Clue>,
+    alternatives: Vec<ServerArchitecture>,
+    confidence: Confidence,
+}
+
+impl Ruling {
+    fn of(architecture: ServerArchitecture, confidence: Confidence, reasons: Vec<Clue>) -> Ruling {
+        Ruling {
+            architecture,
+            mechanism: architecture,
+            workers: 1,
+            threads: 1,
+            has_pool: false,
+            reasons,
+            doubts: Vec::new(),
+            alternatives: Vec::new(),
+            confidence,
+        }
+    }
+}
+
+/// Judges; `None` where nothing of the server was seen.
+pub(super) fn of(evidence: &ServerEvidence) -> Option<SnoopAnswer> {
+    let loaded = |moment: &&Moment| moment.stage != Stage::After;
+    let peak = evidence.moments.iter().filter(loaded).max_by_key(|moment| moment.connections())?;
+    let seen = Seen {
+        evidence,
+        before: evidence.moments.iter().find(|moment| moment.stage == Stage::Found),
+        peak,
+        after: evidence.moments.iter().find(|moment| moment.stage == Stage::After),
+        held: peak.connections(),
+    };
+    let mut ruling = seen.by_spread().or_else(|| seen.by_growth()).or_else(|| seen.idle())?;
+    seen.add_common(&mut ruling);
+    let workers = ruling.workers;
+    let mut answer = SnoopAnswer {
+        architecture: ruling.architecture,
+        mechanism: ruling.mechanism,
+        workers,
+        has_supervisor: seen.has_supervisor(),
+        threads: ruling.threads,
+        has_pool: ruling.has_pool,
+        confidence: ruling.confidence,
+        reasons: ruling.reasons,
+        doubts: ruling.doubts,
+        alternatives: ruling.alternatives,
+        growth: prediction::growth(evidence),
+        prediction: Default::default(),
+    };
+    answer.prediction = prediction::of(&answer, evidence);
+    Some(answer)
+}
+
+struct Seen<'a> {
+    evidence: &'a ServerEvidence,
+    before: Option<&'a Moment>,
+    /// The moment with the most connections.
+    peak: &'a Moment,
+    after: Option<&'a Moment>,
+    /// Connections that the server has there.
+    held: usize,
+}
+
+impl Seen<'_> {
+    fn is_new(&self, process: &ProcessEvidence) -> bool {
+        let is_other = self.before.is_some_and(|before| !std::ptr::eq(before, self.peak));
+        is_other
+            && self.before.is_some_and(|before| before.process(process.pid, process.started_ticks).is_none())
+    }
+
+    /// Whether the moments before and at the peak are different ones.
+    fn was_loaded(&self) -> bool {
+        matches!(self.peak.stage, Stage::Held(_)) && self.before.is_some()
+    }
+
+    /// By how connections are spread over processes, where there are some.
+    fn by_spread(&self) -> Option<Ruling> {
+        let owners: Vec<&ProcessEvidence> = self.peak.owners().collect();
+        let most = owners.iter().map(|owner| owner.connection_count()).max()?;
+        let is_one_each = most == 1 && owners.len() >= self.held;
+        if is_one_each && (self.held >= FEW || owners.iter().all(|owner| self.is_new(owner))) {
+            return Some(self.process_each(&owners));
+        }
+        (self.held >= FEW || most > 1).then(|| self.shared(&owners))?
+    }
+
+    /// A process for each connection: made for it, or there before.
+    fn process_each(&self, owners: &[&ProcessEvidence]) -> Ruling {
+        let mut reasons = vec![Clue::ProcessEach { connections: self.held, processes: owners.len() }];
+        let parent = |owner: &ProcessEvidence| self.peak.processes.iter().find(|one| one.pid == owner.parent);
+        let is_executed = |owner: &&&ProcessEvidence| {
+            parent(owner)
+                .is_some_and(|parent| parent.program != owner.program || parent.command != owner.command)
+        };
+        let executed = owners.iter().filter(is_executed).count();
+        let is_input = |owner: &&&ProcessEvidence| owner.holds_connection(0);
+        let inputs = owners.iter().filter(is_input).count();
+        if let Some(owner) = owners.iter().find(|owner| is_executed(owner))
+            && executed * 2 > owners.len()
+        {
+            let program = owner.program.clone().unwrap_or_else(|| owner.command.join(" "));
+            reasons.push(Clue::Executed { program });
+        }
+        let (before, now) =
+            (self.before.map_or(0, |before| before.processes.len()), self.peak.processes.len());
+        let new = owners.iter().filter(|owner| self.is_new(owner)).count();
+        if new * 2 > owners.len() {
+            reasons.push(Clue::ProcessesGrew { from: before, to: now });
+        }
+        if inputs * 2 > owners.len() && executed * 2 > owners.len() {
+            reasons.insert(1, Clue::StandardInput { processes: inputs });
+            return self.each(ServerArchitecture::Inetd, owners, reasons, Vec::new());
+        }
+        let (outlived, ended) = self.ended(owners);
+        // Idle workers and not the parent wait for the next connection.
+        let waiting = |process: &&ProcessEvidence| {
+            process.connections.is_empty()
+                && process.pid != self.evidence.root
+                && !process.listening.is_empty()
+                && mechanism::waits_for_connections(process)
+        };
+        let idle = self.before.unwrap_or(self.peak).processes.iter().filter(waiting).count();
+        let holding = owners.iter().filter(|owner| !owner.listening.is_empty()).count();
+        let mut for_prefork = Vec::new();
+        if outlived * 2 > owners.len() {
+            for_prefork.push(Clue::Outlived { processes: outlived, of: owners.len() });
+        }
+        if idle > 0 {
+            for_prefork.push(Clue::IdleWorkers { processes: idle });
+        }
+        if holding * 2 > owners.len() && new * 2 <= owners.len() {
+            for_prefork.push(Clue::SharedListening { processes: holding });
+        }
+        let mut for_fork = Vec::new();
+        if ended * 2 > owners.len() {
+            for_fork.push(Clue::EndedWithConnection { processes: ended, of: owners.len() });
+        }
+        // What became of the processes decides, where that was seen.
+        let is_prefork = match (outlived, ended) {
+            (0, 0) => !for_prefork.is_empty(),
+            (outlived, ended) => outlived > ended,
+        };
+        let (architecture, for_it, against) = match is_prefork {
+            true => (ServerArchitecture::Prefork, for_prefork, for_fork),
+            false => (ServerArchitecture::Fork, for_fork, for_prefork),
+        };
+        reasons.extend(for_it);
+        self.each(architecture, owners, reasons, against)
+    }
+
+    fn each(
+        &self,
+        architecture: ServerArchitecture,
+        owners: &[&ProcessEvidence],
+        reasons: Vec<Clue>,
+        doubts: Vec<Clue>,
+    ) -> Ruling {
+        let is_sure = self.held >= FEW && self.was_loaded() && doubts.is_empty();
+        let confidence = if is_sure { Confidence::Sure } else { Confidence::Likely };
+        Ruling { workers: owners.len(), doubts, ..Ruling::of(architecture, confidence, reasons) }
+    }
+
+    /// How many of the processes lived longer than their connections, and how many did not.
+    fn ended(&self, owners: &[&ProcessEvidence]) -> (usize, usize) {
+        let Some(after) = self.after else { return (0, 0) };
+        let lives = |owner: &&&ProcessEvidence| after.process(owner.pid, owner.started_ticks).is_some();
+        let outlived = owners.iter().filter(lives).count();
+        (outlived, owners.len() - outlived)
+    }
+
+    /// Processes that have several connections.
+    fn shared(&self, owners: &[&ProcessEvidence]) -> Option<Ruling> {
+        let busiest = owners.iter().copied().max_by_key(|owner| owner.connection_count())?;
+        let held = busiest.connection_count();
+        let mut reasons = vec![Clue::ProcessHolds { connections: held, threads: busiest.threads }];
+        let before = self.before.and_then(|before| before.process(busiest.pid, busiest.started_ticks));
+        let grew = before.map(|before| busiest.threads.saturating_sub(before.threads));
+        let had = before.map_or(0, |before| before.connection_count());
+        let mechanism = mechanism::of(busiest);
+        let events = mechanism.as_ref().filter(|mechanism| mechanism.kind.is_event_driven());
+        let is_thread_each = grew.is_some_and(|grew| grew * 2 >= (held - had.min(held)) as u64) && held > had;
+        if self.was_loaded() && is_thread_each && events.is_none_or(|_| !self.is_watched(busiest)) {
+            let from = before.map_or(0, |before| before.threads);
+            reasons.push(Clue::ThreadsGrew { from, to: busiest.threads });
+            if let Some(mechanism) = &mechanism {
+                reasons.extend(
+                    mechanism.clues.iter().filter(|clue| matches!(clue, Clue::Blocked { .. })).cloned(),
+                );
+            }
+            let confidence = if self.held >= MANY { Confidence::Sure } else { Confidence::Likely };
+            let ruling = Ruling::of(ServerArchitecture::Thread, confidence, reasons);
+            return Some(Ruling { threads: held, ..ruling });
+        }
+        let mechanism = mechanism?;
+        reasons.extend(mechanism.clues.iter().cloned());
+        match mechanism.kind {
+            ServerArchitecture::Pool => Some(self.threads_in(owners, busiest, &mechanism, reasons)),
+            kind if kind.is_event_driven() => Some(self.event_driven(busiest, &mechanism, reasons)),
+            _ => None,
+        }
+    }
+
+    fn is_watched(&self, process: &ProcessEvidence) -> bool {
+        mechanism::watched(process).len() * 2 >= process.connection_count()
+    }
+
+    /// Threads that wait for one connection each, and are no more than before.
+    fn threads_in(
+        &self,
+        owners: &[&ProcessEvidence],
+        busiest: &ProcessEvidence,
+        mechanism: &Mechanism,
+        reasons: Vec<Clue>,
+    ) -> Ruling {
+        let confidence = if self.was_loaded() { Confidence::Sure } else { Confidence::Likely };
+        let workers = owners.iter().filter(|owner| owner.connection_count() > 1).count();
+        let spare =
+            busiest.tasks_in(&WaitCall::Accept).count() > 1 || busiest.tasks_in(&WaitCall::Futex).count() > 1;
+        let is_pool = self.was_loaded() || self.peak.unaccepted > 0 || spare;
+        // With one moment only, threads that are all busy may be made for each connection.
+        let architecture = match (workers > 1, is_pool) {
+            (true, _) => ServerArchitecture::Hybrid,
+            (false, true) => ServerArchitecture::Pool,
+            (false, false) => ServerArchitecture::Thread,
+        };
+        let mut ruling = Ruling::of(architecture, confidence, reasons);
+        ruling.mechanism = if workers > 1 { ServerArchitecture::Pool } else { architecture };
+        ruling.workers = workers.max(1);
+        ruling.threads = mechanism.threads;
+        if !self.was_loaded() {
+            ruling.alternatives.push(ServerArchitecture::Pool);
+            ruling.alternatives.push(ServerArchitecture::Thread);
+            ruling.alternatives.retain(|other| *other != architecture);
+        }
+        ruling
+    }
+
+    fn event_driven(
+        &self,
+        busiest: &ProcessEvidence,
+        mechanism: &Mechanism,
+        mut reasons: Vec<Clue>,
+    ) -> Ruling {
+        let workers = self.event_workers(mechanism.kind);
+        let pool = self.active_threads(busiest);
+        let has_pool =
+            mechanism.kind != ServerArchitecture::Coroutines && pool >= POOL && pool > mechanism.threads * 2;
+        if has_pool {
+            reasons.push(Clue::ActiveThreads { threads: pool });
+        }
+        let is_hybrid = workers > 1 || has_pool;
+        let is_sure = self.held >= MANY && self.was_loaded();
+        let confidence = if is_sure { Confidence::Sure } else { Confidence::Likely };
+        let architecture = if is_hybrid { ServerArchitecture::Hybrid } else { mechanism.kind };
+        let mut ruling = Ruling::of(architecture, confidence, reasons);
+        ruling.mechanism = mechanism.kind;
+        ruling.workers = workers.max(1);
+        ruling.has_pool = has_pool;
+        ruling.threads = match mechanism.kind {
+            ServerArchitecture::Coroutines => (pool + mechanism.threads).max(1),
+            _ if has_pool => pool,
+            _ => mechanism.threads,
+        };
+        ruling
+    }
+
+    /// Processes that wait for events of connections, or for the next connection, in the same way.
+    fn event_workers(&self, kind: ServerArchitecture) -> usize {
+        let is_worker = |process: &&ProcessEvidence| {
+            let serves = !process.connections.is_empty() || !process.listening.is_empty();
+            serves
+                && mechanism::of(process).is_some_and(|mechanism| mechanism::is_alike(mechanism.kind, kind))
+        };
+        self.peak.processes.iter().filter(is_worker).count()
+    }
+
+    /// Threads that usually wait for another one, and that worked between the first moment and the peak.
+    fn active_threads(&self, process: &ProcessEvidence) -> usize {
+        let before = self.before.and_then(|before| before.process(process.pid, process.started_ticks));
+        let Some(before) = before.filter(|_| self.was_loaded()) else { return 0 };
+        let worked = |thread: u32, waits: u64| {
+            let then = before.tasks.iter().find(|task| task.thread == thread);
+            then.is_some_and(|then| waits > then.used.waits)
+        };
+        let idle = process.tasks.iter().filter(|task| !task.was_in(&WaitCall::Epoll));
+        let waiting = idle.filter(|task| task.usual_wait().is_some_and(|wait| wait.call == WaitCall::Futex));
+        // Some are woken now and then without work.
+        let spent = |task: &TaskEvidence| {
+            let then = before.tasks.iter().find(|then| then.thread == task.thread);
+            then.map_or(0.0, |then| task.used.cpu_seconds - then.used.cpu_seconds)
+        };
+        let busiest = process.tasks.iter().map(spent).fold(0.0, f64::max);
+        let works =
+            |task: &&TaskEvidence| worked(task.thread, task.used.waits) && spent(task) >= busiest * WORKS;
+        waiting.filter(works).count()
+    }
+
+    /// One or two connections: what they brought with them.
+    fn by_growth(&self) -> Option<Ruling> {
+        let owner = self.peak.owners().next()?;
+        let before = self.before.filter(|_| self.was_loaded())?.process(owner.pid, owner.started_ticks)?;
+        let held = self.held.saturating_sub(before.connection_count()) as u64;
+        if held > 0 && owner.threads >= before.threads + held && !self.is_watched(owner) {
+            let clue = Clue::ThreadsGrew { from: before.threads, to: owner.threads };
+            return Some(Ruling::of(ServerArchitecture::Thread, Confidence::Likely, vec![clue]));
+        }
+        // More were offered than it took: it serves one at a time.
+        let is_alone = self.peak.unaccepted >= FEW as u64;
+        let one = is_alone.then(|| {
+            let clue = Clue::Unaccepted { connections: self.peak.unaccepted };
+            let is_worker = owner.pid != self.evidence.root;
+            let architecture =
+                if is_worker { ServerArchitecture::Prefork } else { ServerArchitecture::Iterative };
+            let workers = self.peak.owners().count();
+            Ruling { workers, ..Ruling::of(architecture, Confidence::Likely, vec![clue]) }
+        });
+        one.or_else(|| self.idle())
+    }
+
+    /// Without connections: by what waits for them.
+    fn idle(&self) -> Option<Ruling> {
+        let serving: Vec<(&ProcessEvidence, Mechanism)> = self
+            .peak
+            .processes
+            .iter()
+            .filter(|process| !process.listening.is_empty() || !process.connections.is_empty())
+            .filter_map(|process| Some((process, mechanism::of(process)?)))
+            .collect();
+        let workers: Vec<&(&ProcessEvidence, Mechanism)> =
+            serving.iter().filter(|(process, _)| process.pid != self.evidence.root).collect();
+        let (process, mechanism) = match workers.as_slice() {
+            [] => serving.first()?,
+            [first, ..] => first,
+        };
+        let count = workers.len().max(1);
+        let mut reasons = mechanism.clues.clone();
+        let few = Clue::FewConnections { connections: self.held };
+        let is_locked =
+            |worker: &&&(&ProcessEvidence, Mechanism)| worker.0.tasks_in(&WaitCall::Lock).count() > 0;
+        let locked = workers.iter().filter(is_locked).count();
+        let is_blocking = matches!(mechanism.kind, ServerArchitecture::Iterative) || locked > 0;
+        // A worker that waits so, in the oldest way, is likely to serve so.
+        let is_old = matches!(mechanism.kind, ServerArchitecture::Poll | ServerArchitecture::Select);
+        let is_spare = process.tasks_in(&WaitCall::Futex).count() >= POOL * 2;
+        let mut ruling = if is_blocking && is_spare {
+            let ruling = Ruling::of(ServerArchitecture::Pool, Confidence::Guess, reasons);
+            Ruling { alternatives: vec![ServerArchitecture::Hybrid, ServerArchitecture::Thread], ..ruling }
+        } else if is_old && !workers.is_empty() && process.threads == 1 {
+            reasons.insert(0, Clue::IdleWorkers { processes: count });
+            let ruling = Ruling::of(ServerArchitecture::Prefork, Confidence::Guess, reasons);
+            Ruling { alternatives: vec![ServerArchitecture::Hybrid, mechanism.kind], ..ruling }
+        } else if is_old && process.threads == 1 && process.has_ended_children {
+            reasons.push(Clue::EndedChildren);
+            let ruling = Ruling::of(ServerArchitecture::Fork, Confidence::Guess, reasons);
+            Ruling { alternatives: vec![mechanism.kind, ServerArchitecture::Inetd], ..ruling }
+        } else if is_blocking && !workers.is_empty() {
+            reasons.insert(0, Clue::IdleWorkers { processes: count });
+            Ruling::of(ServerArchitecture::Prefork, Confidence::Likely, reasons)
+        } else if is_blocking {
+            let architecture =
+                if process.threads > 2 { ServerArchitecture::Thread } else { ServerArchitecture::Fork };
+            let mut ruling = Ruling::of(architecture, Confidence::Guess, reasons);
+            ruling.alternatives =
+                vec![ServerArchitecture::Fork, ServerArchitecture::Thread, ServerArchitecture::Iterative];
+            ruling.alternatives.retain(|other| *other != architecture);
+            ruling
+        } else if mechanism.kind == ServerArchitecture::Pool {
+            let architecture = if count > 1 { ServerArchitecture::Hybrid } else { ServerArchitecture::Pool };
+            Ruling::of(architecture, Confidence::Likely, reasons)
+        } else {
+            self.idle_loop(process, mechanism, count, reasons)
+        };
+        ruling.workers = count;
+        ruling.threads = mechanism.threads;
+        ruling.doubts.push(few);
+        Some(ruling)
+    }
+
+    /// Processes that wait for a connection in an event interface, which does not yet say that they serve so.
+    fn idle_loop(
+        &self,
+        process: &ProcessEvidence,
+        mechanism: &Mechanism,
+        count: usize,
+        mut reasons: Vec<Clue>,
+    ) -> Ruling {
+        let is_many = count > self.evidence.processors.max(1) * 2;
+        let waiting = process.tasks_in(&WaitCall::Futex).count();
+        if count > 1 {
+            reasons.insert(0, Clue::IdleWorkers { processes: count });
+        }
+        let (architecture, mut alternatives) = match mechanism.kind {
+            kind @ (ServerArchitecture::Ring
+            | ServerArchitecture::SignalIo
+            | ServerArchitecture::Coroutines) => (kind, Vec::new()),
+            _ if is_many => (ServerArchitecture::Prefork, vec![ServerArchitecture::Hybrid]),
+            kind if count > 1 || waiting >= POOL * 2 => (
+                ServerArchitecture::Hybrid,
+                vec![ServerArchitecture::Prefork, ServerArchitecture::Pool, kind],
+            ),
+            kind => (kind, vec![ServerArchitecture::Fork, ServerArchitecture::Thread]),
+        };
+        alternatives.retain(|other| *other != architecture);
+        let confidence = if alternatives.is_empty() { Confidence::Likely } else { Confidence::Guess };
+        let mut ruling = Ruling::of(architecture, confidence, reasons);
+        ruling.mechanism = match architecture {
+            ServerArchitecture::Hybrid => mechanism.kind,
+            other => other,
+        };
+        ruling.has_pool = architecture == ServerArchitecture::Hybrid && waiting >= POOL * 2;
+        ruling.alternatives = alternatives;
+        ruling
+    }
+
+    /// Whether a process that does not serve started those that do.
+    fn has_supervisor(&self) -> bool {
+        let root = self.evidence.root;
+        let serves =
+            |process: &ProcessEvidence| !process.connections.is_empty() || !process.listening.is_empty();
+        let root_waits = self.peak.processes.iter().find(|process| process.pid == root);
+        // A supervisor may hold the listening socket for its workers, and wait for something else.
+        let is_server = root_waits.is_some_and(|root| {
+            let is_watched = root.epolls.iter().any(|set| !set.listening.is_empty());
+            !root.connections.is_empty() || is_watched || root.tasks_in(&WaitCall::Accept).count() > 0
+        });
+        let has_children = self.peak.processes.iter().any(|process| process.pid != root && serves(process));
+        has_children && !is_server
+    }
+
+    /// What can be seen of any server.
+    fn add_common(&self, ruling: &mut Ruling) {
+        let listening: BTreeSet<u64> =
+            self.peak.processes.iter().flat_map(|process| process.listening.iter().copied()).collect();
+        let sharing = |inode: &u64| {
+            self.peak.processes.iter().filter(|process| process.listening.contains(inode)).count()
+        };
+        let shared = listening.iter().map(sharing).max().unwrap_or(0);
+        if shared > 1 && !ruling.reasons.iter().any(|clue| matches!(clue, Clue::SharedListening { .. })) {
+            ruling.reasons.push(Clue::SharedListening { processes: shared });
+        }
+        // Two sockets may be one of IPv4 and one of IPv6.
+        if listening.len() > 2 && shared == 1 && ruling.workers > 1 {
+            ruling.reasons.push(Clue::ReusePort { sockets: listening.len() });
+        }
+        let has_grown = ruling
+            .reasons
+            .iter()
+            .any(|clue| matches!(clue, Clue::ThreadsGrew { .. } | Clue::ProcessesGrew { .. }));
+        if let Some(before) = self.before.filter(|_| self.was_loaded() && !has_grown && self.held >= FEW)
+            && before.threads() == self.peak.threads()
+        {
+            ruling.reasons.push(Clue::NothingGrew { threads: before.threads() });
+        }
+        let few = ruling.doubts.iter().any(|clue| matches!(clue, Clue::FewConnections { .. }));
+        if self.held < FEW && !few {
+            ruling.doubts.push(Clue::FewConnections { connections: self.held });
+        }
+        let is_told = ruling.reasons.iter().any(|clue| matches!(clue, Clue::Unaccepted { .. }));
+        if self.peak.unaccepted > 0 && !is_told {
+            ruling.doubts.push(Clue::Unaccepted { connections: self.peak.unaccepted });
+        }
+    }
+}

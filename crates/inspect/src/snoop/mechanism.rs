@@ -1,0 +1,188 @@
+//! How one process waits for its connections.
+
+use std::collections::BTreeMap;
+
+use sys::process_table::{EpollWatch, WaitCall};
+
+use super::answer::{Clue, ServerArchitecture};
+use super::evidence::{ProcessEvidence, TaskEvidence};
+
+/// How one process waits, and why that is thought.
+#[derive(Clone, Debug)]
+pub(super) struct Mechanism {
+    /// `Pool` where its threads wait for one connection each, and `Iterative` where only one does; whether
+    /// they were made for it is not seen in one moment.
+    pub(super) kind: ServerArchitecture,
+    /// Threads that wait for events, or for one connection each.
+    pub(super) threads: usize,
+    pub(super) clues: Vec<Clue>,
+}
+
+/// The mechanism of a process that holds a listening socket or connections; `None` where nothing was seen.
+pub(super) fn of(process: &ProcessEvidence) -> Option<Mechanism> {
+    ring(process)
+        .or_else(|| signals(process))
+        .or_else(|| epoll(process))
+        .or_else(|| blocking(process))
+        .or_else(|| descriptors(process))
+}
+
+fn made(kind: ServerArchitecture, threads: usize, clues: Vec<Clue>) -> Option<Mechanism> {
+    Some(Mechanism { kind, threads, clues })
+}
+
+/// The connections that are in an epoll(7) set, each once, although several sets may watch it and a set may
+/// be open under several descriptors.
+pub(super) fn watched(process: &ProcessEvidence) -> Vec<&EpollWatch> {
+    let all = process.epolls.iter().flat_map(|set| &set.connections);
+    let all: BTreeMap<(Option<u64>, i32), &EpollWatch> =
+        all.map(|watch| ((watch.inode, watch.descriptor), watch)).collect();
+    all.into_values().collect()
+}
+
+/// Threads that wait in epoll_wait(2) for connections, or for the next one where there is none. Those that
+/// wait for other things, such as timers of a runtime, do not count.
+fn loops(process: &ProcessEvidence, has_connections: bool) -> usize {
+    let is_served = |descriptor: i32| {
+        let set = process.epolls.iter().find(|set| set.descriptor == descriptor);
+        set.is_some_and(
+            |set| if has_connections { !set.connections.is_empty() } else { !set.listening.is_empty() },
+        )
+    };
+    let is_loop = |task: &&TaskEvidence| {
+        let waits = task.waits.keys().filter(|wait| wait.call == WaitCall::Epoll);
+        waits.into_iter().any(|wait| wait.descriptor.is_none_or(is_served))
+    };
+    process.tasks.iter().filter(is_loop).count()
+}
+
+/// Threads that were seen in that call, even if they worked most of the time.
+fn seen_in(process: &ProcessEvidence, call: &WaitCall) -> usize {
+    process.tasks.iter().filter(|task| task.was_in(call)).count()
+}
+
+fn ring(process: &ProcessEvidence) -> Option<Mechanism> {
+    let threads = seen_in(process, &WaitCall::Ring);
+    // A program may use a ring for files, and wait for connections in another way.
+    let others = [WaitCall::Epoll, WaitCall::Poll, WaitCall::Select, WaitCall::Accept];
+    let others: usize = others.iter().map(|call| seen_in(process, call)).sum();
+    let is_main = process.descriptors.rings > 0 && threads > 0 && others == 0;
+    let clue = Clue::WaitsIn { call: "io_uring_enter(2)", threads, descriptors: None };
+    is_main.then(|| made(ServerArchitecture::Ring, threads, vec![clue]))?
+}
+
+fn signals(process: &ProcessEvidence) -> Option<Mechanism> {
+    let sends = process.connections.iter().any(|connection| connection.sends_signals == Some(true));
+    if !(sends || process.listening_sends_signals) {
+        return None;
+    }
+    let threads = seen_in(process, &WaitCall::Signal);
+    let clues =
+        vec![Clue::SendsSignals, Clue::WaitsIn { call: "sigtimedwait(2)", threads, descriptors: None }];
+    made(ServerArchitecture::SignalIo, threads.max(1), clues)
+}
+
+fn epoll(process: &ProcessEvidence) -> Option<Mechanism> {
+    let held = process.connection_count();
+    let listening: Vec<&EpollWatch> = process.epolls.iter().flat_map(|set| &set.listening).collect();
+    let watched = watched(process);
+    let is_used = if held > 0 { watched.len() * 2 >= held } else { !listening.is_empty() };
+    if !is_used {
+        return None;
+    }
+    let threads = loops(process, held > 0);
+    // A loop that was written for its server waits to write only while it has something to write; a runtime
+    // registers every descriptor once, for all events, and so it does with the listening socket.
+    let is_edge = |watch: &&EpollWatch| watch.is_edge_triggered();
+    let is_runtime = !listening.is_empty()
+        && listening.iter().all(|watch| watch.is_edge_triggered() && watch.waits_to_write());
+    let edge = watched.iter().copied().filter(is_edge).count();
+    let is_edge_triggered = if watched.is_empty() {
+        listening.iter().copied().all(|watch| is_edge(&watch))
+    } else {
+        edge * 2 > watched.len()
+    };
+    let mut clues = Vec::new();
+    if held > 0 {
+        clues.push(Clue::Watched { connections: watched.len(), of: held, is_edge_triggered });
+    }
+    if is_runtime {
+        clues.push(Clue::ListeningForWriting);
+    }
+    clues.push(Clue::WaitsIn { call: "epoll_wait(2)", threads, descriptors: None });
+    let kind = match (is_runtime, is_edge_triggered) {
+        (true, _) => ServerArchitecture::Coroutines,
+        (false, true) => ServerArchitecture::EpollEdge,
+        (false, false) => ServerArchitecture::Epoll,
+    };
+    made(kind, threads.max(1), clues)
+}
+
+/// Whether the thread waits for one connection: it reads or writes it, or asks poll(2) or select(2) for one.
+fn waits_for_one(process: &ProcessEvidence, task: &TaskEvidence) -> bool {
+    let Some(wait) = task.usual_wait() else { return false };
+    match wait.call {
+        WaitCall::Read | WaitCall::Write => match wait.descriptor {
+            Some(descriptor) => process.holds_connection(descriptor),
+            // Without arguments a thread that reads, in a process that has as many connections, reads one.
+            None => true,
+        },
+        WaitCall::Poll => wait.descriptors.is_some_and(|descriptors| descriptors <= 2),
+        _ => false,
+    }
+}
+
+fn blocking(process: &ProcessEvidence) -> Option<Mechanism> {
+    let held = process.connection_count();
+    let blocked = process.tasks.iter().filter(|task| waits_for_one(process, task)).count();
+    // In many threads, only some of which were looked at, a share of them stands for all.
+    let seen = process.tasks.len().max(1) as f64;
+    let estimated = (blocked as f64 * (process.threads as f64 / seen).max(1.0)) as usize;
+    if held > 1 && estimated * 2 >= held && blocked > 1 {
+        return made(ServerArchitecture::Pool, estimated, vec![Clue::Blocked { threads: estimated }]);
+    }
+    let accepting = process.tasks_in(&WaitCall::Accept).count();
+    let clue = Clue::Accepting { threads: accepting };
+    match (held, accepting, blocked) {
+        (_, 2.., _) => made(ServerArchitecture::Pool, accepting, vec![clue]),
+        (0, 1, _) => made(ServerArchitecture::Iterative, 1, vec![clue]),
+        (1, _, 1..) => made(ServerArchitecture::Iterative, 1, vec![Clue::Blocked { threads: 1 }]),
+        _ => None,
+    }
+}
+
+fn descriptors(process: &ProcessEvidence) -> Option<Mechanism> {
+    let held = process.connection_count() as u64;
+    let loops = [
+        (ServerArchitecture::Poll, WaitCall::Poll, "poll(2)"),
+        (ServerArchitecture::Select, WaitCall::Select, "select(2)"),
+    ];
+    for (kind, call, name) in loops {
+        let waits = process.tasks.iter().flat_map(|task| task.waits.keys()).filter(|wait| wait.call == call);
+        let most = waits.filter_map(|wait| wait.descriptors).max();
+        let threads = seen_in(process, &call);
+        if threads > 0 && most.is_none_or(|most| most >= held) {
+            let clue = Clue::WaitsIn { call: name, threads, descriptors: most };
+            return made(kind, threads, vec![clue]);
+        }
+    }
+    // One thread that only works, or whose waits are kept from us.
+    None
+}
+
+/// Whether both are the same but for how epoll(7) reports.
+pub(super) fn is_alike(one: ServerArchitecture, other: ServerArchitecture) -> bool {
+    let without_edge = |kind| match kind {
+        ServerArchitecture::EpollEdge => ServerArchitecture::Epoll,
+        kind => kind,
+    };
+    without_edge(one) == without_edge(other)
+}
+
+/// Whether a thread of the process waits for connections: in accept(2), for the lock of those that do, or for
+/// an event of the listening socket.
+pub(super) fn waits_for_connections(process: &ProcessEvidence) -> bool {
+    let is_watched = process.epolls.iter().any(|set| !set.listening.is_empty());
+    let calls = [WaitCall::Accept, WaitCall::Lock, WaitCall::Poll, WaitCall::Select, WaitCall::Ring];
+    is_watched || calls.iter().any(|call| process.tasks_in(call).count() > 0)
+}

@@ -1,0 +1,223 @@
+//! Which architecture a server has, from evidence as it was recorded of real ones, in small.
+
+use std::collections::BTreeMap;
+
+use inspect::snoop::{
+    Clue, Confidence, ConnectionEvidence, EpollEvidence, Missing, Moment, ProcessEvidence,
+    ServerArchitecture, ServerEvidence, SnoopAnswer, Stage, TaskEvidence,
+};
+use sys::process_table::{EpollWatch, ProcessMemory, ThreadUse, ThreadWait, WaitCall, WaitSource};
+
+const LISTENER: u64 = 7;
+const IN: u32 = 0x19;
+const EDGE: u32 = 1 << 31;
+const OUT: u32 = 4;
+
+fn wait(call: WaitCall, descriptor: Option<i32>, descriptors: Option<u64>) -> ThreadWait {
+    ThreadWait { call, descriptor, descriptors, source: WaitSource::SystemCall }
+}
+
+fn task(thread: u32, seen: ThreadWait, waits: u64) -> TaskEvidence {
+    let used = ThreadUse { waits, cpu_seconds: waits as f64 * 1e-4, ..ThreadUse::default() };
+    TaskEvidence { thread, used, waits: BTreeMap::from([(seen, 10)]) }
+}
+
+/// A process with the listening socket as descriptor 3 and so many connections from descriptor 4 on.
+fn process(pid: u32, first: u64, connections: usize, tasks: Vec<TaskEvidence>) -> ProcessEvidence {
+    let connection = |index: usize| ConnectionEvidence {
+        descriptor: 4 + index as i32,
+        inode: first + index as u64,
+        sends_signals: Some(false),
+    };
+    ProcessEvidence {
+        pid,
+        parent: if pid == 1000 { 1 } else { 1000 },
+        threads: tasks.len() as u64,
+        listening: vec![LISTENER],
+        connections: (0..connections).map(connection).collect(),
+        memory: Some(ProcessMemory {
+            resident_bytes: 1 << 20,
+            proportional_bytes: Some((1 << 20) + 1000 * connections as u64),
+            private_bytes: None,
+        }),
+        tasks,
+        ..ProcessEvidence::default()
+    }
+}
+
+/// The same with all of it in an epoll set, descriptor 99.
+fn watching(mut process: ProcessEvidence, listening: u32, connections: u32) -> ProcessEvidence {
+    let watch = |descriptor, events, inode| EpollWatch { descriptor, events, inode: Some(inode) };
+    let watched =
+        process.connections.iter().map(|one| watch(one.descriptor, connections, one.inode)).collect();
+    process.epolls = vec![EpollEvidence {
+        descriptor: 99,
+        listening: vec![watch(3, listening, LISTENER)],
+        connections: watched,
+    }];
+    process
+}
+
+fn moment(stage: Stage, processes: Vec<ProcessEvidence>) -> Moment {
+    Moment { stage, processes, unaccepted: 0 }
+}
+
+fn judged(moments: Vec<Moment>) -> SnoopAnswer {
+    let evidence = ServerEvidence { root: 1000, processors: 2, moments, missing: Missing::default() };
+    SnoopAnswer::of(&evidence).expect("an answer")
+}
+
+fn epoll_wait() -> ThreadWait {
+    wait(WaitCall::Epoll, Some(99), None)
+}
+
+#[test]
+fn the_same_process_is_another_server_by_how_it_waits() {
+    let cases = [
+        (wait(WaitCall::Select, None, Some(30)), ServerArchitecture::Select),
+        (wait(WaitCall::Poll, None, Some(21)), ServerArchitecture::Poll),
+    ];
+    for (seen, expected) in cases {
+        let at = |connections| vec![process(1000, 100, connections, vec![task(1, seen.clone(), 1)])];
+        let answer = judged(vec![moment(Stage::Found, at(0)), moment(Stage::Held(20), at(20))]);
+        assert_eq!((answer.architecture, answer.confidence), (expected, Confidence::Sure));
+        assert_eq!(answer.prediction.threads, Some(1.0), "it has as many threads at 10,000 connections");
+    }
+    let events = [
+        (IN, IN, ServerArchitecture::Epoll),
+        (IN, IN | EDGE, ServerArchitecture::EpollEdge),
+        (IN | OUT | EDGE, IN | OUT | EDGE, ServerArchitecture::Coroutines),
+    ];
+    for (listening, connections, expected) in events {
+        let at = |held| {
+            vec![watching(process(1000, 100, held, vec![task(1, epoll_wait(), 1)]), listening, connections)]
+        };
+        let answer = judged(vec![moment(Stage::Found, at(0)), moment(Stage::Held(20), at(20))]);
+        assert_eq!(answer.architecture, expected);
+    }
+}
+
+#[test]
+fn what_became_of_the_processes_tells_fork_from_prefork() {
+    let accepting = || wait(WaitCall::Accept, Some(3), None);
+    let reading = || wait(WaitCall::Read, Some(4), None);
+    let parent = || process(1000, 0, 0, vec![task(1, accepting(), 1)]);
+    let children = |connections| {
+        let child = |pid: u32| process(pid, u64::from(pid), connections, vec![task(pid, reading(), 1)]);
+        (2000..2012).map(child).collect::<Vec<_>>()
+    };
+    let held = || [vec![parent()], children(1)].concat();
+    let forks = judged(vec![
+        moment(Stage::Found, vec![parent()]),
+        moment(Stage::Held(12), held()),
+        moment(Stage::After, vec![parent()]),
+    ]);
+    assert_eq!((forks.architecture, forks.confidence), (ServerArchitecture::Fork, Confidence::Sure));
+    assert!(forks.reasons.contains(&Clue::EndedWithConnection { processes: 12, of: 12 }), "{forks:?}");
+    // The parent is one process more.
+    assert_eq!(forks.prediction.processes, Some(13.0 + 9988.0));
+    let keeps = judged(vec![
+        moment(Stage::Found, [vec![parent()], children(0)].concat()),
+        moment(Stage::Held(12), held()),
+        moment(Stage::After, [vec![parent()], children(0)].concat()),
+    ]);
+    assert_eq!(keeps.architecture, ServerArchitecture::Prefork);
+    assert!(keeps.reasons.contains(&Clue::Outlived { processes: 12, of: 12 }), "{keeps:?}");
+}
+
+#[test]
+fn a_program_that_has_the_connection_as_its_input_is_that_of_inetd() {
+    let parent = || process(1000, 0, 0, vec![task(1, wait(WaitCall::Select, None, Some(4)), 1)]);
+    let child = |pid: u32| {
+        let mut child =
+            process(pid, u64::from(pid), 1, vec![task(pid, wait(WaitCall::Read, Some(0), None), 1)]);
+        child.connections[0].descriptor = 0;
+        child.listening.clear();
+        child.program = Some("/usr/bin/cat".to_owned());
+        child
+    };
+    let held = [vec![parent()], (2000..2005).map(child).collect()].concat();
+    let answer = judged(vec![moment(Stage::Found, vec![parent()]), moment(Stage::Held(5), held)]);
+    assert_eq!(answer.architecture, ServerArchitecture::Inetd);
+}
+
+#[test]
+fn threads_that_grow_are_one_each_and_threads_that_do_not_are_a_pool() {
+    let accepting = |thread| task(thread, wait(WaitCall::Accept, Some(3), None), 1);
+    let reading = |index: u32| task(100 + index, wait(WaitCall::Read, Some(4 + index as i32), None), 1);
+    let with = |tasks: Vec<TaskEvidence>, held| vec![process(1000, 100, held, tasks)];
+    let each = judged(vec![
+        moment(Stage::Found, with(vec![accepting(1)], 0)),
+        moment(Stage::Held(20), with([vec![accepting(1)], (0..20).map(reading).collect()].concat(), 20)),
+    ]);
+    assert_eq!(each.architecture, ServerArchitecture::Thread);
+    assert_eq!(each.prediction.threads, Some(21.0 + 9980.0));
+    let mut full = moment(Stage::Held(20), with((0..8).map(reading).collect(), 8));
+    full.unaccepted = 12;
+    let pool = judged(vec![moment(Stage::Found, with((100..108).map(accepting).collect(), 0)), full]);
+    assert_eq!(pool.architecture, ServerArchitecture::Pool);
+    assert_eq!(pool.prediction.at_most, Some(8), "the others wait");
+}
+
+#[test]
+fn several_loops_are_a_hybrid_and_one_below_a_master_is_not() {
+    let master = || process(1000, 0, 0, vec![task(1, wait(WaitCall::Signal, None, None), 1)]);
+    let worker = |pid, held| {
+        watching(process(pid, u64::from(pid) * 100, held, vec![task(pid, epoll_wait(), 1)]), IN, IN)
+    };
+    let two = |held| vec![master(), worker(2000, held), worker(2001, held)];
+    let answer = judged(vec![moment(Stage::Found, two(0)), moment(Stage::Held(20), two(10))]);
+    assert_eq!(
+        (answer.architecture, answer.mechanism),
+        (ServerArchitecture::Hybrid, ServerArchitecture::Epoll)
+    );
+    assert!(answer.workers == 2 && answer.has_supervisor);
+    let one = |held| vec![master(), worker(2000, held)];
+    let answer = judged(vec![moment(Stage::Found, one(0)), moment(Stage::Held(20), one(20))]);
+    assert_eq!(answer.architecture, ServerArchitecture::Epoll);
+}
+
+#[test]
+fn threads_that_work_beside_a_loop_are_a_pool_and_idle_helpers_are_not() {
+    let with = |held, pool_waits| {
+        let pool = (10..20).map(|thread| task(thread, wait(WaitCall::Futex, None, None), pool_waits));
+        let tasks = [vec![task(1, epoll_wait(), 1 + held as u64)], pool.collect()].concat();
+        vec![watching(process(1000, 100, held, tasks), IN, IN)]
+    };
+    let idle = judged(vec![moment(Stage::Found, with(0, 5)), moment(Stage::Held(20), with(20, 5))]);
+    assert_eq!(idle.architecture, ServerArchitecture::Epoll);
+    let busy = judged(vec![moment(Stage::Found, with(0, 5)), moment(Stage::Held(20), with(20, 25))]);
+    assert!(busy.architecture == ServerArchitecture::Hybrid && busy.has_pool, "{busy:?}");
+}
+
+#[test]
+fn a_ring_for_files_makes_no_event_loop() {
+    let tasks = vec![
+        task(1, wait(WaitCall::Poll, None, Some(3)), 1),
+        task(2, wait(WaitCall::Ring, Some(9), None), 1),
+    ];
+    let mut database = process(1000, 0, 0, tasks);
+    database.descriptors.rings = 1;
+    assert_ne!(judged(vec![moment(Stage::Found, vec![database])]).architecture, ServerArchitecture::Ring);
+    let mut server = process(1000, 100, 20, vec![task(1, wait(WaitCall::Ring, Some(9), None), 1)]);
+    server.descriptors.rings = 1;
+    assert_eq!(judged(vec![moment(Stage::Found, vec![server])]).architecture, ServerArchitecture::Ring);
+}
+
+#[test]
+fn an_idle_server_is_a_guess_with_alternatives() {
+    let idle = process(1000, 0, 0, vec![task(1, wait(WaitCall::Accept, Some(3), None), 1)]);
+    let answer = judged(vec![moment(Stage::Found, vec![idle])]);
+    assert_eq!(answer.confidence, Confidence::Guess);
+    assert!(answer.alternatives.contains(&ServerArchitecture::Thread), "{answer:?}");
+    assert!(answer.doubts.contains(&Clue::FewConnections { connections: 0 }));
+    assert_eq!(answer.prediction.connection_bytes, None, "nothing was measured");
+}
+
+#[test]
+fn nothing_seen_is_no_answer() {
+    let evidence = |moments| ServerEvidence { root: 1000, moments, ..ServerEvidence::default() };
+    assert!(SnoopAnswer::of(&evidence(Vec::new())).is_none());
+    let hidden = process(1000, 0, 0, Vec::new());
+    assert!(SnoopAnswer::of(&evidence(vec![moment(Stage::Found, vec![hidden])])).is_none());
+}

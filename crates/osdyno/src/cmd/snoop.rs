@@ -1,0 +1,178 @@
+//! `osdyno snoop`: which architecture a running server has, without its source.
+
+mod holder;
+mod json;
+mod seen;
+mod text;
+mod words;
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use inspect::snoop::{Collector, ListeningPlace, ObservedServer, SnoopAnswer, SnoopError, Stage};
+
+use self::holder::Holder;
+use self::seen::{Manner, Seen};
+use super::{Done, Format, warn};
+use crate::console::Console;
+use crate::failure::{Failure, INCOMPLETE};
+
+/// Connections that are held first, where more are wanted.
+const LEVELS: &[u64] = &[1, 20, 200];
+/// After the connections have closed, processes that serve nobody get so long to end.
+const ENDING: Duration = Duration::from_millis(800);
+
+const EXAMPLES: &str = "\
+Examples:
+  osdyno snoop -p 812                the server that process 812 is, or belongs to
+  osdyno snoop --port 80 --load 200  what listens on port 80, while 1, 20 and 200 connections are held
+  osdyno snoop --all-listening       every server of this machine
+
+Without --load nothing is sent to the server. What other users' servers do is seen by root only.";
+
+/// Which architecture a running server has, without its source: fork, prefork, thread, epoll and others, with
+/// the evidence, how sure that is, and what it predicts under load
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Hold connections to the server, 1, 20 and 200, and see how it grows; N of them at most
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "200",
+          value_parser = clap::value_parser!(u64).range(1..=5000))]
+    load: Option<u64>,
+    /// How long the server is looked at; with --load at each level
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
+    duration: Duration,
+    /// Print what each process holds and waits for
+    #[arg(short, long)]
+    verbose: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+/// Which server.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+struct Which {
+    /// The server that this process is, or belongs to
+    #[arg(short, long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    pid: Option<u32>,
+    /// The server that listens on this TCP port
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    port: Option<u16>,
+    /// Every server that listens on a TCP port
+    #[arg(long)]
+    all_listening: bool,
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let duration = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    let is_sensible = (Duration::from_millis(50)..=Duration::from_secs(60)).contains(&duration);
+    if is_sensible { Ok(duration) } else { Err("from 50ms to 60s, please".to_owned()) }
+}
+
+pub(crate) fn snoop(args: &Args, console: &Console) -> Done {
+    sys::process_table::yield_to_others();
+    let mut is_complete = true;
+    let servers = match (args.which.pid, args.which.port) {
+        (Some(pid), _) => vec![ObservedServer::of_process(pid).map_err(failure)?],
+        (None, Some(port)) => vec![ObservedServer::at_port(port).map_err(failure)?],
+        (None, None) => {
+            let (servers, hidden) = ObservedServer::all().map_err(failure)?;
+            for port in hidden {
+                is_complete = false;
+                warn(&SnoopError::HiddenListener(port).to_string());
+            }
+            servers
+        }
+    };
+    let mut seen = Vec::new();
+    for server in servers {
+        let name = format!("{} ({})", server.root, server.name);
+        match look_at(args, server) {
+            Ok(one) => {
+                is_complete &= one.answer.is_some();
+                seen.push(one);
+            }
+            // One of many may end, or be kept from us.
+            Err(failure) if args.which.all_listening => {
+                is_complete = false;
+                warn(&format!("{name}: {failure}"));
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    let mut out = BufWriter::new(io::stdout().lock());
+    match args.format {
+        Format::Text => text::write(&seen, args.which.all_listening, args.verbose, &console.style, &mut out)?,
+        Format::Json => writeln!(out, "{:#}", json::of(&seen))?,
+    }
+    out.flush()?;
+    Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+}
+
+fn failure(error: SnoopError) -> Failure {
+    match error {
+        SnoopError::NoProcess { .. }
+        | SnoopError::OfKernel { .. }
+        | SnoopError::NotListening { .. }
+        | SnoopError::NoListener(_) => Failure::Usage(error.to_string()),
+        _ => Failure::Refused(error.to_string()),
+    }
+}
+
+fn look_at(args: &Args, server: ObservedServer) -> Result<Seen, Failure> {
+    let Some(most) = args.load else {
+        let mut collector = Collector::new(server.clone());
+        collector.look(Stage::Found, args.duration).map_err(failure)?;
+        return Ok(judged(server, collector, None));
+    };
+    if !server.is_in_our_network {
+        let text = format!(
+            "process {} is in another network namespace, which connections of this one do not reach; start \
+             osdyno there with: nsenter -t {} -n",
+            server.root, server.root
+        );
+        return Err(Failure::Refused(text));
+    }
+    let place = server.places.first().cloned().ok_or_else(|| failure(SnoopError::Ended))?;
+    // What other ports do has nothing to do with these connections.
+    let server = server.at(&place).map_err(failure)?;
+    let mut collector = Collector::new(server.clone());
+    collector.look(Stage::Found, args.duration).map_err(failure)?;
+    let manner = hold(args, &place, most, &mut collector)?;
+    let began = Instant::now();
+    while began.elapsed() < ENDING {
+        std::thread::sleep(ENDING / 10);
+    }
+    collector.look(Stage::After, args.duration / 4).map_err(failure)?;
+    Ok(judged(server, collector, Some(manner)))
+}
+
+/// Holds more and more connections, and looks at the server with each number of them.
+fn hold(
+    args: &Args,
+    place: &ListeningPlace,
+    most: u64,
+    collector: &mut Collector,
+) -> Result<Manner, Failure> {
+    let mut holder = Holder::new(place)?;
+    let levels = LEVELS.iter().copied().filter(|level| *level < most).chain([most]);
+    for level in levels {
+        let held = holder.grow_to(level as usize)?;
+        collector.look(Stage::Held(held as u64), args.duration).map_err(failure)?;
+        if (held as u64) < level {
+            warn(&format!("only {held} of {level} connections could be made; the answer is from these"));
+            break;
+        }
+    }
+    Ok(holder.manner())
+}
+
+fn judged(server: ObservedServer, collector: Collector, manner: Option<Manner>) -> Seen {
+    let answer = SnoopAnswer::of(collector.evidence());
+    Seen { server, collector, answer, manner }
+}

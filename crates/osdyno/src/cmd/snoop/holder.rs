@@ -1,0 +1,182 @@
+//! Holds connections to a server of this machine. Where it speaks HTTP and keeps connections, each has a
+//! response; where it speaks HTTP and closes them, each has a request that does not end; otherwise they stay
+//! silent, so that no server gets what it does not understand.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use inspect::snoop::ListeningPlace;
+use net::ServerAddress;
+use net::client::http::HttpClientSettings;
+use net::load::{Generator, LoadSettings};
+
+use super::seen::Manner;
+use crate::failure::Failure;
+
+/// A connection on this machine takes less. Where the server's queue is full, it is tried again after a
+/// second.
+const CONNECT: Duration = Duration::from_millis(1500);
+/// Growing from one level to the next takes at most so long.
+const GROWING: Duration = Duration::from_secs(5);
+/// A server that speaks first does so in this time.
+const BANNER: Duration = Duration::from_millis(300);
+/// A response takes at most so long.
+const RESPONSE: Duration = Duration::from_secs(1);
+/// From one connection to the next.
+const APART: Duration = Duration::from_millis(2);
+/// A request without its end.
+const UNFINISHED: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: osdyno\r\n";
+/// What the server does with a new connection takes some time.
+const SETTLING: Duration = Duration::from_millis(250);
+
+/// Connections to one server.
+pub(super) enum Holder {
+    /// Of the load generator.
+    Http(Box<Generator>),
+    /// Ours, which are silent after their first bytes, if there are any.
+    Held(Target, &'static [u8], Vec<Stream>),
+}
+
+/// Where the server is.
+#[derive(Clone)]
+pub(super) enum Target {
+    Network(SocketAddr),
+    #[cfg(unix)]
+    Path(std::path::PathBuf),
+}
+
+pub(super) enum Stream {
+    Network(#[expect(dead_code, reason = "it is held")] TcpStream),
+    #[cfg(unix)]
+    Path(#[expect(dead_code, reason = "it is held")] std::os::unix::net::UnixStream),
+}
+
+impl Holder {
+    pub(super) fn new(place: &ListeningPlace) -> Result<Holder, Failure> {
+        let target = Target::of(place)?;
+        let Target::Network(address) = target else { return Ok(Holder::Held(target, b"", Vec::new())) };
+        match spoken(address) {
+            Ok(Spoken::KeptHttp) => {}
+            Ok(Spoken::ClosedHttp) => return Ok(Holder::Held(target, UNFINISHED, Vec::new())),
+            // What cannot be reached shows that when connections are held.
+            Ok(Spoken::Other) | Err(_) => return Ok(Holder::Held(target, b"", Vec::new())),
+        }
+        let any_status = ["2xx", "3xx", "4xx", "5xx"].map(str::to_owned).to_vec();
+        let client =
+            HttpClientSettings { any_body: true, expect_status: any_status, ..HttpClientSettings::default() };
+        let mut settings = LoadSettings::new(ServerAddress::from(address), &client);
+        settings.timeout = RESPONSE;
+        Ok(Holder::Http(Box::new(Generator::new(settings)?)))
+    }
+
+    pub(super) fn manner(&self) -> Manner {
+        match self {
+            Holder::Http(_) => Manner::Http,
+            Holder::Held(_, b"", _) => Manner::Silent,
+            Holder::Held(..) => Manner::Unfinished,
+        }
+    }
+
+    /// Holds so many connections, or as many as can be made. Returns how many.
+    pub(super) fn grow_to(&mut self, connections: usize) -> Result<usize, Failure> {
+        let began = Instant::now();
+        let held = match self {
+            Holder::Http(generator) => {
+                let held = generator.grow_to(connections)?.connections;
+                for number in 0..held {
+                    // One that gets no response waits for others to end, and so do all after it.
+                    if began.elapsed() > GROWING || generator.ask_once(number).is_err() {
+                        break;
+                    }
+                }
+                // Those that got none were closed, and wait again.
+                generator.grow_to(connections)?.connections
+            }
+            Holder::Held(target, first, streams) => {
+                while streams.len() < connections && began.elapsed() < GROWING {
+                    let Ok(stream) = target.connect(first) else { break };
+                    streams.push(stream);
+                    // A queue may be short, and its server needs a moment for each.
+                    std::thread::sleep(APART);
+                }
+                streams.len()
+            }
+        };
+        std::thread::sleep(SETTLING);
+        Ok(held)
+    }
+}
+
+impl Target {
+    fn of(place: &ListeningPlace) -> Result<Target, Failure> {
+        match place {
+            ListeningPlace::Tcp(address, port) => {
+                let address = match address {
+                    IpAddr::V4(any) if any.is_unspecified() => IpAddr::from(Ipv4Addr::LOCALHOST),
+                    IpAddr::V6(any) if any.is_unspecified() => IpAddr::from(Ipv6Addr::LOCALHOST),
+                    address => *address,
+                };
+                Ok(Target::Network(SocketAddr::new(address, *port)))
+            }
+            #[cfg(unix)]
+            ListeningPlace::Unix(path) if path.starts_with('/') => Ok(Target::Path(path.into())),
+            ListeningPlace::Unix(path) => {
+                let text = format!(
+                    "cannot connect to {path:?}, which is no path in the file system; leave out --load"
+                );
+                Err(Failure::Refused(text))
+            }
+        }
+    }
+
+    fn connect(&self, first: &[u8]) -> io::Result<Stream> {
+        match self {
+            Target::Network(address) => {
+                let mut stream = TcpStream::connect_timeout(address, CONNECT)?;
+                stream.write_all(first)?;
+                Ok(Stream::Network(stream))
+            }
+            #[cfg(unix)]
+            Target::Path(path) => std::os::unix::net::UnixStream::connect(path).map(Stream::Path),
+        }
+    }
+}
+
+/// What a server speaks.
+enum Spoken {
+    /// HTTP, and it keeps the connection after its response.
+    KeptHttp,
+    /// HTTP, and it closes the connection.
+    ClosedHttp,
+    Other,
+}
+
+fn spoken(address: SocketAddr) -> io::Result<Spoken> {
+    let mut stream = TcpStream::connect_timeout(&address, CONNECT)?;
+    let mut input = [0; 4096];
+    stream.set_read_timeout(Some(BANNER))?;
+    match stream.read(&mut input) {
+        // It speaks first, or wants no connection.
+        Ok(_) => return Ok(Spoken::Other),
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+        Err(error) => return Err(error),
+    }
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: osdyno\r\n\r\n")?;
+    stream.set_read_timeout(Some(RESPONSE))?;
+    let read = stream.read(&mut input)?;
+    if !input[..read].starts_with(b"HTTP/1.") {
+        return Ok(Spoken::Other);
+    }
+    // What follows is the rest of the response, or its end.
+    stream.set_read_timeout(Some(BANNER))?;
+    loop {
+        match stream.read(&mut input) {
+            Ok(1..) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                return Ok(Spoken::KeptHttp);
+            }
+            Ok(0) | Err(_) => return Ok(Spoken::ClosedHttp),
+        }
+    }
+}

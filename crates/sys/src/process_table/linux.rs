@@ -1,0 +1,174 @@
+//! Linux: proc(5).
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::call::{of_call, of_functions};
+use super::entry::{
+    Descriptor, EpollWatch, ProcessEntry, ProcessMemory, SocketEntry, ThreadUse, ThreadWait, WaitCall,
+    WaitSource,
+};
+use super::proc_text;
+
+pub(super) fn processes() -> io::Result<Vec<ProcessEntry>> {
+    let entries = fs::read_dir("/proc").map_err(no_proc)?;
+    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let found: Vec<ProcessEntry> = numbers.filter_map(|pid| process(pid).ok()).collect();
+    if found.is_empty() { Err(no_proc(io::ErrorKind::NotFound.into())) } else { Ok(found) }
+}
+
+/// Without /proc there is nothing to look at; that is another error than a process that has ended.
+fn no_proc(error: io::Error) -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, format!("/proc shows no process ({error}); mount it"))
+}
+
+pub(super) fn process(pid: u32) -> io::Result<ProcessEntry> {
+    let text = text(format!("/proc/{pid}/stat"))?;
+    proc_text::stat(&text).map(|(process, _)| process).ok_or_else(|| unreadable("stat"))
+}
+
+pub(super) fn program(pid: u32) -> io::Result<String> {
+    Ok(fs::read_link(format!("/proc/{pid}/exe"))?.to_string_lossy().into_owned())
+}
+
+pub(super) fn command(pid: u32) -> io::Result<Vec<String>> {
+    let text = text(format!("/proc/{pid}/cmdline"))?;
+    Ok(text.trim_end_matches('\0').split('\0').map(str::to_owned).collect())
+}
+
+pub(super) fn descriptors(pid: u32) -> io::Result<Vec<Descriptor>> {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd"))?;
+    // One that is closed meanwhile is none.
+    let found = entries.flatten().filter_map(|entry| {
+        let number = entry.file_name().to_str()?.parse().ok()?;
+        let link = fs::read_link(entry.path()).ok()?;
+        Some(Descriptor { number, kind: proc_text::descriptor(&link.to_string_lossy()) })
+    });
+    Ok(found.collect())
+}
+
+pub(super) fn epoll_watches(pid: u32, descriptor: i32) -> io::Result<Vec<EpollWatch>> {
+    Ok(proc_text::epoll(&text(format!("/proc/{pid}/fdinfo/{descriptor}"))?))
+}
+
+pub(super) fn sends_signals(pid: u32, descriptor: i32) -> io::Result<bool> {
+    Ok(proc_text::sends_signals(&text(format!("/proc/{pid}/fdinfo/{descriptor}"))?))
+}
+
+pub(super) fn sockets(pid: u32) -> io::Result<Vec<SocketEntry>> {
+    let table = |name: &str| text(format!("/proc/{pid}/net/{name}"));
+    let mut found = proc_text::tcp_sockets(&table("tcp")?);
+    // A kernel may be without IPv6, and without unix(7).
+    found.extend(table("tcp6").map(|text| proc_text::tcp_sockets(&text)).unwrap_or_default());
+    found.extend(table("unix").map(|text| proc_text::unix_sockets(&text)).unwrap_or_default());
+    Ok(found)
+}
+
+pub(super) fn network_namespace(pid: u32) -> io::Result<u64> {
+    let link = fs::read_link(format!("/proc/{pid}/ns/net"))?;
+    let link = link.to_string_lossy();
+    let number = link.strip_prefix("net:[").and_then(|link| link.strip_suffix(']')?.parse().ok());
+    number.ok_or_else(|| unreadable("ns/net"))
+}
+
+pub(super) fn memory(pid: u32, is_shared_known: bool) -> io::Result<ProcessMemory> {
+    if is_shared_known && let Ok(text) = text(format!("/proc/{pid}/smaps_rollup")) {
+        return Ok(proc_text::memory(&text));
+    }
+    Ok(proc_text::memory(&text(format!("/proc/{pid}/status"))?))
+}
+
+pub(super) fn threads(pid: u32) -> io::Result<Vec<u32>> {
+    let entries = fs::read_dir(format!("/proc/{pid}/task"))?;
+    Ok(entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+}
+
+pub(super) fn thread_use(pid: u32, thread: u32) -> io::Result<ThreadUse> {
+    let folder = format!("/proc/{pid}/task/{thread}");
+    let stat = text(format!("{folder}/stat"))?;
+    let (process, ticks) = proc_text::stat(&stat).ok_or_else(|| unreadable("stat"))?;
+    let status = text(format!("{folder}/status"))?;
+    let number = |name| proc_text::status_number(&status, name).unwrap_or(0);
+    // To the nanosecond, where the kernel counts that.
+    let ran = text(format!("{folder}/schedstat")).ok();
+    let ran = ran.and_then(|line| line.split_ascii_whitespace().next()?.parse::<u64>().ok());
+    let of_ticks = || ticks as f64 / rustix::param::clock_ticks_per_second() as f64;
+    Ok(ThreadUse {
+        name: process.name,
+        cpu_seconds: ran.filter(|ns| *ns > 0).map_or_else(of_ticks, |ns| ns as f64 / 1e9),
+        waits: number("voluntary_ctxt_switches"),
+        preemptions: number("nonvoluntary_ctxt_switches"),
+    })
+}
+
+pub(super) fn thread_wait(pid: u32, thread: u32) -> io::Result<ThreadWait> {
+    let folder = format!("/proc/{pid}/task/{thread}");
+    let running =
+        |source| ThreadWait { call: WaitCall::Running, descriptor: None, descriptors: None, source };
+    // Programs for another machine, such as those of 32 bits, have other numbers: the name of the function
+    // says which, and the number says more than the function.
+    match text(format!("{folder}/syscall")) {
+        Ok(line) if line.starts_with("running") => return Ok(running(WaitSource::SystemCall)),
+        Ok(line) => {
+            if let Some((number, arguments)) = proc_text::system_call(&line)
+                && !is_of_32_bits(pid)
+            {
+                return Ok(of_call(number, arguments));
+            }
+        }
+        Err(error) if super::entry::is_gone(&error) => return Err(error),
+        Err(_) => {}
+    }
+    if let Ok(stack) = text(format!("{folder}/stack"))
+        && let Some(wait) = of_functions(proc_text::kernel_stack(&stack), WaitSource::KernelStack)
+    {
+        return Ok(wait);
+    }
+    let channel = text(format!("{folder}/wchan"))?;
+    if matches!(channel.trim(), "" | "0") {
+        return match is_running(&folder) {
+            true => Ok(running(WaitSource::WaitChannel)),
+            false => Err(io::Error::new(io::ErrorKind::PermissionDenied, "its wait channel is kept from us")),
+        };
+    }
+    of_functions([channel.trim()], WaitSource::WaitChannel).ok_or_else(|| unreadable("wchan"))
+}
+
+fn is_running(folder: &str) -> bool {
+    let text = text(format!("{folder}/stat")).ok();
+    text.and_then(|text| proc_text::stat(&text)).is_some_and(|(process, _)| process.state == 'R')
+}
+
+/// Whether a 64-bit kernel runs a program of 32 bits, from the class in its ELF header.
+fn is_of_32_bits(pid: u32) -> bool {
+    use std::io::Read;
+    let mut start = [0; 5];
+    let is_read = cfg!(target_pointer_width = "64")
+        && fs::File::open(format!("/proc/{pid}/exe"))
+            .is_ok_and(|mut file| file.read_exact(&mut start).is_ok());
+    is_read && start == *b"\x7fELF\x01"
+}
+
+/// With a tenth of the weight of others we still get on beside some that take whole processors.
+const NICE: i32 = 10;
+
+pub(super) fn yield_to_others() {
+    // Where that is forbidden it costs them a little more.
+    let _ = rustix::process::setpriority_process(None, NICE);
+}
+
+pub(super) fn hides_others() -> bool {
+    let mounts = text("/proc/mounts").unwrap_or_default();
+    // The last one covers those before.
+    let proc = mounts.lines().rfind(|line| line.split(' ').nth(1) == Some("/proc"));
+    proc.is_some_and(|line| line.contains("hidepid=") && !line.contains("hidepid=0"))
+}
+
+fn unreadable(file: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("/proc has a {file} that proc(5) does not describe"))
+}
+
+fn text(path: impl AsRef<Path>) -> io::Result<String> {
+    fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,143 @@
+//! Other processes, as the system shows them: their parents, threads, descriptors, sockets and memory, and
+//! what each thread waits for.
+//!
+//! Nothing here stops a process or attaches to it. A process may end between two calls, and another user's
+//! may be kept from us: each call is an error by itself, which [`is_gone`] and [`is_kept_from_us`] tell
+//! apart.
+
+#[cfg(target_os = "linux")]
+mod call;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+use linux as system;
+
+#[cfg(not(target_os = "linux"))]
+mod other;
+#[cfg(not(target_os = "linux"))]
+use other as system;
+
+mod entry;
+pub mod proc_text;
+
+use std::io;
+
+pub use entry::{
+    Descriptor, DescriptorKind, EpollWatch, ProcessEntry, ProcessMemory, SocketEntry, SocketPlace,
+    SocketState, ThreadUse, ThreadWait, WaitCall, WaitSource, is_gone, is_kept_from_us,
+};
+
+/// The processes that this user may see. Threads of the kernel are among them.
+///
+/// # Errors
+/// Unsupported, or those of reading /proc.
+pub fn processes() -> io::Result<Vec<ProcessEntry>> {
+    system::processes()
+}
+
+/// One process.
+///
+/// # Errors
+/// Unsupported; [`is_gone`] where there is none of that number.
+pub fn process(pid: u32) -> io::Result<ProcessEntry> {
+    system::process(pid)
+}
+
+/// The file that it executes.
+///
+/// # Errors
+/// As [`process`]; [`is_kept_from_us`] for another user's.
+pub fn program(pid: u32) -> io::Result<String> {
+    system::program(pid)
+}
+
+/// The words of its command line, which it may change: untrusted text.
+///
+/// # Errors
+/// As [`process`].
+pub fn command(pid: u32) -> io::Result<Vec<String>> {
+    system::command(pid)
+}
+
+/// Its open descriptors.
+///
+/// # Errors
+/// As [`program`].
+pub fn descriptors(pid: u32) -> io::Result<Vec<Descriptor>> {
+    system::descriptors(pid)
+}
+
+/// What the epoll(7) set of that descriptor watches.
+///
+/// # Errors
+/// As [`program`].
+pub fn epoll_watches(pid: u32, descriptor: i32) -> io::Result<Vec<EpollWatch>> {
+    system::epoll_watches(pid, descriptor)
+}
+
+/// Whether a signal says that the descriptor is ready (`O_ASYNC`).
+///
+/// # Errors
+/// As [`program`].
+pub fn sends_signals(pid: u32, descriptor: i32) -> io::Result<bool> {
+    system::sends_signals(pid, descriptor)
+}
+
+/// The sockets of TCP and unix(7) in the network namespace of a process that listen or are connected.
+///
+/// # Errors
+/// As [`process`].
+pub fn sockets(pid: u32) -> io::Result<Vec<SocketEntry>> {
+    system::sockets(pid)
+}
+
+/// The network namespace of a process, as a number.
+///
+/// # Errors
+/// As [`program`].
+pub fn network_namespace(pid: u32) -> io::Result<u64> {
+    system::network_namespace(pid)
+}
+
+/// Its memory. `is_shared_known` asks how much of it is shared, for which the kernel walks all its pages.
+///
+/// # Errors
+/// As [`process`].
+pub fn memory(pid: u32, is_shared_known: bool) -> io::Result<ProcessMemory> {
+    system::memory(pid, is_shared_known)
+}
+
+/// Its threads.
+///
+/// # Errors
+/// As [`process`].
+pub fn threads(pid: u32) -> io::Result<Vec<u32>> {
+    system::threads(pid)
+}
+
+/// What a thread used so far.
+///
+/// # Errors
+/// As [`process`].
+pub fn thread_use(pid: u32, thread: u32) -> io::Result<ThreadUse> {
+    system::thread_use(pid, thread)
+}
+
+/// What a thread waits for at this moment. A thread that is looked at goes on meanwhile.
+///
+/// # Errors
+/// As [`program`].
+pub fn thread_wait(pid: u32, thread: u32) -> io::Result<ThreadWait> {
+    system::thread_wait(pid, thread)
+}
+
+/// Has this process yield its processor to all others (nice(2)), so that looking at them costs them little.
+/// It cannot be taken back.
+pub fn yield_to_others() {
+    system::yield_to_others();
+}
+
+/// Whether /proc hides the processes of other users from this one.
+pub fn hides_others() -> bool {
+    system::hides_others()
+}
