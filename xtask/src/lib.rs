@@ -2,6 +2,7 @@
 //!
 //! Each verb is a file with a `run`; [`tidy`] is also a test.
 
+mod apt;
 pub mod bench;
 mod build_std;
 pub mod check_systems;
@@ -18,6 +19,7 @@ pub mod soak;
 pub mod test;
 pub mod tidy;
 pub mod truths;
+pub mod wine;
 mod workspace;
 
 /// What went wrong, in words for a person.

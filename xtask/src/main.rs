@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{bench, check_systems, docs, link_systems, pictures, readme, release, test, tidy, truths};
+use xtask::{bench, check_systems, docs, link_systems, pictures, readme, release, test, tidy, truths, wine};
 
 const HELP: &str = "\
 cargo xtask test                     everything below and all tests: what CI runs
@@ -10,6 +10,7 @@ cargo xtask tidy                     the rules of the house that the compiler do
 cargo xtask docs                     the manual of the code, and the commands in the documents
 cargo xtask check-systems [NAME]…    types and lints for systems that are not at hand; targets, crates, or all
 cargo xtask link-systems [TARGET]…   osdyno for systems that are not at hand; --release first optimizes it
+cargo xtask wine                     a newer Wine for the tests of Windows, in target/wine
 cargo xtask bench                    osdyno's own figures against bare C, alternately
 cargo xtask release [--verify]       what is installed without Rust, in target/dist; --verify builds it twice
 cargo xtask builds                   all systems that no test runs, and release --verify: a part of test
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["tidy"] => tidy::run(),
         ["docs"] => docs::run(),
+        ["wine"] => wine::obtain(),
         ["bench"] => bench::run(),
         ["pictures"] => pictures::run(),
         ["readme"] => readme::run(),

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::time::{Duration, Instant};
 
 use crate::command::{background, cargo, show};
-use crate::{AnyError, check_systems, docs, link_systems, packages, release, tidy, workspace};
+use crate::{AnyError, check_systems, docs, link_systems, packages, release, tidy, wine, workspace};
 
 type Step = (&'static str, fn() -> Result<(), AnyError>);
 
@@ -15,6 +15,7 @@ const STEPS: &[Step] = &[
     ("format", || show(cargo().args(["fmt", "--all", "--check"]))),
     ("tidy", tidy::run),
     ("clippy", || show(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
+    ("Wine", wine::obtain),
     // What a test runs under Wine.
     ("link Windows", || link_systems::run(false, &link_systems::tested()).map(drop)),
     ("tests and builds", tests_and_builds),

@@ -66,13 +66,25 @@ impl Wine {
             }
         }
         if std::env::var_os(PREFIX).is_none() {
-            // A server that is killed leaves its socket, which some have among temporary files.
-            command.env(PREFIX, folder.join("prefix")).env("TMPDIR", &folder);
+            command.env(PREFIX, folder.join("prefix"));
+            // A server that is killed leaves its socket where one of these says. Debian's Wine 10 goes by the
+            // first, and crashes as it starts where the second is set; Wine 8 knows the second alone.
+            let version = start::version(&self.command).unwrap_or_default();
+            if major(&version).is_some_and(|major| major >= 9) {
+                command.env("XDG_RUNTIME_DIR", &folder).env_remove("TMPDIR");
+            } else {
+                command.env("TMPDIR", &folder);
+            }
         }
         // Nobody looks at a window.
         command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
         Ok(command)
     }
+}
+
+/// The 10 of `wine-10.0 (Debian 10.0~repack-6)`.
+fn major(version: &str) -> Option<u32> {
+    version.strip_prefix("wine-")?.split(|character: char| !character.is_ascii_digit()).next()?.parse().ok()
 }
 
 fn programs() -> Result<Programs, Error> {
@@ -86,4 +98,16 @@ fn on_drive(path: &Path) -> String {
 
 fn no_wine(command: &[String], reason: String) -> Error {
     Error::NoWine { program: command.join(" "), reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::major;
+
+    #[test]
+    fn the_version_of_a_wine() {
+        assert_eq!(major("wine-10.0 (Debian 10.0~repack-6)"), Some(10));
+        assert_eq!(major("wine-8.0"), Some(8));
+        assert_eq!(major("it looks like wine32 is missing"), None);
+    }
 }

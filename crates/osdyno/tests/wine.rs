@@ -17,9 +17,17 @@ const PROGRAM: &str = "systems/x86_64-win7-windows-gnu/debug/osdyno.exe";
 /// What a trial takes is more there than here: 500 µs for a mapping of a file.
 const WORKLOADS: [&str; 7] = ["noop", "thread", "mmap/read", "files", "socket/v4", "bind/v4", "connect/v4"];
 
+/// As `xtask/src/wine.rs` leaves it: a Wine that is newer than Debian's, which is taken where there is one.
+const WINE: &str = "wine/bin/wine";
+
+/// The variable that names another one.
+const VARIABLE: &str = "OSDYNO_TEST_WINE";
+
 /// Wine with a prefix of its own, which takes ten seconds to make.
 struct Wine {
     folder: tempfile::TempDir,
+    /// The Wine itself.
+    wine: PathBuf,
     program: PathBuf,
 }
 
@@ -29,16 +37,20 @@ impl Wine {
         let own = Path::new(env!("CARGO_BIN_EXE_osdyno"));
         let target = own.ancestors().nth(2).expect("a folder of cargo");
         let program = target.join(PROGRAM);
-        let wine = Command::new("wine").arg("--version").stderr(Stdio::null()).output();
-        if !wine.is_ok_and(|output| output.status.success()) {
+        let named = std::env::var_os(VARIABLE).map(PathBuf::from);
+        let newer = Some(target.join(WINE)).filter(|wine| version(wine).is_some());
+        let wine = named.clone().or(newer).unwrap_or_else(|| "wine".into());
+        let Some(version) = version(&wine) else {
+            assert!(named.is_none(), "{} is no Wine that starts", wine.display());
             println!("skipped: Wine is not installed");
             return None;
-        }
+        };
+        println!("{version}: {}", wine.display());
         if !program.exists() {
             println!("skipped: `cargo xtask link-systems` has not made {}", program.display());
             return None;
         }
-        Some(Wine { folder: tempfile::tempdir().expect("a folder"), program })
+        Some(Wine { folder: tempfile::tempdir().expect("a folder"), wine, program })
     }
 
     fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
@@ -52,7 +64,7 @@ impl Wine {
 
     /// The program, without arguments.
     fn osdyno(&self) -> Command {
-        let mut command = self.command("wine");
+        let mut command = self.command(&self.wine);
         command.arg(&self.program);
         command
     }
@@ -77,10 +89,18 @@ impl Wine {
 impl Drop for Wine {
     fn drop(&mut self) {
         // Ends all programs of this prefix, and waits for that.
+        let beside = self.wine.with_file_name("wineserver");
+        let server = if beside.exists() { beside } else { "wineserver".into() };
         for word in ["-k", "-w"] {
-            let _ = self.command("wineserver").arg(word).status();
+            let _ = self.command(&server).arg(word).status();
         }
     }
+}
+
+/// What a Wine says of itself, if it starts.
+fn version(wine: &Path) -> Option<String> {
+    let output = Command::new(wine).arg("--version").stderr(Stdio::null()).output().ok()?;
+    output.status.success().then(|| text(&output.stdout).trim().to_owned())
 }
 
 #[test]
@@ -98,7 +118,9 @@ fn windows_measures_reports_and_compares() {
         assert_eq!(recording.trials.len(), WORKLOADS.len() * 4);
         for trial in &recording.trials {
             let order = &trial.order;
-            assert_eq!(trial.outcome, Outcome::Complete, "{}/{}", order.workload, order.variant);
+            // A busy machine may need longer than is allowed for the way up.
+            let is_measured = matches!(trial.outcome, Outcome::Complete | Outcome::Allowance { .. });
+            assert!(is_measured, "{}/{}: {:?}", order.workload, order.variant, trial.outcome);
             assert!(trial.checks.iter().all(|check| check.held), "{}: {:?}", order.workload, trial.checks);
         }
         let is_measured = |series: &record::Series| series.values.iter().any(|&value| value > 0.0);
@@ -209,18 +231,72 @@ fn files_are_made_listed_renamed_and_removed() {
 }
 
 #[test]
+fn jobs_that_need_only_files_threads_or_a_compiler_are_measured() {
+    let Some(wine) = Wine::find() else { return };
+    let jobs = ["copy/read-write", "copy/mmap", "copy/sendfile", "tree", "mail-queue", "crypto", "compile"];
+    let words = ["-n", "2", "--trials", "1", "--set", "flush=no", "--out", "a.osdyno"];
+    wine.run_to(3, &[&["run"], &jobs[..], &words].concat());
+    let recording = wine.recording("a.osdyno");
+    for trial in &recording.trials {
+        let (name, outcome) = (format!("{}/{}", trial.order.workload, trial.order.variant), &trial.outcome);
+        let lacking = match name.as_str() {
+            "copy/sendfile" => Some("sendfile(2)"),
+            "compile/" => Some("no compiler"),
+            "crypto/openssl" | "crypto/openssl-avx2" | "crypto/openssl-sse4" | "crypto/openssl-sse2" => {
+                Some("libcrypto")
+            }
+            _ => None,
+        };
+        match (lacking, outcome) {
+            (Some(part), Outcome::Unsupported { reason }) => {
+                assert!(reason.contains(part), "{name}: {reason}")
+            }
+            (None, Outcome::Complete | Outcome::Allowance { .. }) => {
+                assert!(trial.checks.iter().all(|check| check.held), "{name}: {:?}", trial.checks);
+            }
+            _ => panic!("{name}: {outcome:?}"),
+        }
+    }
+    for name in ["transfer", "unpack", "message", "x25519"] {
+        let mut series = recording.series().filter(|(key, _)| key.name == name);
+        let is_measured = |series: &record::Series| series.values.iter().any(|&value| value > 0.0);
+        assert!(series.any(|(_, trials)| trials.iter().any(is_measured)), "{name}");
+    }
+}
+
+#[test]
+fn wsapoll_reports_what_is_ready() {
+    let Some(wine) = Wine::find() else { return };
+    let interfaces = ["ready/poll", "ready/select", "ready/epoll", "ready-many/poll"];
+    let words = ["-n", "40", "--trials", "2", "--out", "a.osdyno"];
+    wine.run_to(0, &[&["run"], &interfaces[..], &words].concat());
+    for trial in &wine.recording("a.osdyno").trials {
+        let (variant, outcome) = (trial.order.variant.as_str(), &trial.outcome);
+        if variant == "poll" {
+            assert!(matches!(outcome, Outcome::Complete | Outcome::Allowance { .. }), "{outcome:?}");
+            assert!(trial.checks.iter().all(|check| check.held), "{:?}", trial.checks);
+        } else {
+            assert!(matches!(outcome, Outcome::Unsupported { .. }), "{variant}: {outcome:?}");
+        }
+    }
+}
+
+#[test]
 fn lab_run_measures_wine_beside_this_machine() {
     let Some(wine) = Wine::find() else { return };
     let folder = wine.folder.path();
-    let words = ["lab", "run", "--wine", "noop", "socket/v4", "thread", "fork", "race/poll"];
+    let installed = wine.wine == Path::new("wine");
+    let command = wine.wine.display().to_string();
+    let option = if installed { "--wine".to_owned() } else { format!("--wine=wine={command}") };
+    let words = ["lab", "run", &option, "noop", "socket/v4", "thread", "fork", "race/poll"];
     let size = ["-n", "10", "--trials", "3", "--seed", "5", "--out=a.osdyno"];
-    let mut command = osdyno(folder, &[&words[..], &size[..]].concat());
-    let output = command.env_remove("WINEPREFIX").output().expect("osdyno starts");
+    let mut run = osdyno(folder, &[&words[..], &size[..]].concat());
+    let output = run.env_remove("WINEPREFIX").output().expect("osdyno starts");
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "Windows has no fork: {told}");
     let recording = wine.recording("a.osdyno");
     let [_, there] = &recording.systems[..] else { panic!("two systems: {told}") };
-    assert_eq!((there.name.as_str(), &there.prefix[..]), ("wine", &["--wine".into(), "wine".into()][..]));
+    assert_eq!((there.name.as_str(), &there.prefix[..]), ("wine", &["--wine".into(), command][..]));
     assert_eq!(there.environment["os.name"], "windows");
     for trial in recording.trials.iter().filter(|trial| trial.order.system == "wine") {
         let (workload, outcome) = (trial.order.workload.as_str(), &trial.outcome);
