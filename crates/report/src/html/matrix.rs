@@ -10,6 +10,10 @@ use super::word::tone;
 use crate::sentences;
 use judge::{Finding, Findings};
 
+/// More systems than this have no room for words beside each other: their cells are signs, whose words are
+/// shown where one points at them, and read by programs that read aloud.
+const WORDS_MAX: usize = 6;
+
 /// Writes the matrix; nothing for one system.
 pub(crate) fn write(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     if findings.systems.len() < 2 {
@@ -24,9 +28,10 @@ pub(crate) fn write(findings: &Findings, out: &mut dyn Write) -> io::Result<()> 
             None => rows.push(finding),
         }
     }
-    writeln!(out, "<div class=\"scroll\"><table class=\"matrix\"><thead><tr><th scope=\"col\">Series</th>")?;
+    let class = if findings.systems.len() > WORDS_MAX { "matrix signs" } else { "matrix" };
+    writeln!(out, "<div class=\"scroll\"><table class=\"{class}\"><thead><tr><th scope=\"col\">Series</th>")?;
     for system in &findings.systems {
-        writeln!(out, "<th scope=\"col\">{}</th>", esc(&system.name))?;
+        writeln!(out, "<th scope=\"col\"><span>{}</span></th>", esc(&system.name))?;
     }
     writeln!(out, "</tr></thead><tbody>")?;
     for row in rows {
@@ -60,8 +65,8 @@ fn cell(i: usize, finding: &Finding) -> String {
         (None, None) => ("", "no number".into()),
     };
     format!(
-        "<a class=\"word {}\" href=\"#s{i}\"><svg class=\"glyph\" viewBox=\"0 0 20 12\" aria-hidden=\"true\">\
-         <path d=\"{glyph}\"/></svg>{}</a>",
+        "<a class=\"word {}\" href=\"#s{i}\" title=\"{1}\"><svg class=\"glyph\" viewBox=\"0 0 20 12\" \
+         aria-hidden=\"true\"><path d=\"{glyph}\"/></svg><span>{1}</span></a>",
         tone(finding),
         esc(&words)
     )
