@@ -96,6 +96,27 @@ fn a_guest_that_dies_at_work_is_reported_with_its_console_and_can_be_booted_agai
     echoes(&mut open(&script, soon()).expect("the guest, once more"));
 }
 
+/// A kernel that prints to the line of the agent, and a line that loses the rest.
+#[test]
+fn kernel_messages_within_a_frame_and_a_line_that_is_cut_are_reported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().display().to_string();
+    let message = "printf '[    1.2] random: crng init done\\r\\n'; exec cat";
+    for bytes in [1, 9, 40] {
+        for (rest, words) in [
+            (message, &["changed on the way", "no frame within", "unexpected reply", "did not reply"][..]),
+            ("exit", &["ended without a reply", "did not reply"][..]),
+        ] {
+            let line = format!("{{ dd bs=1 count={bytes} 2>/dev/null; {rest}; }}");
+            let script = format!("mkdir -p {place}; {ROLE} agent {place} | {line}");
+            let error =
+                open(&script, Deadline::within(Duration::from_secs(3))).expect_err("no guest").to_string();
+            assert!(words.iter().any(|word| error.contains(word)), "{line}: {error}");
+            until("no agent is left", || processes(&["agent", &place]).is_empty());
+        }
+    }
+}
+
 /// Whether it is the guard, which has the agent's words among its own.
 fn is_guard(number: u32) -> bool {
     let line = fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();

@@ -201,6 +201,8 @@ fn with_64_descriptors() {
     assert_eq!(system(&recording).limits[record::resource::DESCRIPTORS][0].value, 64);
     let end = outcome(&recording, "crowd", "");
     assert!(matches!(end, Outcome::Unsupported { reason } if reason.contains("RLIMIT_NOFILE")), "{end:?}");
+    let end = outcome(&recording, "ready-many", "epoll");
+    assert!(matches!(end, Outcome::Failed { reason } if reason.contains("ulimit -n")), "{end:?}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use host::{FrameReader, FrameWriter};
 use record::{Check, Line, Order, Outcome, TrialClock, TrialKey};
 use serde::{Deserialize, Serialize};
 use sys::clock::Clock;
-use workload::{EarlyEnd, Group, ServerEnded, Slots, Trial, Workload};
+use workload::{EarlyEnd, Group, ServerEnded, Slots, Trial, TrialError, Workload};
 
 use crate::common::{Done, find};
 use crate::place::Place;
@@ -103,7 +103,7 @@ fn execute(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Work
         Err(stop) if sys::error::means_unsupported(&stop.error) => {
             Outcome::Unsupported { reason: stop.to_string() }
         }
-        Err(stop) => Outcome::Failed { reason: stop.to_string() },
+        Err(stop) => Outcome::Failed { reason: with_advice(&stop) },
         Ok(()) => outcome(trial.ended(), trial.n()),
     };
     report.checks = trial.checks().to_vec();
@@ -114,6 +114,15 @@ fn execute(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Work
     let key = TrialKey::of(order);
     report.facts.iter_mut().for_each(|fact| fact.belong_to(&key));
     report
+}
+
+/// Why a workload could not prepare its measurement. What raises a limit on descriptors is said; other errors
+/// mean other things before a measurement than within it.
+fn with_advice(stop: &TrialError) -> String {
+    match sys::error::out_of_descriptors(&stop.error) {
+        true => format!("{stop}; {}", sys::error::advice(&stop.error)),
+        false => stop.to_string(),
+    }
 }
 
 /// Raises limits and pins the process; what could not be done is a warning.

@@ -120,7 +120,8 @@ fn less_a_tenth(bytes: u64) -> u64 {
 
 fn memory_of_system() -> Option<Bound> {
     let value = field_bytes(&text("/proc/meminfo")?, "MemAvailable")?;
-    let advice = "stop other programs, or use a machine with more memory".into();
+    let advice =
+        "stop other programs, or use a machine with more memory (a guest of osdyno lab: --memory)".into();
     Some(Bound { usable: less_a_tenth(value), limit: "MemAvailable".into(), value, advice })
 }
 
