@@ -65,7 +65,6 @@ impl<'a> Calls<'a> {
     }
 
     /// Adds all calls of another thread to those of the same name.
-    #[cfg(unix)]
     pub(crate) fn add_all(&mut self, other: &Calls<'_>) {
         for call in &mut self.calls {
             for added in other.calls.iter().filter(|added| added.name == call.name) {
@@ -77,7 +76,6 @@ impl<'a> Calls<'a> {
     }
 
     /// The clock, in ticks.
-    #[cfg(unix)]
     #[inline]
     pub(crate) fn now(&self) -> u64 {
         self.clock.now()

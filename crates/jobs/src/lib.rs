@@ -6,10 +6,8 @@
 //! May import: net for its histograms, its web server and its protocols, sys, workload. Must never: print,
 //! write a record, or keep a statistic.
 
-#[cfg(any(unix, windows))]
 mod calls;
 mod compile;
-#[cfg(any(unix, windows))]
 mod content;
 mod copy;
 mod crypto;
@@ -19,10 +17,8 @@ mod fragmentation;
 mod instance;
 mod mail_queue;
 mod network_copy;
-#[cfg(unix)]
 mod parallel;
 mod small_files;
-#[cfg(unix)]
 mod source_tree;
 mod sql;
 mod tree;

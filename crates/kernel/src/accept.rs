@@ -50,7 +50,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     needs: Needs { descriptors: 1, ports: 1, memory_bytes: 10 << 10, ..Needs::NOTHING },
     run: cfg_select! {
         unix => { Ok(measured::run) }
-        _ => { Err("servers and load generators are not implemented on this system yet") }
+        _ => { Err("its server is a process that fork(2) makes") }
     },
     ..Workload::CURVE
 };

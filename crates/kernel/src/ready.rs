@@ -3,13 +3,13 @@
 //! **Question.** What does an event interface cost when n descriptors are watched and one of them is
 //! ready? What does it cost to watch one more, or one less?
 //!
-//! **Method.** Descriptors that can be made ready (eventfd(2) on Linux, pipes elsewhere) are opened,
-//! untimed, and added, each timed. After each, one of them is chosen at random and made ready, untimed.
-//! Then one wait is timed, which must report that descriptor and no other; then it is reset. The wait has
-//! a time-out, so it does all the work of a wait in a server. At the end all are removed in random order,
-//! each timed. With select and poll, adding and removing are done in the program alone. The work that
-//! happens when a descriptor becomes ready, such as the callback of epoll or the wake-up of io_uring, is
-//! in the untimed part for every interface.
+//! **Method.** Descriptors that can be made ready (eventfd(2) on Linux, pipes on other Unixes, on Windows
+//! UDP sockets that send to themselves) are opened, untimed, and added, each timed. After each, one of them
+//! is chosen at random and made ready, untimed. Then one wait is timed, which must report that descriptor
+//! and no other; then it is reset. The wait has a time-out, so it does all the work of a wait in a server.
+//! At the end all are removed in random order, each timed. With select and poll, adding and removing are
+//! done in the program alone. The work that happens when a descriptor becomes ready, such as the callback
+//! of epoll or the wake-up of io_uring, is in the untimed part for every interface.
 //!
 //! **Expected answer.** epoll(7) and io_uring(7) are flat. select(2) and poll(2) are linear in n: at
 //! every call the kernel checks all n, and enters and leaves the wait queue of each that comes before the
@@ -31,10 +31,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::down("remove", Expect::Constant, "one descriptor removed, in random order").detail(),
     ],
     needs: NEEDS,
-    run: cfg_select! {
-        unix => { Ok(measured::run) }
-        _ => { Err("event interfaces are not implemented on this system yet") }
-    },
+    run: Ok(measured::run),
     ..Workload::CURVE
 };
 
@@ -46,20 +43,20 @@ pub(crate) const INTERFACES: &[Variant] = &[
     Variant { name: "uring", summary: "multishot polls of io_uring(7)" },
 ];
 
-/// An eventfd, or both ends of a pipe, and its entry in the kernel's set.
+/// An eventfd, both ends of a pipe or a socket, and its entry in the kernel's set.
 pub(crate) const NEEDS: Needs = Needs {
-    descriptors: if cfg!(target_os = "linux") { 1 } else { 2 },
+    descriptors: if cfg!(any(target_os = "linux", windows)) { 1 } else { 2 },
+    ports: if cfg!(windows) { 1 } else { 0 },
     memory_bytes: 1024,
     ..Needs::NOTHING
 };
 
-#[cfg(unix)]
 mod measured {
     use std::io;
-    use std::os::fd::AsFd;
     use std::time::Duration;
 
-    use sys::event::{Flag, Interest, Poll, Poller, Select, Uring};
+    use sys::event::{Flag, Interest, Poll, Poller};
+    use sys::handle::AsHandle;
     use workload::{Trial, TrialError};
 
     /// So long no wait lasts, for something is ready.
@@ -67,14 +64,25 @@ mod measured {
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         match trial.variant() {
-            "select" => measure(trial, Select::new()),
             "poll" => measure(trial, Poll::new()),
-            "uring" => measure(trial, Uring::new()),
+            #[cfg(unix)]
+            "select" => measure(trial, sys::event::Select::new()),
+            #[cfg(not(unix))]
+            "select" => missing(trial, "select(2) takes arrays on Windows, which is not written; poll is"),
+            #[cfg(unix)]
+            "uring" => measure(trial, sys::event::Uring::new()),
+            #[cfg(not(unix))]
+            "uring" => missing(trial, "io_uring exists only on Linux"),
             #[cfg(target_os = "linux")]
             _ => measure(trial, sys::event::Epoll::new()),
             #[cfg(not(target_os = "linux"))]
-            _ => measure::<Poll>(trial, Err(sys::Unsupported("epoll exists only on Linux").into())),
+            _ => missing(trial, "epoll exists only on Linux"),
         }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn missing(trial: &mut Trial<'_>, reason: &'static str) -> Result<(), TrialError> {
+        measure::<Poll>(trial, Err(sys::Unsupported(reason).into()))
     }
 
     fn measure<P: Poller>(trial: &mut Trial<'_>, poller: io::Result<P>) -> Result<(), TrialError> {
@@ -86,7 +94,7 @@ mod measured {
         trial.timed_steps(&["add", "wait"], |n, lap| {
             let flag = Flag::new()?;
             lap.skip();
-            poller.add(flag.as_fd(), n, Interest::Read)?;
+            poller.add(flag.handle(), n, Interest::Read)?;
             lap.mark();
             flags.push(flag);
             let chosen = random.usize(..=n);
@@ -102,7 +110,7 @@ mod measured {
         flags.truncate(trial.n());
         let flags = trial.shuffled(flags.into_iter().enumerate().collect());
         trial.timed_steps_back(&["remove"], flags, |(token, flag), lap| {
-            poller.remove(flag.as_fd(), token)?;
+            poller.remove(flag.handle(), token)?;
             lap.mark();
             drop(flag);
             lap.skip();

@@ -37,10 +37,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     needs: ready::NEEDS,
     top: Some(WATCHED),
     classic_n: WATCHED,
-    run: cfg_select! {
-        unix => { Ok(measured::run) }
-        _ => { Err("event interfaces are not implemented on this system yet") }
-    },
+    run: Ok(measured::run),
     ..Workload::CURVE
 };
 
@@ -50,13 +47,12 @@ const EXAMINE_ALL: &[(&str, Expect)] = &[("select", Expect::Constant), ("poll", 
 /// Watched descriptors, ready or not; select(2) takes no more than about that.
 const WATCHED: u64 = 1000;
 
-#[cfg(unix)]
 mod measured {
     use std::io;
-    use std::os::fd::AsFd;
     use std::time::Duration;
 
-    use sys::event::{Event, Flag, Interest, Poll, Poller, Select, Uring};
+    use sys::event::{Event, Flag, Interest, Poll, Poller};
+    use sys::handle::AsHandle;
     use workload::{Trial, TrialError};
 
     use super::WATCHED;
@@ -66,14 +62,25 @@ mod measured {
 
     pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
         match trial.variant() {
-            "select" => measure(trial, Select::new()),
             "poll" => measure(trial, Poll::new()),
-            "uring" => measure(trial, Uring::new()),
+            #[cfg(unix)]
+            "select" => measure(trial, sys::event::Select::new()),
+            #[cfg(not(unix))]
+            "select" => missing(trial, "select(2) takes arrays on Windows, which is not written; poll is"),
+            #[cfg(unix)]
+            "uring" => measure(trial, sys::event::Uring::new()),
+            #[cfg(not(unix))]
+            "uring" => missing(trial, "io_uring exists only on Linux"),
             #[cfg(target_os = "linux")]
             _ => measure(trial, sys::event::Epoll::telling(watched(trial))),
             #[cfg(not(target_os = "linux"))]
-            _ => measure::<Poll>(trial, Err(sys::Unsupported("epoll exists only on Linux").into())),
+            _ => missing(trial, "epoll exists only on Linux"),
         }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn missing(trial: &mut Trial<'_>, reason: &'static str) -> Result<(), TrialError> {
+        measure::<Poll>(trial, Err(sys::Unsupported(reason).into()))
     }
 
     fn watched(trial: &Trial<'_>) -> usize {
@@ -84,7 +91,7 @@ mod measured {
         let mut poller = poller.map_err(TrialError::at("to open the event interface"))?;
         let add = |token| {
             let flag = Flag::new()?;
-            poller.add(flag.as_fd(), token, Interest::Read)?;
+            poller.add(flag.handle(), token, Interest::Read)?;
             Ok(flag)
         };
         let flags: io::Result<Vec<Flag>> = (0..watched(trial)).map(add).collect();

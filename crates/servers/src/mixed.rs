@@ -67,7 +67,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     classic_n: 400,
     run: cfg_select! {
         unix => { Ok(measured::run) }
-        _ => { Err("files below a folder are not served on this system yet") }
+        _ => { Err("Windows opens no file below an open folder, so no server here serves files safely") }
     },
     needs: Needs { descriptors: 3, ..Needs::NOTHING },
     ..Workload::LOAD

@@ -68,7 +68,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     classic_n: 9000,
     run: cfg_select! {
         unix => { Ok(measured::run) }
-        _ => { Err("files below a folder are not served on this system yet") }
+        _ => { Err("Windows opens no file below an open folder, so no server here serves files safely") }
     },
     ..Workload::LOAD
 };

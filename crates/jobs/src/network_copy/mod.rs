@@ -80,7 +80,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     classic_n: 50,
     run: cfg_select! {
         unix => { Ok(measure::run) }
-        _ => { Err("jobs are not implemented on this system yet") }
+        _ => { Err("its servers send files below a folder, which are not served on this system") }
     },
     ..Workload::JOB
 };

@@ -10,6 +10,9 @@ mod epoll;
 mod event_ports;
 #[cfg(unix)]
 mod flag;
+#[cfg(windows)]
+#[path = "flag_windows.rs"]
+mod flag;
 #[cfg(any(
     target_vendor = "apple",
     target_os = "dragonfly",
@@ -41,7 +44,6 @@ pub use devpoll::DevPoll;
 pub use epoll::{Epoll, EpollEdge};
 #[cfg(any(target_os = "illumos", target_os = "solaris"))]
 pub use event_ports::EventPorts;
-#[cfg(unix)]
 pub use flag::Flag;
 #[cfg(any(
     target_vendor = "apple",

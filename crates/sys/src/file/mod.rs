@@ -1,7 +1,6 @@
 //! Files: the calls that are timed, copies made by the kernel, and access to files below the folder of a
 //! server. Everything else is from std.
 
-#[cfg(unix)]
 mod copy;
 mod in_memory;
 mod layout;
@@ -17,12 +16,11 @@ mod root;
 #[path = "root_windows.rs"]
 mod root;
 
-#[cfg(unix)]
 pub use copy::{copy_range, send, share_blocks};
 pub use in_memory::in_memory;
 pub use layout::{collapse, pieces};
 pub use platform::{
-    Path, close, create_new, evict, free, open_folder, open_read, read_at, read_some_at, rename,
+    Path, close, create_new, evict, free, open_flush, open_folder, open_read, read_at, read_some_at, rename,
     standard_output, status, sync_folder, unlink, write_back,
 };
 pub use root::{Name, Root, changed_ns, identity, names, number};

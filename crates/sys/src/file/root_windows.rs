@@ -1,4 +1,4 @@
-//! Files below a folder on Windows: unsupported, because they are not implemented yet. A folder is listed.
+//! Files below a folder on Windows: unsupported. A folder is listed.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -14,7 +14,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 use crate::Unsupported;
 
 const MISSING: Unsupported =
-    Unsupported("opening only what is below a folder is not written for Windows yet");
+    Unsupported("std opens no file below an open folder on Windows, so what lies beside it might be served");
 
 /// A folder out of which nothing is opened.
 #[derive(Debug)]

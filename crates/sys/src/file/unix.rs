@@ -42,6 +42,14 @@ pub fn create_new(path: &Path) -> io::Result<File> {
     Ok(File::from(rustix::fs::open(path.0.as_c_str(), flags, Mode::from_raw_mode(0o600))?))
 }
 
+/// Opens a file that exists, to have its content written to disk.
+///
+/// # Errors
+/// Those of open(2).
+pub fn open_flush(path: &Path) -> io::Result<File> {
+    open_read(path)
+}
+
 /// Opens a folder, to list it or to have its entries written to disk.
 ///
 /// # Errors

@@ -41,6 +41,14 @@ pub fn create_new(path: &Path) -> io::Result<File> {
     File::create_new(&path.0)
 }
 
+/// Opens a file that exists, to have its content written to disk: FlushFileBuffers wants the right to write.
+///
+/// # Errors
+/// Those of CreateFileW.
+pub fn open_flush(path: &Path) -> io::Result<File> {
+    File::options().write(true).open(&path.0)
+}
+
 /// Opens a folder, to list it.
 ///
 /// # Errors

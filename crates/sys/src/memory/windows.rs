@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::windows::io::AsRawHandle;
 use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
@@ -143,6 +143,17 @@ impl Mapping {
         }
         // SAFETY: within the view, by the line above; volatile as in `first_byte`.
         unsafe { self.view.0.as_ptr().cast::<u8>().add(offset).read_volatile() }
+    }
+
+    /// Writes all of it to the file, by WriteFile.
+    ///
+    /// # Errors
+    /// Those of WriteFile.
+    pub fn write_to(&self, mut file: &File) -> io::Result<()> {
+        // SAFETY: the view is that long and lives as long as self; nobody writes the file meanwhile, which is
+        // the source of a copy in the folder of one trial.
+        let content = unsafe { std::slice::from_raw_parts(self.view.0.as_ptr().cast::<u8>(), self.bytes) };
+        file.write_all(content)
     }
 
     /// Unsupported.

@@ -138,11 +138,14 @@ impl Member<'_> {
 /// Processor time that the calling thread has used, in nanoseconds. See clock_gettime(2).
 ///
 /// # Errors
-/// None where threads have such a clock; `Unsupported` elsewhere.
+/// None where threads have such a clock; `Unsupported` on NetBSD.
 pub fn cpu_ns() -> io::Result<u64> {
-    #[cfg(any(target_os = "netbsd", target_os = "illumos"))]
-    return Err(crate::Unsupported("a thread's processor time is not asked for on this system yet").into());
-    #[cfg(not(any(target_os = "netbsd", target_os = "illumos")))]
+    #[cfg(target_os = "netbsd")]
+    return Err(crate::Unsupported(
+        "the crate libc has no name for the clock of a thread's processor time on NetBSD",
+    )
+    .into());
+    #[cfg(not(target_os = "netbsd"))]
     Ok(crate::clock::reading::read_ns(libc::CLOCK_THREAD_CPUTIME_ID))
 }
 
