@@ -25,11 +25,12 @@ const KERNEL: &str = "osdyno-trial";
 const SERVERS: &str = "osdyno-trial-servers";
 
 /// What the programs are made of.
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 12] = [
     "crates/trial",
     "crates/host",
     "crates/jobs",
     "crates/kernel",
+    "crates/mail",
     "crates/net",
     "crates/record",
     "crates/servers",

@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::{
-    GeneratorLevel, Limitation, LimitedBy, Purpose, Recording, SeriesKey, SeriesKind, Side, Trial, TrialKey,
+    GeneratorLevel, Limitation, LimitedBy, Purpose, Recording, SeriesKey, SeriesKind, Side, Tester, Trial,
+    TrialKey,
 };
 
 /// A generator in a closed loop that is busier than this leaves connections waiting that have been answered:
@@ -99,6 +100,9 @@ pub fn load_verdict(level: &GeneratorLevel) -> LoadVerdict {
     if level.timed_out as f64 > BEHIND_SHARE * requests(level) {
         return LoadVerdict::Behind;
     }
+    if level.tester == Tester::Sink {
+        return sink_verdict(level);
+    }
     let without = level.unanswered.saturating_add(level.timed_out) as f64;
     let is_behind = without > BEHIND_SHARE * requests(level);
     if let (Some(seconds), Some(_)) = (level.lateness_seconds_p99, level.intended_per_second) {
@@ -121,6 +125,22 @@ pub fn load_verdict(level: &GeneratorLevel) -> LoadVerdict {
         share if share + delay > BUSY_SHARE => LoadVerdict::Limited(LimitedBy::Others, evidence),
         _ => LoadVerdict::Sound,
     }
+}
+
+/// What limited a client that is measured: its sink, where that was busier than the client, for the busier of
+/// two that wait for each other is the limit; or others on the processor of the client.
+fn sink_verdict(level: &GeneratorLevel) -> LoadVerdict {
+    let client = level.client_cpu_share.unwrap_or(0.0);
+    let delay = level.run_delay_share.unwrap_or(0.0);
+    if level.cpu_share > BUSY_SHARE && level.cpu_share >= client {
+        let evidence = Evidence::Busy { busy_percent: percent(level.cpu_share), run_delay_percent: 0 };
+        return LoadVerdict::Limited(LimitedBy::Sink, evidence);
+    }
+    if delay > 1.0 - BUSY_SHARE {
+        let evidence = Evidence::Busy { busy_percent: percent(client), run_delay_percent: percent(delay) };
+        return LoadVerdict::Limited(LimitedBy::Others, evidence);
+    }
+    LoadVerdict::Sound
 }
 
 /// The requests that were meant to start; in a closed loop those that were sent.
@@ -251,7 +271,7 @@ impl<'a> BoundsOf<'a> {
 
     /// All that is only a lower bound, at most one remark for each cause and purpose.
     pub(crate) fn remarks(self, trials: &[&Trial]) -> Vec<GeneratorRemark> {
-        let causes = [LimitedBy::Generator, LimitedBy::Others, LimitedBy::Time];
+        let causes = [LimitedBy::Generator, LimitedBy::Sink, LimitedBy::Others, LimitedBy::Time];
         let of_purpose = |purpose| causes.into_iter().filter_map(move |by| self.remark(trials, by, purpose));
         [Purpose::Level, Purpose::Capacity].into_iter().flat_map(of_purpose).collect()
     }
@@ -313,6 +333,8 @@ mod tests {
             of: key(1),
             n: 5,
             purpose: Purpose::Level,
+            tester: Tester::Generator,
+            client_cpu_share: None,
             series: Vec::new(),
             generators: 1,
             connections: 5,
@@ -376,6 +398,20 @@ mod tests {
         assert_eq!(load_verdict(&closed(0.9, 0.0)), limited(LimitedBy::Generator, busy(90, 0)));
         assert_eq!(load_verdict(&closed(0.86, 0.14)), limited(LimitedBy::Generator, busy(86, 14)));
         assert_eq!(load_verdict(&closed(0.5, 0.4)), limited(LimitedBy::Others, busy(50, 40)));
+    }
+
+    #[test]
+    fn a_sink_is_the_limit_where_it_is_busier_than_the_client() {
+        let verdict = |cpu_share, client_cpu_share, delay| {
+            let client_cpu_share = Some(client_cpu_share);
+            let tester = Tester::Sink;
+            load_verdict(&GeneratorLevel { tester, client_cpu_share, ..closed(cpu_share, delay) })
+        };
+        let busy = |busy_percent, run_delay_percent| Evidence::Busy { busy_percent, run_delay_percent };
+        assert_eq!(verdict(0.9, 0.8, 0.0), LoadVerdict::Limited(LimitedBy::Sink, busy(90, 0)));
+        assert_eq!(verdict(0.9, 0.99, 0.0), LoadVerdict::Sound, "the client is the limit");
+        assert_eq!(verdict(0.5, 0.99, 0.1), LoadVerdict::Sound);
+        assert_eq!(verdict(0.5, 0.7, 0.3), LoadVerdict::Limited(LimitedBy::Others, busy(70, 30)));
     }
 
     #[test]

@@ -56,7 +56,8 @@ impl EngineSettings {
     }
 }
 
-/// Connections begun in one turn, so that those that exist are served meanwhile.
+/// Connections begun in one turn, unless more have been served in it: those that exist do not wait for long,
+/// and however many end, as many take their places.
 const CONNECTS_MAX: usize = 64;
 
 /// How often the limits of time are looked at: connections that wait for minutes need no finer.
@@ -89,6 +90,12 @@ pub struct Engine<'list, P, R> {
     /// This machine had no room for another one: until one ends, none is tried.
     is_exhausted: bool,
     connects: usize,
+    /// Events of the last turn: as many connections may be begun after it.
+    served: usize,
+    /// The most connections that existed at once since the last call of [`Engine::run`].
+    peak: usize,
+    /// Why this system made no further connection, the last time that it did not.
+    refusal: Option<io::Error>,
     next_scan_ns: u64,
     /// Connections that go on without an event.
     in_line: Vec<usize>,
@@ -131,6 +138,9 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
             connections: 0,
             is_exhausted: false,
             connects: 0,
+            served: 0,
+            peak: 0,
+            refusal: None,
             next_scan_ns: 0,
             in_line: Vec::new(),
             buffer: vec![0; 64 << 10],
@@ -151,6 +161,16 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
         self.slots.len()
     }
 
+    /// The most connections that existed at once since the last call of [`Engine::run`].
+    pub fn peak(&self) -> usize {
+        self.peak
+    }
+
+    /// Why this system made no further connection, if it has refused one since this was asked last.
+    pub(crate) fn take_refusal(&mut self) -> Option<io::Error> {
+        self.refusal.take()
+    }
+
     /// What was counted and timed.
     pub fn measured(&mut self) -> &mut MailMeasured {
         &mut self.context.measured
@@ -162,6 +182,7 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
     /// What the event interface refuses, and results that cannot be written.
     pub fn run(&mut self, connections: usize, until: Until<'_>) -> Result<(), MailError> {
         self.connections = connections;
+        self.peak = self.slots.len();
         self.context.now_ns = self.timer.now_ns();
         let mut events = Vec::new();
         loop {
@@ -216,6 +237,7 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
             .wait(events, Some(Duration::from_nanos(wait_ns)))
             .map_err(MailError::at("wait for events"))?;
         self.context.now_ns = self.timer.now_ns();
+        self.served = events.len();
         for &event in events.iter() {
             if !self.router.on_event(event, &mut self.poller, self.context.now_ns) {
                 self.dispatch(event.token);
@@ -240,7 +262,8 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
 
     fn connect_more(&mut self) {
         self.connects = 0;
-        while self.connects < CONNECTS_MAX
+        let connects_max = CONNECTS_MAX.max(self.served);
+        while self.connects < connects_max
             && self.slots.len() < self.connections
             && !self.is_exhausted
             && !self.context.is_stopping
@@ -263,14 +286,14 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
         let from = self.settings.sources.of(self.settings.queue.share.place(self.slots.vacant_key()));
         let connection = match Connection::connect(address, from, Waiting::NonBlocking) {
             Ok(connection) => connection,
-            Err(error) => return self.not_connected(session, &error),
+            Err(error) => return self.not_connected(session, error),
         };
         // Reads follow every small write.
         let _ = connection.send_at_once();
         let began_ns = self.context.now_ns;
         let entry = self.slots.vacant_entry();
         if let Err(error) = self.poller.add(connection.handle(), entry.key(), Interest::Both) {
-            return self.not_connected(session, &error);
+            return self.not_connected(session, error);
         }
         entry.insert(Slot {
             transport: Transport::Plain(connection),
@@ -282,10 +305,11 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
             began_ns,
             active_ns: began_ns,
         });
+        self.peak = self.peak.max(self.slots.len());
     }
 
-    fn not_connected(&mut self, session: Session, error: &io::Error) {
-        if is_exhaustion(error) && !self.slots.is_empty() {
+    fn not_connected(&mut self, session: Session, error: io::Error) {
+        if is_exhaustion(&error) && !self.slots.is_empty() {
             self.context.measured.counts.exhausted += 1;
             self.is_exhausted = true;
             let host = session.host();
@@ -295,6 +319,7 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
             self.context.measured.counts.not_connected += 1;
             self.fail(session, &format!("connect: {error}"));
         }
+        self.refusal = Some(error);
     }
 
     /// The session ends early, by what the server did or did not do.

@@ -1,5 +1,6 @@
 //! The event interfaces over which an engine can wait; one line for each.
 
+use std::io;
 use std::time::Duration;
 
 use sys::event::Poller;
@@ -16,6 +17,10 @@ pub trait DeliveryEngine {
     fn now_ns(&self) -> u64;
     /// Connections that exist.
     fn open(&self) -> usize;
+    /// See [`Engine::peak`].
+    fn peak(&self) -> usize;
+    /// See [`Engine::take_refusal`].
+    fn take_refusal(&mut self) -> Option<io::Error>;
     /// What was counted and timed.
     fn measured(&mut self) -> &mut MailMeasured;
     /// See [`Engine::run`].
@@ -37,6 +42,14 @@ impl<P: Poller, R: Results> DeliveryEngine for Engine<'_, P, R> {
 
     fn open(&self) -> usize {
         self.open()
+    }
+
+    fn peak(&self) -> usize {
+        self.peak()
+    }
+
+    fn take_refusal(&mut self) -> Option<io::Error> {
+        self.take_refusal()
     }
 
     fn measured(&mut self) -> &mut MailMeasured {

@@ -11,9 +11,10 @@
 //!   several engines, `share` what each has;
 //! - `permission` which addresses may be connected to at all;
 //! - `result` what became of each recipient, `spool` keeps that beyond a kill, `measured` what was counted
-//!   and how long each step took.
+//!   and how long each step took;
+//! - `loads` the group `mail`: the engine as a workload, against a sink.
 //!
-//! May import: net, sys, workload. Must never: print, write a record, or keep a statistic.
+//! May import: host, net, sys, workload. Must never: print, write a record, or keep a statistic.
 
 mod connection;
 mod context;
@@ -21,6 +22,7 @@ pub mod dns;
 mod engine;
 mod error;
 mod events;
+mod loads;
 mod measured;
 mod message;
 pub mod names;
@@ -41,6 +43,7 @@ mod transport;
 pub use engine::{Engine, EngineSettings, Until};
 pub use error::MailError;
 pub use events::{DeliveryEngine, EVENT_INTERFACES, open};
+pub use loads::GROUP;
 pub use measured::{MailCounts, MailMeasured, MailStep};
 pub use message::Message;
 pub use permission::{NotPermitted, Permission};

@@ -32,7 +32,8 @@ pub struct QueueSettings {
     pub retry_ms: u64,
     /// The longest of these times.
     pub retry_longest_ms: u64,
-    /// The list begins anew when it is at its end, so that it never ends.
+    /// The recipients of a domain begin anew when they are at their end, and so does the search for its
+    /// hosts: a list that never ends.
     pub repeats: bool,
     /// The domains that are this engine's.
     pub share: Share,
@@ -293,6 +294,9 @@ impl<'list> Queue<'list> {
         }
         if domain.fresh.is_empty() && self.settings.repeats {
             domain.fresh = self.recipients.of_domain(number);
+            // As in a new list; what DNS said may still hold.
+            domain.route = NO_ROUTE;
+            self.unresolved_again.push(number);
         }
         domain.transactions += 1;
         self.list(number);

@@ -54,6 +54,7 @@ pub struct Output {
     gone: usize,
     spare: Vec<u8>,
     responses: u64,
+    recipients: u64,
     /// Lines for the access log, where the service was asked for them.
     pub log: Vec<u8>,
 }
@@ -136,6 +137,18 @@ impl Output {
     #[inline]
     pub fn take_responses(&mut self) -> u64 {
         std::mem::take(&mut self.responses)
+    }
+
+    /// Notes that one recipient of a message was accepted.
+    #[inline]
+    pub(crate) fn accepted_recipient(&mut self) {
+        self.recipients += 1;
+    }
+
+    /// The recipients accepted since this was asked last.
+    #[inline]
+    pub(crate) fn take_recipients(&mut self) -> u64 {
+        std::mem::take(&mut self.recipients)
     }
 
     /// Whether everything has left.

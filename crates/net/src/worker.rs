@@ -120,10 +120,12 @@ pub enum Counter {
     Exhausted,
     /// Workers that ended unasked and were started anew.
     Restarts,
+    /// Recipients that a mail server accepted.
+    Recipients,
 }
 
 /// Names of the counts, in their order.
-pub const COUNTERS: [&str; 10] = [
+pub const COUNTERS: [&str; 11] = [
     "accepted",
     "refused",
     "ended",
@@ -134,6 +136,7 @@ pub const COUNTERS: [&str; 10] = [
     "sent_bytes",
     "exhausted",
     "restarts",
+    "recipients",
 ];
 
 /// Counters in memory that all processes of a server share; each worker has a row of its own, so that none

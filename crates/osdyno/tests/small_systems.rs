@@ -17,11 +17,14 @@ use common::{expect_nothing_left, osdyno, text};
 use record::{Outcome, Recording, System};
 
 /// The architectures of servers are not what is tested here, so these stand for all of them.
-const VARIANTS: [(&str, &[&str]); 4] = [
+const VARIANTS: [(&str, &[&str]); 7] = [
     ("race", &["fork", "prefork", "thread", "epoll", "uring"]),
     ("request", &["inetd", "pool", "epoll", "tokio"]),
     ("web", &["590"]),
     ("mixed", &["epoll"]),
+    ("mail-lockstep", &["poll", "select", "epoll", "uring", "kqueue"]),
+    ("mail-pipelined", &["epoll"]),
+    ("mail-deliver", &["epoll"]),
 ];
 
 const SIZE: [&str; 7] =
@@ -168,7 +171,7 @@ fn without_io_uring() {
     let folder = tempfile::tempdir().expect("a folder");
     let without = compiled(folder.path(), "without", WITHOUT, &[]);
     let recording = measured(folder.path(), &format!("exec {} io_uring", without.display()));
-    for workload in ["ready", "ready-many", "race"] {
+    for workload in ["ready", "ready-many", "race", "mail-lockstep"] {
         assert!(is_unsupported(&recording, workload, "uring"), "{workload}");
     }
     assert_eq!(outcome(&recording, "race", "epoll"), &Outcome::Complete);

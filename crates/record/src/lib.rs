@@ -36,7 +36,7 @@ mod writer;
 
 pub use json::{LINE_BYTES_MAX, LineError, parse_line, write_line};
 pub use line::{End, Line, Run, SCHEMA, Tool};
-pub use load::{FailureCount, GeneratorLevel, Histogram, Limitation, LimitedBy, Purpose};
+pub use load::{FailureCount, GeneratorLevel, Histogram, Limitation, LimitedBy, Purpose, Tester};
 pub use noise_floor::NoiseFloor;
 pub use offered::OfferedLevel;
 pub use recording::{Excluded, Exclusion, Recording, SUMS_MAX};

@@ -17,6 +17,9 @@ pub struct GeneratorLevel {
     /// What the load was for.
     #[serde(default)]
     pub purpose: Purpose,
+    /// What stands opposite the system, and saw this of itself.
+    #[serde(default, skip_serializing_if = "Tester::is_generator")]
+    pub tester: Tester,
     /// The series that it measured; empty for all that are measured on the client's side.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<String>,
@@ -40,8 +43,12 @@ pub struct GeneratorLevel {
     pub timed_out: u64,
     /// Processor time of the busiest generator, as a share of the time that passed.
     pub cpu_share: f64,
-    /// How long a generator could have run and waited for a processor, as a share of the time that passed;
-    /// `None` where the system does not count that.
+    /// Processor time of the client, as a share of the time that passed, where the client is measured and its
+    /// sink is the tester.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_cpu_share: Option<f64>,
+    /// How long a generator, or a client that is measured, could have run and waited for a processor, as a
+    /// share of the time that passed; `None` where the system does not count that.
     pub run_delay_share: Option<f64>,
     /// Median latency; `None` where nothing was answered.
     pub latency_seconds_p50: Option<f64>,
@@ -61,6 +68,33 @@ pub enum Purpose {
     Level,
     /// To find the capacity of the server, which the levels are shares of.
     Capacity,
+}
+
+/// What stands opposite the system under test (RFC 2544, section 6), and must not be its limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tester {
+    /// A load generator: it loads a server.
+    #[default]
+    Generator,
+    /// A sink: it takes what a client sends, and the client is measured.
+    Sink,
+}
+
+impl Tester {
+    /// Whether it is the one that need not be named.
+    fn is_generator(&self) -> bool {
+        *self == Tester::Generator
+    }
+
+    /// Its name in the stream.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Tester::Generator => "generator",
+            Tester::Sink => "sink",
+        }
+    }
 }
 
 /// Failed requests of one kind.
@@ -98,6 +132,8 @@ pub struct Limitation {
 pub enum LimitedBy {
     /// The load generator was saturated.
     Generator,
+    /// The sink of a client was saturated.
+    Sink,
     /// Others had the processor that the load generator needed.
     Others,
     /// The time was up before all had ended.
@@ -110,6 +146,7 @@ impl LimitedBy {
     pub fn name(self) -> &'static str {
         match self {
             LimitedBy::Generator => "generator",
+            LimitedBy::Sink => "sink",
             LimitedBy::Others => "others",
             LimitedBy::Time => "time",
         }

@@ -10,7 +10,7 @@
 //! | `n` | objects alive when the value was taken |
 //! | `value` | what was measured |
 //! | `unit` | of the value: `s` (per operation), `1/s`, `B`, `B/s`; empty for bare numbers |
-//! | `limited_by` | `generator`, `others` or `time` where the value is only a bound; otherwise empty |
+//! | `limited_by` | `generator`, `sink`, `others` or `time` where a value is only a bound; otherwise empty |
 //!
 //! Rows are ordered by system, workload, variant, series, direction, trial, and then as measured. Sums
 //! that a workload declares are there as series of their own. Series that must not be judged

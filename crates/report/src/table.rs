@@ -240,7 +240,8 @@ fn remarks(findings: &Findings) -> Vec<String> {
     let of_variants = answered.iter().map(|finding| {
         let is_said = |remark: &&Remark| {
             matches!(remark, Remark::Generator(remark)
-                if remark.by == LimitedBy::Generator && finding.limited.as_ref() == Some(&remark.limited))
+                if matches!(remark.by, LimitedBy::Generator | LimitedBy::Sink)
+                    && finding.limited.as_ref() == Some(&remark.limited))
         };
         let recorded = finding.remarks.iter().filter(|remark| !is_said(remark)).map(sentences::remark);
         (sentences::variant_label(findings, finding), recorded.collect())

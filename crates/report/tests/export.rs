@@ -137,12 +137,12 @@ fn values_that_are_only_bounds_say_so() {
 #[test]
 fn what_the_generator_saw_the_latencies_and_the_systems_are_tables() {
     insta::assert_snapshot!(side(Format::Csv, SideTable::Generator), @r#"
-    system,workload,variant,trial,n,purpose,generators,connections,elapsed_seconds,intended_per_second,started_per_second,completed_per_second,unanswered,timed_out,failed,cpu_share,run_delay_share,latency_seconds_p50,lateness_seconds_p99,limited_by
-    local,bind,"a,""b""",1,20,level,1,20,2.0,,9.5,9.0,0,0,7,0.99,,0.001,,generator
+    system,workload,variant,trial,n,purpose,tester,generators,connections,elapsed_seconds,intended_per_second,started_per_second,completed_per_second,unanswered,timed_out,failed,cpu_share,run_delay_share,latency_seconds_p50,lateness_seconds_p99,limited_by
+    local,bind,"a,""b""",1,20,level,generator,1,20,2.0,,9.5,9.0,0,0,7,0.99,,0.001,,generator
     "#);
     insta::assert_snapshot!(side(Format::Json, SideTable::Generator), @r#"
     [
-    {"system":"local","workload":"bind","variant":"a,\"b\"","trial":1,"n":20,"purpose":"level","generators":1,"connections":20,"elapsed_seconds":2.0,"intended_per_second":null,"started_per_second":9.5,"completed_per_second":9.0,"unanswered":0,"timed_out":0,"failed":7,"cpu_share":0.99,"run_delay_share":null,"latency_seconds_p50":0.001,"lateness_seconds_p99":null,"limited_by":"generator"}
+    {"system":"local","workload":"bind","variant":"a,\"b\"","trial":1,"n":20,"purpose":"level","tester":"generator","generators":1,"connections":20,"elapsed_seconds":2.0,"intended_per_second":null,"started_per_second":9.5,"completed_per_second":9.0,"unanswered":0,"timed_out":0,"failed":7,"cpu_share":0.99,"run_delay_share":null,"latency_seconds_p50":0.001,"lateness_seconds_p99":null,"limited_by":"generator"}
     ]
     "#);
     insta::assert_snapshot!(side(Format::Csv, SideTable::Histograms), @r#"
@@ -170,9 +170,9 @@ fn tables_in_parquet_have_nulls_where_a_cell_is_empty() {
     let reader = SerializedFileReader::new(file).unwrap();
     let row = reader.get_row_iter(None).unwrap().next().unwrap().unwrap();
     assert_eq!((row.get_string(0).unwrap().as_str(), row.get_long(4).unwrap()), ("local", 20));
-    assert_eq!(row.get_double(10).unwrap(), 9.5);
-    assert!(row.get_double(9).is_err(), "null");
-    assert_eq!(row.get_string(19).unwrap(), "generator");
+    assert_eq!(row.get_double(11).unwrap(), 9.5);
+    assert!(row.get_double(10).is_err(), "null");
+    assert_eq!(row.get_string(20).unwrap(), "generator");
     for table in [SideTable::Histograms, SideTable::Systems, SideTable::Limits] {
         let mut file = tempfile::tempfile().unwrap();
         export::write_table(Format::Parquet, table, &load(), &mut file).unwrap();

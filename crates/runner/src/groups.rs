@@ -3,7 +3,7 @@
 use workload::{Group, Workload};
 
 /// Every group. The first is measured where the user names nothing.
-pub const GROUPS: &[Group] = &[kernel::GROUP, servers::GROUP, jobs::GROUP];
+pub const GROUPS: &[Group] = &[kernel::GROUP, servers::GROUP, jobs::GROUP, mail::GROUP];
 
 /// Every workload.
 pub fn workloads() -> impl Iterator<Item = &'static Workload> + Clone {

@@ -74,7 +74,7 @@ fn one_digit_below(value: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use record::TrialKey;
+    use record::{Tester, TrialKey};
 
     use super::*;
 
@@ -88,6 +88,8 @@ mod tests {
             },
             n,
             purpose: Purpose::Level,
+            tester: Tester::Generator,
+            client_cpu_share: None,
             series: vec!["throughput".into()],
             generators: 1,
             connections: n,

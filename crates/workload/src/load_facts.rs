@@ -2,7 +2,9 @@
 //! lower bounds, and the distribution of the latencies.
 
 use net::load::{Distribution, Level, Times};
-use record::{FailureCount, GeneratorLevel, Histogram, Limitation, LimitedBy, Line, Purpose, TrialKey, Unit};
+use record::{
+    FailureCount, GeneratorLevel, Histogram, Limitation, LimitedBy, Line, Purpose, Tester, TrialKey, Unit,
+};
 
 use crate::{LevelRecorder, Trial};
 
@@ -77,6 +79,8 @@ pub fn generator_level(n: u64, purpose: Purpose, level: &Level) -> GeneratorLeve
         of: TrialKey::default(),
         n,
         purpose,
+        tester: Tester::Generator,
+        client_cpu_share: None,
         series: Vec::new(),
         generators: level.workers as u64,
         connections: level.load.connections as u64,
@@ -92,6 +96,57 @@ pub fn generator_level(n: u64, purpose: Purpose, level: &Level) -> GeneratorLeve
         lateness_seconds_p99: level.lateness.as_ref().and_then(|lateness| quantile(lateness, 0.99)),
         failures: failures.collect(),
     }
+}
+
+/// What a sink saw of itself while a client at this level sent to it, and what the client had of it.
+#[derive(Clone, Copy, Debug)]
+pub struct SinkLevel<'a> {
+    /// The series that it may have limited.
+    pub series: &'a [&'static str],
+    /// Its processes, which share a processor.
+    pub processes: u64,
+    /// How long was measured.
+    pub elapsed_seconds: f64,
+    /// Operations of the client that succeeded.
+    pub completed: u64,
+    /// Those that failed because the sink did not reply in time.
+    pub timed_out: u64,
+    /// The processor time of its processes, as a share of the time that passed.
+    pub cpu_share: f64,
+    /// That of the client.
+    pub client_cpu_share: Option<f64>,
+    /// How long the client could have run and waited for a processor, as such a share.
+    pub run_delay_share: Option<f64>,
+    /// How long those operations took.
+    pub latency: &'a Times,
+}
+
+/// Records a load whose client is measured, and the distribution of its latencies.
+pub fn record_sink(sink: &SinkLevel<'_>, recorder: &mut LevelRecorder<'_>) {
+    let per_second = sink.completed as f64 / sink.elapsed_seconds.max(1e-9);
+    let median = (sink.latency.count() > 0).then(|| sink.latency.quantile_ns(0.5) as f64 / 1e9);
+    recorder.fact(Line::Generator(GeneratorLevel {
+        of: TrialKey::default(),
+        n: recorder.n(),
+        purpose: Purpose::Level,
+        tester: Tester::Sink,
+        client_cpu_share: sink.client_cpu_share,
+        series: sink.series.iter().map(|&name| name.to_owned()).collect(),
+        generators: sink.processes,
+        connections: recorder.n(),
+        elapsed_seconds: sink.elapsed_seconds,
+        intended_per_second: None,
+        started_per_second: per_second,
+        completed_per_second: per_second,
+        unanswered: 0,
+        timed_out: sink.timed_out,
+        cpu_share: sink.cpu_share,
+        run_delay_share: sink.run_delay_share,
+        latency_seconds_p50: median,
+        lateness_seconds_p99: None,
+        failures: Vec::new(),
+    }));
+    record_latencies(sink.latency, recorder);
 }
 
 fn quantile(times: &Distribution, share: f64) -> Option<f64> {

@@ -2,7 +2,8 @@
 //! both are compared.
 
 pub use crate::load_facts::{
-    generator_level, latencies, percentile, record_capacity, record_latencies, record_load, record_times,
+    SinkLevel, generator_level, latencies, percentile, record_capacity, record_latencies, record_load,
+    record_sink, record_times,
 };
 pub use crate::web_files::{web, web_client, web_file, web_folder};
 pub use measured::{Memory, ServerUnderTest, grow, io_error};

@@ -5,7 +5,8 @@ use std::path::Path;
 use super::house::{Breach, House, Source};
 
 /// Folders of workloads; the mark makes a file there a workload.
-const FOLDERS: [&str; 3] = ["crates/kernel/src", "crates/servers/src", "crates/jobs/src"];
+const FOLDERS: [&str; 4] =
+    ["crates/kernel/src", "crates/servers/src", "crates/jobs/src", "crates/mail/src/loads"];
 const MARK: &str = "const WORKLOAD: Workload";
 
 /// The same words in the same order on every page: reports and `explain` show them so.

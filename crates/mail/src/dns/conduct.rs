@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// How a server behaves.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AuthorityConduct {
@@ -17,7 +19,7 @@ pub struct AuthorityConduct {
 }
 
 /// What a server was asked, and what it responded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthorityCounts {
     /// Queries for MX.
     pub mx: u64,

@@ -5,7 +5,8 @@
 //! - `lookup` one name and type, `cache` what is known of them, `message` queries and responses,
 //!   `settings` limits and times;
 //! - `answer` what comes of it;
-//! - `authority` our own server, `response` what it says, `zone` what it knows, `conduct` how it behaves.
+//! - `authority` our own server, `response` what it says, `zone` what it knows, `conduct` how it behaves,
+//!   `process` that server in a process of its own.
 
 mod answer;
 mod authority;
@@ -14,6 +15,7 @@ mod client;
 mod conduct;
 mod lookup;
 mod message;
+mod process;
 mod resolver;
 mod response;
 pub mod servers;
@@ -28,6 +30,7 @@ pub use authority::Authority;
 pub use client::{DnsClient, DnsError};
 pub use conduct::{AuthorityConduct, AuthorityCounts};
 pub use lookup::{Transmit, Transport};
+pub use process::{NAMES_ROLE, NameServer, NameServerPlan, serve_names};
 pub use resolver::Resolver;
 pub use settings::ResolverSettings;
 pub use zone::{DomainKind, ZoneHost, ZonePlan};

@@ -6,10 +6,12 @@
 
 use std::net::Ipv4Addr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::names::{DomainName, TOP};
 
 /// Numbers from which a zone is computed. Shares are between 0 and 1, of domains where nothing else is said.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ZonePlan {
     /// Domains that exist, from number 0 on.
     pub domains: u32,

@@ -208,9 +208,17 @@ impl Conversation<'_> {
 
     /// Drops the output, and has the close reset the connection. What was logged stays.
     fn reset(&mut self) -> Result<(), Counter> {
-        self.terms.counters.add(Counter::Responses, self.output.take_responses());
+        self.count_responses();
         write_log(self.terms.log, &mut self.output.log);
         self.live.connection.reset_on_close().map_err(|_| Counter::Broken)
+    }
+
+    /// Counts what the output answers: so many requests.
+    fn count_responses(&mut self) -> u64 {
+        let responses = self.output.take_responses();
+        self.terms.counters.add(Counter::Responses, responses);
+        self.terms.counters.add(Counter::Recipients, self.output.take_recipients());
+        responses
     }
 
     /// Sends all output; the requests that it answers.
@@ -223,9 +231,8 @@ impl Conversation<'_> {
                 sent => break sent,
             }
         };
-        let responses = self.output.take_responses();
+        let responses = self.count_responses();
         self.terms.counters.add(Counter::Sent, sent_bytes);
-        self.terms.counters.add(Counter::Responses, responses);
         write_log(self.terms.log, &mut self.output.log);
         match sent {
             Ok(Sent::All) => Ok(responses),

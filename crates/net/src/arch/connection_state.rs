@@ -91,6 +91,8 @@ impl ConnectionState {
         let responses = context.output.take_responses();
         if responses > 0 {
             context.count(Counter::Responses, responses);
+            let recipients = context.output.take_recipients();
+            context.count(Counter::Recipients, recipients);
             // If this is the middle of a request, it is that of another one.
             self.phase = Phase::Idle;
         }

@@ -96,4 +96,5 @@ const ALL_COUNTERS: [Counter; COUNTERS.len()] = [
     Counter::Sent,
     Counter::Exhausted,
     Counter::Restarts,
+    Counter::Recipients,
 ];

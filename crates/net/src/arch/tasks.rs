@@ -197,15 +197,22 @@ impl Task {
 
     /// Drops the output, and has the close reset the connection. What was logged stays.
     fn reset(&mut self) {
-        self.shared.counters.add(Counter::Responses, self.output.take_responses());
+        self.count_responses();
         self.shared.log(&mut self.output.log);
         let _ = self.stream.set_zero_linger();
     }
 
-    /// Sends all output; how many requests it answers.
-    async fn deliver(&mut self) -> Result<u64, Counter> {
+    /// Counts what the output answers: so many requests.
+    fn count_responses(&mut self) -> u64 {
         let responses = self.output.take_responses();
         self.shared.counters.add(Counter::Responses, responses);
+        self.shared.counters.add(Counter::Recipients, self.output.take_recipients());
+        responses
+    }
+
+    /// Sends all output; how many requests it answers.
+    async fn deliver(&mut self) -> Result<u64, Counter> {
+        let responses = self.count_responses();
         self.shared.log(&mut self.output.log);
         let mut chunk = Vec::with_capacity(FIRST_CHUNK);
         while !self.output.is_empty() {

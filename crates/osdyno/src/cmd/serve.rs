@@ -156,7 +156,10 @@ fn greeting(plan: &ServerPlan, what: &str) -> String {
 /// The counters, one per line, right-aligned.
 fn block(counters: &Counters, began: Instant) -> String {
     let report = Report::of(counters);
-    let counts = COUNTERS.iter().map(|&name| (name.replace('_', " "), report.counts[name]));
+    // Most services have no recipients.
+    let has_meaning = |(name, value): &(&str, u64)| *name != "recipients" || *value > 0;
+    let counts = COUNTERS.iter().map(|&name| (name, report.counts[name])).filter(has_meaning);
+    let counts = counts.map(|(name, value)| (name.replace('_', " "), value));
     let open = [("open now".to_owned(), report.open), ("open at most".to_owned(), report.peak)];
     let lines = counts.chain(open).map(|(name, value)| format!("\n  {name:<16}{value:>16}"));
     let after = Duration::from_secs(began.elapsed().as_secs());

@@ -160,6 +160,8 @@ pub(crate) fn beside(number: u32) -> Vec<Line> {
         of: of.clone(),
         n: 50,
         purpose: Purpose::Level,
+        tester: Tester::Generator,
+        client_cpu_share: None,
         series: Vec::new(),
         generators: 1,
         connections: 50,

@@ -131,6 +131,9 @@ fn kinds_of_record(findings: &Findings) -> Vec<String> {
                 Remark::Generator(remark) if remark.by == LimitedBy::Generator => {
                     "the load generator, not the server, was the limit at some level.".into()
                 }
+                Remark::Generator(remark) if remark.by == LimitedBy::Sink => {
+                    "the sink, not the system, was the limit at some level.".into()
+                }
                 Remark::Generator(remark) if remark.by == LimitedBy::Others => {
                     "other programs disturbed the load at some level.".into()
                 }

@@ -43,6 +43,7 @@ pub fn limited(limited: &LimitedLevels) -> String {
 fn by(by: LimitedBy, purpose: Purpose, limited: &LimitedLevels) -> String {
     let cause = match by {
         LimitedBy::Generator => "load generator saturated",
+        LimitedBy::Sink => "limited by the sink",
         LimitedBy::Others => "disturbed",
         LimitedBy::Time => "lower bound",
     };
@@ -163,6 +164,8 @@ mod tests {
             "load generator saturated at 2 and 5 (1 of 2 trials); once it was busy 99 % of the time"
         );
         assert_eq!(remark(&[], None, false), "load generator saturated (1 of 2 trials)");
+        let limited = LimitedLevels { by: LimitedBy::Sink, levels: vec![500], trials: 2, of: 2 };
+        assert_eq!(super::limited(&limited), "limited by the sink at 500");
     }
 
     #[test]

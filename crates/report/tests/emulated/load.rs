@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{
     Check, Direction, End, Expect, GeneratorLevel, Limitation, LimitedBy, Line, OfferedLevel, Order, Outcome,
-    Purpose, Recording, Series, SeriesKind, Shape, Side, Trial, TrialKey, Unit, Variant, Workload,
+    Purpose, Recording, Series, SeriesKind, Shape, Side, Tester, Trial, TrialKey, Unit, Variant, Workload,
 };
 
 use judge::compare::Ratio;
@@ -213,6 +213,8 @@ fn idle(of: TrialKey) -> GeneratorLevel {
         of,
         n: 1,
         purpose: Purpose::Level,
+        tester: Tester::Generator,
+        client_cpu_share: None,
         series: Vec::new(),
         generators: 1,
         connections: 1,

@@ -45,6 +45,9 @@ fn encrypted(
     for _ in 0..plain.take_responses() {
         output.answered();
     }
+    for _ in 0..plain.take_recipients() {
+        output.accepted_recipient();
+    }
     tls.send(plain.bytes(), output.bytes())?;
     if matches!(flow, Flow::Close | Flow::Linger) {
         tls.close();

@@ -378,6 +378,7 @@ impl SmtpSession {
             return self.say("452 4.5.3 too many recipients", output);
         }
         transaction.recipient_count += 1;
+        output.accepted_recipient();
         if self.shared.keeps_ledger {
             transaction.recipients.push(recipient.text().to_owned());
         }

@@ -1,0 +1,66 @@
+//! Messages delivered per second over simultaneous connections.
+//!
+//! **Question.** How many messages per second can one thread deliver over n connections at once, and how long
+//! does each step take, when the message is really sent?
+//!
+//! **Method.** That of `mail-lockstep`, with the message: the engine sends MAIL, RCPT and DATA together, as
+//! RFC 2920 allows, then, after the go-ahead, a message of 1 000 bytes (`--set bytes=N`), and QUIT after it
+//! was accepted. The message is held in memory once; only its `Message-ID` is made for each recipient. A
+//! connection is for one message; `--set deliveries=N` uses it for N. The sink reads the message to its dot
+//! and drops it. The list (`--set domains=N`), the DNS server, the levels and the checks are the same. 99 %
+//! of the messages do not exceed `data p99`, the time to the go-ahead, and `message p99`, that from the
+//! message to its acceptance.
+//!
+//! **Expected answer.** Flat throughput and `engine cpu`, and times that grow linearly with n, as in
+//! `mail-lockstep`. Three commands in one piece save two of its waits, and the message adds one, so a small
+//! message costs no more than the test of its address. Larger ones cost what copying them costs. select(2)
+//! stops at `FD_SETSIZE`.
+
+use workload::{Operation, Sizes, Trial, TrialError, Workload};
+
+use super::measured::{self, Plan};
+use super::series::{self, CPU, P50, P99, P999, THROUGHPUT, step};
+use super::variants::{PRINCIPAL, VARIANTS, sizes};
+use crate::Mode;
+use crate::measured::MailStep::{self, Banner, Connect, Data, Dns, Ehlo, Mail, Message, Quit, Rcpt};
+
+const STEPS: [MailStep; 9] = [Dns, Connect, Banner, Ehlo, Mail, Rcpt, Data, Message, Quit];
+
+const OPERATIONS: [Operation; 14] = [
+    THROUGHPUT,
+    CPU,
+    P50,
+    P99,
+    P999,
+    step(Dns),
+    step(Connect),
+    step(Banner),
+    step(Ehlo),
+    step(Mail),
+    step(Rcpt),
+    step(Data),
+    step(Message),
+    step(Quit),
+];
+
+pub(super) const WORKLOAD: Workload = Workload {
+    name: "mail-deliver",
+    source: include_str!("deliver.rs"),
+    grows: "simultaneous connections",
+    sizes: Sizes::Levels(sizes),
+    warms_up: false,
+    variants: VARIANTS,
+    rivals: true,
+    principal: PRINCIPAL,
+    settings: &[series::deliveries("1"), series::DOMAINS, series::BYTES],
+    operations: &OPERATIONS,
+    needs: series::NEEDS,
+    classic_n: 2500,
+    run: Ok(run),
+    ..Workload::LOAD
+};
+
+fn run(trial: &mut Trial<'_>) -> Result<(), TrialError> {
+    let message_bytes = trial.number("bytes")? as usize;
+    measured::run(trial, &Plan { mode: Mode::Deliver, steps: &STEPS, message_bytes })
+}

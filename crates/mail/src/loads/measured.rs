@@ -1,0 +1,341 @@
+//! A trial: the engine in this process, held at rising numbers of connections.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use net::load::Sources;
+use workload::server::{SinkLevel, record_sink};
+use workload::{LevelRecorder, Trial, TrialError};
+
+use super::series::{self, Window};
+use super::sink::Sink;
+use crate::measured::{MailCounts, MailStep};
+use crate::{
+    DeliveryEngine, DomainSizes, EngineSettings, GeneratedList, MailError, MailTls, Message, Mode, NoResults,
+    Permission, QueueSettings, Recipients, Routing, SessionSettings, Until,
+};
+
+/// The recipients of 2001. All domains have the same number of them: the engine takes one of each in turn, so
+/// that small ones would begin anew, and be asked for, more often than in one pass through the list.
+const RECIPIENTS: u32 = 200_000;
+
+/// Test transactions that are sent together in a pipelined session, at most.
+pub(super) const BATCH: usize = 50;
+
+/// How long all domains may take until they are found, and one delivery on every connection.
+const ROUND_MAX: Duration = Duration::from_secs(8);
+/// A level is held for so many times what the first delivery on every connection took: deliveries that were
+/// begun before the window met an engine that was busy already, and have left their mark on one round.
+const ROUNDS_MIN: u32 = 2;
+/// Deliveries that are measured at least, so that one in a thousand is one, unless they would take longer
+/// than this.
+const DELIVERIES_MIN: u64 = 1000;
+const DELIVERIES_TIME_MAX: Duration = Duration::from_secs(1);
+/// A window is measured in so many pieces, between which it is looked at how many connections exist.
+const PIECES: u32 = 20;
+/// Connections that have not become more for so long will not.
+const STILL_MAX: Duration = Duration::from_secs(3);
+/// With a larger share of failed deliveries, something is at its limit.
+const FAILURES_MAX: f64 = 0.01;
+/// With a smaller share of the connections on average, a level is not what it is called.
+const CONNECTIONS_MIN: f64 = 0.9;
+/// The longest that a step may take; at the limits of a system connections are lost in it.
+const STEP_TIMEOUT: Duration = Duration::from_secs(15);
+/// Attempts are repeated soon: what a sink refuses is seen at the same level.
+const RETRY_MS: u64 = 100;
+/// How long deliveries under way may take at the end.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// What a mode is, beside what its trial says.
+pub(super) struct Plan {
+    pub(super) mode: Mode,
+    /// The steps whose times are reported.
+    pub(super) steps: &'static [MailStep],
+    /// The length of the message.
+    pub(super) message_bytes: usize,
+}
+
+/// Runs one trial.
+pub(super) fn run(trial: &mut Trial<'_>, plan: &Plan) -> Result<(), TrialError> {
+    let domains = u32::try_from(trial.number("domains")?).unwrap_or(u32::MAX);
+    let sizes = DomainSizes::Uniform;
+    let list = GeneratedList { recipients: RECIPIENTS.max(domains), domains, sizes, seed: trial.seed() };
+    let recipients = Recipients::generate(&list);
+    let sink = Sink::start(trial, domains)?;
+    let settings = settings(trial, plan, &sink)?;
+    let deliveries = u64::from(settings.session.deliveries_per_connection);
+    let engine = crate::open(trial.variant(), &recipients, settings, NoResults);
+    let engine = engine.map_err(io_error).map_err(TrialError::at("to open an engine"))?;
+    let mut bench = Bench { engine, sink, plan, deliveries, total: MailCounts::default() };
+    let first = trial.levels().first().copied().unwrap_or(1);
+    bench.find_domains(first as usize, u64::from(domains)).map_err(TrialError::at("to find all domains"))?;
+    let window = trial.window();
+    trial.at_levels(|n, recorder| bench.hold(n as usize, window, recorder))?;
+    bench.stop(trial)
+}
+
+fn settings(trial: &Trial<'_>, plan: &Plan, sink: &Sink) -> Result<EngineSettings, TrialError> {
+    let exchanger = sink.exchanger();
+    let deliveries = trial.number("deliveries")?;
+    let connections = trial.n().max(1);
+    let session = SessionSettings {
+        mode: plan.mode,
+        helo: "osdyno.test".to_owned(),
+        sender: String::new(),
+        message: Arc::new(Message::of_bytes(plan.message_bytes, "osdyno.test", trial.seed())),
+        deliveries_per_connection: u32::try_from(deliveries).unwrap_or(u32::MAX),
+    };
+    let queue = QueueSettings {
+        connections_per_host: u32::try_from(connections).unwrap_or(u32::MAX),
+        transactions_per_domain: u32::MAX,
+        batch: BATCH,
+        retry_ms: RETRY_MS,
+        retry_longest_ms: RETRY_MS,
+        repeats: true,
+        ..QueueSettings::default()
+    };
+    Ok(EngineSettings {
+        session,
+        queue,
+        routing: Routing::Dns { servers: vec![sink.dns()], port: exchanger.port() },
+        sources: Sources::for_loopback(exchanger.ip(), connections),
+        tls: MailTls::default(),
+        permission: permission(exchanger).map_err(TrialError::at("to permit the address of the sink"))?,
+        step_timeout: STEP_TIMEOUT,
+    })
+}
+
+/// The address of `--server` was named by the user, and a public one was refused before without
+/// `--allow-public`.
+fn permission(exchanger: SocketAddr) -> io::Result<Permission> {
+    Permission::parse(&exchanger.ip().to_string()).map_err(io::Error::other)
+}
+
+/// How long this thread could have run and waited for a processor, where the system tells it.
+fn run_delay_seconds() -> Option<f64> {
+    sys::activity::snapshot().get("run_delay_seconds")
+}
+
+/// An engine opposite a sink.
+struct Bench<'list, 'plan> {
+    engine: Box<dyn DeliveryEngine + 'list>,
+    sink: Sink,
+    plan: &'plan Plan,
+    /// Deliveries for which a connection is used.
+    deliveries: u64,
+    /// What the engine has counted, without its present counts.
+    total: MailCounts,
+}
+
+impl Bench<'_, '_> {
+    /// Delivers until every domain was asked for once: what comes then is as it will be.
+    fn find_domains(&mut self, connections: usize, domains: u64) -> io::Result<()> {
+        let begun_ns = self.engine.now_ns();
+        let piece = ROUND_MAX / (PIECES * PIECES);
+        loop {
+            self.deliver_for(connections, piece)?;
+            let measured = self.engine.measured();
+            let (found, delivered) = (measured.times(MailStep::Dns).count(), measured.counts.delivered);
+            let elapsed = self.since(begun_ns);
+            if delivered > 0 && (found >= domains || elapsed >= ROUND_MAX) {
+                return Ok(());
+            }
+            if elapsed >= ROUND_MAX {
+                return Err(self.no_delivery(elapsed));
+            }
+        }
+    }
+
+    /// Brings the connections to that number, and measures.
+    fn hold(&mut self, n: usize, window: Duration, recorder: &mut LevelRecorder<'_>) -> io::Result<()> {
+        recorder.doing("deliver");
+        let exhausted = self.sink.exhausted()?;
+        self.grow(n)?;
+        let round = self.first_round(n)?;
+        let window = window.max((round * ROUNDS_MIN).min(ROUND_MAX));
+        let (before, delay) = (self.sink.cpu_seconds()?, run_delay_seconds());
+        let begun_ns = self.engine.now_ns();
+        // What came while the counters were read was not looked at in time.
+        self.deliver_for(n, window / PIECES)?;
+        self.forget();
+        let window = self.measure(n, window, recorder)?;
+        let seconds = self.since(begun_ns).as_secs_f64().max(1e-9);
+        let share = |now: Option<f64>, then: Option<f64>| Some((now? - then?).max(0.0) / seconds);
+        let run_delay_share = share(run_delay_seconds(), delay);
+        let sink_share = share(self.sink.cpu_seconds()?, before);
+        self.few_failures(exhausted, recorder)?;
+        series::report(self.engine.measured(), &window, self.plan.steps, recorder);
+        let counts = self.engine.measured().counts;
+        let sink = SinkLevel {
+            series: &series::limited(self.plan.steps),
+            processes: 2,
+            elapsed_seconds: window.elapsed_seconds,
+            completed: counts.delivered,
+            timed_out: counts.timeouts,
+            // That of a sink which somebody else has started is unknown.
+            cpu_share: sink_share.unwrap_or(0.0),
+            client_cpu_share: window.cpu_share(),
+            run_delay_share,
+            latency: self.engine.measured().times(MailStep::Delivery),
+        };
+        record_sink(&sink, recorder);
+        Ok(())
+    }
+
+    /// Delivers until there were so many connections at once.
+    fn grow(&mut self, n: usize) -> io::Result<()> {
+        // An earlier refusal says nothing of this level.
+        let _ = self.engine.take_refusal();
+        let (mut peak, mut grown_ns) = (0, self.engine.now_ns());
+        while peak < n {
+            self.deliver_for(n, ROUND_MAX / (PIECES * PIECES))?;
+            if self.engine.peak() > peak {
+                (peak, grown_ns) = (self.engine.peak(), self.engine.now_ns());
+            } else if self.since(grown_ns) >= STILL_MAX {
+                let text = || io::Error::other(format!("{peak} of {n} connections existed at once"));
+                let error = self.engine.take_refusal().unwrap_or_else(text);
+                return Err(self.sink.cause(error));
+            }
+        }
+        Ok(())
+    }
+
+    /// Delivers until each of so many connections has ended. How long that took.
+    fn first_round(&mut self, n: usize) -> io::Result<Duration> {
+        let (begun_ns, delivered) = (self.engine.now_ns(), self.engine.measured().counts.delivered);
+        let enough = delivered.saturating_add(self.deliveries.saturating_mul(n as u64));
+        while self.since(begun_ns) < ROUND_MAX && self.engine.measured().counts.delivered < enough {
+            self.deliver_for(n, ROUND_MAX / (PIECES * PIECES))?;
+        }
+        if self.engine.measured().counts.delivered == delivered {
+            return Err(self.no_delivery(self.since(begun_ns)));
+        }
+        Ok(self.since(begun_ns))
+    }
+
+    /// Delivers for that time, and until there were enough deliveries.
+    fn measure(
+        &mut self,
+        n: usize,
+        window: Duration,
+        recorder: &mut LevelRecorder<'_>,
+    ) -> io::Result<Window> {
+        let (begun_ns, cpu_ns) = (self.engine.now_ns(), sys::thread::cpu_ns().ok());
+        let (mut most, mut pieces) = (0, 0);
+        loop {
+            self.deliver_for(n, window / PIECES)?;
+            (most, pieces) = (most + self.engine.peak(), pieces + 1);
+            let elapsed = self.since(begun_ns);
+            let is_enough = self.engine.measured().counts.delivered >= DELIVERIES_MIN;
+            if elapsed >= window && (is_enough || elapsed >= DELIVERIES_TIME_MAX) {
+                break;
+            }
+        }
+        let elapsed = self.since(begun_ns);
+        let cpu_ns = sys::thread::cpu_ns().ok().zip(cpu_ns).map(|(now, then)| now.saturating_sub(then));
+        if self.engine.measured().counts.delivered == 0 {
+            return Err(self.no_delivery(elapsed));
+        }
+        // Those that end in a turn are replaced before the engine waits again, if that is possible.
+        let mean = most as f64 / f64::from(pieces);
+        if mean < CONNECTIONS_MIN * n as f64 {
+            recorder.warn(format!("On average only {mean:.0} connections existed at n = {n}."));
+        }
+        let cpu_seconds = cpu_ns.map(|ns| ns as f64 / 1e9);
+        Ok(Window { elapsed_seconds: elapsed.as_secs_f64(), cpu_seconds })
+    }
+
+    /// An error if too many deliveries failed: the system, or the sink, is at its limit.
+    fn few_failures(&mut self, exhausted: Option<u64>, recorder: &mut LevelRecorder<'_>) -> io::Result<()> {
+        let now = self.sink.exhausted()?;
+        let times = now.zip(exhausted).map_or(0, |(now, then)| now.saturating_sub(then));
+        let counts = self.engine.measured().counts;
+        let failed = failures(&counts);
+        let all = failed + counts.delivered;
+        if failed as f64 > FAILURES_MAX * all as f64 {
+            let error = self.engine.take_refusal().unwrap_or_else(|| {
+                let words = words(&counts);
+                let text = match times {
+                    0 => format!("{failed} of {all} deliveries failed ({words})"),
+                    _ => format!("the sink could take no more connections, {times} times"),
+                };
+                io::Error::other(text)
+            });
+            return Err(self.sink.cause(error));
+        }
+        if failed > 0 {
+            recorder.warn(format!("{failed} of {all} deliveries failed: {}.", words(&counts)));
+        }
+        Ok(())
+    }
+
+    /// Ends all connections in order, and the sink.
+    fn stop(mut self, trial: &mut Trial<'_>) -> Result<(), TrialError> {
+        let finished = self.engine.finish(GRACE);
+        finished.map_err(io_error).map_err(TrialError::at("to end the connections"))?;
+        // What the end has given back was not attempted.
+        let queued = self.engine.measured().counts.queued;
+        self.forget();
+        let total = MailCounts { queued: self.total.queued - queued, ..self.total };
+        self.sink.stop(trial, &total, failures(&total) == 0)
+    }
+
+    fn deliver_for(&mut self, connections: usize, time: Duration) -> io::Result<()> {
+        let end_ns = self.engine.now_ns().saturating_add(time.as_nanos() as u64);
+        self.engine.run(connections, Until { end_ns, stop: None }).map_err(io_error)
+    }
+
+    /// Begins a new count.
+    fn forget(&mut self) {
+        let measured = self.engine.measured();
+        self.total = self.total + measured.counts;
+        measured.clear();
+    }
+
+    fn since(&self, begun_ns: u64) -> Duration {
+        Duration::from_nanos(self.engine.now_ns().saturating_sub(begun_ns))
+    }
+
+    fn no_delivery(&mut self, time: Duration) -> io::Error {
+        let counts = self.engine.measured().counts;
+        let words = words(&counts);
+        let text = format!("no delivery succeeded within {:.3} s ({words})", time.as_secs_f64());
+        self.sink.cause(io::Error::other(text))
+    }
+}
+
+/// Attempts that did not succeed, and connections that were not what they should be.
+fn failures(counts: &MailCounts) -> u64 {
+    failures_by_name(counts).iter().map(|(_, count)| count).sum()
+}
+
+fn failures_by_name(counts: &MailCounts) -> [(&'static str, u64); 8] {
+    [
+        ("refused for ever", counts.failed),
+        ("given up", counts.queued),
+        ("deferred", counts.deferred),
+        ("not connected", counts.not_connected),
+        ("connections lost", counts.lost),
+        ("broken protocol", counts.faults),
+        ("too late", counts.timeouts),
+        ("no descriptor or port", counts.exhausted),
+    ]
+}
+
+fn words(counts: &MailCounts) -> String {
+    let some = failures_by_name(counts).into_iter().filter(|(_, count)| *count > 0);
+    some.map(|(name, count)| format!("{name}: {count}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The system's own error where there is one, so that a limit is named by it.
+fn io_error(error: MailError) -> io::Error {
+    match error {
+        MailError::System { source, .. } if source.raw_os_error().is_some() => source,
+        MailError::NoInterface(name) => {
+            io::Error::new(io::ErrorKind::Unsupported, format!("this system has no {name}"))
+        }
+        other => io::Error::other(other.to_string()),
+    }
+}

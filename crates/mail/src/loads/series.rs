@@ -1,0 +1,134 @@
+//! What every mode reports, and which series each has.
+
+use workload::{Expect, LevelRecorder, Needs, Operation, Setting, Unit, Values};
+
+use crate::measured::{MailMeasured, MailStep};
+
+/// At each end a descriptor; the memory is that of both ends, most of it in the kernel.
+pub(super) const NEEDS: Needs = Needs { descriptors: 1, ports: 1, memory_bytes: 24 << 10, ..Needs::NOTHING };
+
+/// The message of which MAIL states the size, where no other is chosen.
+pub(super) const MESSAGE_BYTES: usize = 1000;
+
+/// For how many deliveries a connection is used.
+pub(super) const fn deliveries(default: &'static str) -> Setting {
+    Setting {
+        name: "deliveries",
+        default,
+        values: Values::Number { least: 1, most: 1000 },
+        summary: "deliveries for which a connection is used",
+    }
+}
+
+pub(super) const DOMAINS: Setting = Setting {
+    name: "domains",
+    default: "9113",
+    values: Values::Number { least: 1, most: 1_000_000 },
+    summary: "domains of the generated recipients",
+};
+
+pub(super) const BYTES: Setting = Setting {
+    name: "bytes",
+    default: "1000",
+    values: Values::Number { least: 100, most: 10_000_000 },
+    summary: "length of the message",
+};
+
+pub(super) const THROUGHPUT: Operation =
+    Operation::reported("throughput", Unit::PerSecond, Expect::Constant, "deliveries per second");
+
+pub(super) const P50: Operation = latency("p50", "median time of a delivery");
+pub(super) const P99: Operation = latency("p99", "time that 99 % of deliveries do not exceed");
+pub(super) const P999: Operation = latency("p999", "time that 99.9 % of deliveries do not exceed");
+
+/// Its name, which is not among [`LIMITED`]: it does not depend on how fast a sink replies.
+const ENGINE_CPU: &str = "engine cpu";
+
+pub(super) const CPU: Operation = Operation::reported(
+    ENGINE_CPU,
+    Unit::Seconds,
+    Expect::Constant,
+    "processor time of the engine per delivery",
+);
+
+/// A closed loop: each of n connections waits for its turn.
+const fn latency(name: &'static str, summary: &'static str) -> Operation {
+    Operation::reported(name, Unit::Seconds, Expect::Linear, summary)
+}
+
+/// The 99th percentile of a step.
+pub(super) const fn step(step: MailStep) -> Operation {
+    let (name, summary) = words(step);
+    latency(name, summary)
+}
+
+/// The names of series, and what they are.
+const fn words(step: MailStep) -> (&'static str, &'static str) {
+    match step {
+        MailStep::Dns => ("dns p99", "time to find the exchangers of a domain, which 99 % do not exceed"),
+        MailStep::Connect => ("connect p99", "time of connect(2), which 99 % do not exceed"),
+        MailStep::Banner => ("banner p99", "time from there to the greeting, which 99 % do not exceed"),
+        MailStep::Ehlo => ("ehlo p99", "time of EHLO, which 99 % do not exceed"),
+        MailStep::Tls => ("tls p99", "time of STARTTLS and the handshake, which 99 % do not exceed"),
+        MailStep::Mail => ("mail p99", "time of MAIL, which 99 % do not exceed"),
+        MailStep::Rcpt => ("rcpt p99", "time of RCPT, which 99 % do not exceed"),
+        MailStep::Rset => ("rset p99", "time of RSET, which 99 % do not exceed"),
+        MailStep::Data => ("data p99", "time of DATA up to its go-ahead, which 99 % do not exceed"),
+        MailStep::Message => {
+            ("message p99", "time of the message until it is accepted, which 99 % do not exceed")
+        }
+        MailStep::Quit => ("quit p99", "time of QUIT, which 99 % do not exceed"),
+        MailStep::Delivery => ("p99", "time that 99 % of deliveries do not exceed"),
+    }
+}
+
+/// All that a saturated sink makes smaller or larger.
+const LIMITED: [&str; 4] = ["throughput", "p50", "p99", "p999"];
+
+/// The series of these operations that a saturated sink limits.
+pub(super) fn limited(steps: &[MailStep]) -> Vec<&'static str> {
+    LIMITED.into_iter().chain(steps.iter().map(|&step| words(step).0)).collect()
+}
+
+/// A window of time, and what the engine took in it.
+pub(super) struct Window {
+    pub(super) elapsed_seconds: f64,
+    /// Processor time, where the system tells it.
+    pub(super) cpu_seconds: Option<f64>,
+}
+
+impl Window {
+    /// Processor time as a share of the time that passed.
+    pub(super) fn cpu_share(&self) -> Option<f64> {
+        self.cpu_seconds.map(|seconds| seconds / self.elapsed_seconds.max(1e-9))
+    }
+}
+
+/// Reports what the engine has measured within this time.
+pub(super) fn report(
+    measured: &MailMeasured,
+    window: &Window,
+    steps: &[MailStep],
+    recorder: &mut LevelRecorder<'_>,
+) {
+    let delivered = measured.counts.delivered as f64;
+    recorder.value("throughput", delivered / window.elapsed_seconds.max(1e-9));
+    let of_delivery = [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)];
+    for (name, share) in of_delivery {
+        recorder.value(name, quantile(measured, MailStep::Delivery, share));
+    }
+    for &step in steps {
+        recorder.value(words(step).0, quantile(measured, step, 0.99));
+    }
+    recorder.value(ENGINE_CPU, window.cpu_seconds.map_or(f64::NAN, |seconds| seconds / delivered.max(1.0)));
+}
+
+/// In seconds; `NAN` where the step was never made, or always took no time: what the engine found done when
+/// it looked.
+fn quantile(measured: &MailMeasured, step: MailStep, share: f64) -> f64 {
+    let times = measured.times(step);
+    match times.count() {
+        0 => f64::NAN,
+        _ => Some(times.quantile_ns(share)).filter(|&ns| ns > 0).map_or(f64::NAN, |ns| ns as f64 / 1e9),
+    }
+}
