@@ -176,7 +176,7 @@ fn send_one_mail(port: u16) {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a connection");
     let mut replies = BufReader::new(stream.try_clone().expect("its other half")).lines();
     let mut until_last = || {
-        while let Some(line) = replies.next() {
+        for line in replies.by_ref() {
             if line.expect("a reply").as_bytes().get(3) == Some(&b' ') {
                 return;
             }

@@ -329,10 +329,14 @@ fn words(counts: &MailCounts) -> String {
     some.map(|(name, count)| format!("{name}: {count}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The system's own error where there is one, so that a limit is named by it.
+/// The system's own error where there is one, so that a limit is named by it; what it lacks is no failure.
 fn io_error(error: MailError) -> io::Error {
     match error {
-        MailError::System { source, .. } if source.raw_os_error().is_some() => source,
+        MailError::System { source, .. }
+            if source.raw_os_error().is_some() || source.kind() == io::ErrorKind::Unsupported =>
+        {
+            source
+        }
         MailError::NoInterface(name) => {
             io::Error::new(io::ErrorKind::Unsupported, format!("this system has no {name}"))
         }
