@@ -1,6 +1,6 @@
 //! What a run found: every series judged once, every outcome counted.
 
-use record::{End, Recording, Run, SeriesKey, System, Workload};
+use record::{End, HeldBackground, Recording, Run, SeriesKey, System, Workload};
 use stats::Class;
 
 use crate::compare::{self, Comparison};
@@ -17,6 +17,8 @@ pub struct Findings {
     pub end: Option<End>,
     /// The systems, as in the record.
     pub systems: Vec<System>,
+    /// What became of the loads beside the trials.
+    pub backgrounds: Vec<SystemBackground>,
     /// The definitions, as in the record.
     pub workloads: Vec<Workload>,
     /// Growth below this share is not worth a word.
@@ -31,6 +33,15 @@ pub struct Findings {
     pub settlement: Option<Settlement>,
     /// What a reader of the whole run should know.
     pub notes: Vec<Note>,
+}
+
+/// What became of one load beside the trials of one system.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SystemBackground {
+    /// Name of the system.
+    pub system: String,
+    /// Of each trial, those of all workloads; one at least.
+    pub trials: Vec<HeldBackground>,
 }
 
 /// What a reader of a whole run should know.
@@ -62,6 +73,27 @@ pub enum Note {
     },
 }
 
+/// What became of each load, in the order of systems and of the loads of each.
+fn backgrounds(recording: &Recording) -> Vec<SystemBackground> {
+    let of_system = |name: &String| {
+        let trials: Vec<&HeldBackground> = recording
+            .trials
+            .iter()
+            .filter(|trial| trial.order.system == *name)
+            .flat_map(|trial| &trial.held_background)
+            .collect();
+        let mut loads: Vec<SystemBackground> = Vec::new();
+        for held in trials {
+            match loads.iter_mut().find(|load| load.trials[0].background == held.background) {
+                Some(load) => load.trials.push(held.clone()),
+                None => loads.push(SystemBackground { system: name.clone(), trials: vec![held.clone()] }),
+            }
+        }
+        loads
+    };
+    recording.systems.iter().flat_map(|system| of_system(&system.name)).collect()
+}
+
 impl Findings {
     /// Judges every series of a recording.
     pub fn of(recording: &Recording) -> Findings {
@@ -89,6 +121,7 @@ impl Findings {
             run: recording.run.clone(),
             end: recording.end.clone(),
             systems: recording.systems.clone(),
+            backgrounds: backgrounds(recording),
             workloads: recording.workloads.clone(),
             margin,
             alpha: ALPHA,

@@ -33,7 +33,7 @@ pub mod verdict;
 
 pub use environment::Difference;
 pub use finding::{ALPHA, Finding, MARGIN, Remark, SEED};
-pub use findings::{Findings, Note};
+pub use findings::{Findings, Note, SystemBackground};
 pub use generator::{LimitedLevels, LoadVerdict, load_verdict};
 pub use highlight::{Highlight, highlights, improves, worsens, worst};
 pub use place::Place;

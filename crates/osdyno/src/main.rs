@@ -70,6 +70,9 @@ enum Verb {
     /// Load together with other processes; `load --workers` executes it
     #[command(hide = true, name = cmd::load::WORKER)]
     LoadWorker,
+    /// Hold a load beside a measurement; `load --background` executes it
+    #[command(hide = true, name = background::ROLE)]
+    Background,
     /// Deliver one message to many recipients, or test every step of it
     Mail(cmd::mail::Args),
     /// Answer for the generated domains of `mail`: their exchangers, and what can be wrong with them
@@ -115,6 +118,7 @@ fn main() -> ExitCode {
         Verb::Session(args) => cmd::serve::session(&args),
         Verb::Load(args) => cmd::load::load(&args, &console),
         Verb::LoadWorker => cmd::load::worker(),
+        Verb::Background => cmd::load::hold_background(),
         Verb::Mail(args) => cmd::mail::mail(&args),
         Verb::Dns(args) => cmd::dns::dns(args),
         Verb::Janitor(args) => cmd::janitor::janitor(&args),

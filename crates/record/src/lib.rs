@@ -9,6 +9,7 @@
 //!
 //! May import: serde, zstd. Must never: know a workload, measure, judge, or look at this machine.
 
+mod background;
 #[cfg(feature = "file")]
 mod error;
 #[cfg(feature = "file")]
@@ -34,6 +35,7 @@ mod workload;
 #[cfg(feature = "file")]
 mod writer;
 
+pub use background::{Background, HeldBackground};
 pub use json::{LINE_BYTES_MAX, LineError, parse_line, write_line};
 pub use line::{End, Line, Run, SCHEMA, Tool};
 pub use load::{FailureCount, GeneratorLevel, Histogram, Limitation, LimitedBy, Purpose, Tester};

@@ -174,6 +174,14 @@ impl Recording {
         first.map(|order| &order.settings)
     }
 
+    /// The loads beside trials of the workload, those of each system in their canonical form: a run may have
+    /// several, each as a system of its own.
+    #[must_use]
+    pub fn backgrounds(&self, workload: &str) -> BTreeSet<Vec<&str>> {
+        let orders = self.trials.iter().map(|trial| &trial.order).filter(|order| order.workload == workload);
+        orders.map(|order| order.background.iter().map(|one| one.load.as_str()).collect()).collect()
+    }
+
     /// Whether the run did not come to its own end.
     #[must_use]
     pub fn interrupted(&self) -> bool {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::background::{Background, HeldBackground};
 use crate::offered::OfferedLevel;
 use crate::seed::seed;
 
@@ -61,6 +62,9 @@ pub struct Order {
     /// where it is held at all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<u64>,
+    /// What loads the system beside the trial; empty where nothing does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub background: Vec<Background>,
     /// Processes that make objects beside the trial, each as many as the trial itself: with two of them every
     /// third n is measured.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -137,6 +141,9 @@ pub struct Trial {
     /// What was proved about the path: a number whose check failed is not a number.
     #[serde(default)]
     pub checks: Vec<Check>,
+    /// What became of each load beside the trial, in their order in `background`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held_background: Vec<HeldBackground>,
     /// Differences of the system's counters over the trial, such as `steal_seconds` or `context_switches`.
     #[serde(default)]
     pub activity: BTreeMap<String, f64>,

@@ -115,6 +115,22 @@ fn load() -> Line {
     Line::Trial(trial)
 }
 
+fn background() -> Background {
+    Background { load: "cpu:50%".into(), processor: Some(1) }
+}
+
+#[test]
+fn what_became_of_a_background_is_read_as_it_was_written() {
+    let line = everything();
+    let text = sample::json(&line);
+    let held =
+        r#""held_background":[{"load":"cpu:50%","processor":1,"unit":"","target":0.5,"rates":[0.499,0.502],"#;
+    assert!(text.contains(held), "{text}");
+    assert_eq!(parse_line(&text).unwrap(), line);
+    let without = sample::json(&load());
+    assert!(!without.contains("background"), "absent where nothing loads the system: {without}");
+}
+
 /// A trial with every field that others leave out.
 fn everything() -> Line {
     let Line::Trial(mut trial) = load() else { panic!("a trial") };
@@ -132,9 +148,22 @@ fn everything() -> Line {
         references: true,
         offered: vec![offered],
         levels: vec![1],
+        background: vec![background()],
         helpers: 1,
         ..trial.order
     };
+    trial.held_background = vec![HeldBackground {
+        background: background(),
+        unit: Unit::None,
+        target: 0.5,
+        rates: vec![0.499, 0.502],
+        counter: "CLOCK_THREAD_CPUTIME_ID".into(),
+        system_counter: "/proc/stat busy".into(),
+        system_rate: Some(0.6),
+        holds: Some(4096.0),
+        is_held: false,
+        ended: "killed by SIGKILL".into(),
+    }];
     Line::Trial(trial)
 }
 

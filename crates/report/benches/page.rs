@@ -168,6 +168,7 @@ fn trial_line(workload: usize, trial: u32) -> Trial {
             references: false,
             offered: Vec::new(),
             levels: Vec::new(),
+            background: Vec::new(),
             helpers: 0,
             timeout_seconds: 60.0,
             scratch: String::new(),
@@ -177,6 +178,7 @@ fn trial_line(workload: usize, trial: u32) -> Trial {
         clock: None,
         outcome: Outcome::Complete,
         checks: Vec::new(),
+        held_background: Vec::new(),
         activity: Default::default(),
         warnings: Vec::new(),
     }

@@ -45,6 +45,9 @@ struct SystemEntry<'a> {
     name: &'a str,
     environment: &'a BTreeMap<String, String>,
     warnings: &'a [String],
+    /// What became of the loads beside its trials, trial by trial; absent without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    background: Vec<&'a record::HeldBackground>,
 }
 
 #[derive(Debug, Serialize)]
@@ -191,6 +194,10 @@ impl<'a> Document<'a> {
             name: &s.name,
             environment: &s.environment,
             warnings: &s.warnings,
+            background: {
+                let own = findings.backgrounds.iter().filter(|load| load.system == s.name);
+                own.flat_map(|load| &load.trials).collect()
+            },
         };
         Document {
             schema: SCHEMA,

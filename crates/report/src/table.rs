@@ -69,6 +69,9 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Res
     if let Some(surprises) = sentences::surprises(findings) {
         page.paragraph(&surprises, 2, Tone::Plain)?;
     }
+    for background in sentences::backgrounds(findings) {
+        page.paragraph(&background, 2, Tone::Plain)?;
+    }
     for line in notes(findings) {
         page.paragraph(&line, 2, Tone::Faint)?;
     }

@@ -167,6 +167,14 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// The system cannot be loaded as was asked for.
+    #[error("the system \"{name}\" cannot be measured under this load: {source}")]
+    Background {
+        /// Its name.
+        name: String,
+        /// Why.
+        source: background::Error,
+    },
     /// The noise floor cannot be stored for later runs.
     #[error("cannot store the noise floor in {path}: {source}; the run file contains it")]
     NoiseFloor {

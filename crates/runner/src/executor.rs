@@ -6,7 +6,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime};
 
-use record::{Line, Order, Run, System, Writer};
+use record::{Background, Line, Order, Run, System, Writer};
 use workload::Workload;
 
 use crate::Error;
@@ -18,6 +18,15 @@ pub trait Executor {
     /// # Errors
     /// Why nothing can be measured there.
     fn describe(&mut self) -> Result<System, Error>;
+
+    /// Whether the loads can be held there that trials are to have beside them.
+    ///
+    /// # Errors
+    /// Why not, with what was reached.
+    fn try_background(&mut self, loads: &[Background]) -> Result<(), Error> {
+        let _ = loads;
+        Ok(())
+    }
 
     /// Has a system that the run boots boot anew before its next trial; any other goes on as it is.
     fn reboot(&mut self);

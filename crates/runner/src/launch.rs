@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use background::HeldLoads;
 use host::{Deadline, Host, NoReply, Process};
-use record::{Line, Order, Outcome, System, Trial};
+use record::{Background, Line, Order, Outcome, System, Trial};
 use workload::Workload;
 
 use crate::lines::unsupported;
@@ -108,7 +109,9 @@ impl<'a> Launcher<'a> {
                 Error::Describe { name, reason: format!("{error}, and {SILENT}") }
             }
             // The command is the user's own.
-            error if !self.target.prefix.is_empty() && self.target.prefix == self.target.written => {
+            error
+                if !self.target.prefix.is_empty() && self.target.written.starts_with(&self.target.prefix) =>
+            {
                 Error::Command { name, reason: error.to_string() }
             }
             error => Error::Describe { name, reason: error.to_string() },
@@ -141,6 +144,25 @@ impl Executor for Launcher<'_> {
         system.warnings.extend([of_command, stderr].iter().filter_map(|stderr| remark(stderr)));
         system.warnings.extend(self.programs.remark());
         Ok(system)
+    }
+
+    fn try_background(&mut self, loads: &[Background]) -> Result<(), Error> {
+        if loads.is_empty() {
+            return Ok(());
+        }
+        let program = self.programs.main();
+        let start = |role: &str| self.start(role, program, background::ROLE);
+        let reached = HeldLoads::start(loads, background::TIME_MOST, start);
+        let reached = reached.and_then(|mut beside| beside.reach(self.interrupt));
+        if self.target.is_new_in_each_trial() {
+            self.host = None;
+        }
+        match reached {
+            Err(error) if !error.is_interrupted() => {
+                Err(Error::Background { name: self.target.name.clone(), source: error })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn reboot(&mut self) {
@@ -196,7 +218,9 @@ fn receive(
 ) -> Result<Vec<Line>, host::Error> {
     supervisor.send(order)?;
     let timeout = Duration::try_from_secs_f64(order.timeout_seconds).unwrap_or(Duration::MAX);
-    let deadline = Deadline::within(timeout.saturating_add(SUPERVISOR_GRACE)).or_when(interrupt);
+    let beside = if order.background.is_empty() { Duration::ZERO } else { background::TIME_MOST };
+    let within = timeout.saturating_add(SUPERVISOR_GRACE).saturating_add(beside);
+    let deadline = Deadline::within(within).or_when(interrupt);
     let count: usize = supervisor.receive(deadline)?;
     let mut lines = Vec::new();
     for _ in 0..count {
@@ -225,6 +249,7 @@ fn crashed(order: &Order, begun: Instant, reason: String) -> Line {
         clock: None,
         outcome: Outcome::Crashed { n: 0, reason },
         checks: Vec::new(),
+        held_background: Vec::new(),
         activity: std::collections::BTreeMap::new(),
         warnings: Vec::new(),
     })

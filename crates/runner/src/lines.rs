@@ -28,6 +28,7 @@ fn trial_line(order: &Order, outcome: Outcome) -> Line {
         clock: None,
         outcome,
         checks: Vec::new(),
+        held_background: Vec::new(),
         activity: BTreeMap::new(),
         warnings: Vec::new(),
     })

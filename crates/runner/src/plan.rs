@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use background::BackgroundSpec;
 use record::Server;
 use workload::{Variant, Workload};
 
@@ -44,6 +45,8 @@ pub struct RunOptions {
     pub scratch: Option<PathBuf>,
     /// The systems; none means this one, as it is.
     pub targets: Vec<Target>,
+    /// What loads each system beside its trials; each level makes systems of its own.
+    pub background: Option<BackgroundSpec>,
     /// Measure the system against itself.
     pub aa: bool,
     /// Boots over which the trials on a system are spread that the run boots; `None` is one.
@@ -231,7 +234,8 @@ fn trials(options: &RunOptions, preset: &Preset, least: u32) -> Trials {
 }
 
 fn targets(options: &RunOptions) -> Result<Vec<Target>, Error> {
-    match (options.aa, options.targets.as_slice()) {
+    let targets = loaded(options);
+    match (options.aa, targets.as_slice()) {
         (false, []) => Ok(vec![Target::local()]),
         (true, []) => Ok(Target::local().against_itself()),
         (true, [one]) => Ok(one.against_itself()),
@@ -246,6 +250,18 @@ fn targets(options: &RunOptions) -> Result<Vec<Target>, Error> {
             }
         }
     }
+}
+
+/// The systems, each at every level of the background.
+fn loaded(options: &RunOptions) -> Vec<Target> {
+    let Some(background) = &options.background else { return options.targets.clone() };
+    let local = [Target::local()];
+    let targets = if options.targets.is_empty() { &local[..] } else { &options.targets };
+    let levels = background.levels();
+    let under = |target: &Target| -> Vec<Target> {
+        levels.iter().map(|level| target.under(level, levels.len() > 1)).collect()
+    };
+    targets.iter().flat_map(under).collect()
 }
 
 #[cfg(test)]

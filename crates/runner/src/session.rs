@@ -265,6 +265,7 @@ impl<'a, E: Executor> Session<'a, E> {
             server_cpu: own.server_cpu.filter(|_| item.is_load()),
             server: plan.server.clone().filter(|_| item.is_load()),
             settings: item.settings.clone(),
+            background: own.background(target),
             helpers: own.helpers(index),
             references: plan.references && !item.workload.references().is_empty(),
             offered,

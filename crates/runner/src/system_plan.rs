@@ -1,9 +1,10 @@
 //! What is planned for one system: how far n goes there and on which processors, from what the system
 //! reported of itself.
 
-use record::{ResourceLimit, System, resource};
+use record::{Background, ResourceLimit, System, resource};
 use workload::{DESCRIPTORS_OF_HELPER, HELPERS_MAX, Needs, Sizes, Workload};
 
+use crate::Target;
 use crate::plan::RunPlan;
 use crate::preset::Reach;
 
@@ -14,6 +15,8 @@ pub(crate) struct SystemPlan {
     pub(crate) cpu: Option<u32>,
     /// The processor of servers beside its trials; `None` leaves it to the system, or there are no servers.
     pub(crate) server_cpu: Option<u32>,
+    /// The processor of loads beside its trials; `None` leaves it to the system, or there are none.
+    pub(crate) background_cpu: Option<u32>,
     /// How far n goes, for each item of the run.
     ranges: Vec<Range>,
 }
@@ -73,8 +76,19 @@ impl SystemPlan {
         SystemPlan {
             cpu: cpu(0),
             server_cpu: cpu(1).filter(|_| plan.starts_servers()),
+            background_cpu: background::processor(usable).filter(|_| !plan.unpinned),
             ranges: plan.items.iter().map(|item| Range::of(plan, item.workload, system)).collect(),
         }
+    }
+
+    /// What loads the system beside its trials, and where.
+    pub(crate) fn background(&self, target: &Target) -> Vec<Background> {
+        let chosen = |load: &str| background::FixedLoad::parse(load).ok()?.processor();
+        let of = |load: &String| Background {
+            load: load.clone(),
+            processor: chosen(load).or(self.background_cpu),
+        };
+        target.background.iter().map(of).collect()
     }
 
     /// How far n goes in this item, if it goes to `n` at most.

@@ -36,6 +36,13 @@ pub(crate) fn describe<E: Executor>(
     {
         return Err(error);
     }
+    let loads = |place: usize, own: &SystemPlan| own.background(&plan.targets[place]);
+    for (place, executor) in executors.iter_mut().enumerate() {
+        let Ok(system) = &described[place] else { continue };
+        let own = system_plan::of_all(plan, &[Some(system)]).remove(0);
+        // A load that is too much for the system is a mistake of the command line.
+        executor.try_background(&loads(place, &own))?;
+    }
     let systems: Vec<Option<&System>> = described.iter().map(|system| system.as_ref().ok()).collect();
     let plans = system_plan::of_all(plan, &systems);
     let reason = |error: &Error| match error {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use background::BackgroundLevel;
+
 use crate::{Error, Programs};
 
 /// The hidden verb of osdyno by which it executes a command on a file system, before the file system, the
@@ -43,6 +45,8 @@ pub struct Target {
     pub engine: Option<&'static str>,
     /// The folder of the user's in which the workloads have their files; `None` is the scratch folder.
     pub files: Option<PathBuf>,
+    /// What loads the system beside its trials, each load in its canonical form.
+    pub background: Vec<String>,
 }
 
 impl Target {
@@ -54,7 +58,16 @@ impl Target {
     /// The system to which a command leads.
     pub fn of_command(name: String, prefix: Vec<String>) -> Target {
         let written = prefix.clone();
-        Target { name, written, prefix, entry: Entry::Shell, programs: None, engine: None, files: None }
+        Target {
+            name,
+            written,
+            prefix,
+            entry: Entry::Shell,
+            programs: None,
+            engine: None,
+            files: None,
+            background: Vec::new(),
+        }
     }
 
     /// Reads `NAME=COMMAND`, the command split into words as POSIX shells do. Nothing is expanded: where a
@@ -100,6 +113,20 @@ impl Target {
         self.prefix.starts_with(&[OWN_PROGRAM, MOUNTED].map(str::to_owned))
     }
 
+    /// This one under a load. Its name has the load where the run has `several`.
+    #[must_use]
+    pub fn under(&self, level: &BackgroundLevel, several: bool) -> Target {
+        let name = match (several, self == &Target::local()) {
+            (false, _) => self.name.clone(),
+            (true, true) => level.name.clone(),
+            (true, false) => format!("{} {}", self.name, level.name),
+        };
+        let option = ["--background".to_owned(), level.name.clone()];
+        let written = self.written.iter().cloned().chain(option).collect();
+        let background = level.loads.iter().map(ToString::to_string).collect();
+        Target { name, written, background, ..self.clone() }
+    }
+
     /// This one twice, as `a` and `b`: what differs between them is noise.
     pub(crate) fn against_itself(&self) -> Vec<Target> {
         ["a", "b"].map(|name| Target { name: name.to_owned(), ..self.clone() }).to_vec()
@@ -109,6 +136,25 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_load_is_part_of_the_system_that_it_is_beside() {
+        let background = background::BackgroundSpec::parse("cpu:0%/50%").expect("a background");
+        let [none, half] = background.levels() else { panic!("two levels") };
+        let local = Target::local();
+        assert_eq!(
+            (local.under(half, false).name, local.under(half, true).name),
+            ("local".into(), "cpu:50%".into())
+        );
+        assert_eq!(local.under(none, true).background, [""; 0]);
+        assert_eq!(local.under(half, true).background, ["cpu:50%"]);
+        let nice = Target::parse("nice=nice").expect("a system").under(half, true);
+        assert_eq!(
+            (nice.name.as_str(), nice.written.join(" ")),
+            ("nice cpu:50%", "nice --background cpu:50%".into())
+        );
+        assert_eq!(nice.prefix, ["nice"]);
+    }
 
     #[test]
     fn names_and_words_are_told_apart() {

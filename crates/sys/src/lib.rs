@@ -21,6 +21,7 @@ pub mod event;
 pub mod file;
 pub mod handle;
 pub mod init;
+pub mod kernel_counter;
 pub mod limit;
 pub mod memory;
 pub mod mount;

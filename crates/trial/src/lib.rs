@@ -10,8 +10,9 @@
 //! replies with the lines of the record. So no measurement is lost in a crash, and nothing is written during
 //! measurement.
 //!
-//! May import: host, record (without files), sys, workload; a program also its groups, and net where it
-//! serves. Must never: judge, plan, or write anywhere but on standard output and in its scratch folder.
+//! May import: background, host, record (without files), sys, workload; a program also its groups, and net
+//! where it serves. Must never: judge, plan, or write anywhere but on standard output and in its scratch
+//! folder.
 
 mod common;
 mod describe;
@@ -39,6 +40,7 @@ pub fn run(groups: &[Group], further: Role) -> ExitCode {
         ["supervise"] => supervisor::supervise(groups),
         ["measure"] => worker::measure(groups),
         ["describe"] => describe::describe(),
+        [background::ROLE] => background::hold().map_err(Into::into),
         ["agent", folder] => host::agent(folder).map_err(Into::into),
         ["guard", ref words @ ..] => host::guard(words).map_err(Into::into),
         [ref words @ .., host::INIT] => host::init(words).map_err(Into::into),
@@ -54,5 +56,5 @@ pub fn run(groups: &[Group], further: Role) -> ExitCode {
     }
 }
 
-const USAGE: &str =
-    "osdyno-trial is started by osdyno: supervise | describe | agent FOLDER | guard SECONDS COMMAND | init";
+const USAGE: &str = "osdyno-trial is started by osdyno: supervise | describe | background | agent FOLDER | \
+     guard SECONDS COMMAND | init";

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
+use background::HeldLoads;
 use host::{Deadline, Error, FrameReader, FrameWriter, Incoming, Interrupter, NoReply, Process, with_stderr};
 use record::{Line, Order, Outcome, Series, Trial};
 use sys::clock::Clock;
@@ -20,6 +21,10 @@ use crate::worker::{Task, WorkerReport};
 const VALUES_PER_SECOND: f64 = 1e10;
 
 const NOT_INHERITABLE: &str = "the shared region cannot be inherited";
+
+/// A load beside a trial ends by itself after so many times the time-out of the trial, if nothing else ends
+/// it.
+const LIVES: u32 = 3;
 
 /// How long a worker may take to end that has reported.
 const END_GRACE: Duration = Duration::from_secs(5);
@@ -78,31 +83,28 @@ fn watch(
     let clock = Clock::start();
     let region = Shared::create(Slots::needed(workload.declaration(), order.rows()))?;
     sys::process::adopt_orphans();
-    let before = sys::activity::snapshot();
 
-    let (tell_started, started) = channel::<Interrupter>();
-    let waiting = Builder::new().spawn(move || {
-        requests.wait_for_end();
-        started.iter().for_each(|interrupter| interrupter.interrupt());
-    });
-    waiting.map_err(|source| Error::Start { command: "a thread of the supervisor".to_owned(), source })?;
+    let tell_started = interrupt_at_end(requests)?;
     let timeout = Duration::try_from_secs_f64(order.timeout_seconds).unwrap_or(Duration::MAX);
     let program = sys::process::own_program()?;
+    let mut beside = match start_background(&program, order, timeout, &tell_started) {
+        Err(error) if error.is_interrupted() => return Ok(None),
+        beside => beside?,
+    };
+    let before = sys::activity::snapshot();
+    beside.mark();
+    let begun_beside = Instant::now();
     let task = Task { order: order.clone(), region: region.inheritable().ok_or(NOT_INHERITABLE)? };
-    let mut worker = None;
-    let reported = host::until_loaded(|| {
-        let worker = worker.insert(start(&program, &task)?);
-        // Nothing waits for it where the thread has not begun.
-        let _ = tell_started.send(worker.interrupter());
-        worker.receive::<WorkerReport>(Deadline::within(timeout.saturating_sub(begun.elapsed())))
-    });
-    let Some(mut worker) = worker else { return reported.map(|_| None).map_err(Into::into) };
+    let deadline = || Deadline::within(timeout.saturating_sub(begun_beside.elapsed()));
+    let (worker, reported) = worker_report(&program, &task, &tell_started, deadline);
+    let Some(worker) = worker else { return reported.map(|_| None).map_err(Into::into) };
+    let held_background = match &reported {
+        Err(error) if error.no_reply() == Some(&NoReply::Interrupted) => Vec::new(),
+        _ => beside.report(),
+    };
+    drop(beside);
     // The children of a workload are in the worker's group; none outlives it. Those of a daemon may lead
     // sessions of their own.
-    match reported {
-        Ok(_) => drop(worker.finish(END_GRACE)),
-        Err(_) => worker.kill(),
-    }
     sys::process::kill_descendants();
     sys::process::reap_orphans();
 
@@ -117,6 +119,7 @@ fn watch(
         clock: None,
         outcome: Outcome::Complete,
         checks: Vec::new(),
+        held_background,
         activity,
         warnings: Vec::new(),
     };
@@ -133,8 +136,42 @@ fn watch(
         Err(Some(outcome)) => trial.outcome = outcome,
         Err(None) => return Ok(None),
     }
+    trial.checks.extend(trial.held_background.iter().map(background::check));
     let series = series(workload, order, slots, batch, clock.seconds_per_tick());
     Ok(Some(std::iter::once(Line::Trial(trial)).chain(series.map(Line::Series)).chain(facts).collect()))
+}
+
+/// Interrupts, at the end of the input, every process that it is sent: the trial is not wanted any more.
+fn interrupt_at_end(requests: Incoming) -> Result<Sender<Interrupter>, Error> {
+    let (tell_started, started) = channel::<Interrupter>();
+    let waiting = Builder::new().spawn(move || {
+        requests.wait_for_end();
+        started.iter().for_each(|interrupter| interrupter.interrupt());
+    });
+    let failed = |source| Error::Start { command: "a thread of the supervisor".to_owned(), source };
+    waiting.map(|_| tell_started).map_err(failed)
+}
+
+/// The worker, which has ended, and its report; no worker if none could be started.
+fn worker_report<'a>(
+    program: &Path,
+    task: &Task,
+    tell_started: &Sender<Interrupter>,
+    deadline: impl Fn() -> Deadline<'a>,
+) -> (Option<Process>, Result<WorkerReport, Error>) {
+    let mut worker = None;
+    let reported = host::until_loaded(|| {
+        let worker = worker.insert(start(program, task)?);
+        // Nothing waits for it where the thread has not begun.
+        let _ = tell_started.send(worker.interrupter());
+        worker.receive::<WorkerReport>(deadline())
+    });
+    match (&mut worker, &reported) {
+        (Some(worker), Ok(_)) => drop(worker.finish(END_GRACE)),
+        (Some(worker), Err(_)) => worker.kill(),
+        (None, _) => {}
+    }
+    (worker, reported)
 }
 
 /// The outcome of a trial whose worker has reported nothing; `None` if the trial was abandoned.
@@ -147,6 +184,23 @@ fn without_report(error: Error, n: u64, activity: &BTreeMap<String, f64>) -> Opt
         }
         error => Some(Outcome::Crashed { n, reason: error.to_string() }),
     }
+}
+
+/// Has the system loaded beside the trial as the order asks for, and waits until it is.
+fn start_background(
+    program: &Path,
+    order: &Order,
+    timeout: Duration,
+    tell_started: &Sender<Interrupter>,
+) -> Result<HeldLoads, background::Error> {
+    let life = timeout.saturating_mul(LIVES);
+    let mut beside = HeldLoads::start_here(&order.background, life, program, &order.scratch)?;
+    for interrupter in beside.interrupters() {
+        // Nothing waits for it where the thread has not begun.
+        let _ = tell_started.send(interrupter);
+    }
+    beside.settle()?;
+    Ok(beside)
 }
 
 fn start(program: &Path, task: &Task) -> Result<Process, Error> {
@@ -252,6 +306,7 @@ fn reply_without_trial(order: &Order, begun: Instant, outcome: Outcome) -> Done 
         clock: None,
         outcome,
         checks: Vec::new(),
+        held_background: Vec::new(),
         activity: std::collections::BTreeMap::new(),
         warnings: Vec::new(),
     };
@@ -303,6 +358,7 @@ mod tests {
             references: false,
             offered: Vec::new(),
             levels: Vec::new(),
+            background: Vec::new(),
             helpers: 0,
             timeout_seconds: 60.0,
             scratch: "/".to_owned(),

@@ -44,6 +44,7 @@ fn order(workload: &Workload, variant: &str, n: u64) -> Order {
         references: false,
         offered: offered(workload, n),
         levels: Vec::new(),
+        background: Vec::new(),
         helpers: 0,
         timeout_seconds: 120.0,
         scratch: String::new(),

@@ -14,20 +14,40 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("seeds", &[]),
     ("judge", &["record", "stats"]),
     ("host", &["sys"]),
+    ("background", &["host", "record", "sys"]),
     ("net", &["host", "seeds", "stats", "sys"]),
     ("workload", &["net", "record", "sys"]),
     ("kernel", &["sys", "workload"]),
     ("servers", &["net", "sys", "workload"]),
     ("jobs", &["net", "sys", "workload"]),
     ("mail", &["host", "net", "sys", "workload"]),
-    ("osdyno-trial", &["host", "jobs", "kernel", "mail", "net", "record", "servers", "sys", "workload"]),
-    ("runner", &["host", "jobs", "judge", "kernel", "mail", "record", "seeds", "servers", "sys", "workload"]),
+    (
+        "osdyno-trial",
+        &["background", "host", "jobs", "kernel", "mail", "net", "record", "servers", "sys", "workload"],
+    ),
+    (
+        "runner",
+        &[
+            "background",
+            "host",
+            "jobs",
+            "judge",
+            "kernel",
+            "mail",
+            "record",
+            "seeds",
+            "servers",
+            "sys",
+            "workload",
+        ],
+    ),
     ("lab", &["host", "runner", "sys"]),
     ("report", &["judge", "record", "stats"]),
     ("inspect", &["judge", "record", "stats", "sys"]),
     (
         "osdyno",
         &[
+            "background",
             "inspect",
             "judge",
             "lab",
@@ -44,7 +64,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         ],
     ),
     ("xtask", &[]),
-    ("fuzz", &["host", "inspect", "judge", "mail", "net", "record", "report", "sys"]),
+    ("fuzz", &["background", "host", "inspect", "judge", "mail", "net", "record", "report", "sys"]),
 ];
 
 pub(super) fn check(house: &House) -> Vec<Breach> {

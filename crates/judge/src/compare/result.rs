@@ -183,6 +183,8 @@ pub enum Mismatch {
     Versions(Vec<(String, u32)>),
     /// In the settings that the user chose; those left out have their defaults.
     Settings(Vec<(String, BTreeMap<String, String>)>),
+    /// In the loads beside the trials; each system of a run may have others, but not each run.
+    Background(Vec<(String, Vec<Vec<String>>)>),
 }
 
 /// What stands beside an answer.

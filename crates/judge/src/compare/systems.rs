@@ -15,7 +15,7 @@ use crate::{engine, environment};
 pub enum Refusal {
     /// There is only one system.
     Alone(String),
-    /// Every workload that they have in common has another version or other settings.
+    /// Every workload that they have in common has another version, other settings or another background.
     Different(Vec<Refused>),
     /// These have no number at all.
     NoNumber(Vec<WithoutNumber>),
@@ -204,7 +204,7 @@ fn fields<'a>(sources: &[Source<'a>], refused: &[Refused]) -> Vec<Field<'a>> {
     kinds.into_iter().map(field).collect()
 }
 
-/// Workloads whose definitions or settings differ.
+/// Workloads whose definitions, settings or loads beside them differ.
 fn refused(sources: &[Source<'_>]) -> Vec<Refused> {
     let mut refused: Vec<Refused> = Vec::new();
     for workload in sources.iter().flat_map(|source| &source.recording.workloads) {
@@ -215,10 +215,16 @@ fn refused(sources: &[Source<'_>]) -> Vec<Refused> {
         let settings = of_each(sources, |source| {
             source.recording.settings(&source.contender.system.name, &workload.name).cloned()
         });
-        let mismatch = match (is_same(&versions), is_same(&settings)) {
-            (false, _) => Mismatch::Versions(versions),
-            (true, false) => Mismatch::Settings(settings),
-            (true, true) => continue,
+        let backgrounds = of_each(sources, |source| {
+            let owned = |loads: Vec<&str>| loads.into_iter().map(str::to_owned).collect();
+            let loads = source.recording.backgrounds(&workload.name);
+            Some(loads.into_iter().map(owned).collect()).filter(|all: &Vec<Vec<String>>| !all.is_empty())
+        });
+        let mismatch = match (is_same(&versions), is_same(&settings), is_same(&backgrounds)) {
+            (false, ..) => Mismatch::Versions(versions),
+            (true, false, _) => Mismatch::Settings(settings),
+            (true, true, false) => Mismatch::Background(backgrounds),
+            (true, true, true) => continue,
         };
         refused.push(Refused { workload: workload.name.clone(), mismatch });
     }

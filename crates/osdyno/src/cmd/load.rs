@@ -2,6 +2,7 @@
 
 mod bars;
 mod baseline;
+mod beside;
 mod csv;
 mod json;
 mod live;
@@ -24,6 +25,7 @@ use net::load::{
 };
 
 use self::baseline::Baseline;
+use self::beside::Held;
 use self::live::Screen;
 use self::numbers::{Several, parse_connections, parse_levels, parse_rate, parse_rates, parse_requests};
 use self::target::Target;
@@ -148,6 +150,12 @@ pub(crate) struct Args {
     /// Seed of every random choice
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Load this machine beside the load: cpu:50%, disk:20MB/s and others, as for osdyno run --background
+    ///
+    /// Each is held by a process of its own, within 2 % of its rate before the load begins. The rate of every
+    /// second is as the kernel counts it, and levels in which it was off by more than 5 % are counted.
+    #[arg(long, value_name = "LOAD,…", value_parser = beside::parse)]
+    background: Option<background::BackgroundLevel>,
     /// Allow a server that is neither on this machine nor in a private network
     #[arg(long)]
     allow_public: bool,
@@ -195,7 +203,8 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
         args.find_rate.as_deref().map(|goal| Goal::parse(goal, |text| humantime::parse_duration(text).ok()));
     let goal = goal.transpose()?;
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?;
-    baseline.as_ref().map_or(Ok(()), |baseline| baseline.check(&settings))?;
+    let held_loads = loads_of(args.background.as_ref());
+    baseline.as_ref().map_or(Ok(()), |baseline| baseline.check(&settings, &held_loads))?;
     let loads = loads(args);
     settings.check()?;
     loads.iter().try_for_each(|load| load.check(&settings))?;
@@ -206,12 +215,18 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
     sys::signal::watch().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
 
     let screen = Screen::new(console);
+    let mut held = Held::start(args.background.as_ref(), TIME_MAX)?;
     let mut source = Source::start(&settings, args.workers, screen.is_watched())?;
     let mut levels = Vec::new();
     let mut found = None;
     match goal {
         Some(goal) => {
-            let offer = |load: &Load| source.offer(load, &screen);
+            let offer = |load: &Load| {
+                held.begin();
+                let level = source.offer(load, &screen);
+                held.end();
+                level
+            };
             match search::highest(goal, &loads[0], verdict::is_limited_by_generator, offer) {
                 Err(_) if sys::signal::stop_ordered() => return Ok(ExitCode::from(INTERRUPTED)),
                 searched => found = Some(searched?),
@@ -219,7 +234,9 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
         }
         None => {
             for load in &loads {
+                held.begin();
                 levels.push(source.offer(load, &screen)?);
+                held.end();
                 if sys::signal::stop_ordered() {
                     break;
                 }
@@ -227,6 +244,7 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
         }
     }
     drop(source);
+    held.stop();
     screen.clear();
 
     if let Some(found) = &found {
@@ -235,8 +253,8 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
     if let Some(path) = &args.hdr {
         write_file(path, false, |out| net::load::hdr_log::write(&levels, out))?;
     }
-    print(args, &settings, &levels, found.as_ref(), baseline.as_ref())?;
-    Ok(exit_code(&levels, found.as_ref()))
+    print(args, &settings, (&levels, &held), found.as_ref(), baseline.as_ref())?;
+    Ok(exit_code((&levels, &held), found.as_ref()))
 }
 
 /// A process that helps: requests on standard input, counts on standard output.
@@ -244,6 +262,17 @@ pub(crate) fn worker() -> Done {
     sys::signal::watch().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
     coordinator::work(io::stdin(), io::stdout().lock())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A process that holds a load beside this one.
+pub(crate) fn hold_background() -> Done {
+    background::hold()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The loads of `--background` in their canonical form.
+fn loads_of(background: Option<&background::BackgroundLevel>) -> Vec<String> {
+    background.into_iter().flat_map(|level| &level.loads).map(ToString::to_string).collect()
 }
 
 fn settings(args: &Args, target: &Target) -> Result<LoadSettings, Failure> {
@@ -409,7 +438,7 @@ impl Source {
 fn print(
     args: &Args,
     settings: &LoadSettings,
-    levels: &[Level],
+    (levels, held): (&[Level], &Held),
     found: Option<&Found>,
     baseline: Option<&Baseline>,
 ) -> Result<(), Failure> {
@@ -422,9 +451,15 @@ fn print(
         },
         LoadFormat::Json => {
             let compared = baseline.map(|baseline| baseline.compare(levels));
-            json::write(&args.targets, settings, levels, found, compared, &mut out)?;
+            let background = (loads_of(args.background.as_ref()), &held.levels[..]);
+            json::write(&args.targets, (settings, background), levels, found, compared, &mut out)?;
         }
         LoadFormat::Csv => csv::write(levels, &mut out)?,
+    }
+    if args.format == LoadFormat::Text {
+        for sentence in held.sentences() {
+            writeln!(out, "\n  {sentence}")?;
+        }
     }
     if let (LoadFormat::Text, Some(baseline)) = (args.format, baseline) {
         baseline.write(levels, &mut out)?;
@@ -432,13 +467,13 @@ fn print(
     Ok(out.flush()?)
 }
 
-fn exit_code(levels: &[Level], found: Option<&Found>) -> ExitCode {
+fn exit_code((levels, held): (&[Level], &Held), found: Option<&Found>) -> ExitCode {
     let failed = levels.iter().filter(|level| verdict::is_failed(level)).count();
     if sys::signal::stop_ordered() {
         ExitCode::from(INTERRUPTED)
     } else if failed == levels.len() {
         ExitCode::FAILURE
-    } else if failed > 0 || found.is_some_and(|found| !found.confirmed) {
+    } else if failed > 0 || found.is_some_and(|found| !found.confirmed) || !held.is_complete() {
         ExitCode::from(INCOMPLETE)
     } else {
         ExitCode::SUCCESS

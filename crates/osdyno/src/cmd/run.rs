@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use ::report::Style;
+use background::BackgroundSpec;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use judge::Findings;
 use record::{Outcome, Recording};
@@ -117,6 +118,17 @@ pub(crate) struct Args {
         conflicts_with = "systems"
     )]
     files: Vec<Target>,
+    /// Load each system beside its trials: cpu:50%, net:100mbit, disk:20MB/s, memory:2G@5GB/s,
+    /// connections:5000@200/s, syscalls:1M/s, or several with commas between them
+    ///
+    /// Each load is held by a process of its own, on the processor behind #, as in cpu:50%#1, or else on one
+    /// that trials and servers leave free. Before anything is measured each load must come within 2 % of its
+    /// rate. The rate of every second is recorded as the kernel counts it, and a trial in which one was off
+    /// by more than 5 % is not judged. Several levels, as cpu:0%/25%/50%/75%, are systems of their own, which
+    /// are compared. Loads stay on the system: net and connections on its loopback interface, disk in the
+    /// folder for files.
+    #[arg(long, value_name = "LOAD,…", value_parser = BackgroundSpec::parse)]
+    background: Option<BackgroundSpec>,
     /// Measure the system against itself, and store its noise floor for later comparisons
     ///
     /// Every workload gets at least ten trials on each side, even beyond the budget. Every difference found
@@ -248,6 +260,7 @@ fn options(args: &Args) -> RunOptions {
         seed: args.seed,
         scratch: args.scratch.clone(),
         targets: args.systems.iter().chain(&args.files).cloned().chain(file_systems).collect(),
+        background: args.background.clone(),
         aa: args.aa,
         boots: args.boots,
         steps: None,

@@ -118,6 +118,7 @@ pub(crate) fn trial(number: u32, outcome: Outcome, checks: Vec<Check>) -> Line {
             references: false,
             offered: Vec::new(),
             levels: Vec::new(),
+            background: Vec::new(),
             helpers: 0,
             timeout_seconds: 60.0,
             scratch: "/tmp/osdyno".into(),
@@ -127,6 +128,7 @@ pub(crate) fn trial(number: u32, outcome: Outcome, checks: Vec<Check>) -> Line {
         clock: Some(TrialClock { source: "tsc".into(), tick_seconds: 5e-10, read_seconds: 2.1e-8 }),
         outcome,
         checks,
+        held_background: Vec::new(),
         activity: [("steal_seconds".into(), 0.0)].into(),
         warnings: Vec::new(),
     })

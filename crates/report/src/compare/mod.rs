@@ -6,6 +6,7 @@ mod html;
 mod json;
 mod lines;
 mod notes;
+mod over_load;
 mod page;
 mod picture;
 mod strip;

@@ -139,8 +139,17 @@ pub(crate) fn refused(refused: &Refused) -> String {
         Mismatch::Settings(all) => {
             ("settings", all.iter().map(|(name, chosen)| format!("{} in {name}", settings(chosen))).collect())
         }
+        Mismatch::Background(all) => {
+            ("backgrounds", all.iter().map(|(name, loads)| format!("{} in {name}", levels(loads))).collect())
+        }
     };
     format!("{} has different {what}: {}", refused.workload, list(&each))
+}
+
+/// `cpu:25%`, or of a run that has several `cpu:25% or cpu:50%`.
+fn levels(levels: &[Vec<String>]) -> String {
+    let level = |loads: &Vec<String>| if loads.is_empty() { "none".to_owned() } else { loads.join(",") };
+    levels.iter().map(level).collect::<Vec<_>>().join(" or ")
 }
 
 fn settings(chosen: &BTreeMap<String, String>) -> String {

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use judge::compare::Comparison;
 
 use super::html::{definitions, named, plots, ratios};
-use super::{notes, words};
+use super::{notes, over_load, words};
 use crate::html::escape::esc;
 use crate::html::page;
 use crate::sentences::capital;
@@ -20,6 +20,7 @@ pub fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<section><h2>Answers</h2>")?;
     ratios("c", compared, out)?;
     writeln!(out, "</section>")?;
+    over_load::write(compared, out)?;
     refused(compared, out)?;
     writeln!(out, "<section><h2>Curves</h2>")?;
     plots("c", compared, out)?;
@@ -42,6 +43,7 @@ pub(crate) fn write_part(compared: &Comparison, out: &mut dyn Write) -> io::Resu
     writeln!(out, "<details class=\"list\"><summary>Curves of all systems</summary>")?;
     plots("c", compared, out)?;
     writeln!(out, "</details></section>")?;
+    over_load::write(compared, out)?;
     differences(compared, out)?;
     refused(compared, out)
 }

@@ -107,6 +107,9 @@ pub(crate) fn head(findings: &Findings, asked: &Findings, out: &mut dyn Write) -
     if let Some(surprises) = sentences::surprises(asked) {
         writeln!(out, "<p>{}.</p>", esc(&sentences::capital(&surprises)))?;
     }
+    for background in sentences::backgrounds(findings) {
+        writeln!(out, "<p>{}.</p>", esc(&sentences::capital(&background)))?;
+    }
     let notes = sentences::notes(findings);
     let said: Vec<String> =
         notes.iter().map(|note| format!("<p class=\"remark\">{}</p>", esc(note))).collect();

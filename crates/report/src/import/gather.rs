@@ -281,6 +281,7 @@ fn trial(system: &str, name: &str, number: u32, tick: f64, tracks: &[Track]) -> 
             references: false,
             offered: Vec::new(),
             levels: Vec::new(),
+            background: Vec::new(),
             helpers: 0,
             timeout_seconds: 0.0,
             scratch: String::new(),
@@ -294,6 +295,7 @@ fn trial(system: &str, name: &str, number: u32, tick: f64, tracks: &[Track]) -> 
         }),
         outcome: Outcome::Complete,
         checks: Vec::new(),
+        held_background: Vec::new(),
         activity: BTreeMap::new(),
         warnings: if unusable { vec!["A trial has no line that could be used.".into()] } else { Vec::new() },
     }

@@ -121,6 +121,9 @@ impl Screen<'_> {
                 let machine = sentences::machine(&format!("{} {}", tool.name, tool.version), system);
                 page.paragraph(&(name + &machine), 2, Tone::Strong)?;
             }
+            for background in sentences::backgrounds(self.findings) {
+                page.paragraph(&background, 2, Tone::Plain)?;
+            }
             let notes = sentences::notes(self.findings);
             if let Some(first) = notes.first() {
                 let more = match notes.len() - 1 {

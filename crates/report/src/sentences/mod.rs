@@ -1,5 +1,6 @@
 //! Verdicts in words: the same sentence in a terminal, in a page and in a document.
 
+mod background;
 mod beside;
 mod remarks;
 mod run;
@@ -9,6 +10,8 @@ mod verdict;
 
 pub(crate) use crate::words::capital;
 pub use crate::words::sentence;
+pub use background::background;
+pub(crate) use background::{backgrounds, wanted};
 pub(crate) use beside::landmark;
 pub use beside::{Beside, beside};
 pub(crate) use remarks::kinds_of_remarks;

@@ -282,6 +282,7 @@ fn trial_line(one: &Architecture, trial: u32) -> Trial {
             references: false,
             offered: Vec::new(),
             levels: Vec::new(),
+            background: Vec::new(),
             helpers: 0,
             timeout_seconds: 60.0,
             scratch: String::new(),
@@ -291,6 +292,7 @@ fn trial_line(one: &Architecture, trial: u32) -> Trial {
         clock: None,
         outcome: outcome.unwrap_or(Outcome::Complete),
         checks: vec![Check { claim: "every answer was complete".into(), held: true }],
+        held_background: Vec::new(),
         activity: BTreeMap::new(),
         warnings: Vec::new(),
     }

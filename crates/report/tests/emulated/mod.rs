@@ -213,6 +213,7 @@ fn trial_line(system: &str, workload: &Emulated, trial: u32, stops: bool) -> Tri
             references: false,
             offered: Vec::new(),
             levels: Vec::new(),
+            background: Vec::new(),
             helpers: 0,
             timeout_seconds: 60.0,
             scratch: String::new(),
@@ -222,6 +223,7 @@ fn trial_line(system: &str, workload: &Emulated, trial: u32, stops: bool) -> Tri
         clock: Some(TrialClock { source: "tsc".into(), tick_seconds: TICK, read_seconds: 12e-9 }),
         outcome: if stops { workload.outcome.clone() } else { Outcome::Complete },
         checks: vec![Check { claim: "every descriptor is distinct".into(), held: true }],
+        held_background: Vec::new(),
         activity: BTreeMap::new(),
         warnings: Vec::new(),
     }

@@ -71,6 +71,7 @@ fn trial(order: &Order, takes: Duration, outcome: Outcome) -> Trial {
         clock: Some(TrialClock { source: "simulated".to_owned(), tick_seconds: 1e-9, read_seconds: 2e-9 }),
         outcome,
         checks: Vec::new(),
+        held_background: Vec::new(),
         activity: BTreeMap::new(),
         warnings: Vec::new(),
     }

@@ -2,6 +2,7 @@
 //! server. Everything else is from std.
 
 mod copy;
+mod direct;
 mod in_memory;
 mod layout;
 #[cfg(unix)]
@@ -17,6 +18,7 @@ mod root;
 mod root;
 
 pub use copy::{copy_range, send, share_blocks};
+pub use direct::create_direct;
 pub use in_memory::in_memory;
 pub use layout::{collapse, pieces};
 pub use platform::{

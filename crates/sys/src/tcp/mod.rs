@@ -10,12 +10,16 @@ mod platform;
 mod platform;
 
 #[cfg(target_os = "linux")]
+mod info;
+#[cfg(target_os = "linux")]
 mod sockstat;
 
 mod options;
+mod received;
 
 pub use options::{Listening, Waiting};
 pub use platform::{Connection, Listener};
+pub use received::ReceivedBytes;
 
 use crate::handle::AsHandle;
 
@@ -49,10 +53,24 @@ pub fn time_wait() -> std::io::Result<u64> {
 /// Those of getsockopt(2); unsupported.
 pub fn acknowledged(connection: &impl AsHandle) -> std::io::Result<u64> {
     cfg_select! {
-        target_os = "linux" => { platform::acknowledged(connection.handle()) }
+        target_os = "linux" => { info::acknowledged(connection.handle()) }
         _ => {
             let _ = connection;
             Err(crate::Unsupported("acknowledged bytes are read on Linux only").into())
+        }
+    }
+}
+
+/// What has arrived at this end of a connection since it was made, and in how many segments.
+///
+/// # Errors
+/// Those of getsockopt(2); unsupported.
+pub fn received(connection: &impl AsHandle) -> std::io::Result<ReceivedBytes> {
+    cfg_select! {
+        target_os = "linux" => { info::received(connection.handle()) }
+        _ => {
+            let _ = connection;
+            Err(crate::Unsupported("the bytes of a connection are counted on Linux only").into())
         }
     }
 }

@@ -19,6 +19,9 @@ pub(super) struct Baseline {
     #[serde(skip)]
     path: PathBuf,
     settings: Value,
+    /// What was held beside it.
+    #[serde(default)]
+    background: Vec<String>,
     levels: Vec<Level>,
 }
 
@@ -64,7 +67,7 @@ impl Baseline {
     }
 
     /// Refuses other settings: their ratio would be of the load, not of the server.
-    pub(super) fn check(&self, settings: &LoadSettings) -> Result<(), Failure> {
+    pub(super) fn check(&self, settings: &LoadSettings, background: &[String]) -> Result<(), Failure> {
         let now = without_host(serde_json::to_value(settings).unwrap_or_default());
         let before = without_host(self.settings.clone());
         let names = now.as_object().into_iter().flat_map(|fields| fields.keys());
@@ -72,6 +75,10 @@ impl Baseline {
             .map(String::as_str)
             .filter(|name| !FREE.contains(name) && before[*name] != now[*name])
             .collect();
+        let other = match self.background == background {
+            true => other,
+            false => [&other[..], &["background"]].concat(),
+        };
         if other.is_empty() {
             return Ok(());
         }

@@ -13,6 +13,12 @@ use super::verdict::{Verdict, is_lower_bound};
 struct Output<'a> {
     targets: &'a [String],
     settings: &'a LoadSettings,
+    /// What was held beside it, each load in its canonical form.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    background: Vec<String>,
+    /// What became of that, one list for each level or stage in their order.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    held_background: &'a [Vec<record::HeldBackground>],
     levels: Vec<JudgedLevel<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     found: Option<Search<'a>>,
@@ -48,7 +54,7 @@ struct Stage {
 
 pub(super) fn write(
     targets: &[String],
-    settings: &LoadSettings,
+    (settings, (background, held_background)): (&LoadSettings, (Vec<String>, &[Vec<record::HeldBackground>])),
     levels: &[Level],
     found: Option<&Found>,
     compared: Option<Vec<Comparison>>,
@@ -70,7 +76,8 @@ pub(super) fn write(
         confirmation: judged(&found.confirmation),
         stages: found.stages.iter().map(stage).collect(),
     });
-    let output = Output { targets, settings, levels: levels.iter().map(judged).collect(), found, compared };
+    let levels = levels.iter().map(judged).collect();
+    let output = Output { targets, settings, background, held_background, levels, found, compared };
     serde_json::to_writer(&mut *out, &output)?;
     writeln!(out)
 }

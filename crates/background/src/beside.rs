@@ -1,0 +1,228 @@
+//! The side that has loads held: starts their processes, and asks them.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use host::{Deadline, Interrupter, NoReply, Process};
+use record::{Background, HeldBackground, Unit};
+
+use crate::held::is_held;
+use crate::message::{Reply, Request, Seconds, Task};
+use crate::spec::{FixedLoad, Kind};
+
+/// How long a load may take until it is held: memory is written, and thousands of connections are made.
+const READY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long the report may take: a second is finished first, on a machine that may be busy.
+const REPORT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How much longer a trial takes with loads beside it, at most.
+pub const TIME_MOST: Duration = READY_TIMEOUT.saturating_add(REPORT_TIMEOUT);
+
+/// Why loads are not held.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A process did not start or reply.
+    #[error(transparent)]
+    Process(#[from] host::Error),
+    /// The system does not allow it.
+    #[error("background {load}: {reason}")]
+    Failed {
+        /// The load.
+        load: String,
+        /// What was attempted, and what came of it.
+        reason: String,
+    },
+    /// The system is not fast enough.
+    #[error(
+        "background {load}: {place} reaches {reached}; choose a lower rate, or \
+             wait until nothing else is at work"
+    )]
+    NotReached {
+        /// The load.
+        load: String,
+        /// What is too slow.
+        place: String,
+        /// What it reached.
+        reached: String,
+    },
+}
+
+impl Error {
+    /// Whether somebody has ended the wait.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        matches!(self, Error::Process(error) if error.no_reply() == Some(&NoReply::Interrupted))
+    }
+}
+
+/// Loads that are held by processes beside this one. Dropped, they end.
+#[derive(Debug)]
+pub struct HeldLoads {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug)]
+struct Part {
+    background: Background,
+    load: FixedLoad,
+    process: Process,
+}
+
+impl HeldLoads {
+    /// Has each load held by a process of its own, which lives no longer than `life`: `start` is given the
+    /// name of its role, starts one that calls [`hold`](crate::hold), and returns it with a folder for files.
+    ///
+    /// # Errors
+    /// A process could not be started, or a load cannot be read.
+    pub fn start(
+        loads: &[Background],
+        life: Duration,
+        mut start: impl FnMut(&str) -> Result<(Process, String), host::Error>,
+    ) -> Result<HeldLoads, Error> {
+        let mut parts = Vec::new();
+        for background in loads {
+            let unreadable = |error: crate::UnreadableBackground| Error::Failed {
+                load: background.load.clone(),
+                reason: error.to_string(),
+            };
+            let load = FixedLoad::parse(&background.load).map_err(unreadable)?;
+            let (process, folder) = start(&format!("the background {}", background.load))?;
+            let process = process.with_grace(Duration::ZERO);
+            process.send(&Task {
+                load: background.load.clone(),
+                processor: background.processor,
+                folder,
+                life_seconds: life.as_secs_f64(),
+            })?;
+            parts.push(Part { background: background.clone(), load, process });
+        }
+        Ok(HeldLoads { parts })
+    }
+
+    /// The same on this machine: the program calls [`hold`](crate::hold) where its only argument is
+    /// [`ROLE`](crate::ROLE).
+    ///
+    /// # Errors
+    /// As above.
+    pub fn start_here(
+        loads: &[Background],
+        life: Duration,
+        program: &Path,
+        folder: &str,
+    ) -> Result<HeldLoads, Error> {
+        HeldLoads::start(loads, life, |role| {
+            let mut command = Command::new(program);
+            command.arg(crate::ROLE);
+            Ok((Process::start(role, command)?, folder.to_owned()))
+        })
+    }
+
+    /// The numbers of the processes, in the order of the loads.
+    pub fn processes(&self) -> impl Iterator<Item = u32> {
+        self.parts.iter().map(|part| part.process.number())
+    }
+
+    /// With these, another thread ends the waiting for any of them.
+    pub fn interrupters(&self) -> impl Iterator<Item = Interrupter> {
+        self.parts.iter().map(|part| part.process.interrupter())
+    }
+
+    /// Waits until every load is held, or has given up to come to its rate.
+    ///
+    /// # Errors
+    /// A load that the system does not allow.
+    pub fn settle(&mut self) -> Result<(), Error> {
+        let deadline = Deadline::within(READY_TIMEOUT);
+        self.parts.iter_mut().try_for_each(|part| part.ready(deadline).map(drop))
+    }
+
+    /// Waits until every load is held, or `interrupt` is set.
+    ///
+    /// # Errors
+    /// A load that the system does not allow, or does not reach.
+    pub fn reach(&mut self, interrupt: &AtomicBool) -> Result<(), Error> {
+        let deadline = Deadline::within(READY_TIMEOUT).or_when(interrupt);
+        for part in &mut self.parts {
+            let (is_held, reached) = part.ready(deadline)?;
+            if !is_held {
+                return Err(Error::NotReached {
+                    load: part.background.load.clone(),
+                    place: part.place(),
+                    reached: part.load.rate_in_words(reached),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The first second that is to be reported begins now.
+    pub fn mark(&self) {
+        for part in &self.parts {
+            // Where the process is gone, its report shows it.
+            let _ = part.process.send(&Request::Mark);
+        }
+    }
+
+    /// What became of each load since the mark. It goes on.
+    pub fn report(&mut self) -> Vec<HeldBackground> {
+        for part in &self.parts {
+            let _ = part.process.send(&Request::Report);
+        }
+        self.parts.iter_mut().map(Part::report).collect()
+    }
+}
+
+impl Part {
+    fn ready(&mut self, deadline: Deadline<'_>) -> Result<(bool, f64), Error> {
+        let load = self.background.load.clone();
+        match self.process.receive(deadline)? {
+            Reply::Ready { is_held, reached } => Ok((is_held, reached)),
+            Reply::Failed { reason } => Err(Error::Failed { load, reason }),
+            Reply::Seconds(_) => Err(Error::Failed { load, reason: "it replied out of turn".to_owned() }),
+        }
+    }
+
+    fn report(&mut self) -> HeldBackground {
+        let (seconds, ended) = match self.process.receive(Deadline::within(REPORT_TIMEOUT)) {
+            Ok(Reply::Seconds(seconds)) => (seconds, String::new()),
+            Ok(Reply::Failed { reason }) => (Seconds::default(), reason),
+            Ok(Reply::Ready { .. }) => (Seconds::default(), "it replied out of turn".to_owned()),
+            Err(error) => (Seconds::default(), error.to_string()),
+        };
+        let held = HeldBackground {
+            background: self.background.clone(),
+            unit: self.load.kind.unit(),
+            target: self.load.rate,
+            rates: seconds.rates,
+            counter: seconds.counter,
+            system_counter: seconds.system_counter,
+            system_rate: seconds.system_rate,
+            holds: seconds.holds,
+            is_held: false,
+            ended,
+        };
+        HeldBackground { is_held: is_held(&held), ..held }
+    }
+
+    /// What would have to be faster.
+    fn place(&self) -> String {
+        match (self.load.kind, self.background.processor) {
+            (Kind::Disk, _) => "this disk".to_owned(),
+            (_, Some(processor)) => format!("processor {processor}"),
+            _ => "this system".to_owned(),
+        }
+    }
+}
+
+impl Kind {
+    fn unit(self) -> Unit {
+        match self {
+            Kind::Cpu => Unit::None,
+            Kind::Net | Kind::Disk | Kind::Memory(_) => Unit::BytesPerSecond,
+            Kind::Connections(_) | Kind::Syscalls => Unit::PerSecond,
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! A load that is fixed, not zero: held beside a measurement at a rate that is known in every second.
+//!
+//! - `spec` what a user writes, `cpu:50%,disk:20MB/s`; `quantity` its numbers and units;
+//! - `load` the loads, one file per kind, and what the kernel counts of each;
+//! - `controller` what is due at which moment: pure, without a clock;
+//! - `role` the process that holds one load; `message` what it is told and tells;
+//! - `beside` the side that started these processes; `held` what became of a load.
+//!
+//! A load is what the kernel has counted of it, not what its process believes: the controller is given the
+//! kernel's counter, and the rates that are recorded come from there.
+//!
+//! May import: host, record (without files), sys. Must never: know a workload, or judge more than whether a
+//! load was held.
+
+mod beside;
+mod controller;
+mod held;
+mod load;
+mod message;
+mod quantity;
+mod role;
+mod spec;
+
+pub use beside::{Error, HeldLoads, TIME_MOST};
+pub use held::check;
+pub use quantity::UnreadableBackground;
+pub use role::hold;
+pub use spec::{BackgroundLevel, BackgroundSpec, FixedLoad};
+
+/// The processor of loads whose user has chosen none, of those that a measurement may use, the best for it
+/// first: one that neither trials nor servers are pinned to, or else that of the servers, or the only one.
+#[must_use]
+pub fn processor(usable: &[u32]) -> Option<u32> {
+    [2, 1, 0].into_iter().find_map(|place| usable.get(place)).copied()
+}
+
+/// The role of a program that holds one load, as its only argument.
+pub const ROLE: &str = "background";

@@ -1,0 +1,59 @@
+//! What every load has: its work, and what the kernel counts of it.
+
+use std::io;
+
+/// A load at work, in this process.
+pub(crate) trait Work {
+    /// Does about so much of it, or less where that would take long.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn work(&mut self, amount: f64) -> io::Result<()>;
+
+    /// How much the kernel has counted of this process until now.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn counted(&mut self) -> io::Result<f64>;
+
+    /// How much it has counted of the whole system, where it does.
+    fn counted_of_system(&mut self) -> Option<f64> {
+        None
+    }
+
+    /// What is held, where the load holds something.
+    fn holds(&mut self) -> Option<f64> {
+        None
+    }
+
+    /// How it is counted.
+    fn means(&self) -> Means;
+}
+
+/// How a load is counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Means {
+    /// The smallest amount that is worth doing.
+    pub(crate) grain: f64,
+    /// Where the kernel counts it of this process; empty where the process counts itself.
+    pub(crate) counter: &'static str,
+    /// Where the kernel counts it of the whole system; may be empty.
+    pub(crate) system_counter: &'static str,
+}
+
+/// An error with what was attempted.
+pub(crate) fn failed(attempted: &str) -> impl Fn(io::Error) -> String {
+    move |error| match sys::error::advice(&error) {
+        "" => format!("cannot {attempted}: {error}"),
+        advice => format!("cannot {attempted}: {error}; {advice}"),
+    }
+}
+
+/// `1.5 GB`.
+pub(crate) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
+}

@@ -1,0 +1,81 @@
+//! The load beside a load: `--background`.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use background::{BackgroundLevel, BackgroundSpec, HeldLoads};
+use record::HeldBackground;
+
+use crate::failure::Failure;
+
+/// Parses `--background`, which has one level here: the levels of a load are its connections or rates.
+pub(super) fn parse(text: &str) -> Result<BackgroundLevel, String> {
+    let background = BackgroundSpec::parse(text).map_err(|error| error.to_string())?;
+    match background.levels() {
+        [level] => Ok(level.clone()),
+        _ => Err(format!("\"{text}\" has several levels; a load is held beside one, run has several")),
+    }
+}
+
+/// What is held beside all levels, and what became of it at each.
+#[derive(Default)]
+pub(super) struct Held {
+    beside: Option<HeldLoads>,
+    pub(super) levels: Vec<Vec<HeldBackground>>,
+}
+
+impl Held {
+    /// Has it held, and waits until it is.
+    pub(super) fn start(level: Option<&BackgroundLevel>, life: Duration) -> Result<Held, Failure> {
+        let Some(level) = level.filter(|level| !level.loads.is_empty()) else { return Ok(Held::default()) };
+        let program = sys::process::own_program().map_err(|error| {
+            Failure::Refused(format!("cannot find this program for --background: {error}"))
+        })?;
+        let folder = std::env::temp_dir().to_string_lossy().into_owned();
+        let free = background::processor(&sys::cpu::preferred().unwrap_or_default());
+        let loads: Vec<record::Background> = level
+            .loads
+            .iter()
+            .map(|load| record::Background { load: load.to_string(), processor: load.processor().or(free) })
+            .collect();
+        let refused = |error: background::Error| Failure::Refused(error.to_string());
+        let mut beside = HeldLoads::start_here(&loads, life, &program, &folder).map_err(refused)?;
+        beside.reach(&AtomicBool::new(false)).map_err(refused)?;
+        Ok(Held { beside: Some(beside), levels: Vec::new() })
+    }
+
+    /// A level begins.
+    pub(super) fn begin(&self) {
+        if let Some(beside) = &self.beside {
+            beside.mark();
+        }
+    }
+
+    /// The level is over.
+    pub(super) fn end(&mut self) {
+        if let Some(beside) = &mut self.beside {
+            self.levels.push(beside.report());
+        }
+    }
+
+    /// Nothing more is measured.
+    pub(super) fn stop(&mut self) {
+        self.beside = None;
+    }
+
+    /// Whether each load was there in every second.
+    pub(super) fn is_complete(&self) -> bool {
+        self.levels.iter().flatten().all(|held| held.is_held)
+    }
+
+    /// What became of each load, in words.
+    pub(super) fn sentences(&self) -> Vec<String> {
+        let count = self.levels.iter().map(Vec::len).max().unwrap_or(0);
+        let of = |place: usize| {
+            let levels: Vec<HeldBackground> =
+                self.levels.iter().filter_map(|level| level.get(place)).cloned().collect();
+            ::report::sentences::background(&levels, "levels, which say little of the server")
+        };
+        (0..count).filter_map(of).collect()
+    }
+}

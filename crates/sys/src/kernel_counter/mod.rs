@@ -1,0 +1,94 @@
+//! What the kernel counts of a process and of the whole system: a count that is not our own.
+
+use std::io;
+use std::path::Path;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+use linux as system;
+
+#[cfg(not(target_os = "linux"))]
+mod other;
+#[cfg(not(target_os = "linux"))]
+use other as system;
+
+/// What the kernel has counted of the reads and writes of this process. Its file stays open, so that a look
+/// at it is one call.
+#[derive(Debug)]
+pub struct ProcessIo(system::ProcessIo);
+
+impl ProcessIo {
+    /// Opens the counters of the calling process.
+    ///
+    /// # Errors
+    /// Those of open(2), where the kernel has no such counters; unsupported.
+    pub fn open() -> io::Result<ProcessIo> {
+        system::ProcessIo::open().map(ProcessIo)
+    }
+
+    /// Calls of read(2) and its kin, those by which this counter is read among them.
+    ///
+    /// # Errors
+    /// Those of pread(2).
+    pub fn read_calls(&self) -> io::Result<u64> {
+        self.0.field("syscr")
+    }
+
+    /// Bytes that went to a device, or will; what a file system keeps in memory is not among them.
+    ///
+    /// # Errors
+    /// Those of pread(2).
+    pub fn written_bytes(&self) -> io::Result<u64> {
+        self.0.field("write_bytes")
+    }
+}
+
+/// Processor time of one processor that was not idle, whoever used it, in nanoseconds; most kernels sample it
+/// at their ticks.
+///
+/// # Errors
+/// There is no such processor; unsupported.
+pub fn processor_busy_ns(processor: u32) -> io::Result<u64> {
+    system::processor_busy_ns(processor)
+}
+
+/// Bytes that the loopback interface of this network namespace has sent, with their headers.
+///
+/// # Errors
+/// Unsupported.
+pub fn loopback_bytes() -> io::Result<u64> {
+    system::loopback_bytes()
+}
+
+/// TCP connections that were opened from this network namespace.
+///
+/// # Errors
+/// Unsupported.
+pub fn connections_opened() -> io::Result<u64> {
+    system::connections_opened()
+}
+
+/// Bytes that were written to the device which has the folder.
+///
+/// # Errors
+/// The file system of the folder is on no device of its own; unsupported.
+pub fn device_written_bytes(folder: &Path) -> io::Result<u64> {
+    system::device_written_bytes(folder)
+}
+
+/// Memory of this process that is resident, in bytes.
+///
+/// # Errors
+/// Unsupported.
+pub fn resident_bytes() -> io::Result<u64> {
+    system::resident_bytes()
+}
+
+/// Memory that can be taken without swapping, in bytes.
+///
+/// # Errors
+/// Unsupported.
+pub fn available_bytes() -> io::Result<u64> {
+    system::available_bytes()
+}
