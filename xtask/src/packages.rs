@@ -39,6 +39,7 @@ const NEEDS: &[Need] = &[
     test_with("man", &["man-db"], "renders the pages of the manual"),
     test_with("objcopy", &["binutils"], "separates what a debugger needs from a release"),
     test_with("ip", &["iproute2"], "makes networks of the tests' own"),
+    test_with("perl", &["perl-base"], "holds a lease that `tune` waits for"),
     test_with("qemu-system-x86_64", &["qemu-system-x86"], "boots other kernels"),
     test_with("x86_64-w64-mingw32-gcc", &["gcc-mingw-w64-x86-64"], "links osdyno for Windows"),
     test_with("pip3", &["python3-pip"], "installs zig, which links osdyno for the BSDs and macOS"),

@@ -47,7 +47,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         .except(POLL),
         Operation::down("close", Expect::Constant, "close(2) of the client's end, in random order").detail(),
     ],
-    needs: Needs { descriptors: 1, ports: 1, memory_bytes: 10 << 10, ..Needs::NOTHING },
+    needs: Needs { descriptors: 1, ports: 1, epoll_watches: 1, memory_bytes: 10 << 10, ..Needs::NOTHING },
     run: cfg_select! {
         unix => { Ok(measured::run) }
         _ => { Err("its server is a process that fork(2) makes") }

@@ -48,6 +48,7 @@ pub(crate) const NEEDS: Needs = Needs {
     descriptors: if cfg!(any(target_os = "linux", windows)) { 1 } else { 2 },
     ports: if cfg!(windows) { 1 } else { 0 },
     memory_bytes: 1024,
+    epoll_watches: 1,
     ..Needs::NOTHING
 };
 

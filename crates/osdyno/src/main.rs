@@ -40,6 +40,10 @@ struct Cli {
 enum Verb {
     /// Measure this system: print verdicts, write a run file and an HTML report
     Run(cmd::run::Args),
+    /// Is this machine ready: how far every workload comes, what to raise, what makes figures doubtful
+    Doctor(cmd::doctor::Args),
+    /// Raise the settings that doctor names, and put them back
+    Tune(cmd::tune::Args),
     /// Measure other kernels: each boots in an emulator, as a system of the run
     Lab(cmd::lab::Args),
     /// List all workloads, server architectures and services
@@ -104,6 +108,8 @@ fn main() -> ExitCode {
     let console = Console::of_process(cli.color);
     let done = match cli.verb {
         Verb::Run(args) => cmd::run::run(args, &console),
+        Verb::Doctor(args) => cmd::doctor::doctor(&args, &console),
+        Verb::Tune(args) => cmd::tune::tune(&args, &console),
         Verb::Lab(args) => cmd::lab::lab(args, &console),
         Verb::List(args) => cmd::list::list(&args, &console),
         Verb::Explain(args) => cmd::explain::explain(&args, &console),

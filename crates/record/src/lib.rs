@@ -12,6 +12,7 @@
 mod background;
 #[cfg(feature = "file")]
 mod error;
+mod examination;
 #[cfg(feature = "file")]
 mod frame;
 mod json;
@@ -36,6 +37,7 @@ mod workload;
 mod writer;
 
 pub use background::{Background, HeldBackground};
+pub use examination::{Condition, ConditionWeight, Examination, Steadiness};
 pub use json::{LINE_BYTES_MAX, LineError, parse_line, write_line};
 pub use line::{End, Line, Run, SCHEMA, Tool};
 pub use load::{FailureCount, GeneratorLevel, Histogram, Limitation, LimitedBy, Purpose, Tester};

@@ -43,6 +43,16 @@ pub mod resource {
     pub const MEMORY: &str = "memory";
     /// Local ports that the system assigns, for one local address and one peer.
     pub const PORTS: &str = "ports";
+    /// Descriptors that the user's epoll sets watch together.
+    pub const EPOLL_WATCHES: &str = "epoll_watches";
+    /// Files and folders that the user watches by inotify(7).
+    pub const INOTIFY_WATCHES: &str = "inotify_watches";
+    /// Instances of inotify(7) of the user.
+    pub const INOTIFY_INSTANCES: &str = "inotify_instances";
+    /// Connections of one listening socket that wait to be accepted.
+    pub const BACKLOG: &str = "backlog";
+    /// Connections that the packet filter keeps track of.
+    pub const TRACKED: &str = "tracked_connections";
     /// Bytes on the disk, of the file system that the workloads' files are on.
     pub const DISK: &str = "disk";
     /// Files and folders, of the same file system.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use background::HeldLoads;
 use host::{Deadline, Host, NoReply, Process};
-use record::{Background, Line, Order, Outcome, System, Trial};
+use record::{Background, Examination, Line, Order, Outcome, System, Trial};
 use workload::Workload;
 
 use crate::lines::unsupported;
@@ -92,6 +92,19 @@ impl<'a> Launcher<'a> {
         let process = host.start(role, program, &[verb], deadline)?;
         let folder = host.folder().map_or_else(|| self.files.to_string_lossy().into_owned(), str::to_owned);
         Ok((process, folder))
+    }
+
+    /// What makes figures of the system doubtful.
+    ///
+    /// # Errors
+    /// Why it cannot be said.
+    pub(crate) fn examine(&mut self) -> Result<Examination, Error> {
+        let (mut process, scratch) = self
+            .start("its trial program", self.programs.main(), "examine")
+            .map_err(|error| self.unusable(error))?;
+        let deadline = self.deadline(DESCRIBE_TIMEOUT);
+        let replied = process.send(&scratch).and_then(|()| process.receive(deadline));
+        replied.map_err(|error| self.unusable(error))
     }
 
     fn deadline(&self, time: Duration) -> Deadline<'a> {

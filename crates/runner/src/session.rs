@@ -323,7 +323,7 @@ impl<'a, E: Executor> Session<'a, E> {
             return Ok(Some(vec![failed(order, reason.clone())]));
         }
         if let Some(reason) = system.plan.unavailable_reason(item) {
-            return Ok(Some(vec![unsupported(order, reason)]));
+            return Ok(Some(vec![unsupported(order, &reason)]));
         }
         system.executor.trial(self.plan.items[item].workload, order.clone())
     }

@@ -1,11 +1,11 @@
 //! What is planned for one system: how far n goes there and on which processors, from what the system
 //! reported of itself.
 
-use record::{Background, ResourceLimit, System, resource};
-use workload::{DESCRIPTORS_OF_HELPER, HELPERS_MAX, Needs, Sizes, Workload};
+use record::{Background, System};
+use workload::{Ceiling, Extent, Sizes, Workload, is_near, most_by_processors};
 
 use crate::Target;
-use crate::plan::RunPlan;
+use crate::plan::{Item, RunPlan};
 use crate::preset::Reach;
 
 /// The plan for one system. That of a system which did not describe itself is empty.
@@ -18,36 +18,11 @@ pub(crate) struct SystemPlan {
     /// The processor of loads beside its trials; `None` leaves it to the system, or there are none.
     pub(crate) background_cpu: Option<u32>,
     /// How far n goes, for each item of the run.
-    ranges: Vec<Range>,
+    extents: Vec<Extent>,
 }
-
-/// How far n goes in one item on one system.
-#[derive(Clone, Debug, PartialEq)]
-struct Range {
-    n: u64,
-    /// How far it would go without limits.
-    wanted: u64,
-    ceiling: Option<Ceiling>,
-    /// Processes that make objects beside the trial.
-    helpers: u32,
-}
-
-/// The tightest limit of a system for a workload.
-#[derive(Clone, Debug, PartialEq)]
-struct Ceiling {
-    n: u64,
-    reason: String,
-}
-
-/// Memory that a workload may not take: half of what is available stays with the machine.
-const MEMORY_SHARE: u64 = 2;
 
 /// n in a run to the limits, where nothing limits it: there is nothing to find at its limit either.
 const UNLIMITED: u64 = 20_000;
-
-/// What is in use changes from moment to moment, and with it what is left of a limit: systems whose n differ
-/// by less than this share go equally far.
-const ALIKE_SHARE: f64 = 0.1;
 
 /// The plans of these systems, in their order; `None` is one that did not describe itself.
 ///
@@ -57,15 +32,15 @@ pub(crate) fn of_all(plan: &RunPlan, systems: &[Option<&System>]) -> Vec<SystemP
     let of = |system: &Option<&System>| system.map(|system| SystemPlan::of(plan, system));
     let mut plans: Vec<SystemPlan> = systems.iter().map(|system| of(system).unwrap_or_default()).collect();
     for (index, item) in plan.items.iter().enumerate() {
-        let ranges = plans.iter_mut().filter_map(|plan| plan.ranges.get_mut(index));
-        align(item.workload.sizes, &mut ranges.collect::<Vec<_>>());
+        let extents = plans.iter_mut().filter_map(|plan| plan.extents.get_mut(index));
+        align(item.workload.sizes, &mut extents.collect::<Vec<_>>());
     }
     plans
 }
 
 /// The largest n of the item on any of these systems.
 pub(crate) fn top<'a>(plans: impl Iterator<Item = &'a SystemPlan>, item: usize) -> u64 {
-    plans.filter_map(|plan| plan.ranges.get(item)).map(|range| range.n).max().unwrap_or(0)
+    plans.filter_map(|plan| plan.extents.get(item)).map(|extent| extent.n).max().unwrap_or(0)
 }
 
 impl SystemPlan {
@@ -77,7 +52,7 @@ impl SystemPlan {
             cpu: cpu(0),
             server_cpu: cpu(1).filter(|_| plan.starts_servers()),
             background_cpu: background::processor(usable).filter(|_| !plan.unpinned),
-            ranges: plan.items.iter().map(|item| Range::of(plan, item.workload, system)).collect(),
+            extents: plan.items.iter().map(|item| extent(plan, item, system)).collect(),
         }
     }
 
@@ -93,40 +68,45 @@ impl SystemPlan {
 
     /// How far n goes in this item, if it goes to `n` at most.
     pub(crate) fn n(&self, item: usize, n: u64) -> u64 {
-        self.ranges.get(item).map_or(n, |range| range.n.min(n))
+        self.extents.get(item).map_or(n, |extent| extent.n.min(n))
+    }
+
+    /// How far n goes, for each item of the run.
+    pub(crate) fn into_extents(self) -> Vec<Extent> {
+        self.extents
     }
 
     /// How many processes make objects of this item beside the trial.
     pub(crate) fn helpers(&self, item: usize) -> u32 {
-        self.ranges.get(item).map_or(0, |range| range.helpers)
+        self.extents.get(item).map_or(0, |extent| extent.helpers)
     }
 
     /// Why the item cannot be measured with a single n; `None` if it can.
-    pub(crate) fn unavailable_reason(&self, item: usize) -> Option<&str> {
-        let range = self.ranges.get(item).filter(|range| range.n == 0)?;
-        range.ceiling.as_ref().map(|ceiling| ceiling.reason.as_str())
+    pub(crate) fn unavailable_reason(&self, item: usize) -> Option<String> {
+        let extent = self.extents.get(item).filter(|extent| extent.n == 0)?;
+        extent.ceiling.as_ref().map(Ceiling::reason)
     }
 
     /// What a reader should know of the plan, each a whole sentence: every limit with all the workloads that
     /// it shortens.
     pub(crate) fn remarks(&self, plan: &RunPlan) -> Vec<String> {
         let mut remarks = Vec::new();
-        if self.cpu.is_none() && !plan.unpinned && !self.ranges.is_empty() {
+        if self.cpu.is_none() && !plan.unpinned && !self.extents.is_empty() {
             let reason = "because a process cannot be bound to a processor here";
             remarks.push(format!("Trials are not pinned, {reason}."));
         }
         // A workload that does not fit at all is reported as a result; and where another system ends earlier,
         // that one has the reason.
-        let is_limited = |range: &Range| range.ceiling.as_ref().is_some_and(|by| by.n < range.wanted);
-        let short = |range: &&Range| range.n > 0 && range.n < range.wanted && is_limited(range);
-        let shortened = |range: &Range| range.ceiling.clone().map(|by| (range.n, range.wanted, by.reason));
+        let short = |extent: &&Extent| extent.n > 0 && extent.stopped_by().is_some();
+        let shortened =
+            |extent: &Extent| extent.ceiling.as_ref().map(|by| (extent.n, extent.wanted, by.reason()));
         let mut reported = Vec::new();
-        for limit in self.ranges.iter().filter(short).filter_map(shortened) {
+        for limit in self.extents.iter().filter(short).filter_map(shortened) {
             if reported.contains(&limit) {
                 continue;
             }
-            let of_limit = |(range, _): &(&Range, _)| shortened(range).as_ref() == Some(&limit);
-            let items = self.ranges.iter().zip(&plan.items).filter(of_limit);
+            let of_limit = |(extent, _): &(&Extent, _)| shortened(extent).as_ref() == Some(&limit);
+            let items = self.extents.iter().zip(&plan.items).filter(of_limit);
             let mut workloads: Vec<&str> = items.map(|(_, item)| item.workload.name).collect();
             workloads.dedup();
             let (n, wanted, reason) = &limit;
@@ -139,47 +119,17 @@ impl SystemPlan {
     }
 }
 
-impl Range {
-    /// As far as the limits allow; beyond those of one process with helpers.
-    fn of(plan: &RunPlan, workload: &Workload, system: &System) -> Range {
-        let ceiling = Ceiling::of(&workload.needs, system);
-        let mut wanted = wanted(plan, workload, ceiling.as_ref());
-        // Their number is the top of such a workload, not something that it lacks.
-        if let (None, Some(most)) = (plan.n, most_by_processors(&workload.needs, system)) {
-            wanted = wanted.min(most);
-        }
-        let n = ceiling.as_ref().map_or(wanted, |ceiling| ceiling.n.min(wanted));
-        let alone = Range { n, wanted, ceiling, helpers: 0 };
-        if !workload.helpers || n == 0 || is_near(n, wanted) {
-            return alone;
-        }
-        let Needs { descriptors, mappings, .. } = workload.needs;
-        let of_process = Needs { descriptors, mappings, ..Needs::NOTHING };
-        let of_machine = Needs { descriptors: 0, mappings: 0, ..workload.needs };
-        let Some(process) = Ceiling::of(&of_process, system) else { return alone };
-        let machine = Ceiling::of(&of_machine, system).filter(|ceiling| ceiling.n < wanted);
-        let most = machine.as_ref().map_or(wanted, |ceiling| ceiling.n);
-        let held = |helpers: u32| {
-            let taken = u64::from(helpers) * DESCRIPTORS_OF_HELPER.div_ceil(descriptors.max(1));
-            process.n.saturating_sub(taken) * (u64::from(helpers) + 1)
-        };
-        let enough = (1..=HELPERS_MAX).find(|&helpers| held(helpers) >= most);
-        let helpers = enough.or((1..=HELPERS_MAX).max_by_key(|&helpers| held(helpers))).unwrap_or(0);
-        let n = held(helpers).min(most);
-        let ceiling = if n < most { Some(process) } else { machine };
-        Range { n: n - n % (u64::from(helpers) + 1), wanted, ceiling, helpers }
+/// How far n goes in this item on this system.
+fn extent(plan: &RunPlan, item: &Item, system: &System) -> Extent {
+    let workload = item.workload;
+    let needs = workload.needs_of(item.variant.name);
+    let ceiling = Ceiling::of(&needs, system);
+    let mut wanted = wanted(plan, workload, ceiling.as_ref());
+    // Their number is the top of such a workload, not something that it lacks.
+    if let (None, Some(most)) = (plan.n, most_by_processors(&needs, system)) {
+        wanted = wanted.min(most);
     }
-}
-
-/// How many n the processors of the system suffice for, where n takes any.
-fn most_by_processors(needs: &Needs, system: &System) -> Option<u64> {
-    let online = system.processors.as_ref().map(|processors| u64::from(processors.online));
-    online.filter(|_| needs.processors > 0).map(|online| online / needs.processors)
-}
-
-/// Whether n comes so near to what is wanted that nothing need be done for the rest.
-fn is_near(n: u64, wanted: u64) -> bool {
-    n as f64 >= (1.0 - ALIKE_SHARE) * wanted as f64
+    Extent::within(ceiling, wanted, workload, system)
 }
 
 /// How far n is to go in this workload, if the ceiling does not prevent that.
@@ -197,58 +147,27 @@ fn wanted(plan: &RunPlan, workload: &Workload, ceiling: Option<&Ceiling>) -> u64
 }
 
 /// Gives systems that can be compared the same n, or at least levels in common.
-fn align(sizes: Sizes, ranges: &mut [&mut Range]) {
-    let top = ranges.iter().map(|range| range.n).max().unwrap_or(0);
-    let nearest = ranges.iter().map(|range| range.n).filter(|&n| is_near(n, top)).min().unwrap_or(0);
+fn align(sizes: Sizes, extents: &mut [&mut Extent]) {
+    let top = extents.iter().map(|extent| extent.n).max().unwrap_or(0);
+    let nearest = extents.iter().map(|extent| extent.n).filter(|&n| is_near(n, top)).min().unwrap_or(0);
     // With equally many helpers the same n are measured.
-    let helpers = ranges.iter().map(|range| range.helpers).max().unwrap_or(0);
-    for range in ranges {
-        range.helpers = helpers;
-        range.n = match sizes {
-            _ if is_near(range.n, top) => nearest,
-            Sizes::Every => range.n,
+    let helpers = extents.iter().map(|extent| extent.helpers).max().unwrap_or(0);
+    for extent in extents {
+        extent.helpers = helpers;
+        extent.n = match sizes {
+            _ if is_near(extent.n, top) => nearest,
+            Sizes::Every => extent.n,
             Sizes::Levels(levels) => {
-                let fits = |level: &u64| *level <= range.n;
-                levels(nearest).into_iter().rfind(fits).unwrap_or(range.n)
+                let fits = |level: &u64| *level <= extent.n;
+                levels(nearest).into_iter().rfind(fits).unwrap_or(extent.n)
             }
         };
     }
 }
 
-impl Ceiling {
-    /// The tightest limit on a workload with these needs; `None` if only time limits it.
-    fn of(needs: &Needs, system: &System) -> Option<Ceiling> {
-        let per_n = [
-            (resource::DESCRIPTORS, needs.descriptors),
-            (resource::PROCESSES, needs.processes),
-            (resource::THREADS, needs.threads),
-            (resource::MAPPINGS, needs.mappings),
-            (resource::PORTS, needs.ports),
-            (resource::MEMORY, needs.memory_bytes * MEMORY_SHARE),
-            (resource::DISK, needs.disk_bytes),
-            (resource::INODES, needs.inodes),
-        ];
-        let ceilings =
-            per_n.into_iter().filter(|&(_, amount)| amount > 0).filter_map(|(resource, amount)| {
-                let ResourceLimit { name, value, usable, advice } = system.limits.get(resource)?.first()?;
-                let value = match resource {
-                    resource::MEMORY | resource::DISK => format!("{} MiB", value >> 20),
-                    _ => value.to_string(),
-                };
-                Some(Ceiling { n: usable / amount, reason: format!("{name} is {value}; {advice}") })
-            });
-        let processors = most_by_processors(needs, system).map(|n| {
-            let count = n * needs.processors;
-            let reason = format!("the number of processors is {count}; -n beyond it measures waiting");
-            Ceiling { n, reason }
-        });
-        ceilings.chain(processors).min_by_key(|ceiling| ceiling.n)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use record::Processors;
+    use record::{Processors, ResourceLimit, resource};
     use workload::levels;
 
     use super::*;
@@ -310,8 +229,8 @@ mod tests {
     fn helpers_hold_what_one_process_cannot() {
         let of = |workload, n, descriptors| {
             let plan = plan(&[workload], "standard", n);
-            let range = of_all(&plan, &[Some(&system(descriptors))]).remove(0).ranges.remove(0);
-            (range.n, range.helpers, range.ceiling.map(|ceiling| ceiling.n))
+            let extent = of_all(&plan, &[Some(&system(descriptors))]).remove(0).extents.remove(0);
+            (extent.n, extent.helpers, extent.ceiling.map(|ceiling| ceiling.n))
         };
         assert_eq!(of("socket/v4", None, 30_000), (20_000, 0, Some(30_000)));
         assert_eq!(of("socket/v4", None, 19_000), (19_000, 0, Some(19_000)), "near enough");
@@ -343,17 +262,17 @@ mod tests {
         let plan = plan(&["noop", "socket/v4"], "full", None);
         let plans = of_all(&plan, &[Some(&system(0))]);
         assert_eq!(plans[0].unavailable_reason(0), None);
-        assert_eq!(plans[0].unavailable_reason(1), Some("RLIMIT_NOFILE is 32; raise it"));
+        assert_eq!(plans[0].unavailable_reason(1).as_deref(), Some("RLIMIT_NOFILE is 32; raise it"));
         assert!(plans[0].remarks(&plan).is_empty());
     }
 
     #[test]
     fn systems_that_are_alike_go_equally_far_and_others_have_levels_in_common() {
         let aligned = |sizes, tops: &[u64]| {
-            let mut ranges: Vec<Range> =
-                tops.iter().map(|&n| Range { n, wanted: 20_000, ceiling: None, helpers: 0 }).collect();
-            align(sizes, &mut ranges.iter_mut().collect::<Vec<_>>());
-            ranges.iter().map(|range| range.n).collect::<Vec<_>>()
+            let mut extents: Vec<Extent> =
+                tops.iter().map(|&n| Extent { n, wanted: 20_000, ceiling: None, helpers: 0 }).collect();
+            align(sizes, &mut extents.iter_mut().collect::<Vec<_>>());
+            extents.iter().map(|extent| extent.n).collect::<Vec<_>>()
         };
         let levels = Sizes::Levels(levels::one_two_five);
         assert_eq!(aligned(Sizes::Every, &[1000, 995, 130]), [995, 995, 130]);

@@ -38,6 +38,7 @@ pub mod socket;
 mod sysctl;
 pub mod tcp;
 pub mod thread;
+pub mod tunable;
 mod unsupported;
 #[cfg(windows)]
 mod winsock;

@@ -51,6 +51,13 @@ pub(crate) fn cpu_list(list: &str) -> Vec<u32> {
     cpus
 }
 
+/// Whether this process sees the processes of the whole machine.
+pub(crate) fn in_first_pid_namespace() -> bool {
+    /// `PROC_PID_INIT_INO` in include/linux/proc_ns.h.
+    const FIRST: &str = "pid:[4026531836]";
+    std::fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link == Path::new(FIRST))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

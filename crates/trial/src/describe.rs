@@ -54,6 +54,11 @@ fn name(resource: Resource) -> &'static str {
         Resource::Mappings => resource::MAPPINGS,
         Resource::MemoryBytes => resource::MEMORY,
         Resource::LocalPorts => resource::PORTS,
+        Resource::EpollWatches => resource::EPOLL_WATCHES,
+        Resource::InotifyWatches => resource::INOTIFY_WATCHES,
+        Resource::InotifyInstances => resource::INOTIFY_INSTANCES,
+        Resource::Backlog => resource::BACKLOG,
+        Resource::TrackedConnections => resource::TRACKED,
     }
 }
 

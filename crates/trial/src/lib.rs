@@ -16,6 +16,7 @@
 
 mod common;
 mod describe;
+mod examine;
 mod place;
 mod supervisor;
 mod worker;
@@ -40,6 +41,7 @@ pub fn run(groups: &[Group], further: Role) -> ExitCode {
         ["supervise"] => supervisor::supervise(groups),
         ["measure"] => worker::measure(groups),
         ["describe"] => describe::describe(),
+        ["examine"] => examine::examine(),
         [background::ROLE] => background::hold().map_err(Into::into),
         ["agent", folder] => host::agent(folder).map_err(Into::into),
         ["guard", ref words @ ..] => host::guard(words).map_err(Into::into),
@@ -56,5 +58,5 @@ pub fn run(groups: &[Group], further: Role) -> ExitCode {
     }
 }
 
-const USAGE: &str = "osdyno-trial is started by osdyno: supervise | describe | background | agent FOLDER | \
-     guard SECONDS COMMAND | init";
+const USAGE: &str = "osdyno-trial is started by osdyno: supervise | describe | examine | background | \
+     agent FOLDER | guard SECONDS COMMAND | init";

@@ -53,6 +53,8 @@ pub struct Workload {
     pub operations: &'static [Operation],
     /// What one more n takes of a single process; nothing where several processes divide it among them.
     pub needs: Needs,
+    /// It takes as much as so many n do, even where n is smaller.
+    pub at_least: u64,
     /// Helper processes can make its objects too: where one process cannot hold enough, they hold the rest.
     pub helpers: bool,
     /// The largest n unless the user names one. Presets go further, which suits operations of microseconds
@@ -116,6 +118,14 @@ pub struct Needs {
     pub ports: u64,
     /// Memory of kernel and process together, roughly.
     pub memory_bytes: u64,
+    /// Descriptors that epoll watches, in variants that are called `epoll`: see [`Workload::needs_of`].
+    pub epoll_watches: u64,
+    /// Files that inotify(7) watches.
+    pub inotify_watches: u64,
+    /// Instances of inotify(7).
+    pub inotify_instances: u64,
+    /// Connections that a packet filter keeps track of.
+    pub tracked_connections: u64,
     /// Bytes on the disk at once, roughly.
     pub disk_bytes: u64,
     /// Files and folders at once.
@@ -133,6 +143,10 @@ impl Needs {
         mappings: 0,
         ports: 0,
         memory_bytes: 0,
+        epoll_watches: 0,
+        inotify_watches: 0,
+        inotify_instances: 0,
+        tracked_connections: 0,
         disk_bytes: 0,
         inodes: 0,
         processors: 0,
@@ -168,6 +182,7 @@ impl Workload {
         settings: &[],
         operations: &[],
         needs: Needs::NOTHING,
+        at_least: 0,
         helpers: false,
         top: None,
         linkage: Linkage::Dynamic,
@@ -194,6 +209,12 @@ impl Workload {
         classic_n: 1,
         ..Workload::CURVE
     };
+
+    /// What one more n takes in this variant: only epoll(7) has watches.
+    pub fn needs_of(&self, variant: &str) -> Needs {
+        let epoll_watches = if variant == "epoll" { self.needs.epoll_watches } else { 0 };
+        Needs { epoll_watches, ..self.needs }
+    }
 
     /// The page: question, method and expected answer, in Markdown.
     pub fn page(&self) -> String {

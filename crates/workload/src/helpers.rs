@@ -12,10 +12,10 @@ use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
 use record::Check;
 
 /// More would take too many descriptors of the trial.
-pub const HELPERS_MAX: u32 = 63;
+pub(crate) const HELPERS_MAX: u32 = 63;
 
 /// Descriptors that a helper takes of the trial.
-pub const DESCRIPTORS_OF_HELPER: u64 = 2;
+pub(crate) const DESCRIPTORS_OF_HELPER: u64 = 2;
 
 /// A request: the first n and how many.
 const REQUEST_BYTES: usize = 16;

@@ -43,7 +43,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     ("lab", &["host", "runner", "sys"]),
     ("report", &["judge", "record", "stats"]),
-    ("inspect", &["judge", "record", "stats", "sys"]),
+    ("inspect", &["judge", "record", "stats", "sys", "workload"]),
     (
         "osdyno",
         &[

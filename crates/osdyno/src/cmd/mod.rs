@@ -4,6 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 mod declared;
 pub(crate) mod dns;
+pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod impact;
@@ -21,6 +22,7 @@ pub(crate) mod selftest;
 pub(crate) mod serve;
 pub(crate) mod snoop;
 mod suggested;
+pub(crate) mod tune;
 
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};

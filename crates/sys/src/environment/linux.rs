@@ -5,7 +5,7 @@ use std::path::Path;
 use super::collector::Collector;
 use super::mount::{self, chosen};
 use crate::cgroup;
-use crate::pseudo_file::{field, field_bytes, text};
+use crate::pseudo_file::{field, field_bytes, in_first_pid_namespace, number, text};
 
 pub(super) fn read(facts: &mut Collector, scratch: Option<&Path>) {
     for (key, file) in FILES {
@@ -18,6 +18,7 @@ pub(super) fn read(facts: &mut Collector, scratch: Option<&Path>) {
     kernel(facts);
     processor(facts);
     frequency(facts);
+    idle_states(facts);
     mitigations(facts);
     memory(facts);
     machine(facts);
@@ -257,6 +258,16 @@ fn frequency(facts: &mut Collector) {
     facts.add("cpu.boost", boost.map(|on| if on { "on" } else { "off" }));
 }
 
+/// The longest time that an idle processor takes to wake up: Documentation/admin-guide/pm/cpuidle.rst.
+fn idle_states(facts: &mut Collector) {
+    let first = crate::cpu::allowed().unwrap_or_default().first().copied().unwrap_or(0);
+    let folder = format!("/sys/devices/system/cpu/cpu{first}/cpuidle");
+    let Ok(states) = std::fs::read_dir(folder) else { return };
+    let is_on = |state: &std::path::PathBuf| text(state.join("disable")).is_none_or(|off| off == "0");
+    let states = states.flatten().map(|state| state.path()).filter(is_on);
+    facts.add("cpu.idle_exit_us", states.filter_map(|state| number(state.join("latency"))).max());
+}
+
 /// Documentation/admin-guide/hw-vuln: each of these costs something on the way into the kernel or out of it.
 fn mitigations(facts: &mut Collector) {
     let Ok(files) = std::fs::read_dir("/sys/devices/system/cpu/vulnerabilities") else { return };
@@ -373,9 +384,7 @@ fn libc_version() -> Option<String> {
 /// Images of containers are also booted as virtual machines, marks and all: it takes process numbers of
 /// one's own to be a container.
 fn container() -> Option<String> {
-    /// `PROC_PID_INIT_INO` in include/linux/proc_ns.h.
-    const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
-    if std::fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link == Path::new(FIRST_PID_NAMESPACE)) {
+    if in_first_pid_namespace() {
         return None;
     }
     if let Some(manager) = text("/run/systemd/container") {

@@ -32,7 +32,7 @@ use windows as system;
 mod collector;
 
 pub use collector::Facts;
-pub use readiness::warnings;
+pub use readiness::{ConditionSeverity, MachineCondition, conditions, warnings};
 
 use collector::Collector;
 

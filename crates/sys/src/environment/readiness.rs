@@ -6,37 +6,83 @@ use crate::activity::Snapshot;
 
 /// With a higher load per processor than this, trials share their processor.
 const LOAD_PER_CPU: f64 = 0.25;
+/// With a higher one, a trial waits longer than it runs.
+const OVERLOAD_PER_CPU: f64 = 1.0;
 /// From this share of stolen time on, trials differ by what the hypervisor does (METHODOLOGY, environment).
 const STEAL_SHARE: f64 = 0.01;
 /// With fewer descriptors than this, most sweeps end early.
 const FEW_DESCRIPTORS: f64 = 10_000.0;
+/// Waking up from a deeper idle state takes as long as the operations that are measured.
+const DEEP_IDLE_US: f64 = 10.0;
 /// Clocks that need a system call or access to a chip: a thousand cycles and more.
 const SLOW_CLOCKS: [&str; 6] = ["hpet", "acpi_pm", "xen", "jiffies", "refined-jiffies", "i8254"];
 /// Clocks that are read without a system call.
 const FAST_CLOCKS: [&str; 4] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
 
-/// The sentences, the most severe first; none if the machine is ready. Uses only its arguments, so it works
-/// for the facts of a remote system too.
+/// How much a condition matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ConditionSeverity {
+    /// Figures are those of something else than the system in question.
+    Unfit,
+    /// Figures are usable, with care.
+    Care,
+    /// It is part of every figure, and no fault.
+    Note,
+}
+
+/// Something about a machine that shows in figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineCondition {
+    /// What it is about, in a word or two: `governor`.
+    pub subject: &'static str,
+    /// How much it matters.
+    pub weight: ConditionSeverity,
+    /// A sentence with its value, what follows, and what to do about it.
+    pub text: String,
+}
+
+/// The sentences that warn, the most severe first; none if the machine is ready. Uses only its arguments, so
+/// it works for the facts of a remote system too.
 pub fn warnings(facts: &Facts, now: &Snapshot) -> Vec<String> {
+    let warn =
+        |condition: MachineCondition| (condition.weight != ConditionSeverity::Note).then_some(condition.text);
+    conditions(facts, now).into_iter().filter_map(warn).collect()
+}
+
+/// All conditions, in order of weight.
+pub fn conditions(facts: &Facts, now: &Snapshot) -> Vec<MachineCondition> {
+    use ConditionSeverity::{Care, Note, Unfit};
     let machine = Machine { facts, now };
     let conditions = [
-        machine.traced(),
-        machine.debug_kernel(),
-        machine.emulated(),
-        machine.slow_clock(),
-        machine.loaded(),
-        machine.stolen(),
-        machine.governor(),
-        machine.battery(),
-        machine.swapped(),
-        machine.throttled(),
-        machine.container(),
-        machine.filtered(),
-        machine.preloaded(),
-        machine.nice(),
-        machine.few_descriptors(),
+        ("tracer", Unfit, machine.traced()),
+        ("debug kernel", Unfit, machine.debug_kernel()),
+        ("emulation", Care, machine.emulated()),
+        ("clock source", Care, machine.slow_clock()),
+        ("load", if machine.is_overloaded() { Unfit } else { Care }, machine.loaded()),
+        ("steal", Care, machine.stolen()),
+        ("governor", Care, machine.governor()),
+        ("battery", Care, machine.battery()),
+        ("swap", Care, machine.swapped()),
+        ("quota", Care, machine.throttled()),
+        ("container", Care, machine.container()),
+        ("call filter", Care, machine.filtered()),
+        ("preload", Care, machine.preloaded()),
+        ("nice", Care, machine.nice()),
+        ("descriptors", Care, machine.few_descriptors()),
+        ("heat", Note, machine.overheated()),
+        ("turbo", Note, machine.boosted()),
+        ("C-states", Note, machine.idle_states()),
+        ("SMT", Note, machine.shared_cores()),
+        ("THP", Note, machine.huge_pages()),
+        ("ASLR", Note, machine.randomized()),
+        ("mitigations", Note, machine.mitigated()),
     ];
-    conditions.into_iter().flatten().collect()
+    let condition = |(subject, weight, text): (&'static str, ConditionSeverity, Option<String>)| {
+        Some(MachineCondition { subject, weight, text: text? })
+    };
+    let mut conditions: Vec<MachineCondition> = conditions.into_iter().filter_map(condition).collect();
+    conditions.sort_by_key(|condition| condition.weight);
+    conditions
 }
 
 /// What is known of a machine. Each method is one condition, and says nothing of what is not known.
@@ -103,6 +149,12 @@ impl Machine<'_> {
                  until the machine is idle."
             )
         })
+    }
+
+    /// Nobody can measure where others already want more than there is.
+    fn is_overloaded(&self) -> bool {
+        let cpus = self.number("cpu.online").or_else(|| self.number("cpu.count")).unwrap_or(1.0).max(1.0);
+        self.now.get("load_1m").is_some_and(|load| load > cpus * OVERLOAD_PER_CPU)
     }
 
     fn stolen(&self) -> Option<String> {
@@ -186,6 +238,81 @@ impl Machine<'_> {
             "The limit is {hard:.0} descriptors, and most sweeps would go further; raise it as root with \
              `ulimit -n 1048576`."
         ))
+    }
+
+    fn overheated(&self) -> Option<String> {
+        let times = self.now.get("thermal_throttles").filter(|times| *times > 0.0)?;
+        Some(format!(
+            "Processors were slowed down by heat {times:.0} times since boot, so a run may become slower in \
+             its course; improve the cooling, or measure for a shorter time."
+        ))
+    }
+
+    fn boosted(&self) -> Option<String> {
+        self.fact("cpu.boost").filter(|boost| *boost == "on")?;
+        let file = match self.fact("cpu.frequency_driver") {
+            Some("intel_pstate") => "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo",
+            _ => "echo 0 > /sys/devices/system/cpu/cpufreq/boost",
+        };
+        Some(format!(
+            "Turbo is on, so the clock rate depends on heat and on what other cores do; `{file}` fixes it \
+             until the next boot."
+        ))
+    }
+
+    fn idle_states(&self) -> Option<String> {
+        let latency = self.number("cpu.idle_exit_us").filter(|latency| *latency > DEEP_IDLE_US)?;
+        Some(format!(
+            "Idle processors enter C-states that take up to {latency:.0} µs to leave, which shows where \
+             processes wait for each other; `cpupower idle-set -D 10` keeps them out until the next boot."
+        ))
+    }
+
+    fn shared_cores(&self) -> Option<String> {
+        self.fact("cpu.smt").filter(|smt| *smt == "on")?;
+        Some(
+            "SMT is on: two processors share a core, and what runs on one slows the other; \
+             `echo off > /sys/devices/system/cpu/smt/control` changes it until the next boot."
+                .into(),
+        )
+    }
+
+    fn huge_pages(&self) -> Option<String> {
+        self.fact("memory.thp").filter(|mode| *mode == "always")?;
+        Some(
+            "Transparent huge pages (THP) are always used, so the cost of memory and of fork depends on how \
+             fragmented memory is; `echo madvise > /sys/kernel/mm/transparent_hugepage/enabled` changes it."
+                .into(),
+        )
+    }
+
+    fn randomized(&self) -> Option<String> {
+        self.fact("kernel.aslr").filter(|mode| *mode != "0")?;
+        Some(
+            "Addresses are random (ASLR), so the layout of memory differs from trial to trial, which more \
+             trials average; `--system 'noaslr=setarch -R'` shows how much it is."
+                .into(),
+        )
+    }
+
+    fn mitigated(&self) -> Option<String> {
+        let is_active = |(key, value): &(&String, &String)| {
+            key.starts_with("cpu.mitigations.") && value.starts_with("Mitigation")
+        };
+        let active: Vec<&str> = self
+            .facts
+            .iter()
+            .filter(is_active)
+            .filter_map(|(key, _)| key.strip_prefix("cpu.mitigations."))
+            .collect();
+        (!active.is_empty()).then(|| {
+            format!(
+                "Mitigations of {} processor bugs add time to system calls ({}); they are part of this \
+                 system, and a comparison lists them.",
+                active.len(),
+                active.join(", ")
+            )
+        })
     }
 }
 

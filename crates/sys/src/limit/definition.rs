@@ -54,17 +54,32 @@ pub enum Resource {
     MemoryBytes,
     /// Local ports that the system hands out by itself, for one local address and one peer.
     LocalPorts,
+    /// Descriptors that the user's epoll sets watch together.
+    EpollWatches,
+    /// Files and folders that the user watches by inotify(7).
+    InotifyWatches,
+    /// Instances of inotify(7) of the user.
+    InotifyInstances,
+    /// Connections of one listening socket that wait to be accepted.
+    Backlog,
+    /// Connections that the packet filter keeps track of.
+    TrackedConnections,
 }
 
 impl Resource {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 11] = [
         Self::Descriptors,
         Self::Processes,
         Self::Threads,
         Self::Mappings,
         Self::MemoryBytes,
         Self::LocalPorts,
+        Self::EpollWatches,
+        Self::InotifyWatches,
+        Self::InotifyInstances,
+        Self::Backlog,
+        Self::TrackedConnections,
     ];
 }
 
@@ -86,6 +101,11 @@ impl fmt::Display for Resource {
             Self::Mappings => "mappings",
             Self::MemoryBytes => "bytes of memory",
             Self::LocalPorts => "local ports",
+            Self::EpollWatches => "descriptors watched by epoll",
+            Self::InotifyWatches => "watched files",
+            Self::InotifyInstances => "inotify instances",
+            Self::Backlog => "connections that wait to be accepted",
+            Self::TrackedConnections => "tracked connections",
         })
     }
 }

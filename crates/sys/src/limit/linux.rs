@@ -4,7 +4,7 @@
 use super::definition::{Bound, DESCRIPTORS_RESERVED, Kind, Resource};
 use super::unix::get;
 use crate::cgroup;
-use crate::pseudo_file::{field, field_bytes, number, text};
+use crate::pseudo_file::{field, field_bytes, in_first_pid_namespace, number, text};
 
 /// The kernel keeps the low process numbers for itself: `RESERVED_PIDS` in kernel/pid.c.
 const PIDS_RESERVED: u64 = 300;
@@ -14,6 +14,8 @@ const PROCESSES_SPARED: u64 = 64;
 const MAPPINGS_RESERVED: u64 = 256;
 /// Open files left to the rest of the system.
 const FILES_SPARED: u64 = 1024;
+/// Ports of listening sockets, and some that a connection before has not given back yet.
+const PORTS_SPARED: u64 = 4;
 /// A thread has a stack and a guard page below it, each a mapping.
 const MAPPINGS_PER_THREAD: u64 = 2;
 
@@ -33,6 +35,16 @@ pub(super) fn bounds(resource: Resource) -> Vec<Bound> {
         Resource::Mappings => vec![mappings()],
         Resource::MemoryBytes => vec![memory_of_system(), memory_of_group(), address_space()],
         Resource::LocalPorts => vec![local_ports()],
+        Resource::EpollWatches => vec![plain("fs.epoll.max_user_watches")],
+        // The second is that of the user namespace.
+        Resource::InotifyWatches => {
+            vec![plain("fs.inotify.max_user_watches"), plain("user.max_inotify_watches")]
+        }
+        Resource::InotifyInstances => {
+            vec![plain("fs.inotify.max_user_instances"), plain("user.max_inotify_instances")]
+        }
+        Resource::Backlog => vec![plain("net.core.somaxconn"), plain("net.ipv4.tcp_max_syn_backlog")],
+        Resource::TrackedConnections => vec![tracked_connections()],
     };
     bounds.into_iter().flatten().collect()
 }
@@ -83,7 +95,11 @@ fn tasks() -> [Option<Bound>; 4] {
         advice: "raise it with `ulimit -u`, or with LimitNPROC= of the service that starts this".into(),
     });
     let numbers = number("/proc/sys/kernel/pid_max").map(|value| Bound {
-        usable: room(value).saturating_sub(PIDS_RESERVED),
+        // It is that of the PID namespace (since Linux 6.14), which has fewer tasks than the system.
+        usable: value
+            .saturating_sub(tasks_of_namespace().unwrap_or(alive))
+            .saturating_sub(PROCESSES_SPARED)
+            .saturating_sub(PIDS_RESERVED),
         limit: "kernel.pid_max".into(),
         value,
         advice: sysctl_advice("kernel.pid_max", 4_194_304),
@@ -146,7 +162,26 @@ fn local_ports() -> Option<Bound> {
     let (first, last) = (ends.next()?, ends.next()?);
     let value = (last + 1).checked_sub(first)?;
     let advice = "raise it as root with `sysctl -w net.ipv4.ip_local_port_range='1024 65535'`".into();
-    Some(Bound { usable: value, limit: "net.ipv4.ip_local_port_range".into(), value, advice })
+    let usable = value.saturating_sub(PORTS_SPARED);
+    Some(Bound { usable, limit: "net.ipv4.ip_local_port_range".into(), value, advice })
+}
+
+/// A limit as it stands. Of one that is the user's, what other processes use is not counted: only root could
+/// read all of it.
+fn plain(name: &str) -> Option<Bound> {
+    let value = number(file_of(name))?;
+    Some(Bound { usable: value, limit: name.into(), value, advice: sysctl_advice(name, value.max(1) * 2) })
+}
+
+/// The kernel drops the packets of connections beyond it: nf_conntrack-sysctl.rst.
+fn tracked_connections() -> Option<Bound> {
+    let bound = plain("net.netfilter.nf_conntrack_max")?;
+    let used = number(file_of("net.netfilter.nf_conntrack_count")).unwrap_or(0);
+    Some(Bound { usable: bound.value.saturating_sub(used), ..bound })
+}
+
+fn file_of(sysctl: &str) -> String {
+    format!("/proc/sys/{}", sysctl.replace('.', "/"))
 }
 
 /// All tasks of the system, from the fourth field of /proc/loadavg: `0.24 0.10 0.03 3/88 27157`.
@@ -167,6 +202,17 @@ fn tasks_of_user() -> Option<u64> {
     };
     let tasks: u64 = std::fs::read_dir("/proc").ok()?.flatten().filter_map(tasks).sum();
     // We are one of them, unless this is not a /proc of ours.
+    (tasks > 0).then_some(tasks)
+}
+
+/// Tasks that this /proc shows, where it is not that of the first PID namespace; there are few then.
+fn tasks_of_namespace() -> Option<u64> {
+    if in_first_pid_namespace() {
+        return None;
+    }
+    let threads =
+        |entry: std::fs::DirEntry| field(&text(entry.path().join("status"))?, "Threads")?.parse::<u64>().ok();
+    let tasks: u64 = std::fs::read_dir("/proc").ok()?.flatten().filter_map(threads).sum();
     (tasks > 0).then_some(tasks)
 }
 

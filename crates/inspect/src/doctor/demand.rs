@@ -1,0 +1,238 @@
+//! What a machine is to hold: `connections=100000`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use workload::Needs;
+
+/// Something of which a machine can be asked to hold many.
+#[derive(Debug)]
+struct Kind {
+    name: &'static str,
+    /// What one of them takes.
+    needs: Needs,
+    /// A listening socket accepts them.
+    is_accepted: bool,
+}
+
+/// What the memory of a connection is: both ends with their entries in every table of the kernel, measured as
+/// 9.0 KiB on Linux 6.18 (`servers/crowd`); a server of a program takes more for itself.
+const CONNECTION_BYTES: u64 = 9 << 10;
+
+const KINDS: &[Kind] = &[
+    Kind {
+        name: "connections",
+        needs: Needs {
+            descriptors: 1,
+            epoll_watches: 1,
+            tracked_connections: 1,
+            memory_bytes: CONNECTION_BYTES,
+            ..Needs::NOTHING
+        },
+        is_accepted: true,
+    },
+    Kind {
+        name: "clients",
+        needs: Needs {
+            descriptors: 1,
+            ports: 1,
+            epoll_watches: 1,
+            tracked_connections: 1,
+            memory_bytes: CONNECTION_BYTES,
+            ..Needs::NOTHING
+        },
+        is_accepted: false,
+    },
+    Kind {
+        name: "files",
+        needs: Needs { descriptors: 1, memory_bytes: 1 << 10, ..Needs::NOTHING },
+        is_accepted: false,
+    },
+    Kind {
+        name: "processes",
+        needs: Needs { processes: 1, memory_bytes: 160 << 10, ..Needs::NOTHING },
+        is_accepted: false,
+    },
+    Kind {
+        name: "threads",
+        needs: Needs { threads: 1, processes: 1, mappings: 2, memory_bytes: 40 << 10, ..Needs::NOTHING },
+        is_accepted: false,
+    },
+    Kind {
+        name: "mappings",
+        needs: Needs { mappings: 1, memory_bytes: 1 << 10, ..Needs::NOTHING },
+        is_accepted: false,
+    },
+    Kind {
+        name: "watches",
+        needs: Needs { inotify_watches: 1, memory_bytes: 1 << 10, ..Needs::NOTHING },
+        is_accepted: false,
+    },
+    Kind {
+        name: "inotify",
+        needs: Needs { inotify_instances: 1, descriptors: 1, ..Needs::NOTHING },
+        is_accepted: false,
+    },
+];
+
+/// More of anything is a mistake.
+const COUNT_MOST: u64 = 10_000_000;
+/// Connections that arrive before a server accepts the next: what our servers ask listen(2) for, and nginx,
+/// at most.
+const BACKLOG_MOST: u64 = 4096;
+
+/// How many of what, of one kind or several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineDemand {
+    /// Places in [`KINDS`], with how many.
+    items: Vec<(usize, u64)>,
+}
+
+/// A demand that cannot be read, with what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{text}\": {advice}")]
+pub struct DemandError {
+    text: String,
+    advice: String,
+}
+
+impl FromStr for MachineDemand {
+    type Err = DemandError;
+
+    fn from_str(text: &str) -> Result<MachineDemand, DemandError> {
+        let mut demand = MachineDemand { items: Vec::new() };
+        for part in text.split(',') {
+            let (place, count) = item(part)?;
+            if demand.items.iter().any(|(known, _)| *known == place) {
+                return Err(refused(part, format!("{} are asked for twice", KINDS[place].name)));
+            }
+            demand.items.push((place, count));
+        }
+        Ok(demand)
+    }
+}
+
+fn refused(text: &str, advice: impl Into<String>) -> DemandError {
+    // What was typed may be long, and its beginning tells enough.
+    DemandError { text: text.trim().chars().take(40).collect(), advice: advice.into() }
+}
+
+fn item(text: &str) -> Result<(usize, u64), DemandError> {
+    let known = || KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
+    let (name, count) = text.split_once('=').ok_or_else(|| {
+        refused(text, format!("write KIND=COUNT, such as connections=100000; kinds are {}", known()))
+    })?;
+    let place = KINDS.iter().position(|kind| kind.name == name.trim());
+    let place = place.ok_or_else(|| refused(name, format!("it is no kind; kinds are {}", known())))?;
+    let count = count.trim();
+    let (digits, factor) = match count.strip_suffix('k') {
+        Some(digits) => (digits, 1000),
+        None => count.strip_suffix('M').map_or((count, 1), |digits| (digits, 1_000_000)),
+    };
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number = digits.parse::<u64>().ok().filter(|_| is_number).and_then(|count| count.checked_mul(factor));
+    let number = match number {
+        // Digits only, so it was too long.
+        None if is_number => COUNT_MOST + 1,
+        None => return Err(refused(count, "a whole number is wanted, such as 100000 or 100k")),
+        Some(number) => number,
+    };
+    match number {
+        1..=COUNT_MOST => Ok((place, number)),
+        _ => Err(refused(count, format!("from 1 to {COUNT_MOST} can be asked for"))),
+    }
+}
+
+impl MachineDemand {
+    /// What all of it takes together.
+    pub fn needs(&self) -> Needs {
+        let mut all = Needs::NOTHING;
+        for &(place, count) in &self.items {
+            let one = KINDS[place].needs;
+            all.descriptors += count * one.descriptors;
+            all.processes += count * one.processes;
+            all.threads += count * one.threads;
+            all.mappings += count * one.mappings;
+            all.ports += count * one.ports;
+            all.memory_bytes += count * one.memory_bytes;
+            all.epoll_watches += count * one.epoll_watches;
+            all.inotify_watches += count * one.inotify_watches;
+            all.inotify_instances += count * one.inotify_instances;
+            all.tracked_connections += count * one.tracked_connections;
+        }
+        all
+    }
+
+    /// Connections that have to wait to be accepted, at most.
+    pub fn backlog(&self) -> u64 {
+        let accepted = self.items.iter().filter(|(place, _)| KINDS[*place].is_accepted);
+        accepted.map(|(_, count)| *count).sum::<u64>().min(BACKLOG_MOST)
+    }
+
+    /// The kinds with their counts.
+    pub fn items(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.items.iter().map(|&(place, count)| (KINDS[place].name, count))
+    }
+}
+
+impl fmt::Display for MachineDemand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, (name, count)) in self.items().enumerate() {
+            let separator = if place == 0 { "" } else { " and " };
+            write!(f, "{separator}{count} {name}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn kinds_add_up() {
+        let demand: MachineDemand = "connections=100k, threads=200".parse().unwrap();
+        assert_eq!(demand.to_string(), "100000 connections and 200 threads");
+        let needs = demand.needs();
+        assert_eq!((needs.descriptors, needs.threads, needs.mappings), (100_000, 200, 400));
+        assert_eq!(needs.memory_bytes, 100_000 * (9 << 10) + 200 * (40 << 10));
+        assert_eq!(demand.backlog(), 4096);
+        assert_eq!("connections=50".parse::<MachineDemand>().unwrap().backlog(), 50);
+    }
+
+    #[test]
+    fn what_is_no_demand_is_refused_with_what_to_write() {
+        for (text, says) in [
+            ("", "write KIND=COUNT"),
+            ("100000", "write KIND=COUNT"),
+            ("conections=1", "kinds are connections, clients"),
+            ("connections=", "a whole number"),
+            ("connections=-5", "a whole number"),
+            ("connections=+5", "a whole number"),
+            ("connections=1e5", "a whole number"),
+            ("connections=k", "a whole number"),
+            ("connections=0", "from 1 to 10000000"),
+            ("connections=11M", "from 1 to 10000000"),
+            ("connections=99999999999999999999999", "from 1 to"),
+            ("connections=1,connections=2", "asked for twice"),
+            ("connections=1,", "write KIND=COUNT"),
+        ] {
+            let error = text.parse::<MachineDemand>().unwrap_err().to_string();
+            assert!(error.contains(says), "{text:?}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_it_and_what_it_prints_is_short(
+            text in "\\PC{0,60}|[a-z]{0,12}=[0-9kM]{0,30}(,[a-z]+=[0-9]+)?",
+        ) {
+            match text.parse::<MachineDemand>() {
+                Ok(demand) => prop_assert!(demand.items().all(|(_, count)| count <= COUNT_MOST)),
+                Err(error) => prop_assert!(error.to_string().chars().count() < 200),
+            }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Is this machine ready? How far every workload comes and what stops it, what a demand needs, and what makes
+//! figures doubtful.
+//!
+//! The input is what a system reported of itself; the extents are those that a run is planned with. Nothing
+//! is read here and nothing changed, so a system elsewhere is examined in the same way.
+
+mod demand;
+mod prognosis;
+mod recipe;
+mod setting;
+mod shortfall;
+
+use record::{ConditionWeight, Examination, Steadiness, System};
+
+pub use demand::{DemandError, MachineDemand};
+pub use prognosis::Prognosis;
+pub use recipe::{Recipe, RecipeStep, Replaced, filled_in};
+pub use setting::{Lasting, LimitSetting, Remedy, SettingKind};
+pub use shortfall::{Shortfall, shortfalls_of};
+
+/// From this share of lost time on, others use the processor, and trials differ by it.
+const LOST_CARE: f64 = 0.01;
+/// From this share on, a trial measures others.
+const LOST_UNFIT: f64 = 0.25;
+/// From this drift on, trials one after the other differ by more than a small change does.
+const DRIFT_CARE: f64 = 0.05;
+
+/// What may be said of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Readiness {
+    /// Measure.
+    Ready,
+    /// Figures are usable, if one knows the reasons.
+    UsableWithCare,
+    /// Figures would be those of something else, or what is wanted does not fit.
+    NotFit,
+}
+
+/// One reason of the verdict, or something to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadinessReason {
+    /// How much it matters.
+    pub weight: ConditionWeight,
+    /// What it is about, in a word or two.
+    pub subject: String,
+    /// One sentence.
+    pub text: String,
+}
+
+/// The diagnosis of one system.
+#[derive(Clone, Debug)]
+pub struct Diagnosis {
+    /// What may be said of it.
+    pub readiness: Readiness,
+    /// Why, in order of weight; notes come last and do not count.
+    pub reasons: Vec<ReadinessReason>,
+    /// How far workloads come.
+    pub prognoses: Vec<Prognosis>,
+    /// Settings that are too low for what is wanted: the one list of what there is to change.
+    pub shortfalls: Vec<Shortfall>,
+    /// How steady a reference operation was.
+    pub steadiness: Option<Steadiness>,
+}
+
+/// Diagnoses a system for what is to be measured, or for a demand.
+pub fn diagnose(
+    system: &System,
+    prognoses: Vec<Prognosis>,
+    demand: Option<&MachineDemand>,
+    examination: &Result<Examination, String>,
+) -> Diagnosis {
+    let shortfalls = shortfall::all(system, &prognoses, demand);
+    let mut reasons = Vec::new();
+    reasons.extend(demand.and_then(|demand| unmet(demand, &shortfalls)));
+    reasons.extend(unmeasurable(&prognoses));
+    let steadiness = match examination {
+        Ok(examination) => {
+            reasons.extend(examination.conditions.iter().map(|condition| ReadinessReason {
+                weight: condition.weight,
+                subject: condition.subject.clone(),
+                text: condition.text.clone(),
+            }));
+            examination.steadiness
+        }
+        Err(error) => {
+            let text = format!("What makes figures doubtful could not be examined: {error}.");
+            reasons.push(ReadinessReason {
+                weight: ConditionWeight::Care,
+                subject: "examination".to_owned(),
+                text,
+            });
+            None
+        }
+    };
+    reasons.extend(steadiness.iter().flat_map(unsteady));
+    reasons.extend(shortened(&prognoses));
+    reasons.sort_by_key(|reason| reason.weight);
+    let readiness = match reasons.first().map(|reason| reason.weight) {
+        Some(ConditionWeight::Unfit) => Readiness::NotFit,
+        Some(ConditionWeight::Care) => Readiness::UsableWithCare,
+        Some(ConditionWeight::Note) | None => Readiness::Ready,
+    };
+    Diagnosis { readiness, reasons, prognoses, shortfalls, steadiness }
+}
+
+fn unmet(demand: &MachineDemand, shortfalls: &[Shortfall]) -> Option<ReadinessReason> {
+    let lacking: Vec<&str> = shortfalls
+        .iter()
+        .filter(|shortfall| shortfall.wanted_by.contains(&Shortfall::DEMAND.to_owned()))
+        .map(|shortfall| shortfall.limit.as_str())
+        .collect();
+    (!lacking.is_empty()).then(|| {
+        let verb = if lacking.len() == 1 { "is" } else { "are" };
+        let text = format!("{demand} do not fit: {} {verb} too low.", lacking.join(", "));
+        ReadinessReason { weight: ConditionWeight::Unfit, subject: "limits".to_owned(), text }
+    })
+}
+
+/// Workloads that cannot be measured with a single n, as one reason for each limit.
+fn unmeasurable(prognoses: &[Prognosis]) -> Vec<ReadinessReason> {
+    let reason = |prognosis: &Prognosis| {
+        let nothing = prognosis.extent.n == 0 && prognosis.unsupported.is_none();
+        let by = prognosis.extent.ceiling.as_ref().filter(|_| nothing)?;
+        Some((by.limit.name.clone(), by.reason()))
+    };
+    grouped(prognoses, reason)
+        .into_iter()
+        .map(|(names, (_, because))| ReadinessReason {
+            weight: ConditionWeight::Unfit,
+            subject: "limits".to_owned(),
+            text: format!("{} cannot be measured, because {because}.", names.join(", ")),
+        })
+        .collect()
+}
+
+/// Workloads that come less far than is wanted, as one reason for each limit.
+fn shortened(prognoses: &[Prognosis]) -> Vec<ReadinessReason> {
+    let by = |prognosis: &Prognosis| {
+        let is_short = prognosis.extent.n > 0 && !prognosis.is_reached();
+        let by = prognosis.extent.stopped_by().filter(|_| is_short)?;
+        Some((by.limit.name.clone(), by.value()))
+    };
+    grouped(prognoses, by)
+        .into_iter()
+        .map(|(names, (limit, value))| {
+            let verb = if names.len() == 1 { "ends" } else { "end" };
+            ReadinessReason {
+                weight: ConditionWeight::Care,
+                subject: "limits".to_owned(),
+                text: format!("{} {verb} early, because {limit} is {value}.", some_of(&names)),
+            }
+        })
+        .collect()
+}
+
+/// The first few of many names.
+fn some_of(names: &[String]) -> String {
+    const SHOWN: usize = 6;
+    let hidden = names.len().saturating_sub(SHOWN);
+    let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if hidden > 0 { format!("{shown} and {hidden} others") } else { shown }
+}
+
+/// The names of what has the same reason, with that reason, in the order of their first.
+fn grouped<K: PartialEq>(
+    prognoses: &[Prognosis],
+    reason: impl Fn(&Prognosis) -> Option<K>,
+) -> Vec<(Vec<String>, K)> {
+    let mut groups: Vec<(Vec<String>, K)> = Vec::new();
+    for prognosis in prognoses {
+        let Some(reason) = reason(prognosis) else { continue };
+        match groups.iter_mut().find(|(_, known)| *known == reason) {
+            Some((names, _)) => names.push(prognosis.name.clone()),
+            None => groups.push((vec![prognosis.name.clone()], reason)),
+        }
+    }
+    groups
+}
+
+/// What two seconds of the reference operation have shown.
+fn unsteady(steadiness: &Steadiness) -> Vec<ReadinessReason> {
+    let mut reasons = Vec::new();
+    let lost = steadiness.lost_share;
+    if lost >= LOST_CARE {
+        let weight = if lost >= LOST_UNFIT { ConditionWeight::Unfit } else { ConditionWeight::Care };
+        let steal = steadiness.steal_share.filter(|share| *share >= LOST_CARE);
+        let stolen = steal.map(|share| format!("; the hypervisor took {:.0} %", share * 100.0));
+        let text = format!(
+            "Others had the processor for {:.1} % of {:.1} s, for up to {:.1} ms at a time{}; stop them, or \
+             use a machine of one's own.",
+            lost * 100.0,
+            steadiness.seconds,
+            steadiness.longest_seconds * 1e3,
+            stolen.unwrap_or_default()
+        );
+        reasons.push(ReadinessReason { weight, subject: "neighbour".to_owned(), text });
+    }
+    if steadiness.drift_share >= DRIFT_CARE {
+        let text = format!(
+            "A reference operation was {:.0} % slower at some times than at others within {:.1} s, although \
+             nothing interrupted it; something shares the core or its caches, or the clock rate changes.",
+            steadiness.drift_share * 100.0,
+            steadiness.seconds
+        );
+        reasons.push(ReadinessReason {
+            weight: ConditionWeight::Care,
+            subject: "neighbour".to_owned(),
+            text,
+        });
+    }
+    if steadiness.thermal_throttles > 0 {
+        let text = format!(
+            "Heat slowed the processors down {} times within {:.1} s; improve the cooling.",
+            steadiness.thermal_throttles, steadiness.seconds
+        );
+        reasons.push(ReadinessReason { weight: ConditionWeight::Care, subject: "heat".to_owned(), text });
+    }
+    reasons
+}

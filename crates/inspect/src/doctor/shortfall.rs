@@ -1,0 +1,133 @@
+//! Settings that are too low: what each is now, what is needed, for which workloads, and how it is raised.
+
+use record::{ResourceLimit, System, resource};
+use workload::Ceiling;
+
+use super::demand::MachineDemand;
+use super::prognosis::Prognosis;
+use super::setting::{LimitSetting, Remedy};
+
+/// A limit that is too low for what is wanted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shortfall {
+    /// Its name: `RLIMIT_NOFILE`.
+    pub limit: String,
+    /// What it limits, of [`resource`].
+    pub resource: &'static str,
+    /// Its value.
+    pub now: u64,
+    /// The value that suffices.
+    pub needed: u64,
+    /// The workloads that want it, or [`Shortfall::DEMAND`].
+    pub wanted_by: Vec<String>,
+    /// The setting behind it; `None` where nothing can be set, such as the memory of a machine.
+    pub setting: Option<&'static LimitSetting>,
+    /// What to do about it, as the end of a sentence.
+    pub advice: String,
+    /// The file of a control group.
+    pub file: Option<String>,
+}
+
+impl Shortfall {
+    /// Stands for the demand among those that want something.
+    pub(super) const DEMAND: &'static str = "--for";
+
+    /// How it is raised; `None` where it cannot be, or not so far.
+    pub fn remedy(&self) -> Option<Remedy> {
+        let setting = self.setting.filter(|_| !self.is_out_of_reach())?;
+        Some(setting.remedy(self.needed, self.file.as_deref()))
+    }
+
+    /// Whether the system does not take so much.
+    pub fn is_out_of_reach(&self) -> bool {
+        self.setting.and_then(|setting| setting.most).is_some_and(|most| self.needed > most)
+    }
+}
+
+/// Settings that are too low for a demand.
+pub fn shortfalls_of(system: &System, demand: &MachineDemand) -> Vec<Shortfall> {
+    all(system, &[], Some(demand))
+}
+
+/// Settings that are too low for workloads or for a demand, each once: those that the most depends on first.
+pub(super) fn all(
+    system: &System,
+    prognoses: &[Prognosis],
+    demand: Option<&MachineDemand>,
+) -> Vec<Shortfall> {
+    let mut found: Vec<Shortfall> = Vec::new();
+    if let Some(demand) = demand {
+        of_demand(system, demand, &mut found);
+    }
+    for prognosis in prognoses.iter().filter(|prognosis| !prognosis.is_reached()) {
+        let wanted = prognosis.extent.wanted;
+        for ceiling in &prognosis.ceilings {
+            let (total, resource) = (wanted.saturating_mul(ceiling.per_n), ceiling.resource);
+            let Some(resource) = resource.filter(|_| !workload::is_near(ceiling.n, wanted)) else { continue };
+            add(&mut found, resource, &ceiling.limit, total, &prognosis.name);
+        }
+    }
+    found
+}
+
+fn of_demand(system: &System, demand: &MachineDemand, found: &mut Vec<Shortfall>) {
+    // All of it once: a ceiling of 0 is one that does not suffice.
+    for ceiling in Ceiling::all(&demand.needs(), system) {
+        if let Some(resource) = ceiling.resource.filter(|_| ceiling.n == 0) {
+            add(found, resource, &ceiling.limit, ceiling.per_n, Shortfall::DEMAND);
+        }
+    }
+    let backlog = demand.backlog();
+    for limit in system.limits.get(resource::BACKLOG).into_iter().flatten() {
+        if limit.usable < backlog {
+            add(found, resource::BACKLOG, limit, backlog, Shortfall::DEMAND);
+        }
+    }
+}
+
+/// Adds one, or raises what is known of it.
+fn add(
+    found: &mut Vec<Shortfall>,
+    resource: &'static str,
+    limit: &ResourceLimit,
+    total: u64,
+    wanted_by: &str,
+) {
+    let needed = needed(resource, limit, total);
+    if let Some(known) = found.iter_mut().find(|known| known.limit == limit.name) {
+        known.needed = known.needed.max(needed);
+        if !known.wanted_by.iter().any(|name| name == wanted_by) {
+            known.wanted_by.push(wanted_by.to_owned());
+        }
+        return;
+    }
+    let is_file = |word: &&str| word.starts_with("/sys/fs/cgroup");
+    let file = limit.advice.split([' ', ',']).find(is_file).map(str::to_owned);
+    found.push(Shortfall {
+        limit: limit.name.clone(),
+        resource,
+        now: limit.value,
+        needed,
+        wanted_by: vec![wanted_by.to_owned()],
+        setting: LimitSetting::named(&limit.name),
+        advice: limit.advice.clone(),
+        file,
+    });
+}
+
+/// Reserves are at most so large; where nothing is usable, only that much is known of them.
+const RESERVE_MOST: u64 = 512;
+
+/// The value of a limit with which so much is usable.
+fn needed(resource: &str, limit: &ResourceLimit, total: u64) -> u64 {
+    let lacking = total.saturating_sub(limit.usable);
+    // Of some limits only a part is usable: a tenth of memory and disk stays free, and a thread takes two
+    // mappings.
+    let lacking = match (resource, limit.name.as_str()) {
+        (resource::THREADS, "vm.max_map_count") => lacking.saturating_mul(2),
+        (resource::MEMORY | resource::DISK | resource::INODES, _) => lacking.saturating_mul(10).div_ceil(9),
+        _ => lacking,
+    };
+    let unknown = if limit.usable == 0 { RESERVE_MOST } else { 0 };
+    limit.value.saturating_add(lacking).saturating_add(unknown)
+}

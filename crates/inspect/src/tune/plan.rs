@@ -1,0 +1,59 @@
+//! What would be changed, and what is left to the user.
+
+use super::TuneError;
+use crate::doctor::{SettingKind, Shortfall};
+
+/// One setting that is to be changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingChange {
+    /// Its name.
+    pub name: String,
+    /// Its value now.
+    pub before: String,
+    /// Its value afterwards.
+    pub after: String,
+}
+
+/// What would be changed, and what cannot be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TunePlan {
+    /// The changes, with why each is wanted.
+    pub changes: Vec<(SettingChange, Shortfall)>,
+    /// Shortfalls that are none of the system's settings: a process inherits its limits, and memory is
+    /// bought.
+    pub left: Vec<Shortfall>,
+}
+
+impl TunePlan {
+    /// The plan for what a diagnosis found too low.
+    ///
+    /// # Errors
+    /// [`TuneError::Read`].
+    pub fn of(shortfalls: Vec<Shortfall>) -> Result<TunePlan, TuneError> {
+        let mut plan = TunePlan { changes: Vec::new(), left: Vec::new() };
+        for shortfall in shortfalls {
+            let setting = shortfall.setting.filter(|setting| setting.is_of_system());
+            let Some(setting) = setting.filter(|_| !shortfall.is_out_of_reach()) else {
+                plan.left.push(shortfall);
+                continue;
+            };
+            let name = setting.name.to_owned();
+            let before =
+                sys::tunable::read(&name).map_err(|source| TuneError::Read { name: name.clone(), source })?;
+            let after = setting.value_for(shortfall.needed);
+            // A range may begin where it has to and still be too small, by ports that are reserved.
+            let is_range = setting.kind == SettingKind::PortRange;
+            if before == after && is_range {
+                plan.left.push(shortfall);
+                continue;
+            }
+            plan.changes.push((SettingChange { name, before, after }, shortfall));
+        }
+        Ok(plan)
+    }
+
+    /// The changes alone.
+    pub fn bare(&self) -> Vec<SettingChange> {
+        self.changes.iter().map(|(change, _)| change.clone()).collect()
+    }
+}

@@ -1,0 +1,174 @@
+//! `osdyno doctor`: what this machine can hold, and what makes figures of it doubtful.
+
+mod json;
+mod patient;
+mod recipe;
+mod text;
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use clap::ValueEnum;
+use inspect::doctor::{MachineDemand, Prognosis, Readiness, Recipe, diagnose};
+use runner::{Examined, RunOptions, RunPlan, Target};
+
+pub(super) use json::shortfall;
+pub(super) use text::{value, wanted_by};
+
+use patient::Patient;
+
+use super::run::interrupt;
+use super::{Done, Format, suggested};
+use crate::console::Console;
+use crate::failure::{Failure, INCOMPLETE};
+
+/// Is this machine ready: how far every workload comes and what stops it, what to raise, and what makes
+/// figures doubtful
+///
+/// It changes nothing. For about two seconds it repeats a system call, to see whether anything else uses the
+/// processor. The exit code is 0 for READY and USABLE WITH CARE, and 3 for NOT FIT.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Workloads to predict, as for `run` [default: those of a run without names; none with --for]
+    #[arg(value_name = "WORKLOAD", value_parser = suggested::workloads(), hide_possible_values = true)]
+    workloads: Vec<String>,
+    /// What this machine is to hold, such as connections=100000 or threads=5000,watches=1M
+    ///
+    /// Kinds are connections (which a server accepts), clients (connections from one address to one server),
+    /// files, processes, threads, mappings, watches and inotify.
+    #[arg(long = "for", value_name = "KIND=COUNT")]
+    demand: Option<MachineDemand>,
+    /// Largest n, instead of that of the preset
+    #[arg(short, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    n: Option<u64>,
+    /// Range of n, as for `run`: quick, standard, full or classic
+    #[arg(short, long, default_value = "standard")]
+    preset: String,
+    /// A system to examine where it runs, as for `run`
+    #[arg(long = "system", value_name = "NAME=COMMAND", value_parser = Target::parse)]
+    systems: Vec<Target>,
+    /// The machine of a server, examined through its command, as for `run`
+    #[arg(long, value_name = "ADDRESS=COMMAND", value_parser = runner::parse_server)]
+    server: Option<record::Server>,
+    /// Folder for files of the workloads [default: the temporary folder of the system]
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
+    /// Print what to raise on another system, by its manual, and what its recipe of 2001 became
+    #[arg(long, value_enum, value_name = "SYSTEM", conflicts_with_all = ["workloads", "systems", "server"])]
+    os: Option<Os>,
+    /// Print every workload, and every note
+    #[arg(short, long)]
+    verbose: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+/// A system with a recipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Os {
+    Freebsd,
+    Illumos,
+    Linux,
+    Macos,
+    Netbsd,
+    Openbsd,
+    Windows,
+}
+
+impl Os {
+    fn recipe(self) -> Option<&'static Recipe> {
+        Recipe::of(self.to_possible_value()?.get_name())
+    }
+}
+
+/// What a recipe is for where the user does not say.
+const RECIPE_COUNT: u64 = 100_000;
+
+pub(crate) fn doctor(args: &Args, console: &Console) -> Done {
+    let mut out = BufWriter::new(io::stdout().lock());
+    if let Some(recipe) = args.os.and_then(Os::recipe) {
+        let largest = args.demand.as_ref().and_then(|demand| demand.items().map(|(_, n)| n).max());
+        let n = largest.unwrap_or(RECIPE_COUNT);
+        match args.format {
+            Format::Text => recipe::write(recipe, n, &console.style, &mut out)?,
+            Format::Json => writeln!(out, "{:#}", recipe::json(recipe, n))?,
+        }
+        out.flush()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let patients = patients(args)?;
+    match args.format {
+        Format::Text => {
+            for (place, patient) in patients.iter().enumerate() {
+                if place > 0 {
+                    writeln!(out)?;
+                }
+                text::write(patient, args.demand.as_ref(), args.verbose, &console.style, &mut out)?;
+            }
+        }
+        Format::Json => writeln!(out, "{:#}", json::of(&patients, args.demand.as_ref()))?,
+    }
+    out.flush()?;
+    let fits = patients.iter().all(|patient| patient.diagnosis.readiness != Readiness::NotFit);
+    Ok(if fits { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+}
+
+/// Examines all systems, and the machine of the server.
+fn patients(args: &Args) -> Result<Vec<Patient>, Failure> {
+    let mut patients = Vec::new();
+    let server = match &args.server {
+        Some(server) if server.prefix.is_empty() => {
+            let text = "--server needs the command that leads to the server's machine, such as \
+                        '10.0.0.2=ssh host'; an address alone tells nothing of it";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        server => server.as_ref(),
+    };
+    let interrupt =
+        interrupt().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
+    let of_server =
+        server.map(|server| vec![Target::of_command(server.address.clone(), server.prefix.clone())]);
+    for targets in [Some(args.systems.clone()), of_server].into_iter().flatten() {
+        let plan = plan(args, targets)?;
+        for examined in examined(&plan, true, &interrupt)? {
+            patients.push(patient(args, &plan, examined));
+        }
+    }
+    Ok(patients)
+}
+
+/// The plan of the run that is asked about.
+fn plan(args: &Args, targets: Vec<Target>) -> Result<RunPlan, Failure> {
+    let largest = args.demand.as_ref().and_then(|demand| demand.items().map(|(_, n)| n).max());
+    Ok(RunPlan::make(&RunOptions {
+        workloads: args.workloads.clone(),
+        preset: Some(args.preset.clone()),
+        n: args.n.or(largest),
+        scratch: args.scratch.clone(),
+        targets,
+        ..RunOptions::default()
+    })?)
+}
+
+/// Examines the systems of a plan, each of which must reply.
+pub(super) fn examined(
+    plan: &RunPlan,
+    thorough: bool,
+    interrupt: &AtomicBool,
+) -> Result<Vec<Examined>, Failure> {
+    let examined = runner::examine(plan, thorough, interrupt)?;
+    Ok(examined.into_iter().collect::<Result<_, _>>()?)
+}
+
+fn patient(args: &Args, plan: &RunPlan, examined: Examined) -> Patient {
+    let Examined { system, extents, examination } = examined;
+    let is_asked = args.demand.is_none() || !args.workloads.is_empty();
+    let items = plan.items.iter().zip(extents).filter(|_| is_asked);
+    let prognoses =
+        items.map(|(item, extent)| Prognosis::of(item.workload, item.variant.name, extent, &system));
+    let diagnosis = diagnose(&system, prognoses.collect(), args.demand.as_ref(), &examination);
+    Patient { system, diagnosis }
+}

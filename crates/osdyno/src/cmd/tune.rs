@@ -1,0 +1,109 @@
+//! `osdyno tune`: raises the settings that `doctor` names, and puts them back.
+
+mod json;
+mod text;
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use inspect::doctor::{MachineDemand, shortfalls_of};
+use inspect::tune::{TuneError, TunePlan, Undone};
+use runner::{RunOptions, RunPlan};
+
+use super::doctor::examined;
+use super::run::interrupt;
+use super::{Done, Format, refuse_unwritable};
+use crate::console::Console;
+use crate::failure::{Failure, INCOMPLETE};
+
+/// Raise the settings of this system that are too low: print what would change and why, change it, or put it
+/// back
+///
+/// Without --apply and --undo nothing changes. Only settings that `osdyno doctor` names are changed, and only
+/// until the next boot. The old values are on the disk before the first change, so --undo works even after
+/// SIGKILL. The exit code is 3 if something is left to do.
+#[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["demand", "undo"]))]
+pub(crate) struct Args {
+    /// What this machine is to hold, such as connections=100000; see `osdyno doctor --help`
+    #[arg(long = "for", value_name = "KIND=COUNT")]
+    demand: Option<MachineDemand>,
+    /// SettingChange it; needs root
+    #[arg(long, conflicts_with = "undo")]
+    apply: bool,
+    /// Put back what was changed with --apply: FILE is the record that it wrote
+    ///
+    /// A value that somebody else has changed since then is left alone, and named.
+    #[arg(long, value_name = "FILE")]
+    undo: Option<PathBuf>,
+    /// Where --apply writes the old values [default: osdyno-undo-DATE.json in this folder]
+    #[arg(long, value_name = "FILE", requires = "apply")]
+    out: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+impl From<TuneError> for Failure {
+    fn from(error: TuneError) -> Failure {
+        Failure::Refused(error.to_string())
+    }
+}
+
+pub(crate) fn tune(args: &Args, console: &Console) -> Done {
+    if let Some(path) = &args.undo {
+        return undo(path, args.format, console);
+    }
+    let Some(demand) = &args.demand else { return Ok(ExitCode::SUCCESS) };
+    let plan = plan(demand)?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let path = args.out.clone().unwrap_or_else(default_name);
+    let is_applied = args.apply && !plan.changes.is_empty();
+    if is_applied {
+        if path.exists() {
+            let text = format!("{} exists already; choose another name with --out", path.display());
+            return Err(Failure::Refused(text));
+        }
+        refuse_unwritable(&path)?;
+        inspect::tune::apply(&plan.bare(), &path)?;
+    }
+    let record = is_applied.then_some(path.as_path());
+    match args.format {
+        Format::Text => text::write_plan(&plan, demand, args.apply, record, &console.style, &mut out)?,
+        Format::Json => writeln!(out, "{:#}", json::of_plan(&plan, record))?,
+    }
+    out.flush()?;
+    let is_done = !args.apply || plan.left.is_empty();
+    Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+}
+
+/// What this system lacks for the demand.
+fn plan(demand: &MachineDemand) -> Result<TunePlan, Failure> {
+    // No workload is measured, but a plan has one.
+    let options = RunOptions { workloads: vec!["noop".to_owned()], ..RunOptions::default() };
+    let interrupt =
+        interrupt().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
+    let mut systems = examined(&RunPlan::make(&options)?, false, &interrupt)?;
+    let shortfalls = systems.pop().map(|examined| shortfalls_of(&examined.system, demand));
+    Ok(TunePlan::of(shortfalls.unwrap_or_default())?)
+}
+
+fn undo(path: &Path, format: Format, console: &Console) -> Done {
+    let undone = inspect::tune::undo(path)?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    match format {
+        Format::Text => text::write_undone(&undone, &console.style, &mut out)?,
+        Format::Json => writeln!(out, "{:#}", json::of_undone(&undone))?,
+    }
+    out.flush()?;
+    let is_back = |(_, undone): &(_, Undone)| matches!(undone, Undone::Restored | Undone::AlreadyBack);
+    Ok(if undone.iter().all(is_back) { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+}
+
+/// `osdyno-undo-2026-11-24T08-00-00.json`, in UTC.
+fn default_name() -> PathBuf {
+    let time = runner::rfc3339(SystemTime::now()).replace(':', "-");
+    PathBuf::from(format!("osdyno-undo-{}.json", &time[..19]))
+}

@@ -1,0 +1,61 @@
+//! What makes figures of a system doubtful: its conditions, and how steady a reference operation is there.
+//!
+//! It is not part of a run file: `osdyno doctor` receives it from the system that it examines.
+
+use serde::{Deserialize, Serialize};
+
+/// What was found beside the facts and limits of a system.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Examination {
+    /// What shows in figures, in order of weight.
+    pub conditions: Vec<Condition>,
+    /// How steady a reference operation was; `None` where it was not measured.
+    pub steadiness: Option<Steadiness>,
+}
+
+/// How much a condition matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConditionWeight {
+    /// Figures are those of something else than the system in question.
+    Unfit,
+    /// Figures are usable, with care.
+    Care,
+    /// It is part of every figure, and no fault.
+    Note,
+}
+
+/// Something about a system that shows in figures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Condition {
+    /// What it is about, in a word or two.
+    pub subject: String,
+    /// How much it matters.
+    pub weight: ConditionWeight,
+    /// A sentence with its value, what follows, and what to do about it.
+    pub text: String,
+}
+
+/// How steady a reference operation was, which depends on nothing but the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Steadiness {
+    /// For how long it was repeated.
+    pub seconds: f64,
+    /// How often it was timed.
+    pub samples: u64,
+    /// The median of one operation.
+    pub operation_seconds: f64,
+    /// Share of the time that was lost in samples far above the median: something else had the processor.
+    pub lost_share: f64,
+    /// By how much the slower periods exceed the faster ones, as a share: something else used caches, memory
+    /// or the other half of the core, or the clock rate changed.
+    pub drift_share: f64,
+    /// The longest interruption.
+    pub longest_seconds: f64,
+    /// Share of that time that the hypervisor took; `None` where it is not counted.
+    pub steal_share: Option<f64>,
+    /// Share of that time in which the process could have run and others did; `None` where it is not counted.
+    pub waited_share: Option<f64>,
+    /// How often heat slowed the processors down in that time.
+    pub thermal_throttles: u64,
+}

@@ -1,0 +1,58 @@
+//! Examines systems before anything is measured there: what each reports of itself, how far every workload
+//! would go, and what makes figures doubtful.
+
+use std::sync::atomic::AtomicBool;
+
+use record::{Examination, System};
+use workload::Extent;
+
+use crate::launch::Launcher;
+use crate::plan::RunPlan;
+use crate::scratch::{Removal, Scratch};
+use crate::{Error, Executor, system_plan};
+
+/// A system that was examined.
+#[derive(Clone, Debug)]
+pub struct Examined {
+    /// What it reported of itself.
+    pub system: System,
+    /// How far n goes, for each item of the plan: what a run of this plan would be planned with.
+    pub extents: Vec<Extent>,
+    /// What makes figures doubtful, or why it could not be examined.
+    pub examination: Result<Examination, String>,
+}
+
+/// Has every system of the plan describe itself and, if it is `thorough`, be examined for two seconds.
+/// Nothing is measured, and nothing changed.
+///
+/// # Errors
+/// [`Error`] when not even a scratch folder can be made; what befalls a single system is its own error.
+pub fn examine(
+    plan: &RunPlan,
+    thorough: bool,
+    interrupt: &AtomicBool,
+) -> Result<Vec<Result<Examined, Error>>, Error> {
+    let scratch = Scratch::make(&plan.scratch)?;
+    let own = scratch.folder.path();
+    let mut described = Vec::new();
+    for target in &plan.targets {
+        let mut launcher = Launcher::new(target, &scratch.programs, own, own, None, interrupt);
+        described.push(launcher.describe().map(|system| {
+            let examination = match thorough {
+                true => launcher.examine().map_err(|error| error.to_string()),
+                false => Ok(Examination::default()),
+            };
+            (system, examination)
+        }));
+    }
+    let systems: Vec<Option<&System>> =
+        described.iter().map(|one| one.as_ref().ok().map(|(system, _)| system)).collect();
+    let plans = system_plan::of_all(plan, &systems);
+    let examined = described.into_iter().zip(plans).map(|(described, own)| {
+        let (system, examination) = described?;
+        Ok(Examined { system, extents: own.into_extents(), examination })
+    });
+    let examined = examined.collect();
+    drop(Removal::begin(vec![scratch.folder]));
+    Ok(examined)
+}
