@@ -63,9 +63,11 @@ mod measured {
     use std::io::{self, ErrorKind};
     use std::net::{Ipv4Addr, SocketAddr};
     use std::os::fd::AsFd;
+    use std::sync::atomic::{AtomicU64, Ordering};
     use std::time::{Duration, Instant};
 
     use sys::event::{Interest, Poll, Poller};
+    use sys::memory::Shared;
     use sys::process;
     use sys::tcp::{Connection, Listener, Listening, Waiting};
     use workload::{Trial, TrialError};
@@ -84,7 +86,7 @@ mod measured {
         let listener = Listener::bind(address, listening).map_err(TrialError::at("to listen on loopback"))?;
         let to = listener.address().map_err(TrialError::at("to ask for the listener's address"))?;
         let cpu = trial.server_cpu();
-        let life: fn(&Listener) -> io::Result<()> = match trial.variant() {
+        let life: fn(&Listener, &AtomicU64) -> io::Result<()> = match trial.variant() {
             "poll" => watch::<Poll>,
             #[cfg(target_os = "linux")]
             "epoll" => watch::<sys::event::Epoll>,
@@ -94,10 +96,14 @@ mod measured {
             }
             _ => block,
         };
+        // A server that only accepts does not notice that a connection ends: what the warm-up opened would
+        // stay with it, and take descriptors that the sweep needs.
+        let shared = Shared::create(1).map_err(TrialError::at("to share memory with the server"))?;
+        let is_counted = &shared.slots()[0];
         let server = Server::start(|| {
             // Where it runs is the system's choice when it cannot be ours.
             let _ = cpu.map(sys::cpu::pin);
-            life(&listener)
+            life(&listener, is_counted)
         })?;
         // Only the server has it now: when that ends, connecting is refused.
         drop(listener);
@@ -114,6 +120,7 @@ mod measured {
             hear(&client)?;
             client.close()
         });
+        is_counted.store(1, Ordering::Release);
         let mut strange = 0;
         let clients = trial.timed_steps(&["connect", "greeting"], |_, lap| {
             let client = prepare()?;
@@ -142,12 +149,13 @@ mod measured {
         }
     }
 
-    /// A server that waits in accept(2) and keeps what it accepted.
-    fn block(listener: &Listener) -> io::Result<()> {
+    /// A server that waits in accept(2) and keeps what it accepted, once connections count.
+    fn block(listener: &Listener, is_counted: &AtomicU64) -> io::Result<()> {
         let mut idle = Vec::new();
         loop {
             match greet(listener.accept(Waiting::Blocking)) {
-                Ok(connection) => idle.push(connection),
+                Ok(connection) if is_counted.load(Ordering::Acquire) == 1 => idle.push(connection),
+                Ok(_) => {}
                 Err(error) if is_of_the_client(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -155,7 +163,7 @@ mod measured {
     }
 
     /// A server that waits for all of its connections, and closes those that end.
-    fn watch<P: Poller>(listener: &Listener) -> io::Result<()> {
+    fn watch<P: Poller>(listener: &Listener, _: &AtomicU64) -> io::Result<()> {
         let mut poller = P::new()?;
         poller.add(listener.as_fd(), LISTENER, Interest::Read)?;
         let mut places: Vec<Option<Connection>> = Vec::new();
