@@ -33,12 +33,12 @@ pub(crate) const WORKLOAD: Workload = Workload {
     operations: &[
         Operation::phase("message", Expect::Linear, "one message, from its creation to its removal"),
         Operation::reported("rate", Unit::PerSecond, Expect::Any, "messages per second of all writers"),
-        Operation::phase("create", Expect::Any, "one open(2) that creates the file"),
-        Operation::phase("append", Expect::Any, "one write(2) of the whole message"),
-        Operation::phase("fsync", Expect::Linear, "one fsync(2) of the file, which is then closed"),
-        Operation::phase("rename", Expect::Any, "one rename(2) from one folder into the other"),
-        Operation::phase("read", Expect::Any, "open(2), read(2) of the whole message, close(2)"),
-        Operation::phase("unlink", Expect::Any, "one unlink(2)"),
+        Operation::phase("create", Expect::Any, "one open(2) that creates the file").of_unit(),
+        Operation::phase("append", Expect::Any, "one write(2) of the whole message").of_unit(),
+        Operation::phase("fsync", Expect::Linear, "one fsync(2) of the file, which is then closed").of_unit(),
+        Operation::phase("rename", Expect::Any, "one rename(2) from one folder into the other").of_unit(),
+        Operation::phase("read", Expect::Any, "open(2), read(2) of the whole message, close(2)").of_unit(),
+        Operation::phase("unlink", Expect::Any, "one unlink(2)").of_unit(),
     ],
     // A stack of a thread as far as it is used, and the histograms of its calls.
     needs: Needs {

@@ -37,10 +37,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
         },
     ],
     operations: &[
-        Operation::phase("unpack", Expect::Constant, "the archive unpacked, for each file"),
-        Operation::phase("walk", Expect::Constant, "all folders listed, all files looked up, for each file"),
-        Operation::phase("copy", Expect::Constant, "the tree copied, for each file"),
-        Operation::phase("remove", Expect::Constant, "the tree removed, for each file"),
+        Operation::phase("unpack", Expect::Constant, "the archive unpacked, for each file").of_unit(),
+        Operation::phase("walk", Expect::Constant, "all folders listed, all files looked up, for each file")
+            .of_unit(),
+        Operation::phase("copy", Expect::Constant, "the tree copied, for each file").of_unit(),
+        Operation::phase("remove", Expect::Constant, "the tree removed, for each file").of_unit(),
     ],
     // The archive and two copies; files fill whole blocks, and every twelfth has a folder.
     needs: Needs { memory_bytes: 16 << 10, disk_bytes: 32 << 10, inodes: 3, ..Needs::NOTHING },

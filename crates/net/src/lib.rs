@@ -4,6 +4,7 @@
 //! - `service/` the server's side of each protocol, `client/` the other side;
 //! - `arch/` one file per server architecture, each of which serves every service;
 //! - `http2/` a connection of HTTP/2, for the client that speaks it;
+//! - `sftp/` a connection of SFTP, for the client that reads files;
 //! - `smb/` a connection of SMB, for the client that reads files;
 //! - `smtp/` what both sides of SMTP have in common;
 //! - `load/` the generators;
@@ -28,6 +29,7 @@ mod page;
 pub mod server;
 pub mod service;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub mod sftp;
 pub mod smb;
 pub mod smtp;
 pub mod worker;

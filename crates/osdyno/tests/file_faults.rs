@@ -146,6 +146,33 @@ fn an_archive_that_is_cut_short_or_leads_out_of_its_folder_ends_only_its_own_job
     expect_nothing_left(folder.path());
 }
 
+/// rename(2) and FICLONE reach no other device: what a run makes there may need neither.
+#[test]
+fn files_archive_and_results_may_be_on_different_devices() {
+    if !is_possible(&["unshare", "--mount"]) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["disk", "archives"] {
+        fs::create_dir(folder.path().join(name)).expect("a folder");
+    }
+    let mount = "mount -t tmpfs none disk && mount -t tmpfs none archives && mkdir source \
+                 && touch source/1 source/2 source/3 source/4 \
+                 && tar cf archives/four.tar source && rm -r source";
+    let jobs = ["tree", "copy/read-write", "mail-queue", "small-files/warm", "-n4", "--scratch=disk"];
+    let output = run_after(mount, folder.path(), &[&jobs[..], &["--set=tar=archives/four.tar"]].concat());
+    let told = text(&output.stderr);
+    assert!(output.status.success(), "{}: {told}", output.status);
+    for job in ["tree", "copy", "mail-queue", "small-files"] {
+        assert_eq!(outcome(folder.path(), "local", job), Outcome::Complete, "{job}");
+    }
+    assert!(folder.path().join("a.html").is_file());
+    for name in ["disk", "archives"] {
+        fs::remove_dir(folder.path().join(name)).expect("it is empty, and nothing is mounted any more");
+    }
+    expect_nothing_left(folder.path());
+}
+
 #[test]
 fn a_file_system_that_cannot_be_made_is_a_reason_and_the_others_are_measured() {
     let mountable = ["unshare", "--mount"];

@@ -84,6 +84,40 @@ fn what_cannot_be_made_is_said_and_the_others_are_measured() {
     expect_nothing_left(folder.path());
 }
 
+/// The trial itself compares the extents of its files with what its variant promises, and its bytes with what was
+/// written; it is unsupported where they are not so.
+#[test]
+fn files_lie_on_each_file_system_as_their_variant_says() {
+    if let Some(reason) = why_not() {
+        return println!("skipped: {reason}");
+    }
+    let is_there = |kind: &&str| {
+        let found = Command::new("sh").args(["-c", &format!("command -v mkfs.{kind}")]).output();
+        let is_there = found.is_ok_and(|found| found.status.success());
+        if !is_there {
+            println!("skipped: there is no mkfs.{kind}");
+        }
+        is_there
+    };
+    let kinds: Vec<&str> = ["ext2", "ext4", "xfs", "btrfs"].into_iter().filter(is_there).collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file_systems = format!("--fs={},tmpfs", kinds.join(","));
+    run(folder.path(), &["run", "fragmentation", "-n5", "--trials=1", "--out=a.osdyno", &file_systems]);
+    let trials = recording(folder.path()).trials;
+    assert_eq!(trials.len(), 3 * (kinds.len() + 1));
+    for trial in trials {
+        let name = format!("{} on {}: {:?}", trial.order.variant, trial.order.system, trial.outcome);
+        if trial.order.system == "tmpfs" {
+            assert!(name.contains("does not say where its files lie"), "{name}");
+            continue;
+        }
+        assert_eq!(trial.outcome, Outcome::Complete, "{name}");
+        assert!(trial.checks.len() > 1 && trial.checks.iter().all(|check| check.held), "{name}");
+    }
+    assert_eq!(images_below(folder.path()), [""; 0]);
+    expect_nothing_left(folder.path());
+}
+
 #[test]
 fn a_kill_leaves_neither_mount_nor_device() {
     if let Some(reason) = why_not() {

@@ -15,11 +15,12 @@ use record::{Outcome, Recording};
 const ROLES: [&str; 6] = ["janitor", "mounted", "agent", "describe", "supervise", "measure"];
 
 /// A job, and what is there below the folder for files, or whose process runs, when it works.
-const JOBS: [(&str, &str); 5] = [
+const JOBS: [(&str, &str); 6] = [
     ("small-files/warm", "small-files"),
     ("tree", "tree/first"),
     ("sql/postgresql", "sql/data"),
     ("network-copy/smb", "network-copy"),
+    ("network-copy/sftp", "network-copy/log"),
     ("compile", "compile"),
 ];
 
@@ -103,6 +104,7 @@ fn is_there(job: &str) -> bool {
     let command = match job {
         "sql/postgresql" => "ls /usr/lib/postgresql/*/bin/postgres",
         "network-copy/smb" => "command -v smbd",
+        "network-copy/sftp" => "command -v ssh && ls /usr/sbin/sshd",
         "compile" => "command -v cc",
         _ => "true",
     };

@@ -1,5 +1,5 @@
-//! `network-copy` with the smbd of this system: copies that smbclient has too, a smbd that is missing, does not
-//! start, dies or finds no space, and a run that is killed.
+//! `network-copy` with the smbd and the sshd of this system: copies that smbclient and sftp(1) have too, a server
+//! that is missing, does not start, dies or finds no space, and a run that is killed.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -15,12 +15,20 @@ use record::{Outcome, Recording, Trial};
 
 const SMBD: &str = "/usr/sbin/smbd";
 
+const SSHD: &str = "/usr/sbin/sshd";
+
 fn has_smbd() -> bool {
-    let is_there = Path::new(SMBD).is_file();
-    if !is_there {
-        println!("skipped: smbd is not installed");
-    }
-    is_there
+    has(&[SMBD])
+}
+
+fn has_ssh() -> bool {
+    has(&[SSHD, "/usr/bin/ssh", "/usr/bin/sftp"])
+}
+
+fn has(programs: &[&str]) -> bool {
+    let missing = programs.iter().find(|path| !Path::new(path).is_file());
+    missing.iter().for_each(|path| println!("skipped: there is no {path}"));
+    missing.is_none()
 }
 
 fn trials(folder: &Path) -> Vec<Trial> {
@@ -28,15 +36,15 @@ fn trials(folder: &Path) -> Vec<Trial> {
     recording.trials
 }
 
-/// How the trials of `smb` ended, in words.
-fn outcomes(folder: &Path) -> String {
-    let trials = trials(folder).into_iter().filter(|trial| trial.order.variant == "smb");
+/// How the trials of a variant ended, in words.
+fn outcomes(folder: &Path, variant: &str) -> String {
+    let trials = trials(folder).into_iter().filter(|trial| trial.order.variant == variant);
     format!("{:?}", trials.map(|trial| trial.outcome).collect::<Vec<_>>())
 }
 
-/// A shell script in place of smbd.
-fn smbd(programs: &Path, script: &str) {
-    let path = programs.join("smbd");
+/// A shell script in place of a server.
+fn program(programs: &Path, name: &str, script: &str) {
+    let path = programs.join(name);
     fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a program");
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("permissions");
 }
@@ -47,12 +55,15 @@ fn run_with(folder: &Path, programs: &Path, arguments: &[&str]) -> Output {
     command.env("PATH", format!("{}:{path}", programs.display())).output().expect("osdyno starts")
 }
 
-/// Processes whose standard output is a log below the folder: smbd and its children, whatever they are called.
+/// Processes that write to a log below the folder: servers and their children, whatever they are called.
 fn servers(folder: &Path) -> usize {
     let folder = folder.canonicalize().expect("a folder");
     let processes = fs::read_dir("/proc").expect("/proc").flatten();
-    let outputs = processes.filter_map(|process| fs::read_link(process.path().join("fd/1")).ok());
-    outputs.filter(|output| output.starts_with(&folder) && output.to_string_lossy().contains("/log")).count()
+    let outputs = |process: &fs::DirEntry| {
+        ["fd/1", "fd/2"].map(|output| fs::read_link(process.path().join(output)).unwrap_or_default())
+    };
+    let is_log = |output: &PathBuf| output.starts_with(&folder) && output.to_string_lossy().contains("/log");
+    processes.filter(|process| outputs(process).iter().any(is_log)).count()
 }
 
 /// The file of that name that a trial has in a scratch folder now.
@@ -148,10 +159,10 @@ fn smbclient_copies_the_same_bytes() {
 }
 
 #[test]
-fn a_missing_smbd_is_a_reason_and_http_is_measured() {
+fn a_missing_server_is_a_reason_and_http_is_measured() {
     let possible = Command::new("unshare").args(["--mount", "true"]).output();
     if !possible.is_ok_and(|output| output.status.success()) {
-        return println!("skipped: to hide smbd takes root");
+        return println!("skipped: to hide programs takes root");
     }
     let folder = tempfile::tempdir().expect("a folder");
     let hide = "mount -t tmpfs none /usr/sbin && exec \"$0\" \"$@\"";
@@ -161,64 +172,155 @@ fn a_missing_smbd_is_a_reason_and_http_is_measured() {
     let output =
         command.env("TMPDIR", folder.path()).env("PATH", "/usr/bin:/bin").output().expect("osdyno starts");
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
-    let smb = outcomes(folder.path());
-    assert!(smb.contains("Unsupported") && smb.contains("apt-get install samba"), "{smb}");
+    for (variant, package) in [("smb", "samba"), ("sftp", "openssh-server")] {
+        let outcomes = outcomes(folder.path(), variant);
+        let advice = format!("apt-get install {package}");
+        assert!(outcomes.contains("Unsupported") && outcomes.contains(&advice), "{outcomes}");
+    }
     let http = trials(folder.path()).into_iter().find(|trial| trial.order.variant == "http");
     assert_eq!(http.map(|trial| trial.outcome), Some(Outcome::Complete));
     expect_nothing_left(folder.path());
 }
 
 #[test]
-fn a_smbd_that_does_not_start_is_reported_with_the_end_of_its_log() {
-    let (folder, programs) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
-    smbd(programs.path(), "echo 'planted: no tables today' >&2; exit 7");
-    let arguments = ["run", "network-copy/smb", "-n1", "--trials=1", "--out=a.osdyno"];
-    run_with(folder.path(), programs.path(), &arguments);
-    let outcomes = outcomes(folder.path());
-    assert!(
-        outcomes.contains("planted: no tables today") && outcomes.contains("exit status 7"),
-        "{outcomes}"
-    );
-    expect_nothing_left(folder.path());
+fn a_server_that_does_not_start_is_reported_with_the_end_of_its_log() {
+    for (variant, name) in [("smb", "smbd"), ("sftp", "sshd")] {
+        let (folder, programs) =
+            (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        program(programs.path(), name, "echo 'planted: no tables today' >&2; exit 7");
+        let workload = format!("network-copy/{variant}");
+        let arguments = ["run", &workload, "-n1", "--trials=1", "--out=a.osdyno"];
+        run_with(folder.path(), programs.path(), &arguments);
+        let outcomes = outcomes(folder.path(), variant);
+        assert!(
+            outcomes.contains("planted: no tables today") && outcomes.contains("exit status 7"),
+            "{outcomes}"
+        );
+        expect_nothing_left(folder.path());
+    }
 }
 
 #[test]
-fn a_smbd_that_dies_at_work_has_crashed_and_its_log_says_why() {
-    if !has_smbd() {
-        return;
+fn a_server_that_dies_at_work_has_crashed_and_its_log_says_why() {
+    for (variant, name, path) in [("smb", "smbd", SMBD), ("sftp", "sshd", SSHD)] {
+        if !has(&[path, "/usr/bin/ssh"]) {
+            continue;
+        }
+        let (folder, programs) =
+            (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        // It dies once a copy was made; it works in its own folder.
+        let dies = "(until [ -s copy ]; do sleep 0.01; done; echo planted death >&2; kill -KILL $$) &";
+        let version = format!("[ \"$1\" != --version ] || exec {path} --version");
+        program(programs.path(), name, &format!("{version}\n{dies}\nexec {path} \"$@\""));
+        let workload = format!("network-copy/{variant}");
+        let arguments = ["run", &workload, "-n1", "--trials=1", "--window=60s", "--out=a.osdyno"];
+        run_with(folder.path(), programs.path(), &arguments);
+        let outcomes = outcomes(folder.path(), variant);
+        let ending = format!("{name} has ended, killed by SIGKILL");
+        assert!(outcomes.contains("Crashed") && outcomes.contains(&ending), "{outcomes}");
+        assert!(outcomes.contains("planted death"), "{outcomes}");
+        expect_nothing_left(folder.path());
+        until("every server has ended", || servers(folder.path()) == 0);
     }
-    let (folder, programs) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
-    // It dies once a copy was made; it works in its own folder.
-    let dies = "(until [ -s copy ]; do sleep 0.01; done; echo planted death >&2; kill -KILL $$) &";
-    let version = format!("[ \"$1\" != --version ] || exec {SMBD} --version");
-    smbd(programs.path(), &format!("{version}\n{dies}\nexec {SMBD} \"$@\""));
-    let arguments = ["run", "network-copy/smb", "-n1", "--trials=1", "--window=60s", "--out=a.osdyno"];
-    run_with(folder.path(), programs.path(), &arguments);
-    let outcomes = outcomes(folder.path());
-    assert!(
-        outcomes.contains("Crashed") && outcomes.contains("smbd has ended, killed by SIGKILL"),
-        "{outcomes}"
-    );
-    assert!(outcomes.contains("planted death"), "{outcomes}");
-    expect_nothing_left(folder.path());
-    until("every smbd has ended", || servers(folder.path()) == 0);
 }
 
 #[test]
-fn a_killed_run_leaves_no_smbd_and_no_file() {
-    if !has_smbd() {
+fn a_killed_run_leaves_no_server_and_no_file() {
+    for (workload, path) in [("network-copy/smb", SMBD), ("network-copy/sftp", SSHD)] {
+        if !has(&[path, "/usr/bin/ssh"]) {
+            continue;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let long = ["run", workload, "-n1", "--trials=50", "--window=5s", "--out=a.osdyno"];
+        let mut child = start_measuring(folder.path(), &long);
+        // The server, and those that it starts when it serves.
+        until("the server serves", || servers(folder.path()) > 1);
+        signal(child.id(), "KILL");
+        child.wait().expect("its end");
+        until("every process has ended", || processes_below(folder.path(), "").is_empty());
+        until("every server has ended", || servers(folder.path()) == 0);
+        until("the scratch folder is gone", || common::scratch_folders(folder.path()).is_empty());
+    }
+}
+
+#[test]
+fn every_cipher_copies_the_file_and_leaves_nothing() {
+    if !has_ssh() {
         return;
     }
+    for cipher in ["chacha20-poly1305", "aes128-gcm", "aes256-gcm"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let set = format!("--set=cipher={cipher}");
+        run_well(
+            folder.path(),
+            &["run", "network-copy/sftp", "-n3", "--trials=1", "--window=50ms", "--out=a.osdyno", &set],
+        );
+        let (recording, _) = record::read(folder.path().join("a.osdyno")).expect("the run file");
+        let trial = &recording.trials[0];
+        assert_eq!(trial.outcome, Outcome::Complete, "{cipher}");
+        assert!(trial.checks.iter().all(|check| check.held), "{:?}", trial.checks);
+        assert!(trial.checks.iter().any(|check| check.claim.contains("cipher")), "{:?}", trial.checks);
+        let mut measured: Vec<&str> = recording.series().map(|(key, _)| &*key.name).collect();
+        measured.sort_unstable();
+        let phases = ["authenticate", "close", "connect", "open", "receive", "total", "transfer", "write"];
+        assert_eq!(measured, phases);
+        let facts = &recording.systems[0].environment;
+        let version = facts.get("software.ssh").map(ToString::to_string).unwrap_or_default();
+        assert!(version.contains("OpenSSH"), "{version}");
+        expect_nothing_left(folder.path());
+        until("every sshd has ended", || servers(folder.path()) == 0);
+    }
+}
+
+/// The server of a trial answers the client of every user too: the same bytes, and the time beside ours.
+#[test]
+fn sftp_copies_the_same_bytes() {
+    if !has_ssh() {
+        return;
+    }
+    const MIB: usize = 20;
     let folder = tempfile::tempdir().expect("a folder");
-    let long = ["run", "network-copy/smb", "-n1", "--trials=50", "--window=5s", "--out=a.osdyno"];
-    let mut child = start_measuring(folder.path(), &long);
-    // The server, and those that it starts when it serves.
-    until("smbd serves", || servers(folder.path()) > 1);
-    signal(child.id(), "KILL");
-    child.wait().expect("its end");
-    until("every process has ended", || processes_below(folder.path(), "").is_empty());
-    until("every smbd has ended", || servers(folder.path()) == 0);
-    until("the scratch folder is gone", || common::scratch_folders(folder.path()).is_empty());
+    let child = start_measuring(
+        folder.path(),
+        &["run", "network-copy/sftp", "-n20", "--trials=1", "--window=3s", "--out=a.osdyno"],
+    );
+    let mut copy = None;
+    until("a copy is made", || {
+        copy = below_scratch(folder.path(), "copy");
+        copy.is_some()
+    });
+    let own = copy.expect("a copy").with_file_name("sshd_config");
+    let beside = |name: &str| own.with_file_name(name).to_string_lossy().into_owned();
+    let configuration = fs::read_to_string(&own).expect("the configuration");
+    let port = configuration.lines().find_map(|line| line.strip_prefix("Port ")).expect("a port");
+    let served = below_scratch(folder.path(), &format!("{MIB}.bin")).expect("the file of the server");
+    let served = served.canonicalize().expect("a path");
+    let target = folder.path().join("theirs");
+    let begun = Instant::now();
+    let output = Command::new("sftp")
+        .args(["-q", "-F", "none", "-P", port, "-i", &beside("key"), "-o", "BatchMode=yes"])
+        .args(["-o", &format!("UserKnownHostsFile={}", beside("known"))])
+        .args(["-o", "Ciphers=chacha20-poly1305@openssh.com"])
+        .arg(format!("nobody@127.0.0.1:{}", served.display()))
+        .arg(&target)
+        .output()
+        .expect("sftp starts");
+    let elapsed = begun.elapsed();
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    let (theirs, original) = (fs::read(target).expect("their copy"), fs::read(served).expect("the original"));
+    assert!(theirs.len() == MIB << 20 && theirs == original, "sftp copied other bytes");
+    let ended = child.wait_with_output().expect("its end");
+    assert!(ended.status.success(), "{}", text(&ended.stderr));
+    let (recording, _) = record::read(folder.path().join("a.osdyno")).expect("the run file");
+    let mut named = recording.series().flat_map(|(_, trials)| trials);
+    let total = named.find(|series| series.name == "total").expect("a series");
+    let (_, each) = total.points().last().expect("a value");
+    println!(
+        "{MIB} MiB: ours {:.3} s, sftp {:.3} s with its start, at once",
+        each * MIB as f64,
+        elapsed.as_secs_f64()
+    );
+    expect_nothing_left(folder.path());
 }
 
 #[test]
@@ -229,11 +331,13 @@ fn a_disk_that_fills_up_under_a_copy_is_a_limit_with_advice() {
     }
     let (folder, disk) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let disk = disk.path().display();
-    // Somebody else fills it once a copy was made.
-    let fill =
-        format!("until [ -s \"$(echo {disk}/*/*/copy)\" ]; do sleep 0.01; done; cat /dev/zero >{disk}/full");
+    // Somebody else fills it once a copy was made, and takes what the next copy gives back before it is written.
+    let fill = format!(
+        "until [ -s \"$(echo {disk}/*/*/copy)\" ]; do sleep 0.01; done
+         while kill -0 $$; do cat /dev/zero >>{disk}/full; done"
+    );
     let mount = format!("mount -t tmpfs -o size=64m none {disk}");
-    let script = format!("{mount} || exit 9\n({fill}) 2>/dev/null &\nexec \"$0\" \"$@\"");
+    let script = format!("{mount} || exit 9\n({fill}) >/dev/null 2>&1 &\nexec \"$0\" \"$@\"");
     let scratch = format!("--scratch={disk}");
     let mut command = Command::new("unshare");
     command.args([

@@ -80,6 +80,10 @@ pub struct SeriesKind {
     /// a series that was measured itself. Readers make the first [`SUMS_MAX`](crate::SUMS_MAX) of a workload.
     #[serde(default)]
     pub sum_of: Vec<String>,
+    /// What its values are of the time of the whole job; none where they are no phase of it, or are within
+    /// another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<JobPart>,
     /// Unit of the values.
     #[serde(default)]
     pub unit: Unit,
@@ -100,6 +104,17 @@ impl SeriesKind {
     pub fn expect_of(&self, variant: &str) -> Expect {
         self.expect_by_variant.get(variant).copied().unwrap_or(self.expect)
     }
+}
+
+/// What the values of a phase are of the time of a job, whose phases follow each other in the order of their
+/// series: together they are all of that time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum JobPart {
+    /// Its share of the time for each unit of the work.
+    OfUnit,
+    /// A time that all n units share: of each it is the n-th part.
+    OfAll,
 }
 
 /// How a workload measures.

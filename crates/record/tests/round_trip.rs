@@ -76,6 +76,7 @@ fn files_of_older_versions_are_read() {
                     kind.sum_of.clear();
                     kind.expect_by_variant.clear();
                     kind.variants.clear();
+                    kind.part = None;
                 }
                 Line::Workload(workload)
             }
@@ -83,7 +84,7 @@ fn files_of_older_versions_are_read() {
         };
         let kinds = fields.get_mut("series").and_then(|kinds| kinds.as_array_mut()).into_iter().flatten();
         for kind in kinds.filter_map(|kind| kind.as_object_mut()) {
-            let later = ["sum_of", "unit", "both_ways", "side", "expect_by_variant", "variants"];
+            let later = ["sum_of", "unit", "both_ways", "side", "expect_by_variant", "variants", "part"];
             kind.retain(|field, _| !later.contains(&field.as_str()));
         }
         assert_eq!(parse_line(&serde_json::to_string(&fields).unwrap()).unwrap(), older);

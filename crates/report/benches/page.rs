@@ -131,6 +131,7 @@ fn workload_line(w: usize) -> Workload {
         unit: Unit::Seconds,
         both_ways: false,
         detail: false,
+        part: None,
     };
     Workload {
         name: format!("workload{w}"),

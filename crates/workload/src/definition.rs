@@ -259,6 +259,7 @@ impl Workload {
             variants: operation.variants.iter().map(|&name| name.to_owned()).collect(),
             summary: operation.summary.to_owned(),
             sum_of: operation.sum_of.iter().map(|&name| name.to_owned()).collect(),
+            part: operation.part,
             unit: operation.unit,
             both_ways: false,
             detail: operation.detail && !is_named,

@@ -1,6 +1,6 @@
 //! The operations of a workload: what is measured, in which unit, and what growth its page predicts.
 
-use record::{Direction, Expect, Side, Unit};
+use record::{Direction, Expect, JobPart, Side, Unit};
 
 /// The smallest unit that is measured.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,8 @@ pub struct Operation {
     pub detail: bool,
     /// The operations of which this one is the sum; empty when it is measured itself.
     pub sum_of: &'static [&'static str],
+    /// What its values are of the time of the whole job, if they are a phase of it.
+    pub part: Option<JobPart>,
 }
 
 impl Operation {
@@ -43,6 +45,7 @@ impl Operation {
         summary: "",
         detail: false,
         sum_of: &[],
+        part: None,
     };
 
     /// An operation timed while n rises.
@@ -64,6 +67,16 @@ impl Operation {
     /// A phase of a job, timed at each level. See [`Trial::job`](crate::Trial::job).
     pub const fn phase(name: &'static str, expect: Expect, summary: &'static str) -> Operation {
         Operation::reported(name, Unit::Seconds, expect, summary)
+    }
+
+    /// The same as a part of the job, for each unit of it: with the other parts it is all that the job does.
+    pub const fn of_unit(self) -> Operation {
+        Operation { part: Some(JobPart::OfUnit), ..self }
+    }
+
+    /// The same as a part of the job that happens once for all n units.
+    pub const fn of_all(self) -> Operation {
+        Operation { part: Some(JobPart::OfAll), ..self }
     }
 
     /// An operation timed while n falls.

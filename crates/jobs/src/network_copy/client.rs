@@ -2,7 +2,7 @@
 //! time.
 
 use std::io;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use workload::{Trial, TrialError};
@@ -51,6 +51,12 @@ pub(super) fn connect(address: SocketAddr) -> io::Result<TcpStream> {
     // Requests are shorter than a packet, and nothing follows them.
     stream.set_nodelay(true)?;
     Ok(stream)
+}
+
+/// A port of loopback that nobody listens at. Another program may take it before the server, which then says
+/// so.
+pub(super) fn free_address() -> io::Result<SocketAddr> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }
 
 /// For what a server answered, and what it must not.

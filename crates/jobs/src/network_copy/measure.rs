@@ -11,6 +11,7 @@ use workload::{Trial, TrialError};
 
 use super::client::{Client, Server};
 use super::http::Http;
+use super::openssh::OpenSsh;
 use crate::calls::Calls;
 use crate::content::Content;
 use crate::instance::fresh_folder;
@@ -60,6 +61,7 @@ fn measure(trial: &mut Trial<'_>, served: &Path, folder: &Path) -> Result<(), Tr
 fn start(trial: &Trial<'_>, served: &Path, folder: &Path) -> Result<Box<dyn Server>, TrialError> {
     match trial.variant() {
         "smb" => smb(trial, served, folder),
+        "sftp" => Ok(Box::new(OpenSsh::start(trial, served, folder)?)),
         _ => Ok(Box::new(Http::start(trial)?)),
     }
 }

@@ -19,6 +19,15 @@
 //! `--set protection=signatures` or `encryption` protects messages, with AES-128-GMAC or AES-128-GCM; by
 //! default, as with most clients, they are not protected.
 //!
+//! `sftp` is a private sshd of this system (OpenSSH), with keys of its own, and SFTP version 3 through the
+//! system's `ssh`, as sftp(1) uses it; the fact `software.ssh` has their version. `connect` includes the
+//! start of `ssh` and the agreement on keys, `authenticate` the proof of the user by a key and the start of
+//! the service, and `close` the end of `ssh`, which reports its steps and is timed by that. 64 requests of
+//! 32 KiB are under way at once. Everything is encrypted with `--set cipher=NAME`.
+//!
+//! There is no `nfs`: its client is a part of the kernel, which mounts a file system. Mount one, and `copy`
+//! and the other jobs measure it with `--files DIR`.
+//!
 //! **Expected answer.** Flat for each MiB once a file is so large that connecting costs little beside it.
 
 #[cfg(unix)]
@@ -26,9 +35,15 @@ mod client;
 #[cfg(unix)]
 mod http;
 #[cfg(unix)]
+mod login;
+#[cfg(unix)]
 mod measure;
+#[cfg(unix)]
+mod openssh;
 #[cfg(all(unix, any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod samba;
+#[cfg(unix)]
+mod sftp;
 #[cfg(all(unix, any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod smb;
 
@@ -43,6 +58,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     variants: &[
         Variant { name: "http", summary: "HTTP/1.1, from osdyno's own server" },
         Variant { name: "smb", summary: "SMB 3.1.1, from a private smbd of this system" },
+        Variant { name: "sftp", summary: "SFTP 3 over SSH, from a private sshd of this system" },
     ],
     rivals: true,
     settings: &[
@@ -58,21 +74,31 @@ pub(crate) const WORKLOAD: Workload = Workload {
             values: Values::OneOf(&["none", "signatures", "encryption"]),
             summary: "what `smb` protects messages with",
         },
+        Setting {
+            name: "cipher",
+            default: "chacha20-poly1305",
+            values: Values::OneOf(&["chacha20-poly1305", "aes128-gcm", "aes256-gcm"]),
+            summary: "what `sftp` encrypts with",
+        },
     ],
     operations: &[
         Operation::phase("total", Expect::Constant, "all phases together, for each MiB"),
-        Operation::phase("connect", Expect::Constant, "connecting, for each copy"),
+        Operation::phase("connect", Expect::Constant, "connecting, for each copy").of_all(),
         Operation::phase("authenticate", Expect::Constant, "the proof of the user, for each copy")
-            .only(&["smb"]),
+            .only(&["smb", "sftp"])
+            .of_all(),
         Operation::phase(
             "open",
             Expect::Constant,
             "opening the file at the server, and the new file, for each copy",
-        ),
+        )
+        .of_all(),
         Operation::phase("transfer", Expect::Constant, "the copying itself, for each MiB"),
-        Operation::phase("receive", Expect::Constant, "taking the content from the connection, for each MiB"),
-        Operation::phase("write", Expect::Constant, "all write(2), for each MiB"),
-        Operation::phase("close", Expect::Constant, "closing the file, the connection and the new file"),
+        Operation::phase("receive", Expect::Constant, "taking the content from the connection, for each MiB")
+            .of_unit(),
+        Operation::phase("write", Expect::Constant, "all write(2), for each MiB").of_unit(),
+        Operation::phase("close", Expect::Constant, "closing the file, the connection and the new file")
+            .of_all(),
     ],
     // The file at each level, of which all together are less than twice the largest; and the copy.
     needs: Needs { memory_bytes: 3 << 20, disk_bytes: 3 << 20, ..Needs::NOTHING },

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -14,7 +14,7 @@ use sys::limit::{self, Kind};
 use sys::process::{confined_user, find_program, pin, terminate};
 use workload::{Trial, TrialError};
 
-use super::client::{Client, Server};
+use super::client::{Client, Server, free_address};
 use super::smb::SmbClient;
 use crate::instance::{Daemon, Instance};
 
@@ -106,11 +106,6 @@ impl Server for Samba {
         trial.check(CLAIMS[self.protection as usize], true);
         Ok(())
     }
-}
-
-/// A port of loopback that nobody listens at. Another program may take it before smbd, which then says so.
-fn free_address() -> io::Result<SocketAddr> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }
 
 /// All that smbd would otherwise keep in folders of the system is in this one.

@@ -65,6 +65,7 @@ pub(crate) fn head() -> Vec<Line> {
         unit: Unit::Seconds,
         both_ways: false,
         detail: false,
+        part: Some(JobPart::OfUnit),
     };
     vec![
         Line::System(System {

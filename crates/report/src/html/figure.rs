@@ -14,7 +14,7 @@ use super::source::{Numbered, Source};
 use super::tail::Tail;
 use super::tracks::{Track, draw};
 use super::zoom::Points;
-use super::{filter, word};
+use super::{filter, phases, word};
 use crate::compare::{write_html_part, write_means};
 use crate::quantity::Quantity;
 use crate::sentences;
@@ -37,6 +37,7 @@ pub(super) fn workload(source: &Source<'_>, workload: &Workload, out: &mut dyn W
     writeln!(out, "<div class=\"prose\">{}</div>", markdown::render(&workload.page))?;
     elsewhere(source, &carded, out)?;
     not_here(source.findings, &unsupported, out)?;
+    phases::write(source, workload, out)?;
     let is_of = |compared: &Comparison| compared.workload.as_ref() == Some(&workload.name);
     let comparisons = source.findings.comparisons.iter().enumerate();
     let comparisons: Vec<_> = comparisons.filter(|(_, compared)| is_of(compared)).collect();

@@ -10,6 +10,7 @@ mod marks;
 mod matrix;
 pub(crate) mod page;
 mod panel;
+mod phases;
 mod picture;
 pub(crate) mod plot;
 pub(crate) mod scale;

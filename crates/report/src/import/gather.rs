@@ -239,6 +239,7 @@ fn workload(series: &Gathered, (up, down): (bool, bool), unit: Unit) -> Workload
         unit,
         both_ways: false,
         detail: false,
+        part: None,
     };
     // A name of which no trial was kept is a series too: it says that there is nothing.
     let ways = [(up || !down).then_some(Direction::Up), down.then_some(Direction::Down)];

@@ -108,6 +108,7 @@ pub(crate) fn lines(architectures: &[Architecture], trials: u32, seed: u64) -> V
         unit: Unit::named(unit),
         both_ways: false,
         detail: false,
+        part: None,
     };
     let variant = |one: &Architecture| Variant { name: one.name.into(), summary: String::new() };
     let mut lines = vec![

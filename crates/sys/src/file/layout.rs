@@ -3,16 +3,17 @@
 use std::fs::File;
 use std::io;
 
-/// The pieces in which a file lies on the disk: what follows in the file and on the disk is one. What is not
-/// on the disk yet is written first. See the kernel's documentation of the FIEMAP ioctl.
+/// The pieces in which a file lies on the disk: what follows in the file, and at most so many bytes behind on
+/// the disk, is one. What is not on the disk yet is written first. See the kernel's documentation of the
+/// FIEMAP ioctl.
 ///
 /// # Errors
-/// Those of the ioctl, `EOPNOTSUPP` where the file system cannot say; unsupported on systems without it.
-pub fn pieces(file: &File) -> io::Result<u64> {
+/// Those of the ioctl; unsupported where the file system cannot say, and on systems without it.
+pub fn pieces(file: &File, gap_bytes: u64) -> io::Result<u64> {
     cfg_select! {
-        target_os = "linux" => { map::pieces(file) }
+        target_os = "linux" => { map::pieces(file, gap_bytes) }
         _ => {
-            let _ = file;
+            let _ = (file, gap_bytes);
             Err(crate::Unsupported("where a file is on the disk can be read on Linux only").into())
         }
     }
@@ -40,6 +41,9 @@ mod map {
     use std::fs::File;
     use std::io;
     use std::os::fd::AsRawFd;
+
+    use crate::Unsupported;
+    use crate::error::means_unsupported;
 
     // <linux/fiemap.h>, <linux/fs.h>
     const FS_IOC_FIEMAP: libc::Ioctl = 0xC020_660B_u32 as libc::Ioctl;
@@ -76,7 +80,7 @@ mod map {
     const NO_EXTENT: Extent =
         Extent { logical: 0, physical: 0, length: 0, reserved: [0; 2], flags: 0, reserved_too: [0; 3] };
 
-    pub(super) fn pieces(file: &File) -> io::Result<u64> {
+    pub(super) fn pieces(file: &File, gap_bytes: u64) -> io::Result<u64> {
         let (mut pieces, mut start, mut next) = (0, 0, None);
         loop {
             let mut map = Map {
@@ -92,11 +96,16 @@ mod map {
             // extents that its count states, and nothing else refers to it.
             let mapped = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, &raw mut map) };
             if mapped < 0 {
-                return Err(io::Error::last_os_error());
+                let error = io::Error::last_os_error();
+                let reason = "this file system does not say where its files lie, as tmpfs";
+                return Err(if means_unsupported(&error) { Unsupported(reason).into() } else { error });
             }
             let extents = &map.extents[..(map.mapped as usize).min(EXTENTS)];
             for extent in extents {
-                pieces += u64::from(next != Some((extent.logical, extent.physical)));
+                let follows = |(logical, physical): (u64, u64)| {
+                    logical == extent.logical && (physical..=physical + gap_bytes).contains(&extent.physical)
+                };
+                pieces += u64::from(!next.is_some_and(follows));
                 next = Some((extent.logical + extent.length, extent.physical + extent.length));
                 start = extent.logical + extent.length;
             }
@@ -124,9 +133,9 @@ mod map {
             let mut file =
                 File::options().read(true).write(true).create_new(true).open(&path).expect("a file");
             std::fs::remove_file(path).expect("its name removed");
-            assert!(matches!(pieces(&file), Ok(0) | Err(_)), "an empty file");
+            assert!(matches!(pieces(&file, 0), Ok(0) | Err(_)), "an empty file");
             file.write_all(&vec![7; 16 * BYTES]).expect("written");
-            let before = match pieces(&file) {
+            let before = match pieces(&file, 0) {
                 Ok(pieces) => pieces,
                 Err(error) => return println!("skipped: no FIEMAP here: {error}"),
             };
@@ -140,7 +149,9 @@ mod map {
                 }
             }
             assert_eq!(file.metadata().expect("its size").len(), 8 * BYTES as u64);
-            assert!(pieces(&file).expect("again") >= 8);
+            assert!(pieces(&file, 0).expect("again") >= 8);
+            assert!(pieces(&file, BYTES as u64 - 1).expect("again") >= 8, "less than lies between them");
+            assert!(pieces(&file, BYTES as u64).expect("again") <= before, "as much as lies between them");
         }
     }
 }
