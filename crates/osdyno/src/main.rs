@@ -56,6 +56,8 @@ enum Verb {
     Judge(cmd::judge::Args),
     /// Compare systems: which is faster and by how much, with confidence intervals
     Compare(cmd::compare::Args),
+    /// Which functions the extra time goes to of each cost that grows
+    Blame(cmd::blame::Args),
     /// Does it matter: the share of the operating system in what a user waits for, and in capacity
     Impact(cmd::impact::Args),
     /// Which architecture a running server has, without its source
@@ -116,6 +118,7 @@ fn main() -> ExitCode {
         Verb::Report(args) => cmd::report::report(&args, &console),
         Verb::Judge(args) => cmd::judge::judge(&args, &console),
         Verb::Compare(args) => cmd::compare::compare(&args, &console),
+        Verb::Blame(args) => cmd::blame::blame(&args, &console),
         Verb::Impact(args) => cmd::impact::impact(&args, &console),
         Verb::Snoop(args) => cmd::snoop::snoop(&args, &console),
         Verb::Export(args) => cmd::export::export(&args, &console),

@@ -62,7 +62,7 @@ pub(crate) fn parse_bytes(text: &[u8]) -> Result<Line, LineError> {
     Ok(match tag {
         b"series" => Line::Series(serde_json::from_slice(text)?),
         b"run" | b"system" | b"workload" | b"trial" | b"generator" | b"limited" | b"histogram"
-        | b"noise-floor" | b"end"
+        | b"profile" | b"noise-floor" | b"end"
             if text.len() > LINE_BYTES_MAX =>
         {
             return Err(LineError::TooLong(text.len()));
@@ -74,6 +74,7 @@ pub(crate) fn parse_bytes(text: &[u8]) -> Result<Line, LineError> {
         b"generator" => Line::Generator(serde_json::from_slice(text)?),
         b"limited" => Line::Limited(serde_json::from_slice(text)?),
         b"histogram" => Line::Histogram(serde_json::from_slice(text)?),
+        b"profile" => Line::Profile(serde_json::from_slice(text)?),
         b"noise-floor" => Line::NoiseFloor(serde_json::from_slice(text)?),
         b"end" => Line::End(serde_json::from_slice(text)?),
         // Damage also looks like a type that nobody knows; only whole JSON is a line of the future.

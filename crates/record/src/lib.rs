@@ -22,6 +22,8 @@ mod load;
 mod loss;
 mod noise_floor;
 mod offered;
+mod profile;
+mod profile_order;
 #[cfg(feature = "file")]
 mod reader;
 mod recording;
@@ -43,6 +45,8 @@ pub use line::{End, Line, Run, SCHEMA, Tool};
 pub use load::{FailureCount, GeneratorLevel, Histogram, Limitation, LimitedBy, Purpose, Tester};
 pub use noise_floor::NoiseFloor;
 pub use offered::OfferedLevel;
+pub use profile::{Count, Frame, Profile, ProfileWindow, Stack};
+pub use profile_order::{NRange, ProfileOrder, ProfiledSeries};
 pub use recording::{Excluded, Exclusion, Recording, SUMS_MAX};
 pub use series::{Series, SeriesKey};
 pub use system::{Processors, ResourceLimit, System, resource};

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::seed::seed;
-use crate::{GeneratorLevel, Histogram, Limitation, NoiseFloor, Series, System, Trial, TrialKey, Workload};
+use crate::{
+    GeneratorLevel, Histogram, Limitation, NoiseFloor, Profile, Series, System, Trial, TrialKey, Workload,
+};
 
 /// Version of the stream. It rises when a line changes its meaning or loses a field; readers accept
 /// every older version, and say so when they meet a newer one.
@@ -12,10 +14,6 @@ pub const SCHEMA: u32 = 2;
 /// One line of the stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a run has a few thousand lines, each for a trial or part of one"
-)]
 pub enum Line {
     /// First line of every run: the program that measured, the time, and the settings.
     Run(Run),
@@ -33,6 +31,8 @@ pub enum Line {
     Limited(Limitation),
     /// The distribution of one quantity at one level.
     Histogram(Histogram),
+    /// Where the time of one series of one trial went.
+    Profile(Profile),
     /// What this run found the noise floor of its systems to be, which are one and the same.
     NoiseFloor(NoiseFloor),
     /// Last line of a run that came to its own end.
@@ -49,7 +49,8 @@ impl Line {
             Line::Series(series) => Some(&series.workload),
             Line::Generator(GeneratorLevel { of, .. })
             | Line::Limited(Limitation { of, .. })
-            | Line::Histogram(Histogram { of, .. }) => Some(&of.workload),
+            | Line::Histogram(Histogram { of, .. })
+            | Line::Profile(Profile { of, .. }) => Some(&of.workload),
             Line::Run(_) | Line::System(_) | Line::NoiseFloor(_) | Line::End(_) => None,
         }
     }

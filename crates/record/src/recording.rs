@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::mem;
 
 use crate::{
-    Direction, End, GeneratorLevel, Histogram, Limitation, Line, NoiseFloor, Order, Outcome, Run, Series,
-    SeriesKey, SeriesKind, System, Trial, Workload,
+    Direction, End, GeneratorLevel, Histogram, Limitation, Line, NoiseFloor, Order, Outcome, Profile, Run,
+    Series, SeriesKey, SeriesKind, System, Trial, Workload,
 };
 
 /// So many sums of a workload are made, the first that it declares. Every sum is as long as its parts, so
@@ -63,6 +63,10 @@ pub struct Recording {
     pub limitations: Vec<Limitation>,
     /// Whole distributions, as recorded.
     pub histograms: Vec<Histogram>,
+    /// Trials that were sampled, and so count for nothing else.
+    pub sampled_trials: Vec<Trial>,
+    /// What was sampled in them, as recorded.
+    pub profiles: Vec<Profile>,
     /// How the run ended; `None` when it was killed, or when the end of the file is lost.
     pub end: Option<End>,
     /// Series that are not to be judged, by key and trial.
@@ -89,6 +93,8 @@ impl Recording {
             generators: Vec::new(),
             limitations: Vec::new(),
             histograms: Vec::new(),
+            sampled_trials: Vec::new(),
+            profiles: Vec::new(),
             end: None,
             excluded: Vec::new(),
             series: BTreeMap::new(),
@@ -99,6 +105,7 @@ impl Recording {
                 Line::Run(_) => {}
                 Line::System(system) => recording.systems.push(system),
                 Line::Workload(workload) => recording.workloads.push(workload),
+                Line::Trial(trial) if trial.order.profile.is_some() => recording.sampled_trials.push(trial),
                 Line::Trial(trial) => recording.trials.push(trial),
                 Line::Series(mut series) => {
                     series.values.shrink_to_fit();
@@ -108,6 +115,7 @@ impl Recording {
                 Line::Generator(level) => recording.generators.push(level),
                 Line::Limited(limitation) => recording.limitations.push(limitation),
                 Line::Histogram(histogram) => recording.histograms.push(histogram),
+                Line::Profile(profile) => recording.profiles.push(profile),
                 Line::NoiseFloor(found) => floor = Some(found),
                 Line::End(end) => recording.end = Some(end),
             }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::background::{Background, HeldBackground};
 use crate::offered::OfferedLevel;
+use crate::profile_order::ProfileOrder;
 use crate::seed::seed;
 
 fn is_zero(number: &u32) -> bool {
@@ -69,6 +70,9 @@ pub struct Order {
     /// third n is measured.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub helpers: u32,
+    /// What is sampled; `None` in trials that are judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ProfileOrder>,
     /// The trial is killed when this is used up.
     pub timeout_seconds: f64,
     /// A folder of this run's own for files that a workload needs.

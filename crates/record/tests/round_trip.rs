@@ -151,6 +151,7 @@ fn everything() -> Line {
         levels: vec![1],
         background: vec![background()],
         helpers: 1,
+        profile: Some(sample::profile_order()),
         ..trial.order
     };
     trial.held_background = vec![HeldBackground {
@@ -177,6 +178,34 @@ fn what_only_loads_have_is_absent_elsewhere() {
     let without = text.replace(only, "");
     let other = sample::trial(1, Outcome::Complete, vec![]);
     assert_eq!((&sample::json(&other), parse_line(&without).unwrap()), (&without, other));
+}
+
+#[test]
+fn what_was_sampled_survives_and_counts_for_nothing_else() {
+    let line = Line::Profile(sample::profile());
+    assert_eq!(parse_line(&sample::json(&line)).unwrap(), line);
+    let Line::Trial(mut trial) = sample::trial(9, Outcome::Complete, vec![]) else { panic!("a trial") };
+    trial.order.profile = Some(sample::profile_order());
+    let before = Recording::new(sample::lines()).unwrap();
+    let recording =
+        Recording::new(sample::lines().into_iter().chain([Line::Trial(trial.clone()), line])).unwrap();
+    assert_eq!(recording.trials, before.trials);
+    assert_eq!((recording.sampled_trials, recording.profiles), (vec![trial], vec![sample::profile()]));
+}
+
+#[test]
+fn functions_that_get_one_name_are_one() {
+    let mut profile = sample::profile();
+    profile.rename(|frame| Frame { module: frame.module.clone(), ..Frame::default() });
+    assert_eq!(profile.frames.len(), 2, "{:?}", profile.frames);
+    // Both stacks were in the kernel, called from the library.
+    let [stack] = &profile.stacks[..] else { panic!("one stack: {:?}", profile.stacks) };
+    assert_eq!(stack.samples, [3, 12]);
+    let modules: Vec<&str> = profile.functions(stack).map(|frame| frame.module.as_str()).collect();
+    assert_eq!(modules, ["kernel", "/usr/lib/libc.so.6"]);
+    // A damaged file may name what is not there.
+    let stray = Stack { frames: vec![0, 77], samples: [0, 1] };
+    assert_eq!(profile.functions(&stray).count(), 1);
 }
 
 #[test]
@@ -227,7 +256,11 @@ fn the_specification_names_every_field() {
     ];
     let trials = outcomes.map(|outcome| sample::trial(1, outcome, vec![]));
     let floor = Line::NoiseFloor(sample::noise_floor());
-    for line in sample::lines().into_iter().chain(trials).chain([floor, everything()]) {
+    for line in sample::lines().into_iter().chain(trials).chain([
+        floor,
+        everything(),
+        Line::Profile(sample::profile()),
+    ]) {
         let line: serde_json::Value = serde_json::from_str(&sample::json(&line)).unwrap();
         let mut names = vec![line["type"].clone(), line["outcome"]["ended"].clone()];
         let mut values = vec![line];

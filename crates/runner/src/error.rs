@@ -74,6 +74,19 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// What a run found is to be sampled on another machine or kernel.
+    #[error(
+        "the run was measured elsewhere: its {fact} is {then}, here it is {now}; \
+         measure it here with osdyno run --blame, or sample here all the same with --anyway"
+    )]
+    OtherMachine {
+        /// The fact that differs.
+        fact: String,
+        /// Its value in the run.
+        then: String,
+        /// Its value here.
+        now: String,
+    },
     /// Only one system can be measured against itself.
     #[error("an A/A run measures one system against itself; give at most one --system")]
     AgainstItself,

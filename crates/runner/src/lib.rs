@@ -6,6 +6,7 @@
 //! May import: host, jobs, judge, kernel, mail, record, servers, sys, workload. Must never: draw, print, or
 //! judge beyond "are more trials needed".
 
+mod blame;
 mod boots;
 mod date;
 mod error;
@@ -13,6 +14,7 @@ mod event;
 mod examine;
 mod executor;
 mod file_system;
+mod functions;
 mod groups;
 mod launch;
 mod lines;
@@ -24,6 +26,7 @@ mod probe;
 mod programs;
 mod progress;
 mod run;
+mod sample;
 mod schedule;
 mod scratch;
 mod select;
@@ -35,6 +38,7 @@ mod systems;
 mod target;
 mod timeouts;
 
+pub use blame::BlameOptions;
 pub use boots::Boots;
 pub use date::rfc3339;
 pub use error::Error;

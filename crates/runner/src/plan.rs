@@ -8,6 +8,7 @@ use background::BackgroundSpec;
 use record::Server;
 use workload::{Variant, Workload};
 
+use crate::blame::BlameOptions;
 use crate::boots::Boots;
 use crate::preset::{Preset, Reach, Trials};
 use crate::{Error, Target, select, server, settings};
@@ -53,6 +54,8 @@ pub struct RunOptions {
     pub boots: Option<u32>,
     /// Set each system against the one before it, instead of all that a report judges.
     pub steps: Option<StepOptions>,
+    /// Sample what grows, in trials of its own.
+    pub blame: Option<BlameOptions>,
 }
 
 /// How each system is set against the one before it.
@@ -125,6 +128,8 @@ pub struct RunPlan {
     pub boots: Boots,
     /// Each system is set against the one before it, and a change below this share is none.
     pub steps: Option<f64>,
+    /// What grows is sampled, in trials of its own.
+    pub blame: Option<BlameOptions>,
 }
 
 /// One workload in one variant.
@@ -216,6 +221,7 @@ impl RunPlan {
                 }
             },
             steps: options.steps.map(|steps| steps.margin),
+            blame: options.blame.clone(),
         })
     }
 

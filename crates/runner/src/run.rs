@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use record::{Line, Writer};
 
+use crate::blame::{BlameOptions, refuse_others};
 use crate::event::{Ran, RunEvent};
 use crate::executor::{Executor, MachineClock, Outside};
 use crate::launch::Launcher;
@@ -72,6 +73,9 @@ pub fn run_with<E: Executor>(
 ) -> Result<Ran, Error> {
     let Outside { executors, clock, create, interrupt } = outside;
     let (systems, measured) = describe(plan, executors, interrupt)?;
+    if let Some(BlameOptions { run: Some(run), anyway: false, .. }) = &plan.blame {
+        refuse_others(run, &systems)?;
+    }
     let head = head(plan, command, &systems, clock.date());
     let mut lines: Vec<Line> = systems.iter().cloned().map(Line::System).collect();
     lines.extend(workloads(plan).map(Line::Workload));

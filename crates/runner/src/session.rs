@@ -22,18 +22,18 @@ use crate::{Error, system_plan};
 
 /// One run at work.
 pub(crate) struct Session<'a, E> {
-    plan: &'a RunPlan,
+    pub(crate) plan: &'a RunPlan,
     systems: Vec<MeasuredSystem<E>>,
-    clock: &'a dyn RunClock,
+    pub(crate) clock: &'a dyn RunClock,
     interrupt: &'a AtomicBool,
     /// By the clock, when measuring began.
     begun: Duration,
-    random: fastrand::Rng,
+    pub(crate) random: fastrand::Rng,
     progress: Vec<Progress>,
     boots: BootSchedule,
     writer: Option<Writer>,
-    unwritten: Option<Error>,
-    lines: Vec<Line>,
+    pub(crate) unwritten: Option<Error>,
+    pub(crate) lines: Vec<Line>,
     /// By workload what its rivals are offered, once their first trials have found it out.
     offered: BTreeMap<&'static str, Vec<OfferedLevel>>,
 }
@@ -66,7 +66,11 @@ impl<'a, E: Executor> Session<'a, E> {
 
     /// Measures, and ends the record.
     pub(crate) fn run(mut self, on_event: &mut dyn FnMut(RunEvent<'_>)) -> Result<Ran, Error> {
-        let status = self.measure(on_event);
+        let status = match self.plan.blame.as_ref().and_then(|blame| blame.run.as_ref()) {
+            Some(_) => "complete",
+            None => self.measure(on_event),
+        };
+        let status = self.sample(status, on_event);
         let end = End { status: status.to_owned(), elapsed_seconds: self.elapsed().as_secs_f64() };
         self.finish(end)
     }
@@ -267,6 +271,7 @@ impl<'a, E: Executor> Session<'a, E> {
             settings: item.settings.clone(),
             background: own.background(target),
             helpers: own.helpers(index),
+            profile: None,
             references: plan.references && !item.workload.references().is_empty(),
             offered,
             levels: progress.levels.clone(),
@@ -317,7 +322,12 @@ impl<'a, E: Executor> Session<'a, E> {
     }
 
     /// Runs the trial, or says why there is none; `None` when it was interrupted.
-    fn attempt(&mut self, item: usize, system: usize, order: &Order) -> Result<Option<Vec<Line>>, Error> {
+    pub(crate) fn attempt(
+        &mut self,
+        item: usize,
+        system: usize,
+        order: &Order,
+    ) -> Result<Option<Vec<Line>>, Error> {
         let system = &mut self.systems[system];
         if let Some(reason) = &system.unavailable_reason {
             return Ok(Some(vec![failed(order, reason.clone())]));
@@ -329,7 +339,7 @@ impl<'a, E: Executor> Session<'a, E> {
     }
 
     /// Writes the lines down; a disk that is full ends the run but loses nothing that was written.
-    fn keep(&mut self, lines: Vec<Line>) {
+    pub(crate) fn keep(&mut self, lines: Vec<Line>) {
         if let Some(writer) = &mut self.writer
             && let Err(error) = writer.append(&lines)
         {
@@ -380,7 +390,7 @@ impl<'a, E: Executor> Session<'a, E> {
     }
 
     /// Time since measuring began.
-    fn elapsed(&self) -> Duration {
+    pub(crate) fn elapsed(&self) -> Duration {
         self.clock.now().saturating_sub(self.begun)
     }
 
@@ -390,7 +400,7 @@ impl<'a, E: Executor> Session<'a, E> {
     }
 
     /// Nothing more is to be measured, whatever time is left.
-    fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.interrupt.load(Ordering::Relaxed) || self.unwritten.is_some()
     }
 

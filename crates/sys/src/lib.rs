@@ -29,6 +29,7 @@ pub mod mount;
 pub mod openssl;
 pub mod process;
 pub mod process_table;
+pub mod profile;
 #[cfg(target_os = "linux")]
 mod pseudo_file;
 pub mod ring;

@@ -18,7 +18,9 @@ mod common;
 mod describe;
 mod examine;
 mod place;
+mod profile;
 mod supervisor;
+mod windows;
 mod worker;
 
 use std::io::Write;

@@ -15,7 +15,9 @@ use sys::memory::Shared;
 use workload::{Direction, Group, Operation, REFERENCE_STRIDE, Sizes, Slots, Workload};
 
 use crate::common::{Done, find};
-use crate::worker::{Task, WorkerReport};
+use crate::profile::{Profiler, Sampled};
+use crate::windows;
+use crate::worker::{Task, WorkerReport, numbers};
 
 /// Values are rounded to a tenth of a nanosecond: finer than any clock here, and short on disk.
 const VALUES_PER_SECOND: f64 = 1e10;
@@ -81,7 +83,7 @@ fn watch(
     requests: Incoming,
 ) -> Result<Option<Vec<Line>>, Box<dyn std::error::Error>> {
     let clock = Clock::start();
-    let region = Shared::create(Slots::needed(workload.declaration(), order.rows()))?;
+    let region = Shared::create(numbers(workload, order))?;
     sys::process::adopt_orphans();
 
     let tell_started = interrupt_at_end(requests)?;
@@ -96,8 +98,15 @@ fn watch(
     let begun_beside = Instant::now();
     let task = Task { order: order.clone(), region: region.inheritable().ok_or(NOT_INHERITABLE)? };
     let deadline = || Deadline::within(timeout.saturating_sub(begun_beside.elapsed()));
-    let (worker, reported) = worker_report(&program, &task, &tell_started, deadline);
+    let Watched { worker, reported, sampled } = work(&program, &task, &tell_started, deadline);
     let Some(worker) = worker else { return reported.map(|_| None).map_err(Into::into) };
+    let sampled = match sampled {
+        Ok(sampled) => sampled,
+        Err(error) => {
+            let reason = error.to_string();
+            return Ok(Some(vec![without_trial(order, begun, Outcome::Unsupported { reason })]));
+        }
+    };
     let held_background = match &reported {
         Err(error) if error.no_reply() == Some(&NoReply::Interrupted) => Vec::new(),
         _ => beside.report(),
@@ -112,17 +121,8 @@ fn watch(
     let slots = Slots::new(workload.declaration(), order.rows(), region.slots());
     let n = live(workload, order, slots);
     let report = reported.map_err(|error| without_report(error, n, &activity));
-    let mut trial = Trial {
-        order: order.clone(),
-        started_seconds: 0.0,
-        elapsed_seconds: begun.elapsed().as_secs_f64(),
-        clock: None,
-        outcome: Outcome::Complete,
-        checks: Vec::new(),
-        held_background,
-        activity,
-        warnings: Vec::new(),
-    };
+    let complete = trial_of(order, begun, Outcome::Complete);
+    let mut trial = Trial { held_background, activity, ..complete };
     let (mut batch, mut facts) = (1, Vec::new());
     match report {
         Ok(report) => {
@@ -137,8 +137,13 @@ fn watch(
         Err(None) => return Ok(None),
     }
     trial.checks.extend(trial.held_background.iter().map(background::check));
-    let series = series(workload, order, slots, batch, clock.seconds_per_tick());
-    Ok(Some(std::iter::once(Line::Trial(trial)).chain(series.map(Line::Series)).chain(facts).collect()))
+    let clocks = (batch, clock.seconds_per_tick());
+    let measured = match sampled {
+        // Its values would be judged with those that no sampler has disturbed.
+        Some(sampled) => windows::profiles(&sampled, workload, order, slots, clocks),
+        None => series(workload, order, slots, clocks.0, clocks.1).map(Line::Series).collect(),
+    };
+    Ok(Some(std::iter::once(Line::Trial(trial)).chain(measured).chain(facts).collect()))
 }
 
 /// Interrupts, at the end of the input, every process that it is sent: the trial is not wanted any more.
@@ -152,26 +157,37 @@ fn interrupt_at_end(requests: Incoming) -> Result<Sender<Interrupter>, Error> {
     waiting.map(|_| tell_started).map_err(failed)
 }
 
-/// The worker, which has ended, and its report; no worker if none could be started.
-fn worker_report<'a>(
+/// A worker that has ended, and what came of it.
+struct Watched {
+    /// `None` if none could be started.
+    worker: Option<Process>,
+    reported: Result<WorkerReport, Error>,
+    /// Where it was, if that was wanted; the error says why it could not be sampled.
+    sampled: std::io::Result<Option<Sampled>>,
+}
+
+/// Has a worker do the task, and ends it.
+fn work<'a>(
     program: &Path,
     task: &Task,
     tell_started: &Sender<Interrupter>,
     deadline: impl Fn() -> Deadline<'a>,
-) -> (Option<Process>, Result<WorkerReport, Error>) {
-    let mut worker = None;
+) -> Watched {
+    let (mut worker, mut profiler) = (None, Ok(None));
     let reported = host::until_loaded(|| {
-        let worker = worker.insert(start(program, task)?);
+        let worker = worker.insert(start(program)?);
+        profiler = give(worker, task)?;
         // Nothing waits for it where the thread has not begun.
         let _ = tell_started.send(worker.interrupter());
         worker.receive::<WorkerReport>(deadline())
     });
+    let sampled = profiler.map(|profiler| profiler.map(Profiler::finish));
     match (&mut worker, &reported) {
         (Some(worker), Ok(_)) => drop(worker.finish(END_GRACE)),
         (Some(worker), Err(_)) => worker.kill(),
         (None, _) => {}
     }
-    (worker, reported)
+    Watched { worker, reported, sampled }
 }
 
 /// The outcome of a trial whose worker has reported nothing; `None` if the trial was abandoned.
@@ -203,14 +219,23 @@ fn start_background(
     Ok(beside)
 }
 
-fn start(program: &Path, task: &Task) -> Result<Process, Error> {
+fn start(program: &Path) -> Result<Process, Error> {
     let mut command = Command::new(program);
     command.arg("measure");
-    let mut worker = Process::start("the worker", command)?.with_grace(Duration::ZERO);
-    worker.send(task)?;
+    Ok(Process::start("the worker", command)?.with_grace(Duration::ZERO))
+}
+
+/// Gives a worker its task, and begins to sample it before that if that is wanted. One that cannot be sampled
+/// gets none, and ends.
+fn give(worker: &mut Process, task: &Task) -> Result<std::io::Result<Option<Profiler>>, Error> {
+    let profile = task.order.profile.as_ref();
+    let profiler = profile.map(|profile| Profiler::attach(worker.number(), profile)).transpose();
+    if profiler.is_ok() {
+        worker.send(task)?;
+    }
     // Nothing more is written to it, so that nothing wakes either process before the work is done.
     worker.close_input();
-    Ok(worker)
+    Ok(profiler)
 }
 
 /// What the worker has written to standard error, as a remark.
@@ -299,7 +324,15 @@ fn series(
 
 /// Replies with a trial that was not executed.
 fn reply_without_trial(order: &Order, begun: Instant, outcome: Outcome) -> Done {
-    let trial = Trial {
+    write(&[without_trial(order, begun, outcome)])
+}
+
+fn without_trial(order: &Order, begun: Instant, outcome: Outcome) -> Line {
+    Line::Trial(trial_of(order, begun, outcome))
+}
+
+fn trial_of(order: &Order, begun: Instant, outcome: Outcome) -> Trial {
+    Trial {
         order: order.clone(),
         started_seconds: 0.0,
         elapsed_seconds: begun.elapsed().as_secs_f64(),
@@ -307,10 +340,9 @@ fn reply_without_trial(order: &Order, begun: Instant, outcome: Outcome) -> Done 
         outcome,
         checks: Vec::new(),
         held_background: Vec::new(),
-        activity: std::collections::BTreeMap::new(),
+        activity: BTreeMap::new(),
         warnings: Vec::new(),
-    };
-    write(&[Line::Trial(trial)])
+    }
 }
 
 fn write(lines: &[Line]) -> Done {
@@ -360,6 +392,7 @@ mod tests {
             levels: Vec::new(),
             background: Vec::new(),
             helpers: 0,
+            profile: None,
             timeout_seconds: 60.0,
             scratch: "/".to_owned(),
         }

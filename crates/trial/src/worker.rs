@@ -41,11 +41,19 @@ pub(crate) fn measure(groups: &[Group]) -> Done {
     let Some(Task { order, region }) = FrameReader::standard_input().receive()? else { return Ok(()) };
     let workload = find(groups, &order.workload).ok_or("the supervisor let an unknown workload pass")?;
     let rows = order.rows();
-    let region = sys::memory::Shared::open(region, Slots::needed(workload.declaration(), rows))?;
+    let region = sys::memory::Shared::open(region, numbers(workload, &order))?;
     let place = Place::of(&order.scratch);
     let mut report = execute(workload, &order, Slots::new(workload.declaration(), rows, region.slots()));
     report.outcome = place.judge(report.outcome);
     Ok(FrameWriter::standard_output().send(&report)?)
+}
+
+/// How many numbers a trial and its supervisor share.
+pub(crate) fn numbers(workload: &Workload, order: &Order) -> usize {
+    match order.profile {
+        Some(_) => Slots::needed_with_ends(workload.declaration(), order.rows()),
+        None => Slots::needed(workload.declaration(), order.rows()),
+    }
 }
 
 fn execute(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> WorkerReport {

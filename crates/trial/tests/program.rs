@@ -46,6 +46,7 @@ fn order(workload: &Workload, variant: &str, n: u64) -> Order {
         levels: Vec::new(),
         background: Vec::new(),
         helpers: 0,
+        profile: None,
         timeout_seconds: 120.0,
         scratch: String::new(),
     }
@@ -208,8 +209,8 @@ fn every_workload_is_measured_at_every_n_or_level() {
     });
 }
 
-/// One time in [`REFERENCE_STRIDE`], at an n that lies between those of two operations, both ways, and without a
-/// change of what else is measured.
+/// One time in [`REFERENCE_STRIDE`], at an n that lies between those of two operations, both ways, and
+/// without a change of what else is measured.
 #[test]
 #[cfg(unix)]
 fn references_are_timed_among_the_operations_where_they_are_wanted() {

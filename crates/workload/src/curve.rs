@@ -93,12 +93,13 @@ impl<'a> Trial<'a> {
         mut step: impl FnMut(usize, &mut Lap<'_>) -> io::Result<T>,
     ) -> Result<Vec<T>, TrialError> {
         let columns = self.columns(names)?;
+        let ends = self.ends(names);
         let Some(mut helpers) = self.take_helpers()? else { return self.help_up(step) };
         let references = if names.is_empty() { None } else { self.take_references() };
         let (stride, rows) = (self.stride(), self.n / self.stride());
         let mut kept = sys::memory::touched_vec(rows);
         helpers.begin_pass().map_err(of_helpers())?;
-        let mut lap = Lap { clock: self.clock, columns: &columns, row: 0, column: 0, last: self.clock.now() };
+        let mut lap = Lap::new(self.clock, &columns, &ends);
         let deadline_ticks = lap.last.saturating_add(self.allowance_ticks);
         for row in 0..rows {
             (lap.row, lap.column) = (row, 0);
@@ -151,7 +152,7 @@ impl<'a> Trial<'a> {
         mut step: impl FnMut(usize, &mut Lap<'_>) -> io::Result<()>,
     ) -> Result<usize, TrialError> {
         let Some(link) = &mut self.duty else { return Ok(self.n) };
-        let mut lap = Lap { clock: self.clock, columns: &[], row: 0, column: 0, last: 0 };
+        let mut lap = Lap::new(self.clock, &[], &[]);
         let mut done = Ok(());
         loop {
             link.report(done).map_err(of_helpers())?;
@@ -198,6 +199,7 @@ impl<'a> Trial<'a> {
         mut step: impl FnMut(T, &mut Lap<'_>) -> io::Result<()>,
     ) -> Result<(), TrialError> {
         let columns = self.columns(names)?;
+        let ends = self.ends(names);
         let Some(mut helpers) = self.take_helpers()? else {
             self.help(|_, lap| objects.next().map_or(Ok(()), |object| step(object, lap)))?;
             return Ok(());
@@ -205,7 +207,7 @@ impl<'a> Trial<'a> {
         let references = self.take_references();
         let (live, stride) = (objects.len(), self.stride());
         helpers.begin_pass().map_err(of_helpers())?;
-        let mut lap = Lap { clock: self.clock, columns: &columns, row: 0, column: 0, last: self.clock.now() };
+        let mut lap = Lap::new(self.clock, &columns, &ends);
         for (row, object) in objects.enumerate() {
             (lap.row, lap.column) = (row, 0);
             let refused = match step(object, &mut lap) {
@@ -275,6 +277,13 @@ impl<'a> Trial<'a> {
         names.iter().map(|name| self.column(name)).collect()
     }
 
+    /// Where the same operations leave when they ended; nothing in trials that are not sampled.
+    fn ends(&self, names: &[&'static str]) -> Vec<&'a [AtomicU64]> {
+        let index = |name| self.workload.measured().position(|operation| operation.name == name);
+        let wanted = names.iter().filter(|_| self.slots.have_ends());
+        wanted.filter_map(|&name| Some(self.slots.ends(index(name)?))).collect()
+    }
+
     fn column(&self, name: &'static str) -> Result<&'a [AtomicU64], TrialError> {
         let is_it = |operation: &'static Operation| operation.name == name && !operation.reported;
         let index = self.workload.measured().position(is_it).ok_or_else(|| self.fault(name, UNDECLARED))?;
@@ -291,22 +300,48 @@ fn of_helpers() -> impl FnOnce(io::Error) -> TrialError {
 #[derive(Debug)]
 pub struct Lap<'a> {
     clock: &'a Clock,
+    /// None in a trial that is sampled, which has them in `sampled`.
     columns: &'a [&'a [AtomicU64]],
     row: usize,
     column: usize,
     last: u64,
+    /// The columns of what operations took, and of when they ended.
+    sampled: Option<[&'a [&'a [AtomicU64]]; 2]>,
 }
 
-impl Lap<'_> {
+impl<'a> Lap<'a> {
+    fn new(clock: &'a Clock, columns: &'a [&'a [AtomicU64]], ends: &'a [&'a [AtomicU64]]) -> Lap<'a> {
+        let is_sampled = !ends.is_empty();
+        Lap {
+            clock,
+            columns: if is_sampled { &[] } else { columns },
+            row: 0,
+            column: 0,
+            last: clock.now(),
+            sampled: is_sampled.then_some([columns, ends]),
+        }
+    }
     /// Ends the present operation and begins the next.
     #[inline(always)]
     pub fn mark(&mut self) {
         let now = self.clock.now();
-        if let Some(slot) = self.columns.get(self.column).and_then(|column| column.get(self.row)) {
-            slot.store((now - self.last) + 1, Ordering::Relaxed);
+        match self.columns.get(self.column).and_then(|column| column.get(self.row)) {
+            Some(slot) => slot.store((now - self.last) + 1, Ordering::Relaxed),
+            None => self.mark_with_end(now),
         }
         self.column += 1;
         self.last = now;
+    }
+
+    /// The same in a trial that is sampled, out of the way of all others: when it ended is kept too.
+    #[cold]
+    #[inline(never)]
+    fn mark_with_end(&self, now: u64) {
+        for (columns, value) in self.sampled.into_iter().flatten().zip([(now - self.last) + 1, now]) {
+            if let Some(slot) = columns.get(self.column).and_then(|column| column.get(self.row)) {
+                slot.store(value, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Leaves out what was done since the last mark.

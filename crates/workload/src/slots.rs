@@ -8,10 +8,10 @@ use crate::reference::REFERENCE_STRIDE;
 /// Where a trial leaves its measurements.
 ///
 /// The first number is n at the top of the way up, once it is reached; of a workload with levels, the current
-/// level. Then follows, for each measured operation in the order of the workload's
-/// list, one number for each n: one more than its ticks, or than the bits of the value that was reported.
-/// Behind them, and in the same form, the references have one number for each time they were taken. Zero is
-/// where nothing was measured.
+/// level. Then follows, for each measured operation in the order of the workload's list, one number for each
+/// n: one more than its ticks, or than the bits of the value that was reported. Behind them, and in the same
+/// form, the references have one number for each time they were taken. Last, where a trial is sampled, is
+/// when each operation ended, in ticks, in the form of the operations. Zero is where nothing was measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Slots<'a> {
     top: Option<&'a AtomicU64>,
@@ -23,6 +23,8 @@ pub struct Slots<'a> {
     references: &'a [AtomicU64],
     /// How many of them are a column.
     reference_rows: usize,
+    /// When operations ended, column by column; nothing where that is not wanted.
+    ends: &'a [AtomicU64],
 }
 
 impl<'a> Slots<'a> {
@@ -32,8 +34,13 @@ impl<'a> Slots<'a> {
         1 + workload.measured().count() * rows + workload.references().len() * reference_rows(rows)
     }
 
-    /// Lays out the numbers for a trial of `workload` to `n`; as many as [`Slots::needed`] returns. Of fewer,
-    /// what finds no place is not kept.
+    /// How many numbers a trial needs that also keeps when each operation ended.
+    pub fn needed_with_ends(workload: Declaration, n: u64) -> usize {
+        Slots::needed(workload, n) + workload.measured().count() * workload.sizes.count(n)
+    }
+
+    /// Lays out the numbers for a trial of `workload` to `n`; as many as [`Slots::needed`] or
+    /// [`Slots::needed_with_ends`] returns. Of fewer, what finds no place is not kept.
     pub fn new(workload: Declaration, n: u64, numbers: &'a [AtomicU64]) -> Slots<'a> {
         let rows = workload.sizes.count(n);
         let (top, columns) = match numbers.split_first() {
@@ -41,8 +48,11 @@ impl<'a> Slots<'a> {
             None => (None, numbers),
         };
         let operations = (workload.measured().count() * rows).min(columns.len());
-        let (operations, references) = columns.split_at(operations);
-        Slots { top, operations, rows, references, reference_rows: reference_rows(rows) }
+        let (operations, behind) = columns.split_at(operations);
+        let references = (workload.references().len() * reference_rows(rows)).min(behind.len());
+        let (references, ends) = behind.split_at(references);
+        let ends = if ends.len() < operations.len() { &[] } else { ends };
+        Slots { top, operations, rows, references, reference_rows: reference_rows(rows), ends }
     }
 
     /// n at the top of the way up, 0 until it is reached; or the current level.
@@ -59,6 +69,18 @@ impl<'a> Slots<'a> {
     /// The ticks of the timed operation of that index, as far as they were measured.
     pub fn ticks(&self, index: usize) -> impl Iterator<Item = u64> + use<'a> {
         measured(self.column(index))
+    }
+
+    /// Whether it is kept when operations ended.
+    pub(crate) fn have_ends(&self) -> bool {
+        !self.ends.is_empty()
+    }
+
+    /// When the timed operation of that index ended each time, and what it took, in ticks, as far as both are
+    /// kept.
+    pub fn intervals(&self, index: usize) -> impl Iterator<Item = (u64, u64)> + use<'a> {
+        let ends = self.ends(index).iter().map(|end| end.load(Ordering::Relaxed));
+        ends.zip(self.ticks(index)).take_while(|&(end, _)| end > 0)
     }
 
     /// The ticks of the reference of that index, as far as they were measured.
@@ -94,6 +116,10 @@ impl<'a> Slots<'a> {
 
     pub(crate) fn column(&self, index: usize) -> &'a [AtomicU64] {
         self.operations.chunks_exact(self.rows.max(1)).nth(index).unwrap_or_default()
+    }
+
+    pub(crate) fn ends(&self, index: usize) -> &'a [AtomicU64] {
+        self.ends.chunks_exact(self.rows.max(1)).nth(index).unwrap_or_default()
     }
 
     pub(crate) fn reference(&self, index: usize) -> &'a [AtomicU64] {

@@ -1,5 +1,6 @@
 //! One file per verb.
 
+pub(crate) mod blame;
 pub(crate) mod compare;
 pub(crate) mod completions;
 mod declared;

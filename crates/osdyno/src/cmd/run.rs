@@ -12,7 +12,7 @@ use background::BackgroundSpec;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use judge::Findings;
 use record::{Outcome, Recording};
-use runner::{FileSystem, Removal, RunEvent, RunOptions, RunPlan, Target};
+use runner::{BlameOptions, FileSystem, Removal, RunEvent, RunOptions, RunPlan, Target};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::{
@@ -136,6 +136,12 @@ pub(crate) struct Args {
     /// this machine can resolve; no later comparison of runs on this machine claims a smaller one.
     #[arg(long)]
     aa: bool,
+    /// Sample which functions the time of each cost that grows goes to, in trials of their own
+    ///
+    /// Linux only. It needs root or CAP_PERFMON where kernel.perf_event_paranoid is above 1. The samples are
+    /// in the run file, and osdyno blame prints the answer again.
+    #[arg(long, conflicts_with = "aa")]
+    blame: bool,
     #[arg(skip)]
     boots: Option<u32>,
     /// Print every series, with its spikes, modes and remarks
@@ -175,13 +181,8 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
             "the run file cannot end in .html, because the report gets that name".to_owned(),
         ));
     }
-    for path in [&file, &page] {
-        if path.exists() {
-            let text = format!("{} exists already; choose another name with --out", path.display());
-            return Err(Failure::Refused(text));
-        }
-        refuse_unwritable(path)?;
-    }
+    let blame_page = args.blame.then(|| super::blame::answer::beside(&file, "html"));
+    [&file, &page].into_iter().chain(&blame_page).try_for_each(|path| refuse_taken(path))?;
 
     let interrupt =
         interrupt().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
@@ -208,31 +209,41 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
         print_noise_floor(&ran.recording, args.format, console)?;
     }
     warn_refused(compared.as_ref());
-    let kept = match ran.floor_kept {
-        Some(Ok(path)) => Some(path),
-        Some(Err(error)) => {
-            warn(&error.to_string());
-            None
-        }
-        None => None,
-    };
+    let kept = ran.floor_kept.and_then(|kept| kept.inspect_err(|error| warn(&error.to_string())).ok());
+    // Two answers in one would be none: `osdyno blame` has the one for programs.
+    let blame_page = blame_page.filter(|_| args.format == Format::Text);
+    let blamed = blame_page
+        .as_ref()
+        .map(|page| super::blame::answer::of_run((&ran.recording, &findings), page, args.verbose, console));
+    let blamed = blamed.transpose();
     let page = written.is_ok().then_some(&page);
-    let places = [("run", Some(&file)), ("report", page), ("floor", kept.as_ref())];
+    let blame_page = blame_page.as_ref().filter(|_| matches!(blamed, Ok(Some(_))));
+    let places = [("run", Some(&file)), ("report", page), ("blame", blame_page), ("floor", kept.as_ref())];
     let places: Vec<(&str, &Path)> =
         places.into_iter().filter_map(|(name, path)| Some((name, path?.as_path()))).collect();
     print_places(&places, args.format)?;
     wait_for(ran.removal, &interrupt);
     written?;
+    let blamed = blamed?;
     Ok(match (ran.interrupted, is_complete(&plan, &ran.recording)) {
         (true, _) => ExitCode::from(INTERRUPTED),
-        (false, true) => ExitCode::SUCCESS,
+        (false, true) => blamed.unwrap_or(ExitCode::SUCCESS),
         (false, false) => ExitCode::from(INCOMPLETE),
     })
 }
 
+/// Fails where a file cannot be written, or is there already.
+fn refuse_taken(path: &Path) -> Result<(), Failure> {
+    if path.exists() {
+        let text = format!("{} exists already; choose another name with --out", path.display());
+        return Err(Failure::Refused(text));
+    }
+    refuse_unwritable(path)
+}
+
 /// Waits until the files of the workloads are removed, which may take seconds. From here on one Ctrl-C is
 /// enough: the process that removes them goes on by itself.
-fn wait_for(removal: Option<Removal>, interrupt: &AtomicBool) {
+pub(super) fn wait_for(removal: Option<Removal>, interrupt: &AtomicBool) {
     let Some(mut removal) = removal else { return };
     interrupt.store(true, Ordering::Relaxed);
     if let Some(folder) = removal.pending() {
@@ -264,6 +275,7 @@ fn options(args: &Args) -> RunOptions {
         aa: args.aa,
         boots: args.boots,
         steps: None,
+        blame: args.blame.then(BlameOptions::default),
     }
 }
 

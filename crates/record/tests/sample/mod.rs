@@ -121,6 +121,7 @@ pub(crate) fn trial(number: u32, outcome: Outcome, checks: Vec<Check>) -> Line {
             levels: Vec::new(),
             background: Vec::new(),
             helpers: 0,
+            profile: None,
             timeout_seconds: 60.0,
             scratch: "/tmp/osdyno".into(),
         },
@@ -197,6 +198,45 @@ pub(crate) fn beside(number: u32) -> Vec<Line> {
         hdr: "HISTFAAA".into(),
     };
     vec![Line::Generator(generator), Line::Limited(limitation), Line::Histogram(histogram)]
+}
+
+pub(crate) fn profile_order() -> ProfileOrder {
+    let low = NRange { n_low: 1, n_high: 2 };
+    let high = NRange { n_low: 3, n_high: 4 };
+    let series = ProfiledSeries { name: "bind".into(), direction: Direction::Up, low, high };
+    ProfileOrder { period_seconds: 1e-4, series: vec![series] }
+}
+
+/// With every field that others leave out.
+pub(crate) fn profile() -> Profile {
+    let of = TrialKey { system: "local".into(), workload: "bind".into(), variant: "v6".into(), trial: 9 };
+    let window = |n_low, samples| ProfileWindow {
+        range: NRange { n_low, n_high: n_low + 1 },
+        operations: 2,
+        seconds: 0.5,
+        samples,
+        counts: vec![Count { name: "page-faults".into(), per_operation: 0.25 }],
+    };
+    let kernel =
+        |function: &str| Frame { function: function.into(), module: "kernel".into(), ..Frame::default() };
+    let library =
+        Frame { module: "/usr/lib/libc.so.6".into(), offset: Some(64), inode: Some(7), ..Frame::default() };
+    Profile {
+        of,
+        name: "bind".into(),
+        direction: Direction::Up,
+        event: "cpu-clock".into(),
+        period_seconds: 1e-4,
+        low: window(1, 3),
+        high: window(3, 12),
+        frames: vec![kernel("inet_csk_get_port"), kernel("inet_bind"), library],
+        stacks: vec![
+            Stack { frames: vec![0, 2], samples: [2, 10] },
+            Stack { frames: vec![1, 2], samples: [1, 2] },
+        ],
+        lost: 0,
+        nameless: "hidden".into(),
+    }
 }
 
 /// Trial 1 is good, trial 2 failed a check, trial 3 met a limit.

@@ -284,6 +284,7 @@ fn trial(system: &str, name: &str, number: u32, tick: f64, tracks: &[Track]) -> 
             levels: Vec::new(),
             background: Vec::new(),
             helpers: 0,
+            profile: None,
             timeout_seconds: 0.0,
             scratch: String::new(),
         },

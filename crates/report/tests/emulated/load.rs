@@ -285,6 +285,7 @@ fn trial_line(one: &Architecture, trial: u32) -> Trial {
             levels: Vec::new(),
             background: Vec::new(),
             helpers: 0,
+            profile: None,
             timeout_seconds: 60.0,
             scratch: String::new(),
         },

@@ -216,6 +216,7 @@ fn trial_line(system: &str, workload: &Emulated, trial: u32, stops: bool) -> Tri
             levels: Vec::new(),
             background: Vec::new(),
             helpers: 0,
+            profile: None,
             timeout_seconds: 60.0,
             scratch: String::new(),
         },

@@ -1,0 +1,199 @@
+//! `osdyno blame`: which functions the extra time of a cost goes to that grows.
+
+pub(super) mod answer;
+mod flame;
+mod folded;
+mod json;
+mod page;
+mod pprof;
+mod text;
+
+use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use inspect::blame::Blame;
+use judge::Findings;
+use record::{Order, Recording};
+use runner::{BlameOptions, RunOptions, RunPlan, Target};
+
+use answer::{beside, exit_code};
+
+use super::run::{Screen, interrupt, wait_for};
+use super::{
+    Done, Format, print_places, read, refuse_existing, refuse_input, refuse_unwritable, warn, write_file,
+};
+use crate::console::Console;
+use crate::failure::{Failure, INTERRUPTED};
+
+/// Which functions the extra time goes to of each cost in a run that grows or steps
+///
+/// Stacks of the kernel and of programs are sampled in trials of their own, where an operation is cheap and
+/// where it is expensive. They are written into a run file beside RUN. A run that has samples is only read.
+/// Linux only; it needs root or CAP_PERFMON where kernel.perf_event_paranoid is above 1, and it changes no
+/// setting.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Run file; one without samples is sampled on this machine
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    /// Run file to write for the samples [default: RUN-blame.osdyno]
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// HTML page to write, with flame graphs [default: where it samples, RUN-blame.html]
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+    /// Also write folded stacks, with the samples at low and at high n, as difffolded.pl does
+    #[arg(long, value_name = "FILE")]
+    folded: Option<PathBuf>,
+    /// Also write a profile for pprof: nanoseconds for a million operations, at low n, at high n, and the
+    /// growth
+    #[arg(long, value_name = "FILE")]
+    pprof: Option<PathBuf>,
+    /// Number of sampled trials of each workload, instead of as many as are needed
+    #[arg(short, long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(3..=1000))]
+    trials: Option<u32>,
+    /// Sample here although the run was measured on another machine or kernel
+    #[arg(long)]
+    anyway: bool,
+    /// Folder for files of the workloads [default: the temporary folder of the system]
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
+    /// Overwrite the page, the folded stacks and the profile
+    #[arg(long)]
+    force: bool,
+    /// Print every function
+    #[arg(short, long)]
+    verbose: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+pub(crate) fn blame(args: &Args, console: &Console) -> Done {
+    for file in [&args.page, &args.folded, &args.pprof].into_iter().flatten() {
+        refuse_input(file, std::slice::from_ref(&args.run))?;
+        refuse_existing(file, args.force)?;
+    }
+    let measured = read(&args.run)?;
+    let is_sampled = !measured.profiles.is_empty() || !measured.sampled_trials.is_empty();
+    let grows = !Blame::of(&measured, &Findings::of(&measured)).unexplained.is_empty();
+    if is_sampled || !grows {
+        if let Some(out) = &args.out {
+            let why = if is_sampled { "has samples already" } else { "has no cost that grows" };
+            warn(&format!("{} {why}, so nothing is written to {}", args.run.display(), out.display()));
+        }
+        return answer(args, &measured, args.page.as_deref(), Vec::new(), console);
+    }
+    sample(args, measured, console)
+}
+
+/// Samples what grows in the run, and answers.
+fn sample(args: &Args, measured: Recording, console: &Console) -> Done {
+    let file = args.out.clone().unwrap_or_else(|| beside(&args.run, "osdyno"));
+    let page = args.page.clone().unwrap_or_else(|| file.with_extension("html"));
+    if let (None, true) = (&args.out, file.exists()) {
+        let text = format!(
+            "{0} exists already, with earlier samples: osdyno blame {0} reads them; \
+             choose another name with --out",
+            file.display()
+        );
+        return Err(Failure::Refused(text));
+    }
+    refuse_unwritable(&file)?;
+    refuse_existing(&page, args.force)?;
+    let plan = RunPlan::make(&options(args, measured)?)?;
+    let interrupt =
+        interrupt().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
+    let screen = Screen::new(console, plan.targets.len() > 1);
+    let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let ran = runner::run(&plan, &file, command, &interrupt, &mut |event| screen.show(&event))?;
+    screen.clear();
+    if let Some(error) = ran.unwritten {
+        return Err(error.into());
+    }
+    let done = answer(args, &ran.recording, Some(&page), vec![("run", &file)], console);
+    wait_for(ran.removal, &interrupt);
+    if ran.interrupted { done.map(|_| ExitCode::from(INTERRUPTED)) } else { done }
+}
+
+/// The plan that repeats what grows in a run, as its trials were ordered.
+fn options(args: &Args, run: Recording) -> Result<RunOptions, Failure> {
+    let mut targets = Vec::new();
+    for system in &run.systems {
+        let first = system.prefix.first().map(String::as_str).unwrap_or_default();
+        if first.starts_with("--") {
+            let made = system.prefix.join(" ");
+            let text = format!(
+                "{} is a system that the run made; sample it in that run: osdyno run --blame {made}",
+                system.name
+            );
+            return Err(Failure::Refused(text));
+        }
+        targets.push(Target::of_command(system.name.clone(), system.prefix.clone()));
+    }
+    let orders = || run.trials.iter().map(|trial| &trial.order);
+    let mut workloads: Vec<String> = orders().map(name).collect();
+    workloads.sort();
+    workloads.dedup();
+    let known = workloads.iter().filter(|name| runner::select(std::slice::from_ref(name)).is_ok()).cloned();
+    let known: Vec<String> = known.collect();
+    if known.is_empty() {
+        return Err(Failure::Refused("nothing in the run is a workload of this osdyno".to_owned()));
+    }
+    let settings: BTreeMap<String, String> = orders().flat_map(|order| order.settings.clone()).collect();
+    Ok(RunOptions {
+        workloads: known,
+        settings: settings.into_iter().collect(),
+        seed: Some(run.run.seed),
+        scratch: args.scratch.clone(),
+        targets,
+        // The run was allowed what it has measured.
+        allow_public: true,
+        trials: Some(1),
+        blame: Some(BlameOptions { trials: args.trials, run: Some(run), anyway: args.anyway }),
+        ..RunOptions::default()
+    })
+}
+
+fn name(order: &Order) -> String {
+    match order.variant.as_str() {
+        "" => order.workload.clone(),
+        variant => format!("{}/{variant}", order.workload),
+    }
+}
+
+/// Prints and writes what the samples of a run explain.
+fn answer<'a>(
+    args: &'a Args,
+    recording: &Recording,
+    page: Option<&'a Path>,
+    mut places: Vec<(&'static str, &'a Path)>,
+    console: &Console,
+) -> Done {
+    let findings = Findings::of(recording);
+    let blame = Blame::of(recording, &findings);
+    // Before anything is printed: a reader may close the pipe.
+    if let Some(page) = page {
+        write_file(page, args.force, |out| page::write(&blame, &findings, out))?;
+        places.push(("page", page));
+    }
+    if let Some(file) = &args.folded {
+        write_file(file, args.force, |out| folded::write(&blame, out))?;
+        places.push(("folded", file));
+    }
+    if let Some(file) = &args.pprof {
+        write_file(file, args.force, |out| out.write_all(&pprof::of(&blame)))?;
+        places.push(("pprof", file));
+    }
+    let mut out = BufWriter::new(io::stdout().lock());
+    match args.format {
+        Format::Text => text::write(&blame, args.verbose, &console.style, &mut out)?,
+        Format::Json => writeln!(out, "{:#}", json::of(&blame))?,
+    }
+    out.flush()?;
+    drop(out);
+    print_places(&places, args.format)?;
+    Ok(exit_code(&blame))
+}

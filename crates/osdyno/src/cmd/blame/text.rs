@@ -1,0 +1,167 @@
+//! The answer in a terminal: for each cost the sentence first, then its functions.
+
+use std::io::{self, Write};
+
+use ::report::quantity::time;
+use ::report::words::{amount_with_interval, count, percent, sentence, share_with_interval};
+use ::report::{Style, write_columns, write_paragraph};
+use inspect::blame::{Blame, FunctionShare, SeriesBlame};
+use stats::Interval;
+
+/// Functions that are shown unless all are wanted.
+const FUNCTIONS_MOST: usize = 10;
+/// Smaller shares are shown only if all are wanted.
+const SHARE_LEAST: f64 = 0.01;
+/// Waiting below this share of the growth is not worth a word.
+const WAITING_LEAST: f64 = 0.1;
+
+pub(super) fn write(blame: &Blame, verbose: bool, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    for (place, series) in blame.series.iter().enumerate() {
+        if place > 0 {
+            writeln!(out)?;
+        }
+        write_paragraph(&headline(series), 2, style, out)?;
+        for remark in remarks(series) {
+            write_paragraph(&format!("  {remark}"), 4, style, out)?;
+        }
+        functions(series, verbose, style, out)?;
+        counters(series, style, out)?;
+    }
+    for text in missing(blame) {
+        write_paragraph(&text, 2, style, out)?;
+    }
+    Ok(())
+}
+
+/// What there is to know, in a sentence.
+pub(super) fn headline(series: &SeriesBlame) -> String {
+    let [low, high] = series.sides.map(|side| time(side.processor_seconds));
+    let label = &series.label;
+    let Some(growth) = series.growth.filter(|_| series.is_seen()) else {
+        return format!(
+            "{label}: the samples do not show its growth ({low} to {high} of processor time for an \
+             operation, {} trials); more trials may, or it waits",
+            series.trials
+        );
+    };
+    let from = format!("the growth of {label} from {low} to {high}");
+    match series.holder() {
+        Some(one) if is_alone(one) => {
+            format!("{} of {from} is in {}", share(one.own), one.name)
+        }
+        Some(one) => format!("{} of {from} is in {} and what it calls", share(one.whole), one.name),
+        None => {
+            let largest = series.functions.first();
+            let largest = largest.map(|one| format!("; most, {}, in {}", share(one.own), one.name));
+            let more = time(growth.value);
+            format!("No function holds half of {from}, {more} more{}", largest.unwrap_or_default())
+        }
+    }
+}
+
+/// Whether it does by itself nearly all that is in it.
+fn is_alone(one: &FunctionShare) -> bool {
+    one.own.value >= 0.5
+}
+
+pub(super) fn share(interval: Interval) -> String {
+    // No part is more than all; that an interval is, says how wide it is.
+    share_with_interval(interval)
+}
+
+/// Where it was sampled, and what limits what can be said.
+pub(super) fn remarks(series: &SeriesBlame) -> Vec<String> {
+    let [low, high] = series.sides;
+    let range = |side: inspect::blame::SideCost| {
+        format!("{} to {}", count(side.range.n_low), count(side.range.n_high))
+    };
+    let between = if series.step.is_some() { "before and after the step" } else { "at both ends" };
+    let mut remarks = vec![format!(
+        "n = {} against {} {}, {between} · {} trials · {} and {} samples",
+        range(low),
+        range(high),
+        series.grows,
+        series.trials,
+        count(low.samples),
+        count(high.samples)
+    )];
+    if let Some(waiting) = series.waiting.filter(|waiting| waiting.low > WAITING_LEAST) {
+        remarks.push(format!(
+            "{} of the growth of the elapsed time is no processor time of the trial: it waits, or others \
+             have the processor",
+            share(waiting)
+        ));
+    }
+    if !series.nameless.is_empty() {
+        remarks.push(series.nameless.clone());
+    }
+    if series.lost > 0 {
+        remarks.push(format!("up to {} samples of a trial were lost; shares are of the others", series.lost));
+    }
+    remarks
+}
+
+/// Those that are shown.
+pub(super) fn shown(series: &SeriesBlame, verbose: bool) -> impl Iterator<Item = &FunctionShare> {
+    let is_large = move |one: &&FunctionShare| verbose || one.own.value.abs() >= SHARE_LEAST;
+    let most = if verbose { usize::MAX } else { FUNCTIONS_MOST };
+    series.functions.iter().filter(is_large).take(most)
+}
+
+/// The name, and the file of a function that is not the kernel's.
+pub(super) fn full_name(one: &FunctionShare) -> String {
+    let file = one.module.rsplit('/').next().unwrap_or_default();
+    match one.module.as_str() {
+        "kernel" => one.name.clone(),
+        _ if one.name.starts_with('[') => one.name.clone(),
+        _ => format!("{} ({})", one.name, file.trim_matches(['[', ']'])),
+    }
+}
+
+fn functions(series: &SeriesBlame, verbose: bool, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    let row = |one: &FunctionShare| {
+        let [low, high] = one.own_seconds.map(time);
+        vec![full_name(one), share(one.own), share(one.whole), low, high]
+    };
+    let rows: Vec<Vec<String>> = shown(series, verbose).map(row).collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let heading = ["function", "of the growth", "with what it calls", "at low n", "at high n"];
+    write_columns(&heading, &rows, style, out)
+}
+
+fn counters(series: &SeriesBlame, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    let rows: Vec<Vec<String>> = series
+        .counters
+        .iter()
+        .map(|one| {
+            let [low, high] = one.sides.map(amount_with_interval);
+            vec![one.name.clone(), low, high]
+        })
+        .collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    write_columns(&["for an operation", "at low n", "at high n"], &rows, style, out)
+}
+
+/// What was not explained, and why; that there is nothing to blame.
+pub(super) fn missing(blame: &Blame) -> Vec<String> {
+    let mut texts = Vec::new();
+    if blame.series.is_empty() && blame.unexplained.is_empty() {
+        let (margin, judged) = (percent(blame.margin), blame.judged);
+        texts.push(format!(
+            "Nothing to blame: no cost of this run ({judged} series judged) grows for certain by more \
+             than {margin}."
+        ));
+    }
+    if !blame.unexplained.is_empty() {
+        let names = ::report::words::list(&blame.unexplained);
+        texts.push(format!("Not sampled, though it grows: {names}."));
+    }
+    texts.extend(blame.reasons.iter().map(|reason| sentence(reason)));
+    texts
+}

@@ -1,0 +1,120 @@
+//! Where the time of an operation went: what was sampled in a trial of its own.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Direction, NRange, TrialKey};
+
+/// What was sampled of one series in one trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// The trial.
+    #[serde(flatten)]
+    pub of: TrialKey,
+    /// Name of the operation.
+    pub name: String,
+    /// Whether n rises or falls.
+    pub direction: Direction,
+    /// What takes the samples: `cpu-clock`.
+    pub event: String,
+    /// Processor time from one sample to the next.
+    pub period_seconds: f64,
+    /// What was measured where it is cheap.
+    pub low: ProfileWindow,
+    /// What was measured where it is expensive.
+    pub high: ProfileWindow,
+    /// The functions that the stacks name, each once.
+    pub frames: Vec<Frame>,
+    /// The stacks, those with the most samples first.
+    pub stacks: Vec<Stack>,
+    /// Samples of the whole trial that found no room.
+    #[serde(default)]
+    pub lost: u64,
+    /// Why functions of the kernel have no names, the end of a sentence; empty where they have.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub nameless: String,
+}
+
+/// What was measured in one range of n.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProfileWindow {
+    /// The n.
+    #[serde(flatten)]
+    pub range: NRange,
+    /// How many operations were measured there.
+    pub operations: u64,
+    /// What they took together, waiting and the sampler included.
+    pub seconds: f64,
+    /// Samples within them.
+    pub samples: u64,
+    /// What was counted from sample to sample, by name as perf-list(1) has it, and over how much time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<Count>,
+}
+
+/// What a counter counted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Count {
+    /// Its name.
+    pub name: String,
+    /// For each operation.
+    pub per_operation: f64,
+}
+
+/// A function of a stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Frame {
+    /// Its name; empty where it is not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub function: String,
+    /// Where it is: `kernel`, the name of a module of the kernel in brackets, or the path of a file.
+    pub module: String,
+    /// Where it is in that file, of a function without a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// The inode of that file, of a function without a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inode: Option<u64>,
+}
+
+/// A stack, and how often it was seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stack {
+    /// Places in `frames`, the innermost first.
+    pub frames: Vec<u32>,
+    /// Samples where the operation is cheap, and where it is expensive.
+    pub samples: [u64; 2],
+}
+
+impl Profile {
+    /// Gives functions other names; frames and stacks that become alike are one.
+    pub fn rename(&mut self, mut name: impl FnMut(&Frame) -> Frame) {
+        let mut frames = Vec::new();
+        let mut places: BTreeMap<Frame, u32> = BTreeMap::new();
+        let mut place_of = |frame: &Frame| {
+            let renamed = name(frame);
+            *places.entry(renamed).or_insert_with_key(|frame| {
+                frames.push(frame.clone());
+                frames.len() as u32 - 1
+            })
+        };
+        let places: Vec<u32> = self.frames.iter().map(&mut place_of).collect();
+        let mut stacks: BTreeMap<Vec<u32>, [u64; 2]> = BTreeMap::new();
+        for stack in &self.stacks {
+            let renamed =
+                stack.frames.iter().filter_map(|&place| places.get(place as usize).copied()).collect();
+            let samples = stacks.entry(renamed).or_default();
+            samples.iter_mut().zip(stack.samples).for_each(|(sum, samples)| *sum += samples);
+        }
+        self.frames = frames;
+        self.stacks = stacks.into_iter().map(|(frames, samples)| Stack { frames, samples }).collect();
+        self.stacks.sort_by_key(|stack| std::cmp::Reverse(stack.samples));
+    }
+
+    /// The functions of a stack, the innermost first. Places that no frame has, which a damaged file may
+    /// name, are left out.
+    pub fn functions<'a>(&'a self, stack: &'a Stack) -> impl DoubleEndedIterator<Item = &'a Frame> {
+        stack.frames.iter().filter_map(|&place| self.frames.get(place as usize))
+    }
+}

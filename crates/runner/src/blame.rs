@@ -1,0 +1,183 @@
+//! Trials that are sampled, after those that are judged: which series grow, at which n each is sampled, and
+//! when there are enough samples.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use judge::{Findings, GrowthWindows};
+use record::{Line, Order, Outcome, ProfileOrder, ProfiledSeries, Recording, Shape, System, Trial};
+
+use crate::Error;
+
+/// How a run samples what grows.
+#[derive(Clone, Debug, Default)]
+pub struct BlameOptions {
+    /// So many trials of each workload instead of as many as are needed.
+    pub trials: Option<u32>,
+    /// The run that has found out what grows; `None` is the one that samples.
+    pub run: Option<Recording>,
+    /// Sample although a system is another than that of the run.
+    pub anyway: bool,
+}
+
+/// Processor time from one sample to the next. Not a round one: what happens at round times would be met each
+/// time, or never.
+const PERIOD_SECONDS: f64 = 97e-6;
+
+/// An interval over fewer trials is too wide to be of use.
+const TRIALS_LEAST: u32 = 8;
+/// More are not worth their time.
+const TRIALS_MOST: u32 = 30;
+/// With so many samples where it is expensive, a share is known to a few percent.
+const SAMPLES_ENOUGH: u64 = 3000;
+/// How long one workload is sampled, if not for the least number of trials.
+const TIME_MOST: Duration = Duration::from_secs(20);
+
+/// A workload and variant on one system, with the series of it that grow.
+pub(crate) struct Suspect {
+    /// What its trials are.
+    pub(crate) order: Order,
+    /// Trials so far.
+    pub(crate) done: u32,
+    /// How many it gets, if that is fixed.
+    wanted: Option<u32>,
+    /// Samples so far where it is expensive, for each series.
+    samples: BTreeMap<usize, u64>,
+    spent: Duration,
+    is_hopeless: bool,
+}
+
+/// What grows in a run, as far as it can be sampled.
+pub(crate) fn suspects(recording: &Recording, options: &BlameOptions) -> Vec<Suspect> {
+    let findings = Findings::of(recording);
+    let mut series: BTreeMap<[&str; 3], Vec<ProfiledSeries>> = BTreeMap::new();
+    for finding in &findings.series {
+        let key = &finding.key;
+        let is_curve = recording.workload(&key.workload).is_some_and(|one| one.shape == Shape::Curve);
+        let is_sum = recording.kind(key).is_some_and(|kind| !kind.sum_of.is_empty());
+        let Some(windows) = GrowthWindows::of(finding).filter(|_| is_curve && !is_sum) else { continue };
+        let (name, direction) = (key.name.clone(), key.direction);
+        let sampled = ProfiledSeries { name, direction, low: windows.low, high: windows.high };
+        series.entry([&key.system, &key.workload, &key.variant]).or_default().push(sampled);
+    }
+    let suspect = |([system, workload, variant], series): ([&str; 3], Vec<ProfiledSeries>)| {
+        let is_its = |trial: &&Trial| {
+            let order = &trial.order;
+            (order.system.as_str(), order.workload.as_str(), order.variant.as_str())
+                == (system, workload, variant)
+        };
+        let went = |trial: &&Trial| {
+            matches!(trial.outcome, Outcome::Complete | Outcome::Limit { .. } | Outcome::Allowance { .. })
+        };
+        let last = recording.trials.iter().filter(is_its).rfind(went)?;
+        let number = recording.trials.iter().filter(is_its).map(|trial| trial.order.trial).max()?;
+        let order = Order {
+            trial: number,
+            // They are for series that are judged.
+            references: false,
+            scratch: String::new(),
+            profile: Some(ProfileOrder { period_seconds: PERIOD_SECONDS, series }),
+            ..last.order.clone()
+        };
+        let (done, spent, wanted) = (0, Duration::ZERO, options.trials);
+        Some(Suspect { order, done, wanted, samples: BTreeMap::new(), spent, is_hopeless: false })
+    };
+    series.into_iter().filter_map(suspect).collect()
+}
+
+impl Suspect {
+    /// The next trial, if one is wanted.
+    pub(crate) fn next(&mut self, seed: u64) -> Option<Order> {
+        let series = self.order.profile.as_ref().map_or(0, |profile| profile.series.len());
+        let has_enough =
+            (0..series).all(|place| self.samples.get(&place).is_some_and(|&all| all >= SAMPLES_ENOUGH));
+        let is_over = match self.wanted {
+            Some(wanted) => self.done >= wanted,
+            None => {
+                self.done >= TRIALS_MOST
+                    || self.done >= TRIALS_LEAST && (has_enough || self.spent >= TIME_MOST)
+            }
+        };
+        if is_over || self.is_hopeless {
+            return None;
+        }
+        self.done += 1;
+        Some(Order { trial: self.order.trial + self.done, seed, ..self.order.clone() })
+    }
+
+    /// How many trials there will be.
+    pub(crate) fn of(&self) -> u32 {
+        self.wanted.unwrap_or(TRIALS_LEAST).max(self.done)
+    }
+
+    /// Takes what a trial has sampled, and how long it took.
+    pub(crate) fn learn(&mut self, lines: &[Line], took: Duration) {
+        self.spent += took;
+        let series = self.order.profile.iter().flat_map(|profile| &profile.series);
+        let places: BTreeMap<(&str, bool), usize> = series
+            .enumerate()
+            .map(|(place, series)| ((series.name.as_str(), series.direction == record::Direction::Up), place))
+            .collect();
+        for line in lines {
+            match line {
+                Line::Trial(trial) => {
+                    let went = matches!(
+                        trial.outcome,
+                        Outcome::Complete | Outcome::Limit { .. } | Outcome::Allowance { .. }
+                    );
+                    self.is_hopeless |= !went;
+                }
+                Line::Profile(profile) => {
+                    let key = (profile.name.as_str(), profile.direction == record::Direction::Up);
+                    if let Some(&place) = places.get(&key) {
+                        *self.samples.entry(place).or_default() += profile.high.samples;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The lines of a run that say what grows there: the judged trials of the suspects.
+pub(crate) fn evidence(recording: &Recording, suspects: &[Suspect]) -> Vec<Line> {
+    let is_suspect = |[system, workload, variant]: [&str; 3]| {
+        suspects.iter().any(|suspect| {
+            let order = &suspect.order;
+            [order.system.as_str(), order.workload.as_str(), order.variant.as_str()]
+                == [system, workload, variant]
+        })
+    };
+    let trials = recording.trials.iter().filter(|trial| {
+        let order = &trial.order;
+        is_suspect([&order.system, &order.workload, &order.variant])
+    });
+    let series = recording.series().flat_map(|(_, series)| series);
+    // Sums are made again by whoever reads it.
+    let is_measured = |series: &&record::Series| {
+        let kind = recording.kind(&record::SeriesKey::of(series));
+        kind.is_none_or(|kind| kind.sum_of.is_empty())
+    };
+    let series =
+        series.filter(is_measured).filter(|one| is_suspect([&one.system, &one.workload, &one.variant]));
+    trials.cloned().map(Line::Trial).chain(series.cloned().map(Line::Series)).collect()
+}
+
+/// What makes the growth of one run another than that of the next.
+const FACTS: [&str; 5] = ["kernel.release", "kernel.version", "machine.product", "cpu.model", "cpu.online"];
+
+/// Refuses to sample systems that are others than those of the run.
+pub(crate) fn refuse_others(run: &Recording, systems: &[System]) -> Result<(), Error> {
+    for now in systems {
+        let Some(then) = run.systems.iter().find(|then| then.name == now.name) else { continue };
+        for fact in FACTS {
+            let [then, now] =
+                [then, now].map(|system| system.environment.get(fact).map_or("", String::as_str));
+            if then != now && !then.is_empty() && !now.is_empty() {
+                let (fact, then, now) = (fact.to_owned(), then.to_owned(), now.to_owned());
+                return Err(Error::OtherMachine { fact, then, now });
+            }
+        }
+    }
+    Ok(())
+}

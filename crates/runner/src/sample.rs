@@ -1,0 +1,87 @@
+//! The part of a run that samples what grows.
+
+use record::{Line, Recording};
+
+use crate::Executor;
+use crate::blame::{Suspect, evidence, suspects};
+use crate::event::RunEvent;
+use crate::functions::Functions;
+use crate::lines::failed;
+use crate::session::Session;
+
+impl<E: Executor> Session<'_, E> {
+    /// Samples what grows, if that is wanted, and returns how the run ended, which without it ends as
+    /// `status`.
+    pub(crate) fn sample(
+        &mut self,
+        status: &'static str,
+        on_event: &mut dyn FnMut(RunEvent<'_>),
+    ) -> &'static str {
+        let Some(options) = self.plan.blame.as_ref().filter(|_| !self.is_stopped()) else { return status };
+        let judged = Recording::new(self.lines.iter().cloned());
+        let Some(judged) = options.run.as_ref().or(judged.as_ref()) else { return status };
+        let mut suspects = suspects(judged, options);
+        if options.run.is_some() {
+            self.keep(evidence(judged, &suspects));
+        }
+        let mut functions = Functions::default();
+        loop {
+            let mut is_over = true;
+            // In turns, so that what else the machine does meets all alike.
+            for suspect in &mut suspects {
+                if self.is_stopped() {
+                    return if self.unwritten.is_some() { "failed" } else { "interrupted" };
+                }
+                is_over &= !self.sample_one(suspect, &mut functions, on_event);
+            }
+            if is_over {
+                return status;
+            }
+        }
+    }
+
+    /// One more trial; whether there was one.
+    fn sample_one(
+        &mut self,
+        suspect: &mut Suspect,
+        functions: &mut Functions,
+        on_event: &mut dyn FnMut(RunEvent<'_>),
+    ) -> bool {
+        let plan = self.plan;
+        let Some(order) = suspect.next(self.random.u64(..)) else { return false };
+        let is_its = |item: &crate::Item| {
+            (item.workload.name, item.variant.name) == (order.workload.as_str(), order.variant.as_str())
+        };
+        let Some(index) = plan.items.iter().position(is_its) else { return false };
+        let Some(system) = plan.targets.iter().position(|target| target.name == order.system) else {
+            return false;
+        };
+        let (item, name) = (&plan.items[index], &plan.targets[system].name);
+        let of = suspect.of();
+        let done = f64::from(suspect.done) / f64::from(of.max(1));
+        on_event(RunEvent::Trial {
+            item,
+            system: name,
+            trial: suspect.done,
+            of,
+            done: done.min(1.0),
+            left: None,
+        });
+        let (begun, started_seconds) = (self.clock.now(), self.elapsed().as_secs_f64());
+        let mut lines = match self.attempt(index, system, &order) {
+            Ok(Some(lines)) => lines,
+            Ok(None) => return false,
+            Err(error) => vec![failed(&order, error.to_string())],
+        };
+        for line in &mut lines {
+            match line {
+                Line::Trial(trial) => trial.started_seconds = started_seconds,
+                Line::Profile(profile) => functions.name(profile),
+                _ => {}
+            }
+        }
+        suspect.learn(&lines, self.clock.now().saturating_sub(begun));
+        self.keep(lines);
+        true
+    }
+}

@@ -1,0 +1,77 @@
+//! The attributes of an event: `struct perf_event_attr` of linux/perf_event.h, as far as Linux 4.8 has it.
+
+use std::time::Duration;
+
+use super::CounterKind;
+
+/// What a sample holds, in the order of its fields.
+pub(super) const SAMPLE: u64 = SAMPLE_TIME | SAMPLE_READ | SAMPLE_CALLCHAIN;
+const SAMPLE_TIME: u64 = 1 << 2;
+const SAMPLE_READ: u64 = 1 << 4;
+const SAMPLE_CALLCHAIN: u64 = 1 << 5;
+
+/// A value for each member of the group.
+const READ_GROUP: u64 = 1 << 3;
+
+const SOFTWARE: u32 = 1;
+/// Time on a processor, by a timer of high resolution.
+const CPU_CLOCK: u64 = 0;
+
+const DISABLED: u64 = 1;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+const USE_CLOCK: u64 = 1 << 25;
+
+/// The layout of the kernel; what is not named is zero.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Attributes {
+    kind: u32,
+    size: u32,
+    event: u64,
+    period: u64,
+    sample: u64,
+    read: u64,
+    flags: u64,
+    wakeup: u32,
+    breakpoint: u32,
+    more_event: [u64; 2],
+    branches: u64,
+    user_registers: u64,
+    user_stack: u32,
+    clock: i32,
+    registers: u64,
+    auxiliary_watermark: u32,
+    stack_frames: u16,
+    reserved: u16,
+}
+
+const _: () = assert!(size_of::<Attributes>() == 112, "PERF_ATTR_SIZE_VER5");
+
+impl Attributes {
+    /// Samples of stacks, one for each period that the thread was on a processor.
+    pub(super) fn of_samples(period: Duration) -> Attributes {
+        Attributes {
+            kind: SOFTWARE,
+            event: CPU_CLOCK,
+            period: u64::try_from(period.as_nanos()).unwrap_or(u64::MAX),
+            sample: SAMPLE,
+            flags: DISABLED | EXCLUDE_HYPERVISOR | USE_CLOCK,
+            clock: libc::CLOCK_MONOTONIC_RAW,
+            ..Attributes::counting()
+        }
+    }
+
+    /// A counter that is read with each sample.
+    pub(super) fn of_counter(counter: &CounterKind) -> Attributes {
+        Attributes {
+            kind: counter.kind,
+            event: counter.event,
+            flags: EXCLUDE_HYPERVISOR,
+            ..Attributes::counting()
+        }
+    }
+
+    fn counting() -> Attributes {
+        Attributes { size: size_of::<Attributes>() as u32, read: READ_GROUP, ..Attributes::default() }
+    }
+}

@@ -1,0 +1,89 @@
+//! The functions of the kernel by address, from the lines of /proc/kallsyms.
+
+/// The functions of a kernel, by address.
+#[derive(Clone, Debug, Default)]
+pub struct KernelSymbols {
+    text: String,
+    /// Address, and where the line's name begins, by address.
+    places: Vec<(u64, u32)>,
+}
+
+/// A function of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelSymbol<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The module it is in; empty for the kernel itself.
+    pub module: &'a str,
+}
+
+/// Where code that does not belong to the function before it is taken for it, at most.
+const FUNCTION_BYTES_MAX: u64 = 1 << 20;
+
+impl KernelSymbols {
+    /// Reads lines such as `ffffffff81000000 T _stext` and `ffffffffc0000000 t init [module]`. Lines that are
+    /// otherwise, and addresses that are hidden, are left out.
+    pub fn parse(text: String) -> KernelSymbols {
+        let start = text.as_ptr() as usize;
+        let mut places: Vec<(u64, u32)> = text
+            .lines()
+            .filter_map(|line| {
+                let mut words = line.split_whitespace();
+                let (address, kind, name) = (words.next()?, words.next()?, words.next()?);
+                let is_code = matches!(kind, "t" | "T" | "w" | "W");
+                let address = u64::from_str_radix(address, 16).ok().filter(|&address| address > 0)?;
+                let place = u32::try_from(name.as_ptr() as usize - start).ok()?;
+                is_code.then_some((address, place))
+            })
+            .collect();
+        // Of several names for one address the first one is kept.
+        places.sort_by_key(|&(address, _)| address);
+        places.dedup_by_key(|&mut (address, _)| address);
+        KernelSymbols { text, places }
+    }
+
+    /// Whether no address is known: they are hidden, or there is no kernel of that kind.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The first function.
+    pub fn first(&self) -> Option<(u64, &str)> {
+        let &(address, _) = self.places.first()?;
+        Some((address, self.of(address)?.name))
+    }
+
+    /// The function that an address is in.
+    pub fn of(&self, address: u64) -> Option<KernelSymbol<'_>> {
+        let behind = self.places.partition_point(|&(start, _)| start <= address);
+        let &(start, place) = self.places.get(behind.checked_sub(1)?)?;
+        if address - start > FUNCTION_BYTES_MAX {
+            return None;
+        }
+        let line = self.text.get(place as usize..)?.lines().next()?;
+        let mut words = line.split_whitespace();
+        let name = words.next()?;
+        let module = words.next().map_or("", |module| module.trim_matches(['[', ']']));
+        Some(KernelSymbol { name, module })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_in_the_function_before_it() {
+        let text = "0000000000000000 A fixed\nffffffff81000000 T _stext\nffffffff81000000 t other\n\
+                    ffffffff81000400 t do_poll\nffffffff81000500 D data\nnonsense\n\
+                    ffffffffc0000000 t init\t[nf_tables]\n";
+        let symbols = KernelSymbols::parse(text.to_owned());
+        let of = |address| symbols.of(address).map(|symbol| (symbol.name, symbol.module));
+        assert_eq!(of(0xffff_ffff_8100_03ff), Some(("_stext", "")));
+        assert_eq!(of(0xffff_ffff_8100_0600), Some(("do_poll", "")));
+        assert_eq!(of(0xffff_ffff_c000_0010), Some(("init", "nf_tables")));
+        assert_eq!(of(0xffff_ffff_c100_0010), None, "nothing is so large");
+        assert_eq!(of(0x1000), None);
+        assert!(KernelSymbols::parse("0000000000000000 T _stext\n".to_owned()).is_empty(), "hidden");
+    }
+}

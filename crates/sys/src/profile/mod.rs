@@ -1,0 +1,118 @@
+//! Samples of where a thread is: its instruction pointer and the functions that called, in the kernel and in
+//! the program, taken while it runs (perf_event_open(2)). The program is not changed and does not notice.
+//!
+//! Nothing of the machine is changed: what `kernel.perf_event_paranoid` or `kernel.kptr_restrict` forbid is
+//! reported, with what would allow it.
+
+mod kernel_symbols;
+mod mapping;
+
+#[cfg(target_os = "linux")]
+mod attributes;
+#[cfg(target_os = "linux")]
+mod records;
+#[cfg(target_os = "linux")]
+mod ring;
+
+#[cfg(target_os = "linux")]
+#[path = "linux.rs"]
+mod platform;
+#[cfg(not(target_os = "linux"))]
+#[path = "other.rs"]
+mod platform;
+
+pub use kernel_symbols::{KernelSymbol, KernelSymbols};
+pub use mapping::{CodeMapping, parse_mappings};
+pub use platform::{Sampler, kernel_symbols, mappings, sample_clock_ns, waits_for_input};
+
+/// One sample: where the thread was. The innermost function is the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample<'a> {
+    /// When, by [`sample_clock_ns`].
+    pub time_ns: u64,
+    /// Addresses in the kernel; none where the thread was in the program.
+    pub kernel: &'a [u64],
+    /// Addresses in the program. Behind the first they need frame pointers, which many libraries lack.
+    pub user: &'a [u64],
+    /// What each counter of [`Sampler::counters`] had counted by then.
+    pub counters: &'a [u64],
+}
+
+/// What is counted beside the samples, where the machine has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CounterKind {
+    /// Its name, as perf-list(1) has it.
+    pub name: &'static str,
+    pub(crate) kind: u32,
+    pub(crate) event: u64,
+}
+
+/// What is counted: first what needs a performance monitoring unit, which many virtual machines lack.
+pub const COUNTERS: &[CounterKind] = &[
+    CounterKind { name: "instructions", kind: HARDWARE, event: 1 },
+    CounterKind { name: "cache-misses", kind: HARDWARE, event: 3 },
+    CounterKind { name: "dTLB-load-misses", kind: HARDWARE_CACHE, event: 3 | MISS },
+    CounterKind { name: "page-faults", kind: SOFTWARE, event: 2 },
+    CounterKind { name: "context-switches", kind: SOFTWARE, event: 3 },
+];
+
+/// Kinds of events in linux/perf_event.h.
+const HARDWARE: u32 = 0;
+const SOFTWARE: u32 = 1;
+const HARDWARE_CACHE: u32 = 3;
+/// Of a cache event: reads, which is 0, that missed.
+const MISS: u64 = 1 << 16;
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn a_busy_process_is_seen_at_the_times_at_which_it_is_busy() {
+        let mut child = std::process::Command::new("sh");
+        child.args(["-c", "while :; do :; done"]);
+        let mut child = child.spawn().expect("a shell");
+        let attached = Sampler::attach(child.id(), Duration::from_micros(200));
+        let (mut times, mut addresses) = (Vec::new(), 0);
+        let (begun, deadline) = (sample_clock_ns(), Instant::now() + Duration::from_secs(60));
+        let mut maps = Vec::new();
+        if let Ok(mut sampler) = attached {
+            sampler.enable().expect("it begins");
+            let counters = sampler.counters().len();
+            assert!(sampler.counters().contains(&"page-faults"), "{:?}", sampler.counters());
+            while times.len() < 100 && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(5));
+                sampler.drain(&mut |sample| {
+                    times.push(sample.time_ns);
+                    addresses += sample.user.len() + sample.kernel.len();
+                    assert_eq!(sample.counters.len(), counters);
+                });
+            }
+            maps = mappings(child.id()).expect("its mappings");
+        } else if let Err(error) = attached {
+            eprintln!("skipped: {error}");
+        }
+        child.kill().expect("it ends");
+        child.wait().expect("it has ended");
+        if maps.is_empty() {
+            return;
+        }
+        assert!(times.len() >= 100, "{}", times.len());
+        assert!(addresses >= times.len(), "each sample is somewhere");
+        assert!(times.iter().all(|&time| begun <= time && time <= sample_clock_ns()));
+        assert!(maps.iter().any(|mapping| mapping.path.contains("/bin/")), "{maps:?}");
+    }
+
+    #[test]
+    fn functions_of_the_kernel_have_names_or_there_is_a_reason() {
+        match kernel_symbols() {
+            Ok(symbols) => {
+                let (address, name) = symbols.first().expect("a function");
+                assert_eq!(symbols.of(address).map(|symbol| symbol.name), Some(name));
+            }
+            Err(error) => eprintln!("skipped: {error}"),
+        }
+    }
+}

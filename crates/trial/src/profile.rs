@@ -1,0 +1,136 @@
+//! Samples where a worker is, from outside: its code is the same, and it does not notice. What it was doing
+//! is told afterwards, by when each operation ended.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use record::ProfileOrder;
+use sys::clock::Clock;
+use sys::profile::{CodeMapping, Sampler};
+
+/// How often samples are taken over: the buffer holds those of 100 ms.
+const BETWEEN_DRAINS: Duration = Duration::from_millis(10);
+
+/// How long a program may take until it has been loaded.
+const LOADED_WITHIN: Duration = Duration::from_secs(5);
+
+/// Samples of one worker, in a thread of the supervisor.
+pub(crate) struct Profiler {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Sampled>,
+}
+
+/// What was sampled in one trial.
+pub(crate) struct Sampled {
+    /// Each with when it was taken, by the clock of samples.
+    pub(crate) samples: Vec<TakenSample>,
+    /// The stacks, each once.
+    pub(crate) stacks: Vec<RawStack>,
+    /// The same moments by the clock of the trial and that of samples, in their order.
+    pub(crate) moments: Vec<(u64, u64)>,
+    pub(crate) lost: u64,
+    pub(crate) mappings: Vec<CodeMapping>,
+    pub(crate) counters: Vec<&'static str>,
+    period: Duration,
+}
+
+/// One sample.
+pub(crate) struct TakenSample {
+    pub(crate) time_ns: u64,
+    /// Its place in the list of stacks.
+    pub(crate) stack: usize,
+    pub(crate) counters: Vec<u64>,
+}
+
+/// Addresses of a stack, the innermost first.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct RawStack {
+    pub(crate) kernel: Vec<u64>,
+    pub(crate) user: Vec<u64>,
+}
+
+impl Profiler {
+    /// Begins to sample a worker that was started and has no task yet.
+    pub(crate) fn attach(worker: u32, order: &ProfileOrder) -> io::Result<Profiler> {
+        let period = Duration::try_from_secs_f64(order.period_seconds).unwrap_or(Duration::from_millis(1));
+        let sampler = Sampler::attach(worker, period)?;
+        let begun = Instant::now();
+        while !sys::profile::waits_for_input(worker) && begun.elapsed() < LOADED_WITHIN {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let mappings = sys::profile::mappings(worker).unwrap_or_default();
+        sampler.enable()?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let wanted = Arc::clone(&stop);
+        let clock = Clock::start();
+        let work = move || take(sampler, &clock, mappings, period, &wanted);
+        Ok(Profiler { thread: Builder::new().spawn(work)?, stop })
+    }
+
+    /// Ends it; the worker has ended too.
+    pub(crate) fn finish(self) -> Sampled {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap_or_else(|_| Sampled {
+            samples: Vec::new(),
+            stacks: Vec::new(),
+            moments: Vec::new(),
+            lost: 0,
+            mappings: Vec::new(),
+            counters: Vec::new(),
+            period: Duration::ZERO,
+        })
+    }
+}
+
+fn take(
+    mut sampler: Sampler,
+    clock: &Clock,
+    mappings: Vec<CodeMapping>,
+    period: Duration,
+    stop: &AtomicBool,
+) -> Sampled {
+    let mut samples = Vec::new();
+    let mut places: HashMap<RawStack, usize> = HashMap::new();
+    let mut moments = Vec::new();
+    loop {
+        let is_last = stop.load(Ordering::Relaxed);
+        moments.push(clock.beside(sys::profile::sample_clock_ns));
+        sampler.drain(&mut |sample| {
+            let stack = RawStack { kernel: sample.kernel.to_vec(), user: sample.user.to_vec() };
+            let next = places.len();
+            let stack = *places.entry(stack).or_insert(next);
+            let counters = sample.counters.to_vec();
+            samples.push(TakenSample { time_ns: sample.time_ns, stack, counters });
+        });
+        if is_last {
+            break;
+        }
+        std::thread::sleep(BETWEEN_DRAINS);
+    }
+    let mut stacks: Vec<(RawStack, usize)> = places.into_iter().collect();
+    stacks.sort_by_key(|&(_, place)| place);
+    let stacks = stacks.into_iter().map(|(stack, _)| stack).collect();
+    let (lost, counters) = (sampler.lost(), sampler.counters().to_vec());
+    Sampled { samples, stacks, moments, lost, mappings, counters, period }
+}
+
+impl Sampled {
+    /// Processor time from one sample to the next.
+    pub(crate) fn period(&self) -> Duration {
+        self.period
+    }
+
+    /// A moment of the clock of samples in ticks of the trial's clock.
+    pub(crate) fn ticks(&self, time_ns: u64) -> Option<f64> {
+        let behind = self.moments.partition_point(|&(_, ns)| ns < time_ns);
+        let last = self.moments.len().checked_sub(2)?;
+        let [(ticks_0, ns_0), (ticks_1, ns_1)] =
+            *self.moments.get(behind.saturating_sub(1).min(last)..)?.first_chunk()?;
+        let rate = (ticks_1 as f64 - ticks_0 as f64) / (ns_1 as f64 - ns_0 as f64);
+        Some(ticks_0 as f64 + (time_ns as f64 - ns_0 as f64) * rate)
+    }
+}

@@ -1,0 +1,248 @@
+//! Which operation each sample belongs to, and so how often each stack was seen where an operation is cheap
+//! and where it is expensive.
+
+use std::collections::BTreeMap;
+
+use record::{
+    Count, Direction, Frame, Line, NRange, Order, Profile, ProfileWindow, ProfiledSeries, Stack, TrialKey,
+};
+use sys::profile::KernelSymbols;
+use workload::{Slots, Workload};
+
+use crate::profile::{RawStack, Sampled};
+
+/// The stacks that are kept of a series; the samples of those beyond are in one of that name.
+const STACKS_MAX: usize = 2000;
+const OTHERS: &str = "[other stacks]";
+/// A chain of callers without frame pointers may be anything: beyond this it is.
+const USER_FRAMES_MAX: usize = 64;
+
+/// From one sample to the next a counter counts for an operation if that takes so much of the time between.
+const COVERED: f64 = 0.9;
+
+/// What was sampled of each series that the order names.
+pub(crate) fn profiles(
+    sampled: &Sampled,
+    workload: &Workload,
+    order: &Order,
+    slots: Slots<'_>,
+    clocks: (u32, f64),
+) -> Vec<Line> {
+    let wanted = order.profile.iter().flat_map(|profile| &profile.series);
+    let names = Names::of(sampled);
+    let of = |series| {
+        let intervals = Intervals::of(workload, order, slots, series)?;
+        Some(Line::Profile(profile(sampled, &names, order, series, &intervals, clocks)))
+    };
+    wanted.filter_map(of).collect()
+}
+
+/// When the operations of one series were under way.
+struct Intervals(Vec<Operated>);
+
+/// One operation.
+struct Operated {
+    begin: f64,
+    end: f64,
+    n: u64,
+    /// Ticks of all operations before it.
+    before: f64,
+}
+
+impl Intervals {
+    /// Those of the series, if the workload measures it.
+    fn of(
+        workload: &Workload,
+        order: &Order,
+        slots: Slots<'_>,
+        series: &ProfiledSeries,
+    ) -> Option<Intervals> {
+        let is_it = |operation: &&workload::Operation| {
+            operation.name == series.name && operation.direction == series.direction && !operation.reported
+        };
+        let index = workload.measured().position(|operation| is_it(&operation))?;
+        let (top, stride) = (slots.top(), order.stride());
+        let mut before = 0.0;
+        let operated = slots.intervals(index).enumerate().map(|(row, (end, ticks))| {
+            let done = row as u64 * stride;
+            let n = match series.direction {
+                Direction::Up => done,
+                Direction::Down => top.saturating_sub(done),
+            };
+            let (end, ticks) = (end as f64, ticks as f64);
+            before += ticks;
+            Operated { begin: end - ticks, end, n, before: before - ticks }
+        });
+        Some(Intervals(operated.collect()))
+    }
+
+    /// The operation that was under way then.
+    fn at(&self, ticks: f64) -> Option<&Operated> {
+        let place = self.0.partition_point(|operated| operated.end < ticks);
+        self.0.get(place).filter(|operated| operated.begin <= ticks)
+    }
+
+    /// Operations in a range of n, and their ticks.
+    fn within(&self, range: NRange) -> (u64, f64) {
+        let within = self.0.iter().filter(|operated| range.contains(operated.n));
+        within.fold((0, 0.0), |(count, ticks), operated| (count + 1, ticks + operated.end - operated.begin))
+    }
+}
+
+/// What the addresses of stacks mean.
+struct Names<'a> {
+    sampled: &'a Sampled,
+    kernel: KernelSymbols,
+    nameless: String,
+    own_program: String,
+}
+
+impl<'a> Names<'a> {
+    fn of(sampled: &'a Sampled) -> Names<'a> {
+        let (kernel, nameless) = match sys::profile::kernel_symbols() {
+            Ok(kernel) => (kernel, String::new()),
+            Err(error) => (KernelSymbols::default(), error.to_string()),
+        };
+        let own_program = sys::process::own_program().unwrap_or_default();
+        Names { sampled, kernel, nameless, own_program: own_program.to_string_lossy().into_owned() }
+    }
+
+    /// The functions of a stack, the innermost first. All addresses but the innermost are where a call
+    /// returns to, right behind it.
+    fn functions(&self, stack: &RawStack) -> Vec<Frame> {
+        let kernel = stack.kernel.iter().enumerate().map(|(depth, &address)| {
+            let address = if depth == 0 { address } else { address.saturating_sub(1) };
+            let of_kernel = |function: &str, module: &str| Frame {
+                function: function.to_owned(),
+                module: if module.is_empty() { "kernel".to_owned() } else { format!("[{module}]") },
+                ..Frame::default()
+            };
+            self.kernel
+                .of(address)
+                .map_or_else(|| of_kernel("", ""), |known| of_kernel(known.name, known.module))
+        });
+        let user = stack.user.iter().take(USER_FRAMES_MAX).enumerate().map_while(|(depth, &address)| {
+            let address = if depth == 0 { address } else { address.checked_sub(1)? };
+            let is_in =
+                |mapping: &&sys::profile::CodeMapping| (mapping.start..mapping.end).contains(&address);
+            let mapping = match self.sampled.mappings.iter().find(is_in) {
+                Some(mapping) => mapping,
+                // Nothing can call from where nothing is.
+                None if depth > 0 => return None,
+                None => return Some(Frame { module: "[unknown]".to_owned(), ..Frame::default() }),
+            };
+            // It is stripped, and in another folder each time.
+            if mapping.path == self.own_program {
+                let name = mapping.path.rsplit('/').next().unwrap_or_default();
+                return Some(Frame { module: format!("[{name}]"), ..Frame::default() });
+            }
+            let is_file = mapping.path.starts_with('/');
+            let offset = is_file.then(|| address - mapping.start + mapping.offset);
+            let inode = is_file.then_some(mapping.inode);
+            let module =
+                if mapping.path.is_empty() { "[anonymous]".to_owned() } else { mapping.path.clone() };
+            Some(Frame { function: String::new(), module, offset, inode })
+        });
+        kernel.chain(user).collect()
+    }
+}
+
+/// What was sampled of one series. Of the clock: how many operations a value is of, and the length of a tick.
+fn profile(
+    sampled: &Sampled,
+    names: &Names<'_>,
+    order: &Order,
+    series: &ProfiledSeries,
+    intervals: &Intervals,
+    (batch, seconds_per_tick): (u32, f64),
+) -> Profile {
+    let ranges = [series.low, series.high];
+    let mut seen: BTreeMap<usize, [u64; 2]> = BTreeMap::new();
+    let mut counts = [Counts::of(sampled), Counts::of(sampled)];
+    let mut last: Option<(usize, f64, &Operated, &[u64])> = None;
+    for sample in &sampled.samples {
+        let within = sampled.ticks(sample.time_ns).and_then(|ticks| Some((ticks, intervals.at(ticks)?)));
+        let Some((ticks, operated)) = within else { continue };
+        let Some(window) = ranges.iter().position(|range| range.contains(operated.n)) else { continue };
+        seen.entry(sample.stack).or_default()[window] += 1;
+        if let Some((window_before, ticks_before, before, counted)) = last.filter(|last| last.0 == window) {
+            let own =
+                (operated.before + ticks - operated.begin) - (before.before + ticks_before - before.begin);
+            if own >= COVERED * (ticks - ticks_before) {
+                counts[window_before].add(own, counted, &sample.counters);
+            }
+        }
+        last = Some((window, ticks, operated, &sample.counters));
+    }
+    let window = |place: usize| {
+        let (operations, ticks) = intervals.within(ranges[place]);
+        let operations = operations * u64::from(batch);
+        ProfileWindow {
+            range: ranges[place],
+            operations,
+            seconds: ticks * seconds_per_tick,
+            samples: seen.values().map(|samples| samples[place]).sum(),
+            counts: counts[place].per_operation(operations, ticks),
+        }
+    };
+    let mut stacks: Vec<(usize, [u64; 2])> = seen.iter().map(|(&stack, &samples)| (stack, samples)).collect();
+    stacks.sort_by_key(|&(_, samples)| std::cmp::Reverse(samples[0] + samples[1]));
+    let mut profile = Profile {
+        of: TrialKey::of(order),
+        name: series.name.clone(),
+        direction: series.direction,
+        event: "cpu-clock".to_owned(),
+        period_seconds: sampled.period().as_secs_f64(),
+        low: window(0),
+        high: window(1),
+        frames: Vec::new(),
+        stacks: Vec::new(),
+        lost: sampled.lost,
+        nameless: names.nameless.clone(),
+    };
+    for (place, (stack, samples)) in stacks.into_iter().enumerate() {
+        let functions = match sampled.stacks.get(stack).filter(|_| place < STACKS_MAX) {
+            Some(stack) => names.functions(stack),
+            None => vec![Frame { module: OTHERS.to_owned(), ..Frame::default() }],
+        };
+        let first = profile.frames.len() as u32;
+        let frames = (first..first + functions.len() as u32).collect();
+        profile.frames.extend(functions);
+        profile.stacks.push(Stack { frames, samples });
+    }
+    // Each function, and each stack, once.
+    profile.rename(Frame::clone);
+    profile
+}
+
+/// What counters counted for the operations of a window.
+struct Counts {
+    names: Vec<&'static str>,
+    sums: Vec<u64>,
+    /// Ticks over which they did.
+    ticks: f64,
+}
+
+impl Counts {
+    fn of(sampled: &Sampled) -> Counts {
+        Counts { names: sampled.counters.clone(), sums: vec![0; sampled.counters.len()], ticks: 0.0 }
+    }
+
+    fn add(&mut self, ticks: f64, from: &[u64], to: &[u64]) {
+        self.ticks += ticks;
+        let risen = from.iter().zip(to).map(|(from, to)| to.saturating_sub(*from));
+        self.sums.iter_mut().zip(risen).for_each(|(sum, risen)| *sum += risen);
+    }
+
+    /// At the rate that was seen; nothing where none was.
+    fn per_operation(&self, operations: u64, ticks: f64) -> Vec<Count> {
+        if self.ticks <= 0.0 || operations == 0 {
+            return Vec::new();
+        }
+        let each = |(name, sum): (&&str, &u64)| Count {
+            name: (*name).to_owned(),
+            per_operation: *sum as f64 / self.ticks * ticks / operations as f64,
+        };
+        self.names.iter().zip(&self.sums).map(each).collect()
+    }
+}
