@@ -248,37 +248,8 @@ impl<'a, E: Executor> Session<'a, E> {
         on_event: &mut dyn FnMut(RunEvent<'_>),
     ) {
         let plan = self.plan;
-        let offered = self.offered(&plan.items[index], number);
-        let (item, target, own) = (&plan.items[index], &plan.targets[system], &self.systems[system].plan);
-        let progress = &self.progress[index];
-        let n = own.n(index, progress.systems[system].n);
-        let timeouts = Timeouts::of(plan, item, (n, progress.top), progress.systems[system].fitted);
-        let order = Order {
-            system: target.name.clone(),
-            workload: item.workload.name.to_owned(),
-            version: item.workload.version,
-            variant: item.variant.name.to_owned(),
-            trial: number,
-            // Where it is executed is known which boot that is.
-            boot: 0,
-            n,
-            cpu: own.cpu.filter(|_| !item.workload.all_processors),
-            seed,
-            allowance_seconds: timeouts.allowance.map(|allowed| allowed.as_secs_f64()),
-            window_seconds: timeouts.window.map(|window| window.as_secs_f64()),
-            server_cpu: own.server_cpu.filter(|_| item.is_load()),
-            server: plan.server.clone().filter(|_| item.is_load()),
-            settings: item.settings.clone(),
-            background: own.background(target),
-            helpers: own.helpers(index),
-            profile: None,
-            references: plan.references && !item.workload.references().is_empty(),
-            offered,
-            levels: progress.levels.clone(),
-            timeout_seconds: timeouts.timeout.as_secs_f64(),
-            // Where the files are is known where the trial is executed.
-            scratch: String::new(),
-        };
+        let (item, target) = (&plan.items[index], &plan.targets[system]);
+        let order = self.order(index, system, number, seed);
         let started_seconds = self.elapsed().as_secs_f64();
         let mut lines = match self.attempt(index, system, &order) {
             Ok(Some(lines)) => lines,
@@ -309,6 +280,42 @@ impl<'a, E: Executor> Session<'a, E> {
             self.progress[index].shorten(system, reach, is_load);
         }
         self.keep(lines);
+    }
+
+    /// What a trial is to do.
+    fn order(&mut self, index: usize, system: usize, number: u32, seed: u64) -> Order {
+        let plan = self.plan;
+        let offered = self.offered(&plan.items[index], number);
+        let (item, target, own) = (&plan.items[index], &plan.targets[system], &self.systems[system].plan);
+        let progress = &self.progress[index];
+        let n = own.n(index, progress.systems[system].n);
+        let timeouts = Timeouts::of(plan, item, (n, progress.top), progress.systems[system].fitted);
+        Order {
+            system: target.name.clone(),
+            workload: item.workload.name.to_owned(),
+            version: item.workload.version,
+            variant: item.variant.name.to_owned(),
+            trial: number,
+            // Where it is executed is known which boot that is.
+            boot: 0,
+            n,
+            cpu: own.cpu.filter(|_| !item.workload.all_processors),
+            seed,
+            allowance_seconds: timeouts.allowance.map(|allowed| allowed.as_secs_f64()),
+            window_seconds: timeouts.window.map(|window| window.as_secs_f64()),
+            server_cpu: own.server_cpu.filter(|_| item.is_load()),
+            server: plan.server.clone().filter(|_| item.is_load()),
+            settings: item.settings.clone(),
+            background: own.background(target),
+            helpers: own.helpers(index),
+            profile: None,
+            references: plan.references && !item.workload.references().is_empty(),
+            offered,
+            levels: progress.levels.clone(),
+            timeout_seconds: timeouts.timeout.as_secs_f64(),
+            // Where the files are is known where the trial is executed.
+            scratch: String::new(),
+        }
     }
 
     /// What a trial offers where all rivals are offered the same. Rounds have every item once, so that after
