@@ -15,11 +15,13 @@ use crate::spec::{FixedLoad, Kind};
 /// How long a load may take until it is held: memory is written, and thousands of connections are made.
 const READY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long the report may take: a second is finished first, on a machine that may be busy.
+/// How long a mark or a report may take: a second is finished first, on a machine that may be busy.
 const REPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
+const OUT_OF_TURN: &str = "it replied out of turn";
+
 /// How much longer a trial takes with loads beside it, at most.
-pub const TIME_MOST: Duration = READY_TIMEOUT.saturating_add(REPORT_TIMEOUT);
+pub const TIME_MOST: Duration = READY_TIMEOUT.saturating_add(REPORT_TIMEOUT).saturating_add(REPORT_TIMEOUT);
 
 /// Why loads are not held.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +71,8 @@ struct Part {
     background: Background,
     load: FixedLoad,
     process: Process,
+    /// Why it is no longer held, once that is known.
+    ended: Option<String>,
 }
 
 impl HeldLoads {
@@ -97,7 +101,7 @@ impl HeldLoads {
                 folder,
                 life_seconds: life.as_secs_f64(),
             })?;
-            parts.push(Part { background: background.clone(), load, process });
+            parts.push(Part { background: background.clone(), load, process, ended: None });
         }
         Ok(HeldLoads { parts })
     }
@@ -158,12 +162,14 @@ impl HeldLoads {
         Ok(())
     }
 
-    /// The first second that is to be reported begins now.
-    pub fn mark(&self) {
+    /// The first second that is to be reported begins now. It returns when that second has begun: what stops
+    /// a process from then on is seen in its rates.
+    pub fn mark(&mut self) {
         for part in &self.parts {
             // Where the process is gone, its report shows it.
             let _ = part.process.send(&Request::Mark);
         }
+        self.parts.iter_mut().for_each(Part::await_mark);
     }
 
     /// What became of each load since the mark. It goes on.
@@ -181,16 +187,23 @@ impl Part {
         match self.process.receive(deadline)? {
             Reply::Ready { is_held, reached } => Ok((is_held, reached)),
             Reply::Failed { reason } => Err(Error::Failed { load, reason }),
-            Reply::Seconds(_) => Err(Error::Failed { load, reason: "it replied out of turn".to_owned() }),
+            Reply::Marked | Reply::Seconds(_) => Err(Error::Failed { load, reason: OUT_OF_TURN.to_owned() }),
         }
     }
 
+    fn await_mark(&mut self) {
+        self.ended = match self.process.receive(Deadline::within(REPORT_TIMEOUT)) {
+            Ok(Reply::Marked) => None,
+            Ok(Reply::Failed { reason }) => Some(reason),
+            Ok(_) => Some(OUT_OF_TURN.to_owned()),
+            Err(error) => Some(error.to_string()),
+        };
+    }
+
     fn report(&mut self) -> HeldBackground {
-        let (seconds, ended) = match self.process.receive(Deadline::within(REPORT_TIMEOUT)) {
-            Ok(Reply::Seconds(seconds)) => (seconds, String::new()),
-            Ok(Reply::Failed { reason }) => (Seconds::default(), reason),
-            Ok(Reply::Ready { .. }) => (Seconds::default(), "it replied out of turn".to_owned()),
-            Err(error) => (Seconds::default(), error.to_string()),
+        let (seconds, ended) = match self.ended.take() {
+            Some(reason) => (Seconds::default(), reason),
+            None => self.seconds(),
         };
         let held = HeldBackground {
             background: self.background.clone(),
@@ -205,6 +218,17 @@ impl Part {
             ended,
         };
         HeldBackground { is_held: is_held(&held), ..held }
+    }
+
+    /// What it reports, or why there is nothing.
+    fn seconds(&mut self) -> (Seconds, String) {
+        let nothing = |reason: String| (Seconds::default(), reason);
+        match self.process.receive(Deadline::within(REPORT_TIMEOUT)) {
+            Ok(Reply::Seconds(seconds)) => (seconds, String::new()),
+            Ok(Reply::Failed { reason }) => nothing(reason),
+            Ok(Reply::Ready { .. } | Reply::Marked) => nothing(OUT_OF_TURN.to_owned()),
+            Err(error) => nothing(error.to_string()),
+        }
     }
 
     /// What would have to be faster.

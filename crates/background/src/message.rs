@@ -17,7 +17,7 @@ pub(crate) struct Task {
 /// What it is asked while it holds the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// A second begins now, the first one that is to be reported.
+    /// A second begins now, the first one that is to be reported; reply when it has.
     Mark,
     /// Report all seconds since then, once the current one is over.
     Report,
@@ -35,6 +35,8 @@ pub(crate) enum Reply {
     Failed {
         reason: String,
     },
+    /// The first second has begun.
+    Marked,
     Seconds(Seconds),
 }
 

@@ -143,6 +143,7 @@ impl Holder {
                     let (begun, of_system) = (self.clock.elapsed(), self.work.counted_of_system());
                     marked = Marked { seconds: Seconds::default(), begun, of_system };
                     is_asked = false;
+                    output.send(&Reply::Marked).map_err(failed("reply"))?;
                 }
                 Next::Asked(Request::Report) => is_asked = true,
                 Next::Passed(window) => {

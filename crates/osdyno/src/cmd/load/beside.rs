@@ -45,8 +45,8 @@ impl Held {
     }
 
     /// A level begins.
-    pub(super) fn begin(&self) {
-        if let Some(beside) = &self.beside {
+    pub(super) fn begin(&mut self) {
+        if let Some(beside) = &mut self.beside {
             beside.mark();
         }
     }
