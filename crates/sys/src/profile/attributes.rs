@@ -56,22 +56,26 @@ impl Attributes {
             period: u64::try_from(period.as_nanos()).unwrap_or(u64::MAX),
             sample: SAMPLE,
             flags: DISABLED | EXCLUDE_HYPERVISOR | USE_CLOCK,
-            clock: libc::CLOCK_MONOTONIC_RAW,
             ..Attributes::counting()
         }
     }
 
-    /// A counter that is read with each sample.
+    /// A counter that is read with each sample. All events of a group have the same clock.
     pub(super) fn of_counter(counter: &CounterKind) -> Attributes {
         Attributes {
             kind: counter.kind,
             event: counter.event,
-            flags: EXCLUDE_HYPERVISOR,
+            flags: EXCLUDE_HYPERVISOR | USE_CLOCK,
             ..Attributes::counting()
         }
     }
 
     fn counting() -> Attributes {
-        Attributes { size: size_of::<Attributes>() as u32, read: READ_GROUP, ..Attributes::default() }
+        Attributes {
+            size: size_of::<Attributes>() as u32,
+            read: READ_GROUP,
+            clock: libc::CLOCK_MONOTONIC_RAW,
+            ..Attributes::default()
+        }
     }
 }

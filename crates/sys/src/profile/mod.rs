@@ -69,36 +69,44 @@ mod tests {
 
     use super::*;
 
+    /// A process that never waits. Dropped, it is ended.
+    struct Busy(std::process::Child);
+
+    impl Busy {
+        fn start() -> Busy {
+            let mut command = std::process::Command::new("sh");
+            Busy(command.args(["-c", "while :; do :; done"]).spawn().expect("a shell"))
+        }
+    }
+
+    impl Drop for Busy {
+        fn drop(&mut self) {
+            self.0.kill().expect("it ends");
+            self.0.wait().expect("it has ended");
+        }
+    }
+
     #[test]
     fn a_busy_process_is_seen_at_the_times_at_which_it_is_busy() {
-        let mut child = std::process::Command::new("sh");
-        child.args(["-c", "while :; do :; done"]);
-        let mut child = child.spawn().expect("a shell");
-        let attached = Sampler::attach(child.id(), Duration::from_micros(200));
+        let busy = Busy::start();
+        let mut sampler = match Sampler::attach(busy.0.id(), Duration::from_micros(200)) {
+            Ok(sampler) => sampler,
+            Err(error) => return eprintln!("skipped: {error}"),
+        };
         let (mut times, mut addresses) = (Vec::new(), 0);
         let (begun, deadline) = (sample_clock_ns(), Instant::now() + Duration::from_secs(60));
-        let mut maps = Vec::new();
-        if let Ok(mut sampler) = attached {
-            sampler.enable().expect("it begins");
-            let counters = sampler.counters().len();
-            assert!(sampler.counters().contains(&"page-faults"), "{:?}", sampler.counters());
-            while times.len() < 100 && Instant::now() < deadline {
-                std::thread::sleep(Duration::from_millis(5));
-                sampler.drain(&mut |sample| {
-                    times.push(sample.time_ns);
-                    addresses += sample.user.len() + sample.kernel.len();
-                    assert_eq!(sample.counters.len(), counters);
-                });
-            }
-            maps = mappings(child.id()).expect("its mappings");
-        } else if let Err(error) = attached {
-            eprintln!("skipped: {error}");
+        sampler.enable().expect("it begins");
+        let counters = sampler.counters().len();
+        assert!(sampler.counters().contains(&"page-faults"), "{:?}", sampler.counters());
+        while times.len() < 100 && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+            sampler.drain(&mut |sample| {
+                times.push(sample.time_ns);
+                addresses += sample.user.len() + sample.kernel.len();
+                assert_eq!(sample.counters.len(), counters);
+            });
         }
-        child.kill().expect("it ends");
-        child.wait().expect("it has ended");
-        if maps.is_empty() {
-            return;
-        }
+        let maps = mappings(busy.0.id()).expect("its mappings");
         assert!(times.len() >= 100, "{}", times.len());
         assert!(addresses >= times.len(), "each sample is somewhere");
         assert!(times.iter().all(|&time| begun <= time && time <= sample_clock_ns()));

@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn chains_are_divided_at_their_marks() {
-        let chain = [7, CONTEXT_KERNEL, 0xffff_8001, 0xffff_8002, CONTEXT_USER, 0x40, 0x50];
+        let chain = [6, CONTEXT_KERNEL, 0xffff_8001, 0xffff_8002, CONTEXT_USER, 0x40, 0x50];
         let words = [&[11, 2, 1000, 3][..], &chain].concat();
         let stream =
             [bytes(SAMPLE, &words), bytes(LOST, &[1, 4]), bytes(SAMPLE, &[5, 1, 1, 2, CONTEXT_USER, 9])];
