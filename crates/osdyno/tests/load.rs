@@ -240,7 +240,7 @@ fn levels_are_lines_of_csv_and_slices_of_a_log() {
 }
 
 #[test]
-fn who_does_not_response_is_said_so() {
+fn a_server_that_does_not_respond_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let closed = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
     let output = run(folder.path(), &["load", "-d", "200ms", &format!("http://{closed}/")]);

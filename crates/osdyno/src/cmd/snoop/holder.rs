@@ -55,7 +55,11 @@ pub(super) enum Stream {
 impl Holder {
     pub(super) fn new(place: &ListeningPlace) -> Result<Holder, Failure> {
         let target = Target::of(place)?;
-        let Target::Network(address) = target else { return Ok(Holder::Held(target, b"", Vec::new())) };
+        let address = match target {
+            Target::Network(address) => address,
+            #[cfg(unix)]
+            Target::Path(_) => return Ok(Holder::Held(target, b"", Vec::new())),
+        };
         match spoken(address) {
             Ok(Spoken::KeptHttp) => {}
             Ok(Spoken::ClosedHttp) => return Ok(Holder::Held(target, UNFINISHED, Vec::new())),
