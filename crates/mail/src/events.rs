@@ -19,7 +19,7 @@ pub trait DeliveryEngine {
     fn open(&self) -> usize;
     /// See [`Engine::peak`].
     fn peak(&self) -> usize;
-    /// See [`Engine::take_refusal`].
+    /// Why this system made no further connection, if it has refused one since this was asked last.
     fn take_refusal(&mut self) -> Option<io::Error>;
     /// What was counted and timed.
     fn measured(&mut self) -> &mut MailMeasured;

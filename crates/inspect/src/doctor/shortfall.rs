@@ -18,7 +18,7 @@ pub struct Shortfall {
     pub now: u64,
     /// The value that suffices.
     pub needed: u64,
-    /// The workloads that want it, or [`Shortfall::DEMAND`].
+    /// The workloads that want it, or `--for`.
     pub wanted_by: Vec<String>,
     /// The setting behind it; `None` where nothing can be set, such as the memory of a machine.
     pub setting: Option<&'static LimitSetting>,

@@ -55,17 +55,17 @@ pub(super) enum Stream {
 impl Holder {
     pub(super) fn new(place: &ListeningPlace) -> Result<Holder, Failure> {
         let target = Target::of(place)?;
-        let address = match target {
-            Target::Network(address) => address,
+        // What cannot be reached shows that when connections are held.
+        let (address, spoken) = match &target {
+            Target::Network(address) => (Some(*address), spoken(*address).unwrap_or(Spoken::Other)),
             #[cfg(unix)]
-            Target::Path(_) => return Ok(Holder::Held(target, b"", Vec::new())),
+            Target::Path(_) => (None, Spoken::Other),
         };
-        match spoken(address) {
-            Ok(Spoken::KeptHttp) => {}
-            Ok(Spoken::ClosedHttp) => return Ok(Holder::Held(target, UNFINISHED, Vec::new())),
-            // What cannot be reached shows that when connections are held.
-            Ok(Spoken::Other) | Err(_) => return Ok(Holder::Held(target, b"", Vec::new())),
-        }
+        let address = match (address, spoken) {
+            (Some(address), Spoken::KeptHttp) => address,
+            (_, Spoken::ClosedHttp) => return Ok(Holder::Held(target, UNFINISHED, Vec::new())),
+            _ => return Ok(Holder::Held(target, b"", Vec::new())),
+        };
         let any_status = ["2xx", "3xx", "4xx", "5xx"].map(str::to_owned).to_vec();
         let client =
             HttpClientSettings { any_body: true, expect_status: any_status, ..HttpClientSettings::default() };
