@@ -7,6 +7,7 @@ use super::result::{Comparison, Ranking, RankingEntry};
 use crate::finding::Finding;
 use crate::findings::Findings;
 use crate::generator::LimitedLevels;
+use crate::verdict::known_bound;
 
 /// How the times of one contender go with n.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,10 +51,10 @@ pub enum Growth {
         /// The largest change; negative where it falls.
         most: f64,
     },
-    /// Nothing is certain, but that it differs by no more than this share; not finite where that is unknown.
+    /// Nothing is certain, but that it differs by no more than this share, where trials are enough to know.
     Undecided {
         /// The share.
-        at_most: f64,
+        at_most: Option<f64>,
     },
     /// The load generator was the limit: the time is one of the generator.
     Limited(LimitedLevels),
@@ -99,7 +100,7 @@ fn growth(verdict: &Verdict, limited: Option<&LimitedLevels>) -> Growth {
     match verdict.class {
         _ if let Some(limited) = limited => Growth::Limited(limited.clone()),
         Class::Flat => Growth::Flat { within: verdict.bound },
-        Class::Inconclusive | Class::Value => Growth::Undecided { at_most: verdict.bound },
+        Class::Inconclusive | Class::Value => Growth::Undecided { at_most: known_bound(verdict) },
         _ if verdict.growth.low > 1.0 => Growth::Grows(verdict.growth),
         _ if verdict.growth.high < 1.0 => Growth::Falls(verdict.growth),
         _ => Growth::Changes { most: verdict.peak },

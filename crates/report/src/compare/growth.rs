@@ -67,10 +67,8 @@ fn of_series(series: &SeriesGrowth, high: u64) -> String {
         Growth::Grows(times) => format!("grows to {}", factor_with_interval(*times)),
         Growth::Falls(times) => format!("falls to {}", factor_with_interval(*times)),
         Growth::Changes { most } => format!("changes by up to {}", percent(*most)),
-        Growth::Undecided { at_most } if at_most.is_finite() => {
-            format!("undecided, at most {}", bound(*at_most))
-        }
-        Growth::Undecided { .. } => "undecided".to_owned(),
+        Growth::Undecided { at_most: Some(share) } => format!("undecided, at most {}", bound(*share)),
+        Growth::Undecided { at_most: None } => "undecided".to_owned(),
         Growth::Limited(limited) => format!("not judged: {}", sentences::limited(limited)),
     };
     let to = if series.range.1 < high { format!(" at {}", count(series.range.1)) } else { String::new() };

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use judge::Findings;
 use judge::compare::{Comparison, Ranking, RankingEntry};
+use judge::{Finding, Findings};
 
 use crate::compare::{growth, words};
 use crate::quantity::Quantity;
@@ -51,6 +51,7 @@ pub(super) fn write(
     });
     let rows: Vec<Row> = [headings].into_iter().chain(rows).collect();
     page.columns(&rows, shown.len())?;
+    page.paragraph(&measured(findings, name, shown), 2, Tone::Faint)?;
     let (heading, growths) = growth::sentences(findings, compared, true);
     let said = &growths[..most.saturating_sub(contenders.len()).min(growths.len())];
     if !said.is_empty() {
@@ -72,6 +73,18 @@ pub(super) fn write(
         0 => Ok(()),
         _ => page.paragraph(&format!("--verbose has {} too", list(&hidden)), 2, Tone::Faint),
     }
+}
+
+/// What the values of each column are, for a name alone does not say of what, or for each what.
+fn measured(findings: &Findings, workload: &str, shown: &[&Ranking]) -> String {
+    let is_it = |finding: &&Finding, name: &str| finding.key.workload == workload && finding.key.name == name;
+    let summary = |name: &str| {
+        findings.series.iter().find(|finding| is_it(finding, name)).map(|finding| &finding.summary)
+    };
+    let columns = shown.iter().filter_map(|ranking| {
+        Some(format!("{}: {}", ranking.name, summary(&ranking.name)?.trim_end_matches('.')))
+    });
+    columns.collect::<Vec<_>>().join(" · ")
 }
 
 /// `less is better`, with the exceptions.
