@@ -1,6 +1,7 @@
 /* The calls of small-files/warm and nothing else: creates, writes and reads back COUNT files of KIB KiB in DIR, and
-   removes them. Prints mean seconds for one file: all six calls, the one that creates, and the same in a second pass in
-   which stat(2) has looked for the name right before, as fio does. */
+   removes them in the same order. Prints mean seconds for one file: all six calls, the one that creates, the one that
+   removes, and the one that creates in two more passes: after stat(2) has looked for the name, as in fio, and with names
+   of 40 bytes, as in fs_mark. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,34 @@ static void fail(const char *call)
     exit(1);
 }
 
+static const char SHORT[] = "%s/new-%ld", LONG[] = "%s/a-name-of-forty-bytes-for-file-%09ld";
+
+static void name(char *path, const char *folder, const char *form, long number)
+{
+    snprintf(path, 4096, form, folder, number);
+}
+
+static int create(const char *path)
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file < 0) fail("open");
+    return file;
+}
+
+/* Removes them in the order of their numbers; the seconds that it took. */
+static double remove_all(const char *folder, const char *form, long files)
+{
+    char path[4096];
+    double elapsed = 0;
+    for (long i = 0; i < files; i++) {
+        name(path, folder, form, i);
+        double begun = now();
+        if (unlink(path)) fail("unlink");
+        elapsed += now() - begun;
+    }
+    return elapsed;
+}
+
 int main(int count, char **words)
 {
     if (count != 4) {
@@ -34,13 +63,12 @@ int main(int count, char **words)
     srandom(1);
     for (size_t i = 0; i < bytes; i++) written[i] = (char)random();
 
-    double elapsed = 0, creating = 0, found = 0;
+    double elapsed = 0, creating = 0, removing = 0;
     for (long i = 0; i < files; i++) {
-        snprintf(path, sizeof path, "%s/new-%ld", words[1], i);
+        name(path, words[1], SHORT, i);
         memcpy(written, &i, sizeof i);
         double begun = now();
-        int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (file < 0) fail("open");
+        int file = create(path);
         creating += now() - begun;
         if (write(file, written, bytes) != (ssize_t)bytes) fail("write");
         close(file);
@@ -51,22 +79,28 @@ int main(int count, char **words)
         elapsed += now() - begun;
         if (memcmp(written, back, bytes)) fail("what was read differs");
     }
-    for (int pass = 0; pass < 2; pass++) {
-        for (long i = 0; i < files; i++) {
-            snprintf(path, sizeof path, "%s/new-%ld", words[1], i);
-            if (unlink(path)) fail("unlink");
-        }
-        for (long i = 0; i < files && pass == 0; i++) {
-            snprintf(path, sizeof path, "%s/new-%ld", words[1], i);
-            struct stat status;
-            if (!stat(path, &status)) fail("a name that should be free");
-            double begun = now();
-            int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-            if (file < 0) fail("open");
-            found += now() - begun;
-            close(file);
-        }
+    removing = remove_all(words[1], SHORT, files);
+    double found = 0, longer = 0;
+    for (long i = 0; i < files; i++) {
+        name(path, words[1], SHORT, i);
+        struct stat status;
+        if (!stat(path, &status)) fail("a name that should be free");
+        double begun = now();
+        int file = create(path);
+        found += now() - begun;
+        close(file);
     }
-    printf("total %.9f\ncreate %.9f\nfound %.9f\n", elapsed / files, creating / files, found / files);
+    remove_all(words[1], SHORT, files);
+    for (long i = 0; i < files; i++) {
+        name(path, words[1], LONG, i);
+        double begun = now();
+        int file = create(path);
+        longer += now() - begun;
+        if (write(file, written, bytes) != (ssize_t)bytes) fail("write");
+        close(file);
+    }
+    remove_all(words[1], LONG, files);
+    printf("total %.9f\ncreate %.9f\nunlink %.9f\nfound %.9f\nlong %.9f\n", elapsed / files, creating / files,
+           removing / files, found / files, longer / files);
     return 0;
 }
