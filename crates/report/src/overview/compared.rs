@@ -51,7 +51,11 @@ pub(super) fn write(
     });
     let rows: Vec<Row> = [headings].into_iter().chain(rows).collect();
     page.columns(&rows, shown.len())?;
-    page.paragraph(&measured(findings, name, shown), 2, Tone::Faint)?;
+    // Of several systems each has a table with these columns.
+    let first_of_workload = findings.comparisons.iter().find(|other| other.workload == compared.workload);
+    if first_of_workload.is_none_or(|first| std::ptr::eq(first, compared)) {
+        page.paragraph(&measured(findings, name, shown), 2, Tone::Faint)?;
+    }
     let (heading, growths) = growth::sentences(findings, compared, true);
     let said = &growths[..most.saturating_sub(contenders.len()).min(growths.len())];
     if !said.is_empty() {
