@@ -132,7 +132,10 @@ fn levels_are_systems_that_are_compared() {
     let output = run(folder.path(), &["compare", "a.osdyno", "b.osdyno"]);
     let told = text(&output.stderr);
     let page = std::fs::read_to_string(folder.path().join("a.html")).expect("a page");
-    assert!(page.contains("Cost over load") && page.contains("syscalls, k/s"), "the page has the curve");
+    assert!(
+        page.contains("Cost over load") && page.contains("background: syscalls"),
+        "the page has the curve"
+    );
     let expected = "noop has different backgrounds: none or syscalls:1k/s or syscalls:2k/s in a syscalls:0/s";
     assert!(!output.status.success() && told.contains(expected), "{told}");
     assert!(told.contains("none in b"), "{told}");
@@ -232,6 +235,16 @@ fn a_load_generator_has_a_load_beside_it_too() {
         return;
     }
     assert!(printed.contains("background syscalls:1k/s on processor "), "{printed}{told}");
+    let csv = text(&run(folder.path(), &[&arguments[..], &["--format", "csv"]].concat()).stdout);
+    let lines: Vec<&str> = csv.lines().collect();
+    if let [heading, level] = lines[..] {
+        assert!(heading.ends_with(",background,background_rates,background_held"), "{csv}");
+        let [held, rate, load] = level.rsplit(',').take(3).collect::<Vec<_>>()[..] else { panic!("{csv}") };
+        assert!(
+            load == "syscalls:1k/s" && rate.parse::<f64>().is_ok() && held.parse::<bool>().is_ok(),
+            "{csv}"
+        );
+    }
     std::fs::write(folder.path().join("before.json"), &json.stdout).expect("a file");
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
     assert_eq!(json["background"][0], "syscalls:1k/s");

@@ -70,6 +70,11 @@ fn the_search_for_a_port_the_copy_of_page_tables_and_the_loop_of_poll_are_blamed
         find(folder.path(), file, "fork-memory", "fork").ok()
     });
     let fork = fork.expect("the growth of fork");
+    // Its page tables are what it copies, and they were counted beside.
+    let in_use = fork["in_use"].as_array().expect("what was in use");
+    assert!(in_use.iter().any(|one| one["name"] == "page tables (KiB)"), "{fork:#}");
+    let counted = fork["counters"].as_array().expect("counters");
+    assert!(counted.iter().any(|one| one["name"] == "page-faults"), "{fork:#}");
     expect_blamed(
         &fork,
         &["copy_page_range", "copy_p4d_range", "copy_pte_range", "dup_mm", "dup_mmap", "copy_process"],
@@ -82,6 +87,15 @@ fn the_search_for_a_port_the_copy_of_page_tables_and_the_loop_of_poll_are_blamed
     );
     let page = fs::read_to_string(folder.path().join("a-blame.html")).expect("the page");
     assert!(page.contains("class=\"flame\"") && page.contains("do_sys_poll"), "a flame graph");
+    // What the machine does not count has its reason in each form of the answer.
+    let printed = text(&run(folder.path(), &["blame", "a.osdyno"]).stdout);
+    match poll["uncounted"].as_str().expect("a reason, or none") {
+        "" => assert!(printed.contains("instructions"), "{printed}"),
+        _ => assert!(
+            printed.contains("not counted: instructions") && page.contains("ot counted: instructions"),
+            "{printed}"
+        ),
+    }
     assert!(!page.contains("NaN") && !page.contains("http://"), "it works offline");
     writes_for_other_tools(folder.path());
 }

@@ -78,6 +78,7 @@ fn nonsense_is_wrong_usage_with_what_to_write_instead() {
         (&["impact", "--cost", "a=2us", "--path", ""], "a part is a name and a time or a rate"),
         (&["impact", "--cost", "a=-2us"], "write a number and its unit"),
         (&["impact", "--cost", "a=2us", "--rate", "nan"], "a number above zero"),
+        (&["impact", "--cost", "a=2us", "--core-price", "25"], "--rate <PER_SECOND>"),
         (&["impact", "--cost", "a=2us", "--size", "50mb"], "a B is a byte"),
         (&["impact", "a.osdyno", "--use", "syscall getpid"], "did you mean \"syscall getppid\"?"),
         (&["impact", "a.osdyno", "--use", "mmap"], "osdyno report a.osdyno -v shows all"),

@@ -15,6 +15,7 @@ use common::{run_well, text};
 use serde_json::Value;
 
 const PROBE: &str = include_str!("page/probe.js");
+const FLAME: &str = include_str!("page/flame.js");
 
 /// Parts of the page's program, and what a careless change would make of each.
 const FAULTS: [(&str, &str); 11] = [
@@ -36,11 +37,11 @@ fn a_reader_finds_what_is_sought() {
     let Some(browser) = find("chromium") else { return };
     let folder = tempfile::tempdir().unwrap();
     let page = page(folder.path(), "kernel");
-    let seen = used(&browser, folder.path(), &page);
+    let seen = used(&browser, folder.path(), &page, PROBE);
     assert_eq!(complaint(&seen), None, "{seen:#}");
     for (part, fault) in FAULTS {
         assert_eq!(page.matches(part).count(), 1, "{part}");
-        let seen = used(&browser, folder.path(), &page.replace(part, fault));
+        let seen = used(&browser, folder.path(), &page.replace(part, fault), PROBE);
         assert!(complaint(&seen).is_some(), "{fault}: {seen:#}");
     }
 }
@@ -51,7 +52,7 @@ fn systems_are_compared_on_the_page() {
     let Some(browser) = find("chromium") else { return };
     let folder = tempfile::tempdir().unwrap();
     let page = page(folder.path(), "systems");
-    let seen = used(&browser, folder.path(), &page);
+    let seen = used(&browser, folder.path(), &page, PROBE);
     assert_eq!(complaint(&seen), None, "{seen:#}");
     let part = &page[page.find("<section id=\"compared\">").expect("a comparison")..];
     let part = &part[..part.find("</section>").expect("closed")];
@@ -59,6 +60,72 @@ fn systems_are_compared_on_the_page() {
     let links = part.matches("<th scope=\"row\"><a href=\"#c").count();
     assert!(ratios >= links && links > 0, "{ratios} ratios, {links} links");
     assert!(part.contains("<summary>Curves of all systems</summary>"));
+}
+
+/// Parts of the program of flame graphs, and faults in them.
+const FLAME_FAULTS: [(&str, &str); 4] = [
+    ("box.depth === current.depth + 1", "box.depth === current.depth + 9"),
+    ("ArrowLeft: () => beside(-1)", "ArrowLeft: () => beside(0)"),
+    ("zoom(box === shown ? boxes[0] : box)", "zoom(boxes[0])"),
+    ("event.key === \"Escape\"", "event.key === \"F9\""),
+];
+
+#[test]
+fn a_flame_graph_is_walked_and_zoomed_with_the_keyboard() {
+    let Some(browser) = find("chromium") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let page = flame_page(folder.path());
+    // Of the time at high n three quarters are in one function and a quarter is in the other.
+    let expected = serde_json::json!({
+        "stops": 1,
+        "overflows": false,
+        "steps": [
+            ["ArrowUp", "entry", 100, 0, true],
+            ["ArrowUp", "wide", 75, 0, true],
+            ["ArrowRight", "narrow", 25, 0, true],
+            ["ArrowLeft", "wide", 75, 0, true],
+            ["Enter", "wide", 100, 1, true],
+            ["Escape", "wide", 75, 0, true],
+            ["ArrowDown", "entry", 100, 0, true],
+        ],
+    });
+    assert_eq!(used(&browser, folder.path(), &page, FLAME), expected);
+    for (part, fault) in FLAME_FAULTS {
+        assert_eq!(page.matches(part).count(), 1, "{part}");
+        assert_ne!(used(&browser, folder.path(), &page.replace(part, fault), FLAME), expected, "{fault}");
+    }
+}
+
+/// The page of `blame` on a run that was kept, with samples of its first series as if they had been taken.
+fn flame_page(folder: &Path) -> String {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runs-0.1.0/kernel.osdyno");
+    let (recording, _) = record::read(kept).unwrap();
+    let (key, _) = recording.series().next().expect("a series");
+    let mut lines = vec![record::Line::Run(recording.run.clone())];
+    lines.extend(recording.systems.iter().cloned().map(record::Line::System));
+    lines.extend(recording.workloads.iter().cloned().map(record::Line::Workload));
+    lines.extend(recording.trials.iter().cloned().map(record::Line::Trial));
+    let series = recording.series().filter(|(other, _)| *other == key);
+    lines.extend(series.flat_map(|(_, all)| all.to_vec()).map(record::Line::Series));
+    for trial in 901..905 {
+        let window = |n: u32, samples: u32| {
+            serde_json::json!({ "n_low": n, "n_high": n + 9, "operations": 100, "seconds": 0.01, "samples": samples })
+        };
+        let function = |name: &str| serde_json::json!({ "function": name, "module": "kernel" });
+        let profile = serde_json::json!({
+            "type": "profile", "system": key.system, "workload": key.workload, "variant": key.variant,
+            "trial": trial, "name": key.name, "direction": key.direction, "event": "cpu-clock",
+            "period_seconds": 1e-4, "low": window(1, 19), "high": window(90, 40),
+            "frames": [function("entry"), function("wide"), function("narrow")],
+            "stacks": [{ "frames": [1, 0], "samples": [10, 30] }, { "frames": [2, 0], "samples": [9, 10] }],
+        });
+        lines.push(record::parse_line(&profile.to_string()).unwrap());
+    }
+    let mut bytes = Vec::new();
+    lines.iter().for_each(|line| record::write_line(line, &mut bytes).unwrap());
+    fs::write(folder.join("sampled.osdyno"), bytes).unwrap();
+    run_well(folder, &["blame", "sampled.osdyno", "--page", "flame.html"]);
+    fs::read_to_string(folder.join("flame.html")).unwrap()
 }
 
 /// The page of a run that was kept.
@@ -71,9 +138,9 @@ fn page(folder: &Path, run: &str) -> String {
 }
 
 /// What the probe saw in a page.
-fn used(browser: &Path, folder: &Path, page: &str) -> Value {
+fn used(browser: &Path, folder: &Path, page: &str, probe: &str) -> Value {
     let file = folder.join("probed.html");
-    fs::write(&file, format!("{page}<script>{PROBE}</script>")).unwrap();
+    fs::write(&file, format!("{page}<script>{probe}</script>")).unwrap();
     let mut command = Command::new(browser);
     // As root a browser does not start within its sandbox; the page is ours and loads nothing.
     command.args([

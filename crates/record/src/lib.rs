@@ -45,7 +45,7 @@ pub use line::{End, Line, Run, SCHEMA, Tool};
 pub use load::{FailureCount, GeneratorLevel, Histogram, Limitation, LimitedBy, Purpose, Tester};
 pub use noise_floor::NoiseFloor;
 pub use offered::OfferedLevel;
-pub use profile::{Count, Frame, Profile, ProfileWindow, Stack};
+pub use profile::{Count, Frame, InUse, Profile, ProfileWindow, Stack};
 pub use profile_order::{NRange, ProfileOrder, ProfiledSeries};
 pub use recording::{Excluded, Exclusion, Recording, SUMS_MAX};
 pub use series::{Series, SeriesKey};

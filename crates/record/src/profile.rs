@@ -34,6 +34,9 @@ pub struct Profile {
     /// Why functions of the kernel have no names, the end of a sentence; empty where they have.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub nameless: String,
+    /// Which counters the machine lacks, and why; empty where it has all.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub uncounted: String,
 }
 
 /// What was measured in one range of n.
@@ -51,6 +54,18 @@ pub struct ProfileWindow {
     /// What was counted from sample to sample, by name as perf-list(1) has it, and over how much time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counts: Vec<Count>,
+    /// What there was of each thing that an operation may walk through.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_use: Vec<InUse>,
+}
+
+/// What there was of a thing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InUse {
+    /// What it is: `mappings`, or with its unit `page tables (KiB)`.
+    pub name: String,
+    /// How much there was; the mean of all readings.
+    pub mean: f64,
 }
 
 /// What a counter counted.

@@ -291,7 +291,7 @@ pub fn sentence(words: &str) -> String {
 }
 
 /// The same words with a capital letter.
-pub(crate) fn capital(words: &str) -> String {
+pub fn capital(words: &str) -> String {
     let mut chars = words.chars();
     match chars.next() {
         Some(first) => first.to_uppercase().chain(chars).collect(),

@@ -108,7 +108,22 @@ fn load() -> Recording {
     let series = bare.series().flat_map(|(_, trials)| trials.to_vec()).map(Line::Series);
     let lines = lines.into_iter().chain([Line::Histogram(histogram), Line::Histogram(damaged)]);
     let lines = lines.chain(bare.workloads.iter().cloned().map(Line::Workload)).chain(series);
-    Recording::of(bare.run.clone(), lines.chain(bare.trials.iter().cloned().map(Line::Trial)))
+    let held = HeldBackground {
+        background: Background { load: "cpu:50%".into(), processor: Some(1) },
+        unit: Unit::None,
+        target: 0.5,
+        rates: vec![0.499, 0.501],
+        counter: "CLOCK_THREAD_CPUTIME_ID".into(),
+        system_counter: String::new(),
+        system_rate: None,
+        holds: None,
+        is_held: true,
+        ended: String::new(),
+    };
+    let lost = HeldBackground { rates: Vec::new(), is_held: false, ..held.clone() };
+    let mut trials = bare.trials.clone();
+    trials[0].held_background = vec![held, lost];
+    Recording::of(bare.run.clone(), lines.chain(trials.into_iter().map(Line::Trial)))
 }
 
 fn side(format: Format, table: SideTable) -> String {
@@ -161,6 +176,12 @@ fn what_the_generator_saw_the_latencies_and_the_systems_are_tables() {
     system,resource,limit,value,usable,advice
     local,descriptors,RLIMIT_NOFILE,200,168,raise it
     "#);
+    insta::assert_snapshot!(side(Format::Csv, SideTable::Background), @r#"
+    system,workload,variant,trial,load,processor,second,rate,target,unit,counter,is_held
+    local,bind,"a,""b""",1,cpu:50%,1,0,0.499,0.5,,CLOCK_THREAD_CPUTIME_ID,1
+    local,bind,"a,""b""",1,cpu:50%,1,1,0.501,0.5,,CLOCK_THREAD_CPUTIME_ID,1
+    local,bind,"a,""b""",1,cpu:50%,1,0,,0.5,,CLOCK_THREAD_CPUTIME_ID,0
+    "#);
 }
 
 #[test]
@@ -173,7 +194,7 @@ fn tables_in_parquet_have_nulls_where_a_cell_is_empty() {
     assert_eq!(row.get_double(11).unwrap(), 9.5);
     assert!(row.get_double(10).is_err(), "null");
     assert_eq!(row.get_string(20).unwrap(), "generator");
-    for table in [SideTable::Histograms, SideTable::Systems, SideTable::Limits] {
+    for table in [SideTable::Histograms, SideTable::Systems, SideTable::Limits, SideTable::Background] {
         let mut file = tempfile::tempfile().unwrap();
         export::write_table(Format::Parquet, table, &load(), &mut file).unwrap();
         let reader = SerializedFileReader::new(file).unwrap();

@@ -10,10 +10,14 @@ use std::time::{Duration, Instant};
 
 use record::ProfileOrder;
 use sys::clock::Clock;
-use sys::profile::{CodeMapping, Sampler};
+use sys::profile::{CodeMapping, Holding, Sampler};
 
 /// How often samples are taken over: the buffer holds those of 100 ms.
 const BETWEEN_DRAINS: Duration = Duration::from_millis(10);
+
+/// What is in use is read so seldom that reading takes less than this part of the time: a process cannot
+/// change its mappings meanwhile.
+const READING_MOST: u32 = 20;
 
 /// How long a program may take until it has been loaded.
 const LOADED_WITHIN: Duration = Duration::from_secs(5);
@@ -35,6 +39,9 @@ pub(crate) struct Sampled {
     pub(crate) lost: u64,
     pub(crate) mappings: Vec<CodeMapping>,
     pub(crate) counters: Vec<&'static str>,
+    pub(crate) uncounted: String,
+    /// What was in use, each with when that was, by the clock of samples.
+    pub(crate) in_use: Vec<(u64, Vec<Holding>)>,
     period: Duration,
 }
 
@@ -67,7 +74,7 @@ impl Profiler {
         let stop = Arc::new(AtomicBool::new(false));
         let wanted = Arc::clone(&stop);
         let clock = Clock::start();
-        let work = move || take(sampler, &clock, mappings, period, &wanted);
+        let work = move || take(worker, sampler, (&clock, period), mappings, &wanted);
         Ok(Profiler { thread: Builder::new().spawn(work)?, stop })
     }
 
@@ -81,21 +88,25 @@ impl Profiler {
             lost: 0,
             mappings: Vec::new(),
             counters: Vec::new(),
+            uncounted: String::new(),
+            in_use: Vec::new(),
             period: Duration::ZERO,
         })
     }
 }
 
 fn take(
+    worker: u32,
     mut sampler: Sampler,
-    clock: &Clock,
+    (clock, period): (&Clock, Duration),
     mappings: Vec<CodeMapping>,
-    period: Duration,
     stop: &AtomicBool,
 ) -> Sampled {
     let mut samples = Vec::new();
     let mut places: HashMap<RawStack, usize> = HashMap::new();
     let mut moments = Vec::new();
+    let mut in_use = Vec::new();
+    let mut next_reading = Instant::now();
     loop {
         let is_last = stop.load(Ordering::Relaxed);
         moments.push(clock.beside(sys::profile::sample_clock_ns));
@@ -109,13 +120,27 @@ fn take(
         if is_last {
             break;
         }
+        let begun = Instant::now();
+        if begun >= next_reading {
+            in_use.push((sys::profile::sample_clock_ns(), sys::profile::in_use(worker)));
+            next_reading = Instant::now() + begun.elapsed() * READING_MOST;
+        }
         std::thread::sleep(BETWEEN_DRAINS);
     }
     let mut stacks: Vec<(RawStack, usize)> = places.into_iter().collect();
     stacks.sort_by_key(|&(_, place)| place);
     let stacks = stacks.into_iter().map(|(stack, _)| stack).collect();
-    let (lost, counters) = (sampler.lost(), sampler.counters().to_vec());
-    Sampled { samples, stacks, moments, lost, mappings, counters, period }
+    Sampled {
+        samples,
+        stacks,
+        moments,
+        lost: sampler.lost(),
+        mappings,
+        counters: sampler.counters().to_vec(),
+        uncounted: sampler.uncounted().to_owned(),
+        in_use,
+        period,
+    }
 }
 
 impl Sampled {

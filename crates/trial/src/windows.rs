@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use record::{
-    Count, Direction, Frame, Line, NRange, Order, Profile, ProfileWindow, ProfiledSeries, Stack, TrialKey,
+    Count, Direction, Frame, InUse, Line, NRange, Order, Profile, ProfileWindow, ProfiledSeries, Stack,
+    TrialKey,
 };
 use sys::profile::KernelSymbols;
 use workload::{Slots, Workload};
@@ -80,6 +81,12 @@ impl Intervals {
     fn at(&self, ticks: f64) -> Option<&Operated> {
         let place = self.0.partition_point(|operated| operated.end < ticks);
         self.0.get(place).filter(|operated| operated.begin <= ticks)
+    }
+
+    /// The n that was reached then: that of the operation that was under way, or came next.
+    fn n_at(&self, ticks: f64) -> Option<u64> {
+        let place = self.0.partition_point(|operated| operated.end < ticks);
+        self.0.get(place).map(|operated| operated.n)
     }
 
     /// Operations in a range of n, and their ticks.
@@ -183,6 +190,7 @@ fn profile(
             seconds: ticks * seconds_per_tick,
             samples: seen.values().map(|samples| samples[place]).sum(),
             counts: counts[place].per_operation(operations, ticks),
+            in_use: in_use(sampled, intervals, ranges[place]),
         }
     };
     let mut stacks: Vec<(usize, [u64; 2])> = seen.iter().map(|(&stack, &samples)| (stack, samples)).collect();
@@ -199,6 +207,7 @@ fn profile(
         stacks: Vec::new(),
         lost: sampled.lost,
         nameless: names.nameless.clone(),
+        uncounted: sampled.uncounted.clone(),
     };
     for (place, (stack, samples)) in stacks.into_iter().enumerate() {
         let functions = match sampled.stacks.get(stack).filter(|_| place < STACKS_MAX) {
@@ -213,6 +222,23 @@ fn profile(
     // Each function, and each stack, once.
     profile.rename(Frame::clone);
     profile
+}
+
+/// What was in use while n was in that range.
+fn in_use(sampled: &Sampled, intervals: &Intervals, range: NRange) -> Vec<InUse> {
+    let is_within = |time_ns: u64| {
+        let n = sampled.ticks(time_ns).and_then(|ticks| intervals.n_at(ticks));
+        n.is_some_and(|n| range.contains(n))
+    };
+    let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    for (_, readings) in sampled.in_use.iter().filter(|(time_ns, _)| is_within(*time_ns)) {
+        for reading in readings {
+            let (sum, count) = sums.entry(reading.name).or_default();
+            *sum += reading.value as f64;
+            *count += 1.0;
+        }
+    }
+    sums.into_iter().map(|(name, (sum, count))| InUse { name: name.to_owned(), mean: sum / count }).collect()
 }
 
 /// What counters counted for the operations of a window.

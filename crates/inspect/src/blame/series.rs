@@ -12,6 +12,8 @@ use super::tree::CallTree;
 
 /// A function holds a growth if half of it is there.
 const MOST: f64 = 0.5;
+/// There is more of something from here on.
+const MORE: f64 = 1.1;
 
 /// What is known of the growth of one series.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +45,10 @@ pub struct SeriesBlame {
     pub holder: Option<usize>,
     /// What counters counted for an operation.
     pub counters: Vec<CounterGrowth>,
+    /// Which counters the machine lacks, and why; empty where it has all.
+    pub uncounted: String,
+    /// What there was more of: things that the operation may walk through.
+    pub in_use: Vec<CounterGrowth>,
     /// Which function calls which.
     pub tree: CallTree,
     /// All stacks as names, the outermost first, with their samples on both sides.
@@ -64,10 +70,10 @@ pub struct SideCost {
     pub samples: u64,
 }
 
-/// What a counter counted for an operation.
+/// What a counter counted for an operation, or how much there was of something.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CounterGrowth {
-    /// Its name, as perf-list(1) has it.
+    /// Its name: of a counter as perf-list(1) has it.
     pub name: String,
     /// Where the operation is cheap, and where it is expensive: means over trials.
     pub sides: [Interval; 2],
@@ -96,6 +102,8 @@ impl SeriesBlame {
             functions,
             holder,
             counters: counters(&profiles),
+            uncounted: profiles.first().map(|one| one.uncounted.clone()).unwrap_or_default(),
+            in_use: in_use(&profiles),
             tree: flow.tree,
             stacks: stacks(&profiles),
         }
@@ -180,16 +188,31 @@ fn functions(flow: &Flow, growth: Option<Interval>) -> (Vec<FunctionShare>, Opti
 }
 
 fn counters(profiles: &[&Profile]) -> Vec<CounterGrowth> {
-    let names = profiles.iter().flat_map(|one| one.high.counts.iter().map(|count| count.name.as_str()));
+    both_sides(profiles, |window| {
+        window.counts.iter().map(|count| (count.name.as_str(), count.per_operation)).collect()
+    })
+}
+
+/// What there was certainly more of: it may be what takes the time, and what there was as much of cannot.
+fn in_use(profiles: &[&Profile]) -> Vec<CounterGrowth> {
+    let mut all = both_sides(profiles, |window| {
+        window.in_use.iter().map(|one| (one.name.as_str(), one.mean)).collect()
+    });
+    all.retain(|one| one.sides[1].low > one.sides[0].high && one.sides[1].value > MORE * one.sides[0].value);
+    all
+}
+
+/// Means over trials, of each name that is known on both sides.
+fn both_sides(profiles: &[&Profile], of: fn(&ProfileWindow) -> Vec<(&str, f64)>) -> Vec<CounterGrowth> {
     let mut seen = BTreeSet::new();
+    let names = profiles.iter().flat_map(|one| of(&one.high)).map(|(name, _)| name);
     let names: Vec<&str> = names.filter(|&name| seen.insert(name)).collect();
-    let of = |name: &str, window: fn(&Profile) -> &ProfileWindow| {
-        let counts = profiles.iter().flat_map(|one| &window(one).counts).filter(|count| count.name == name);
-        let values: Vec<f64> = counts.map(|count| count.per_operation).collect();
-        mean_of_trials(&values)
+    let mean = |name: &str, window: fn(&Profile) -> &ProfileWindow| {
+        let all = profiles.iter().flat_map(|one| of(window(one))).filter(|(other, _)| *other == name);
+        mean_of_trials(&all.map(|(_, value)| value).collect::<Vec<_>>())
     };
     let growth = |name: &str| {
-        let sides = [of(name, |one| &one.low)?, of(name, |one| &one.high)?];
+        let sides = [mean(name, |one| &one.low)?, mean(name, |one| &one.high)?];
         Some(CounterGrowth { name: name.to_owned(), sides })
     };
     names.into_iter().filter_map(growth).collect()

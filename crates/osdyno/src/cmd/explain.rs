@@ -1,8 +1,8 @@
 //! `osdyno explain`: the page of a workload, an architecture, a service or a client, the same text that opens
-//! its source file; and the definition of a word that reports use.
+//! its source file; the method of a command; and the definition of a word that reports use.
 
 pub(super) mod page;
-mod verdicts;
+pub(super) mod verdicts;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -11,11 +11,13 @@ use super::{Done, suggested};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Print the page of a workload, a server architecture, a service or a client, or what a verdict means
+/// Print the page of a workload, a server architecture, a service or a client, the method of a command, or
+/// what a verdict means
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Name of the workload, architecture, service or client; arch/NAME, service/NAME or client/NAME where
-    /// another has that name; or a word of a report, such as flat or spikes
+    /// another has that name; doctor, tune, snoop, blame, impact or background; or a word of a report, such
+    /// as flat or spikes
     #[arg(value_name = "NAME", value_parser = suggested::pages(), hide_possible_values = true)]
     name: String,
 }
@@ -23,9 +25,10 @@ pub(crate) struct Args {
 pub(crate) fn explain(args: &Args, console: &Console) -> Done {
     let (name, variant) = args.name.split_once('/').unwrap_or((&args.name, ""));
     let Some(workload) = runner::find(name) else {
-        return match page::offered(&args.name) {
-            Some(page) => {
-                report::markdown::write(&page.text, &console.style, &mut io::stdout().lock())?;
+        let method = verdicts::method(&args.name).map(str::to_owned);
+        return match method.or_else(|| page::offered(&args.name).map(|page| page.text)) {
+            Some(text) => {
+                report::markdown::write(&text, &console.style, &mut io::stdout().lock())?;
                 Ok(ExitCode::SUCCESS)
             }
             None => define(&args.name, console),

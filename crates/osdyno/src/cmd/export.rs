@@ -43,6 +43,8 @@ enum Table {
     Systems,
     /// The limits of each system
     Limits,
+    /// The rate of every second of each load of --background
+    Background,
 }
 
 fn parse_format(text: &str) -> Result<report::export::Format, String> {
@@ -88,6 +90,7 @@ fn write(args: &Args, recording: &Recording, out: &mut dyn Write) -> io::Result<
         Table::Histograms => SideTable::Histograms,
         Table::Systems => SideTable::Systems,
         Table::Limits => SideTable::Limits,
+        Table::Background => SideTable::Background,
     };
     report::export::write_table(args.format, table, recording, out)
 }

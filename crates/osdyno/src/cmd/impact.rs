@@ -49,8 +49,8 @@ pub(crate) struct Args {
     /// Responses per second that are wanted, for the number of cores
     #[arg(long, value_name = "PER_SECOND", value_parser = positive)]
     rate: Option<f64>,
-    /// Price of a core, in any currency, for what saved cores are worth
-    #[arg(long, value_name = "PRICE", value_parser = positive)]
+    /// Price of a core in any currency: what the cores are worth that a faster system saves at --rate
+    #[arg(long, value_name = "PRICE", value_parser = positive, requires = "rate")]
     core_price: Option<f64>,
     /// Also write the answer as an HTML page, with a picture
     #[arg(long, value_name = "FILE")]

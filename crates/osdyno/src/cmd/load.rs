@@ -219,13 +219,16 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
     let mut source = Source::start(&settings, args.workers, screen.is_watched())?;
     let mut levels = Vec::new();
     let mut found = None;
+    // By which the stage of a search is known again.
+    let mut offered = Vec::new();
     match goal {
         Some(goal) => {
             let offer = |load: &Load| {
                 held.begin();
-                let level = source.offer(load, &screen);
+                let level = source.offer(load, &screen)?;
                 held.end();
-                level
+                offered.push((level.elapsed_seconds, level.started));
+                Ok(level)
             };
             match search::highest(goal, &loads[0], verdict::is_limited_by_generator, offer) {
                 Err(_) if sys::signal::stop_ordered() => return Ok(ExitCode::from(INTERRUPTED)),
@@ -253,7 +256,10 @@ pub(crate) fn load(args: &Args, console: &Console) -> Done {
     if let Some(path) = &args.hdr {
         write_file(path, false, |out| net::load::hdr_log::write(&levels, out))?;
     }
-    print(args, &settings, (&levels, &held), found.as_ref(), baseline.as_ref())?;
+    let confirmation = found.as_ref().map(|found| &found.confirmation);
+    let is_it = |level: &Level, stage: &(f64, u64)| *stage == (level.elapsed_seconds, level.started);
+    let stage = confirmation.and_then(|level| offered.iter().position(|stage| is_it(level, stage)));
+    print(args, &settings, (&levels, &held, stage), found.as_ref(), baseline.as_ref())?;
     Ok(exit_code((&levels, &held), found.as_ref()))
 }
 
@@ -438,7 +444,7 @@ impl Source {
 fn print(
     args: &Args,
     settings: &LoadSettings,
-    (levels, held): (&[Level], &Held),
+    (levels, held, stage): (&[Level], &Held, Option<usize>),
     found: Option<&Found>,
     baseline: Option<&Baseline>,
 ) -> Result<(), Failure> {
@@ -454,7 +460,7 @@ fn print(
             let background = (loads_of(args.background.as_ref()), &held.levels[..]);
             json::write(&args.targets, (settings, background), levels, found, compared, &mut out)?;
         }
-        LoadFormat::Csv => csv::write(levels, &mut out)?,
+        LoadFormat::Csv => csv::write(levels, &held.of_levels(stage), &mut out)?,
     }
     if args.format == LoadFormat::Text {
         for sentence in held.sentences() {

@@ -32,7 +32,7 @@ fn sorted(mut names: Vec<String>) -> Vec<String> {
     names
 }
 
-/// The names of all that has a page: workloads, architectures, services and clients.
+/// The names of all that has a page: workloads, architectures, services, clients and methods of commands.
 pub(super) fn names_of_pages() -> Vec<String> {
     let of_kind = |kind: &'static str| {
         move |name: &'static str| [name.to_owned(), format!("{kind}/{name}")].into_iter()
@@ -40,7 +40,8 @@ pub(super) fn names_of_pages() -> Vec<String> {
     let architectures = net::arch::ALL.iter().map(|one| one.name).flat_map(of_kind("arch"));
     let services = net::service::ALL.iter().map(|one| one.name).flat_map(of_kind("service"));
     let clients = net::client::ALL.iter().map(|one| one.name).flat_map(of_kind("client"));
-    names_of_workloads().chain(architectures).chain(services).chain(clients).collect()
+    let methods = super::explain::verdicts::methods().map(str::to_owned);
+    names_of_workloads().chain(architectures).chain(services).chain(clients).chain(methods).collect()
 }
 
 fn names_of_workloads() -> impl Iterator<Item = String> {

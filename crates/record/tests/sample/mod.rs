@@ -216,6 +216,7 @@ pub(crate) fn profile() -> Profile {
         seconds: 0.5,
         samples,
         counts: vec![Count { name: "page-faults".into(), per_operation: 0.25 }],
+        in_use: vec![InUse { name: "mappings".into(), mean: 31.5 }],
     };
     let kernel =
         |function: &str| Frame { function: function.into(), module: "kernel".into(), ..Frame::default() };
@@ -236,6 +237,7 @@ pub(crate) fn profile() -> Profile {
         ],
         lost: 0,
         nameless: "hidden".into(),
+        uncounted: "not counted: instructions".into(),
     }
 }
 

@@ -1,11 +1,14 @@
-//! The tables beside that of all values: what load generators saw, latencies, and the systems.
+//! The tables beside that of all values: what load generators saw, latencies, the systems, and
+//! the loads beside trials.
 
 use std::borrow::Cow;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use hdrhistogram::serialization::Deserializer;
 use judge::{LoadVerdict, load_verdict};
-use record::{GeneratorLevel, Histogram, LimitedBy, Purpose, Recording, System, TrialKey};
+use record::{
+    GeneratorLevel, HeldBackground, Histogram, LimitedBy, Order, Purpose, Recording, System, Trial, TrialKey,
+};
 
 /// A table beside that of all values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +21,8 @@ pub enum SideTable {
     Systems,
     /// A row for each limit of a system.
     Limits,
+    /// A row for each second of each load that was held beside a trial.
+    Background,
 }
 
 /// What a column holds. Any cell may be empty.
@@ -89,6 +94,21 @@ const LIMITS: &[(&str, ColumnKind)] = &[
     ("advice", Text),
 ];
 
+const BACKGROUND: &[(&str, ColumnKind)] = &[
+    ("system", Text),
+    ("workload", Text),
+    ("variant", Text),
+    ("trial", Integer),
+    ("load", Text),
+    ("processor", Integer),
+    ("second", Integer),
+    ("rate", Number),
+    ("target", Number),
+    ("unit", Text),
+    ("counter", Text),
+    ("is_held", Integer),
+];
+
 impl SideTable {
     pub(super) fn columns(self) -> &'static [(&'static str, ColumnKind)] {
         match self {
@@ -96,6 +116,7 @@ impl SideTable {
             SideTable::Histograms => HISTOGRAMS,
             SideTable::Systems => SYSTEMS,
             SideTable::Limits => LIMITS,
+            SideTable::Background => BACKGROUND,
         }
     }
 
@@ -105,6 +126,7 @@ impl SideTable {
             SideTable::Histograms => Box::new(recording.histograms.iter().flat_map(steps)),
             SideTable::Systems => Box::new(recording.systems.iter().flat_map(facts)),
             SideTable::Limits => Box::new(recording.systems.iter().flat_map(limits)),
+            SideTable::Background => Box::new(recording.trials.iter().flat_map(seconds_of_background)),
         }
     }
 }
@@ -167,6 +189,34 @@ fn steps(recorded: &Histogram) -> Vec<Vec<Cell<'_>>> {
         steps.map(|step| row(step.value_iterated_to(), step.count_at_value())).collect()
     });
     rows.unwrap_or_default()
+}
+
+/// A load of which no second is known has one row, without a rate.
+fn seconds_of_background(trial: &Trial) -> Vec<Vec<Cell<'_>>> {
+    let loads = trial.held_background.iter();
+    loads
+        .flat_map(|held| {
+            let seconds = 0..held.rates.len().max(1);
+            seconds.map(|second| second_of_background(&trial.order, held, second))
+        })
+        .collect()
+}
+
+fn second_of_background<'a>(order: &'a Order, held: &'a HeldBackground, second: usize) -> Vec<Cell<'a>> {
+    vec![
+        text(&order.system),
+        text(&order.workload),
+        text(&order.variant),
+        Cell::Integer(order.trial.into()),
+        text(&held.background.load),
+        held.background.processor.map_or(Cell::Nothing, |processor| Cell::Integer(processor.into())),
+        Cell::Integer(second as u64),
+        number(held.rates.get(second).copied()),
+        Cell::Number(held.target),
+        text(held.unit.name()),
+        text(&held.counter),
+        Cell::Integer(held.is_held.into()),
+    ]
 }
 
 fn facts(system: &System) -> Vec<Vec<Cell<'_>>> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::attributes::Attributes;
 use super::ring::Ring;
-use super::{COUNTERS, CodeMapping, KernelSymbols, Sample, parse_mappings, records};
+use super::{COUNTERS, CodeMapping, Holding, KernelSymbols, Sample, parse_mappings, records};
 use crate::clock::reading::read_ns;
 use crate::pseudo_file;
 
@@ -16,6 +16,7 @@ pub struct Sampler {
     event: OwnedFd,
     counters: Vec<OwnedFd>,
     names: Vec<&'static str>,
+    uncounted: String,
     ring: Ring,
     bytes: Vec<u8>,
     lost: u64,
@@ -30,15 +31,18 @@ impl Sampler {
     pub fn attach(process: u32, period: Duration) -> io::Result<Sampler> {
         let event = open(&Attributes::of_samples(period), process, None).map_err(why)?;
         let ring = Ring::map(&event).map_err(why_unmapped)?;
-        let (mut counters, mut names) = (Vec::new(), Vec::new());
+        let (mut counters, mut names, mut refused) = (Vec::new(), Vec::new(), Vec::new());
         for counter in COUNTERS {
-            // One that the machine lacks is left out: `counters` says which there are.
-            if let Ok(opened) = open(&Attributes::of_counter(counter), process, Some(&event)) {
-                counters.push(opened);
-                names.push(counter.name);
+            match open(&Attributes::of_counter(counter), process, Some(&event)) {
+                Ok(opened) => {
+                    counters.push(opened);
+                    names.push(counter.name);
+                }
+                Err(error) => refused.push((counter.name, error)),
             }
         }
-        Ok(Sampler { event, counters, names, ring, bytes: Vec::new(), lost: 0 })
+        let uncounted = why_uncounted(&refused);
+        Ok(Sampler { event, counters, names, uncounted, ring, bytes: Vec::new(), lost: 0 })
     }
 
     /// Begins.
@@ -54,6 +58,11 @@ impl Sampler {
     /// The names of what is counted beside the samples.
     pub fn counters(&self) -> &[&'static str] {
         &self.names
+    }
+
+    /// What is not counted, and why; empty where all is.
+    pub fn uncounted(&self) -> &str {
+        &self.uncounted
     }
 
     /// Hands over all samples since the last time.
@@ -125,6 +134,20 @@ fn why(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), text)
 }
 
+/// Which counters the machine refused, and why the first of them.
+fn why_uncounted(refused: &[(&str, io::Error)]) -> String {
+    let Some((_, first)) = refused.first() else { return String::new() };
+    let reason = match first.raw_os_error() {
+        Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => {
+            "this machine offers no performance monitoring unit, as many virtual machines do not".to_owned()
+        }
+        Some(libc::EACCES | libc::EPERM) => "the kernel does not allow it here".to_owned(),
+        _ => first.to_string(),
+    };
+    let names: Vec<&str> = refused.iter().map(|(name, _)| *name).collect();
+    format!("not counted: {}, because {reason}", names.join(", "))
+}
+
 fn why_unmapped(error: io::Error) -> io::Error {
     let text = "the buffer for samples cannot be locked in memory; raise kernel.perf_event_mlock_kb or \
                 RLIMIT_MEMLOCK";
@@ -147,14 +170,31 @@ pub fn kernel_symbols() -> io::Result<KernelSymbols> {
     let text = std::fs::read("/proc/kallsyms")?;
     let symbols = KernelSymbols::parse(String::from_utf8_lossy(&text).into_owned());
     if symbols.is_empty() {
-        let restrict = pseudo_file::text("/proc/sys/kernel/kptr_restrict");
-        let restrict = restrict.as_deref().unwrap_or("not readable");
-        return Err(io::Error::other(format!(
-            "the names of kernel functions are hidden, because kernel.kptr_restrict is {restrict}; as root, \
-             sysctl kernel.kptr_restrict=1 reveals them to root"
-        )));
+        let setting = |name: &str| pseudo_file::text(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
+        let why = why_nameless(setting("kptr_restrict").trim(), setting("perf_event_paranoid").trim());
+        return Err(io::Error::other(format!("the names of kernel functions are hidden, because {why}")));
     }
     Ok(symbols)
+}
+
+/// Which setting hides the names, as kallsyms_show_value() of the kernel decides, and what reveals them.
+fn why_nameless(kptr_restrict: &str, perf_event_paranoid: &str) -> String {
+    match kptr_restrict {
+        "0" => format!(
+            "kernel.perf_event_paranoid is {perf_event_paranoid} and this user lacks CAP_SYSLOG; run as \
+             root, or lower it with sysctl kernel.perf_event_paranoid=1"
+        ),
+        "1" => {
+            "kernel.kptr_restrict is 1, which shows them to root or with CAP_SYSLOG; run as root, or lower \
+             both with sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1"
+                .to_owned()
+        }
+        "" => "kernel.kptr_restrict cannot be read here, as in some containers; run outside of it".to_owned(),
+        other => format!(
+            "kernel.kptr_restrict is {other}, which hides them from root too; as root, sysctl \
+             kernel.kptr_restrict=1 reveals them to root"
+        ),
+    }
 }
 
 /// What a process may execute.
@@ -166,9 +206,46 @@ pub fn mappings(process: u32) -> io::Result<Vec<CodeMapping>> {
     Ok(parse_mappings(&String::from_utf8_lossy(&text)))
 }
 
+/// What a process and its network name space hold now; what cannot be read is left out. Where there are many
+/// mappings it takes milliseconds, in which the process cannot change them.
+pub fn in_use(process: u32) -> Vec<Holding> {
+    let file = |name: &str| std::fs::read_to_string(format!("/proc/{process}/{name}")).ok();
+    let mut all: Vec<Holding> =
+        file("status").iter().flat_map(|text| super::in_use::of_status(text)).collect();
+    all.extend(file("maps").map(|text| Holding { name: "mappings", value: text.lines().count() as u64 }));
+    // Its size is the number of descriptors from Linux 6.2 on, and zero before.
+    let descriptors = std::fs::metadata(format!("/proc/{process}/fd")).map_or(0, |folder| folder.len());
+    all.extend((descriptors > 0).then_some(Holding { name: "descriptors", value: descriptors }));
+    all.extend(file("net/sockstat").and_then(|text| super::in_use::of_sockets(&text)));
+    all
+}
+
 /// Whether a process sleeps until something comes, as one does that has been loaded and reads its input.
 pub fn waits_for_input(process: u32) -> bool {
     let Some(stat) = pseudo_file::text(format!("/proc/{process}/stat")) else { return false };
     // Its name, in parentheses, may hold anything.
     stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('S'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hides_the_names_is_named_with_what_reveals_them() {
+        let of_paranoid = why_nameless("0", "2");
+        assert!(of_paranoid.contains("perf_event_paranoid is 2") && of_paranoid.contains("CAP_SYSLOG"));
+        assert!(why_nameless("1", "2").contains("kptr_restrict=0 kernel.perf_event_paranoid=1"));
+        assert!(why_nameless("2", "2").contains("from root too"));
+        assert!(why_nameless("", "").contains("cannot be read"));
+    }
+
+    #[test]
+    fn counters_that_a_machine_lacks_are_named_with_the_reason() {
+        let refused = |errno| [("instructions", io::Error::from_raw_os_error(errno))];
+        assert_eq!(why_uncounted(&[]), "");
+        let words = why_uncounted(&refused(libc::ENOENT));
+        assert!(words.starts_with("not counted: instructions, because this machine offers no"), "{words}");
+        assert!(why_uncounted(&refused(libc::EACCES)).contains("does not allow it"));
+    }
 }

@@ -4,6 +4,7 @@
 //! Nothing of the machine is changed: what `kernel.perf_event_paranoid` or `kernel.kptr_restrict` forbid is
 //! reported, with what would allow it.
 
+mod in_use;
 mod kernel_symbols;
 mod mapping;
 
@@ -21,9 +22,10 @@ mod platform;
 #[path = "other.rs"]
 mod platform;
 
+pub use in_use::Holding;
 pub use kernel_symbols::{KernelSymbol, KernelSymbols};
 pub use mapping::{CodeMapping, parse_mappings};
-pub use platform::{Sampler, kernel_symbols, mappings, sample_clock_ns, waits_for_input};
+pub use platform::{Sampler, in_use, kernel_symbols, mappings, sample_clock_ns, waits_for_input};
 
 /// One sample: where the thread was. The innermost function is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +100,8 @@ mod tests {
         sampler.enable().expect("it begins");
         let counters = sampler.counters().len();
         assert!(sampler.counters().contains(&"page-faults"), "{:?}", sampler.counters());
+        let is_whole = counters == COUNTERS.len();
+        assert_eq!(is_whole, sampler.uncounted().is_empty(), "what is missing has a reason");
         while times.len() < 100 && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));
             sampler.drain(&mut |sample| {

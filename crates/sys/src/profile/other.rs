@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use super::{CodeMapping, KernelSymbols, Sample};
+use super::{CodeMapping, Holding, KernelSymbols, Sample};
 use crate::Unsupported;
 
 const MISSING: Unsupported = Unsupported("samples of stacks need perf_event_open(2), which only Linux has");
@@ -31,6 +31,11 @@ impl Sampler {
 
     /// Not reached: there is no sampler.
     pub fn counters(&self) -> &[&'static str] {
+        match *self {}
+    }
+
+    /// Not reached: there is no sampler.
+    pub fn uncounted(&self) -> &str {
         match *self {}
     }
 
@@ -64,6 +69,11 @@ pub fn kernel_symbols() -> io::Result<KernelSymbols> {
 /// Always.
 pub fn mappings(_process: u32) -> io::Result<Vec<CodeMapping>> {
     Err(MISSING.into())
+}
+
+/// Nothing is known.
+pub fn in_use(_process: u32) -> Vec<Holding> {
+    Vec::new()
 }
 
 /// That cannot be known.

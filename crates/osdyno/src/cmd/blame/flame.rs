@@ -1,5 +1,6 @@
-//! A differential flame graph: as wide as the time where an operation is expensive, coloured by how much of
-//! that is new. Without scripts: names and shares are titles.
+//! A differential flame graph: as wide as the time where an operation is expensive; the part of that which is
+//! new is hatched. Boxes are buttons, placed by percent, so that names have the size of text on any screen.
+//! A script zooms and moves between them; without it names and shares are titles.
 
 use std::fmt::Write;
 
@@ -8,21 +9,19 @@ use ::report::quantity::time;
 use ::report::words::percent;
 use inspect::blame::{CallTree, SeriesBlame};
 
-const WIDTH: f64 = 1080.0;
-const ROW: f64 = 19.0;
-/// Narrower boxes are left out: they would be lines.
-const NARROWEST: f64 = 0.8;
-/// Width of a letter at the size that names have.
-const LETTER: f64 = 6.4;
+/// How boxes look, on paper of either colour.
+pub(super) const STYLE: &str = include_str!("flame.css");
+/// Zooms into a box, moves between boxes, and says what a box is.
+pub(super) const SCRIPT: &str = include_str!("flame.js");
+
+/// Height of a box, in pixels.
+const ROW: usize = 20;
+/// Narrower boxes are left out, in percent of the time: they would be lines.
+const NARROWEST: f64 = 0.08;
 /// Deeper calls are left out, as a damaged file may nest without end.
 const DEPTH_MOST: usize = 100;
-
-/// How boxes look, on paper of either colour.
-pub(super) const STYLE: &str = ".flame { display: block; width: 100%; height: auto; margin: 8px 0; }
-.flame text { font: 11px ui-monospace, Menlo, Consolas, monospace; fill: var(--ink); pointer-events: none; }
-.flame rect { stroke: var(--paper); stroke-width: 1; }
-.flame .base { fill: var(--hair); } .flame .more { fill: var(--notable); } .flame .less { fill: var(--good); }
-.flame g:hover .base { fill: var(--soft); }";
+/// Smaller parts of the growth are in titles only.
+const NAMED_PART: f64 = 0.01;
 
 /// The graph; `None` where there is no time to show.
 pub(super) fn draw(series: &SeriesBlame, id: &str) -> Option<String> {
@@ -31,72 +30,64 @@ pub(super) fn draw(series: &SeriesBlame, id: &str) -> Option<String> {
     if !(all.is_finite() && all > 0.0) {
         return None;
     }
-    let depth = tree.depth().min(DEPTH_MOST);
-    let height = ROW * (depth + 1) as f64;
-    let mut svg = format!(
-        "<svg class=\"flame\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"{id}\">\
-         <title id=\"{id}\">Differential flame graph of {}</title>",
+    let mut boxes = String::new();
+    let mut graph = Graph { all, growth: tree.growth(), deepest: 0 };
+    graph.draw(tree, &series.label, 0.0, 0, &mut boxes);
+    let height = ROW * (graph.deepest + 1);
+    Some(format!(
+        "<div class=\"flame\" id=\"{id}\" role=\"group\" aria-label=\"Differential flame graph of {}\" \
+         style=\"height:{height}px\">{boxes}</div><output class=\"at\" for=\"{id}\"></output>",
         esc(&series.label)
-    );
-    let graph = Graph { all, scale: WIDTH / all, growth: tree.growth(), height };
-    graph.draw(tree, &series.label, 0.0, 0, &mut svg);
-    svg.push_str("</svg>");
-    Some(svg)
+    ))
 }
 
 struct Graph {
     all: f64,
-    scale: f64,
     growth: f64,
-    height: f64,
+    /// How deep a call was drawn.
+    deepest: usize,
 }
 
 impl Graph {
-    fn draw(&self, tree: &CallTree, name: &str, x: f64, depth: usize, svg: &mut String) {
-        let width = tree.seconds[1] * self.scale;
+    fn draw(&mut self, tree: &CallTree, name: &str, x: f64, depth: usize, html: &mut String) {
+        let width = tree.seconds[1] / self.all * 100.0;
         if width < NARROWEST || depth > DEPTH_MOST {
             return;
         }
-        let y = self.height - ROW * (depth + 1) as f64;
-        // Of what is spent here, the part that is new; or how much more there was.
-        let change = tree.growth() / tree.seconds[1].max(tree.seconds[0]);
-        let (class, opacity) = (if change > 0.0 { "more" } else { "less" }, change.abs().min(1.0) * 0.75);
+        self.deepest = self.deepest.max(depth);
+        let of_growth = part(tree.growth(), self.growth);
         let title = format!(
             "{name}: {} at low n, {} at high n; {} of the growth, {} of the time",
             time(tree.seconds[0]),
             time(tree.seconds[1]),
-            part(tree.growth(), self.growth),
-            part(tree.seconds[1], self.all)
+            of_growth.map_or_else(|| "—".to_owned(), percent),
+            percent(tree.seconds[1] / self.all)
         );
+        let is_less = tree.growth() < 0.0;
+        let shown = of_growth.filter(|part| part.abs() >= NAMED_PART);
+        let shown = shown.map(|part| format!(" <i>{}{}</i>", if is_less { "" } else { "+" }, percent(part)));
         let _ = write!(
-            svg,
-            "<g><title>{}</title><rect class=\"base\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" \
-             height=\"{ROW}\" rx=\"2\"/><rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" \
-             width=\"{width:.1}\" height=\"{ROW}\" rx=\"2\" fill-opacity=\"{opacity:.2}\"/>",
-            esc(&title)
+            html,
+            "<button type=\"button\" class=\"{}\" style=\"left:{x:.3}%;width:{width:.3}%;bottom:{}px;\
+             --old:{:.1}%\" data-at=\"{x:.4} {width:.4} {depth}\" title=\"{}\"><span>{}{}</span></button>",
+            if is_less { "less" } else { "more" },
+            depth * ROW,
+            // What was there before, from the left; the rest is new.
+            (tree.seconds[0] / tree.seconds[1]).clamp(0.0, 1.0) * 100.0,
+            esc(&title),
+            esc(name),
+            shown.unwrap_or_default()
         );
-        let fits = ((width - 8.0) / LETTER).max(0.0) as usize;
-        if let Some(label) = fitting(name, fits) {
-            let (x, y) = (x + 4.0, y + ROW - 6.0);
-            let _ = write!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", esc(&label));
-        }
-        svg.push_str("</g>");
         let mut x = x;
         for call in &tree.calls {
-            self.draw(call, &call.name, x, depth + 1, svg);
-            x += call.seconds[1] * self.scale;
+            self.draw(call, &call.name, x, depth + 1, html);
+            x += call.seconds[1] / self.all * 100.0;
         }
     }
 }
 
-fn part(part: f64, whole: f64) -> String {
-    if whole > 0.0 { percent((part / whole).clamp(-0.99, 1.0)) } else { "—".to_owned() }
-}
-
-/// The name, or its beginning; nothing where not even that would fit.
-fn fitting(name: &str, letters: usize) -> Option<String> {
-    if name.chars().count() <= letters {
-        return Some(name.to_owned());
-    }
-    (letters >= 4).then(|| name.chars().take(letters - 1).chain(['…']).collect())
+/// What share of the growth it is. One that is larger than all, beside others that fall, is all of it: what
+/// more it could be is within its interval.
+fn part(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| (part / whole).clamp(-0.99, 1.0))
 }

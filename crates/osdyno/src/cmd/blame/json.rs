@@ -1,6 +1,6 @@
 //! The answer for programs.
 
-use inspect::blame::{Blame, FunctionShare, SeriesBlame, SideCost};
+use inspect::blame::{Blame, CounterGrowth, FunctionShare, SeriesBlame, SideCost};
 use serde_json::{Value, json};
 use stats::Interval;
 
@@ -17,9 +17,6 @@ pub(super) fn of(blame: &Blame) -> Value {
 
 fn series(series: &SeriesBlame) -> Value {
     let key = &series.key;
-    let counters = series.counters.iter().map(
-        |one| json!({ "name": one.name, "low": interval(one.sides[0]), "high": interval(one.sides[1]) }),
-    );
     json!({
         "system": key.system,
         "workload": key.workload,
@@ -38,8 +35,14 @@ fn series(series: &SeriesBlame) -> Value {
         "nameless": series.nameless,
         "holder": series.holder().map(function),
         "functions": series.functions.iter().map(function).collect::<Value>(),
-        "counters": counters.collect::<Value>(),
+        "counters": series.counters.iter().map(both_sides).collect::<Value>(),
+        "uncounted": series.uncounted,
+        "in_use": series.in_use.iter().map(both_sides).collect::<Value>(),
     })
+}
+
+fn both_sides(one: &CounterGrowth) -> Value {
+    json!({ "name": one.name, "low": interval(one.sides[0]), "high": interval(one.sides[1]) })
 }
 
 fn side(side: SideCost) -> Value {

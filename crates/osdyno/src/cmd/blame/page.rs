@@ -4,12 +4,17 @@ use std::io::{self, Write};
 
 use ::report::html::{close, esc, open};
 use ::report::quantity::time;
-use ::report::words::amount_with_interval;
+use ::report::words::{capital, sentence};
 use inspect::blame::{Blame, SeriesBlame};
 use judge::Findings;
 
 use super::flame;
-use super::text::{full_name, headline, missing, remarks, share, shown};
+use super::text::{both, full_name, growth_of, headline, missing, remarks, share, shown, uncounted};
+
+/// What the boxes of a flame graph are.
+const LEGEND: &str = "<p class=\"legend\"><span><span class=\"key new\"></span>more than at low n</span>\
+    <span><span class=\"key old\"></span>as much as at low n</span>\
+    <span><span class=\"key gone\"></span>less than at low n</span></p>";
 
 pub(super) fn write(blame: &Blame, findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     open("Where does the extra time go?", out)?;
@@ -34,12 +39,14 @@ pub(super) fn write(blame: &Blame, findings: &Findings, out: &mut dyn Write) -> 
          for one operation, as a part of all that one operation takes more. Shares add up to 100 %, and \
          one that falls is below zero. Intervals are over trials, at 95 %, for each function by \
          itself.</p><p>In a flame graph a box is a function, and stands on the one that called it. Its \
-         width is its time where the operation is expensive; the stronger its warm colour, the more of \
-         that is new; what became less has the cold colour. Point at a box for its figures. Functions \
-         that a program calls may be missing in programs without frame pointers; those of the kernel are \
-         all there. Parts of the kernel that run with interrupts off are seen where these are on again, \
-         which is often the end of a lock.</p></section>"
+         width is its processor time where the operation is expensive. The hatched part of that is new; \
+         the plain part was there at low n too. A box with a dotted edge has less than before. Behind a \
+         name is its share of the growth, with what it calls. Point at a box for its figures; click to \
+         see it larger. Functions that a program calls may be missing in programs without frame pointers; \
+         those of the kernel are all there. Parts of the kernel that run with interrupts off are seen where \
+         these are on again, which is often the end of a lock.</p></section>"
     )?;
+    writeln!(out, "<script>\n{}</script>", flame::SCRIPT)?;
     close(false, out)
 }
 
@@ -54,41 +61,47 @@ fn series(series: &SeriesBlame, id: &str, out: &mut dyn Write) -> io::Result<()>
         writeln!(out, "<p class=\"remark\">{}</p>", esc(&remark))?;
     }
     if let Some(graph) = flame::draw(series, id) {
-        writeln!(out, "<figure>{graph}</figure>")?;
+        writeln!(out, "<figure>{graph}{LEGEND}</figure>")?;
     }
-    let mut rows = shown(series, false).peekable();
-    if rows.peek().is_some() {
-        writeln!(
-            out,
-            "<div class=\"scroll\"><table class=\"verdicts\"><thead><tr>\
-             <th scope=\"col\">Function</th><th scope=\"col\" class=\"num\">Of the growth</th>\
-             <th scope=\"col\" class=\"num\">With what it calls</th>\
-             <th scope=\"col\" class=\"num\">At low n</th>\
-             <th scope=\"col\" class=\"num\">At high n</th></tr></thead><tbody>"
-        )?;
-        for one in rows {
-            let [low, high] = one.own_seconds.map(time);
-            let cells = [share(one.own), share(one.whole), low, high];
-            row(&full_name(one), &cells, out)?;
-        }
-        writeln!(out, "</tbody></table></div>")?;
+    let functions = shown(series, false).map(|one| {
+        let [low, high] = one.own_seconds.map(time);
+        (full_name(one), vec![share(one.own), share(one.whole), low, high])
+    });
+    let heading = ["Function", &capital(growth_of(series)), "With what it calls", "At low n", "At high n"];
+    table(&heading, functions, out)?;
+    for (all, what) in [(&series.counters, "For an operation"), (&series.in_use, "More was in use")] {
+        let rows = all.iter().map(|one| (one.name.clone(), both(one)));
+        table(&[what, "At low n", "At high n"], rows, out)?;
     }
-    if !series.counters.is_empty() {
-        writeln!(
-            out,
-            "<table class=\"verdicts\"><thead><tr><th scope=\"col\">For an operation</th>\
-             <th scope=\"col\" class=\"num\">At low n</th>\
-             <th scope=\"col\" class=\"num\">At high n</th></tr></thead><tbody>"
-        )?;
-        for one in &series.counters {
-            row(&one.name, &one.sides.map(amount_with_interval), out)?;
-        }
-        writeln!(out, "</tbody></table>")?;
+    if let Some(reason) = uncounted(series) {
+        writeln!(out, "<p class=\"remark\">{}</p>", esc(&sentence(&reason)))?;
     }
     writeln!(out, "</section>")
 }
 
-fn row(name: &str, cells: &[String], out: &mut dyn Write) -> io::Result<()> {
-    let cells: String = cells.iter().map(|cell| format!("<td class=\"num\">{}</td>", esc(cell))).collect();
-    writeln!(out, "<tr><th scope=\"row\">{}</th>{cells}</tr>", esc(name))
+/// Rows with their names, under the heading; nothing without rows. On a narrow screen each number has the
+/// heading of its column.
+fn table(
+    heading: &[&str],
+    rows: impl Iterator<Item = (String, Vec<String>)>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut rows = rows.peekable();
+    let [first, columns @ ..] = heading else { return Ok(()) };
+    if rows.peek().is_none() {
+        return Ok(());
+    }
+    write!(out, "<div class=\"scroll\"><table class=\"verdicts\"><thead><tr><th scope=\"col\">{first}</th>")?;
+    for column in columns {
+        write!(out, "<th scope=\"col\" class=\"num\">{column}</th>")?;
+    }
+    writeln!(out, "</tr></thead><tbody>")?;
+    for (name, cells) in rows {
+        write!(out, "<tr><th scope=\"row\">{}</th>", esc(&name))?;
+        for (cell, column) in cells.iter().zip(columns) {
+            write!(out, "<td class=\"num\" data-is=\"{}\">{}</td>", column.to_lowercase(), esc(cell))?;
+        }
+        writeln!(out, "</tr>")?;
+    }
+    writeln!(out, "</tbody></table></div>")
 }

@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use ::report::quantity::time;
 use ::report::words::{amount_with_interval, count, percent, sentence, share_with_interval};
 use ::report::{Style, write_columns, write_paragraph};
-use inspect::blame::{Blame, FunctionShare, SeriesBlame};
+use inspect::blame::{Blame, CounterGrowth, FunctionShare, SeriesBlame};
 use stats::Interval;
 
 /// Functions that are shown unless all are wanted.
 const FUNCTIONS_MOST: usize = 10;
-/// Smaller shares are shown only if all are wanted.
+/// Smaller shares, and those that may be nothing, are shown only if all are wanted.
 const SHARE_LEAST: f64 = 0.01;
 /// Waiting below this share of the growth is not worth a word.
 const WAITING_LEAST: f64 = 0.1;
@@ -33,27 +33,50 @@ pub(super) fn write(blame: &Blame, verbose: bool, style: &Style, out: &mut dyn W
     Ok(())
 }
 
-/// What there is to know, in a sentence.
+/// What there is to know, in a sentence: first what has the largest share.
 pub(super) fn headline(series: &SeriesBlame) -> String {
+    match leading_wait(series) {
+        Some(waiting) => {
+            let [low, high] = series.sides.map(|side| time(side.seconds));
+            format!(
+                "{} of the growth of {} from {low} to {high} of elapsed time is {WAITS}",
+                share(waiting),
+                series.label
+            )
+        }
+        None => in_functions(series, &series.label),
+    }
+}
+
+/// Time that no function has, in words.
+const WAITS: &str = "no processor time of the trial: it waits, or others have the processor";
+
+/// The share of waiting in the elapsed time, where no function has a larger one.
+fn leading_wait(series: &SeriesBlame) -> Option<Interval> {
+    let waiting = series.waiting.filter(|waiting| waiting.low > WAITING_LEAST)?;
+    let largest = series.holder().or(series.functions.first()).filter(|_| series.is_seen());
+    let largest = largest.map_or(0.0, |one| if is_alone(one) { one.own.value } else { one.whole.value });
+    (waiting.value > largest * (1.0 - waiting.value)).then_some(waiting)
+}
+
+/// Which functions the processor time of that goes to.
+fn in_functions(series: &SeriesBlame, whose: &str) -> String {
     let [low, high] = series.sides.map(|side| time(side.processor_seconds));
-    let label = &series.label;
-    let Some(growth) = series.growth.filter(|_| series.is_seen()) else {
+    let Some(more) = series.growth.filter(|_| series.is_seen()) else {
         return format!(
-            "{label}: the samples do not show its growth ({low} to {high} of processor time for an \
-             operation, {} trials); more trials may, or it waits",
-            series.trials
+            "{}: the samples do not show its growth ({low} to {high} of processor time for an operation, {} \
+             trials); more trials may, or it waits",
+            series.label, series.trials
         );
     };
-    let from = format!("the growth of {label} from {low} to {high}");
+    let from = format!("the growth of {whose} from {low} to {high} of processor time");
     match series.holder() {
-        Some(one) if is_alone(one) => {
-            format!("{} of {from} is in {}", share(one.own), one.name)
-        }
+        Some(one) if is_alone(one) => format!("{} of {from} is in {}", share(one.own), one.name),
         Some(one) => format!("{} of {from} is in {} and what it calls", share(one.whole), one.name),
         None => {
             let largest = series.functions.first();
             let largest = largest.map(|one| format!("; most, {}, in {}", share(one.own), one.name));
-            let more = time(growth.value);
+            let more = time(more.value);
             format!("No function holds half of {from}, {more} more{}", largest.unwrap_or_default())
         }
     }
@@ -76,7 +99,9 @@ pub(super) fn remarks(series: &SeriesBlame) -> Vec<String> {
         format!("{} to {}", count(side.range.n_low), count(side.range.n_high))
     };
     let between = if series.step.is_some() { "before and after the step" } else { "at both ends" };
-    let mut remarks = vec![format!(
+    let leading = leading_wait(series);
+    let mut remarks: Vec<String> = leading.map(|_| in_functions(series, "the rest")).into_iter().collect();
+    remarks.push(format!(
         "n = {} against {} {}, {between} · {} trials · {} and {} samples",
         range(low),
         range(high),
@@ -84,13 +109,9 @@ pub(super) fn remarks(series: &SeriesBlame) -> Vec<String> {
         series.trials,
         count(low.samples),
         count(high.samples)
-    )];
-    if let Some(waiting) = series.waiting.filter(|waiting| waiting.low > WAITING_LEAST) {
-        remarks.push(format!(
-            "{} of the growth of the elapsed time is no processor time of the trial: it waits, or others \
-             have the processor",
-            share(waiting)
-        ));
+    ));
+    if let Some(waiting) = series.waiting.filter(|waiting| waiting.low > WAITING_LEAST && leading.is_none()) {
+        remarks.push(format!("{} of the growth of the elapsed time is {WAITS}", share(waiting)));
     }
     if !series.nameless.is_empty() {
         remarks.push(series.nameless.clone());
@@ -103,7 +124,9 @@ pub(super) fn remarks(series: &SeriesBlame) -> Vec<String> {
 
 /// Those that are shown.
 pub(super) fn shown(series: &SeriesBlame, verbose: bool) -> impl Iterator<Item = &FunctionShare> {
-    let is_large = move |one: &&FunctionShare| verbose || one.own.value.abs() >= SHARE_LEAST;
+    let is_certain = |one: &FunctionShare| one.own.low > 0.0 || one.own.high < 0.0;
+    let is_large =
+        move |one: &&FunctionShare| verbose || one.own.value.abs() >= SHARE_LEAST && is_certain(one);
     let most = if verbose { usize::MAX } else { FUNCTIONS_MOST };
     series.functions.iter().filter(is_large).take(most)
 }
@@ -118,6 +141,11 @@ pub(super) fn full_name(one: &FunctionShare) -> String {
     }
 }
 
+/// Of what the shares of functions are: processor time, which is said where most of the growth is none.
+pub(super) fn growth_of(series: &SeriesBlame) -> &'static str {
+    if leading_wait(series).is_some() { "of the rest" } else { "of the growth" }
+}
+
 fn functions(series: &SeriesBlame, verbose: bool, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let row = |one: &FunctionShare| {
         let [low, high] = one.own_seconds.map(time);
@@ -128,24 +156,39 @@ fn functions(series: &SeriesBlame, verbose: bool, style: &Style, out: &mut dyn W
         return Ok(());
     }
     writeln!(out)?;
-    let heading = ["function", "of the growth", "with what it calls", "at low n", "at high n"];
+    let heading = ["function", growth_of(series), "with what it calls", "at low n", "at high n"];
     write_columns(&heading, &rows, style, out)
 }
 
+/// What was counted for an operation, and what there was more of.
 fn counters(series: &SeriesBlame, style: &Style, out: &mut dyn Write) -> io::Result<()> {
-    let rows: Vec<Vec<String>> = series
-        .counters
-        .iter()
-        .map(|one| {
-            let [low, high] = one.sides.map(amount_with_interval);
-            vec![one.name.clone(), low, high]
-        })
-        .collect();
-    if rows.is_empty() {
-        return Ok(());
+    for (all, heading) in [(&series.counters, "for an operation"), (&series.in_use, "more was in use")] {
+        let rows: Vec<Vec<String>> =
+            all.iter().map(|one| [vec![one.name.clone()], both(one)].concat()).collect();
+        if !rows.is_empty() {
+            writeln!(out)?;
+            write_columns(&[heading, "at low n", "at high n"], &rows, style, out)?;
+        }
     }
-    writeln!(out)?;
-    write_columns(&["for an operation", "at low n", "at high n"], &rows, style, out)
+    if let Some(reason) = uncounted(series) {
+        writeln!(out)?;
+        write_paragraph(&format!("  {reason}"), 4, style, out)?;
+    }
+    Ok(())
+}
+
+/// What was not counted for an operation, and why.
+pub(super) fn uncounted(series: &SeriesBlame) -> Option<String> {
+    let short =
+        "nothing was counted for an operation: it is too short, or waits too long, for two samples in turn";
+    let reasons = [series.counters.is_empty().then_some(short), Some(series.uncounted.as_str())];
+    let reasons: Vec<&str> = reasons.into_iter().flatten().filter(|reason| !reason.is_empty()).collect();
+    (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+/// What it was on both sides.
+pub(super) fn both(one: &CounterGrowth) -> Vec<String> {
+    one.sides.map(amount_with_interval).to_vec()
 }
 
 /// What was not explained, and why; that there is nothing to blame.

@@ -1,7 +1,29 @@
 //! The words of a report, as METHODOLOGY.md defines them: its table of verdicts, and the paragraphs that
-//! open with a term in bold.
+//! open with a term in bold; and its sections on what is neither a workload nor a verdict.
 
 const METHODOLOGY: &str = include_str!("../../../../../METHODOLOGY.md");
+
+/// Commands and options whose method has a section, with its heading.
+const METHODS: [(&str, &str); 6] = [
+    ("background", "A load beside the trials"),
+    ("blame", "Blame"),
+    ("doctor", "Doctor and tune"),
+    ("impact", "Impact"),
+    ("snoop", "Snoop"),
+    ("tune", "Doctor and tune"),
+];
+
+/// The commands and options that have a section.
+pub(in crate::cmd) fn methods() -> impl Iterator<Item = &'static str> {
+    METHODS.iter().map(|(name, _)| *name)
+}
+
+/// What METHODOLOGY.md says of a command or option, in Markdown; how far its answers can be trusted.
+pub(super) fn method(name: &str) -> Option<&'static str> {
+    let (_, heading) = METHODS.iter().find(|(known, _)| *known == name)?;
+    let mut sections = METHODOLOGY.split("\n## ").filter_map(|section| section.split_once('\n'));
+    sections.find(|(other, _)| other == heading).map(|(_, text)| text.trim())
+}
 
 /// All definitions that have the word in what they define, each with that; none if there are none.
 pub(super) fn find(word: &str) -> Vec<(String, String)> {
@@ -49,6 +71,14 @@ fn words_of(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_command_that_has_a_method_has_its_section() {
+        for (name, heading) in METHODS {
+            assert!(method(name).is_some_and(|text| text.len() > 500), "{heading}");
+        }
+        assert_eq!(method("Sources"), None);
+    }
 
     #[test]
     fn every_verdict_has_a_definition() {

@@ -13,6 +13,7 @@ use super::text::{conclusion, name, part, size};
 
 pub(super) fn write(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
     open("Does it matter?", out)?;
+    writeln!(out, "<style>\n{}\n</style>", picture::STYLE)?;
     writeln!(out, "<header><p class=\"over\">osdyno impact</p><h1>Does it matter?</h1>")?;
     for sentence in conclusion(answer) {
         writeln!(out, "<p class=\"lead\">{}</p>", esc(&sentence))?;
@@ -71,14 +72,16 @@ fn path(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn costs(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
+    let columns = ["Takes", "Share in a response", "Share in a transfer", "Twice as fast saves a core from"];
+    write!(
         out,
         "<section><h2>The operating system</h2><div class=\"scroll\"><table class=\"verdicts\"><thead><tr>\
-         <th scope=\"col\">Cost</th><th scope=\"col\" class=\"num\">Takes</th>\
-         <th scope=\"col\" class=\"num\">Share in a response</th>\
-         <th scope=\"col\" class=\"num\">Share in a transfer</th>\
-         <th scope=\"col\" class=\"num\">Twice as fast saves a core from</th></tr></thead><tbody>"
+         <th scope=\"col\">Cost</th>"
     )?;
+    for column in columns {
+        write!(out, "<th scope=\"col\" class=\"num\">{column}</th>")?;
+    }
+    writeln!(out, "</tr></thead><tbody>")?;
     let cell =
         |share: Option<UserShare>| share.map_or("—".to_owned(), |one| share_with_interval(one.share));
     let row = |one: &CostImpact| {
@@ -88,8 +91,10 @@ fn costs(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
         [time_with_interval(taken), cell(one.response), cell(one.transfer), from.unwrap_or("—".to_owned())]
     };
     for one in answer.impact.together.iter().chain(&answer.impact.costs) {
-        let cells: String =
-            row(one).iter().map(|cell| format!("<td class=\"num\">{}</td>", esc(cell))).collect();
+        let cell = |(cell, column): (&String, &str)| {
+            format!("<td class=\"num\" data-is=\"{}\">{}</td>", column.to_lowercase(), esc(cell))
+        };
+        let cells: String = row(one).iter().zip(columns).map(cell).collect();
         writeln!(out, "<tr><th scope=\"row\">{}</th>{cells}</tr>", esc(&name(one, &answer.impact)))?;
     }
     writeln!(out, "</tbody></table></div></section>")

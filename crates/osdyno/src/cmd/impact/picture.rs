@@ -10,11 +10,52 @@ use stats::Interval;
 
 use super::answer::Answer;
 
-const WIDTH: f64 = 1000.0;
-const LEFT: f64 = 250.0;
-const RIGHT: f64 = 190.0;
-const LINE: f64 = 30.0;
+/// How a picture is laid out.
+struct Layout {
+    /// Its class and the id of its title.
+    class: &'static str,
+    width: f64,
+    /// Room for names and values beside the axis.
+    left: f64,
+    right: f64,
+    /// The height of a line.
+    line: f64,
+    /// Every so many powers of ten have a label.
+    labelled: i32,
+    /// From the middle of a line down to where its points are, and up to its words.
+    points: f64,
+    words: f64,
+}
+
+/// For a page of full width: a line is a name, its points and its shares.
+const WIDE: Layout = Layout {
+    class: "plot shares-wide",
+    width: 1000.0,
+    left: 250.0,
+    right: 190.0,
+    line: 30.0,
+    labelled: 1,
+    points: 0.0,
+    words: -4.0,
+};
+/// For a narrow screen: name and shares stand above the points.
+const NARROW: Layout = Layout {
+    class: "plot shares-narrow",
+    width: 400.0,
+    left: 16.0,
+    right: 16.0,
+    line: 54.0,
+    labelled: 2,
+    points: 10.0,
+    words: 6.0,
+};
 const TOP: f64 = 34.0;
+/// Which of both is shown.
+pub(super) const STYLE: &str = ".shares-narrow { display: none; }
+@media screen and (max-width: 820px) {
+  .shares-wide { display: none; } .shares-narrow { display: block; }
+  .plot.shares-narrow text { font-size: 13px; } .plot.shares-narrow text.value { text-anchor: end; }
+}";
 /// The axis begins at a ten-thousandth of a percent.
 const LEAST: f64 = 1e-6;
 
@@ -25,7 +66,7 @@ struct Strip<'a> {
     is_asked: bool,
 }
 
-/// The picture; `None` without a cost.
+/// The picture, for a wide and for a narrow page; `None` without a cost.
 pub(super) fn draw(answer: &Answer) -> Option<String> {
     let asked = Strip { name: "this path", impact: &answer.impact, is_asked: true };
     let asked = answer.has_path.then_some(asked);
@@ -35,95 +76,96 @@ pub(super) fn draw(answer: &Answer) -> Option<String> {
     strips.sort_by(|one, other| value(other).total_cmp(&value(one)));
     let least =
         strips.iter().flat_map(|strip| shares(strip)).map(|share| share.value).min_by(f64::total_cmp)?;
-    let axis = Axis { low: least.clamp(LEAST, 0.1).log10().floor() };
-    let height = TOP + LINE * strips.len() as f64 + 12.0;
-    let mut svg = format!(
-        "<svg class=\"plot\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"shares\">\
-         <title id=\"shares\">The share of the operating system in what a user waits for, by path</title>"
-    );
-    axis.draw(&mut svg, height);
-    for (place, strip) in strips.iter().enumerate() {
-        line(&mut svg, &axis, strip, TOP + LINE * (place as f64 + 0.5));
-    }
-    svg.push_str("</svg>");
-    Some(svg)
+    let low = least.clamp(LEAST, 0.1).log10().floor();
+    Some([WIDE, NARROW].map(|layout| Axis { low, layout }.picture(&strips)).concat())
 }
 
 /// Shares from left to right, by powers of ten up to all of it.
 struct Axis {
     low: f64,
+    layout: Layout,
 }
 
 impl Axis {
+    fn picture(&self, strips: &[Strip<'_>]) -> String {
+        let Layout { class, width, line, .. } = self.layout;
+        let height = TOP + line * strips.len() as f64 + 12.0;
+        let mut svg = format!(
+            "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" role=\"img\"><title>The share of the \
+             operating system in what a user waits for, by path</title>"
+        );
+        self.draw(&mut svg, height);
+        for (place, strip) in strips.iter().enumerate() {
+            self.line(&mut svg, strip, TOP + line * (place as f64 + 0.5));
+        }
+        svg.push_str("</svg>");
+        svg
+    }
+
     fn x(&self, share: f64) -> f64 {
         let place = (share.max(LEAST).log10() - self.low) / -self.low;
-        LEFT + place.clamp(0.0, 1.0) * (WIDTH - LEFT - RIGHT)
+        let Layout { width, left, right, .. } = self.layout;
+        left + place.clamp(0.0, 1.0) * (width - left - right)
     }
 
     fn draw(&self, svg: &mut String, height: f64) {
         let mut power = self.low as i32;
         while power <= 0 {
-            let share = 10f64.powi(power);
-            let x = self.x(share);
-            let label = share_with_interval(Interval { value: share, low: share, high: share });
-            let _ = write!(
-                svg,
-                "<path class=\"grid\" d=\"M{x:.1} {TOP}V{:.1}\"/>\
-                 <text class=\"x\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
-                height - 12.0,
-                TOP - 10.0,
-                esc(&trimmed(&label))
-            );
+            let x = self.x(10f64.powi(power));
+            let _ = write!(svg, "<path class=\"grid\" d=\"M{x:.1} {TOP}V{:.1}\"/>", height - 12.0);
+            // Counted from 100 %, on a narrow page every second one.
+            if power % self.layout.labelled == 0 {
+                let y = TOP - 10.0;
+                let _ =
+                    write!(svg, "<text class=\"x\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", power_of_ten(power));
+            }
             power += 1;
+        }
+    }
+
+    fn line(&self, svg: &mut String, strip: &Strip<'_>, y: f64) {
+        let class = if strip.is_asked { "c2" } else { "c1" };
+        let name = if strip.is_asked { " name" } else { "" };
+        let Layout { width, left, right, points, words, .. } = self.layout;
+        let is_beside = points == 0.0;
+        // Names end where the axis begins, or stand above it.
+        let (anchor, x, end) =
+            if is_beside { ("y", left - 14.0, width - right + 16.0) } else { ("of-line", 0.0, width) };
+        let _ = write!(
+            svg,
+            "<text class=\"{anchor}{name}\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>\
+             <g class=\"contender {class}\">",
+            y - words,
+            esc(strip.name)
+        );
+        let Some(main) = strip.impact.main() else { return };
+        for (share, class) in [(main.transfer, "hollow"), (main.response, "knot")] {
+            let Some(UserShare { share, .. }) = share else { continue };
+            let (x, y) = (self.x(share.value), y + points);
+            self.whisker(svg, share, y);
+            let _ = write!(svg, "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\"/>");
+        }
+        let words_of: Vec<String> = shares(strip).map(|share| share_with_interval(exact(share))).collect();
+        let _ = write!(
+            svg,
+            "</g><text class=\"value\" x=\"{end:.1}\" y=\"{:.1}\">{}</text>",
+            y - words,
+            esc(&words_of.join(" · "))
+        );
+    }
+
+    fn whisker(&self, svg: &mut String, share: Interval, y: f64) {
+        if share.low < share.high && share.high.is_finite() {
+            let (low, high) = (self.x(share.low), self.x(share.high));
+            let _ = write!(svg, "<path class=\"end\" d=\"M{low:.1} {y:.1}H{high:.1}\"/>");
         }
     }
 }
 
-/// Powers of ten without decimals that say nothing: `10 %`, `0.1 %`.
-fn trimmed(label: &str) -> String {
-    let Some((number, unit)) = label.split_once('\u{202f}') else { return label.to_owned() };
-    let number =
-        if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
-    format!("{number}\u{202f}{unit}")
-}
-
-fn line(svg: &mut String, axis: &Axis, strip: &Strip<'_>, y: f64) {
-    let class = if strip.is_asked { "c2" } else { "c1" };
-    let _ = write!(
-        svg,
-        "<text class=\"y{}\" x=\"{:.1}\" y=\"{:.1}\">{}</text><g class=\"contender {class}\">",
-        if strip.is_asked { " name" } else { "" },
-        LEFT - 14.0,
-        y + 4.0,
-        esc(strip.name)
-    );
-    let Some(main) = strip.impact.main() else { return };
-    if let Some(UserShare { share, .. }) = main.transfer {
-        whisker(svg, axis, share, y);
-        let _ =
-            write!(svg, "<circle class=\"hollow\" cx=\"{:.1}\" cy=\"{y:.1}\" r=\"5\"/>", axis.x(share.value));
-    }
-    if let Some(UserShare { share, .. }) = main.response {
-        whisker(svg, axis, share, y);
-        let _ =
-            write!(svg, "<circle class=\"knot\" cx=\"{:.1}\" cy=\"{y:.1}\" r=\"5\"/>", axis.x(share.value));
-    }
-    svg.push_str("</g>");
-    let words: Vec<String> = shares(strip).map(|share| share_with_interval(exact(share))).collect();
-    let _ = write!(
-        svg,
-        "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-        WIDTH - RIGHT + 16.0,
-        y + 4.0,
-        esc(&words.join(" · "))
-    );
-}
-
-fn whisker(svg: &mut String, axis: &Axis, share: Interval, y: f64) {
-    if share.low < share.high && share.high.is_finite() {
-        let (low, high) = (axis.x(share.low), axis.x(share.high));
-        let _ = write!(svg, "<path class=\"end\" d=\"M{low:.1} {y:.1}H{high:.1}\"/>");
-    }
+/// A share as percent: `10 %`, `0.1 %`.
+fn power_of_ten(power: i32) -> String {
+    let (percent, digits) = (10f64.powi(power + 2), usize::try_from(-power - 2).unwrap_or(0));
+    format!("{percent:.digits$}\u{202f}%")
 }
 
 /// Without its interval, which the whisker shows.

@@ -58,6 +58,15 @@ impl Held {
         }
     }
 
+    /// What became of it at the levels of a report. Of a search that is one of many stages: `place` says
+    /// which.
+    pub(super) fn of_levels(&self, place: Option<usize>) -> Vec<&[HeldBackground]> {
+        match place {
+            Some(place) => self.levels.get(place).map(Vec::as_slice).into_iter().collect(),
+            None => self.levels.iter().map(Vec::as_slice).collect(),
+        }
+    }
+
     /// Nothing more is measured.
     pub(super) fn stop(&mut self) {
         self.beside = None;

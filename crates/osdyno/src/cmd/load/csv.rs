@@ -3,10 +3,12 @@
 use std::io::{self, Write};
 
 use net::load::{Distribution, Level, PERCENTS};
+use record::HeldBackground;
 
 use super::verdict::Verdict;
 
-pub(super) fn write(levels: &[Level], out: &mut dyn Write) -> io::Result<()> {
+/// `held` is what became of the load beside each level, if there was one.
+pub(super) fn write(levels: &[Level], held: &[&[HeldBackground]], out: &mut dyn Write) -> io::Result<()> {
     write!(out, "connections,rate,seconds,intended,started,completed,failed,late,unanswered,timed_out")?;
     write!(out, ",started_per_second,completed_per_second,sent_bytes,received_bytes")?;
     for percent in PERCENTS {
@@ -15,12 +17,13 @@ pub(super) fn write(levels: &[Level], out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         ",min,mean,max,service_p99,lag_p99,lateness_p99,connect_p99,handshake_p99,cpu_seconds,cpu_share,limit\
-         ,statuses"
+         ,statuses,background,background_rates,background_held"
     )?;
-    levels.iter().try_for_each(|level| write_line(level, out))
+    let held = held.iter().copied().chain(std::iter::repeat(&[][..]));
+    levels.iter().zip(held).try_for_each(|(level, held)| write_line(level, held, out))
 }
 
-fn write_line(level: &Level, out: &mut dyn Write) -> io::Result<()> {
+fn write_line(level: &Level, held: &[HeldBackground], out: &mut dyn Write) -> io::Result<()> {
     write!(
         out,
         "{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
@@ -48,7 +51,7 @@ fn write_line(level: &Level, out: &mut dyn Write) -> io::Result<()> {
     let limit = Verdict::of(level).column();
     writeln!(
         out,
-        ",{},{},{},{},{},{},{},{},{},{},{limit},{}",
+        ",{},{},{},{},{},{},{},{},{},{},{limit},{},{}",
         level.latency.min_seconds,
         level.latency.mean_seconds,
         level.latency.max_seconds,
@@ -59,8 +62,25 @@ fn write_line(level: &Level, out: &mut dyn Write) -> io::Result<()> {
         p99(&level.handshake),
         level.watch.cpu_seconds,
         level.watch.cpu_share,
-        statuses(level)
+        statuses(level),
+        background(held)
     )
+}
+
+/// What was held beside it, `cpu:50% disk:20MB/s`; the mean rate of each in base units, and whether all were
+/// held in every second. Three empty columns where nothing was.
+fn background(held: &[HeldBackground]) -> String {
+    let joined = |of: fn(&HeldBackground) -> String| held.iter().map(of).collect::<Vec<_>>().join(" ");
+    let mean = |one: &HeldBackground| {
+        let seconds = one.rates.len() as f64;
+        if one.rates.is_empty() {
+            "nan".to_owned()
+        } else {
+            (one.rates.iter().sum::<f64>() / seconds).to_string()
+        }
+    };
+    let is_held = (!held.is_empty()).then(|| held.iter().all(|one| one.is_held));
+    format!("{},{},{}", joined(|one| one.background.load.clone()), joined(mean), or_empty(is_held))
 }
 
 /// `200:9800 404:12`.
