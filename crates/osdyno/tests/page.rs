@@ -108,9 +108,7 @@ fn flame_page(folder: &Path) -> String {
     let series = recording.series().filter(|(other, _)| *other == key);
     lines.extend(series.flat_map(|(_, all)| all.to_vec()).map(record::Line::Series));
     for trial in 901..905 {
-        let window = |n: u32, samples: u32| {
-            serde_json::json!({ "n_low": n, "n_high": n + 9, "operations": 100, "seconds": 0.01, "samples": samples })
-        };
+        let window = |n: u32, samples: u32| serde_json::json!({ "n_low": n, "n_high": n + 9, "operations": 100, "seconds": 0.01, "samples": samples });
         let function = |name: &str| serde_json::json!({ "function": name, "module": "kernel" });
         let profile = serde_json::json!({
             "type": "profile", "system": key.system, "workload": key.workload, "variant": key.variant,
