@@ -65,6 +65,15 @@ const NEEDS: &[Need] = &[
     ),
     test_with("varnishd", &["varnish"], "is a server whose architecture `snoop` tells"),
     test_with("node", &["nodejs"], "is a server whose architecture `snoop` tells"),
+    test_with("named", &["bind9"], "is a server whose architecture `snoop` tells"),
+    test_with("tinyproxy", &["tinyproxy"], "is a server whose architecture `snoop` tells"),
+    test_with("stunnel4", &["stunnel4"], "is a server whose architecture `snoop` tells"),
+    test_with("mosquitto", &["mosquitto"], "is a server whose architecture `snoop` tells"),
+    test_with("nats-server", &["nats-server"], "is a server whose architecture `snoop` tells"),
+    test_with("erlc", &["erlang-base"], "is a server whose architecture `snoop` tells"),
+    test_with("puma", &["puma"], "is a server whose architecture `snoop` tells"),
+    test_with("java", &["default-jdk-headless"], "is a server whose architecture `snoop` tells"),
+    test_with("rsync", &["rsync"], "is a server whose architecture `snoop` tells"),
 ];
 
 /// Installs what is missing when we are root on a Debian system; otherwise says what to install, which is a

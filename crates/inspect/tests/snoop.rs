@@ -12,6 +12,7 @@ const LISTENER: u64 = 7;
 const IN: u32 = 0x19;
 const EDGE: u32 = 1 << 31;
 const OUT: u32 = 4;
+const ONCE: u32 = 1 << 30;
 
 fn wait(call: WaitCall, descriptor: Option<i32>, descriptors: Option<u64>) -> ThreadWait {
     ThreadWait { call, descriptor, descriptors, source: WaitSource::SystemCall }
@@ -19,7 +20,7 @@ fn wait(call: WaitCall, descriptor: Option<i32>, descriptors: Option<u64>) -> Th
 
 fn task(thread: u32, seen: ThreadWait, waits: u64) -> TaskEvidence {
     let used = ThreadUse { waits, cpu_seconds: waits as f64 * 1e-4, ..ThreadUse::default() };
-    TaskEvidence { thread, used, waits: BTreeMap::from([(seen, 10)]) }
+    TaskEvidence { thread, used, is_followed: true, waits: BTreeMap::from([(seen, 10)]) }
 }
 
 /// A process with the listening socket as descriptor 3 and so many connections from descriptor 4 on.
@@ -87,6 +88,7 @@ fn the_same_process_is_another_server_by_how_it_waits() {
         (IN, IN, ServerArchitecture::Epoll),
         (IN, IN | EDGE, ServerArchitecture::EpollEdge),
         (IN | OUT | EDGE, IN | OUT | EDGE, ServerArchitecture::Coroutines),
+        (IN | ONCE, IN | ONCE, ServerArchitecture::Coroutines),
     ];
     for (listening, connections, expected) in events {
         let at = |held| {
@@ -188,6 +190,87 @@ fn threads_that_work_beside_a_loop_are_a_pool_and_idle_helpers_are_not() {
     assert_eq!(idle.architecture, ServerArchitecture::Epoll);
     let busy = judged(vec![moment(Stage::Found, with(0, 5)), moment(Stage::Held(20), with(20, 25))]);
     assert!(busy.architecture == ServerArchitecture::Hybrid && busy.has_pool, "{busy:?}");
+}
+
+/// A loop with 20 connections and threads that wait to be woken, each of which was woken so often.
+fn beside_a_loop(woken: &[u64], threads: u64) -> SnoopAnswer {
+    let with = |held: usize, woken: &[u64]| {
+        let beside = woken.iter().zip(10..);
+        let beside = beside.map(|(waits, thread)| task(thread, wait(WaitCall::Futex, None, None), 5 + waits));
+        let tasks = [vec![task(1, epoll_wait(), 1 + held as u64)], beside.collect()].concat();
+        let process = process(1000, 100, held, tasks);
+        vec![watching(ProcessEvidence { threads: threads.max(process.threads), ..process }, IN, IN)]
+    };
+    let idle = vec![0; woken.len()];
+    judged(vec![moment(Stage::Found, with(0, &idle)), moment(Stage::Held(20), with(20, woken))])
+}
+
+#[test]
+fn threads_that_no_connection_woke_are_helpers() {
+    let helpers = beside_a_loop(&[3, 3, 3, 3, 3], 0);
+    assert_eq!(helpers.architecture, ServerArchitecture::Epoll, "15 times for 20 connections");
+    assert_eq!(helpers.confidence, Confidence::Sure);
+    // Two that are woken for each connection are a small pool, or those of a runtime.
+    let two = beside_a_loop(&[10, 10], 0);
+    assert_eq!((two.architecture, two.confidence), (ServerArchitecture::Epoll, Confidence::Likely));
+    assert_eq!(two.alternatives, [ServerArchitecture::Hybrid]);
+}
+
+#[test]
+fn threads_that_were_looked_at_stand_for_those_that_were_not() {
+    let all = beside_a_loop(&[5; 4], 0);
+    assert!(all.has_pool && all.confidence == Confidence::Sure, "{all:?}");
+    // One of a hundred was looked at: the two that worked stand for all that did.
+    let sample = [&[1, 1][..], &[0; 8]].concat();
+    let few = beside_a_loop(&sample, 1100);
+    assert!(few.has_pool && few.threads == 200, "{few:?}");
+    assert_eq!(few.confidence, Confidence::Likely, "most were not looked at");
+    assert!(few.doubts.contains(&Clue::ThreadsNotSeen { threads: 1089 }), "{few:?}");
+}
+
+#[test]
+fn a_pool_that_grows_with_its_work_is_one_as_well() {
+    let with = |held: usize, threads: u32| {
+        let pool = (10..10 + threads).map(|thread| task(thread, wait(WaitCall::Futex, None, None), 8));
+        let tasks = [vec![task(1, epoll_wait(), 1 + held as u64)], pool.collect()].concat();
+        vec![watching(process(1000, 100, held, tasks), IN, IN)]
+    };
+    let grown = judged(vec![moment(Stage::Found, with(0, 0)), moment(Stage::Held(40), with(40, 6))]);
+    assert!(grown.architecture == ServerArchitecture::Hybrid && grown.has_pool, "{grown:?}");
+}
+
+#[test]
+fn a_loop_that_hands_connections_to_threads_has_a_pool() {
+    // Eight threads read one connection each, and the loop watches some of the others; the rest are queued.
+    let reading = |index: i32| task(100 + index as u32, wait(WaitCall::Read, Some(4 + index), None), 1);
+    for watched in [6, 0] {
+        let tasks = [vec![task(1, epoll_wait(), 1)], (0..8).map(reading).collect()].concat();
+        let mut held = watching(process(1000, 100, 20, tasks), IN, IN);
+        held.epolls[0].connections.truncate(watched);
+        let idle = watching(process(1000, 0, 0, vec![task(1, epoll_wait(), 1)]), IN, IN);
+        let answer = judged(vec![moment(Stage::Found, vec![idle]), moment(Stage::Held(20), vec![held])]);
+        assert!(answer.architecture == ServerArchitecture::Hybrid && answer.has_pool, "{answer:?}");
+    }
+}
+
+#[test]
+fn threads_that_stay_after_their_connections_may_be_a_pool() {
+    let reading = |index: u32| task(100 + index, wait(WaitCall::Read, Some(4 + index as i32), None), 1);
+    let waiting = |index: u32| task(100 + index, wait(WaitCall::Futex, None, None), 1);
+    let accepting = || vec![task(1, wait(WaitCall::Accept, Some(3), None), 1)];
+    let with = |tasks: Vec<TaskEvidence>, held| vec![process(1000, 100, held, [accepting(), tasks].concat())];
+    let answer = |after: Vec<TaskEvidence>| {
+        judged(vec![
+            moment(Stage::Found, with(Vec::new(), 0)),
+            moment(Stage::Held(20), with((0..20).map(reading).collect(), 20)),
+            moment(Stage::After, with(after, 0)),
+        ])
+    };
+    let ended = answer(Vec::new());
+    assert_eq!((ended.architecture, ended.confidence), (ServerArchitecture::Thread, Confidence::Sure));
+    let stayed = answer((0..20).map(waiting).collect());
+    assert_eq!((stayed.architecture, stayed.confidence), (ServerArchitecture::Thread, Confidence::Likely));
+    assert_eq!(stayed.alternatives, [ServerArchitecture::Pool]);
 }
 
 #[test]

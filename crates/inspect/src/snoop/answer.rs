@@ -163,6 +163,9 @@ pub enum Clue {
     },
     /// Even the listening socket is registered to be written to, as runtimes register everything once.
     ListeningForWriting,
+    /// Even the listening socket is registered for one event, as runtimes do of which any thread may take the
+    /// next.
+    ListeningOnce,
     /// Threads wait in this call: the name of the system call.
     WaitsIn {
         /// The call.
@@ -181,6 +184,18 @@ pub enum Clue {
     ActiveThreads {
         /// How many.
         threads: usize,
+    },
+    /// Threads that came with the connections were still there after them.
+    ThreadsOutlived {
+        /// How many were.
+        threads: u64,
+        /// Of so many.
+        of: u64,
+    },
+    /// Most of the threads were not looked at.
+    ThreadsNotSeen {
+        /// How many threads were counted and not looked at.
+        threads: u64,
     },
     /// Children of it have run and ended, perhaps one for each connection.
     EndedChildren,

@@ -12,10 +12,12 @@ use super::evidence::{
 };
 use super::server::{ObservedServer, Scan, SnoopError, ended_or};
 
-/// Threads whose waits are looked at: of a process, and of all.
+/// Threads whose waits are looked at in every round: of a process, and of all.
 const TASKS_OF_A_PROCESS: usize = 64;
 const TASKS_OF_ALL: usize = 192;
-/// How often each of them is looked at in a moment.
+/// Threads that are looked at once beside those, of all processes.
+const GLANCES: usize = 2048;
+/// How often a moment looks.
 const ROUNDS: u32 = 12;
 /// Processes whose memory is read.
 const MEMORIES: usize = 32;
@@ -90,6 +92,15 @@ impl Collector {
             unaccepted: listening.map(|entry| entry.queued).sum(),
             connections: connections.iter().map(|entry| entry.inode).filter(|inode| *inode != 0).collect(),
         })
+    }
+
+    /// Connections that the server has now, and those that no process of it has accepted.
+    ///
+    /// # Errors
+    /// [`SnoopError::Ended`].
+    pub fn connections(&self) -> Result<(usize, usize), SnoopError> {
+        let own = self.own_sockets()?;
+        Ok((own.connections.len(), own.unaccepted as usize))
     }
 
     /// The processes of the server: the root and what it started, and whatever holds one of its sockets.
@@ -198,22 +209,30 @@ fn worst(one: Missing, other: Missing) -> Missing {
     }
 }
 
-/// Chooses the threads that are looked at: where there are many, some that lie evenly among them.
+/// Chooses the threads that are looked at: where there are many, some that lie evenly among them are
+/// followed, and the others are looked at once. Work that few of many threads do would be missed otherwise.
 fn choose_tasks(processes: &mut [ProcessEvidence], missing: &mut Missing) {
-    let mut left = TASKS_OF_ALL;
+    let (mut left, mut glances) = (TASKS_OF_ALL, GLANCES);
     let all = processes.len();
     for (index, process) in processes.iter_mut().enumerate() {
         // Each of many processes gets its first thread before one gets all of its own.
-        let most = TASKS_OF_A_PROCESS.min((left / (all - index).max(1)).max(1)).min(left);
+        let share = |left: usize| (left / (all - index).max(1)).max(1).min(left);
+        let most = TASKS_OF_A_PROCESS.min(share(left));
         let mut threads = process_table::threads(process.pid).unwrap_or_default();
         // The first one often waits for connections; it has the number of the process.
         threads.sort_unstable_by_key(|thread| (*thread != process.pid, *thread));
-        let stride = threads.len().div_ceil(most.max(1)).max(1);
-        let chosen = threads.iter().step_by(stride).take(most);
-        process.tasks =
-            chosen.map(|thread| TaskEvidence { thread: *thread, ..TaskEvidence::default() }).collect();
-        left -= process.tasks.len();
-        missing.threads += (threads.len() - process.tasks.len()) as u64;
+        let stride = threads.len().div_ceil((most + share(glances)).max(1)).max(1);
+        let looked_at: Vec<u32> = threads.iter().copied().step_by(stride).collect();
+        let stride = looked_at.len().div_ceil(most.max(1)).max(1);
+        let chosen = looked_at.iter().enumerate().map(|(place, thread)| {
+            let is_followed = most > 0 && place % stride == 0;
+            TaskEvidence { thread: *thread, is_followed, ..TaskEvidence::default() }
+        });
+        process.tasks = chosen.collect();
+        let followed = process.tasks.iter().filter(|task| task.is_followed).count();
+        left -= followed.min(left);
+        glances -= (looked_at.len() - followed).min(glances);
+        missing.threads += (threads.len() - looked_at.len()) as u64;
     }
 }
 
@@ -223,7 +242,11 @@ fn sample(processes: &mut [ProcessEvidence], duration: Duration, missing: &mut M
     let mut sources: BTreeMap<(u32, u32), Option<WaitSource>> = BTreeMap::new();
     for round in 1..=ROUNDS {
         for process in processes.iter_mut() {
-            for task in &mut process.tasks {
+            for (place, task) in process.tasks.iter_mut().enumerate() {
+                // Those that are looked at once are spread over the rounds.
+                if !task.is_followed && place % ROUNDS as usize != round as usize - 1 {
+                    continue;
+                }
                 match process_table::thread_wait(process.pid, task.thread) {
                     Ok(wait) => {
                         sources.insert((process.pid, task.thread), Some(wait.source));

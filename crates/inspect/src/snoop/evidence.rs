@@ -141,6 +141,8 @@ pub struct TaskEvidence {
     pub thread: u32,
     /// What it used so far.
     pub used: ThreadUse,
+    /// Whether it was looked at in every round; otherwise once.
+    pub is_followed: bool,
     /// What it was seen to wait for, and how often.
     pub waits: BTreeMap<ThreadWait, u32>,
 }
@@ -166,6 +168,16 @@ impl ProcessEvidence {
     /// The different connections that it holds.
     pub fn connection_count(&self) -> usize {
         self.connections.iter().map(|connection| connection.inode).collect::<BTreeSet<_>>().len()
+    }
+
+    /// Threads that were counted and not looked at.
+    pub(super) fn threads_not_seen(&self) -> u64 {
+        self.threads.saturating_sub(self.tasks.len() as u64)
+    }
+
+    /// So many threads stand for each one that was looked at.
+    pub(super) fn weight(&self) -> f64 {
+        (self.threads as f64 / self.tasks.len().max(1) as f64).max(1.0)
     }
 
     /// Threads that usually wait in that call.

@@ -4,48 +4,19 @@ use std::collections::BTreeSet;
 
 use sys::process_table::WaitCall;
 
+use super::activity::Activity;
 use super::answer::{Clue, Confidence, ServerArchitecture, SnoopAnswer};
-use super::evidence::{Moment, ProcessEvidence, ServerEvidence, Stage, TaskEvidence};
+use super::evidence::{Moment, ProcessEvidence, ServerEvidence, Stage};
 use super::mechanism::{self, Mechanism};
 use super::prediction;
+use super::ruling::Ruling;
 
 /// From so many connections on, how they are spread says something.
 const FEW: usize = 3;
 /// From so many connections on, an answer may be sure.
 const MANY: usize = 10;
-/// So many threads that work beside a loop are a pool, and no helpers of it.
+/// So many threads that wait beside a loop may be a pool.
 const POOL: usize = 6;
-/// A thread that works under load uses at least this share of what the busiest one does.
-const WORKS: f64 = 0.02;
-
-/// What the rules decided, before it is compared with what limits it.
-struct Ruling {
-    architecture: ServerArchitecture,
-    mechanism: ServerArchitecture,
-    workers: usize,
-    threads: usize,
-    has_pool: bool,
-    reasons: Vec<Clue>,
-    doubts: Vec<Clue>,
-    alternatives: Vec<ServerArchitecture>,
-    confidence: Confidence,
-}
-
-impl Ruling {
-    fn of(architecture: ServerArchitecture, confidence: Confidence, reasons: Vec<Clue>) -> Ruling {
-        Ruling {
-            architecture,
-            mechanism: architecture,
-            workers: 1,
-            threads: 1,
-            has_pool: false,
-            reasons,
-            doubts: Vec::new(),
-            alternatives: Vec::new(),
-            confidence,
-        }
-    }
-}
 
 /// Judges; `None` where nothing of the server was seen.
 pub(super) fn of(evidence: &ServerEvidence) -> Option<SnoopAnswer> {
@@ -206,8 +177,13 @@ impl Seen<'_> {
         let had = before.map_or(0, |before| before.connection_count());
         let mechanism = mechanism::of(busiest);
         let events = mechanism.as_ref().filter(|mechanism| mechanism.kind.is_event_driven());
-        let is_thread_each = grew.is_some_and(|grew| grew * 2 >= (held - had.min(held)) as u64) && held > had;
-        if self.was_loaded() && is_thread_each && events.is_none_or(|_| !self.is_watched(busiest)) {
+        let is_thread_each =
+            grew.is_some_and(|grew| grew * 4 >= (held - had.min(held)) as u64 * 3) && held > had;
+        let outlived = self.outlived_threads(busiest, before.map_or(0, |before| before.threads));
+        if self.was_loaded()
+            && is_thread_each
+            && events.is_none_or(|events| events.blocked == 0 && !self.is_watched(busiest))
+        {
             let from = before.map_or(0, |before| before.threads);
             reasons.push(Clue::ThreadsGrew { from, to: busiest.threads });
             if let Some(mechanism) = &mechanism {
@@ -215,17 +191,34 @@ impl Seen<'_> {
                     mechanism.clues.iter().filter(|clue| matches!(clue, Clue::Blocked { .. })).cloned(),
                 );
             }
-            let confidence = if self.held >= MANY { Confidence::Sure } else { Confidence::Likely };
-            let ruling = Ruling::of(ServerArchitecture::Thread, confidence, reasons);
+            let is_sure = self.held >= MANY && outlived.is_none();
+            let confidence = if is_sure { Confidence::Sure } else { Confidence::Likely };
+            let mut ruling = Ruling::of(ServerArchitecture::Thread, confidence, reasons);
+            if let Some(clue) = outlived {
+                ruling.doubts.push(clue);
+                ruling.alternatives.push(ServerArchitecture::Pool);
+            }
             return Some(Ruling { threads: held, ..ruling });
         }
-        let mechanism = mechanism?;
+        // One that only works is not seen to wait; before the connections it was.
+        let mechanism = mechanism.or_else(|| mechanism::of(before?))?;
         reasons.extend(mechanism.clues.iter().cloned());
         match mechanism.kind {
             ServerArchitecture::Pool => Some(self.threads_in(owners, busiest, &mechanism, reasons)),
             kind if kind.is_event_driven() => Some(self.event_driven(busiest, &mechanism, reasons)),
             _ => None,
         }
+    }
+
+    /// Whether most threads that came with the connections stayed: in a pool that grows up to its size, or
+    /// because they are kept for the next connection.
+    fn outlived_threads(&self, process: &ProcessEvidence, before: u64) -> Option<Clue> {
+        let after = self.after?.process(process.pid, process.started_ticks)?;
+        let came = process.threads.saturating_sub(before);
+        let stayed = after.threads.saturating_sub(before).min(came);
+        let is_closed = after.connection_count() * 2 < process.connection_count();
+        (is_closed && came > 1 && stayed * 10 >= came * 9)
+            .then_some(Clue::ThreadsOutlived { threads: stayed, of: came })
     }
 
     fn is_watched(&self, process: &ProcessEvidence) -> bool {
@@ -270,17 +263,28 @@ impl Seen<'_> {
         mut reasons: Vec<Clue>,
     ) -> Ruling {
         let workers = self.event_workers(mechanism.kind);
-        let pool = self.active_threads(busiest);
-        let has_pool =
-            mechanism.kind != ServerArchitecture::Coroutines && pool >= POOL && pool > mechanism.threads * 2;
+        let before = self.before.and_then(|before| before.process(busiest.pid, busiest.started_ticks));
+        let activity = before
+            .filter(|_| self.was_loaded())
+            .map(|before| Activity::between(before, busiest))
+            .unwrap_or_default();
+        let pool = activity.threads.max(mechanism.blocked);
+        let is_runtime = mechanism.kind == ServerArchitecture::Coroutines;
+        let is_beside = !is_runtime && (activity.is_pool() || mechanism.blocked > 1);
+        let has_pool = is_beside && pool > mechanism.threads * 2;
         if has_pool {
             reasons.push(Clue::ActiveThreads { threads: pool });
         }
         let is_hybrid = workers > 1 || has_pool;
-        let is_sure = self.held >= MANY && self.was_loaded();
+        let may_have_pool = !is_runtime && !is_hybrid && activity.may_be_pool();
+        let is_sure = self.held >= MANY && self.was_loaded() && !may_have_pool;
         let confidence = if is_sure { Confidence::Sure } else { Confidence::Likely };
         let architecture = if is_hybrid { ServerArchitecture::Hybrid } else { mechanism.kind };
         let mut ruling = Ruling::of(architecture, confidence, reasons);
+        if may_have_pool {
+            ruling.doubts.push(Clue::ActiveThreads { threads: pool });
+            ruling.alternatives.push(ServerArchitecture::Hybrid);
+        }
         ruling.mechanism = mechanism.kind;
         ruling.workers = workers.max(1);
         ruling.has_pool = has_pool;
@@ -300,27 +304,6 @@ impl Seen<'_> {
                 && mechanism::of(process).is_some_and(|mechanism| mechanism::is_alike(mechanism.kind, kind))
         };
         self.peak.processes.iter().filter(is_worker).count()
-    }
-
-    /// Threads that usually wait for another one, and that worked between the first moment and the peak.
-    fn active_threads(&self, process: &ProcessEvidence) -> usize {
-        let before = self.before.and_then(|before| before.process(process.pid, process.started_ticks));
-        let Some(before) = before.filter(|_| self.was_loaded()) else { return 0 };
-        let worked = |thread: u32, waits: u64| {
-            let then = before.tasks.iter().find(|task| task.thread == thread);
-            then.is_some_and(|then| waits > then.used.waits)
-        };
-        let idle = process.tasks.iter().filter(|task| !task.was_in(&WaitCall::Epoll));
-        let waiting = idle.filter(|task| task.usual_wait().is_some_and(|wait| wait.call == WaitCall::Futex));
-        // Some are woken now and then without work.
-        let spent = |task: &TaskEvidence| {
-            let then = before.tasks.iter().find(|then| then.thread == task.thread);
-            then.map_or(0.0, |then| task.used.cpu_seconds - then.used.cpu_seconds)
-        };
-        let busiest = process.tasks.iter().map(spent).fold(0.0, f64::max);
-        let works =
-            |task: &&TaskEvidence| worked(task.thread, task.used.waits) && spent(task) >= busiest * WORKS;
-        waiting.filter(works).count()
     }
 
     /// One or two connections: what they brought with them.
@@ -400,7 +383,9 @@ impl Seen<'_> {
         };
         ruling.workers = count;
         ruling.threads = mechanism.threads;
-        ruling.doubts.push(few);
+        if self.held < FEW {
+            ruling.doubts.push(few);
+        }
         Some(ruling)
     }
 
@@ -478,6 +463,16 @@ impl Seen<'_> {
             && before.threads() == self.peak.threads()
         {
             ruling.reasons.push(Clue::NothingGrew { threads: before.threads() });
+        }
+        let not_seen: u64 = self.peak.processes.iter().map(ProcessEvidence::threads_not_seen).sum();
+        let is_of_threads = !matches!(
+            ruling.architecture,
+            ServerArchitecture::Inetd | ServerArchitecture::Fork | ServerArchitecture::Prefork
+        );
+        // What most threads do was not seen.
+        if is_of_threads && not_seen * 2 > self.peak.threads() {
+            ruling.doubts.push(Clue::ThreadsNotSeen { threads: not_seen });
+            ruling.confidence = ruling.confidence.min(Confidence::Likely);
         }
         let few = ruling.doubts.iter().any(|clue| matches!(clue, Clue::FewConnections { .. }));
         if self.held < FEW && !few {

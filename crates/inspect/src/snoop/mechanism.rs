@@ -15,6 +15,8 @@ pub(super) struct Mechanism {
     pub(super) kind: ServerArchitecture,
     /// Threads that wait for events, or for one connection each.
     pub(super) threads: usize,
+    /// Threads that wait for one connection each, beside those that wait for events.
+    pub(super) blocked: usize,
     pub(super) clues: Vec<Clue>,
 }
 
@@ -28,7 +30,7 @@ pub(super) fn of(process: &ProcessEvidence) -> Option<Mechanism> {
 }
 
 fn made(kind: ServerArchitecture, threads: usize, clues: Vec<Clue>) -> Option<Mechanism> {
-    Some(Mechanism { kind, threads, clues })
+    Some(Mechanism { kind, threads, blocked: 0, clues })
 }
 
 /// The connections that are in an epoll(7) set, each once, although several sets may watch it and a set may
@@ -86,16 +88,31 @@ fn epoll(process: &ProcessEvidence) -> Option<Mechanism> {
     let held = process.connection_count();
     let listening: Vec<&EpollWatch> = process.epolls.iter().flat_map(|set| &set.listening).collect();
     let watched = watched(process);
-    let is_used = if held > 0 { watched.len() * 2 >= held } else { !listening.is_empty() };
+    let blocked = blocked_threads(process);
+    // A loop may watch the connections that wait, and hand those with a request to threads; or hand all of
+    // them to threads, which are fewer.
+    let are_most_blocked = blocked as u64 * 2 >= process.threads;
+    let is_handing_over = !listening.is_empty()
+        && blocked > 1
+        && (watched.len() > 1 || (blocked * 2 < held && are_most_blocked));
+    let is_used = match held {
+        0 => !listening.is_empty(),
+        _ if is_handing_over => are_most_blocked || (watched.len() + blocked) * 2 >= held,
+        // One that is busy has not registered each that came yet.
+        _ => watched.len() * 2 >= held || (!listening.is_empty() && !watched.is_empty() && blocked == 0),
+    };
     if !is_used {
         return None;
     }
+    let blocked = if is_handing_over { blocked } else { 0 };
     let threads = loops(process, held > 0);
     // A loop that was written for its server waits to write only while it has something to write; a runtime
-    // registers every descriptor once, for all events, and so it does with the listening socket.
+    // registers every descriptor once, for all events, and so it does with the listening socket. Or it
+    // registers every one for a single event, because any of its threads may take the next.
     let is_edge = |watch: &&EpollWatch| watch.is_edge_triggered();
-    let is_runtime = !listening.is_empty()
-        && listening.iter().all(|watch| watch.is_edge_triggered() && watch.waits_to_write());
+    let is_for_all = listening.iter().all(|watch| watch.is_edge_triggered() && watch.waits_to_write());
+    let is_for_one = listening.iter().chain(&watched).all(|watch| watch.is_one_shot());
+    let is_runtime = !listening.is_empty() && (is_for_all || is_for_one);
     let edge = watched.iter().copied().filter(is_edge).count();
     let is_edge_triggered = if watched.is_empty() {
         listening.iter().copied().all(|watch| is_edge(&watch))
@@ -107,15 +124,18 @@ fn epoll(process: &ProcessEvidence) -> Option<Mechanism> {
         clues.push(Clue::Watched { connections: watched.len(), of: held, is_edge_triggered });
     }
     if is_runtime {
-        clues.push(Clue::ListeningForWriting);
+        clues.push(if is_for_one { Clue::ListeningOnce } else { Clue::ListeningForWriting });
     }
-    clues.push(Clue::WaitsIn { call: "epoll_wait(2)", threads, descriptors: None });
+    // Where all of them were busy at each look, it is not said that none waits.
+    if threads > 0 {
+        clues.push(Clue::WaitsIn { call: "epoll_wait(2)", threads, descriptors: None });
+    }
     let kind = match (is_runtime, is_edge_triggered) {
         (true, _) => ServerArchitecture::Coroutines,
         (false, true) => ServerArchitecture::EpollEdge,
         (false, false) => ServerArchitecture::Epoll,
     };
-    made(kind, threads.max(1), clues)
+    Some(Mechanism { kind, threads: threads.max(1), blocked, clues })
 }
 
 /// Whether the thread waits for one connection: it reads or writes it, or asks poll(2) or select(2) for one.
@@ -132,12 +152,16 @@ fn waits_for_one(process: &ProcessEvidence, task: &TaskEvidence) -> bool {
     }
 }
 
+/// Threads that wait for one connection each. Where some were looked at, they stand for all.
+fn blocked_threads(process: &ProcessEvidence) -> usize {
+    let blocked = process.tasks.iter().filter(|task| waits_for_one(process, task)).count();
+    (blocked as f64 * process.weight()) as usize
+}
+
 fn blocking(process: &ProcessEvidence) -> Option<Mechanism> {
     let held = process.connection_count();
     let blocked = process.tasks.iter().filter(|task| waits_for_one(process, task)).count();
-    // In many threads, only some of which were looked at, a share of them stands for all.
-    let seen = process.tasks.len().max(1) as f64;
-    let estimated = (blocked as f64 * (process.threads as f64 / seen).max(1.0)) as usize;
+    let estimated = blocked_threads(process);
     if held > 1 && estimated * 2 >= held && blocked > 1 {
         return made(ServerArchitecture::Pool, estimated, vec![Clue::Blocked { threads: estimated }]);
     }

@@ -5,12 +5,14 @@
 //! - `evidence` is what was seen, `mechanism` how one process waits, `judgement` which architecture that is;
 //! - `prediction` says what follows for many connections.
 
+mod activity;
 mod answer;
 mod collector;
 mod evidence;
 mod judgement;
 mod mechanism;
 mod prediction;
+mod ruling;
 mod server;
 
 pub use answer::{Clue, Confidence, Prediction, ServerArchitecture, ServerGrowth, SnoopAnswer};

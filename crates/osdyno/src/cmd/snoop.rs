@@ -163,6 +163,7 @@ fn hold(
     let levels = LEVELS.iter().copied().filter(|level| *level < most).chain([most]);
     for level in levels {
         let held = holder.grow_to(level as usize)?;
+        let held = holder.in_another_manner(held, || collector.connections().map_err(failure))?;
         collector.look(Stage::Held(held as u64), args.duration).map_err(failure)?;
         if (held as u64) < level {
             warn(&format!("only {held} of {level} connections could be made; the answer is from these"));

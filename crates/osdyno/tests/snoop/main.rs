@@ -82,9 +82,10 @@ fn real_servers_are_what_they_are() {
         println!("  {line}");
     }
     assert!(wrong.len() <= WRONG_AT_MOST, "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
-    if skipped.is_empty() {
+    if right.len() + wrong.len() >= 20 {
         assert!(right.len() >= 18, "only {} right", right.len());
-    } else {
+    }
+    if !skipped.is_empty() {
         eprintln!("skipped {} of {} servers: {}", skipped.len(), scripts.len(), skipped.join("; "));
     }
 }

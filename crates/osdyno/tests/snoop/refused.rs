@@ -122,7 +122,9 @@ fn a_server_of_many_threads_is_looked_at_in_bounded_time() {
         eprintln!("skipped in part: this system gives one process {threads} threads, not 20000");
     }
     let left_out = answer["servers"][0]["not_seen"]["threads_not_sampled"].as_u64().expect("a number");
-    assert_eq!(left_out, threads.saturating_sub(64), "{answer:#}");
+    // Some in every round, and some once.
+    let looked_at = threads - left_out;
+    assert!((threads.min(1000)..=64 + 2048).contains(&looked_at), "{answer:#}");
 }
 
 #[test]

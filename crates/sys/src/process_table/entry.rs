@@ -77,10 +77,16 @@ pub struct EpollWatch {
 impl EpollWatch {
     const OUT: u32 = 0x4;
     const EDGE: u32 = 1 << 31;
+    const ONE_SHOT: u32 = 1 << 30;
 
     /// Whether it is reported once for each change, and not as long as it lasts.
     pub fn is_edge_triggered(self) -> bool {
         self.events & EpollWatch::EDGE != 0
+    }
+
+    /// Whether it is reported once only, until it is registered again.
+    pub fn is_one_shot(self) -> bool {
+        self.events & EpollWatch::ONE_SHOT != 0
     }
 
     /// Whether it waits until one can write.

@@ -23,10 +23,14 @@ const GROWING: Duration = Duration::from_secs(5);
 const BANNER: Duration = Duration::from_millis(300);
 /// A response takes at most so long.
 const RESPONSE: Duration = Duration::from_secs(1);
+/// The first one may take longer, where a program is loaded for it.
+const FIRST_RESPONSE: Duration = Duration::from_secs(3);
 /// From one connection to the next.
 const APART: Duration = Duration::from_millis(2);
 /// A request without its end.
 const UNFINISHED: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: osdyno\r\n";
+/// From so many connections on it is seen whether they are accepted.
+const FEW: usize = 3;
 /// What the server does with a new connection takes some time.
 const SETTLING: Duration = Duration::from_millis(250);
 
@@ -112,6 +116,43 @@ impl Holder {
     }
 }
 
+impl Holder {
+    /// A request that does not end keeps even an event loop busy, if that reads requests one after the other:
+    /// where most connections wait to be accepted, silent ones are tried in their place, and stay where the
+    /// server accepts them. A kernel that defers accepting (TCP_DEFER_ACCEPT) does not show a silent one to
+    /// its server at all: then each begins a request. `seen` says what the server has and what waits. Returns
+    /// how many are held.
+    pub(super) fn in_another_manner(
+        &mut self,
+        held: usize,
+        seen: impl Fn() -> Result<(usize, usize), Failure>,
+    ) -> Result<usize, Failure> {
+        let Holder::Held(target, first, _) = self else { return Ok(held) };
+        let (target, first) = (target.clone(), *first);
+        let (accepted, waiting) = seen()?;
+        let is_silent = first.is_empty();
+        let is_stuck = match is_silent {
+            true => held > 0 && accepted == 0 && waiting == 0,
+            false => held >= FEW && waiting * 2 > held,
+        };
+        if !is_stuck {
+            return Ok(held);
+        }
+        *self = Holder::Held(target.clone(), if is_silent { UNFINISHED } else { b"" }, Vec::new());
+        // What was closed is read first.
+        std::thread::sleep(SETTLING);
+        let now = self.grow_to(held)?;
+        let (accepted, waiting) = seen()?;
+        let is_better = if is_silent { accepted > 0 } else { waiting * 2 <= now };
+        if is_better {
+            return Ok(now);
+        }
+        *self = Holder::Held(target, first, Vec::new());
+        std::thread::sleep(SETTLING);
+        self.grow_to(held)
+    }
+}
+
 impl Target {
     fn of(place: &ListeningPlace) -> Result<Target, Failure> {
         match place {
@@ -167,7 +208,7 @@ fn spoken(address: SocketAddr) -> io::Result<Spoken> {
         Err(error) => return Err(error),
     }
     stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: osdyno\r\n\r\n")?;
-    stream.set_read_timeout(Some(RESPONSE))?;
+    stream.set_read_timeout(Some(FIRST_RESPONSE))?;
     let read = stream.read(&mut input)?;
     if !input[..read].starts_with(b"HTTP/1.") {
         return Ok(Spoken::Other);

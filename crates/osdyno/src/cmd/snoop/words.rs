@@ -38,7 +38,7 @@ pub(super) fn phrase(answer: &SnoopAnswer) -> String {
         A::Hybrid => format!("{} on {mechanism}", event_workers(answer)),
         A::Coroutines => {
             let threads = number(answer.threads, "thread", "threads");
-            format!("coroutines of a runtime on {threads}, which wait in edge-triggered epoll")
+            format!("coroutines of a runtime on {threads}, which wait in epoll")
         }
         A::Inetd => "a program executed for each connection".to_owned(),
         A::Fork => "a process for each connection".to_owned(),
@@ -147,6 +147,18 @@ fn clue_of_waits(clue: &Clue) -> String {
              with every descriptor"
                 .to_owned()
         }
+        Clue::ListeningOnce => {
+            "even the listening socket is registered for one event only, as runtimes do of which any thread \
+             may take the next"
+                .to_owned()
+        }
+        Clue::ThreadsOutlived { threads, of } => format!(
+            "{threads} of {of} threads were still there after their connections: they wait for the next \
+             ones, or are a pool that has not reached its size"
+        ),
+        Clue::ThreadsNotSeen { threads } => {
+            format!("most threads were not looked at: {} of them", count(*threads))
+        }
         Clue::WaitsIn { call, threads, descriptors } => {
             let waits = if *threads == 1 { "waits" } else { "wait" };
             let highest = if call.starts_with("select") { "descriptors below " } else { "" };
@@ -235,7 +247,7 @@ pub(super) fn prediction(answer: &SnoopAnswer, prediction: &Prediction) -> Vec<S
                 .to_owned(),
         ),
         (kind, _, Some(threads), _) if kind.is_event_driven() => {
-            sentences.push(format!("{at} connections: {} threads, as now", about(threads)));
+            sentences.push(format!("{at} connections: {}, as now", threads_of(threads)));
         }
         _ => {}
     }
@@ -257,6 +269,11 @@ pub(super) fn prediction(answer: &SnoopAnswer, prediction: &Prediction) -> Vec<S
     sentences
         .push(format!("what {compared} costs on this machine beside the others: osdyno run race request"));
     sentences
+}
+
+fn threads_of(threads: f64) -> String {
+    let unit = if threads.round() == 1.0 { "thread" } else { "threads" };
+    format!("{} {unit}", ::report::words::about(threads.round()))
 }
 
 /// Our architecture that is like it.
