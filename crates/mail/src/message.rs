@@ -34,8 +34,8 @@ impl Message {
 
     /// A message of that many bytes, header included, in lines of 72 letters.
     pub fn of_bytes(bytes: usize, host: &str, run: u64) -> Message {
-        const HEADER: &str = "From: osdyno <>\r\nSubject: osdyno\r\n\r\n";
-        let mut text = HEADER.as_bytes().to_vec();
+        // An address without a local part, as in `<>`, has no place in a header (RFC 5322, section 3.4).
+        let mut text = format!("From: osdyno <postmaster@{host}>\r\nSubject: osdyno\r\n\r\n").into_bytes();
         while text.len() < bytes {
             let left = bytes - text.len();
             text.extend(std::iter::repeat_n(b'x', left.saturating_sub(2).clamp(1, 70)));

@@ -209,7 +209,17 @@ impl Session {
             }
             // One that follows a refusal of DATA decides nothing.
             MailStep::Rset if !matches!(in_flight.end, Answer::None) => {}
-            _ => in_flight.end = answer,
+            _ => {
+                // A server may still hold the transaction whose DATA it has refused, and after a refusal of
+                // BDAT nothing but RSET ends it (RFC 3030, section 2).
+                let is_chunk = step == MailStep::Message && self.extensions.chunking;
+                let is_open = matches!(answer, Answer::Refused(_)) && (step == MailStep::Data || is_chunk);
+                in_flight.end = answer;
+                if is_open {
+                    Command::Rset.write(output.bytes());
+                    self.await_reply_of(MailStep::Rset, context.now_ns, number, 0);
+                }
+            }
         }
         if self.is_lock_step() {
             self.next_command(expected, context, output);
@@ -380,11 +390,6 @@ impl Session {
                 } else {
                     self.send_end(number, context, output);
                 }
-            }
-            MailStep::Data if matches!(in_flight.end, Answer::Refused(_)) => {
-                // The server may still hold the transaction.
-                Command::Rset.write(output.bytes());
-                self.await_reply_of(MailStep::Rset, context.now_ns, number, 0);
             }
             _ => {}
         }
