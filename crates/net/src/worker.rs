@@ -153,6 +153,9 @@ const ROW: usize = 16;
 /// Behind the counts of a row stands the largest number of connections that were open at a time.
 const PEAK: usize = COUNTERS.len();
 
+/// Then what the system said when a line of the log could not be written; 0 for nothing.
+const LOG_ERROR: usize = PEAK + 1;
+
 impl Counters {
     /// Counters for so many workers; this one counts for the first.
     ///
@@ -226,6 +229,23 @@ impl Counters {
         }
     }
 
+    /// Notes that a line of the log was lost, for [`Counters::log_error`].
+    pub(crate) fn note_log_error(&self, error: &std::io::Error) {
+        if let Some(slot) = self.slot(self.row, LOG_ERROR) {
+            let number = error.raw_os_error().and_then(|errno| u64::try_from(errno).ok());
+            slot.store(number.unwrap_or(u64::MAX), Ordering::Relaxed);
+        }
+    }
+
+    /// Why a line of the log was lost, in any process of the server.
+    pub(crate) fn log_error(&self) -> Option<std::io::Error> {
+        let rows = self.memory.slots().len() / ROW;
+        let numbers = (0..rows).filter_map(|row| self.slot(row, LOG_ERROR));
+        let number = numbers.map(|slot| slot.load(Ordering::Relaxed)).find(|&number| number > 0)?;
+        let errno = i32::try_from(number).ok();
+        Some(errno.map_or_else(|| std::io::ErrorKind::WriteZero.into(), std::io::Error::from_raw_os_error))
+    }
+
     /// The sums over all workers, in the order of [`COUNTERS`].
     pub fn sums(&self) -> [u64; COUNTERS.len()] {
         let rows = self.memory.slots().len() / ROW;
@@ -293,12 +313,14 @@ impl WorkerContext {
     }
 }
 
-/// Writes lines to the access log, where there is one. A full disk must not stop the server.
-pub(crate) fn write_log(log: Option<&File>, lines: &mut Vec<u8>) {
+/// Writes lines to the access log, where there is one. Whether the server goes on without a line that cannot
+/// be written is the service's to say.
+pub(crate) fn write_log(log: Option<&File>, lines: &mut Vec<u8>, counters: &Counters) {
     if let Some(mut log) = log
         && !lines.is_empty()
+        && let Err(error) = log.write_all(lines)
     {
-        let _ = log.write_all(lines);
+        counters.note_log_error(&error);
     }
     lines.clear();
 }

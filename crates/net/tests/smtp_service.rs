@@ -128,9 +128,16 @@ fn faults_are_those_that_were_asked_for() {
         ("message 452 100%", "250 250 250 354 452 250 221"),
         ("message drop 100%", "250 250 250 354"),
         ("rset 421 100%", "250 250 250 354 250 421"),
+        ("ehlo@C 550 100%", "550 503 503 503 500 500 250 221"),
+        ("ehlo@d 550 100%", "250 250 250 354 250 250 221"),
+        ("mail@b.test 450 100%", "250 250 250 354 250 250 221"),
+        ("quit@B.test 421 100%", "250 250 250 354 250 250 421"),
+        ("quit@c.test 421 100%", "250 250 250 354 250 250 221"),
     ] {
         assert_eq!(codes(&fault(text), &[BEGIN, end]), expected, "{text}");
     }
+    let from = ["EHLO c\r\nMAIL FROM:<x@Y.test>\r\n", "MAIL FROM:<x@z.test>\r\n"];
+    assert_eq!(codes(&fault("mail@y.test 450 100%"), &from), "250 450 250");
     let (replies, _, flow) = exchanged(&fault("connect 554 100%"), []);
     assert_eq!((&replies[..4], flow), ("554 ", Flow::Linger));
     assert_eq!(exchanged(&fault("connect drop 100%"), []).2, Flow::Close);

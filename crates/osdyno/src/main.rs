@@ -68,6 +68,8 @@ enum Verb {
     Selftest(cmd::selftest::Args),
     /// Serve a folder, or another service, with a server architecture of your choice
     Serve(cmd::serve::Args),
+    /// Take mail over SMTP and throw it away, with the failures that are asked for
+    Sink(cmd::serve::SinkArgs),
     /// Serve the connection on standard input; `serve --arch inetd` executes it
     #[command(hide = true, name = cmd::serve::SESSION)]
     Session(cmd::serve::SessionArgs),
@@ -124,6 +126,7 @@ fn main() -> ExitCode {
         Verb::Export(args) => cmd::export::export(&args, &console),
         Verb::Selftest(args) => cmd::selftest::selftest(&args, &console),
         Verb::Serve(args) => cmd::serve::serve(args),
+        Verb::Sink(args) => cmd::serve::serve(args.0),
         Verb::Session(args) => cmd::serve::session(&args),
         Verb::Load(args) => cmd::load::load(&args, &console),
         Verb::LoadWorker => cmd::load::worker(),

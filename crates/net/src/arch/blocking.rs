@@ -209,7 +209,7 @@ impl Conversation<'_> {
     /// Drops the output, and has the close reset the connection. What was logged stays.
     fn reset(&mut self) -> Result<(), Counter> {
         self.count_responses();
-        write_log(self.terms.log, &mut self.output.log);
+        write_log(self.terms.log, &mut self.output.log, self.terms.counters);
         self.live.connection.reset_on_close().map_err(|_| Counter::Broken)
     }
 
@@ -233,7 +233,7 @@ impl Conversation<'_> {
         };
         let responses = self.count_responses();
         self.terms.counters.add(Counter::Sent, sent_bytes);
-        write_log(self.terms.log, &mut self.output.log);
+        write_log(self.terms.log, &mut self.output.log, self.terms.counters);
         match sent {
             Ok(Sent::All) => Ok(responses),
             Ok(Sent::Blocked) => Err(Counter::Slow),

@@ -52,7 +52,7 @@ impl<'worker> LoopContext<'worker> {
             }
         }
         if !self.output.log.is_empty() {
-            write_log(self.terms.log, &mut self.output.log);
+            write_log(self.terms.log, &mut self.output.log, self.terms.counters);
         }
         ended
     }

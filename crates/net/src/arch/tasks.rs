@@ -14,7 +14,9 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout
 
 use crate::output::Output;
 use crate::service::{Flow, OpenService, Session, SessionStage};
-use crate::worker::{Counter, Counters, LINGER, LINGER_MAX, Limits, SEND_LOOKS, TICK, WorkerContext};
+use crate::worker::{
+    Counter, Counters, LINGER, LINGER_MAX, Limits, SEND_LOOKS, TICK, WorkerContext, write_log,
+};
 
 /// What a task receives at once.
 const INPUT_BYTES: usize = 8 << 10;
@@ -279,12 +281,6 @@ impl Drop for Task {
 
 impl Shared {
     fn log(&self, lines: &mut Vec<u8>) {
-        if let Some(mut log) = self.log.as_ref()
-            && !lines.is_empty()
-        {
-            // A full disk must not stop the server.
-            let _ = io::Write::write_all(&mut log, lines);
-        }
-        lines.clear();
+        write_log(self.log.as_ref(), lines, &self.counters);
     }
 }

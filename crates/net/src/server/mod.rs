@@ -121,7 +121,11 @@ impl ListeningServer {
         let counters = self.counters.clone();
         let attempted = format!("go on serving with {}", self.architecture.name);
         let mut reports = sys::signal::reports_asked();
+        let (needs_log, stop, log) = (self.machine.needs_log(), self.stop.clone(), self.plan.log.clone());
         let mut look = || {
+            if needs_log && counters.log_error().is_some() {
+                stop.order();
+            }
             let now = sys::signal::reports_asked();
             if now != reports {
                 reports = now;
@@ -130,7 +134,13 @@ impl ListeningServer {
         };
         let served =
             if self.listeners.len() > 1 { self.run_workers(&mut look) } else { self.run_alone(look) };
-        served.map_err(Error::at(attempted)).map(|()| counters)
+        served.map_err(Error::at(attempted))?;
+        if needs_log && let Some(error) = counters.log_error() {
+            let name = log.unwrap_or_default();
+            let attempted = format!("write to {}, and a ledger with gaps is of no use", name.display());
+            return Err(Error::at(attempted)(error));
+        }
+        Ok(counters)
     }
 
     /// In this process, with a thread beside it that looks after signals.

@@ -106,6 +106,12 @@ pub trait OpenService: Send + Sync {
         false
     }
 
+    /// Whether the server has to end when a line of its log cannot be written, because somebody counts on
+    /// each.
+    fn needs_log(&self) -> bool {
+        false
+    }
+
     /// Stack that its sessions need beyond what a connection takes anyway; threads of connections have small
     /// ones.
     fn stack_bytes(&self) -> usize {

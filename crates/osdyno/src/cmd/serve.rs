@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{ArgMatches, Command, FromArgMatches};
 use net::server::{ListeningServer, Report, ServerPlan};
 use net::worker::{COUNTERS, Counters, Limits};
 use serde_json::json;
 
-use super::declared::{Chosen, Services};
+use super::declared::{Chosen, Owners, Services};
 use super::{Done, Format, warn};
 use crate::console::tell;
 use crate::failure::Failure;
@@ -63,6 +64,46 @@ pub(crate) struct Args {
     /// Format of the counters at the end: text on standard error, json on standard output
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
+}
+
+/// Take mail over SMTP and throw it away, with the failures that are asked for
+///
+/// The same as `serve --service smtp`; `osdyno explain service/smtp` says what it can do.
+pub(crate) struct SinkArgs(pub(crate) Args);
+
+/// The service of `sink`.
+const SINK: &str = "smtp";
+
+impl clap::Args for SinkArgs {
+    fn augment_args(command: Command) -> Command {
+        let options = |service: &net::service::Service| service.options.iter().map(|option| option.name);
+        let own: Vec<&str> =
+            net::service::ALL.iter().filter(|one| one.name == SINK).flat_map(options).collect();
+        let others = net::service::ALL.iter().flat_map(options).filter(|name| !own.contains(name));
+        let command = Args::augment_args(command)
+            .about("Take mail over SMTP and throw it away, with the failures that are asked for")
+            .after_help(
+                "The same as serve --service smtp: osdyno explain service/smtp says what it can do.\n\
+                 --access-log keeps a ledger, a line of JSON for each recipient.",
+            )
+            .mut_arg(Services::CHOICE, |choice| choice.value_parser([SINK]).default_value(SINK).hide(true))
+            .mut_arg("listen", |listen| listen.default_value("127.0.0.1:2525"));
+        others.fold(command, |command, name| command.mut_arg(name, |option| option.hide(true)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        SinkArgs::augment_args(command)
+    }
+}
+
+impl FromArgMatches for SinkArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<SinkArgs, clap::Error> {
+        Args::from_arg_matches(matches).map(SinkArgs)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0.update_from_arg_matches(matches)
+    }
 }
 
 fn parse_address(text: &str) -> Result<SocketAddr, String> {

@@ -84,7 +84,7 @@ impl Faults {
                 Error::Settings(format!(
                     "{text:?} is no fault: it has the form 'STEP ACTION PERCENT', such as 'rcpt@d1.test 450 \
                      5%'; STEP is one of {steps}, ACTION a code from 400 to 599, drop, reset, or a time such \
-                     as 500ms or 2s; a DOMAIN is for rcpt, data, message and rset"
+                     as 500ms or 2s; connect and starttls have no DOMAIN"
                 ))
             })
         });
@@ -97,7 +97,8 @@ impl Faults {
 
     /// Whether what follows a recipient depends on its domain.
     pub(super) fn are_of_domains(&self) -> bool {
-        self.0.iter().any(|rule| rule.domain.is_some() && rule.step != Step::Rcpt)
+        let follows = |step| matches!(step, Step::Data | Step::Message | Step::Rset | Step::Quit);
+        self.0.iter().any(|rule| rule.domain.is_some() && follows(rule.step))
     }
 
     /// What goes wrong in this step, if anything does. The domains are those of the recipients.
@@ -134,8 +135,9 @@ fn rule(text: &str) -> Option<Rule> {
         },
     };
     let percent: f64 = percent.strip_suffix('%').unwrap_or(percent).parse().ok()?;
-    let has_recipients = matches!(step, Step::Rcpt | Step::Data | Step::Message | Step::Rset);
-    let is_allowed = (0.0..=100.0).contains(&percent) && (domain.is_none() || has_recipients);
+    // Before a client has named one, there is no domain.
+    let has_domain = !matches!(step, Step::Connect | Step::StartTls);
+    let is_allowed = (0.0..=100.0).contains(&percent) && (domain.is_none() || has_domain);
     (is_allowed && words.next().is_none()).then_some(Rule { step, domain, fault, odds: percent / 100.0 })
 }
 
@@ -149,6 +151,17 @@ fn time(text: &str) -> Option<Duration> {
         None => Duration::from_secs(text.strip_suffix('s')?.parse().ok()?),
     };
     (time <= DELAY_MAX).then_some(time)
+}
+
+/// The domain that a command has.
+#[inline]
+pub(super) fn domain_of<'a>(command: &'a Command<'_>) -> &'a str {
+    match command {
+        Command::Rcpt(recipient) => recipient.domain(),
+        Command::Mail { sender: Some(sender), .. } => sender.domain(),
+        Command::Ehlo(name) | Command::Helo(name) => name.get(),
+        _ => "",
+    }
 }
 
 /// What a local part asks for.
@@ -181,12 +194,14 @@ mod tests {
         assert!(
             ["rcpt 450 5%", "RCPT@d1.test drop 0.5", "connect 421 100%", "mail 20ms 1", "data@d 9s 1"]
                 .into_iter()
+                .chain(["ehlo@d 450 1", "mail@d 450 1", "quit@d drop 1", "rset@d 450 1", "message@d 450 1"])
                 .all(parsed)
         );
-        for text in ["", "rcpt", "rcpt 450", "rcpt 250 5%", "rcpt 450 101%", "rcpt 450 -1", "mail@d 450 1"] {
+        for text in ["", "rcpt", "rcpt 450", "rcpt 250 5%", "rcpt 450 101%", "rcpt 450 -1", "connect@d 421 1"]
+        {
             assert!(!parsed(text), "{text}");
         }
-        assert!(!parsed("rcpt 5m 1") && !parsed("rcpt 601s 1") && !parsed("quit@d 450 1"));
+        assert!(!parsed("rcpt 5m 1") && !parsed("rcpt 601s 1") && !parsed("starttls@d 450 1"));
         assert!(!parsed("rcpt 450 NaN") && !parsed("rcpt 450 1 2") && !parsed("vrfy 450 1"));
     }
 

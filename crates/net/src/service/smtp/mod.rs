@@ -4,18 +4,20 @@
 //! `--without KEYWORD` does not offer one of them. The key and the certificate of STARTTLS are made at the
 //! start, signed by nobody else, for the name of `--host`. With an access log it keeps a ledger: a line of
 //! JSON for each recipient, with the code of the reply that decided about it and, for a message that was
-//! taken, its identifier, length and CRC-32.
+//! taken, its identifier, length and CRC-32. A server that cannot write a line ends: its ledger would not be
+//! whole.
 //!
 //! Local parts can ask for a reply, so that a test needs no configuration: `450@`, `551-any-text@` get that
 //! code, `tempfail@` 451, `permfail@` 550; `busy@` gets 421 and a close, `drop@` a close without a reply,
 //! `reset@` a reset, and `delay-500ms@` its reply that much later. A `+tag` behind these is ignored.
 //!
 //! `--fault 'STEP[@DOMAIN] ACTION PERCENT'` makes chance decide. STEP is connect, ehlo, starttls, mail, rcpt,
-//! data, message (the reply to a whole message), rset or quit; a DOMAIN, that of a recipient, is for rcpt,
-//! data, message and rset. ACTION is the code of a reply from 400 to 599, drop, reset, or a time such as
-//! 500ms or 2s, by which the reply is late. The first fault that chance chooses counts. 421 closes the
-//! connection. Times are exact to 0.2 s. What chance decides is seeded by `--fault-seed` and by the client's
-//! port.
+//! data, message (the reply to a whole message), rset or quit. A DOMAIN is that of a recipient of the
+//! message, for quit that of the recipient accepted last, for mail that of the sender, for ehlo the name of
+//! the client; connect and starttls have none. ACTION is the code of a reply from 400 to 599, drop, reset, or
+//! a time such as 500ms or 2s, by which the reply is late. The first fault that chance chooses counts. 421
+//! closes the connection. Times are exact to 0.2 s. What chance decides is seeded by `--fault-seed` and by
+//! the client's port.
 //!
 //! `--greylist SECONDS` puts off each new recipient of a client and a sender with 451, until it has waited
 //! for so long. What is known lies in memory that all processes of the server share: a million of them; then
@@ -256,6 +258,10 @@ impl OpenService for Smtp {
 
     fn wants_peer(&self) -> bool {
         self.shared.keeps_ledger || !self.shared.faults.is_empty() || self.shared.greylist.is_some()
+    }
+
+    fn needs_log(&self) -> bool {
+        self.shared.keeps_ledger
     }
 
     /// A handshake overflows the stack of other services where it is not optimized.

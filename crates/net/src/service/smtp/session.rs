@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::faults::{Fault, Step, asked_for};
+use super::faults::{Fault, Step, asked_for, domain_of};
 use super::ledger::{self, End};
 use super::message::Message;
 use super::pause::Pause;
@@ -27,6 +27,8 @@ pub(super) struct SmtpSession {
     tls: TlsState,
     pause: Option<Box<Pause>>,
     transaction: Option<Box<Transaction>>,
+    /// Of the recipient accepted last, for a fault of QUIT.
+    domain: String,
 }
 
 /// Whether the connection is encrypted.
@@ -63,6 +65,7 @@ impl SmtpSession {
             tls: TlsState::Off,
             pause: None,
             transaction: None,
+            domain: String::new(),
         }
     }
 
@@ -121,9 +124,10 @@ impl SmtpSession {
             return None;
         }
         match &self.transaction {
-            Some(transaction) if step != Step::Rcpt => {
+            Some(transaction) if matches!(step, Step::Data | Step::Message | Step::Rset) => {
                 self.shared.faults.choose(step, &transaction.domains, &mut self.random)
             }
+            _ if step == Step::Quit => self.shared.faults.choose(step, &[&self.domain], &mut self.random),
             _ => self.shared.faults.choose(step, &[domain], &mut self.random),
         }
     }
@@ -257,9 +261,8 @@ impl SmtpSession {
 
     #[inline]
     fn obey(&mut self, command: Command<'_>, output: &mut Output) -> Flow {
-        let domain = if let Command::Rcpt(recipient) = &command { recipient.domain() } else { "" };
         if let Some(step) = Step::of(&command)
-            && let Some(fault) = self.fault(step, domain)
+            && let Some(fault) = self.fault(step, domain_of(&command))
         {
             if let Fault::Delay(time) = fault {
                 return self.later(time, output, |session, output| session.carry_out(command, output));
@@ -384,6 +387,7 @@ impl SmtpSession {
         }
         if self.shared.faults.are_of_domains() {
             transaction.domains.push(recipient.domain().to_owned());
+            recipient.domain().clone_into(&mut self.domain);
         }
         self.say("250 2.1.5 recipient ok", output)
     }
