@@ -2,9 +2,10 @@
 # Compares `osdyno mail` with smtp-source of Postfix, each as the client of smtp-sink, and our service `smtp` with
 # smtp-sink, each as the server of smtp-source; client and server have a processor each. Messages have 1,000 bytes. Each
 # round measures one after the other, in alternating order; ratios are computed within a round, and their median and range
-# over the rounds are printed.
+# over the rounds are printed. How busy the processors of client and server were says which of them was the limit.
 #
-#   benches/mail.sh [ROUNDS] [MESSAGES]       needs smtp-source and smtp-sink; writes Markdown to standard output
+#   benches/mail.sh [ROUNDS] [MESSAGES]       writes Markdown to standard output; needs smtp-source and smtp-sink, which
+#                                             `cargo xtask mail-servers` unpacks where they are not installed
 #   OSDYNO=PROGRAM benches/mail.sh
 set -euo pipefail
 export LC_ALL=C
@@ -15,6 +16,7 @@ messages=${2:-20000}
 
 osdyno=${OSDYNO:-target/release/osdyno}
 [[ -n ${OSDYNO:-} ]] || cargo build --quiet --release
+command -v smtp-source >/dev/null || PATH=$PATH:$PWD/target/mail-servers/bin
 work=$(mktemp -d)
 servers=()
 finish() {
@@ -35,18 +37,34 @@ taskset -c 0 "$osdyno" serve --service smtp --listen 127.0.0.1:2602 2>"$work/ser
 servers+=($!)
 sleep 1
 
-# Deliveries per second of `osdyno mail`: PORT SESSIONS, then its options.
-engine() {
-    taskset -c 1 "$osdyno" mail --relay "127.0.0.1:$1" -c "$2" --recipients "$messages" --format json "${@:3}" \
-        2>"$work/said" | sed 's/.*"delivered_per_second":\([0-9.]*\).*/\1/' || { cat "$work/said" >&2; exit 1; }
+# The processor time of a server so far, in ticks of 10 ms: PORT.
+ticks() {
+    local server=${servers[$(($1 - 2601))]} stat
+    stat=$(<"/proc/$server/stat")
+    # Behind the name in brackets, utime and stime are the 12th and 13th field.
+    awk '{print $12 + $13}' <<<"${stat##*)}"
 }
 
-# Messages per second of smtp-source: PORT SESSIONS, then its options.
+# Messages per second, and which share of the time client and server were busy: PORT, then the command of the client.
+measured() {
+    local before after real user system TIMEFORMAT='%R %U %S'
+    before=$(ticks "$1")
+    { time taskset -c 1 "${@:2}" >"$work/out" 2>"$work/said"; } 2>"$work/time" || { cat "$work/said" >&2; exit 1; }
+    after=$(ticks "$1")
+    read -r real user system <"$work/time"
+    awk -v messages="$messages" -v real="$real" -v client="$user $system" -v ticks=$((after - before)) 'BEGIN {
+        split(client, used, " ")
+        print messages / real, (used[1] + used[2]) / real, ticks / 100 / real }'
+}
+
+# Of `osdyno mail`: PORT SESSIONS, then its options. Its start counts, as that of smtp-source does.
+engine() {
+    measured "$1" "$osdyno" mail --relay "127.0.0.1:$1" -c "$2" --recipients "$messages" --format json "${@:3}"
+}
+
+# Of smtp-source: PORT SESSIONS, then its options.
 source_rate() {
-    local from
-    from=$(date +%s%N)
-    taskset -c 1 smtp-source -s "$2" -m "$messages" -l 1000 "${@:3}" "127.0.0.1:$1"
-    awk -v messages="$messages" -v ns=$(($(date +%s%N) - from)) 'BEGIN {print messages * 1e9 / ns}'
+    measured "$1" smtp-source -s "$2" -m "$messages" -l 1000 "${@:3}" "127.0.0.1:$1"
 }
 
 # One line for each pair of rates: NAME, OWN command, OTHER command.
@@ -76,8 +94,8 @@ done >"$work/rates"
 echo "$(date -u +%Y-%m-%d) · $(uname -sr) · $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1) · $rounds rounds of" \
     "$messages messages · median (range) of the ratios within a round"
 echo
-echo "| what is compared | ours, per second | Postfix, per second | ratio |"
-echo "|---|---|---|---|"
+echo "| what is compared | ours, per second | Postfix, per second | ratio | busy: client and server | and with Postfix |"
+echo "|---|---|---|---|---|---|"
 cut -d'|' -f1 "$work/rates" | awk '!seen[$0]++' | while read -r name; do
     awk -F'|' -v name="$name" '
         function sorted(values, count,   i, j, t) {
@@ -88,10 +106,17 @@ cut -d'|' -f1 "$work/rates" | awk '!seen[$0]++' | while read -r name; do
             sorted(values, count)
             return count % 2 ? values[(count + 1) / 2] : (values[count / 2] + values[count / 2 + 1]) / 2
         }
-        $1 == name {k++; own[k] = $2; other[k] = $3; ratio[k] = $2 / $3}
+        $1 == name {
+            k++
+            split($2, a, " "); split($3, b, " ")
+            own[k] = a[1]; other[k] = b[1]; ratio[k] = a[1] / b[1]
+            own_client[k] = a[2]; own_server[k] = a[3]; other_client[k] = b[2]; other_server[k] = b[3]
+        }
         END {
             if (k == 0) exit 1
             x = middle(ratio, k)
-            printf "| %s | %.0f | %.0f | %.2f (%.2f–%.2f) |\n", name, middle(own, k), middle(other, k), x, ratio[1], ratio[k]
+            printf "| %s | %.0f | %.0f | %.2f (%.2f–%.2f) | %.0f %%, %.0f %% | %.0f %%, %.0f %% |\n", name, middle(own, k),
+                middle(other, k), x, ratio[1], ratio[k], 100 * middle(own_client, k), 100 * middle(own_server, k),
+                100 * middle(other_client, k), 100 * middle(other_server, k)
         }' "$work/rates"
 done

@@ -2,7 +2,10 @@
 
 use std::process::ExitCode;
 
-use xtask::{bench, check_systems, docs, link_systems, pictures, readme, release, test, tidy, truths, wine};
+use xtask::{
+    bench, check_systems, docs, link_systems, mail_servers, pictures, readme, release, test, tidy, truths,
+    wine,
+};
 
 const HELP: &str = "\
 cargo xtask test                     everything below and all tests: what CI runs
@@ -11,6 +14,7 @@ cargo xtask docs                     the manual of the code, and the commands in
 cargo xtask check-systems [NAME]…    types and lints for systems that are not at hand; targets, crates, or all
 cargo xtask link-systems [TARGET]…   osdyno for systems that are not at hand; --release first optimizes it
 cargo xtask wine                     a newer Wine for the tests of Windows, in target/wine
+cargo xtask mail-servers             mail servers for the tests of `mail`, in target/mail-servers
 cargo xtask bench                    osdyno's own figures against bare C, alternately
 cargo xtask release [--verify]       what is installed without Rust, in target/dist; --verify builds it twice
 cargo xtask builds                   all systems that no test runs, and release --verify: a part of test
@@ -36,6 +40,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["docs"] => docs::run(),
         ["wine"] => wine::obtain(),
+        ["mail-servers"] => mail_servers::obtain(),
         ["bench"] => bench::run(),
         ["pictures"] => pictures::run(),
         ["readme"] => readme::run(),

@@ -34,7 +34,6 @@ const NEEDS: &[Need] = &[
     test_with("mariadbd", &["mariadb-server"], "is measured by `sql`"),
     test_with("smbd", &["samba"], "is measured by `network-copy`"),
     test_with("smbclient", &["smbclient"], "copies from the same server as `network-copy`"),
-    test_with("smtp-sink", &["postfix"], "takes what `mail` delivers"),
     test_with("chromium", &["chromium"], "reads a page from `serve`"),
     test_with("man", &["man-db"], "renders the pages of the manual"),
     test_with("objcopy", &["binutils"], "separates what a debugger needs from a release"),

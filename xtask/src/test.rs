@@ -6,7 +6,9 @@ use std::fs::{self, File};
 use std::time::{Duration, Instant};
 
 use crate::command::{background, cargo, show};
-use crate::{AnyError, check_systems, docs, link_systems, packages, release, tidy, wine, workspace};
+use crate::{
+    AnyError, check_systems, docs, link_systems, mail_servers, packages, release, tidy, wine, workspace,
+};
 
 type Step = (&'static str, fn() -> Result<(), AnyError>);
 
@@ -16,6 +18,7 @@ const STEPS: &[Step] = &[
     ("tidy", tidy::run),
     ("clippy", || show(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
     ("Wine", wine::obtain),
+    ("mail servers", mail_servers::obtain),
     // What a test runs under Wine.
     ("link Windows", || link_systems::run(false, &link_systems::tested()).map(drop)),
     ("tests and builds", tests_and_builds),

@@ -1,14 +1,14 @@
 //! `cargo xtask wine`: a Wine that is newer than Debian 12's, for the tests of the programs for Windows.
 //!
-//! Its packages and the libraries they need lie in a folder below the build folder. Nothing of them would
-//! start with the C library of an older system, so a script puts them in the place of `/usr`, in a mount
-//! namespace of its own; every other folder is the machine's.
+//! Its packages and the libraries they need lie in a folder below the build folder; `in_usr.rs` starts it
+//! there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::apt::Suite;
 use crate::command::{exists, program, read};
+use crate::in_usr::write_script;
 use crate::{AnyError, workspace};
 
 /// Where Wine 10 is.
@@ -65,7 +65,7 @@ fn unpack(folder: &Path) -> Result<(), AnyError> {
     let scripts = folder.join("bin.new");
     fs::create_dir_all(&scripts)?;
     for (name, binary) in [("wineserver", "wineserver"), ("wine", "wine64")] {
-        write_script(&scripts.join(name), &in_place_of_usr(&usr, &format!("/usr/lib/wine/{binary}")))?;
+        write_script(&scripts.join(name), &usr, &format!("/usr/lib/wine/{binary}"))?;
     }
     fs::rename(scripts, folder.join("bin"))?;
     Ok(())
@@ -81,27 +81,4 @@ fn sign(from: &Path, to: &Path) -> Result<(), AnyError> {
     let mark = b"Wine builtin DLL";
     place[..mark.len()].copy_from_slice(mark);
     Ok(fs::write(to, library)?)
-}
-
-/// A script that runs a program where this folder is `/usr`.
-fn in_place_of_usr(usr: &Path, binary: &str) -> String {
-    let quoted = usr.display().to_string().replace('\'', r"'\''");
-    format!(
-        "#!/bin/sh\n\
-         usr='{quoted}'\n\
-         rights=\n\
-         [ \"$(id -u)\" = 0 ] || rights=--map-root-user\n\
-         export usr\n\
-         exec unshare --mount $rights sh -c 'mount --bind \"$usr\" /usr && exec {binary} \"$@\"' sh \"$@\"\n"
-    )
-}
-
-fn write_script(path: &Path, text: &str) -> Result<(), AnyError> {
-    fs::write(path, text)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;
-    }
-    Ok(())
 }

@@ -5,7 +5,7 @@
 
 mod common;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use common::accounts::{ended_as, ledger, lines, results};
 use common::served::Served;
 use common::{osdyno, signal};
 
@@ -53,47 +54,21 @@ impl Drop for NameServer {
     }
 }
 
-fn lines(path: &Path) -> Vec<Value> {
-    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
-}
-
-/// What became of each recipient: how it ended, and the code.
-fn results(path: &Path) -> BTreeMap<String, (String, u64)> {
-    let all = lines(path);
-    let of = |line: &Value| {
-        let text = |field: &str| line[field].as_str().expect("a text").to_owned();
-        (text("recipient"), (text("ending"), line["code"].as_u64().unwrap_or(0)))
-    };
-    let results: BTreeMap<_, _> = all.iter().map(of).collect();
-    assert_eq!(results.len(), all.len(), "one result for each recipient");
-    results
-}
-
-/// The recipients of the ledger that ended like this, with how often.
-fn ledger(path: &Path, end: &str, code: u64) -> BTreeMap<String, usize> {
-    let mut recipients = BTreeMap::new();
-    for line in lines(path) {
-        if line["end"] == end && line["code"] == code {
-            *recipients.entry(line["recipient"].as_str().expect("an address").to_owned()).or_default() += 1;
-        }
-    }
-    recipients
-}
-
-fn ended_as(results: &BTreeMap<String, (String, u64)>, ending: &str, code: u64) -> BTreeSet<String> {
-    let matches = |(_, result): &(&String, &(String, u64))| result.0 == ending && result.1 == code;
-    results.iter().filter(matches).map(|(recipient, _)| recipient.clone()).collect()
-}
-
 #[test]
 fn ledger_and_results_agree_recipient_by_recipient() {
-    for (arch, mode) in [("epoll", "--test"), ("fork", "--pipeline"), ("thread", "--deliver")] {
+    for (arch, mode, without) in [
+        ("epoll", "--test", "8BITMIME"),
+        ("fork", "--pipeline", "SIZE"),
+        ("thread", "--deliver", "SMTPUTF8"),
+        // A transaction whose recipients were all refused is still there after DATA.
+        ("poll", "--deliver", "CHUNKING"),
+    ] {
         let folder = tempfile::tempdir().expect("a folder");
         let folder = folder.path();
         // Pipelined, a refusal of MAIL would decide, and the server would write down that of RCPT.
         let faults = ["--fault", "rcpt 451 10", "--fault", "rcpt 550 5"];
-        let words = [&["--service", "smtp", "--arch", arch, "--access-log", "ledger"][..], &faults].concat();
+        let words = ["--service", "smtp", "--arch", arch, "--access-log", "ledger", "--without", without];
+        let words = [&words[..], &faults].concat();
         let server = Served::start(folder, &words);
         let names = ["--domains", "100", "--null-mx", "0.1", "--unknown", "0.1", "--no-mx", "0.2"];
         let names = NameServer::start(folder, &names);
@@ -291,6 +266,38 @@ fn a_full_disk_under_the_spool_loses_nobody() {
     assert_eq!(taken.into_keys().collect::<BTreeSet<_>>(), delivered);
     // What was under way when the disk was full.
     assert!(twice <= 20, "{twice} messages came twice");
+}
+
+#[test]
+fn a_full_disk_under_the_ledger_ends_the_server() {
+    for architecture in net::arch::ALL {
+        if let Some(reason) = architecture.unavailable_reason() {
+            println!("skipped: {}: {reason}", architecture.name);
+            continue;
+        }
+        let (name, folder) = (architecture.name, tempfile::tempdir().expect("a folder"));
+        let folder = folder.path();
+        let script = format!(
+            "mkdir disk && mount -t tmpfs -o size=16k none disk
+             \"$0\" sink --arch {name} --listen 127.0.0.1:0 --access-log disk/ledger 2>said & server=$!
+             until grep -q 'smtp at' said; do sleep 0.1; done
+             relay=$(sed -n 's/.*smtp at \\([^ ]*\\) .*/\\1/p' said)
+             list='--recipients 1000 --domains 10 -c 5 --attempts 1'
+             \"$0\" mail --relay $relay $list --results results >mailed 2>&1 || true
+             wait $server && exit 8
+             test -s disk/ledger"
+        );
+        let Some(output) = sealed(folder, &["--mount"], &script) else { return };
+        let said = std::fs::read_to_string(folder.join("said")).expect("its error");
+        assert!(output.status.success(), "{name}: {output:?}\n{said}");
+        assert!(
+            said.contains("cannot write to disk/ledger") && said.contains("No space left"),
+            "{name}: {said}"
+        );
+        // The engine has an account of everybody all the same.
+        let results = results(&folder.join("results"));
+        assert_eq!(results.len(), 1000, "{name}");
+    }
 }
 
 #[test]

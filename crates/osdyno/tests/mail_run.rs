@@ -96,6 +96,23 @@ fn a_sink_that_somebody_else_started_is_used_and_left_alone() {
     assert!(ended.count("recipients") > 0 && ended.count("accepted") == ended.count("ended"), "{ended:?}");
 }
 
+/// The sink and the DNS server start where the command leads.
+#[test]
+fn a_sink_is_started_by_a_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = ["run", "mail-lockstep/poll", "mail-deliver/poll", "--server", "127.0.0.1=env OSDYNO_FAR=1"];
+    run_well(folder.path(), &[&words, &SMALL[..], &["--out", "a.osdyno"]].concat());
+    let recording = recording(folder.path());
+    assert_eq!(recording.trials.len(), 2);
+    for trial in &recording.trials {
+        assert_eq!(trial.outcome, Outcome::Complete, "{trial:?}");
+        assert!(trial.checks.len() == 4 && trial.checks.iter().all(|check| check.held), "{trial:?}");
+        let server = trial.order.server.as_ref().expect("where it was");
+        assert_eq!(server.prefix, ["env", "OSDYNO_FAR=1"]);
+    }
+    expect_nothing_left(folder.path());
+}
+
 /// Neither of them is what is measured, so their end is no limit of the engine.
 #[test]
 fn a_sink_or_a_dns_server_that_ends_is_a_crash_of_that_trial() {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -28,7 +29,7 @@ impl Sink {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("an address");
         drop(listener);
-        let mut command = Command::new("smtp-sink");
+        let mut command = Command::new(program()?);
         // 8BITMIME, PIPELINING and SIZE are there without a word.
         command.args(["-d", "message.", "-m", "100"]);
         if sys::process::is_root() {
@@ -38,7 +39,7 @@ impl Sink {
         let process = match command.stdout(Stdio::null()).stderr(Stdio::inherit()).spawn() {
             Ok(process) => process,
             Err(error) => {
-                println!("skipped: smtp-sink cannot be started: {error}; it is in Debian's package postfix");
+                println!("skipped: smtp-sink cannot be started: {error}");
                 return None;
             }
         };
@@ -71,6 +72,28 @@ impl Drop for Sink {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// The one that is installed, or else the one that `cargo xtask mail-servers` unpacks below the folder in which
+/// this test is built, for a user that may mount.
+fn program() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let installed = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
+    let own = std::env::current_exe().expect("a test is a program");
+    let unpacked = own.ancestors().nth(3).expect("a folder of cargo").join("mail-servers/bin");
+    let may_mount = || {
+        let mounts = Command::new("unshare").args(["--mount", "--map-root-user", "true"]).status();
+        mounts.is_ok_and(|status| status.success())
+    };
+    let found = installed.map(|folder| folder.join("smtp-sink")).find(|program| program.is_file());
+    let found =
+        found.or_else(|| Some(unpacked.join("smtp-sink")).filter(|program| program.exists() && may_mount()));
+    if found.is_none() {
+        println!(
+            "skipped: there is no smtp-sink; `cargo xtask mail-servers` unpacks one for those that may mount"
+        );
+    }
+    found
 }
 
 #[test]

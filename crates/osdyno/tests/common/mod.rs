@@ -1,6 +1,8 @@
 //! Runs the program as a user would.
 #![allow(dead_code)]
 
+#[cfg(unix)]
+pub(crate) mod accounts;
 pub(crate) mod everywhere;
 #[cfg(target_os = "linux")]
 pub(crate) mod far;
