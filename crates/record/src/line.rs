@@ -14,10 +14,6 @@ pub const SCHEMA: u32 = 2;
 /// One line of the stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a run has a few thousand lines, each for a trial or part of one"
-)]
 pub enum Line {
     /// First line of every run: the program that measured, the time, and the settings.
     Run(Run),

@@ -11,10 +11,12 @@ pub struct Holding {
 }
 
 /// Lines of /proc/PID/status (proc_pid_status(5)).
+#[cfg(any(target_os = "linux", test))]
 const STATUS: &[(&str, &str)] =
     &[("VmPTE:", "page tables (KiB)"), ("VmRSS:", "resident memory (KiB)"), ("Threads:", "threads")];
 
 /// Of /proc/PID/status.
+#[cfg(any(target_os = "linux", test))]
 pub(super) fn of_status(text: &str) -> impl Iterator<Item = Holding> + '_ {
     STATUS.iter().filter_map(|&(key, name)| {
         let line = text.lines().find_map(|line| line.strip_prefix(key))?;
@@ -23,6 +25,7 @@ pub(super) fn of_status(text: &str) -> impl Iterator<Item = Holding> + '_ {
 }
 
 /// Of /proc/PID/net/sockstat: all sockets of the network name space.
+#[cfg(any(target_os = "linux", test))]
 pub(super) fn of_sockets(text: &str) -> Option<Holding> {
     let value = text.lines().find_map(|line| line.strip_prefix("sockets: used "))?;
     Some(Holding { name: "sockets", value: value.trim().parse().ok()? })
