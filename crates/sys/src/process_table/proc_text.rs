@@ -265,4 +265,21 @@ mod tests {
         let memory = memory(text);
         assert_eq!((memory.resident_bytes, memory.private_bytes), (1_024_000, Some(30 << 10)));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_breaks_what_reads_processes(
+            text in "(\\PC{0,60}\n|tfd: *[0-9]{0,12} events: *[0-9a-f]{0,9} ino:[0-9a-f]{0,18}\n){0,6}",
+            words in "[0-9]{0,4} \\(\\PC{0,20}\\) [RSDZ]( -?[0-9]{0,22}){0,52}",
+        ) {
+            for text in [&text, &words] {
+                if let Some((process, _)) = stat(text) {
+                    assert!(text.contains(&process.name));
+                }
+                assert!(epoll(text).len() <= text.lines().count());
+                let _ = (tcp_sockets(text), unix_sockets(text), kernel_stack(text), descriptor(text));
+                let _ = (sends_signals(text), system_call(text), memory(text));
+            }
+        }
+    }
 }

@@ -51,4 +51,21 @@ mod tests {
             (0x7f10, 0x7f28, 0x2000, 34)
         );
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_breaks_what_reads_proc(
+            text in "(\\PC{0,40}\n|[0-9a-f]{0,17}-[0-9a-f]{0,17} r-xp 0 fe:00 [0-9]{0,21} \\PC{0,9}\n){0,4}",
+            symbol in "([0-9a-f]{0,17} [tTwWA] \\PC{0,9}\n){0,4}",
+        ) {
+            let text = text + &symbol;
+            let found = parse_mappings(&text);
+            assert!(found.len() <= text.lines().count());
+            let symbols = super::super::KernelSymbols::parse(text.clone());
+            if let Some((first, name)) = symbols.first() {
+                assert!(text.contains(name));
+                let _ = (symbols.of(first), symbols.of(u64::MAX), symbols.of(0));
+            }
+        }
+    }
 }
