@@ -138,7 +138,20 @@ impl Process {
     ///
     /// # Errors
     /// [`Error::Start`].
-    pub fn start(role: &str, mut command: Command) -> Result<Process, Error> {
+    pub fn start(role: &str, command: Command) -> Result<Process, Error> {
+        Process::start_gathering(role, command, Duration::ZERO)
+    }
+
+    /// The same for a program that writes a few bytes at a time: after each look at its output nothing more is
+    /// read for this long, so that it wakes nobody meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Start`].
+    pub(crate) fn start_gathering(
+        role: &str,
+        mut command: Command,
+        pause: Duration,
+    ) -> Result<Process, Error> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         sys::process::lead_group(&mut command);
         let program = command.get_program().to_string_lossy().into_owned();
@@ -167,7 +180,13 @@ impl Process {
             let listening = StderrTail::of(stderr).and_then(|stderr| {
                 process.stderr = stderr;
                 process.input = Input::Pipe(pipe::writer(stdin)?);
-                let hand_on = move |bytes: &[u8]| output.send(Event::Output(bytes.to_vec())).is_ok();
+                let hand_on = move |bytes: &[u8]| {
+                    let is_wanted = output.send(Event::Output(bytes.to_vec())).is_ok();
+                    if !pause.is_zero() {
+                        std::thread::sleep(pause);
+                    }
+                    is_wanted
+                };
                 let reader = pipe::reader(stdout, hand_on)?;
                 Builder::new().spawn(move || {
                     pipe::await_end(number, vec![reader]);

@@ -29,6 +29,10 @@ const LINE_BYTES_PER_SECOND: u64 = 100 << 10;
 /// kill.
 const GRACE: Duration = guard::GRACE.saturating_add(Duration::from_secs(2));
 
+/// An emulator writes each byte of a serial line by itself. If each woke us, that would take its processor
+/// longer than the byte; a message comes later by less than this.
+const GUEST_PAUSE: Duration = Duration::from_micros(500);
+
 /// The role of the command, in errors.
 const COMMAND: &str = "the command of the system";
 
@@ -205,7 +209,7 @@ impl HostSession {
     ) -> Result<HostSession, Error> {
         let crc32 = crc32fast::hash(&read(agent)?);
         let command = guarded(command, guard, Duration::ZERO);
-        let mut command = Process::start("the guest", command)?.with_grace(GRACE);
+        let mut command = Process::start_gathering("the guest", command, GUEST_PAUSE)?.with_grace(GRACE);
         let folder = hello(&mut command, crc32, OTHER_AGENT, deadline)?;
         HostSession::listen(command, folder, true)
     }
