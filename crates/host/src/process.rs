@@ -142,8 +142,8 @@ impl Process {
         Process::start_gathering(role, command, Duration::ZERO)
     }
 
-    /// The same for a program that writes a few bytes at a time: after each look at its output nothing more is
-    /// read for this long, so that it wakes nobody meanwhile.
+    /// The same for a program that writes a few bytes at a time: after each look at its output nothing more
+    /// is read for this long, so that it wakes nobody meanwhile.
     ///
     /// # Errors
     /// [`Error::Start`].

@@ -7,7 +7,7 @@ mod common;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{expect_nothing_left, osdyno, processes_below, run, signal, text, until};
@@ -289,6 +289,45 @@ fn a_kernel_of_debian_is_kept_and_what_prevents_that_is_reported() {
     assert!(!text(&output.stderr).contains("getting"), "{}", text(&output.stderr));
     fs::write(&kept, "damaged").expect("damage");
     fails("6.12", "is damaged");
+}
+
+#[test]
+fn without_a_network_or_room_for_a_kernel_of_debian_nothing_is_left() {
+    if !Path::new("/usr/share/keyrings/debian-archive-keyring.gpg").exists() {
+        println!("skipped: this is no Debian; its keyring is missing");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (emulator, tools) = (emulator(folder.path(), "true"), folder.path().join("tools"));
+    let cache = folder.path().join("cache");
+    fs::create_dir(&cache).expect("a folder");
+    let small = format!("mount -t tmpfs -o size=256k none {}", cache.display());
+    let own = std::env::var("PATH").expect("a search path");
+    tool(&tools, "apt-get", "case \"$*\" in *download*) head -c 1000000 /dev/zero >a.deb || exit 100;; esac");
+    tool(&tools, "apt-cache", "echo linux-image-6.12.9+deb13-cloud-amd64");
+    let without = [
+        // The real apt-get, in a network in which nothing is, not even loopback.
+        ("--net", "true", own.clone(), "Failed to fetch"),
+        ("--mount", small.as_str(), format!("{}:{own}", tools.display()), "No space left on device"),
+    ];
+    for (namespace, before, path, word) in without {
+        let words = ["lab", "run", "--kernel=debian:6.12", "--accel=tcg", &emulator, "noop", "-n60", "-t3"];
+        let program = osdyno(folder.path(), &words);
+        let mut command = Command::new("unshare");
+        command.args([namespace, "sh", "-c", &format!("{before} && exec \"$0\" \"$@\"")]);
+        command.arg(program.get_program()).args(program.get_args()).current_dir(folder.path());
+        let output = command.env("PATH", &path).env("XDG_CACHE_HOME", &cache).output().expect("unshare");
+        let told = text(&output.stderr);
+        if told.contains("unshare") || told.contains("mount:") {
+            println!("skipped: it takes the rights of root: {told}");
+            return;
+        }
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains(word) && told.contains("--kernel PATH"), "{word}: {told}");
+        let is_there = |name: &str| cache.join("osdyno/kernels").join(name).exists();
+        assert!(!is_there("unfinished") && !is_there("6.12"), "{told}");
+        until("no process is left", || processes_below(folder.path(), "").is_empty());
+    }
 }
 
 /// How many shells play that emulator at work; at first osdyno has it only say its version.

@@ -10,7 +10,7 @@ mod common;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use common::{expect_nothing_left, osdyno, text};
@@ -69,14 +69,7 @@ fn measured_with(folder: &Path, before: &str, options: &[&str]) -> Recording {
     let names = names();
     let words = ["run"].into_iter().chain(names.iter().map(String::as_str));
     let words: Vec<&str> = words.chain(SIZE).chain(options.iter().copied()).collect();
-    let program = osdyno(folder, &words);
-    let mut shell = Command::new("sh");
-    shell
-        .args(["-c", &format!("{before} \"$0\" \"$@\"")])
-        .arg(program.get_program())
-        .args(program.get_args());
-    shell.current_dir(folder).env("TMPDIR", folder).env("XDG_STATE_HOME", folder.join("state"));
-    let output = shell.output().expect("a shell starts");
+    let output = behind(folder, before, &words);
     let told = text(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {told}", output.status);
     let (recording, losses) = record::read(folder.join("a.osdyno")).expect("the run file");
@@ -102,6 +95,18 @@ fn measured_with(folder: &Path, before: &str, options: &[&str]) -> Recording {
     let _ = fs::remove_dir_all(folder.join("state"));
     expect_nothing_left(folder);
     recording
+}
+
+/// The output of osdyno, which a shell executes after these commands.
+fn behind(folder: &Path, before: &str, words: &[&str]) -> Output {
+    let program = osdyno(folder, words);
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", &format!("{before} \"$0\" \"$@\"")])
+        .arg(program.get_program())
+        .args(program.get_args());
+    shell.current_dir(folder).env("TMPDIR", folder).env("XDG_STATE_HOME", folder.join("state"));
+    shell.output().expect("a shell starts")
 }
 
 fn outcome<'a>(recording: &'a Recording, workload: &str, variant: &str) -> &'a Outcome {
@@ -228,8 +233,8 @@ fn with_one_processor() {
     assert!(!system(&recording).environment["cpu.allowed"].contains(['-', ',']));
 }
 
-/// A clock that steps by 4 µs and takes 19 µs to read; or one that goes wrong after a while: an hour ahead,
-/// or a second back.
+/// A clock that steps by 4 µs and takes 19 µs to read; or one that goes wrong after a while: an hour ahead, or
+/// a second back, or it stands still.
 const CLOCK: &str = r#"
 #define _GNU_SOURCE
 #include <sys/syscall.h>
@@ -250,6 +255,11 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 #ifdef COARSE
     for (long until = now_ns() + 19000; now_ns() < until;) {}
     time->tv_nsec -= time->tv_nsec % 4000;
+#elif defined STANDS
+    static struct timespec last;
+    if (clock != CLOCK_MONOTONIC) return result;
+    if (count > STANDS) *time = last;
+    else last = *time;
 #else
     if (count > 3000) time->tv_sec += JUMP;
 #endif
@@ -283,6 +293,31 @@ fn with_a_clock_that_jumps() {
         // Not that of osdyno itself: a trial may end early by that clock, and no other with it.
         let system = format!("--system=odd=env LD_PRELOAD={}", library.display());
         measured_with(folder.path(), &command, &[&system]);
+    }
+}
+
+#[test]
+fn with_a_clock_that_stands() {
+    // From the start, which a trial finds out; and later, when only osdyno itself, with another clock, can
+    // tell that it has waited for too long.
+    for (stands, words) in [("-DSTANDS=1", "stands still"), ("-DSTANDS=19000", "--timeout")] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let library = compiled(folder.path(), "clock.so", CLOCK, &["-shared", "-fPIC", stands]);
+        let Some(before) = hidden("/sys/devices/system/clocksource", "env") else { return };
+        let odd = format!("--system=odd=env LD_PRELOAD={}", library.display());
+        let run = ["run", "socket/v4", "thread", "-n60", "-t1", "--timeout=5s", "--out=a.osdyno"];
+        let output = behind(folder.path(), &before, &[&run[..], &["--system=local=", &odd]].concat());
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{told}");
+        assert!(told.contains(words), "{words}: {told}");
+        let recording = record::read(folder.path().join("a.osdyno")).expect("a run").0;
+        for trial in &recording.trials {
+            let is_odd = trial.order.system == "odd";
+            assert_eq!(trial.outcome == Outcome::Complete, !is_odd, "{:?}: {told}", trial.outcome);
+        }
+        assert_eq!(recording.trials.len(), 4);
+        let _ = fs::remove_dir_all(folder.path().join("state"));
+        expect_nothing_left(folder.path());
     }
 }
 

@@ -8,7 +8,7 @@ use host::{FrameReader, FrameWriter};
 use record::{Check, Line, Order, Outcome, TrialClock, TrialKey};
 use serde::{Deserialize, Serialize};
 use sys::clock::Clock;
-use workload::{EarlyEnd, Group, ServerEnded, Slots, Trial, TrialError, Workload};
+use workload::{EarlyEnd, Experiment, Group, ServerEnded, Slots, Trial, TrialError, Workload};
 
 use crate::common::{Done, find};
 use crate::place::Place;
@@ -56,6 +56,19 @@ pub(crate) fn numbers(workload: &Workload, order: &Order) -> usize {
     }
 }
 
+/// What the workload does in a trial; why it does nothing.
+fn experiment(workload: &Workload, clock: &Clock, is_standing: bool) -> Result<Experiment, Outcome> {
+    if is_standing {
+        let reason = format!(
+            "the clock of this system ({}) stands still, so nothing can be timed; start the system again, or \
+             give it another clock source",
+            clock.source()
+        );
+        return Err(Outcome::Failed { reason });
+    }
+    workload.run.map_err(|reason| Outcome::Unsupported { reason: reason.to_owned() })
+}
+
 fn execute(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> WorkerReport {
     let mut warnings = prepare(order);
     let clock = Clock::start();
@@ -73,10 +86,10 @@ fn execute(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Work
         warnings: Vec::new(),
         facts: Vec::new(),
     };
-    let run = match workload.run {
+    let run = match experiment(workload, &clock, resolution.is_standing) {
         Ok(run) => run,
-        Err(reason) => {
-            report.outcome = Outcome::Unsupported { reason: reason.to_owned() };
+        Err(outcome) => {
+            report.outcome = outcome;
             return report;
         }
     };

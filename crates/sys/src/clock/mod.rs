@@ -23,6 +23,9 @@ const CALIBRATION: Duration = Duration::from_millis(10);
 /// How often a moment is tried: an interruption between its readings widens one try, hardly all.
 const MOMENT_TRIES: u32 = 10;
 
+/// No clock that can time anything steps more rarely.
+const STEP_MAX: Duration = Duration::from_millis(50);
+
 /// A monotonic clock that counts ticks.
 #[derive(Clone, Debug)]
 pub struct Clock {
@@ -62,6 +65,8 @@ pub struct Resolution {
     pub tick_seconds: f64,
     /// Median time from one reading to the next.
     pub read_seconds: f64,
+    /// It does not step at all.
+    pub is_standing: bool,
 }
 
 impl Clock {
@@ -107,6 +112,13 @@ impl Clock {
         tries.min_by_key(|&(width, _)| width).map_or((0, 0), |(_, both)| both)
     }
 
+    /// Whether it shows the same after this time, which the system measures in another way.
+    fn stands_for(&self, time: Duration) -> bool {
+        let before = self.now();
+        std::thread::sleep(time);
+        self.now() == before
+    }
+
     /// Measures the clock itself over ten thousand readings.
     pub fn resolution(&self) -> Resolution {
         let mut readings = vec![0_u64; 10_001];
@@ -122,6 +134,7 @@ impl Clock {
         Resolution {
             tick_seconds: tick(&steps) as f64 * per_tick,
             read_seconds: steps[steps.len() / 2] as f64 * per_tick,
+            is_standing: steps.last() == Some(&0) && self.stands_for(STEP_MAX),
         }
     }
 }
