@@ -150,7 +150,7 @@ fn is_of_32_bits(pid: u32) -> bool {
     is_read && start == *b"\x7fELF\x01"
 }
 
-/// With a seventieth of the weight of others the looking costs a busy server less than 1 %, and still gets on.
+/// With a seventieth of the weight of others, looking costs a busy server little, and still gets on.
 const NICE: i32 = 19;
 
 pub(super) fn yield_to_others() {
