@@ -198,6 +198,7 @@ const OF_DESCRIPTORS: &[&str] =
 
 #[test]
 fn descriptors_stop_the_run_where_doctor_says() {
+    let _alone = alone();
     expect_agreement(&lowered("RLIMIT_NOFILE", "ulimit -n 64", 800, OF_DESCRIPTORS), &WORKLOADS);
     // Helpers go on beyond one process; what cannot have them is enough here.
     let alone: &[&str] = &["ready/poll", "ready/epoll", "accept/poll"];
@@ -207,13 +208,21 @@ fn descriptors_stop_the_run_where_doctor_says() {
     }
 }
 
-/// The same for some workloads only.
+/// The same for some workloads only. Where processes of others count too, it is repeated until as many live
+/// after the run as before it.
 fn expect_agreement_of(lowered: &Lowered, workloads: &[&str]) {
+    let is_steady = (0..5).any(|_| agrees(lowered, workloads));
+    assert!(is_steady, "{}: others began or ended processes in each of five runs", lowered.limit);
+}
+
+/// Predicts, measures and compares; false where the prediction is another one after the run.
+fn agrees(lowered: &Lowered, workloads: &[&str]) -> bool {
     let folder = open_folder();
     let (n, before) = (lowered.n.to_string(), &lowered.before);
     let options = ["-p", "classic", "-n", &n];
-    let predicted =
-        predicted(&diagnosed(before, folder.path(), &[workloads, &options].concat()), lowered.limit);
+    let prediction =
+        || predicted(&diagnosed(before, folder.path(), &[workloads, &options].concat()), lowered.limit);
+    let predicted = prediction();
     assert!(lowered.stops.iter().all(|stopped| predicted.contains_key(*stopped)), "{predicted:?}");
     let names: Vec<&str> = predicted.keys().map(String::as_str).collect();
     let out = ["-t1", "--timeout=10m", "--out=a.osdyno"];
@@ -221,12 +230,27 @@ fn expect_agreement_of(lowered: &Lowered, workloads: &[&str]) {
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
     let (recording, _) = record::read(folder.path().join("a.osdyno")).expect("the run file");
     let measured = measured(&recording);
-    println!("{}: predicted {predicted:?}\n  measured {measured:?}", lowered.limit);
-    expect_equal(lowered.limit, &predicted, measured);
+    let afterwards = prediction();
+    println!("{}: predicted {predicted:?}\n  measured {measured:?}\n  then {afterwards:?}", lowered.limit);
+    let is_steady = predicted
+        .iter()
+        .all(|(name, &n)| afterwards.get(name).is_some_and(|then| then.abs_diff(n) <= (n / 200).max(1)));
+    if is_steady {
+        expect_equal(lowered.limit, &predicted, measured);
+    }
+    is_steady
+}
+
+/// Held by tests that have hundreds of processes, which count for limits of the whole machine.
+static MANY_PROCESSES: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    MANY_PROCESSES.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 #[test]
 fn processes_of_a_user_stop_the_run_where_doctor_says() {
+    let _alone = alone();
     let before = as_nobody("prlimit --pid $$ --nproc=500:500");
     let one = lowered("RLIMIT_NPROC", &before, 3000, &["fork", "reap/oldest", "thread"]);
     expect_agreement(&one, &WORKLOADS);
@@ -234,6 +258,7 @@ fn processes_of_a_user_stop_the_run_where_doctor_says() {
 
 #[test]
 fn a_control_group_of_processes_stops_the_run_where_doctor_says() {
+    let _alone = alone();
     let Some(group) = Group::make("pids", "pids.max", 500) else {
         println!("skipped: no control group for processes can be made here");
         return;
@@ -243,6 +268,7 @@ fn a_control_group_of_processes_stops_the_run_where_doctor_says() {
 
 #[test]
 fn process_numbers_of_a_namespace_stop_the_run_where_doctor_says() {
+    let _alone = alone();
     let commands = "echo 900 > /proc/sys/kernel/pid_max";
     let before = within("--pid --fork --mount-proc", commands);
     // Before Linux 6.14 it is that of the whole machine, which a test leaves alone.
@@ -286,6 +312,7 @@ fn a_small_disk_stops_the_run_where_doctor_says() {
 /// would go further; the run and `doctor` read them alike.
 #[test]
 fn limits_of_the_machine_stop_the_run_where_doctor_says() {
+    let _alone = alone();
     for one in [
         lowered(
             "vm.max_map_count",
