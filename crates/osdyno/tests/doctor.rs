@@ -153,7 +153,16 @@ fn measured(recording: &Recording) -> BTreeMap<String, u64> {
 
 /// Curves, and of loads and jobs what the limits of these tests stop within seconds. Loads end at levels that
 /// their architecture holds, whatever the limit is.
-const WORKLOADS: [&str; 4] = ["kernel", "race/fork", "race/thread", "mail-queue"];
+const WORKLOADS: [&str; 8] = [
+    "kernel",
+    "race/fork",
+    "race/thread",
+    "request/epoll",
+    "web/590",
+    "mixed/epoll",
+    "mail-deliver/epoll",
+    "mail-queue",
+];
 
 /// Predicts these workloads under the limit, then measures those that it stops, and compares.
 fn expect_agreement(lowered: &Lowered, workloads: &[&str]) {
@@ -193,8 +202,19 @@ fn expect_equal(limit: &str, predicted: &BTreeMap<String, u64>, measured: BTreeM
     }
 }
 
-const OF_DESCRIPTORS: &[&str] =
-    &["socket/v4", "bind/v4", "connect/v4", "accept/epoll", "ready/poll", "files", "race/thread"];
+const OF_DESCRIPTORS: &[&str] = &[
+    "socket/v4",
+    "bind/v4",
+    "connect/v4",
+    "accept/epoll",
+    "ready/poll",
+    "files",
+    "race/thread",
+    "request/epoll",
+    "web/590",
+    "mixed/epoll",
+    "mail-deliver/epoll",
+];
 
 #[test]
 fn descriptors_stop_the_run_where_doctor_says() {
@@ -205,6 +225,26 @@ fn descriptors_stop_the_run_where_doctor_says() {
     for descriptors in [256, 1000] {
         let before = format!("ulimit -n {descriptors}");
         expect_agreement_of(&Lowered { limit: "RLIMIT_NOFILE", before, n: 3000, stops: alone }, alone);
+    }
+}
+
+/// These take so many descriptors, whatever n is, that nothing of them can be measured.
+#[test]
+fn what_cannot_be_measured_at_all_is_predicted() {
+    let (folder, before) = (open_folder(), "ulimit -n 64");
+    let names = ["crowd", "ready-many/epoll"];
+    let diagnosis = diagnosed(before, folder.path(), &names);
+    for one in diagnosis["systems"][0]["workloads"].as_array().expect("workloads") {
+        assert!(one["n"] == 0 && one["stopped_by"]["limit"] == "RLIMIT_NOFILE", "{one}");
+    }
+    let output = after(before, folder.path(), &[&["run"], &names[..], &["-t1", "--out=a.osdyno"]].concat());
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let (recording, _) = record::read(folder.path().join("a.osdyno")).expect("the run file");
+    assert_eq!(recording.trials.len(), names.len());
+    for trial in &recording.trials {
+        let is_said =
+            matches!(&trial.outcome, Outcome::Unsupported { reason } if reason.contains("RLIMIT_NOFILE"));
+        assert!(is_said, "{:?}", trial.outcome);
     }
 }
 

@@ -139,6 +139,8 @@ fn wanted(plan: &RunPlan, workload: &Workload, ceiling: Option<&Ceiling>) -> u64
         Reach::Classic => workload.classic_n,
         // With helpers, the limits of one process are none.
         Reach::Limit => match ceiling.map_or(UNLIMITED, |ceiling| ceiling.n) {
+            // It is told what is lacking by what it would reach otherwise.
+            0 => UNLIMITED,
             n if workload.helpers => n.max(UNLIMITED),
             n => n,
         },

@@ -52,7 +52,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
             "latency that 99 % of requests do not exceed",
         ),
     ],
-    needs: Needs { memory_bytes: 9 << 10, ..Needs::NOTHING },
+    needs: Needs { memory_bytes: 9 << 10, descriptors_in_any_case: DESCRIPTORS_LEAST, ..Needs::NOTHING },
     top: Some(100_000),
     classic_n: 10_000,
     run: cfg_select! {
@@ -61,6 +61,13 @@ pub(crate) const WORKLOAD: Workload = Workload {
     },
     ..Workload::LOAD
 };
+
+/// Descriptors of a process beside its connections.
+const SPARE: usize = 64;
+/// Connections that are made and closed again.
+const MORE: usize = 200;
+/// One connection is held, and those are made beside it.
+const DESCRIPTORS_LEAST: u64 = (SPARE + MORE + 1) as u64;
 
 /// 1 000, 10 000 and so on below `top`, and `top` itself.
 fn tenfold(top: u64) -> Vec<u64> {
@@ -83,6 +90,8 @@ mod measured {
     use workload::server::{Memory, ServerUnderTest, grow, io_error, record_latencies};
     use workload::{Trial, TrialError};
 
+    use super::{DESCRIPTORS_LEAST, MORE, SPARE};
+
     /// Bytes of a request.
     const ECHO_BYTES: usize = 64;
     /// Connections of one holder; its limit of descriptors may be lower.
@@ -91,12 +100,8 @@ mod measured {
     /// before it takes the others: with one each, 100 000 connections took 88 s instead of 13 s (Linux 6.18).
     const SOURCES: u32 = 4;
     const FIRST_SOURCE: u32 = u32::from_be_bytes([127, 1, 0, 1]);
-    /// Descriptors of a process beside its connections.
-    const SPARE: usize = 64;
     /// Connections of this process itself, on which requests are sent.
     const OWN: usize = 1000;
-    /// Connections that are made and closed again.
-    const MORE: usize = 200;
     /// They are made one after the other, not in a burst.
     const MORE_PER_SECOND: f64 = 2000.0;
     /// No further request is sent after this time.
@@ -167,7 +172,7 @@ mod measured {
         if room > MORE {
             return Ok(room);
         }
-        let needed = (bound.value - bound.usable.min(bound.value)) + (SPARE + MORE + 1) as u64;
+        let needed = (bound.value - bound.usable.min(bound.value)) + DESCRIPTORS_LEAST;
         let reason = format!("{} is {}, and it takes {needed}", bound.limit, bound.value);
         let error = io::Error::new(io::ErrorKind::Unsupported, format!("{reason}; {}", bound.advice));
         Err(TrialError::at(format!("to open {MORE} connections beside those that are held"))(error))

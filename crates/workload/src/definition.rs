@@ -108,6 +108,8 @@ impl Variant {
 pub struct Needs {
     /// Open descriptors.
     pub descriptors: u64,
+    /// Open descriptors that a trial takes in any case, where others hold what n counts.
+    pub descriptors_in_any_case: u64,
     /// Processes.
     pub processes: u64,
     /// Threads.
@@ -138,6 +140,7 @@ impl Needs {
     /// Nothing but time.
     pub const NOTHING: Needs = Needs {
         descriptors: 0,
+        descriptors_in_any_case: 0,
         processes: 0,
         threads: 0,
         mappings: 0,

@@ -24,6 +24,8 @@ pub struct Ceiling {
     pub resource: Option<&'static str>,
     /// How much of that one n takes.
     pub per_n: u64,
+    /// How much of it a trial takes in any case.
+    pub in_any_case: u64,
     /// The limit itself.
     pub limit: ResourceLimit,
 }
@@ -65,16 +67,26 @@ impl Ceiling {
                 n: limit.usable / per_n,
                 resource: Some(resource),
                 per_n,
+                in_any_case: 0,
                 limit: limit.clone(),
             })
         };
-        let mut ceilings: Vec<Ceiling> = per_n.into_iter().flat_map(of).collect();
+        let in_any_case = needs.descriptors_in_any_case;
+        let descriptors = system.limits.get(resource::DESCRIPTORS).into_iter().flatten();
+        let too_few = descriptors.filter(|limit| limit.usable < in_any_case).map(|limit| Ceiling {
+            n: 0,
+            resource: Some(resource::DESCRIPTORS),
+            per_n: 0,
+            in_any_case,
+            limit: limit.clone(),
+        });
+        let mut ceilings: Vec<Ceiling> = per_n.into_iter().flat_map(of).chain(too_few).collect();
         ceilings.extend(most_by_processors(needs, system).map(|n| {
             let count = n * needs.processors;
             let advice = "-n beyond it measures waiting".to_owned();
             let name = "the number of processors".to_owned();
             let limit = ResourceLimit { name, value: count, usable: count, advice };
-            Ceiling { n, resource: None, per_n: needs.processors, limit }
+            Ceiling { n, resource: None, per_n: needs.processors, in_any_case: 0, limit }
         }));
         ceilings.sort_by_key(|ceiling| ceiling.n);
         ceilings

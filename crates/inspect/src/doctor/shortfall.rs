@@ -62,8 +62,10 @@ pub(super) fn all(
     for prognosis in prognoses.iter().filter(|prognosis| !prognosis.is_reached()) {
         let wanted = prognosis.extent.wanted;
         for ceiling in &prognosis.ceilings {
-            let (total, resource) = (wanted.saturating_mul(ceiling.per_n), ceiling.resource);
-            let Some(resource) = resource.filter(|_| !workload::is_near(ceiling.n, wanted)) else { continue };
+            let total = wanted.saturating_mul(ceiling.per_n).max(ceiling.in_any_case);
+            let Some(resource) = ceiling.resource.filter(|_| !workload::is_near(ceiling.n, wanted)) else {
+                continue;
+            };
             add(&mut found, resource, &ceiling.limit, total, &prognosis.name);
         }
     }

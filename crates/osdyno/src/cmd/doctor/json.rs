@@ -73,6 +73,7 @@ fn prognosis(one: &Prognosis) -> Value {
             "value": by.limit.value,
             "usable": by.limit.usable,
             "per_n": by.per_n,
+            "in_any_case": by.in_any_case,
             "advice": by.limit.advice,
         })),
     })
