@@ -170,7 +170,9 @@ fn a_trial_whose_counters_disagree_is_not_judged() {
 fn disturbed_run(folder: &Path, window: &str) -> Option<Output> {
     let words = ["run", "mail-lockstep/poll", "-n", "10", "-t", "1", "--set", "domains=50"];
     let words = [&words[..], &["--window", window, "--out", "a.osdyno"]].concat();
-    let _ = std::fs::remove_file(folder.join("a.osdyno"));
+    for of_the_run_before in ["a.osdyno", "a.html"] {
+        let _ = std::fs::remove_file(folder.join(of_the_run_before));
+    }
     let mut command = osdyno(folder, &words);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("osdyno starts");
     let mut port = None;
@@ -194,13 +196,14 @@ fn listening_port(process: u32) -> Option<u16> {
     let sockets = std::fs::read_dir(format!("/proc/{process}/fd")).ok()?;
     let names = sockets.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
     let names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
-    let table = std::fs::read_to_string("/proc/net/tcp").ok()?;
-    table.lines().skip(1).find_map(|line| {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        let is_its = names.contains(&format!("socket:[{}]", fields.get(9)?));
-        // 0A is LISTEN.
-        (is_its && fields[3] == "0A").then(|| u16::from_str_radix(fields[1].split(':').nth(1)?, 16).ok())?
-    })
+    // Those that listen come first. Behind them may be tens of thousands of closed ones, which take a second.
+    let table = BufReader::new(std::fs::File::open("/proc/net/tcp").ok()?).lines().skip(1);
+    let fields = |line: String| line.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
+    // 0A is LISTEN.
+    let listening = table.map_while(Result::ok).map(fields).take_while(|fields| fields[3] == "0A");
+    listening
+        .filter(|fields| fields.get(9).is_some_and(|inode| names.contains(&format!("socket:[{inode}]"))))
+        .find_map(|fields| u16::from_str_radix(fields[1].split(':').nth(1)?, 16).ok())
 }
 
 /// The test of one address.

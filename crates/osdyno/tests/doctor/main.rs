@@ -2,115 +2,21 @@
 //! to a user.
 #![cfg(target_os = "linux")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod lowered;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
-use common::{expect_nothing_left, osdyno, run, run_well, text};
+use common::{expect_nothing_left, run, run_well, text};
+use lowered::{Group, Lowered, after, as_nobody, faked, is_possible, lowered, open_folder, within};
 use record::{Outcome, Recording};
 use serde_json::Value;
-
-/// A limit, as a shell lowers it before it executes osdyno.
-struct Lowered {
-    /// As `doctor` and manuals call it.
-    limit: &'static str,
-    /// Commands of the shell; `$FOLDER` is the folder of the test.
-    before: String,
-    /// What is asked for: beyond the limit, and little enough.
-    n: u64,
-    /// Workloads that must be stopped by it.
-    stops: &'static [&'static str],
-}
-
-fn lowered(limit: &'static str, before: &str, n: u64, stops: &'static [&'static str]) -> Lowered {
-    Lowered { limit, before: before.to_owned(), n, stops }
-}
-
-/// What is executed after these commands, in the folder.
-fn after(before: &str, folder: &Path, arguments: &[&str]) -> Output {
-    let program = osdyno(folder, arguments);
-    let mut shell = Command::new("sh");
-    shell.args(["-ec", &format!("{before}\nexec \"$0\" \"$@\"")]).arg(program.get_program());
-    shell.args(program.get_args()).current_dir(folder).env("FOLDER", folder);
-    shell.env("TMPDIR", folder).env("XDG_STATE_HOME", folder.join("state"));
-    shell.output().expect("a shell starts")
-}
-
-/// Whether these commands work here; otherwise the reason is printed.
-fn is_possible(what: &str, before: &str) -> bool {
-    let folder = open_folder();
-    let mut shell = Command::new("sh");
-    shell.args(["-ec", &format!("{before}\nexec true")]).current_dir(folder.path());
-    let output = shell.env("FOLDER", folder.path()).output().expect("a shell starts");
-    if !output.status.success() {
-        println!("skipped: {what} cannot be lowered here: {}", text(&output.stderr).trim());
-    }
-    output.status.success()
-}
-
-/// A folder that other users may write to.
-fn open_folder() -> tempfile::TempDir {
-    use std::os::unix::fs::PermissionsExt;
-    let folder = tempfile::tempdir().expect("a folder");
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).expect("its permissions");
-    folder
-}
-
-/// Commands that put the shell into namespaces of its own and go on there.
-fn within(unshare: &str, commands: &str) -> String {
-    format!("exec unshare {unshare} sh -ec '{commands}\nexec \"$0\" \"$@\"' \"$0\" \"$@\"")
-}
-
-/// Commands after which a file of /proc/sys holds this, for what reads it.
-fn faked(file: &str, value: u64) -> String {
-    let commands = format!("echo {value} > \"$FOLDER/fake\"; mount --bind \"$FOLDER/fake\" /proc/sys/{file}");
-    within("--mount --propagation private", &commands)
-}
-
-/// Commands that give up being root, and with it what root may do beyond limits.
-fn as_nobody(commands: &str) -> String {
-    format!("{commands}\nexec setpriv --reuid=54321 --regid=54321 --clear-groups \"$0\" \"$@\"")
-}
-
-/// The control group of a test, removed in the end.
-struct Group(PathBuf);
-
-impl Group {
-    fn make(controller: &str, file: &str, value: u64) -> Option<Group> {
-        let places = [format!("/sys/fs/cgroup/{controller}"), "/sys/fs/cgroup".to_owned()];
-        places.iter().find_map(|place| {
-            let name = format!("osdyno-doctor-{controller}-{}", std::process::id());
-            let group = Group(Path::new(place).join(name));
-            fs::create_dir(&group.0).ok()?;
-            // The file is there where this version has the controller, and is not made where it is not.
-            let opened = fs::OpenOptions::new().write(true).open(group.0.join(file));
-            opened
-                .and_then(|mut file| std::io::Write::write_all(&mut file, value.to_string().as_bytes()))
-                .ok()?;
-            Some(group)
-        })
-    }
-
-    fn enter(&self) -> String {
-        format!("echo $$ > {}/cgroup.procs", self.0.display())
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        for _ in 0..200 {
-            if fs::remove_dir(&self.0).is_ok() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-}
 
 /// The diagnosis in JSON.
 fn diagnosed(before: &str, folder: &Path, arguments: &[&str]) -> Value {
