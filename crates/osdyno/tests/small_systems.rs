@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::Duration;
 
+use common::control_group::ControlGroup;
 use common::{expect_nothing_left, osdyno, text};
 use record::{Outcome, Recording, System};
 
@@ -321,46 +321,15 @@ fn with_a_clock_that_stands() {
     }
 }
 
-/// A control group with this much memory, which is removed in the end.
-struct Group(PathBuf);
-
-impl Group {
-    /// Where version 2 and version 1 have them, and how they limit memory.
-    const PLACES: [(&str, &str); 2] =
-        [("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")];
-
-    fn make(bytes: u64) -> Option<Group> {
-        Group::PLACES.into_iter().find_map(|(place, limit)| {
-            let group = Group(Path::new(place).join(format!("osdyno-test-{}", std::process::id())));
-            fs::create_dir(&group.0).ok()?;
-            // The file is there where this version limits memory, and is not made where it is not.
-            let file = fs::OpenOptions::new().write(true).open(group.0.join(limit));
-            file.and_then(|mut file| std::io::Write::write_all(&mut file, bytes.to_string().as_bytes()))
-                .ok()?;
-            Some(group)
-        })
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        for _ in 0..200 {
-            if fs::remove_dir(&self.0).is_ok() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-}
-
 #[test]
 fn with_128_mib() {
-    let Some(group) = Group::make(128 << 20) else {
+    let Some(group) = ControlGroup::make("memory", &["memory.max", "memory.limit_in_bytes"], 128 << 20)
+    else {
         println!("skipped: no control group for memory can be made here");
         return;
     };
     let folder = tempfile::tempdir().expect("a folder");
-    let recording = measured(folder.path(), &format!("echo $$ >{}/cgroup.procs; exec", group.0.display()));
+    let recording = measured(folder.path(), &format!("{}; exec", group.enter()));
     let memory = &system(&recording).limits[record::resource::MEMORY];
     assert!(memory.iter().any(|limit| limit.value <= 128 << 20), "{memory:?}");
 }

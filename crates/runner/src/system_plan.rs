@@ -139,7 +139,7 @@ fn wanted(plan: &RunPlan, workload: &Workload, ceiling: Option<&Ceiling>) -> u64
         Reach::Classic => workload.classic_n,
         // With helpers, the limits of one process are none.
         Reach::Limit => match ceiling.map_or(UNLIMITED, |ceiling| ceiling.n) {
-            // It is told what is lacking by what it would reach otherwise.
+            // Nothing fits; the limit is reported beside what would be reached without it.
             0 => UNLIMITED,
             n if workload.helpers => n.max(UNLIMITED),
             n => n,

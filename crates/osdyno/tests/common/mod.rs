@@ -3,6 +3,7 @@
 
 #[cfg(unix)]
 pub(crate) mod accounts;
+pub(crate) mod control_group;
 pub(crate) mod everywhere;
 #[cfg(target_os = "linux")]
 pub(crate) mod far;

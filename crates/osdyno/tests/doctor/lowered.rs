@@ -1,9 +1,8 @@
 //! Limits that a shell lowers before it executes osdyno.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
-use std::time::Duration;
 
 use crate::common::{osdyno, text};
 
@@ -67,39 +66,4 @@ pub(crate) fn faked(file: &str, value: u64) -> String {
 /// Commands that give up being root, and with it what root may do beyond limits.
 pub(crate) fn as_nobody(commands: &str) -> String {
     format!("{commands}\nexec setpriv --reuid=54321 --regid=54321 --clear-groups \"$0\" \"$@\"")
-}
-
-/// The control group of a test, removed in the end.
-pub(crate) struct Group(PathBuf);
-
-impl Group {
-    pub(crate) fn make(controller: &str, file: &str, value: u64) -> Option<Group> {
-        let places = [format!("/sys/fs/cgroup/{controller}"), "/sys/fs/cgroup".to_owned()];
-        places.iter().find_map(|place| {
-            let name = format!("osdyno-doctor-{controller}-{}", std::process::id());
-            let group = Group(Path::new(place).join(name));
-            fs::create_dir(&group.0).ok()?;
-            // The file is there where this version has the controller, and is not made where it is not.
-            let opened = fs::OpenOptions::new().write(true).open(group.0.join(file));
-            opened
-                .and_then(|mut file| std::io::Write::write_all(&mut file, value.to_string().as_bytes()))
-                .ok()?;
-            Some(group)
-        })
-    }
-
-    pub(crate) fn enter(&self) -> String {
-        format!("echo $$ > {}/cgroup.procs", self.0.display())
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        for _ in 0..200 {
-            if fs::remove_dir(&self.0).is_ok() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
 }

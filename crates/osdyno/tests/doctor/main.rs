@@ -13,8 +13,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use common::control_group::ControlGroup;
 use common::{expect_nothing_left, run, run_well, text};
-use lowered::{Group, Lowered, after, as_nobody, faked, is_possible, lowered, open_folder, within};
+use lowered::{Lowered, after, as_nobody, faked, is_possible, lowered, open_folder, within};
 use record::{Outcome, Recording};
 use serde_json::Value;
 
@@ -205,7 +206,7 @@ fn processes_of_a_user_stop_the_run_where_doctor_says() {
 #[test]
 fn a_control_group_of_processes_stops_the_run_where_doctor_says() {
     let _alone = alone();
-    let Some(group) = Group::make("pids", "pids.max", 500) else {
+    let Some(group) = ControlGroup::make("pids", &["pids.max"], 500) else {
         println!("skipped: no control group for processes can be made here");
         return;
     };
