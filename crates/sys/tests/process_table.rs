@@ -26,6 +26,7 @@ proptest! {
         let _ = proc_text::descriptor(&text);
         let _ = proc_text::sends_signals(&text);
         let _ = proc_text::system_call(&text);
+        let _ = proc_text::stack_pointer(&text);
         let _ = proc_text::status_number(&text, "Pss");
         let _ = proc_text::memory(&text);
         let lines = text.lines().count();

@@ -2,6 +2,7 @@
 //! stopped or attached to.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use sys::process_table::{self, DescriptorKind, EpollWatch, SocketEntry, SocketState, WaitSource, is_gone};
@@ -10,7 +11,8 @@ use super::evidence::{
     ConnectionEvidence, DescriptorCounts, EpollEvidence, Missing, Moment, ProcessEvidence, ServerEvidence,
     Stage, TaskEvidence,
 };
-use super::server::{ObservedServer, Scan, SnoopError, ended_or};
+use super::scan::{Reading, Scan};
+use super::server::{ObservedServer, SnoopError, ended_or};
 
 /// Threads whose waits are looked at in every round: of a process, and of all.
 const TASKS_OF_A_PROCESS: usize = 64;
@@ -21,8 +23,11 @@ const GLANCES: usize = 2048;
 const ROUNDS: u32 = 12;
 /// Processes whose memory is read.
 const MEMORIES: usize = 32;
-/// Up to this much, the kernel is asked how much of it is shared, for which it walks all pages.
-const WALKED_BYTES: u64 = 1 << 30;
+/// Up to this much of all processes, the kernel is asked how much of it is shared, for which it walks all
+/// pages and holds a lock on the memory of the process: with 64 MiB for a millisecond or two.
+const WALKED_BYTES: u64 = 64 << 20;
+/// The same while connections of ours are held.
+const WALKED_BYTES_HELD: u64 = 1 << 30;
 /// Connections of a process of which it is read whether they send signals.
 const SIGNALS_READ: usize = 4;
 
@@ -58,16 +63,16 @@ impl Collector {
     /// # Errors
     /// [`SnoopError::Ended`] where none of its processes is left.
     pub fn look(&mut self, stage: Stage, duration: Duration) -> Result<&Moment, SnoopError> {
-        let all = process_table::processes()?;
-        let strangers = &self.strangers;
-        let scan = Scan::of(all, |process| !strangers.contains(&(process.pid, process.started_ticks)))?;
+        // What the server was found by a moment ago is not read again.
+        let reading = self.server.reading.take().map_or_else(|| self.read().map(Rc::new), Ok)?;
+        let scan = &reading.scan;
         if !scan.processes.contains_key(&self.server.root) {
             return Err(SnoopError::Ended);
         }
-        let own = self.own_sockets()?;
-        let members = self.members(&scan, &own);
+        let own = self.own_sockets(&reading.sockets);
+        let members = self.members(scan, &own);
         let mut processes: Vec<ProcessEvidence> =
-            members.iter().filter_map(|pid| self.process(&scan, *pid, &own)).collect();
+            members.iter().filter_map(|pid| self.process(scan, *pid, &own)).collect();
         let mut missing = Missing {
             descriptors: members.iter().filter(|pid| scan.kept.contains(pid)).count(),
             strangers: scan.kept.len(),
@@ -76,22 +81,31 @@ impl Collector {
         };
         choose_tasks(&mut processes, &mut missing);
         sample(&mut processes, duration, &mut missing);
-        read_memory(&mut processes);
+        // Connections of ours disturb it more.
+        let walked_bytes = if matches!(stage, Stage::Held(_)) { WALKED_BYTES_HELD } else { WALKED_BYTES };
+        read_memory(&mut processes, walked_bytes);
         self.evidence.missing = worst(self.evidence.missing, missing);
         self.evidence.moments.push(Moment { stage, processes, unaccepted: own.unaccepted });
         self.evidence.moments.last().ok_or(SnoopError::Ended)
     }
 
-    fn own_sockets(&self) -> Result<OwnSockets, SnoopError> {
-        let sockets = process_table::sockets(self.server.root).map_err(ended_or)?;
+    /// The processes that may belong to the server, and the sockets of its network.
+    fn read(&self) -> Result<Reading, SnoopError> {
+        let all = process_table::processes()?;
+        let strangers = &self.strangers;
+        let scan = Scan::of(all, |process| !strangers.contains(&(process.pid, process.started_ticks)))?;
+        Ok(Reading { scan, sockets: process_table::sockets(self.server.root).map_err(ended_or)? })
+    }
+
+    fn own_sockets(&self, sockets: &[SocketEntry]) -> OwnSockets {
         let connections: Vec<&SocketEntry> =
             sockets.iter().filter(|entry| self.server.is_connection(entry)).collect();
         let is_own = |entry: &&SocketEntry| self.server.listening.contains(&entry.inode);
         let listening = sockets.iter().filter(|entry| entry.state == SocketState::Listening).filter(is_own);
-        Ok(OwnSockets {
+        OwnSockets {
             unaccepted: listening.map(|entry| entry.queued).sum(),
             connections: connections.iter().map(|entry| entry.inode).filter(|inode| *inode != 0).collect(),
-        })
+        }
     }
 
     /// Connections that the server has now, and those that no process of it has accepted.
@@ -99,7 +113,8 @@ impl Collector {
     /// # Errors
     /// [`SnoopError::Ended`].
     pub fn connections(&self) -> Result<(usize, usize), SnoopError> {
-        let own = self.own_sockets()?;
+        let sockets = process_table::sockets(self.server.root).map_err(ended_or)?;
+        let own = self.own_sockets(&sockets);
         Ok((own.connections.len(), own.unaccepted as usize))
     }
 
@@ -271,15 +286,18 @@ fn sample(processes: &mut [ProcessEvidence], duration: Duration, missing: &mut M
     }
 }
 
-fn read_memory(processes: &mut [ProcessEvidence]) {
+/// Reads how much memory processes have, of some that lie evenly among them; of those that are too large
+/// together, none but the first.
+fn read_memory(processes: &mut [ProcessEvidence], walked_bytes: u64) {
     let stride = processes.len().div_ceil(MEMORIES).max(1);
+    let mut left = walked_bytes;
     for process in processes.iter_mut().step_by(stride) {
-        let resident = process_table::memory(process.pid, false).ok();
-        process.memory = match resident {
-            Some(memory) if memory.resident_bytes <= WALKED_BYTES => {
-                process_table::memory(process.pid, true).ok().or(resident)
-            }
-            other => other,
-        };
+        let Ok(resident) = process_table::memory(process.pid, false) else { continue };
+        if resident.resident_bytes <= left {
+            left -= resident.resident_bytes;
+            process.memory = Some(process_table::memory(process.pid, true).unwrap_or(resident));
+        } else if left == walked_bytes {
+            process.memory = Some(resident);
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! Which architecture has a running server? It is answered from what the system shows of its processes, and
 //! without its source.
 //!
-//! - `server` finds where it listens and which processes belong to it, `collector` looks at them;
+//! - `scan` reads the system's processes and sockets, `server` finds where it listens and which processes
+//!   belong to it, `collector` looks at them;
 //! - `evidence` is what was seen, `mechanism` how one process waits, `judgement` which architecture that is;
 //! - `prediction` says what follows for many connections.
 
@@ -13,6 +14,7 @@ mod judgement;
 mod mechanism;
 mod prediction;
 mod ruling;
+mod scan;
 mod server;
 
 pub use answer::{Clue, Confidence, Prediction, ServerArchitecture, ServerGrowth, SnoopAnswer};

@@ -1,13 +1,13 @@
 //! Finds a server: where it listens, and which processes belong to it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;
+use std::rc::Rc;
 
-use sys::process_table::{
-    self, Descriptor, DescriptorKind, ProcessEntry, SocketEntry, SocketPlace, SocketState, is_gone,
-    is_kept_from_us,
-};
+use sys::process_table::{self, ProcessEntry, SocketEntry, SocketPlace, SocketState, is_gone};
+
+use super::scan::{Reading, Scan};
 
 const HIDDEN: &str = "; /proc is mounted with hidepid, so it may be another user's: run osdyno as root";
 
@@ -95,94 +95,8 @@ pub struct ObservedServer {
     pub is_in_our_network: bool,
     /// Processes that had nothing to do with it when it was found, with the time of their start.
     pub(super) strangers: BTreeSet<(u32, u64)>,
-}
-
-/// All processes and their descriptors.
-pub(super) struct Scan {
-    pub(super) processes: BTreeMap<u32, ProcessEntry>,
-    descriptors: BTreeMap<u32, Vec<Descriptor>>,
-    /// Processes whose descriptors are kept from us.
-    pub(super) kept: BTreeSet<u32>,
-}
-
-impl Scan {
-    pub(super) fn everything() -> io::Result<Scan> {
-        Scan::of(process_table::processes()?, |_| true)
-    }
-
-    /// The descriptors of those processes that are wanted.
-    pub(super) fn of(all: Vec<ProcessEntry>, wanted: impl Fn(&ProcessEntry) -> bool) -> io::Result<Scan> {
-        let mut scan =
-            Scan { processes: BTreeMap::new(), descriptors: BTreeMap::new(), kept: BTreeSet::new() };
-        for process in all.into_iter().filter(|process| !process.is_of_kernel && !process.is_zombie()) {
-            if wanted(&process) {
-                match process_table::descriptors(process.pid) {
-                    Ok(found) => drop(scan.descriptors.insert(process.pid, found)),
-                    Err(error) if is_kept_from_us(&error) => drop(scan.kept.insert(process.pid)),
-                    // It has ended meanwhile.
-                    Err(error) if is_gone(&error) => continue,
-                    Err(error) => return Err(error),
-                }
-            }
-            scan.processes.insert(process.pid, process);
-        }
-        Ok(scan)
-    }
-
-    pub(super) fn descriptors(&self, pid: u32) -> &[Descriptor] {
-        self.descriptors.get(&pid).map_or(&[], Vec::as_slice)
-    }
-
-    pub(super) fn sockets(&self, pid: u32) -> impl Iterator<Item = u64> {
-        self.descriptors(pid).iter().filter_map(|descriptor| match descriptor.kind {
-            DescriptorKind::Socket(inode) => Some(inode),
-            _ => None,
-        })
-    }
-
-    pub(super) fn holds_any(&self, pid: u32, inodes: &BTreeSet<u64>) -> bool {
-        self.sockets(pid).any(|inode| inodes.contains(&inode))
-    }
-
-    fn holders(&self, inodes: &BTreeSet<u64>) -> Vec<u32> {
-        self.processes.keys().copied().filter(|pid| self.holds_any(*pid, inodes)).collect()
-    }
-
-    /// The process and everything below it.
-    pub(super) fn family(&self, root: u32) -> BTreeSet<u32> {
-        let mut family = BTreeSet::from([root]);
-        loop {
-            let is_new = |process: &&ProcessEntry| {
-                family.contains(&process.parent) && !family.contains(&process.pid) && process.pid != 0
-            };
-            let more: Vec<u32> = self.processes.values().filter(is_new).map(|child| child.pid).collect();
-            if more.is_empty() {
-                return family;
-            }
-            family.extend(more);
-        }
-    }
-
-    /// The highest process above this one that belongs to the same server: one that holds the same listening
-    /// socket, or one of the same program that started several which listen.
-    fn root_above(&self, pid: u32, listening: &BTreeSet<u64>) -> u32 {
-        let mut root = pid;
-        while let Some(parent) = self.processes.get(&root).and_then(|child| self.processes.get(&child.parent))
-        {
-            let holders = || {
-                let children = self.processes.values().filter(|child| child.parent == parent.pid);
-                children.filter(|child| self.holds_any(child.pid, listening)).count()
-            };
-            let program = |pid| process_table::program(pid).ok();
-            let is_alike = || program(parent.pid).is_some() && program(parent.pid) == program(root);
-            let started_workers = || parent.pid > 1 && holders() > 1 && is_alike();
-            if !(self.holds_any(parent.pid, listening) || started_workers()) {
-                break;
-            }
-            root = parent.pid;
-        }
-        root
-    }
+    /// What it was found by, where it is looked at right after.
+    pub(super) reading: Option<Rc<Reading>>,
 }
 
 fn port(entry: &SocketEntry) -> Option<u16> {
@@ -190,6 +104,18 @@ fn port(entry: &SocketEntry) -> Option<u16> {
         SocketPlace::Tcp { port, .. } => Some(port),
         SocketPlace::Unix(_) => None,
     }
+}
+
+fn listening(sockets: &[SocketEntry]) -> Vec<&SocketEntry> {
+    sockets.iter().filter(|entry| entry.state == SocketState::Listening).collect()
+}
+
+fn listening_at(sockets: &[SocketEntry], number: u16) -> Vec<&SocketEntry> {
+    listening(sockets).into_iter().filter(|entry| port(entry) == Some(number)).collect()
+}
+
+fn inodes(sockets: &[&SocketEntry]) -> BTreeSet<u64> {
+    sockets.iter().map(|entry| entry.inode).collect()
 }
 
 impl ObservedServer {
@@ -217,9 +143,9 @@ impl ObservedServer {
         if scan.kept.contains(&pid) {
             return Err(SnoopError::Kept { pid, name: process.name });
         }
-        let sockets = process_table::sockets(pid).map_err(ended_or)?;
-        let listening: Vec<&SocketEntry> =
-            sockets.iter().filter(|entry| entry.state == SocketState::Listening).collect();
+        let sockets = scan.sockets_near(pid, |sockets| scan.are_sockets_among(pid, sockets));
+        let sockets = sockets.map_err(ended_or)?;
+        let listening = listening(&sockets);
         let held_by = |pids: &BTreeSet<u32>| -> Vec<&SocketEntry> {
             let held: BTreeSet<u64> = pids.iter().flat_map(|pid| scan.sockets(*pid)).collect();
             listening.iter().copied().filter(|entry| held.contains(&entry.inode)).collect()
@@ -246,7 +172,8 @@ impl ObservedServer {
         if own.is_empty() {
             return Err(SnoopError::NotListening { pid, name: process.name });
         }
-        Ok(ObservedServer::of_listeners(&scan, pid, &own, &sockets))
+        let server = ObservedServer::of_listeners(&scan, pid, &own, &sockets);
+        Ok(server.with(Reading { scan, sockets }))
     }
 
     /// The server that listens on a port.
@@ -255,19 +182,29 @@ impl ObservedServer {
     /// [`SnoopError`].
     pub fn at_port(number: u16) -> Result<ObservedServer, SnoopError> {
         let scan = Scan::everything()?;
-        let sockets = process_table::sockets(std::process::id())?;
-        let listening: Vec<&SocketEntry> =
-            sockets.iter().filter(|entry| entry.state == SocketState::Listening).collect();
-        let own: Vec<&SocketEntry> =
-            listening.iter().copied().filter(|entry| port(entry) == Some(number)).collect();
+        let sockets = scan.sockets_near(std::process::id(), |sockets| {
+            let holders = scan.holders(&inodes(&listening_at(sockets, number)));
+            !holders.is_empty() && holders.iter().all(|pid| scan.are_sockets_among(*pid, sockets))
+        })?;
+        let server = ObservedServer::among(&scan, &sockets, number)?;
+        Ok(server.with(Reading { scan, sockets }))
+    }
+
+    /// The server that listens on a port, among those that were read.
+    fn among(scan: &Scan, sockets: &[SocketEntry], number: u16) -> Result<ObservedServer, SnoopError> {
+        let own = listening_at(sockets, number);
         if own.is_empty() {
             return Err(SnoopError::NoListener(number));
         }
-        let holders = scan.holders(&own.iter().map(|entry| entry.inode).collect());
+        let holders = scan.holders(&inodes(&own));
         // One that was started by the system's first process shares its socket with that.
         let holder = holders.iter().copied().find(|pid| *pid != 1).or(holders.first().copied());
         let holder = holder.ok_or(SnoopError::HiddenListener(number))?;
-        Ok(ObservedServer::of_listeners(&scan, holder, &own, &sockets))
+        Ok(ObservedServer::of_listeners(scan, holder, &own, sockets))
+    }
+
+    fn with(self, reading: Reading) -> ObservedServer {
+        ObservedServer { reading: Some(Rc::new(reading)), ..self }
     }
 
     /// Every server that listens on a port of TCP, and ports whose process is kept from us.
@@ -275,12 +212,12 @@ impl ObservedServer {
     /// # Errors
     /// [`SnoopError::System`].
     pub fn all() -> Result<(Vec<ObservedServer>, Vec<u16>), SnoopError> {
+        let scan = Scan::everything()?;
         let sockets = process_table::sockets(std::process::id())?;
-        let listening = sockets.iter().filter(|entry| entry.state == SocketState::Listening);
-        let ports: BTreeSet<u16> = listening.filter_map(port).collect();
+        let ports: BTreeSet<u16> = listening(&sockets).into_iter().filter_map(port).collect();
         let (mut servers, mut hidden): (Vec<ObservedServer>, Vec<u16>) = (Vec::new(), Vec::new());
         for port in ports {
-            match ObservedServer::at_port(port) {
+            match ObservedServer::among(&scan, &sockets, port) {
                 Ok(server) => match servers.iter_mut().find(|other| other.root == server.root) {
                     Some(other) => {
                         other.places.extend(server.places);
@@ -333,6 +270,7 @@ impl ObservedServer {
             listening,
             is_in_our_network: network(root).is_none() || network(root) == ours,
             strangers,
+            reading: None,
         }
     }
 

@@ -95,6 +95,17 @@ impl EpollWatch {
     }
 }
 
+/// A family of sockets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SocketFamily {
+    /// TCP over IPv4.
+    Inet,
+    /// TCP over IPv6, and over IPv4 where the listening socket takes both.
+    Inet6,
+    /// unix(7).
+    Unix,
+}
+
 /// The state of a socket, as far as it matters for who serves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketState {

@@ -1,15 +1,20 @@
 //! Linux: proc(5).
 
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 use super::call::{of_call, of_functions};
 use super::entry::{
-    Descriptor, EpollWatch, ProcessEntry, ProcessMemory, SocketEntry, ThreadUse, ThreadWait, WaitCall,
-    WaitSource,
+    Descriptor, EpollWatch, ProcessEntry, ProcessMemory, SocketEntry, SocketFamily, ThreadUse, ThreadWait,
+    WaitCall, WaitSource,
 };
 use super::proc_text;
+
+/// What most files of /proc are shorter than.
+const TEXT_BYTES: usize = 4096;
+/// So many bytes of a link in /proc/PID/fd tell what it is. Those to files are longer, and begin with a path.
+const LINK_BYTES: usize = 64;
 
 pub(super) fn processes() -> io::Result<Vec<ProcessEntry>> {
     let entries = fs::read_dir("/proc").map_err(no_proc)?;
@@ -38,14 +43,24 @@ pub(super) fn command(pid: u32) -> io::Result<Vec<String>> {
 }
 
 pub(super) fn descriptors(pid: u32) -> io::Result<Vec<Descriptor>> {
-    let entries = fs::read_dir(format!("/proc/{pid}/fd"))?;
-    // One that is closed meanwhile is none.
-    let found = entries.flatten().filter_map(|entry| {
-        let number = entry.file_name().to_str()?.parse().ok()?;
-        let link = fs::read_link(entry.path()).ok()?;
-        Some(Descriptor { number, kind: proc_text::descriptor(&link.to_string_lossy()) })
-    });
-    Ok(found.collect())
+    let folder = fs::File::open(format!("/proc/{pid}/fd"))?;
+    let mut link = [0; LINK_BYTES];
+    let mut found = Vec::new();
+    for entry in rustix::fs::Dir::read_from(&folder)? {
+        let entry = entry?;
+        let Ok(number) = entry.file_name().to_string_lossy().parse() else { continue };
+        match rustix::fs::readlinkat_raw(&folder, entry.file_name(), &mut link[..]) {
+            Ok(length) => {
+                let kind = proc_text::descriptor(&String::from_utf8_lossy(&link[..length]));
+                found.push(Descriptor { number, kind });
+            }
+            // The others are kept from us as well.
+            Err(rustix::io::Errno::ACCESS) => break,
+            // One that is closed meanwhile is none.
+            Err(_) => {}
+        }
+    }
+    Ok(found)
 }
 
 pub(super) fn epoll_watches(pid: u32, descriptor: i32) -> io::Result<Vec<EpollWatch>> {
@@ -56,13 +71,14 @@ pub(super) fn sends_signals(pid: u32, descriptor: i32) -> io::Result<bool> {
     Ok(proc_text::sends_signals(&text(format!("/proc/{pid}/fdinfo/{descriptor}"))?))
 }
 
-pub(super) fn sockets(pid: u32) -> io::Result<Vec<SocketEntry>> {
+pub(super) fn sockets_of(pid: u32, family: SocketFamily) -> io::Result<Vec<SocketEntry>> {
     let table = |name: &str| text(format!("/proc/{pid}/net/{name}"));
-    let mut found = proc_text::tcp_sockets(&table("tcp")?);
     // A kernel may be without IPv6, and without unix(7).
-    found.extend(table("tcp6").map(|text| proc_text::tcp_sockets(&text)).unwrap_or_default());
-    found.extend(table("unix").map(|text| proc_text::unix_sockets(&text)).unwrap_or_default());
-    Ok(found)
+    Ok(match family {
+        SocketFamily::Inet => proc_text::tcp_sockets(&table("tcp")?),
+        SocketFamily::Inet6 => proc_text::tcp_sockets(&table("tcp6").unwrap_or_default()),
+        SocketFamily::Unix => proc_text::unix_sockets(&table("unix").unwrap_or_default()),
+    })
 }
 
 pub(super) fn network_namespace(pid: u32) -> io::Result<u64> {
@@ -111,8 +127,9 @@ pub(super) fn thread_wait(pid: u32, thread: u32) -> io::Result<ThreadWait> {
     match text(format!("{folder}/syscall")) {
         Ok(line) if line.starts_with("running") => return Ok(running(WaitSource::SystemCall)),
         Ok(line) => {
+            // The stack of a program of 64 bits is above the first 4 GiB, almost always.
             if let Some((number, arguments)) = proc_text::system_call(&line)
-                && !is_of_32_bits(pid)
+                && !(is_stack_low(&line) && is_of_32_bits(pid))
             {
                 return Ok(of_call(number, arguments));
             }
@@ -140,9 +157,13 @@ fn is_running(folder: &str) -> bool {
     text.and_then(|text| proc_text::stat(&text)).is_some_and(|(process, _)| process.state == 'R')
 }
 
+/// Whether the stack of the thread that /proc/PID/syscall tells of may be one of 32 bits.
+fn is_stack_low(line: &str) -> bool {
+    proc_text::stack_pointer(line).is_none_or(|stack| stack <= u64::from(u32::MAX))
+}
+
 /// Whether a 64-bit kernel runs a program of 32 bits, from the class in its ELF header.
 fn is_of_32_bits(pid: u32) -> bool {
-    use std::io::Read;
     let mut start = [0; 5];
     let is_read = cfg!(target_pointer_width = "64")
         && fs::File::open(format!("/proc/{pid}/exe"))
@@ -169,6 +190,10 @@ fn unreadable(file: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("/proc has a {file} that proc(5) does not describe"))
 }
 
+/// A file of /proc. It says no size before it is read, and most are short: one read takes all of it.
 fn text(path: impl AsRef<Path>) -> io::Result<String> {
-    fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    let mut bytes = Vec::with_capacity(TEXT_BYTES);
+    fs::File::open(path)?.take(u64::MAX).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }

@@ -159,6 +159,12 @@ pub fn system_call(text: &str) -> Option<(i64, [u64; 6])> {
     (number >= 0).then_some((number, arguments))
 }
 
+/// /proc/PID/syscall: where the stack of the thread is.
+pub fn stack_pointer(text: &str) -> Option<u64> {
+    let word = text.split_ascii_whitespace().rev().nth(1)?;
+    u64::from_str_radix(word.strip_prefix("0x")?, 16).ok()
+}
+
 /// /proc/PID/stack: the functions, innermost first.
 pub fn kernel_stack(text: &str) -> Vec<&str> {
     let function = |line| {
@@ -257,6 +263,8 @@ mod tests {
         let (number, arguments) =
             system_call("281 0x9 0x55 0x200 0xc8 0x0 0x0 0x7ffc 0x55bb\n").expect("a call");
         assert_eq!((number, arguments[0], arguments[3]), (281, 9, 200));
+        assert_eq!(stack_pointer("281 0x9 0x55 0x200 0xc8 0x0 0x0 0x7ffc 0x55bb\n"), Some(0x7ffc));
+        assert_eq!(stack_pointer("running\n"), None);
         assert_eq!(system_call("running\n"), None);
         assert_eq!(system_call("-1 0x7ffc 0x55bb\n"), None);
         let stack = "[<0>] inet_csk_accept+0x1f0/0x2a0\n[<0>] do_accept+0x10/0x20\n[<0>] 0xffffffff\n";
@@ -278,7 +286,7 @@ mod tests {
                 }
                 assert!(epoll(text).len() <= text.lines().count());
                 let _ = (tcp_sockets(text), unix_sockets(text), kernel_stack(text), descriptor(text));
-                let _ = (sends_signals(text), system_call(text), memory(text));
+                let _ = (sends_signals(text), system_call(text), stack_pointer(text), memory(text));
             }
         }
     }
