@@ -13,6 +13,9 @@ use super::proc_text;
 
 /// What most files of /proc are shorter than.
 const TEXT_BYTES: usize = 4096;
+/// No line of a table of /proc/PID/net is longer: one of unix(7) has a path of 108 bytes, each of which may
+/// be printed as four.
+const LINE_BYTES: usize = 1024;
 /// So many bytes of a link in /proc/PID/fd tell what it is. Those to files are longer, and begin with a path.
 const LINK_BYTES: usize = 64;
 
@@ -72,7 +75,7 @@ pub(super) fn sends_signals(pid: u32, descriptor: i32) -> io::Result<bool> {
 }
 
 pub(super) fn sockets_of(pid: u32, family: SocketFamily) -> io::Result<Vec<SocketEntry>> {
-    let table = |name: &str| text(format!("/proc/{pid}/net/{name}"));
+    let table = |name: &str| lines(&format!("/proc/{pid}/net/{name}"));
     // A kernel may be without IPv6, and without unix(7).
     Ok(match family {
         SocketFamily::Inet => proc_text::tcp_sockets(&table("tcp")?),
@@ -188,6 +191,20 @@ pub(super) fn hides_others() -> bool {
 
 fn unreadable(file: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("/proc has a {file} that proc(5) does not describe"))
+}
+
+/// A table of /proc/PID/net. The kernel gives it a page at a time, in whole lines, and walks all connections
+/// of the machine to say that there is nothing more: where the page has room for another line, that is known.
+fn lines(path: &str) -> io::Result<String> {
+    let mut file = fs::File::open(path)?;
+    let (mut bytes, mut page) = (Vec::new(), [0; TEXT_BYTES]);
+    loop {
+        let read = file.read(&mut page)?;
+        bytes.extend_from_slice(&page[..read]);
+        if read < TEXT_BYTES - LINE_BYTES {
+            return Ok(String::from_utf8_lossy(&bytes).into_owned());
+        }
+    }
 }
 
 /// A file of /proc. It says no size before it is read, and most are short: one read takes all of it.
