@@ -35,7 +35,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Operation::down("wait-fewer", Expect::Linear, "the same, before one is reset").except(EXAMINE_ALL),
     ],
     needs: ready::NEEDS,
-    at_least: WATCHED,
+    in_any_case: &[("", ready::NEEDS.times(WATCHED))],
     top: Some(WATCHED),
     classic_n: WATCHED,
     run: Ok(measured::run),

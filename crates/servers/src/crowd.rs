@@ -52,7 +52,9 @@ pub(crate) const WORKLOAD: Workload = Workload {
             "latency that 99 % of requests do not exceed",
         ),
     ],
-    needs: Needs { memory_bytes: 9 << 10, descriptors_in_any_case: DESCRIPTORS_LEAST, ..Needs::NOTHING },
+    needs: Needs { memory_bytes: 9 << 10, ..Needs::NOTHING },
+    // Its connections are held by processes of their own.
+    in_any_case: &[("", Needs { descriptors: DESCRIPTORS_LEAST, ..Needs::NOTHING })],
     top: Some(100_000),
     classic_n: 10_000,
     run: cfg_select! {

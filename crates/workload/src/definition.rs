@@ -53,8 +53,9 @@ pub struct Workload {
     pub operations: &'static [Operation],
     /// What one more n takes of a single process; nothing where several processes divide it among them.
     pub needs: Needs,
-    /// It takes as much as so many n do, even where n is smaller.
-    pub at_least: u64,
+    /// What a trial takes in any case, whatever n is: of the variant that is named, or of all where that is
+    /// "".
+    pub in_any_case: &'static [(&'static str, Needs)],
     /// Helper processes can make its objects too: where one process cannot hold enough, they hold the rest.
     pub helpers: bool,
     /// The largest n unless the user names one. Presets go further, which suits operations of microseconds
@@ -108,8 +109,6 @@ impl Variant {
 pub struct Needs {
     /// Open descriptors.
     pub descriptors: u64,
-    /// Open descriptors that a trial takes in any case, where others hold what n counts.
-    pub descriptors_in_any_case: u64,
     /// Processes.
     pub processes: u64,
     /// Threads.
@@ -140,7 +139,6 @@ impl Needs {
     /// Nothing but time.
     pub const NOTHING: Needs = Needs {
         descriptors: 0,
-        descriptors_in_any_case: 0,
         processes: 0,
         threads: 0,
         mappings: 0,
@@ -154,6 +152,31 @@ impl Needs {
         inodes: 0,
         processors: 0,
     };
+
+    /// What so many take.
+    pub const fn times(&self, count: u64) -> Needs {
+        Needs {
+            descriptors: self.descriptors * count,
+            processes: self.processes * count,
+            threads: self.threads * count,
+            mappings: self.mappings * count,
+            ports: self.ports * count,
+            memory_bytes: self.memory_bytes * count,
+            epoll_watches: self.epoll_watches * count,
+            inotify_watches: self.inotify_watches * count,
+            inotify_instances: self.inotify_instances * count,
+            tracked_connections: self.tracked_connections * count,
+            disk_bytes: self.disk_bytes * count,
+            inodes: self.inodes * count,
+            processors: self.processors * count,
+        }
+    }
+
+    /// Of a variant: only epoll(7) has watches.
+    fn of_variant(&self, variant: &str) -> Needs {
+        let epoll_watches = if variant == "epoll" { self.epoll_watches } else { 0 };
+        Needs { epoll_watches, ..*self }
+    }
 }
 
 /// How an executable is linked.
@@ -185,7 +208,7 @@ impl Workload {
         settings: &[],
         operations: &[],
         needs: Needs::NOTHING,
-        at_least: 0,
+        in_any_case: &[],
         helpers: false,
         top: None,
         linkage: Linkage::Dynamic,
@@ -213,10 +236,15 @@ impl Workload {
         ..Workload::CURVE
     };
 
-    /// What one more n takes in this variant: only epoll(7) has watches.
+    /// What one more n takes in this variant.
     pub fn needs_of(&self, variant: &str) -> Needs {
-        let epoll_watches = if variant == "epoll" { self.needs.epoll_watches } else { 0 };
-        Needs { epoll_watches, ..self.needs }
+        self.needs.of_variant(variant)
+    }
+
+    /// What a trial of this variant takes in any case.
+    pub fn needs_in_any_case(&self, variant: &str) -> Needs {
+        let of_it = self.in_any_case.iter().find(|(name, _)| name.is_empty() || *name == variant);
+        of_it.map_or(Needs::NOTHING, |(_, needs)| needs.of_variant(variant))
     }
 
     /// The page: question, method and expected answer, in Markdown.

@@ -44,22 +44,9 @@ pub struct Extent {
 }
 
 impl Ceiling {
-    /// All limits of a system on something with these needs, the tightest first.
-    pub fn all(needs: &Needs, system: &System) -> Vec<Ceiling> {
-        let per_n = [
-            (resource::DESCRIPTORS, needs.descriptors),
-            (resource::PROCESSES, needs.processes),
-            (resource::THREADS, needs.threads),
-            (resource::MAPPINGS, needs.mappings),
-            (resource::PORTS, needs.ports),
-            (resource::MEMORY, needs.memory_bytes * MEMORY_SHARE),
-            (resource::EPOLL_WATCHES, needs.epoll_watches),
-            (resource::INOTIFY_WATCHES, needs.inotify_watches),
-            (resource::INOTIFY_INSTANCES, needs.inotify_instances),
-            (resource::TRACKED, needs.tracked_connections),
-            (resource::DISK, needs.disk_bytes),
-            (resource::INODES, needs.inodes),
-        ];
+    /// All limits of a system on something of which one n and a trial in any case have these needs, the
+    /// tightest first.
+    pub fn all(needs: &Needs, in_any_case: &Needs, system: &System) -> Vec<Ceiling> {
         let of = |(resource, per_n): (&'static str, u64)| {
             let limits = system.limits.get(resource).map_or(&[][..], Vec::as_slice);
             let limits = if per_n == 0 { &[] } else { limits };
@@ -71,16 +58,18 @@ impl Ceiling {
                 limit: limit.clone(),
             })
         };
-        let in_any_case = needs.descriptors_in_any_case;
-        let descriptors = system.limits.get(resource::DESCRIPTORS).into_iter().flatten();
-        let too_few = descriptors.filter(|limit| limit.usable < in_any_case).map(|limit| Ceiling {
-            n: 0,
-            resource: Some(resource::DESCRIPTORS),
-            per_n: 0,
-            in_any_case,
-            limit: limit.clone(),
-        });
-        let mut ceilings: Vec<Ceiling> = per_n.into_iter().flat_map(of).chain(too_few).collect();
+        let too_low = |(resource, in_any_case): (&'static str, u64)| {
+            let limits = system.limits.get(resource).into_iter().flatten();
+            limits.filter(move |limit| limit.usable < in_any_case).map(move |limit| Ceiling {
+                n: 0,
+                resource: Some(resource),
+                per_n: 0,
+                in_any_case,
+                limit: limit.clone(),
+            })
+        };
+        let in_any_case = amounts(in_any_case).into_iter().flat_map(too_low);
+        let mut ceilings: Vec<Ceiling> = amounts(needs).into_iter().flat_map(of).chain(in_any_case).collect();
         ceilings.extend(most_by_processors(needs, system).map(|n| {
             let count = n * needs.processors;
             let advice = "-n beyond it measures waiting".to_owned();
@@ -92,9 +81,9 @@ impl Ceiling {
         ceilings
     }
 
-    /// The tightest limit of a system on something with these needs; `None` if only time limits it.
-    pub fn of(needs: &Needs, system: &System) -> Option<Ceiling> {
-        Ceiling::all(needs, system).into_iter().next()
+    /// The tightest of [`Ceiling::all`]; `None` if only time limits it.
+    pub fn of(needs: &Needs, in_any_case: &Needs, system: &System) -> Option<Ceiling> {
+        Ceiling::all(needs, in_any_case, system).into_iter().next()
     }
 
     /// Its value with a unit, if it has one.
@@ -116,8 +105,6 @@ impl Extent {
     /// of one process.
     pub fn within(ceiling: Option<Ceiling>, wanted: u64, workload: &Workload, system: &System) -> Extent {
         let n = match &ceiling {
-            // What it takes in any case does not fit.
-            Some(ceiling) if ceiling.n < workload.at_least => 0,
             Some(ceiling) => ceiling.n.min(wanted),
             None => wanted,
         };
@@ -128,8 +115,8 @@ impl Extent {
         let Needs { descriptors, mappings, .. } = workload.needs;
         let of_process = Needs { descriptors, mappings, ..Needs::NOTHING };
         let of_machine = Needs { descriptors: 0, mappings: 0, ..workload.needs };
-        let Some(process) = Ceiling::of(&of_process, system) else { return alone };
-        let machine = Ceiling::of(&of_machine, system).filter(|ceiling| ceiling.n < wanted);
+        let Some(process) = Ceiling::of(&of_process, &Needs::NOTHING, system) else { return alone };
+        let machine = Ceiling::of(&of_machine, &Needs::NOTHING, system).filter(|ceiling| ceiling.n < wanted);
         let most = machine.as_ref().map_or(wanted, |ceiling| ceiling.n);
         let held = |helpers: u32| {
             let taken = u64::from(helpers) * DESCRIPTORS_OF_HELPER.div_ceil(descriptors.max(1));
@@ -146,6 +133,24 @@ impl Extent {
     pub fn stopped_by(&self) -> Option<&Ceiling> {
         self.ceiling.as_ref().filter(|by| self.n < self.wanted && by.n < self.wanted)
     }
+}
+
+/// How much of each resource that is.
+fn amounts(needs: &Needs) -> [(&'static str, u64); 12] {
+    [
+        (resource::DESCRIPTORS, needs.descriptors),
+        (resource::PROCESSES, needs.processes),
+        (resource::THREADS, needs.threads),
+        (resource::MAPPINGS, needs.mappings),
+        (resource::PORTS, needs.ports),
+        (resource::MEMORY, needs.memory_bytes * MEMORY_SHARE),
+        (resource::EPOLL_WATCHES, needs.epoll_watches),
+        (resource::INOTIFY_WATCHES, needs.inotify_watches),
+        (resource::INOTIFY_INSTANCES, needs.inotify_instances),
+        (resource::TRACKED, needs.tracked_connections),
+        (resource::DISK, needs.disk_bytes),
+        (resource::INODES, needs.inodes),
+    ]
 }
 
 /// How many n the processors of the system suffice for, where n takes any.

@@ -26,7 +26,8 @@ impl Prognosis {
         } else {
             format!("{}/{variant}", workload.name)
         };
-        let ceilings = Ceiling::all(&workload.needs_of(variant), system);
+        let ceilings =
+            Ceiling::all(&workload.needs_of(variant), &workload.needs_in_any_case(variant), system);
         Prognosis { name, grows: workload.grows, extent, ceilings, unsupported: workload.run.err() }
     }
 

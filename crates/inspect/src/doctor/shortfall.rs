@@ -1,7 +1,7 @@
 //! Settings that are too low: what each is now, what is needed, for which workloads, and how it is raised.
 
 use record::{ResourceLimit, System, resource};
-use workload::Ceiling;
+use workload::{Ceiling, Needs};
 
 use super::demand::MachineDemand;
 use super::prognosis::Prognosis;
@@ -74,7 +74,7 @@ pub(super) fn all(
 
 fn of_demand(system: &System, demand: &MachineDemand, found: &mut Vec<Shortfall>) {
     // All of it once: a ceiling of 0 is one that does not suffice.
-    for ceiling in Ceiling::all(&demand.needs(), system) {
+    for ceiling in Ceiling::all(&demand.needs(), &Needs::NOTHING, system) {
         if let Some(resource) = ceiling.resource.filter(|_| ceiling.n == 0) {
             add(found, resource, &ceiling.limit, ceiling.per_n, Shortfall::DEMAND);
         }

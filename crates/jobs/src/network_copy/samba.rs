@@ -10,7 +10,6 @@ use std::process::Command;
 
 use net::smb::{Account, Protection};
 use sys::Unsupported;
-use sys::limit::{self, Kind};
 use sys::process::{confined_user, find_program, pin, terminate};
 use workload::{Trial, TrialError};
 
@@ -27,12 +26,6 @@ const CLAIMS: [&str; 3] = [
     "smbd spoke SMB 3.1.1 and signed every message, with AES-128-GMAC",
     "smbd spoke SMB 3.1.1 and encrypted every message, with AES-128-GCM",
 ];
-
-/// Descriptors without which smbd aborts: 4.17 does with 128, and does not with 256.
-const DESCRIPTORS_LEAST: u64 = 256;
-
-const FEW_DESCRIPTORS: Unsupported =
-    Unsupported("smbd aborts where RLIMIT_NOFILE is less than 256; raise it with ulimit -n");
 
 const SHARE: &str = "files";
 
@@ -64,10 +57,6 @@ impl Samba {
             return Err(Unsupported("this processor lacks instructions for AES").into());
         }
         let server = find_program("smbd").ok_or(MISSING)?;
-        let descriptors = limit::get(Kind::Descriptors).ok().and_then(|limit| limit.soft);
-        if descriptors.is_some_and(|most| most < DESCRIPTORS_LEAST) {
-            return Err(FEW_DESCRIPTORS.into());
-        }
         let mut nt_hash = [0; 16];
         fastrand::fill(&mut nt_hash);
         let account = Account { user: confined_user()?, nt_hash };
