@@ -2,7 +2,7 @@
 //! stopped or attached to.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sys::process_table::{self, DescriptorKind, EpollWatch, SocketEntry, SocketState, WaitSource, is_gone};
@@ -64,7 +64,7 @@ impl Collector {
     /// [`SnoopError::Ended`] where none of its processes is left.
     pub fn look(&mut self, stage: Stage, duration: Duration) -> Result<&Moment, SnoopError> {
         // What the server was found by a moment ago is not read again.
-        let reading = self.server.reading.take().map_or_else(|| self.read().map(Rc::new), Ok)?;
+        let reading = self.server.reading.take().map_or_else(|| self.read().map(Arc::new), Ok)?;
         let scan = &reading.scan;
         if !scan.processes.contains_key(&self.server.root) {
             return Err(SnoopError::Ended);

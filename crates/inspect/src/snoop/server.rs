@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use sys::process_table::{self, ProcessEntry, SocketEntry, SocketPlace, SocketState, is_gone};
 
@@ -96,7 +96,7 @@ pub struct ObservedServer {
     /// Processes that had nothing to do with it when it was found, with the time of their start.
     pub(super) strangers: BTreeSet<(u32, u64)>,
     /// What it was found by, where it is looked at right after.
-    pub(super) reading: Option<Rc<Reading>>,
+    pub(super) reading: Option<Arc<Reading>>,
 }
 
 fn port(entry: &SocketEntry) -> Option<u16> {
@@ -204,7 +204,7 @@ impl ObservedServer {
     }
 
     fn with(self, reading: Reading) -> ObservedServer {
-        ObservedServer { reading: Some(Rc::new(reading)), ..self }
+        ObservedServer { reading: Some(Arc::new(reading)), ..self }
     }
 
     /// Every server that listens on a port of TCP, and ports whose process is kept from us.

@@ -8,6 +8,7 @@ mod words;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use inspect::snoop::{Collector, ListeningPlace, ObservedServer, SnoopAnswer, SnoopError, Stage};
@@ -22,6 +23,8 @@ use crate::failure::{Failure, INCOMPLETE};
 const LEVELS: &[u64] = &[1, 20, 200];
 /// After the connections have closed, processes that serve nobody get so long to end.
 const ENDING: Duration = Duration::from_millis(800);
+/// A look beside other work takes at most so much longer than it is asked to.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,7 +36,7 @@ Without --load nothing is sent to the server. What other users' servers do is se
 
 /// Which architecture a running server has, without its source: fork, prefork, thread, epoll and others, with
 /// the evidence, how sure that is, and what it predicts under load
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -54,7 +57,7 @@ pub(crate) struct Args {
 }
 
 /// Which server.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Which {
     /// The server that this process is, or belongs to
@@ -75,36 +78,11 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) fn snoop(args: &Args, console: &Console) -> Done {
-    sys::process_table::yield_to_others();
-    let mut is_complete = true;
-    let servers = match (args.which.pid, args.which.port) {
-        (Some(pid), _) => vec![ObservedServer::of_process(pid).map_err(failure)?],
-        (None, Some(port)) => vec![ObservedServer::at_port(port).map_err(failure)?],
-        (None, None) => {
-            let (servers, hidden) = ObservedServer::all().map_err(failure)?;
-            for port in hidden {
-                is_complete = false;
-                warn(&SnoopError::HiddenListener(port).to_string());
-            }
-            servers
-        }
-    };
-    let mut seen = Vec::new();
-    for server in servers {
-        let name = format!("{} ({})", server.root, server.name);
-        match look_at(args, server) {
-            Ok(one) => {
-                is_complete &= one.answer.is_some();
-                seen.push(one);
-            }
-            // One of many may end, or be kept from us.
-            Err(failure) if args.which.all_listening => {
-                is_complete = false;
-                warn(&format!("{name}: {failure}"));
-            }
-            Err(failure) => return Err(failure),
-        }
+    let Looked { seen, warnings } = look_gently(args)?;
+    for warning in &warnings {
+        warn(warning);
     }
+    let is_complete = warnings.is_empty() && seen.iter().all(|one| one.answer.is_some());
     let mut out = BufWriter::new(io::stdout().lock());
     match args.format {
         Format::Text => text::write(&seen, args.which.all_listening, args.verbose, &console.style, &mut out)?,
@@ -112,6 +90,53 @@ pub(crate) fn snoop(args: &Args, console: &Console) -> Done {
     }
     out.flush()?;
     Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+}
+
+/// What was seen, and what is missing.
+struct Looked {
+    seen: Vec<Seen>,
+    warnings: Vec<String>,
+}
+
+/// Looks while the processors have nothing else to do, where one server is only looked at. Where they always
+/// have, it is looked at again with the least priority beside others.
+fn look_gently(args: &Args) -> Result<Looked, Failure> {
+    sys::process_table::yield_to_others();
+    if args.load.is_some() || args.which.all_listening {
+        return look_at_all(args);
+    }
+    let (sender, looked) = mpsc::channel();
+    let own = args.clone();
+    std::thread::spawn(move || {
+        sys::process_table::run_while_idle();
+        // Nobody waits for it any more where it took too long.
+        let _ = sender.send(look_at_all(&own));
+    });
+    looked.recv_timeout(PATIENCE + args.duration * 2).unwrap_or_else(|_| look_at_all(args))
+}
+
+fn look_at_all(args: &Args) -> Result<Looked, Failure> {
+    let mut warnings = Vec::new();
+    let servers = match (args.which.pid, args.which.port) {
+        (Some(pid), _) => vec![ObservedServer::of_process(pid).map_err(failure)?],
+        (None, Some(port)) => vec![ObservedServer::at_port(port).map_err(failure)?],
+        (None, None) => {
+            let (servers, hidden) = ObservedServer::all().map_err(failure)?;
+            warnings.extend(hidden.into_iter().map(|port| SnoopError::HiddenListener(port).to_string()));
+            servers
+        }
+    };
+    let mut seen = Vec::new();
+    for server in servers {
+        let name = format!("{} ({})", server.root, server.name);
+        match look_at(args, server) {
+            Ok(one) => seen.push(one),
+            // One of many may end, or be kept from us.
+            Err(failure) if args.which.all_listening => warnings.push(format!("{name}: {failure}")),
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(Looked { seen, warnings })
 }
 
 fn failure(error: SnoopError) -> Failure {

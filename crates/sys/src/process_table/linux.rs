@@ -182,6 +182,13 @@ pub(super) fn yield_to_others() {
     let _ = rustix::process::setpriority_process(None, NICE);
 }
 
+pub(super) fn run_while_idle() {
+    let parameter = libc::sched_param { sched_priority: 0 };
+    // The C library may refuse what it does not emulate: musl does.
+    // SAFETY: the kernel reads the parameter, which lives until the call returns; 0 is the calling thread.
+    let _ = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_IDLE, &raw const parameter) };
+}
+
 pub(super) fn hides_others() -> bool {
     let mounts = text("/proc/mounts").unwrap_or_default();
     // The last one covers those before.

@@ -37,6 +37,8 @@ unsupported! {
 
 pub(super) fn yield_to_others() {}
 
+pub(super) fn run_while_idle() {}
+
 pub(super) fn hides_others() -> bool {
     false
 }
