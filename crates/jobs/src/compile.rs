@@ -7,9 +7,10 @@
 //! compilers, each a process `cc -O2 -c`, compile the units, the largest first, until each is compiled; this
 //! is repeated until the window of time ends. `program` is the time for all units, `unit` the mean time of
 //! one compiler from its start to its end, and `rate` the units per second of all compilers. Every compiler
-//! writes its object file to the scratch folder, and equal units must give equal object files. The trial is
-//! not bound to a processor. `--set optimize=LEVEL` (2) selects the optimization. The fact
-//! `software.compiler` of the system has the version of `cc`: only equal versions are to be compared.
+//! writes its object file and its temporary files to the scratch folder, and equal units must give equal
+//! object files. The trial is not bound to a processor. `--set optimize=LEVEL` (2) selects the optimization.
+//! The fact `software.compiler` of the system has the version of `cc`: only equal versions are to be
+//! compared.
 //!
 //! **Expected answer.** Up to one compiler for each processor, `rate` grows almost in proportion to n, and
 //! `unit` stays flat.
@@ -151,6 +152,8 @@ mod measured {
             command.arg(self.optimize).args(DEFINITIONS).args(["-w", "-c", "-o"]).arg(object);
             // A cache of object files would be measured in place of the compiler.
             command.arg(self.units[unit]).current_dir(self.folder).env("CCACHE_DISABLE", "1");
+            // What a compiler that is killed leaves is removed with the folder.
+            command.envs(TEMPORARY.map(|variable| (variable, self.folder)));
             let ended = command.output().map_err(|error| match error.kind() {
                 io::ErrorKind::NotFound => Unsupported(NO_COMPILER).into(),
                 _ => error,
@@ -167,6 +170,9 @@ mod measured {
             Ok(hasher.finish())
         }
     }
+
+    /// What names the folder of a compiler's temporary files, elsewhere and on Windows.
+    const TEMPORARY: [&str; 2] = ["TMPDIR", "TMP"];
 
     const NO_COMPILER: &str =
         "there is no compiler `cc`; on Debian `apt-get install gcc libc6-dev` installs one";

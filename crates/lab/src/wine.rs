@@ -66,15 +66,9 @@ impl Wine {
             }
         }
         if std::env::var_os(PREFIX).is_none() {
-            command.env(PREFIX, folder.join("prefix"));
-            // A server that is killed leaves its socket where one of these says. Debian's Wine 10 goes by the
-            // first, and crashes as it starts where the second is set; Wine 8 knows the second alone.
-            let version = start::version(&self.command).unwrap_or_default();
-            if major(&version).is_some_and(|major| major >= 9) {
-                command.env("XDG_RUNTIME_DIR", &folder).env_remove("TMPDIR");
-            } else {
-                command.env("TMPDIR", &folder);
-            }
+            let prefix = folder.join("prefix");
+            keep_server_in(&folder, &prefix).map_err(failed)?;
+            command.env(PREFIX, prefix).env_remove("TMPDIR");
         }
         // Nobody looks at a window.
         command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
@@ -82,9 +76,23 @@ impl Wine {
     }
 }
 
-/// The 10 of `wine-10.0 (Debian 10.0~repack-6)`.
-fn major(version: &str) -> Option<u32> {
-    version.strip_prefix("wine-")?.split(|character: char| !character.is_ascii_digit()).next()?.parse().ok()
+/// Has the server of a new prefix make its socket in that folder. Debian's Wine keeps in this file the name
+/// of a folder below `/tmp`, and makes one there where the prefix has no such file. Nobody removes that one,
+/// and its Wine 10 crashes where TMPDIR names another place. It believes only what no other user can write.
+fn keep_server_in(folder: &Path, prefix: &Path) -> io::Result<()> {
+    let sockets = folder.join("server");
+    let file = prefix.join("wineserver");
+    std::fs::create_dir(prefix)?;
+    std::fs::create_dir(&sockets)?;
+    std::fs::write(&file, format!("..{}", sockets.canonicalize()?.display()))?;
+    #[cfg(unix)]
+    {
+        use std::fs::Permissions;
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(&sockets, Permissions::from_mode(0o700))?;
+        std::fs::set_permissions(&file, Permissions::from_mode(0o400))?;
+    }
+    Ok(())
 }
 
 fn programs() -> Result<Programs, Error> {
@@ -98,16 +106,4 @@ fn on_drive(path: &Path) -> String {
 
 fn no_wine(command: &[String], reason: String) -> Error {
     Error::NoWine { program: command.join(" "), reason }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::major;
-
-    #[test]
-    fn the_version_of_a_wine() {
-        assert_eq!(major("wine-10.0 (Debian 10.0~repack-6)"), Some(10));
-        assert_eq!(major("wine-8.0"), Some(8));
-        assert_eq!(major("it looks like wine32 is missing"), None);
-    }
 }

@@ -80,6 +80,10 @@ fn expect_nothing(folder: &Path, phase: &str) {
     });
     until(&format!("{phase}: no device is left"), || images(folder) == 0);
     until(&format!("{phase}: no folder is left"), || scratch_folders(folder).is_empty());
+    // The folder is that for temporary files, too: those of compilers, for example.
+    let files = fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.file_name());
+    let files: Vec<String> = files.map(|name| name.to_string_lossy().into_owned()).collect();
+    assert!(files.iter().all(|name| name.starts_with("a.")), "{phase}: {files:?}");
     let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts");
     assert!(!mounts.contains(&*folder.to_string_lossy()), "{phase}: {mounts}");
 }

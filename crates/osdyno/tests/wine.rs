@@ -4,6 +4,9 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -50,13 +53,16 @@ impl Wine {
             println!("skipped: `cargo xtask link-systems` has not made {}", program.display());
             return None;
         }
-        Some(Wine { folder: tempfile::tempdir().expect("a folder"), wine, program })
+        let folder = tempfile::tempdir().expect("a folder");
+        keep_server_in(folder.path());
+        Some(Wine { folder, wine, program })
     }
 
     fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.folder.path()).stdin(Stdio::null());
         command.env("WINEPREFIX", self.folder.path().join("prefix")).env("WINEDEBUG", "-all");
+        command.env_remove("TMPDIR");
         // Nobody looks at a desktop, and none of the programs needs .NET or a browser.
         command.env("WINEDLLOVERRIDES", "mscoree,mshtml,winemenubuilder.exe=").env_remove("DISPLAY");
         command
@@ -97,6 +103,24 @@ impl Drop for Wine {
     }
 }
 
+/// Has the server of the prefix make its folder in this one, and not in `/tmp`, where it stays: see
+/// `crates/lab/src/wine.rs`.
+fn keep_server_in(folder: &Path) {
+    let (sockets, file) = (folder.join("server"), folder.join("prefix/wineserver"));
+    fs::create_dir(folder.join("prefix")).expect("a folder");
+    fs::create_dir(&sockets).expect("a folder");
+    fs::write(&file, format!("..{}", sockets.display())).expect("a file");
+    fs::set_permissions(&sockets, fs::Permissions::from_mode(0o700)).expect("permissions");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o400)).expect("permissions");
+}
+
+/// Those that Debian's Wine has made for its servers, where nobody removes them.
+fn folders_of_servers() -> BTreeSet<PathBuf> {
+    let entries = fs::read_dir("/tmp").expect("/tmp").flatten();
+    let ours = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("wine-"));
+    ours.map(|entry| entry.path()).collect()
+}
+
 /// What a Wine says of itself, if it starts.
 fn version(wine: &Path) -> Option<String> {
     let output = Command::new(wine).arg("--version").stderr(Stdio::null()).output().ok()?;
@@ -107,7 +131,7 @@ fn version(wine: &Path) -> Option<String> {
 fn windows_measures_reports_and_compares() {
     let Some(wine) = Wine::find() else { return };
     let folder = wine.folder.path();
-    std::fs::create_dir(folder.join("scratch")).expect("a folder");
+    fs::create_dir(folder.join("scratch")).expect("a folder");
     let measure = |name: &str| {
         let sizes = ["-n", "60", "--trials", "4", "--seed", "5", "--scratch", "scratch", "--out", name];
         wine.run_to(0, &[&["run"], &WORKLOADS[..], &sizes].concat());
@@ -284,8 +308,11 @@ fn wsapoll_reports_what_is_ready() {
 #[test]
 fn lab_run_measures_wine_beside_this_machine() {
     let Some(wine) = Wine::find() else { return };
-    let folder = wine.folder.path();
+    // Not that of the tests' own Wine, which has a prefix in it.
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
     let installed = wine.wine == Path::new("wine");
+    let before = folders_of_servers();
     let command = wine.wine.display().to_string();
     let option = if installed { "--wine".to_owned() } else { format!("--wine=wine={command}") };
     let words = ["lab", "run", &option, "noop", "socket/v4", "thread", "fork", "race/poll"];
@@ -294,7 +321,7 @@ fn lab_run_measures_wine_beside_this_machine() {
     let output = run.env_remove("WINEPREFIX").output().expect("osdyno starts");
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "Windows has no fork: {told}");
-    let recording = wine.recording("a.osdyno");
+    let recording = record::read(folder.join("a.osdyno")).expect("the run file").0;
     let [_, there] = &recording.systems[..] else { panic!("two systems: {told}") };
     assert_eq!((there.name.as_str(), &there.prefix[..]), ("wine", &["--wine".into(), command][..]));
     assert_eq!(there.environment["os.name"], "windows");
@@ -308,6 +335,7 @@ fn lab_run_measures_wine_beside_this_machine() {
     let measured = recording.trials.iter().filter(|trial| trial.order.system == "wine");
     assert!(measured.count() > 12, "{told}");
     expect_nothing_left(folder);
+    assert!(folders_of_servers().is_subset(&before), "{before:?}");
 }
 
 #[test]

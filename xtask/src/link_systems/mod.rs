@@ -93,6 +93,14 @@ struct Build<'a> {
 impl Build<'_> {
     /// Links the program and returns where it is.
     fn osdyno(&self) -> Result<PathBuf, AnyError> {
+        let temporary = self.temporary_files();
+        fs::create_dir_all(&temporary)?;
+        let linked = self.link();
+        fs::remove_dir_all(&temporary)?;
+        linked
+    }
+
+    fn link(&self) -> Result<PathBuf, AnyError> {
         let mut cargo = self.cargo("osdyno");
         // What tests run is built as users get it: its build script makes the trial programs, apart from the
         // rest. It compiles every library a second time, which is left out where nobody runs the result.
@@ -150,11 +158,17 @@ impl Build<'_> {
             cargo.env("CARGO_PROFILE_TRIAL_OPT_LEVEL", "0").env("CARGO_PROFILE_TRIAL_LTO", "off");
             cargo.env("CARGO_PROFILE_TRIAL_CODEGEN_UNITS", "16");
         }
-        cargo.env(setting("LINKER"), &self.tools.compiler);
+        cargo.env("TMPDIR", self.temporary_files()).env(setting("LINKER"), &self.tools.compiler);
         cargo.env(format!("CC_{underscored}"), &self.tools.compiler);
         cargo.env(format!("AR_{underscored}"), &self.tools.archiver);
         cargo.envs(self.tools.environment.iter().map(|(name, value)| (name, value)));
         cargo
+    }
+
+    /// Mingw's dlltool, which rustc starts for each library that a crate imports from, leaves two empty files
+    /// each time.
+    fn temporary_files(&self) -> PathBuf {
+        workspace::systems().join(format!("temporary-{}", self.port.target))
     }
 
     fn folder(&self) -> PathBuf {

@@ -3,7 +3,9 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -173,20 +175,27 @@ fn without_proc_it_says_so() {
     assert!(output.status.code() == Some(1) && told.contains("/proc shows no process"), "{told}");
 }
 
+/// The program in a folder that is open to all, unlike that in which it was built.
+fn copy_that_others_may_run() -> (tempfile::TempDir, PathBuf) {
+    let is_open = fs::Permissions::from_mode(0o755);
+    let folder = tempfile::Builder::new().permissions(is_open).tempdir().expect("a folder");
+    let program = folder.path().join("osdyno");
+    fs::copy(env!("CARGO_BIN_EXE_osdyno"), &program).expect("a copy");
+    (folder, program)
+}
+
 #[test]
 fn hidden_processes_are_said_to_be_hidden() {
     if !sys::process::is_root() {
         return eprintln!("skipped: only root mounts /proc with hidepid, and becomes another user");
     }
     let Some((server, _)) = python("print(port, flush=True)\ns.accept()\n") else { return };
-    let program = std::env::temp_dir().join(format!("osdyno-snoop-{}", std::process::id()));
-    fs::copy(env!("CARGO_BIN_EXE_osdyno"), &program).expect("a copy that others may run");
+    let (_folder, program) = copy_that_others_may_run();
     let mut command = Command::new("unshare");
     let script = "mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\"";
     command.args(["-m", "sh", "-c", script, "sh"]).arg(&program);
     command.args(["snoop", "-p", &server.0.id().to_string()]);
     let output = command.output();
-    fs::remove_file(&program).expect("it was there");
     let told = text(&output.expect("unshare starts").stderr);
     if told.contains("mount:") {
         return eprintln!("skipped: no /proc can be mounted here: {told}");
@@ -200,8 +209,7 @@ fn another_users_server_needs_root() {
         return eprintln!("skipped: only root becomes another user");
     }
     let Some((server, port)) = python("print(port, flush=True)\ns.accept()\n") else { return };
-    let program = std::env::temp_dir().join(format!("osdyno-snoop-other-{}", std::process::id()));
-    fs::copy(env!("CARGO_BIN_EXE_osdyno"), &program).expect("a copy that others may run");
+    let (_folder, program) = copy_that_others_may_run();
     let as_nobody = |arguments: &[&str]| {
         let mut command = Command::new("setpriv");
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program).args(arguments);
@@ -209,7 +217,6 @@ fn another_users_server_needs_root() {
     };
     let told = as_nobody(&["snoop", "-p", &server.0.id().to_string()]);
     let at_port = as_nobody(&["snoop", "--port", &port.to_string()]);
-    fs::remove_file(&program).expect("it was there");
     assert!(told.contains("belongs to another user; run osdyno as root"), "{told}");
     assert!(at_port.contains("kept from us"), "{at_port}");
 }

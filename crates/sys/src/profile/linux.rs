@@ -5,8 +5,9 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 use super::attributes::Attributes;
+use super::records::parse_records;
 use super::ring::Ring;
-use super::{COUNTERS, CodeMapping, Holding, KernelSymbols, Sample, parse_mappings, records};
+use super::{COUNTERS, CodeMapping, Holding, KernelSymbols, Sample, parse_mappings};
 use crate::clock::reading::read_ns;
 use crate::pseudo_file;
 
@@ -68,7 +69,7 @@ impl Sampler {
     /// Hands over all samples since the last time.
     pub fn drain(&mut self, on_sample: &mut dyn FnMut(Sample<'_>)) {
         self.ring.take(&mut self.bytes);
-        self.lost += records::handle(&self.bytes, on_sample);
+        self.lost = self.lost.saturating_add(parse_records(&self.bytes, on_sample));
     }
 
     /// How many samples found no room.

@@ -26,6 +26,8 @@ pub use in_use::Holding;
 pub use kernel_symbols::{KernelSymbol, KernelSymbols};
 pub use mapping::{CodeMapping, parse_mappings};
 pub use platform::{Sampler, in_use, kernel_symbols, mappings, sample_clock_ns, waits_for_input};
+#[cfg(target_os = "linux")]
+pub use records::parse_records;
 
 /// One sample: where the thread was. The innermost function is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,13 +11,13 @@ const CONTEXT_USER: u64 = -512_i64 as u64;
 /// All such marks are above this.
 const CONTEXT_MAX: u64 = -4095_i64 as u64;
 
-/// Handles all whole records in `bytes`, and returns how many samples the kernel says that it lost.
-pub(super) fn handle(bytes: &[u8], on_sample: &mut dyn FnMut(Sample<'_>)) -> u64 {
+/// Hands over the samples of all whole records in `bytes`, and returns how many the kernel says that it lost.
+pub fn parse_records(bytes: &[u8], on_sample: &mut dyn FnMut(Sample<'_>)) -> u64 {
     let (mut rest, mut lost) = (bytes, 0);
     while let Some((kind, body, behind)) = record(rest) {
         match kind {
             SAMPLE => sample(body, on_sample),
-            LOST => lost += body.get(1).copied().unwrap_or(0),
+            LOST => lost = u64::saturating_add(lost, body.get(1).copied().unwrap_or(0)),
             _ => {}
         }
         rest = behind;
@@ -85,7 +85,7 @@ mod tests {
         let stream =
             [bytes(SAMPLE, &words), bytes(LOST, &[1, 4]), bytes(SAMPLE, &[5, 1, 1, 2, CONTEXT_USER, 9])];
         let mut seen = Vec::new();
-        let lost = handle(&stream.concat(), &mut |sample| {
+        let lost = parse_records(&stream.concat(), &mut |sample| {
             let Sample { time_ns, kernel, user, counters } = sample;
             seen.push((time_ns, kernel.to_vec(), user.to_vec(), counters.to_vec()));
         });
@@ -95,12 +95,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_to_be_lost_is_counted_without_overflow() {
+        let stream = [bytes(LOST, &[1, u64::MAX]), bytes(LOST, &[1, 4])].concat();
+        assert_eq!(parse_records(&stream, &mut |sample| panic!("{sample:?}")), u64::MAX);
+    }
+
+    #[test]
     fn what_is_no_record_is_no_sample_and_no_panic() {
         let cases: [&[u64]; 5] = [&[], &[1], &[1, u64::MAX], &[1, 1, 5], &[1, 0, 9, CONTEXT_USER]];
         for words in cases {
-            handle(&bytes(SAMPLE, words), &mut |sample| panic!("{sample:?} of {words:?}"));
+            parse_records(&bytes(SAMPLE, words), &mut |sample| panic!("{sample:?} of {words:?}"));
         }
-        handle(&[9, 0, 0, 0, 0, 0, 3, 0, 1], &mut |sample| panic!("{sample:?}"));
-        handle(&[0; 16], &mut |sample| panic!("{sample:?}"));
+        parse_records(&[9, 0, 0, 0, 0, 0, 3, 0, 1], &mut |sample| panic!("{sample:?}"));
+        parse_records(&[0; 16], &mut |sample| panic!("{sample:?}"));
     }
 }
