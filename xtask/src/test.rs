@@ -3,6 +3,8 @@
 //! A step that fails does not keep the others from being tried; the summary at the end has them all.
 
 use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use crate::command::{background, cargo, show};
@@ -12,8 +14,10 @@ use crate::{
 
 type Step = (&'static str, fn() -> Result<(), AnyError>);
 
+/// What everything else needs.
+const FIRST: Step = ("packages", packages::install);
+
 const STEPS: &[Step] = &[
-    ("packages", packages::install),
     ("format", || show(cargo().args(["fmt", "--all", "--check"]))),
     ("tidy", tidy::run),
     ("clippy", || show(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
@@ -21,20 +25,29 @@ const STEPS: &[Step] = &[
     ("mail servers", mail_servers::obtain),
     // What a test runs under Wine.
     ("link Windows", || link_systems::run(false, &link_systems::tested()).map(drop)),
-    ("tests and builds", tests_and_builds),
+    // The profile of all steps is the same, so that the libraries are compiled once.
+    ("tests", || show(cargo().args(["test", "--workspace", "--no-fail-fast"]))),
     ("selftest", selftest),
     ("documents", docs::run),
 ];
 
-/// What compiles for itself and is no part of a test.
-const BUILDS: &[Step] = &[("other systems", other_systems), ("release", || release::run(true))];
+/// What compiles for itself and is no part of a test. The first has its own build folder, which no step waits
+/// for.
+const BUILDS: &[Step] = &[("release", || release::run(true)), ("other systems", other_systems)];
 
 /// Runs all steps.
 ///
 /// # Errors
 /// Names the steps that failed.
 pub fn run() -> Result<(), AnyError> {
-    run_steps(STEPS)
+    let mut summary = Summary::begin();
+    summary.run(FIRST);
+    let builds = Builds::begin();
+    for step in STEPS {
+        summary.run(*step);
+    }
+    summary.add("builds", || builds?.end());
+    summary.end()
 }
 
 /// Runs those that compile for other systems, and for users of this one.
@@ -42,13 +55,29 @@ pub fn run() -> Result<(), AnyError> {
 /// # Errors
 /// Names the steps that failed.
 pub fn builds() -> Result<(), AnyError> {
-    run_steps(BUILDS)
+    let mut summary = Summary::begin();
+    for step in BUILDS {
+        summary.run(*step);
+    }
+    summary.end()
 }
 
-fn run_steps(steps: &[Step]) -> Result<(), AnyError> {
-    let start = Instant::now();
-    let mut outcomes = Vec::new();
-    for (name, step) in steps {
+/// What became of each step.
+struct Summary {
+    start: Instant,
+    outcomes: Vec<(&'static str, bool, Duration)>,
+}
+
+impl Summary {
+    fn begin() -> Self {
+        Summary { start: Instant::now(), outcomes: Vec::new() }
+    }
+
+    fn run(&mut self, (name, step): Step) {
+        self.add(name, step);
+    }
+
+    fn add(&mut self, name: &'static str, step: impl FnOnce() -> Result<(), AnyError>) {
         println!("\n── {name} {}", "─".repeat(76 - name.len()));
         let start = Instant::now();
         let outcome = step();
@@ -56,42 +85,49 @@ fn run_steps(steps: &[Step]) -> Result<(), AnyError> {
             Ok(()) => println!("{name}: done in {}", seconds(start.elapsed())),
             Err(error) => println!("{name}: FAILED after {}: {error}", seconds(start.elapsed())),
         }
-        outcomes.push((*name, outcome.is_ok(), start.elapsed()));
+        self.outcomes.push((name, outcome.is_ok(), start.elapsed()));
     }
 
-    println!("\n── summary {}", "─".repeat(69));
-    for (name, passed, elapsed) in &outcomes {
-        println!("{:<8}{name:<18}{:>10}", if *passed { "passed" } else { "FAILED" }, seconds(*elapsed));
+    fn end(self) -> Result<(), AnyError> {
+        println!("\n── summary {}", "─".repeat(69));
+        for (name, passed, elapsed) in &self.outcomes {
+            println!("{:<8}{name:<18}{:>10}", if *passed { "passed" } else { "FAILED" }, seconds(*elapsed));
+        }
+        let failed: Vec<&str> =
+            self.outcomes.iter().filter(|(_, passed, _)| !passed).map(|(name, ..)| *name).collect();
+        println!(
+            "{} steps passed, {} failed, {}",
+            self.outcomes.len() - failed.len(),
+            failed.len(),
+            seconds(self.start.elapsed())
+        );
+        if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", ")).into()) }
     }
-    let failed: Vec<&str> =
-        outcomes.iter().filter(|(_, passed, _)| !passed).map(|(name, ..)| *name).collect();
-    println!(
-        "{} steps passed, {} failed, {}",
-        outcomes.len() - failed.len(),
-        failed.len(),
-        seconds(start.elapsed())
-    );
-    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", ")).into()) }
 }
 
-/// Tests wait for their windows half of the time. Meanwhile the processors compile, with the lowest priority,
-/// so that the tests do not wait for them.
-fn tests_and_builds() -> Result<(), AnyError> {
-    let path = workspace::target().join("builds.log");
-    fs::create_dir_all(workspace::target())?;
-    let log = File::create(&path).map_err(|error| format!("cannot create {}: {error}", path.display()))?;
-    let mut command = background(std::env::current_exe()?, "builds");
-    let mut builds = command.stdout(log.try_clone()?).stderr(log).spawn()?;
+/// The other steps wait half of the time: for packages, for the one crate that all others need, for a test's
+/// window. Meanwhile the processors compile, with the lowest priority, so that no step waits for them.
+struct Builds {
+    process: Child,
+    log: PathBuf,
+}
 
-    // The profile of all steps is the same, so that the libraries are compiled once.
-    let tested = show(cargo().args(["test", "--workspace", "--no-fail-fast"]));
+impl Builds {
+    fn begin() -> Result<Self, AnyError> {
+        let path = workspace::target().join("builds.log");
+        fs::create_dir_all(workspace::target())?;
+        let log =
+            File::create(&path).map_err(|error| format!("cannot create {}: {error}", path.display()))?;
+        let mut command = background(std::env::current_exe()?, "builds");
+        let process = command.stdout(log.try_clone()?).stderr(log).spawn()?;
+        Ok(Builds { process, log: path })
+    }
 
-    let status = builds.wait()?;
-    print!("{}", fs::read_to_string(&path)?);
-    match (tested, status.success()) {
-        (tested, true) => tested,
-        (Ok(()), false) => Err(format!("builds: {status}").into()),
-        (Err(error), false) => Err(format!("{error}, and builds: {status}").into()),
+    /// Waits for them and prints what they printed.
+    fn end(mut self) -> Result<(), AnyError> {
+        let status = self.process.wait()?;
+        print!("{}", fs::read_to_string(&self.log)?);
+        if status.success() { Ok(()) } else { Err(format!("they ended with {status}").into()) }
     }
 }
 
