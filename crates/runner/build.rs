@@ -25,8 +25,9 @@ const KERNEL: &str = "osdyno-trial";
 const SERVERS: &str = "osdyno-trial-servers";
 
 /// What the programs are made of.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 14] = [
     "crates/trial",
+    "crates/background",
     "crates/host",
     "crates/jobs",
     "crates/kernel",
@@ -34,6 +35,7 @@ const SOURCES: [&str; 12] = [
     "crates/net",
     "crates/record",
     "crates/servers",
+    "crates/stats",
     "crates/sys",
     "crates/workload",
     "Cargo.lock",

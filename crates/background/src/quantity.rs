@@ -85,13 +85,19 @@ fn advice(unit: &str, units: Units, example: &str) -> String {
 /// The value in the largest of the units that leaves at least 1, so that equal amounts are equal texts.
 pub(crate) fn written(value: f64, units: Units) -> String {
     // Of units that mean the same, the decimal ones.
-    let is_decimal = |factor: f64| factor.log2().fract() != 0.0 || factor <= 1.0;
+    let is_decimal = |factor: f64| !is_power_of_two(factor) || factor <= 1.0;
     let decimal = || units.iter().filter(|(_, factor)| is_decimal(*factor));
     let fits = decimal().rev().find(|(_, factor)| value >= *factor).or_else(|| decimal().next());
     let (unit, factor) = fits.copied().unwrap_or(("", 1.0));
     /// More digits than anybody writes, and fewer than the rounding of a division shows.
     const DIGITS: f64 = 1e9;
     format!("{}{unit}", (value / factor * DIGITS).round() / DIGITS)
+}
+
+/// Whether the digits of its binary form are zeros. Logarithms would link the program of the kernel's
+/// workloads with one more library, and fork(2) would copy that.
+fn is_power_of_two(factor: f64) -> bool {
+    factor.is_normal() && factor.to_bits().trailing_zeros() >= f64::MANTISSA_DIGITS - 1
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ const SETTLES_MOST: u32 = 10;
 const SECONDS_MOST: usize = 6000;
 
 /// Rates are rounded to so many digits: finer than any of them is held.
-const DIGITS: i32 = 5;
+const DIGITS: usize = 5;
 
 /// Receives a task and holds its load; it ends with its standard input, with its parent, or after the time
 /// that the task allows.
@@ -210,6 +210,6 @@ fn rounded(rate: f64) -> f64 {
     if rate <= 0.0 {
         return 0.0;
     }
-    let scale = 10_f64.powi(DIGITS - 1 - rate.log10().floor() as i32);
-    (rate * scale).round() / scale
+    // Written and read: a logarithm would link the program of the kernel's workloads with one more library.
+    format!("{rate:.*e}", DIGITS - 1).parse().unwrap_or(rate)
 }

@@ -17,7 +17,7 @@ use crate::socket::all_distinct;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "fork",
-    version: 3,
+    version: 4,
     source: include_str!("fork.rs"),
     grows: "live processes",
     variants: Variant::ONLY,

@@ -13,7 +13,7 @@ use crate::fork;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "fork-static",
-    version: 3,
+    version: 4,
     source: include_str!("fork_static.rs"),
     grows: "live processes",
     variants: Variant::ONLY,

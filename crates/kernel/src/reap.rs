@@ -15,7 +15,7 @@ use crate::fork;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "reap",
-    version: 3,
+    version: 4,
     source: include_str!("reap.rs"),
     grows: "live processes",
     variants: &[

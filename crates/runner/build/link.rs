@@ -18,6 +18,21 @@ pub(super) const STATIC_TOO: &str = "OSDYNO_LINK_STATIC_TOO";
 /// The linker that does the work.
 const LINKER: &str = "OSDYNO_LINKER";
 
+/// What a child of the workload `fork` calls of the C library, by all names that the library has for it. Side
+/// by side these functions lie in as many pages in every build, and so a child has as many page faults.
+const CHILDS_FUNCTIONS: &str = "\
+fork
+__libc_fork
+_Fork
+write
+__libc_write
+close
+__close
+read
+__libc_read
+_exit
+";
+
 /// Has cargo link the program of that name with this build script, and so twice.
 pub(super) fn link_statically_too(cargo: &mut Command, target: &str, shared: &Path, program: &str) {
     if !is_linux() {
@@ -117,9 +132,23 @@ fn link_statically(linker: &OsStr, arguments: &[OsString], output: &Path) -> Res
     }
     // What rustc links with `crt-static`; the libraries need each other.
     command.args(["-Wl,--start-group", "-lgcc_eh", "-lgcc", "-lc", "-Wl,--end-group"]);
+    if link_in_order(&command, output).is_some() {
+        return Ok(());
+    }
     let linked = command.output().map_err(|error| error.to_string())?;
     match linked.status.success() {
         true => Ok(()),
         false => Err(String::from_utf8_lossy(&linked.stderr).into_owned()),
     }
+}
+
+/// Links with [`CHILDS_FUNCTIONS`] first; `None` where the linker cannot order functions, as that of GNU.
+fn link_in_order(command: &Command, output: &Path) -> Option<()> {
+    let order = output.with_file_name("static.order");
+    fs::write(&order, CHILDS_FUNCTIONS).ok()?;
+    let mut option = OsString::from("-Wl,--no-warn-symbol-ordering,--symbol-ordering-file=");
+    option.push(&order);
+    let mut ordered = Command::new(command.get_program());
+    let linked = ordered.args(command.get_args()).arg(option).output().ok()?;
+    linked.status.success().then_some(())
 }

@@ -47,7 +47,9 @@ impl Family {
     /// Those of fork(2).
     #[inline]
     pub fn fork(&self) -> io::Result<Child> {
-        self.fork_telling(&b'.').map(|(child, _)| child)
+        // On the stack, which the child has, and not among the constants, whose page it would fault in.
+        let hello = b'.';
+        self.fork_telling(std::hint::black_box(&hello)).map(|(child, _)| child)
     }
 
     /// Like [`Family::fork`], with `byte` as the first byte: the child reads it where its parent has it, and
@@ -55,7 +57,11 @@ impl Family {
     ///
     /// # Errors
     /// Those of fork(2).
-    #[inline]
+    // All our code that a child runs is in a section of its own, beside that for calls of shared libraries:
+    // a child has one page fault for both, whatever else is linked.
+    // SAFETY: nothing else is in this section, and it holds code as `.text` does.
+    #[inline(never)]
+    #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".child"))]
     pub fn fork_telling(&self, byte: &u8) -> io::Result<(Child, u8)> {
         // SAFETY: trials have one thread when they fork, and the child calls nothing but write, close,
         // read and _exit, all of which are safe after fork (signal-safety(7)).
@@ -72,6 +78,7 @@ impl Family {
 
     /// The whole life of a child. It calls the C library, as programs do: where symbols are bound at their
     /// first use, every child of a dynamically linked program binds them anew, and that is part of its price.
+    #[inline(always)]
     fn live(&self, hello: &u8) -> ! {
         let mut end = [0_u8; 1];
         // SAFETY: the descriptors are open, both bytes live as long as the calls, and the copies of the

@@ -1,0 +1,20 @@
+//! What the measured programs are made of.
+
+use runner::CARRIED;
+
+/// fork(2) copies the mappings of every library, and a child looks its symbols up in every library.
+#[test]
+fn the_program_of_the_kernel_needs_no_library_but_that_of_c() {
+    if !cfg!(all(target_os = "linux", target_env = "gnu")) {
+        eprintln!("skipped: what a program needs is looked up in programs for GNU/Linux only");
+        return;
+    }
+    let kernel = CARRIED.iter().find(|program| program.name == "osdyno-trial").expect("it is carried");
+    assert!(!kernel.bytes.is_empty(), "{}", kernel.missing);
+    let text = String::from_utf8_lossy(kernel.bytes);
+    let mut needed: Vec<&str> =
+        text.split('\0').filter(|word| word.starts_with("lib") && word.contains(".so.")).collect();
+    needed.sort_unstable();
+    // The second unwinds stacks for Rust's standard library.
+    assert_eq!(needed, ["libc.so.6", "libgcc_s.so.1"]);
+}
