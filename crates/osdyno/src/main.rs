@@ -56,7 +56,7 @@ enum Verb {
     Judge(cmd::judge::Args),
     /// Compare systems: which is faster and by how much, with confidence intervals
     Compare(cmd::compare::Args),
-    /// Which functions the extra time goes to of each cost that grows
+    /// For each cost that grows, the functions in which the extra time goes
     Blame(cmd::blame::Args),
     /// Does it matter: the share of the operating system in what a user waits for, and in capacity
     Impact(cmd::impact::Args),

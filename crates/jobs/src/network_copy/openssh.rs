@@ -24,6 +24,9 @@ const NO_CLIENT: Unsupported =
 /// The client gives up where the server agrees on another cipher.
 const CLAIM: &str = "ssh and sshd encrypted with the cipher of the setting";
 
+/// How many ports are tried: sshd takes none that the system chooses.
+const ATTEMPTS: usize = 5;
+
 /// The server.
 pub(super) struct OpenSsh {
     instance: Instance,
@@ -45,25 +48,29 @@ impl OpenSsh {
         let server = find_program("sshd").ok_or(NO_SERVER)?;
         let program = find_program("ssh").ok_or(NO_CLIENT)?;
         let (folder, served) = (std::path::absolute(folder)?, std::path::absolute(served)?);
-        let address = free_address()?;
         let host_key = key(&folder.join("host"))?;
         let user_key = key(&folder.join("key"))?;
         fs::write(folder.join("authorized"), user_key)?;
-        fs::write(folder.join("known"), format!("[{}]:{} {host_key}", address.ip(), address.port()))?;
-        let configuration = folder.join("sshd_config");
-        fs::write(&configuration, configured(address, &cipher, &folder))?;
-        let mut command = Command::new(server);
-        command.args(["-D", "-e", "-f"]).arg(configuration).current_dir(&folder);
-        if let Some(cpu) = trial.server_cpu() {
-            pin(&mut command, cpu);
-        }
-        let greets = || {
-            let mut greeting = [0; 4];
-            connect(address)?.read_exact(&mut greeting)?;
-            if &greeting == b"SSH-" { Ok(()) } else { Err(protocol("it does not speak SSH")) }
-        };
         let daemon = Daemon { name: "sshd", end: terminate };
-        let instance = Instance::start(daemon, &mut command, &folder.join("log"), greets)?;
+        let log = folder.join("log");
+        let mut attempts = 1;
+        let (address, instance) = loop {
+            let address = free_address()?;
+            fs::write(folder.join("known"), format!("[{}]:{} {host_key}", address.ip(), address.port()))?;
+            let configuration = folder.join("sshd_config");
+            fs::write(&configuration, configured(address, &cipher, &folder))?;
+            let mut command = Command::new(&server);
+            command.args(["-D", "-e", "-f"]).arg(configuration).current_dir(&folder);
+            if let Some(cpu) = trial.server_cpu() {
+                pin(&mut command, cpu);
+            }
+            match Instance::start(daemon, &mut command, &log, || greets(address)) {
+                Ok(instance) => break (address, instance),
+                // A connection of another program has got the port since it was free.
+                Err(_) if attempts < ATTEMPTS && has_lost_its_port(&log) => attempts += 1,
+                Err(error) => return Err(error),
+            }
+        };
         let login = Login { program, address, user: confined_user()?, folder, cipher, served };
         Ok(OpenSsh { instance, login })
     }
@@ -82,6 +89,18 @@ impl Server for OpenSsh {
         trial.check(CLAIM, true);
         Ok(())
     }
+}
+
+/// Whether a server of SSH is at that address.
+fn greets(address: SocketAddr) -> io::Result<()> {
+    let mut greeting = [0; 4];
+    connect(address)?.read_exact(&mut greeting)?;
+    if &greeting == b"SSH-" { Ok(()) } else { Err(protocol("it does not speak SSH")) }
+}
+
+/// Whether the log says that the address was taken, in sshd's words.
+fn has_lost_its_port(log: &Path) -> bool {
+    fs::read_to_string(log).is_ok_and(|text| text.contains("Address already in use"))
 }
 
 /// Makes a pair of keys; the public one.
