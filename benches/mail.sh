@@ -31,7 +31,8 @@ ulimit -n "$(ulimit -Hn)"
 
 as=()
 [[ $(id -u) != 0 ]] || as=(-u nobody)
-taskset -c 0 smtp-sink "${as[@]}" -m 5000 127.0.0.1:2601 1000 &
+# Its queue has room for all sessions: a connection that finds none there is tried again after a second.
+taskset -c 0 smtp-sink "${as[@]}" -m 5000 127.0.0.1:2601 4000 &
 servers+=($!)
 taskset -c 0 "$osdyno" serve --service smtp --listen 127.0.0.1:2602 2>"$work/served" &
 servers+=($!)
