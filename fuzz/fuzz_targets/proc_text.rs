@@ -17,6 +17,5 @@ fuzz_target!(|text: &str| {
     let _ = proc_text::sends_signals(text);
     let _ = proc_text::system_call(text);
     let _ = proc_text::stack_pointer(text);
-    let _ = proc_text::stack_pointer(text);
     let _ = proc_text::memory(text);
 });

@@ -47,6 +47,7 @@ mod sftp;
 #[cfg(all(unix, any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod smb;
 
+use sys::limit::DESCRIPTORS_RESERVED;
 use workload::{Expect, Needs, Operation, Setting, Sizes, Values, Variant, Workload, architectures, levels};
 
 pub(crate) const WORKLOAD: Workload = Workload {
@@ -112,6 +113,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ..Workload::JOB
 };
 
-/// Descriptors without which smbd aborts, beside those that a trial leaves for itself (32): Samba 4.17 does
-/// where the limit is 128, and does not where it is 256.
-const DESCRIPTORS_OF_SMBD: u64 = 256 - 32;
+/// Descriptors without which smbd aborts, beside those that a trial leaves for itself: Samba 4.17 does where
+/// the limit is 128, and does not where it is 256.
+const DESCRIPTORS_OF_SMBD: u64 = 256 - DESCRIPTORS_RESERVED;

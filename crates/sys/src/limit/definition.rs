@@ -125,5 +125,4 @@ pub struct Bound {
 }
 
 /// Descriptors that a trial needs for itself: the standard three, its clocks, its files, and some to spare.
-#[cfg(unix)]
-pub(super) const DESCRIPTORS_RESERVED: u64 = 32;
+pub const DESCRIPTORS_RESERVED: u64 = 32;

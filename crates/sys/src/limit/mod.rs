@@ -8,7 +8,7 @@ use crate::Unsupported;
 mod definition;
 mod folder;
 
-pub use definition::{Bound, FolderResource, Kind, Limit, Raise, Resource};
+pub use definition::{Bound, DESCRIPTORS_RESERVED, FolderResource, Kind, Limit, Raise, Resource};
 pub use folder::bound_of_folder;
 
 #[cfg(target_os = "linux")]
