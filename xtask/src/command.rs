@@ -17,15 +17,15 @@ pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// A program with one argument that has only the time which others leave, where `nice` is at hand.
-pub(crate) fn background(name: impl AsRef<OsStr>, argument: &str) -> Command {
+/// A program that has only the time which others leave, where `nice` is at hand.
+pub(crate) fn background(name: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
     if !exists("nice") {
         let mut command = program(name);
-        command.arg(argument);
+        command.args(arguments);
         return command;
     }
     let mut command = program("nice");
-    command.args(["-n", "19"]).arg(name.as_ref()).arg(argument);
+    command.args(["-n", "19"]).arg(name.as_ref()).args(arguments);
     command
 }
 

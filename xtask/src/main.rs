@@ -13,11 +13,11 @@ cargo xtask tidy                     the rules of the house that the compiler do
 cargo xtask docs                     the manual of the code, and the commands in the documents
 cargo xtask check-systems [NAME]…    types and lints for systems that are not at hand; targets, crates, or all
 cargo xtask link-systems [TARGET]…   osdyno for systems that are not at hand; --release first optimizes it
+cargo xtask other-systems            all systems that no test runs: linked where that is possible, or checked
 cargo xtask wine                     a newer Wine for the tests of Windows, in target/wine
 cargo xtask mail-servers             mail servers for the tests of `mail`, in target/mail-servers
 cargo xtask bench                    osdyno's own figures against bare C, alternately
 cargo xtask release [--verify]       what is installed without Rust, in target/dist; --verify builds it twice
-cargo xtask builds                   all systems that no test runs, and release --verify: a part of test
 cargo xtask soak [--hours H]         every server under hostile load, with a witness; --seed N repeats one
 cargo xtask truths                   what is known of real kernels, measured here, against the verdicts
 cargo xtask pictures                 the pictures in docs/pictures, drawn by osdyno of simulated sweeps
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
         ["release", "--verify"] => release::run(true),
         ["truths"] => truths::run(),
         ["soak", ref options @ ..] => soak(options),
-        ["builds"] => test::builds(),
+        ["other-systems"] => test::other_systems(),
         ["check-systems", ref names @ ..] => check_systems::run(names),
         ["link-systems", "--release", ref targets @ ..] => link_systems::run(true, targets).map(drop),
         ["link-systems", ref targets @ ..] => link_systems::run(false, targets).map(drop),

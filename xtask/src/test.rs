@@ -8,16 +8,14 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use crate::command::{background, cargo, show};
-use crate::{
-    AnyError, check_systems, docs, link_systems, mail_servers, packages, release, tidy, wine, workspace,
-};
+use crate::{AnyError, check_systems, docs, link_systems, mail_servers, packages, tidy, wine, workspace};
 
 type Step = (&'static str, fn() -> Result<(), AnyError>);
 
 /// What everything else needs.
-const FIRST: Step = ("packages", packages::install);
+const FIRST: &[Step] = &[("packages", packages::install)];
 
-const STEPS: &[Step] = &[
+const BEFORE_TESTS: &[Step] = &[
     ("format", || show(cargo().args(["fmt", "--all", "--check"]))),
     ("tidy", tidy::run),
     ("clippy", || show(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
@@ -25,15 +23,14 @@ const STEPS: &[Step] = &[
     ("mail servers", mail_servers::obtain),
     // What a test runs under Wine.
     ("link Windows", || link_systems::run(false, &link_systems::tested()).map(drop)),
+];
+
+const TESTS: &[Step] = &[
     // The profile of all steps is the same, so that the libraries are compiled once.
     ("tests", || show(cargo().args(["test", "--workspace", "--no-fail-fast"]))),
     ("selftest", selftest),
     ("documents", docs::run),
 ];
-
-/// What compiles for itself and is no part of a test. The first has its own build folder, which no step waits
-/// for.
-const BUILDS: &[Step] = &[("release", || release::run(true)), ("other systems", other_systems)];
 
 /// Runs all steps.
 ///
@@ -42,24 +39,28 @@ const BUILDS: &[Step] = &[("release", || release::run(true)), ("other systems", 
 pub fn run() -> Result<(), AnyError> {
     let mut summary = Summary::begin();
     summary.run(FIRST);
-    let builds = Builds::begin();
-    for step in STEPS {
-        summary.run(*step);
-    }
-    summary.add("builds", || builds?.end());
+    let release = Build::begin(&["release", "--verify"]);
+    summary.run(BEFORE_TESTS);
+    // It shares a build folder with the program for Windows, and so it would hold that up.
+    let systems = Build::begin(&["other-systems"]);
+    summary.run(TESTS);
+    summary.add("release", || release?.end());
+    summary.add("other systems", || systems?.end());
     summary.end()
 }
 
-/// Runs those that compile for other systems, and for users of this one.
+/// Links for the systems whose linker is at hand and that no test runs, and checks the types for the others.
+/// What links has its types checked, too.
 ///
 /// # Errors
-/// Names the steps that failed.
-pub fn builds() -> Result<(), AnyError> {
-    let mut summary = Summary::begin();
-    for step in BUILDS {
-        summary.run(*step);
-    }
-    summary.end()
+/// Names the targets that do not compile.
+pub fn other_systems() -> Result<(), AnyError> {
+    let linked = link_systems::run(false, &link_systems::untested());
+    let done: &[&str] = linked.as_deref().unwrap_or_default();
+    let rest: Vec<&str> =
+        check_systems::TARGETS.iter().filter(|target| !done.contains(target)).copied().collect();
+    let checked = check_systems::run(&rest);
+    linked.and(checked)
 }
 
 /// What became of each step.
@@ -73,8 +74,8 @@ impl Summary {
         Summary { start: Instant::now(), outcomes: Vec::new() }
     }
 
-    fn run(&mut self, (name, step): Step) {
-        self.add(name, step);
+    fn run(&mut self, steps: &[Step]) {
+        steps.iter().for_each(|(name, step)| self.add(name, step));
     }
 
     fn add(&mut self, name: &'static str, step: impl FnOnce() -> Result<(), AnyError>) {
@@ -105,41 +106,31 @@ impl Summary {
     }
 }
 
-/// The other steps wait half of the time: for packages, for the one crate that all others need, for a test's
-/// window. Meanwhile the processors compile, with the lowest priority, so that no step waits for them.
-struct Builds {
+/// What compiles for itself and is no part of a test. The steps wait half of the time: for packages, for the
+/// one crate that all others need, for a test's window. Meanwhile this has the processors, with the lowest
+/// priority, so that no step waits for it.
+struct Build {
     process: Child,
     log: PathBuf,
 }
 
-impl Builds {
-    fn begin() -> Result<Self, AnyError> {
-        let path = workspace::target().join("builds.log");
+impl Build {
+    /// Starts a verb of ours.
+    fn begin(verb: &[&str]) -> Result<Self, AnyError> {
         fs::create_dir_all(workspace::target())?;
-        let log =
-            File::create(&path).map_err(|error| format!("cannot create {}: {error}", path.display()))?;
-        let mut command = background(std::env::current_exe()?, "builds");
-        let process = command.stdout(log.try_clone()?).stderr(log).spawn()?;
-        Ok(Builds { process, log: path })
+        let log = workspace::target().join(format!("{}.log", verb[0]));
+        let file = File::create(&log).map_err(|error| format!("cannot create {}: {error}", log.display()))?;
+        let mut command = background(std::env::current_exe()?, verb);
+        let process = command.stdout(file.try_clone()?).stderr(file).spawn()?;
+        Ok(Build { process, log })
     }
 
-    /// Waits for them and prints what they printed.
+    /// Waits for it and prints what it printed.
     fn end(mut self) -> Result<(), AnyError> {
         let status = self.process.wait()?;
         print!("{}", fs::read_to_string(&self.log)?);
-        if status.success() { Ok(()) } else { Err(format!("they ended with {status}").into()) }
+        if status.success() { Ok(()) } else { Err(format!("it ended with {status}").into()) }
     }
-}
-
-/// Links for the systems whose linker is at hand, and checks the types for the others. What links has its
-/// types checked, too.
-fn other_systems() -> Result<(), AnyError> {
-    let linked = link_systems::run(false, &link_systems::untested());
-    let done: &[&str] = linked.as_deref().unwrap_or_default();
-    let rest: Vec<&str> =
-        check_systems::TARGETS.iter().filter(|target| !done.contains(target)).copied().collect();
-    let checked = check_systems::run(&rest);
-    linked.and(checked)
 }
 
 /// What a minute can show of the error rates; `osdyno selftest --nightly` shows all of them.
