@@ -22,7 +22,7 @@ pub(crate) const LONGEST_NS: u64 = 600_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 
 impl Times {
-    /// An empty one; its memory is reserved once, and touched where times fall.
+    /// An empty one, of 250 KB whatever it counts.
     ///
     /// # Errors
     /// None: the bounds are sound.
