@@ -46,7 +46,9 @@ impl Times {
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.0.reset();
+        if !self.0.is_empty() {
+            self.0.reset();
+        }
     }
 
     /// How many times were counted.

@@ -8,7 +8,6 @@ use super::failure::Failure;
 use super::histogram::Times;
 use super::recent::Recent;
 use super::watch::Watch;
-use crate::Error;
 
 /// Counts of one load. They can be sent to where those of several generators become one
 /// [`Level`](super::Level).
@@ -101,12 +100,13 @@ pub(super) struct Slices {
 const SLICES: usize = 64;
 
 impl Slices {
-    pub(super) fn new() -> Result<Slices, Error> {
-        // Copies of one: counter by counter, as they are made, a test that makes many loads would take minutes.
+    /// Has copies of these times, which are empty: counter by counter, as they are made, a test that makes
+    /// many loads would take minutes.
+    pub(super) fn new(empty: &Times) -> Slices {
         let empty =
-            Slice { begin_seconds: 0.0, seconds: 0.0, started: 0, completed: 0, latency: Times::new()? };
+            Slice { begin_seconds: 0.0, seconds: 0.0, started: 0, completed: 0, latency: empty.clone() };
         let all = vec![empty; SLICES];
-        Ok(Slices { all, now: 0, length_ns: 1, begin_ns: 0, end_ns: 0 })
+        Slices { all, now: 0, length_ns: 1, begin_ns: 0, end_ns: 0 }
     }
 
     /// Begins anew.
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn slices_grow_when_they_run_out() {
-        let mut slices = Slices::new().unwrap();
+        let mut slices = Slices::new(&Times::new().unwrap());
         slices.begin(1000, 10);
         for number in 0..1000 {
             slices.turn(1000 + number * 10);
@@ -232,7 +232,7 @@ mod tests {
     /// The latency of each response is its time, so what a look has that it should not shows.
     #[test]
     fn a_look_has_what_came_since_the_last_one() {
-        let (mut slices, mut mark) = (Slices::new().unwrap(), Mark::default());
+        let (mut slices, mut mark) = (Slices::new(&Times::new().unwrap()), Mark::default());
         for begin_ns in [1_000_000, 9_000_000] {
             slices.begin(begin_ns, 1000);
             let mut looks = 0;

@@ -14,7 +14,7 @@ mod kernel;
 use std::io;
 use std::mem::MaybeUninit;
 
-pub use platform::{Mapping, Private, Shared, mapping_granularity, page_bytes};
+pub use platform::{Mapping, Private, Shared, keep_freed, mapping_granularity, page_bytes};
 
 /// An empty vector of the given capacity whose pages have all been touched, so that filling it takes no
 /// page fault.

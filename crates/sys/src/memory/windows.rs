@@ -27,6 +27,9 @@ pub fn mapping_granularity() -> usize {
     system().dwAllocationGranularity as usize
 }
 
+/// Nothing: the allocator of Windows keeps what it deems right.
+pub fn keep_freed() {}
+
 fn system() -> SYSTEM_INFO {
     static SYSTEM: OnceLock<Answer> = OnceLock::new();
     SYSTEM

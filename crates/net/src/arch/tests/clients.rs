@@ -214,8 +214,7 @@ impl<C: Client> Clients<C> {
                 return true;
             }
         }
-        let bytes: Vec<u8> = peer.unsent.iter().take(most).copied().collect();
-        let sent = world.send(link, CLIENT, &[&bytes]);
+        let sent = world.send(link, CLIENT, &[&peer.unsent.make_contiguous()[..most]]);
         world.trace(&("client", link), &("sent", &sent));
         match sent {
             Ok(sent) => {

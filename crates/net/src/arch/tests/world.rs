@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 use std::rc::Rc;
 
 use super::witness::Witness;
@@ -72,6 +72,18 @@ impl End {
     pub(super) fn is_writable(&self) -> bool {
         self.outbox.len() * 3 <= self.outbox_max * 2 || self.reset
     }
+}
+
+/// Moves so many bytes from what one end has sent to what the other receives. In slices: responses have up to
+/// 90 KB, and byte by byte they took a third of a simulation's time.
+fn move_bytes(ends: &mut [End; 2], from: usize, count: usize) {
+    let [client, server] = ends;
+    let (sender, receiver) = if from == CLIENT { (client, server) } else { (server, client) };
+    let (front, back) = sender.outbox.as_slices();
+    let of_front = count.min(front.len());
+    receiver.inbox.extend(&front[..of_front]);
+    receiver.inbox.extend(&back[..count - of_front]);
+    sender.outbox.drain(..count);
 }
 
 /// A connection, from the beginning of its making.
@@ -294,7 +306,7 @@ impl World {
         }
         let room = ends[to].inbox_max.saturating_sub(ends[to].inbox.len()).min(ends[from].outbox.len());
         let count = if room > 1 && self.random.bool() { self.random.usize(1..=room) } else { room };
-        ends[to].inbox.extend(ends[from].outbox.drain(..count));
+        move_bytes(ends, from, count);
         if count > 0 && self.fault == Fault::WrongByte && self.random.u8(..4) == 0 {
             ends[to].inbox[0] ^= 1;
         }
@@ -370,9 +382,7 @@ impl World {
         // The rest comes while the loop has its turn: it finds more again and again.
         let count = if end.trickles { self.random.usize(1..=all.min(8)) } else { all };
         let end = &mut self.links[link].ends[at];
-        for (to, from) in buffer.iter_mut().zip(end.inbox.drain(..count)) {
-            *to = from;
-        }
+        end.inbox.read_exact(&mut buffer[..count])?;
         self.set_out(link, 1 - at);
         Ok(count)
     }

@@ -127,6 +127,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
     pub(crate) fn new(client: C, settings: LoadSettings, network: N) -> Result<Engine<C, N>, Error> {
         settings.check()?;
         let one_request_each = settings.one_request_each();
+        let empty = Times::new()?;
         Ok(Engine {
             client,
             settings,
@@ -158,13 +159,13 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
             counts: Counts::default(),
             failures: Failures::default(),
             statuses: Statuses::new(),
-            slices: Slices::new()?,
+            slices: Slices::new(&empty),
             look: None,
-            service: Times::new()?,
-            lag: Times::new()?,
-            lateness: Times::new()?,
-            connect: Times::new()?,
-            handshake: Times::new()?,
+            service: empty.clone(),
+            lag: empty.clone(),
+            lateness: empty.clone(),
+            connect: empty.clone(),
+            handshake: empty,
         })
     }
 
