@@ -77,6 +77,8 @@ struct Grid {
     width: usize,
     height: usize,
     counts: Vec<u32>,
+    /// The places of all counts that are not zero: few of a picture's pixels.
+    marked: Vec<usize>,
 }
 
 impl Grid {
@@ -118,7 +120,7 @@ impl Grid {
 
     fn new(width: f64, height: f64) -> Grid {
         let (width, height) = (width.round().max(1.0) as usize, height.round().max(1.0) as usize);
-        Grid { width, height, counts: vec![0; width * height] }
+        Grid { width, height, counts: vec![0; width * height], marked: Vec::new() }
     }
 
     /// What fell on a pixel.
@@ -136,37 +138,33 @@ impl Grid {
         };
         let (x0, y0) = (start(x, self.width), start(y, self.height));
         for row in y0..(y0 + size).min(self.height) {
-            for cell in
-                &mut self.counts[row * self.width + x0..row * self.width + (x0 + size).min(self.width)]
-            {
-                *cell = cell.saturating_add(1);
+            for column in x0..(x0 + size).min(self.width) {
+                let place = row * self.width + column;
+                if self.counts[place] == 0 {
+                    self.marked.push(place);
+                }
+                self.counts[place] = self.counts[place].saturating_add(1);
             }
         }
     }
 
     /// Grey by the logarithm of the count: one point is seen, and the densest spots are not all alike.
     fn encode(&self, bits: u8) -> Option<Vec<u8>> {
-        let mut filled: Vec<u32> = self.counts.iter().copied().filter(|c| *c > 0).collect();
-        filled.sort_unstable();
-        let dense = filled.get(filled.len() * 98 / 100).copied().unwrap_or(1).max(2);
+        let mut counts: Vec<u32> = self.marked.iter().map(|&place| self.counts[place]).collect();
+        counts.sort_unstable();
+        let dense = counts.get(counts.len() * 98 / 100).copied().unwrap_or(1).max(2);
         let levels = f64::from((1u16 << bits) - 1);
         let level = |count: u32| -> u8 {
-            if count == 0 {
-                return 0;
-            }
             let share = (f64::from(count).ln() / f64::from(dense).ln()).min(1.0);
             ((FAINTEST + (1.0 - FAINTEST) * share) * levels).round().max(1.0) as u8
         };
         let per_byte = usize::from(8 / bits);
-        let mut packed = Vec::with_capacity(self.height * self.width.div_ceil(per_byte));
-        for row in self.counts.chunks(self.width) {
-            for group in row.chunks(per_byte) {
-                let mut byte = 0u8;
-                for (i, count) in group.iter().enumerate() {
-                    byte |= level(*count) << (8 - usize::from(bits) * (i + 1));
-                }
-                packed.push(byte);
-            }
+        let row_bytes = self.width.div_ceil(per_byte);
+        let mut packed = vec![0; self.height * row_bytes];
+        for &place in &self.marked {
+            let (row, column) = (place / self.width, place % self.width);
+            let shift = 8 - usize::from(bits) * (column % per_byte + 1);
+            packed[row * row_bytes + column / per_byte] |= level(self.counts[place]) << shift;
         }
         let mut png = Vec::new();
         let mut encoder = Encoder::new(&mut png, self.width as u32, self.height as u32);
