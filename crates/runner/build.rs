@@ -51,7 +51,8 @@ fn main() {
     }
     let target = variable("TARGET");
     let out = PathBuf::from(variable("OUT_DIR"));
-    let workspace = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../..");
+    let own = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
+    let workspace = own.ancestors().nth(2).unwrap_or(&own);
     for source in SOURCES {
         println!("cargo::rerun-if-changed={}", workspace.join(source).display());
     }
@@ -60,7 +61,7 @@ fn main() {
     println!("cargo::rerun-if-env-changed={READY}");
     let programs = match env::var_os(READY) {
         Some(folder) => ready(Path::new(&folder)),
-        None => build_all(&workspace, &out, &target),
+        None => build_all(workspace, &out, &target),
     };
     for (name, program) in programs {
         keep(&out, name, program);
@@ -109,8 +110,7 @@ fn build_all(workspace: &Path, out: &Path, target: &str) -> [(&'static str, Buil
 
 /// Builds a program and returns where it is.
 fn build(workspace: &Path, out: &Path, target: &str, program: &str) -> Built {
-    // One folder for all profiles of the outer build: the programs are the same in each.
-    let shared = out.ancestors().nth(4).unwrap_or(out).join("trial-programs");
+    let shared = build_folder(out).join("trial-programs");
     let mut cargo = Command::new(variable("CARGO"));
     cargo.current_dir(workspace);
     cargo.args([
@@ -130,7 +130,8 @@ fn build(workspace: &Path, out: &Path, target: &str, program: &str) -> Built {
     }
     cargo.args(["--target", target, "--target-dir"]).arg(&shared);
     // With --target given, flags reach the program only and not what builds it.
-    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags()).env_remove("RUSTFLAGS");
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags(workspace)).env_remove("RUSTFLAGS");
+    cargo.env("CFLAGS", flags_of_c());
     // A linter that watches the outer build has no business in this one.
     cargo.env_remove("RUSTC_WORKSPACE_WRAPPER").env_remove("RUSTC_WRAPPER").env_remove("CARGO_TARGET_DIR");
     link::link_statically_too(&mut cargo, target, &shared, KERNEL);
@@ -145,15 +146,42 @@ fn with_suffix(program: &str) -> String {
     format!("{program}{}", if is_windows() { ".exe" } else { "" })
 }
 
-/// What the programs are compiled with.
-fn flags() -> String {
-    // Names of folders that the outer build hides are hidden here too, or its result would differ by folder.
-    let outer = variable("CARGO_ENCODED_RUSTFLAGS");
-    let hidden = outer.split('\x1f').filter(|flag| flag.starts_with("--remap-path-prefix="));
+/// The whole folder in which the outer build works. The programs are the same for all its profiles, and a
+/// release has those that were tested.
+fn build_folder(out: &Path) -> &Path {
+    // cargo(1) marks it for programs that make copies of a disk.
+    out.ancestors().find(|folder| folder.join("CACHEDIR.TAG").exists()).unwrap_or(out)
+}
+
+/// What the programs are compiled with. They do not tell in which folders: they are the same in each.
+fn flags(workspace: &Path) -> String {
+    let mut flags = vec![format!("--remap-path-prefix={}=/osdyno", workspace.display())];
+    if let Some(home) = cargo_home() {
+        flags.push(format!("--remap-path-prefix={}=/cargo", home.display()));
+    }
     // Symbols are bound at their first use, as C compilers link by default; Rust binds all at the start.
     // Windows knows no such choice.
-    let binding = (!is_windows()).then_some("-Crelro-level=partial");
-    binding.into_iter().chain(hidden).collect::<Vec<_>>().join("\x1f")
+    if !is_windows() {
+        flags.push("-Crelro-level=partial".to_owned());
+    }
+    flags.join("\x1f")
+}
+
+/// The same for the libraries in C.
+fn flags_of_c() -> String {
+    let given = env::var("CFLAGS").unwrap_or_default();
+    match cargo_home() {
+        Some(home) if !given.contains("-prefix-map=") && variable("CARGO_CFG_TARGET_ENV") != "msvc" => {
+            format!("{given} -ffile-prefix-map={}=/cargo", home.display()).trim().to_owned()
+        }
+        _ => given,
+    }
+}
+
+/// Where cargo keeps the source of libraries.
+fn cargo_home() -> Option<PathBuf> {
+    let given = env::var_os("CARGO_HOME").map(PathBuf::from);
+    given.or_else(|| env::home_dir().map(|home| home.join(".cargo")))
 }
 
 fn is_windows() -> bool {

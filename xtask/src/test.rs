@@ -66,7 +66,15 @@ pub fn other_systems() -> Result<(), AnyError> {
 /// What became of each step.
 struct Summary {
     start: Instant,
-    outcomes: Vec<(&'static str, bool, Duration)>,
+    outcomes: Vec<Outcome>,
+}
+
+struct Outcome {
+    name: &'static str,
+    is_passed: bool,
+    elapsed: Duration,
+    /// Of all processors, where the system tells it.
+    processor_time: Option<Duration>,
 }
 
 impl Summary {
@@ -80,22 +88,28 @@ impl Summary {
 
     fn add(&mut self, name: &'static str, step: impl FnOnce() -> Result<(), AnyError>) {
         println!("\n── {name} {}", "─".repeat(76 - name.len()));
-        let start = Instant::now();
-        let outcome = step();
-        match &outcome {
-            Ok(()) => println!("{name}: done in {}", seconds(start.elapsed())),
-            Err(error) => println!("{name}: FAILED after {}: {error}", seconds(start.elapsed())),
+        let (start, used) = (Instant::now(), processor_time());
+        let result = step();
+        let (elapsed, processor_time) =
+            (start.elapsed(), used.and_then(|used| Some(processor_time()? - used)));
+        match &result {
+            Ok(()) => println!("{name}: done in {}", seconds(elapsed)),
+            Err(error) => println!("{name}: FAILED after {}: {error}", seconds(elapsed)),
         }
-        self.outcomes.push((name, outcome.is_ok(), start.elapsed()));
+        self.outcomes.push(Outcome { name, is_passed: result.is_ok(), elapsed, processor_time });
     }
 
     fn end(self) -> Result<(), AnyError> {
         println!("\n── summary {}", "─".repeat(69));
-        for (name, passed, elapsed) in &self.outcomes {
-            println!("{:<8}{name:<18}{:>10}", if *passed { "passed" } else { "FAILED" }, seconds(*elapsed));
+        for outcome in &self.outcomes {
+            let passed = if outcome.is_passed { "passed" } else { "FAILED" };
+            let processors = outcome
+                .processor_time
+                .map_or_else(String::new, |time| format!("{:>10} of processor time", seconds(time)));
+            println!("{passed:<8}{:<18}{:>10}{processors}", outcome.name, seconds(outcome.elapsed));
         }
         let failed: Vec<&str> =
-            self.outcomes.iter().filter(|(_, passed, _)| !passed).map(|(name, ..)| *name).collect();
+            self.outcomes.iter().filter(|outcome| !outcome.is_passed).map(|outcome| outcome.name).collect();
         println!(
             "{} steps passed, {} failed, {}",
             self.outcomes.len() - failed.len(),
@@ -104,6 +118,16 @@ impl Summary {
         );
         if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", ")).into()) }
     }
+}
+
+/// What the programs that have ended used: cutime and cstime of proc_pid_stat(5), in hundredths of a second.
+/// A step is limited by the processors or it waits, and only this tells which.
+fn processor_time() -> Option<Duration> {
+    let own = fs::read_to_string("/proc/self/stat").ok()?;
+    // The name before it may contain anything.
+    let fields: Vec<&str> = own.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks = |place: usize| fields.get(place)?.parse::<u64>().ok();
+    Some(Duration::from_millis(10 * (ticks(13)? + ticks(14)?)))
 }
 
 /// What compiles for itself and is no part of a test. The steps wait half of the time: for packages, for the

@@ -54,7 +54,8 @@ pub(super) fn link_statically_too(cargo: &mut Command, target: &str, shared: &Pa
 /// linker has another name.
 fn own_copy(shared: &Path) -> io::Result<PathBuf> {
     fs::create_dir_all(shared)?;
-    let (copy, new) = (shared.join("linker"), shared.join("linker.new"));
+    // Two builds may be at this place at the same time.
+    let (copy, new) = (shared.join("linker"), shared.join(format!("linker.{}", std::process::id())));
     fs::copy(env::current_exe()?, &new)?;
     fs::rename(new, &copy)?;
     Ok(copy)

@@ -117,8 +117,7 @@ impl Build<'_> {
 
     /// Where `crates/runner/build.rs` leaves the trial programs.
     fn of_build_script(&self) -> PathBuf {
-        let of_target = workspace::systems().join(self.port.target);
-        of_target.join("trial-programs").join(self.port.target).join("trial")
+        workspace::systems().join("trial-programs").join(self.port.target).join("trial")
     }
 
     /// Leaves the trial programs where the osdyno of this system looks for them: beside itself.

@@ -23,8 +23,9 @@ mod package;
 pub fn run(verify: bool) -> Result<(), AnyError> {
     let root = workspace::root();
     let date = date(&root)?;
-    let target = workspace::target().join("release-static");
-    let packages = make(&root, &target, &workspace::target().join("dist"), &date)?;
+    // The folder of all builds, so that the trial programs are those which the tests ran.
+    let target = workspace::target();
+    let packages = make(&root, &target, &target.join("dist"), &date)?;
     bare_root::check(&packages.binary)?;
     if verify {
         reproduce(&root, &date, &packages)?;
