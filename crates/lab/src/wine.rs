@@ -67,32 +67,36 @@ impl Wine {
         }
         if std::env::var_os(PREFIX).is_none() {
             let prefix = folder.join("prefix");
-            keep_server_in(&folder, &prefix).map_err(failed)?;
+            Wine::keep_server_in(&folder, &prefix).map_err(failed)?;
             command.env(PREFIX, prefix).env_remove("TMPDIR");
         }
         // Nobody looks at a window.
         command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
         Ok(command)
     }
-}
 
-/// Has the server of a new prefix make its socket in that folder. Debian's Wine keeps in this file the name
-/// of a folder below `/tmp`, and makes one there where the prefix has no such file. Nobody removes that one,
-/// and its Wine 10 crashes where TMPDIR names another place. It believes only what no other user can write.
-fn keep_server_in(folder: &Path, prefix: &Path) -> io::Result<()> {
-    let sockets = folder.join("server");
-    let file = prefix.join("wineserver");
-    std::fs::create_dir(prefix)?;
-    std::fs::create_dir(&sockets)?;
-    std::fs::write(&file, format!("..{}", sockets.canonicalize()?.display()))?;
-    #[cfg(unix)]
-    {
-        use std::fs::Permissions;
-        use std::os::unix::fs::PermissionsExt;
-        std::fs::set_permissions(&sockets, Permissions::from_mode(0o700))?;
-        std::fs::set_permissions(&file, Permissions::from_mode(0o400))?;
+    /// Makes a new prefix, whose server makes its socket in that folder. Debian's Wine keeps in this file the
+    /// name of a folder below `/tmp`, and makes one there where the prefix has no such file. Nobody removes
+    /// that one, and its Wine 10 crashes where TMPDIR names another place. It believes only what no other
+    /// user can write.
+    ///
+    /// # Errors
+    /// Those of making folders and the file.
+    pub fn keep_server_in(folder: &Path, prefix: &Path) -> io::Result<()> {
+        let sockets = folder.join("server");
+        let file = prefix.join("wineserver");
+        std::fs::create_dir(prefix)?;
+        std::fs::create_dir(&sockets)?;
+        std::fs::write(&file, format!("..{}", sockets.canonicalize()?.display()))?;
+        #[cfg(unix)]
+        {
+            use std::fs::Permissions;
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::set_permissions(&sockets, Permissions::from_mode(0o700))?;
+            std::fs::set_permissions(&file, Permissions::from_mode(0o400))?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 fn programs() -> Result<Programs, Error> {

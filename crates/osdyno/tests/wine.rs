@@ -6,7 +6,6 @@ mod common;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -54,7 +53,7 @@ impl Wine {
             return None;
         }
         let folder = tempfile::tempdir().expect("a folder");
-        keep_server_in(folder.path());
+        lab::Wine::keep_server_in(folder.path(), &folder.path().join("prefix")).expect("a prefix");
         Some(Wine { folder, wine, program })
     }
 
@@ -101,17 +100,6 @@ impl Drop for Wine {
             let _ = self.command(&server).arg(word).status();
         }
     }
-}
-
-/// Has the server of the prefix make its folder in this one, and not in `/tmp`, where it stays: see
-/// `crates/lab/src/wine.rs`.
-fn keep_server_in(folder: &Path) {
-    let (sockets, file) = (folder.join("server"), folder.join("prefix/wineserver"));
-    fs::create_dir(folder.join("prefix")).expect("a folder");
-    fs::create_dir(&sockets).expect("a folder");
-    fs::write(&file, format!("..{}", sockets.display())).expect("a file");
-    fs::set_permissions(&sockets, fs::Permissions::from_mode(0o700)).expect("permissions");
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o400)).expect("permissions");
 }
 
 /// Those that Debian's Wine has made for its servers, where nobody removes them.

@@ -39,6 +39,10 @@ pub struct Order {
     pub seed: u64,
     /// The way up stops when this is used up; the way down is not cut.
     pub allowance_seconds: Option<f64>,
+    /// The share of the budget that the trial may take: a load ends below the levels that would take longer.
+    /// `None` where nothing else waits for the time, or how far the load goes is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share_seconds: Option<f64>,
     /// How long a load is held at each level; `None` for workloads that hold none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_seconds: Option<f64>,

@@ -162,6 +162,7 @@ fn trial_line(workload: usize, trial: u32) -> Trial {
             cpu: None,
             seed: 1,
             allowance_seconds: None,
+            share_seconds: None,
             window_seconds: None,
             server_cpu: None,
             server: None,

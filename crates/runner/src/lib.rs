@@ -14,6 +14,7 @@ mod event;
 mod examine;
 mod executor;
 mod file_system;
+mod first_trials;
 mod functions;
 mod groups;
 mod launch;

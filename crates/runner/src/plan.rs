@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use background::BackgroundSpec;
 use record::Server;
-use workload::{Variant, Workload};
+use workload::{Sizes, Variant, Workload};
 
 use crate::blame::BlameOptions;
 use crate::boots::Boots;
@@ -150,6 +150,11 @@ impl Item {
             "" => self.workload.name.to_owned(),
             variant => format!("{}/{variant}", self.workload.name),
         }
+    }
+
+    /// Whether it is held at levels of n, and not a curve.
+    pub(crate) fn has_levels(&self) -> bool {
+        matches!(self.workload.sizes, Sizes::Levels(_))
     }
 
     /// Whether it has a server.

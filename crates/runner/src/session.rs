@@ -10,6 +10,7 @@ use workload::Sizes;
 use crate::boots::BootSchedule;
 use crate::event::{Ran, RunEvent};
 use crate::executor::{Executor, RunClock};
+use crate::first_trials::FirstTrials;
 use crate::lines::{failed, unsupported};
 use crate::offered::offered;
 use crate::plan::{Item, RunPlan};
@@ -81,8 +82,13 @@ impl<'a, E: Executor> Session<'a, E> {
         match self.plan.trials {
             Trials::Fixed(trials) => self.bring_to(&all, &vec![trials; all.len()], on_event),
             Trials::Looks(looks) => {
-                // The first trial of each finds out what it costs.
-                self.bring_to(&all, &vec![1; all.len()], on_event);
+                // The first trial of each finds out what it costs. Those of curves are short on any system, so
+                // that what they leave is known before it is divided among loads.
+                let (loads, curves): (Vec<usize>, Vec<usize>) =
+                    all.iter().partition(|&&index| self.plan.items[index].has_levels());
+                for items in [curves, loads] {
+                    self.bring_to(&items, &vec![1; all.len()], on_event);
+                }
                 self.adapt(looks, on_event);
             }
         }
@@ -276,8 +282,7 @@ impl<'a, E: Executor> Session<'a, E> {
             }
         }
         if let Some(reach) = reach {
-            let is_load = matches!(item.workload.sizes, Sizes::Levels(_));
-            self.progress[index].shorten(system, reach, is_load);
+            self.progress[index].shorten(system, reach, item.has_levels());
         }
         self.keep(lines);
     }
@@ -289,7 +294,9 @@ impl<'a, E: Executor> Session<'a, E> {
         let (item, target, own) = (&plan.items[index], &plan.targets[system], &self.systems[system].plan);
         let progress = &self.progress[index];
         let n = own.n(index, progress.systems[system].n);
-        let timeouts = Timeouts::of(plan, item, (n, progress.top), progress.systems[system].fitted);
+        let fitted = progress.systems[system].fitted;
+        let first = plan.budget.map(|_| (self.remaining(), FirstTrials::of(plan, &self.lines, number)));
+        let timeouts = Timeouts::of(plan, item, (n, progress.top), fitted, first);
         Order {
             system: target.name.clone(),
             workload: item.workload.name.to_owned(),
@@ -302,6 +309,7 @@ impl<'a, E: Executor> Session<'a, E> {
             cpu: own.cpu.filter(|_| !item.workload.all_processors),
             seed,
             allowance_seconds: timeouts.allowance.map(|allowed| allowed.as_secs_f64()),
+            share_seconds: timeouts.share.map(|share| share.as_secs_f64()),
             window_seconds: timeouts.window.map(|window| window.as_secs_f64()),
             server_cpu: own.server_cpu.filter(|_| item.is_load()),
             server: plan.server.clone().filter(|_| item.is_load()),
@@ -460,7 +468,6 @@ fn is_trouble(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Failed { .. } | Outcome::Crashed { .. } | Outcome::TimedOut { .. })
 }
 
-/// The progress of every item, at its beginning.
 /// The levels at which the load of a trial was held.
 fn held_levels(lines: &[Line]) -> Vec<u64> {
     let levels = lines.iter().flat_map(|line| match line {
@@ -471,6 +478,7 @@ fn held_levels(lines: &[Line]) -> Vec<u64> {
     levels.collect::<BTreeSet<u64>>().into_iter().collect()
 }
 
+/// The progress of every item, at its beginning.
 fn progress<E>(plan: &RunPlan, systems: &[MeasuredSystem<E>]) -> Vec<Progress> {
     let plans = || systems.iter().map(|system| &system.plan);
     let tops = (0..plan.items.len()).map(|item| system_plan::top(plans(), item));

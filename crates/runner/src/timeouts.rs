@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use workload::Sizes;
 
+use crate::first_trials::FirstTrials;
 use crate::plan::{Item, RunPlan};
 
 /// The way up of a load may take this many times its windows before levels are left out: between them,
@@ -18,6 +19,8 @@ pub(crate) struct Timeouts {
     pub(crate) window: Option<Duration>,
     /// The way up stops when this is used up.
     pub(crate) allowance: Option<Duration>,
+    /// A load ends below the levels with which it would take longer than this.
+    pub(crate) share: Option<Duration>,
     /// The trial is killed when this is used up.
     pub(crate) timeout: Duration,
 }
@@ -26,8 +29,14 @@ impl Timeouts {
     /// For a trial of `item` to `n`; once it is known which n fits, the way up is not cut any more. A window
     /// is the same in all trials of an item, however far they go: it depends on `top`, the largest n of them
     /// all. A load is never cut below the n that the user asked for: rivals are compared where each was
-    /// measured.
-    pub(crate) fn of(plan: &RunPlan, item: &Item, (n, top): (u64, u64), fitted: bool) -> Timeouts {
+    /// measured. With a budget, `first` is the time that is left, and how far the first trials of loads are.
+    pub(crate) fn of(
+        plan: &RunPlan,
+        item: &Item,
+        (n, top): (u64, u64),
+        fitted: bool,
+        first: Option<(Duration, FirstTrials)>,
+    ) -> Timeouts {
         let window = match item.workload.sizes {
             Sizes::Levels(levels) => {
                 plan.window.or_else(|| Some(workload::window(plan.allowance, levels(top).len())))
@@ -35,10 +44,14 @@ impl Timeouts {
             Sizes::Every => plan.window.filter(|_| item.is_load()),
         };
         let windows = window.unwrap_or_default() * levels(item, n);
-        let is_whole = fitted || (plan.n.is_some() && matches!(item.workload.sizes, Sizes::Levels(_)));
+        let is_whole = fitted || (plan.n.is_some() && item.has_levels());
+        let allowance = plan.allowance.filter(|_| !is_whole).map(|allowed| allowed.max(windows * WINDOWS));
+        let share = first.zip(allowance).filter(|_| item.has_levels());
+        let share = share.map(|((left, trials), allowed)| trials.share(left, windows, allowed));
         Timeouts {
             window,
-            allowance: plan.allowance.filter(|_| !is_whole).map(|allowed| allowed.max(windows * WINDOWS)),
+            allowance: allowance.map(|allowed| allowed.min(share.unwrap_or(allowed))),
+            share,
             timeout: plan.timeout.saturating_add(windows * WINDOWS),
         }
     }
@@ -71,12 +84,12 @@ mod tests {
     fn all_trials_of_a_load_have_one_window_and_time_for_all_of_them() {
         let plan = RunPlan::make(&RunOptions { trials: Some(1), ..RunOptions::default() }).expect("a plan");
         let item = item(&LOAD);
-        let first = Timeouts::of(&plan, &item, (1000, 1000), false);
+        let first = Timeouts::of(&plan, &item, (1000, 1000), false, None);
         // Ten levels within half a second.
         assert_eq!(first.window, Some(Duration::from_millis(50)));
         assert_eq!(first.allowance, Some(WINDOWS * Duration::from_millis(500)));
         assert_eq!(first.timeout, plan.timeout + WINDOWS * Duration::from_millis(500));
-        let later = Timeouts::of(&plan, &item, (100, 1000), true);
+        let later = Timeouts::of(&plan, &item, (100, 1000), true, None);
         assert_eq!((later.window, later.allowance), (first.window, None));
         assert_eq!(later.timeout, plan.timeout + 7 * WINDOWS * Duration::from_millis(50));
     }
@@ -84,21 +97,22 @@ mod tests {
     #[test]
     fn a_load_goes_as_far_as_was_asked_and_all_else_as_far_as_there_is_time() {
         let plan = RunPlan::make(&RunOptions { n: Some(20), ..RunOptions::default() }).expect("a plan");
-        let load = Timeouts::of(&plan, &item(&LOAD), (20, 1000), false);
+        let load = Timeouts::of(&plan, &item(&LOAD), (20, 1000), false, None);
         assert_eq!((load.allowance, load.window.is_some()), (None, true));
         let bind = item(crate::find("bind").expect("bind"));
-        assert_eq!(Timeouts::of(&plan, &bind, (20, 1000), false).allowance, plan.allowance);
+        assert_eq!(Timeouts::of(&plan, &bind, (20, 1000), false, None).allowance, plan.allowance);
     }
 
     #[test]
     fn a_chosen_window_is_taken_by_loads_alone() {
         let window = Some(Duration::from_secs(5));
         let plan = RunPlan::make(&RunOptions { window, ..RunOptions::default() }).expect("a plan");
-        let timeouts = Timeouts::of(&plan, &item(&LOAD), (10, 1000), false);
+        let timeouts = Timeouts::of(&plan, &item(&LOAD), (10, 1000), false, None);
         assert_eq!((timeouts.window, timeouts.allowance), (window, Some(WINDOWS * Duration::from_secs(20))));
         let bind = item(crate::find("bind").expect("bind"));
-        let timeouts = Timeouts::of(&plan, &bind, (10, 1000), false);
-        let expected = Timeouts { window: None, allowance: plan.allowance, timeout: plan.timeout };
+        let timeouts = Timeouts::of(&plan, &bind, (10, 1000), false, None);
+        let expected =
+            Timeouts { window: None, allowance: plan.allowance, share: None, timeout: plan.timeout };
         assert_eq!(timeouts, expected);
     }
 }

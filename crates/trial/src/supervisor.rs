@@ -383,6 +383,7 @@ mod tests {
             cpu: None,
             seed: 7,
             allowance_seconds: None,
+            share_seconds: None,
             window_seconds: Some(0.02),
             server_cpu: None,
             server: None,

@@ -72,6 +72,7 @@ fn experiment(workload: &Workload, clock: &Clock, is_standing: bool) -> Result<E
 fn execute(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> WorkerReport {
     let mut warnings = prepare(order);
     let clock = Clock::start();
+    let begun_ticks = clock.now();
     let resolution = clock.resolution();
     let per_tick = clock.seconds_per_tick();
     let mut report = WorkerReport {
@@ -103,6 +104,9 @@ fn execute(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Work
     trial.set_resolution(resolution.tick_seconds / per_tick);
     if let Some(seconds) = order.allowance_seconds {
         trial.allow((seconds / per_tick) as u64);
+    }
+    if let Some(seconds) = order.share_seconds {
+        trial.end_at(begun_ticks.saturating_add((seconds / per_tick) as u64));
     }
     if let Some(window) = order.window_seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
         trial.set_window(window);

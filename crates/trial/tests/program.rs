@@ -37,6 +37,7 @@ fn order(workload: &Workload, variant: &str, n: u64) -> Order {
         cpu: None,
         seed: 7,
         allowance_seconds: None,
+        share_seconds: None,
         window_seconds: (workload.shape != Shape::Curve).then_some(0.02),
         server_cpu: None,
         server: None,

@@ -1,6 +1,10 @@
 //! The driver of a load: held at one level of n after the other, reporting what it finds at each.
 
 use std::io;
+use std::time::Duration;
+use std::{error, fmt};
+
+use sys::clock::Clock;
 
 use record::{Check, Line};
 
@@ -13,7 +17,8 @@ impl Trial<'_> {
     /// Measures a load: calls the closure at each level, rising. The closure makes the load, holds it for
     /// [`Trial::window`], and reports what it found. An error means that the system refused the load: what
     /// was reported at this level does not count, what was reported below it stands. Where the allowance does
-    /// not suffice, levels before the last are left out: the largest is what a user asked for.
+    /// not suffice, levels before the last are left out: the largest is what a user asked for. Where the end
+    /// of the trial is nearer than the next level takes, the trial ends at the level that it has reached.
     ///
     /// # Errors
     /// [`TrialError`] when something was reported that the workload does not declare.
@@ -50,6 +55,9 @@ impl Trial<'_> {
                 checks: &mut self.checks,
                 warnings: &mut self.warnings,
                 facts: &mut self.facts,
+                clock: self.clock,
+                // The smallest level is measured in any case: something is known of the load then.
+                end_ticks: if place == 0 { u64::MAX } else { self.end_ticks },
             };
             let known_facts = recorder.facts.len();
             let measured = measure(&mut recorder);
@@ -60,15 +68,23 @@ impl Trial<'_> {
                 let operation = recorder.doing;
                 self.slots.clear(row);
                 self.facts.truncate(known_facts);
-                self.ended = Some(EarlyEnd::Refused { n: level, operation, error });
+                self.ended = Some(match error.get_ref().is_some_and(|error| error.is::<OutOfTime>()) {
+                    true => EarlyEnd::Allowance { n: self.n as u64 },
+                    false => EarlyEnd::Refused { n: level, operation, error },
+                });
                 break;
             }
             self.n = level as usize;
             let now = self.clock.now();
             let spent = Spent { all: now.saturating_sub(begun_ticks), last: now.saturating_sub(level_ticks) };
+            let is_last = place + 1 >= rows.len();
             match when_late {
+                WhenLate::LeaveOut if now.saturating_add(spent.last) > self.end_ticks && !is_last => {
+                    self.ended = Some(EarlyEnd::Allowance { n: level });
+                    break;
+                }
                 WhenLate::LeaveOut => place = spent.next(place, rows.len(), self.allowance_ticks),
-                WhenLate::End if spent.all > self.allowance_ticks && place + 1 < rows.len() => {
+                WhenLate::End if spent.all > self.allowance_ticks && !is_last => {
                     self.ended = Some(EarlyEnd::Allowance { n: level });
                     break;
                 }
@@ -92,7 +108,7 @@ impl Trial<'_> {
 /// What becomes of a trial that will not reach its last level in the time allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WhenLate {
-    /// It goes to the last level at once.
+    /// It goes to the last level at once, as long as its end is not near.
     LeaveOut,
     /// It ends when its time is up.
     End,
@@ -116,6 +132,18 @@ impl Spent {
     }
 }
 
+/// A level would take longer than the trial may.
+#[derive(Debug)]
+struct OutOfTime;
+
+impl fmt::Display for OutOfTime {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the time of the trial does not suffice")
+    }
+}
+
+impl error::Error for OutOfTime {}
+
 /// Takes what a load reports at one level.
 #[derive(Debug)]
 pub struct LevelRecorder<'a> {
@@ -132,6 +160,9 @@ pub struct LevelRecorder<'a> {
     pub(crate) checks: &'a mut Vec<Check>,
     pub(crate) warnings: &'a mut Vec<String>,
     pub(crate) facts: &'a mut Vec<Line>,
+    pub(crate) clock: &'a Clock,
+    /// By the clock, when the trial is to end.
+    pub(crate) end_ticks: u64,
 }
 
 impl LevelRecorder<'_> {
@@ -155,6 +186,23 @@ impl LevelRecorder<'_> {
     #[cfg(feature = "server")]
     pub(crate) fn fact(&mut self, line: Line) {
         self.facts.push(line);
+    }
+
+    /// How long the level may take from here on; [`Duration::MAX`] where nothing limits it.
+    pub fn time_left(&self) -> Duration {
+        if self.end_ticks == u64::MAX {
+            return Duration::MAX;
+        }
+        let ticks = self.end_ticks.saturating_sub(self.clock.now());
+        Duration::try_from_secs_f64(ticks as f64 * self.clock.seconds_per_tick()).unwrap_or(Duration::MAX)
+    }
+
+    /// Whether the level may take so long from here on.
+    ///
+    /// # Errors
+    /// One that ends the trial below this level, which is no limit of the system.
+    pub fn expect_time(&self, needed: Duration) -> io::Result<()> {
+        if needed <= self.time_left() { Ok(()) } else { Err(io::Error::other(OutOfTime)) }
     }
 
     /// Names what is attempted from here on: the record has it if the system refuses the level.

@@ -139,6 +139,7 @@ mod measured {
             recorder: &mut LevelRecorder<'_>,
         ) -> io::Result<Held> {
             let load = in_bursts(offered, time);
+            recorder.expect_time(load.duration)?;
             // Nothing else is under way, and what was offered is waited for.
             let counted = self.count(generator, &load, recorder, Agreement::Exact);
             let (level, taken) = counted.map_err(|error| self.cause(error))?;
@@ -166,9 +167,11 @@ mod measured {
             load: &Load,
             recorder: &mut LevelRecorder<'_>,
         ) -> io::Result<(Level, Option<Taken>)> {
+            recorder.expect_time(load.duration)?;
             let requests = Some(load.connections as u64);
-            let round =
-                Load { requests, rate: None, warm_up: Duration::ZERO, duration: ROUND_MAX, ..load.clone() };
+            // With a longer one, what follows would take longer than the trial may.
+            let duration = ROUND_MAX.min(recorder.time_left() / (ROUNDS_MIN + 2));
+            let round = Load { requests, rate: None, warm_up: Duration::ZERO, duration, ..load.clone() };
             let (first, _) = self.count(generator, &round, recorder, Agreement::Exact)?;
             if first.completed == 0 {
                 return Err(io::Error::other(format!(
@@ -194,6 +197,7 @@ mod measured {
             recorder: &mut LevelRecorder<'_>,
         ) -> io::Result<(Level, Option<Taken>)> {
             loop {
+                recorder.expect_time(load.warm_up + load.duration)?;
                 let (level, taken) = self.count(generator, &load, recorder, Agreement::Least)?;
                 if level.completed > 0 {
                     return Ok((level, taken));
@@ -220,6 +224,11 @@ mod measured {
         ) -> io::Result<(Level, Option<Taken>)> {
             let before = self.report()?;
             let level = generator.offer(load, &mut unwatched).map_err(io_error)?;
+            let is_round = load.rate.is_none() && load.requests.is_some();
+            if is_round && level.elapsed_seconds >= load.duration.as_secs_f64() {
+                // Where time is limited it was cut off, and the server may count what the client does not.
+                recorder.expect_time(Duration::MAX)?;
+            }
             let good = level.completed + level.late;
             let taken = match &before {
                 Some(before) => Some(self.taken_since(before, good)?),

@@ -60,6 +60,8 @@ pub struct Trial<'a> {
     pub(crate) tick_ticks: f64,
     pub(crate) slots: Slots<'a>,
     pub(crate) allowance_ticks: u64,
+    /// By the clock, when a load is to end whatever it has reached.
+    pub(crate) end_ticks: u64,
     pub(crate) ended: Option<EarlyEnd>,
     pub(crate) checks: Vec<Check>,
     pub(crate) warnings: Vec<String>,
@@ -103,6 +105,7 @@ impl<'a> Trial<'a> {
             tick_ticks: 1.0,
             slots,
             allowance_ticks: u64::MAX,
+            end_ticks: u64::MAX,
             ended: None,
             checks: Vec::new(),
             warnings: Vec::new(),
@@ -247,6 +250,11 @@ impl<'a> Trial<'a> {
     /// Ends a pass up, timed or not, after that many ticks from its own beginning.
     pub fn allow(&mut self, ticks: u64) {
         self.allowance_ticks = ticks;
+    }
+
+    /// Ends a load at this time by the clock, below the levels that would take longer.
+    pub fn end_at(&mut self, ticks: u64) {
+        self.end_ticks = ticks;
     }
 
     /// The step of the clock, in ticks; decides about batches.

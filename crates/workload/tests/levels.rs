@@ -6,7 +6,9 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use sys::clock::Clock;
-use workload::{Expect, LevelRecorder, Operation, Server, Slots, Trial, TrialError, Unit, Workload};
+use workload::{
+    EarlyEnd, Expect, LevelRecorder, Operation, Server, Slots, Trial, TrialError, Unit, Workload,
+};
 
 const LOAD: Workload = Workload {
     name: "load",
@@ -118,6 +120,42 @@ fn what_does_not_fit_into_the_allowance_is_left_out_but_never_the_last() {
             trial.warnings().iter().any(|warning| warning.starts_with("The levels 2, 5 are left out"));
         assert_eq!(is_reported, (n, allowed) == (10, 0), "{:?}", trial.warnings());
     }
+}
+
+/// The first level is measured in any case; the next ones as long as they are likely to end in time.
+#[test]
+fn a_load_ends_where_its_time_ends() {
+    let (numbers, clock) = (numbers(10), Clock::start());
+    let slots = Slots::new(LOAD.declaration(), 10, &numbers);
+    let mut trial = Trial::new(LOAD.declaration(), "", 10, Path::new("/"), 7, &clock, slots);
+    trial.end_at(0);
+    let measured = trial.at_levels(|_, recorder| {
+        assert_eq!(recorder.time_left(), Duration::MAX);
+        recorder.value("throughput", 1.0);
+        Ok(())
+    });
+    measured.expect("levels");
+    assert_eq!(slots.reported(0).collect::<Vec<_>>(), [(0, 1.0)]);
+    assert!(matches!(trial.ended(), Some(EarlyEnd::Allowance { n: 1 })), "{:?}", trial.ended());
+    assert_eq!((trial.n(), slots.top()), (1, 1));
+}
+
+/// What a level was found to need decides before it is measured.
+#[test]
+fn a_level_that_takes_longer_than_the_trial_does_not_count() {
+    let (numbers, clock) = (numbers(10), Clock::start());
+    let slots = Slots::new(LOAD.declaration(), 10, &numbers);
+    let mut trial = Trial::new(LOAD.declaration(), "", 10, Path::new("/"), 7, &clock, slots);
+    let hour = Duration::from_secs(3600);
+    trial.end_at(clock.now() + (hour.as_secs_f64() / clock.seconds_per_tick()) as u64);
+    let measured = trial.at_levels(|level, recorder| {
+        recorder.value("throughput", 1.0);
+        recorder.expect_time(hour / 2)?;
+        if level == 5 { recorder.expect_time(hour * 2) } else { Ok(()) }
+    });
+    measured.expect("levels");
+    assert_eq!(slots.reported(0).collect::<Vec<_>>(), [(0, 1.0), (1, 1.0)]);
+    assert!(matches!(trial.ended(), Some(EarlyEnd::Allowance { n: 2 })), "{:?}", trial.ended());
 }
 
 /// What the first trial had time for, the others have time for.

@@ -112,6 +112,7 @@ pub(crate) fn trial(number: u32, outcome: Outcome, checks: Vec<Check>) -> Line {
             cpu: Some(1),
             seed: 7,
             allowance_seconds: None,
+            share_seconds: None,
             window_seconds: None,
             server_cpu: None,
             server: None,

@@ -275,6 +275,7 @@ fn trial(system: &str, name: &str, number: u32, tick: f64, tracks: &[Track]) -> 
             cpu: None,
             seed: 0,
             allowance_seconds: None,
+            share_seconds: None,
             window_seconds: None,
             server_cpu: None,
             server: None,

@@ -276,6 +276,7 @@ fn trial_line(one: &Architecture, trial: u32) -> Trial {
             cpu: None,
             seed: u64::from(trial),
             allowance_seconds: None,
+            share_seconds: None,
             window_seconds: Some(1.0),
             server_cpu: None,
             server: None,

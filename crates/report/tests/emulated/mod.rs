@@ -207,6 +207,7 @@ fn trial_line(system: &str, workload: &Emulated, trial: u32, stops: bool) -> Tri
             cpu: Some(1),
             seed: u64::from(trial),
             allowance_seconds: None,
+            share_seconds: None,
             window_seconds: None,
             server_cpu: None,
             server: None,

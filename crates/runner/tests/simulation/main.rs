@@ -17,13 +17,18 @@ mod written;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
+use std::time::Duration;
 
+use record::Outcome;
 use scenario::{Fate, LEVELS, N, Scenario};
 use verdicts::Verdicts;
 use world::{Fault, Simulation};
 
 /// A planted fault must show in one of so many runs.
 const SEEDS_OF_FAULT: u64 = 300;
+
+/// Orders in which the first trials of loads may come.
+const SEEDS_OF_LOADS: u64 = 20;
 
 /// What every run promises, and of all together: the verdicts on costs that are flat are wrong no more often than
 /// they are allowed to be, whenever the run stopped and whatever was known by then.
@@ -68,6 +73,40 @@ fn a_load_that_is_too_slow_for_its_highest_level_goes_as_far_as_it_can() {
     assert_eq!(held(&simulation, "system0", "first"), [&LEVELS[..1]; 4]);
     assert_eq!(held(&simulation, "system1", "first")[1..], [&LEVELS[..1]; 3]);
     assert_eq!(held(&simulation, "system1", "second"), [&LEVELS[..]; 4]);
+}
+
+/// Where the first trials of all loads would take many times the budget, each item is measured within it, as far
+/// as its share of the time lasts.
+#[test]
+fn on_a_slow_system_each_item_is_measured_within_the_budget() {
+    let budget = Duration::from_secs(48);
+    for seed in 0..SEEDS_OF_LOADS {
+        let scenario = Scenario::of_slow_system(budget, seed, [60.0, 40.0, 120.0, 60.0, 25.0, 100.0]);
+        let items = scenario.plan.items.len();
+        let simulation = Simulation::of(scenario, Fault::None);
+        assert_eq!(promises::check(&simulation).err(), None, "seed {seed}");
+        let trials = &simulation.ran.as_ref().unwrap().recording.trials;
+        let first: Vec<_> = trials.iter().filter(|trial| trial.order.trial == 1).collect();
+        assert_eq!(first.len(), items, "seed {seed}");
+        // Curves come first, so that it is known what they leave.
+        let kinds: Vec<&str> = first.iter().map(|trial| trial.order.workload.as_str()).collect();
+        assert!(kinds[..2].iter().all(|&name| name != "load"), "{kinds:?}");
+        let elapsed = simulation.ended() - simulation.begun;
+        assert!(elapsed <= budget, "seed {seed}: {elapsed:?}");
+    }
+}
+
+/// One load that is expensive by itself among others that are not goes as far as it would alone.
+#[test]
+fn an_expensive_load_among_cheap_ones_is_not_cut() {
+    for seed in 0..SEEDS_OF_LOADS {
+        let rivals = [0.7, 0.5, 7.0, 1.0, 4.0, 0.7];
+        let scenario = Scenario::of_slow_system(Duration::from_secs(48), seed, rivals);
+        let simulation = Simulation::of(scenario, Fault::None);
+        assert_eq!(promises::check(&simulation).err(), None, "seed {seed}");
+        let trials = &simulation.ran.as_ref().unwrap().recording.trials;
+        assert!(trials.iter().all(|trial| trial.outcome == Outcome::Complete), "seed {seed}");
+    }
 }
 
 /// The levels that the trials of a variant have measured on a system.

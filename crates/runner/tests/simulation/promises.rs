@@ -190,7 +190,7 @@ fn none_is_starved(simulation: &Simulation, ran: &Ran, items: &[Measured<'_>]) -
         return Ok(());
     }
     let plan = &simulation.world.scenario.plan;
-    let elapsed = ended(simulation) - simulation.begun;
+    let elapsed = simulation.ended() - simulation.begun;
     let left = plan.budget.map_or(Duration::MAX, |budget| budget.saturating_sub(elapsed));
     let due = match plan.trials {
         Trials::Fixed(trials) => trials,
@@ -216,11 +216,6 @@ fn none_is_starved(simulation: &Simulation, ran: &Ran, items: &[Measured<'_>]) -
         }
     }
     Ok(())
-}
-
-/// When the last trial ended.
-fn ended(simulation: &Simulation) -> Duration {
-    simulation.world.trials.borrow().last().map_or(simulation.begun, |trial| trial.ended)
 }
 
 fn end_is_right(simulation: &Simulation, ran: &Ran) -> Result<(), String> {
@@ -290,7 +285,7 @@ fn time_left_fits(simulation: &Simulation, status: &Status) -> Result<(), String
 /// Where every trial costs the same and nothing goes wrong, the time that is left is known once every item has been
 /// measured, and so is the share that is done.
 fn steady_status_is_exact(simulation: &Simulation, items: &[Measured<'_>]) -> Result<(), String> {
-    let end = ended(simulation);
+    let end = simulation.ended();
     let first_of_block = |place: &usize| match place.checked_sub(1).map(|before| &simulation.shown[before]) {
         Some(before) => {
             let status = &simulation.shown[*place];

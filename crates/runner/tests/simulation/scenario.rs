@@ -28,7 +28,9 @@ static WORKLOADS: [Workload; 4] = [
 ];
 
 /// A load that is held at [`LEVELS`]. Random runs have none: how levels are left out is a run of its own.
-pub(crate) static LOAD: Workload = Workload {
+pub(crate) static LOAD: Workload = LOAD_OF_RIVALS;
+
+const LOAD_OF_RIVALS: Workload = Workload {
     name: "load",
     operations: GROW,
     variants: RIVALS,
@@ -36,6 +38,19 @@ pub(crate) static LOAD: Workload = Workload {
     sizes: Sizes::Levels(levels),
     top: Some(N),
     ..Workload::LOAD
+};
+
+/// How many rivals there are on a slow system.
+pub(crate) const RIVALS_OF_SLOW: usize = 6;
+
+const fn rival(name: &'static str) -> Variant {
+    Variant { name, summary: "" }
+}
+
+/// The same load with more rivals.
+static MANY: Workload = Workload {
+    variants: &[rival("a"), rival("b"), rival("c"), rival("d"), rival("e"), rival("f")],
+    ..LOAD_OF_RIVALS
 };
 
 /// The levels of a load.
@@ -103,6 +118,8 @@ pub(crate) enum Fate {
     LeavesOut,
     /// A load whose first trial is killed at its last level.
     TooSlow,
+    /// A load of which each level takes its share of n, and which ends where its time ends.
+    Slow,
 }
 
 impl Scenario {
@@ -158,6 +175,32 @@ impl Scenario {
             systems: vec![system(fates), system([Fate::Healthy; 2])],
             is_steady: false,
         }
+    }
+
+    /// A run of two curves and the load with a budget, on one system, where a whole trial of each rival takes
+    /// so many seconds.
+    pub(crate) fn of_slow_system(budget: Duration, seed: u64, rivals: [f64; RIVALS_OF_SLOW]) -> Scenario {
+        let mut scenario = Scenario::of_load([Fate::Healthy; 2]);
+        scenario.plan.seed = seed;
+        scenario.plan.trials = Trials::Looks(LOOKS);
+        scenario.plan.budget = Some(budget);
+        scenario.plan.targets.truncate(1);
+        scenario.systems.truncate(1);
+        let item = |workload, variant| Item { workload, variant, settings: BTreeMap::new() };
+        let curves = WORKLOADS[..2].iter().map(|workload| item(workload, workload.variants[0]));
+        scenario.plan.items = curves.chain(MANY.variants.iter().map(|rival| item(&MANY, *rival))).collect();
+        let behaviour = |cost_seconds, fate| Behaviour {
+            cost_seconds,
+            cold: 1.0,
+            jitter: 0.0,
+            fate,
+            growth: 1.0,
+            noise: (0.01, 0.01),
+        };
+        let curves = [behaviour(0.5, Fate::Healthy), behaviour(0.5, Fate::Healthy)];
+        let loads = rivals.map(|seconds| behaviour(seconds, Fate::Slow));
+        scenario.systems[0].items = curves.into_iter().chain(loads).collect();
+        scenario
     }
 
     /// The place in the plan of a workload's variant.

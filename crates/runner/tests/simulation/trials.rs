@@ -43,6 +43,7 @@ impl SimulatedTrial {
                 (timeout, Outcome::TimedOut { n: order.n / 3 }, order.n / 3)
             }
             Fate::MeetsLimit => (whole, limit(order.n * 2 / 3), order.n * 2 / 3),
+            Fate::Slow => slow(whole, order),
             Fate::TooSlow if is_cut => (timeout, Outcome::TimedOut { n: order.n }, LEVELS[0]),
             Fate::IsCut if is_cut => (whole, Outcome::Allowance { n: order.n / 2 }, order.n / 2),
             _ if whole > timeout => (timeout, Outcome::TimedOut { n: order.n / 3 }, order.n / 3),
@@ -56,6 +57,20 @@ impl SimulatedTrial {
         });
         SimulatedTrial { takes, lines: Some([trial].into_iter().chain(series).collect()) }
     }
+}
+
+/// A load whose last level takes most of the time: it goes as far as its share lasts, and one level in any case.
+fn slow(whole: Duration, order: &Order) -> (Duration, Outcome, u64) {
+    let share = order.share_seconds.map_or(Duration::MAX, Duration::from_secs_f64);
+    let (mut takes, mut reached) = (Duration::ZERO, 0);
+    for level in LEVELS.into_iter().filter(|&level| level <= order.n) {
+        let more = whole.mul_f64(level as f64 / LEVELS.iter().sum::<u64>() as f64);
+        if reached > 0 && takes + more > share {
+            return (takes, Outcome::Allowance { n: reached }, reached);
+        }
+        (takes, reached) = (takes + more, level);
+    }
+    (takes, Outcome::Complete, reached)
 }
 
 fn limit(n: u64) -> Outcome {

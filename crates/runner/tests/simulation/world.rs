@@ -112,6 +112,11 @@ impl Simulation {
         });
         Simulation { world, begun, shown, ran }
     }
+
+    /// When the last trial ended.
+    pub(crate) fn ended(&self) -> Duration {
+        self.world.trials.borrow().last().map_or(self.begun, |trial| trial.ended)
+    }
 }
 
 impl World {
