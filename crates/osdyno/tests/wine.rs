@@ -159,8 +159,8 @@ const FIRST_LOOK: [&str; 7] = ["socket", "bind", "thread", "mmap", "files", "con
 /// What a second look has in common with it, to be compared.
 const SECOND_LOOK: [&str; 3] = ["socket/v4", "thread", "race/thread"];
 
-/// However slow the machine is beside this test: each item has a trial, or the budget was used up before, which is
-/// said, and the exit status says it too.
+/// However slow the machine is beside this test: each item has a trial, or the budget was used up before,
+/// which is said, and the exit status says it too.
 #[test]
 fn a_first_look_measures_reports_and_compares() {
     let Some(wine) = Wine::find() else { return };

@@ -53,9 +53,9 @@ impl FirstTrials {
         }
     }
 
-    /// How much of the time that is left the next one may take. All of its windows take `windows`. It may take
-    /// `most` of what the others leave, or, where they leave plenty, half of that and twice as much: the last
-    /// level is what a user wants.
+    /// How much of the time that is left the next one may take. All of its windows take `windows`. It may
+    /// take `most` of what the others leave, or, where they leave plenty, half of that and twice as much: the
+    /// last level is what a user wants.
     pub(crate) fn share(self, left: Duration, windows: Duration, most: Duration) -> Duration {
         let FirstTrials { done, spent_seconds, others } = self;
         let equal = left.as_secs_f64() / (others as f64 + 1.0);

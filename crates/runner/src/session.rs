@@ -82,8 +82,8 @@ impl<'a, E: Executor> Session<'a, E> {
         match self.plan.trials {
             Trials::Fixed(trials) => self.bring_to(&all, &vec![trials; all.len()], on_event),
             Trials::Looks(looks) => {
-                // The first trial of each finds out what it costs. Those of curves are short on any system, so
-                // that what they leave is known before it is divided among loads.
+                // The first trial of each finds out what it costs. Those of curves are short on any system,
+                // so that what they leave is known before it is divided among loads.
                 let (loads, curves): (Vec<usize>, Vec<usize>) =
                     all.iter().partition(|&&index| self.plan.items[index].has_levels());
                 for items in [curves, loads] {

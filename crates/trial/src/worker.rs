@@ -105,9 +105,8 @@ fn execute(workload: &'static Workload, order: &Order, slots: Slots<'_>) -> Work
     if let Some(seconds) = order.allowance_seconds {
         trial.allow((seconds / per_tick) as u64);
     }
-    if let Some(seconds) = order.share_seconds {
-        trial.end_at(begun_ticks.saturating_add((seconds / per_tick) as u64));
-    }
+    let share = order.share_seconds.map(|seconds| (seconds / per_tick) as u64);
+    trial.end_at(share.map_or(u64::MAX, |ticks| begun_ticks.saturating_add(ticks)));
     if let Some(window) = order.window_seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
         trial.set_window(window);
     }

@@ -68,10 +68,7 @@ impl Trial<'_> {
                 let operation = recorder.doing;
                 self.slots.clear(row);
                 self.facts.truncate(known_facts);
-                self.ended = Some(match error.get_ref().is_some_and(|error| error.is::<OutOfTime>()) {
-                    true => EarlyEnd::Allowance { n: self.n as u64 },
-                    false => EarlyEnd::Refused { n: level, operation, error },
-                });
+                self.ended = Some(end_of((level, self.n as u64), operation, error));
                 break;
             }
             self.n = level as usize;
@@ -102,6 +99,14 @@ impl Trial<'_> {
             ));
         }
         Ok(())
+    }
+}
+
+/// Why a trial ended at this level, when it had measured the one before.
+fn end_of((level, before): (u64, u64), operation: &'static str, error: io::Error) -> EarlyEnd {
+    match error.get_ref().is_some_and(|error| error.is::<OutOfTime>()) {
+        true => EarlyEnd::Allowance { n: before },
+        false => EarlyEnd::Refused { n: level, operation, error },
     }
 }
 

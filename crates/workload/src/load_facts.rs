@@ -163,3 +163,10 @@ fn lower_bounds(n: u64, level: &Level, is_measured: impl Fn(&str) -> bool) -> Op
     let of = TrialKey::default();
     (!series.is_empty()).then_some(Limitation { of, n: Some(n), by: LimitedBy::Time, series, why })
 }
+
+/// The most frequent failures of a load, in words.
+pub(crate) fn words(failures: &[net::load::Failure]) -> String {
+    let each =
+        failures.iter().take(3).map(|failure| format!("{} at {}", failure.cause, failure.stage.name()));
+    each.collect::<Vec<_>>().join(", ")
+}

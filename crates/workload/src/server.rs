@@ -13,13 +13,13 @@ mod measured {
     use std::net::{IpAddr, Ipv4Addr, SocketAddr};
     use std::time::{Duration, Instant};
 
-    use net::load::{Failure, Generator, Level, Load, LoadSettings, Schedule, Times, open_loop, unwatched};
+    use net::load::{Generator, Level, Load, LoadSettings, Schedule, Times, open_loop, unwatched};
     use net::server::{Remote, Report, ServerHost, ServerPlan};
     use net::worker::{Counter, Limits};
     use net::{Error, arch};
     use record::OfferedLevel;
 
-    use crate::load_facts::record_load;
+    use crate::load_facts::{record_load, words};
     use crate::{LevelRecorder, ServerEnded, Trial, TrialError};
 
     /// A server that closes what has been idle would close what is counted.
@@ -226,7 +226,6 @@ mod measured {
             let level = generator.offer(load, &mut unwatched).map_err(io_error)?;
             let is_round = load.rate.is_none() && load.requests.is_some();
             if is_round && level.elapsed_seconds >= load.duration.as_secs_f64() {
-                // Where time is limited it was cut off, and the server may count what the client does not.
                 recorder.expect_time(Duration::MAX)?;
             }
             let good = level.completed + level.late;
@@ -465,12 +464,6 @@ mod measured {
             times => format!("the server could take no more connections, {times} times"),
         };
         Err(io::Error::other(why))
-    }
-
-    fn words(failures: &[Failure]) -> String {
-        let each =
-            failures.iter().take(3).map(|failure| format!("{} at {}", failure.cause, failure.stage.name()));
-        each.collect::<Vec<_>>().join(", ")
     }
 
     /// The system's own error where there is one, so that a limit is named by it.
