@@ -40,7 +40,7 @@ struct Cli {
 enum Verb {
     /// Measure this system: print verdicts, write a run file and an HTML report
     Run(cmd::run::Args),
-    /// Is this machine ready: how far every workload comes, what to raise, what makes figures doubtful
+    /// Check this machine: how far every workload comes, what to raise, what makes figures doubtful
     Doctor(cmd::doctor::Args),
     /// Raise the settings that doctor names, and put them back
     Tune(cmd::tune::Args),
@@ -56,11 +56,11 @@ enum Verb {
     Judge(cmd::judge::Args),
     /// Compare systems: which is faster and by how much, with confidence intervals
     Compare(cmd::compare::Args),
-    /// For each cost that grows, the functions in which the extra time goes
+    /// Find the functions in which the extra time goes, for each cost that grows
     Blame(cmd::blame::Args),
-    /// Does it matter: the share of the operating system in what a user waits for, and in capacity
+    /// Estimate whether it matters: the share of the system in what a user waits for, and in capacity
     Impact(cmd::impact::Args),
-    /// Which architecture a running server has, without its source
+    /// Recognize the architecture of a running server, without its source
     Snoop(cmd::snoop::Args),
     /// Export every measurement of a run as CSV, JSON or Parquet
     Export(cmd::export::Args),

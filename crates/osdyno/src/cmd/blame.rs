@@ -27,7 +27,7 @@ use super::{
 use crate::console::Console;
 use crate::failure::{Failure, INTERRUPTED};
 
-/// For each cost in a run that grows or steps, the functions in which the extra time goes
+/// Find the functions in which the extra time goes, for each cost in a run that grows or steps
 ///
 /// Stacks of the kernel and of programs are sampled in trials of their own, where an operation is cheap and
 /// where it is expensive. They are written into a run file beside RUN. A run that has samples is only read.

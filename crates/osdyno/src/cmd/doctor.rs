@@ -24,8 +24,8 @@ use super::{Done, Format, suggested};
 use crate::console::Console;
 use crate::failure::{Failure, INCOMPLETE};
 
-/// Is this machine ready: how far every workload comes and what stops it, what to raise, and what makes
-/// figures doubtful
+/// Check this machine: how far every workload comes and what stops it, what to raise, and what makes figures
+/// doubtful
 ///
 /// It changes nothing. For about two seconds it repeats a system call, to see whether anything else uses the
 /// processor. The exit code is 0 for READY and USABLE WITH CARE, and 3 for NOT FIT.

@@ -21,8 +21,8 @@ use super::{Done, Format, print_places, read, refuse_existing, refuse_input, wri
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Does it matter: the share of the operating system in what a user waits for, what a system twice as fast
-/// would gain, and from which rate on it matters for capacity
+/// Estimate whether it matters: the share of the operating system in what a user waits for, what a system
+/// twice as fast would gain, and from which rate on it matters for capacity
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Run files with measured costs; with several systems, what going from the first to another gains

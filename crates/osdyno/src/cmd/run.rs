@@ -136,7 +136,7 @@ pub(crate) struct Args {
     /// this machine can resolve; no later comparison of runs on this machine claims a smaller one.
     #[arg(long)]
     aa: bool,
-    /// Sample which functions the time of each cost that grows goes to, in trials of their own
+    /// Find the functions in which the extra time goes of each cost that grows, in trials of their own
     ///
     /// Linux only. It needs root or CAP_PERFMON where kernel.perf_event_paranoid is above 1. The samples are
     /// in the run file, and osdyno blame prints the answer again.

@@ -34,8 +34,8 @@ Examples:
 
 Without --load nothing is sent to the server. What other users' servers do is seen by root only.";
 
-/// Which architecture a running server has, without its source: fork, prefork, thread, epoll and others, with
-/// the evidence, how sure that is, and what it predicts under load
+/// Recognize the architecture of a running server, without its source: fork, prefork, thread, epoll and
+/// others, with the evidence, how sure that is, and what it predicts under load
 #[derive(Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// What this machine is to hold, such as connections=100000; see `osdyno doctor --help`
     #[arg(long = "for", value_name = "KIND=COUNT")]
     demand: Option<MachineDemand>,
-    /// SettingChange it; needs root
+    /// Change it; needs root
     #[arg(long, conflicts_with = "undo")]
     apply: bool,
     /// Put back what was changed with --apply: FILE is the record that it wrote

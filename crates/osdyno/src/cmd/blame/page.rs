@@ -74,7 +74,7 @@ fn series(series: &SeriesBlame, id: &str, out: &mut dyn Write) -> io::Result<()>
         table(&[what, "At low n", "At high n"], rows, out)?;
     }
     if let Some(reason) = uncounted(series) {
-        writeln!(out, "<p class=\"remark\">{}</p>", esc(&sentence(&reason)))?;
+        writeln!(out, "<p class=\"remark\">{}</p>", esc(&sentence(reason)))?;
     }
     writeln!(out, "</section>")
 }

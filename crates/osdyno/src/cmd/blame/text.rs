@@ -1,5 +1,6 @@
 //! The answer in a terminal: for each cost the sentence first, then its functions.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use ::report::quantity::time;
@@ -49,7 +50,7 @@ pub(super) fn headline(series: &SeriesBlame) -> String {
 }
 
 /// Time that no function has, in words.
-const WAITS: &str = "no processor time of the trial: it waits, or others have the processor";
+const WAITS: &str = "not processor time of the trial: it waits, or others have the processor";
 
 /// The share of waiting in the elapsed time, where no function has a larger one.
 fn leading_wait(series: &SeriesBlame) -> Option<Interval> {
@@ -177,13 +178,11 @@ fn counters(series: &SeriesBlame, style: &Style, out: &mut dyn Write) -> io::Res
     Ok(())
 }
 
-/// What was not counted for an operation, and why.
-pub(super) fn uncounted(series: &SeriesBlame) -> Option<String> {
-    let short =
-        "nothing was counted for an operation: it is too short, or waits too long, for two samples in turn";
-    let reasons = [series.counters.is_empty().then_some(short), Some(series.uncounted.as_str())];
-    let reasons: Vec<&str> = reasons.into_iter().flatten().filter(|reason| !reason.is_empty()).collect();
-    (!reasons.is_empty()).then(|| reasons.join("; "))
+/// Why nothing was counted for an operation.
+pub(super) fn uncounted(series: &SeriesBlame) -> Option<&'static str> {
+    series.counters.is_empty().then_some(
+        "nothing was counted for an operation: it is too short, or waits too long, for two samples in turn",
+    )
 }
 
 /// What it was on both sides.
@@ -191,7 +190,7 @@ pub(super) fn both(one: &CounterGrowth) -> Vec<String> {
     one.sides.map(amount_with_interval).to_vec()
 }
 
-/// What was not explained, and why; that there is nothing to blame.
+/// What was not explained or counted, and why; that there is nothing to blame.
 pub(super) fn missing(blame: &Blame) -> Vec<String> {
     let mut texts = Vec::new();
     if blame.series.is_empty() && blame.unexplained.is_empty() {
@@ -206,5 +205,8 @@ pub(super) fn missing(blame: &Blame) -> Vec<String> {
         texts.push(format!("Not sampled, though it grows: {names}."));
     }
     texts.extend(blame.reasons.iter().map(|reason| sentence(reason)));
+    // A machine lacks the same counters in all series.
+    let lacking: BTreeSet<&str> = blame.series.iter().map(|series| series.uncounted.as_str()).collect();
+    texts.extend(lacking.into_iter().filter(|reason| !reason.is_empty()).map(sentence));
     texts
 }

@@ -65,17 +65,17 @@ fn path(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
     let slowest = slowest.map(|name| format!("{name} is the slowest")).unwrap_or_default();
     writeln!(
         out,
-        "<tr><th scope=\"row\">together</th><td>{}</td><td>{}</td></tr></tbody></table></section>",
+        "<tr><th scope=\"row\">total</th><td>{}</td><td>{}</td></tr></tbody></table></section>",
         esc(&delay),
         esc(&slowest)
     )
 }
 
 fn costs(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
-    let columns = ["Takes", "Share in a response", "Share in a transfer", "Twice as fast saves a core from"];
+    let columns = ["Time", "Share of a response", "Share of a transfer", "Twice as fast saves a core from"];
     write!(
         out,
-        "<section><h2>The operating system</h2><div class=\"scroll\"><table class=\"verdicts\"><thead><tr>\
+        "<section><h2>Costs</h2><div class=\"scroll\"><table class=\"verdicts\"><thead><tr>\
          <th scope=\"col\">Cost</th>"
     )?;
     for column in columns {

@@ -46,7 +46,7 @@ pub(super) fn conclusion(answer: &Answer) -> Vec<String> {
     }];
     if let Some(capacity) = &main.capacity {
         let from = amount_with_interval(capacity.matters_from);
-        sentences.push(format!("It saves a core from {from} responses per second on."));
+        sentences.push(format!("At {from} responses per second or more it saves a core."));
     }
     if let Some(rate) = main.capacity.and_then(|capacity| capacity.at_rate) {
         let money = rate.money_saved.map(|money| format!(", worth {}", amount_with_interval(money)));
@@ -77,7 +77,7 @@ pub(super) fn size(answer: &Answer) -> String {
     format!("{} MB", ::report::words::about((answer.question.bytes / 1e6).max(1.0)))
 }
 
-/// A part of the path: what it adds, and what passes through it.
+/// A part of the path: its delay and its rate.
 pub(super) fn part(part: &PathPart) -> [String; 2] {
     let rate = part.bits_per_second.map(|rate| match rate {
         rate if rate >= 1e9 => format!("{} Gbit/s", rate / 1e9),
@@ -91,16 +91,16 @@ fn path(answer: &Answer, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let path = &answer.question.path;
     let row = |one: &PathPart| [vec![one.name.clone()], part(one).to_vec()].concat();
     let rows: Vec<Vec<String>> = path.parts().iter().map(row).collect();
-    write_columns(&["the path", "adds", "passes"], &rows, style, out)?;
+    write_columns(&["path", "delay", "rate"], &rows, style, out)?;
     let together = match path.bottleneck() {
         Some((slowest, rate)) => format!(
-            "together {} for a response, {} for {} through {}",
+            "in total {} for a response, {} for {} through {}",
             time(path.delay_seconds()),
             duration(answer.question.bytes * 8.0 / rate + path.delay_seconds()),
             size(answer),
             slowest.name
         ),
-        None => format!("together {} for a response", time(path.delay_seconds())),
+        None => format!("in total {} for a response", time(path.delay_seconds())),
     };
     writeln!(out)?;
     write_paragraph(&together, 2, style, out)
@@ -123,8 +123,8 @@ fn costs(answer: &Answer, verbose: bool, style: &Style, out: &mut dyn Write) -> 
     };
     let rows: Vec<Vec<String>> = shown(impact, verbose).map(row).collect();
     writeln!(out)?;
-    let transfer = format!("share in {}", size(answer));
-    write_columns(&["operating system", "takes", "share in a response", &transfer], &rows, style, out)?;
+    let transfer = format!("share of {}", size(answer));
+    write_columns(&["cost", "time", "share of a response", &transfer], &rows, style, out)?;
     let hidden = impact.costs.len().saturating_sub(COSTS_MOST);
     if !verbose && hidden > 0 {
         write_paragraph(&format!("{hidden} smaller ones with --verbose"), 2, style, out)?;
@@ -152,7 +152,14 @@ fn capacity(answer: &Answer, verbose: bool, style: &Style, out: &mut dyn Write) 
         return Ok(());
     }
     writeln!(out)?;
-    let heading = ["capacity", "one core does/s", "saves a core from/s", "cores", "saved", "money saved"];
+    let heading = [
+        "capacity",
+        "per second and core",
+        "twice as fast saves a core from",
+        "cores",
+        "cores saved",
+        "money saved",
+    ];
     let columns = rows.first().map_or(0, Vec::len);
     write_columns(&heading[..columns.min(heading.len())], &rows, style, out)
 }
@@ -172,7 +179,12 @@ fn exchanges(answer: &Answer, style: &Style, out: &mut dyn Write) -> io::Result<
         return Ok(());
     }
     writeln!(out)?;
-    write_columns(&["from one to another", "", "gains of a response", "of a transfer"], &rows, style, out)
+    write_columns(
+        &["from one system to another", "", "gain of a response", "of a transfer"],
+        &rows,
+        style,
+        out,
+    )
 }
 
 fn elsewhere(answer: &Answer, style: &Style, out: &mut dyn Write) -> io::Result<()> {
