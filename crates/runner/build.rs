@@ -110,7 +110,7 @@ fn build_all(workspace: &Path, out: &Path, target: &str) -> [(&'static str, Buil
 
 /// Builds a program and returns where it is.
 fn build(workspace: &Path, out: &Path, target: &str, program: &str) -> Built {
-    let shared = build_folder(out).join("trial-programs");
+    let shared = build_folder(out, target).join("trial-programs");
     let mut cargo = Command::new(variable("CARGO"));
     cargo.current_dir(workspace);
     cargo.args([
@@ -146,11 +146,14 @@ fn with_suffix(program: &str) -> String {
     format!("{program}{}", if is_windows() { ".exe" } else { "" })
 }
 
-/// The whole folder in which the outer build works. The programs are the same for all its profiles, and a
-/// release has those that were tested.
-fn build_folder(out: &Path) -> &Path {
-    // cargo(1) marks it for programs that make copies of a disk.
-    out.ancestors().find(|folder| folder.join("CACHEDIR.TAG").exists()).unwrap_or(out)
+/// The whole folder in which the outer build works, without that of a profile or a target. The programs are
+/// the same for all profiles, and a release has those that were tested.
+fn build_folder<'a>(out: &'a Path, target: &str) -> &'a Path {
+    let folder = out.ancestors().nth(4).unwrap_or(out);
+    match folder.parent() {
+        Some(whole) if folder.ends_with(target) => whole,
+        _ => folder,
+    }
 }
 
 /// What the programs are compiled with. They do not tell in which folders: they are the same in each.
