@@ -148,29 +148,39 @@ fn osdyno_may_be_killed_whatever_is_measured() {
 fn a_worker_or_supervisor_that_is_killed_costs_one_trial() {
     for (job, path) in JOBS.into_iter().filter(|(job, _)| is_there(job)) {
         for role in ["measure", "supervise"] {
-            let folder = tempfile::tempdir().expect("a folder");
             let phase = format!("{role} of {job}");
-            let small = ["-n2", "--trials=2", "--window=300ms", "--set=files=100", "--set=rows=1000"];
-            let settings = small.iter().copied().filter(|word| match job {
-                "small-files/warm" => !word.contains("rows"),
-                "sql/postgresql" => !word.contains("files"),
-                _ => !word.contains("set"),
-            });
-            let arguments: Vec<&str> = [job].into_iter().chain(settings).collect();
-            let child = start(folder.path(), &arguments);
-            until(&phase, || at_work(folder.path(), path).is_some());
-            let victim = in_role(folder.path(), role).expect("it works");
-            signal(victim, "KILL");
-            let output = child.wait_with_output().expect("its end");
-            let told = text(&output.stderr);
-            assert_eq!(output.status.code(), Some(3), "{phase}: {told}");
-            let recording: Recording = record::read(folder.path().join("a.osdyno")).expect("the run file").0;
-            let outcomes: Vec<&Outcome> = recording.trials.iter().map(|trial| &trial.outcome).collect();
-            assert!(
-                matches!(outcomes[..], [Outcome::Crashed { .. }, Outcome::Complete]),
-                "{phase}: {outcomes:?}, {told}"
-            );
-            expect_nothing(folder.path(), &phase);
+            // On a busy machine a trial may be over before it is looked for.
+            let is_killed = (0..20).any(|_| kills_one_of_two(job, path, role, &phase));
+            assert!(is_killed, "{phase}: the trials were over each time");
         }
     }
+}
+
+/// Kills a process of one of two trials at work; whether it did, and was not too late.
+fn kills_one_of_two(job: &str, path: &str, role: &str, phase: &str) -> bool {
+    let folder = tempfile::tempdir().expect("a folder");
+    let small = ["-n2", "--trials=2", "--window=300ms", "--set=files=100", "--set=rows=1000"];
+    let settings = small.iter().copied().filter(|word| match job {
+        "small-files/warm" => !word.contains("rows"),
+        "sql/postgresql" => !word.contains("files"),
+        _ => !word.contains("set"),
+    });
+    let arguments: Vec<&str> = [job].into_iter().chain(settings).collect();
+    let mut child = start(folder.path(), &arguments);
+    until(phase, || at_work(folder.path(), path).is_some() || matches!(child.try_wait(), Ok(Some(_))));
+    if let Some(victim) = in_role(folder.path(), role) {
+        let mut kill = Command::new("kill");
+        kill.args(["-KILL", &victim.to_string()]).stderr(Stdio::null()).status().expect("kill starts");
+    }
+    let output = child.wait_with_output().expect("its end");
+    let told = text(&output.stderr);
+    let recording: Recording = record::read(folder.path().join("a.osdyno")).expect("the run file").0;
+    let outcomes: Vec<&Outcome> = recording.trials.iter().map(|trial| &trial.outcome).collect();
+    let crashed = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Crashed { .. })).count();
+    let complete = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Complete)).count();
+    assert!(outcomes.len() == 2 && complete + crashed == 2, "{phase}: {outcomes:?}, {told}");
+    assert!(crashed <= 1, "{phase}: {outcomes:?}, {told}");
+    assert_eq!(output.status.code(), Some(if crashed == 1 { 3 } else { 0 }), "{phase}: {told}");
+    expect_nothing(folder.path(), phase);
+    crashed == 1
 }

@@ -61,8 +61,12 @@ impl Samba {
         fastrand::fill(&mut nt_hash);
         let account = Account { user: confined_user()?, nt_hash };
         let address = free_address()?;
+        // The smbd of a killed trial may still be ending. In a folder of the same name it would leave its
+        // number for this one to find.
+        let own = folder.join(format!("smbd-{}", std::process::id()));
+        fs::create_dir(&own)?;
         let configuration = folder.join("smb.conf");
-        fs::write(&configuration, configured(address, served, folder))?;
+        fs::write(&configuration, configured(address, served, folder, &own))?;
         fs::write(folder.join("passwd"), password(&account))?;
         fs::set_permissions(folder.join("passwd"), fs::Permissions::from_mode(0o600))?;
         let mut command = Command::new(server);
@@ -97,15 +101,15 @@ impl Server for Samba {
     }
 }
 
-/// All that smbd would otherwise keep in folders of the system is in this one.
-fn configured(address: SocketAddr, served: &Path, folder: &Path) -> String {
+/// All that smbd would otherwise keep in folders of the system is in its own; its users are in the other.
+fn configured(address: SocketAddr, served: &Path, folder: &Path, own: &Path) -> String {
     let mut text = "[global]\nserver role = standalone server\ndisable netbios = yes\n".to_owned();
     text += "load printers = no\ndisable spoolss = yes\nbind interfaces only = yes\nlog level = 0\n";
-    let folder = folder.display();
+    let (folder, own) = (folder.display(), own.display());
     for key in ["private dir", "lock directory", "state directory", "cache directory", "pid directory"] {
-        let _ = writeln!(text, "{key} = {folder}");
+        let _ = writeln!(text, "{key} = {own}");
     }
-    let _ = writeln!(text, "ncalrpc dir = {folder}/ncalrpc");
+    let _ = writeln!(text, "ncalrpc dir = {own}/ncalrpc");
     let _ = writeln!(text, "passdb backend = smbpasswd:{folder}/passwd");
     let _ = writeln!(text, "interfaces = {}/8\nsmb ports = {}", address.ip(), address.port());
     let _ = writeln!(text, "[{SHARE}]\npath = {}\nread only = yes", served.display());

@@ -22,14 +22,15 @@ pub fn confine(command: &mut Command) -> io::Result<()> {
     // initdb wants a user that has a name, and 65534 is `nobody` on most systems.
     let user = format!("65534 {} 1\n", geteuid().as_raw());
     let group = format!("65534 {} 1\n", getegid().as_raw());
+    let parent = std::process::id();
     // SAFETY: between fork and execve the closure only makes system calls, on memory that was allocated
     // before.
-    unsafe { command.pre_exec(move || enter(user.as_bytes(), group.as_bytes())) };
+    unsafe { command.pre_exec(move || enter(user.as_bytes(), group.as_bytes(), parent)) };
     Ok(())
 }
 
 #[cfg(target_os = "linux")]
-fn enter(user: &[u8], group: &[u8]) -> io::Result<()> {
+fn enter(user: &[u8], group: &[u8], parent: u32) -> io::Result<()> {
     use rustix::fs::{CWD, Mode, OFlags, openat};
     use rustix::io::write;
     use rustix::thread::{UnshareFlags, unshare_unsafe};
@@ -48,6 +49,10 @@ fn enter(user: &[u8], group: &[u8]) -> io::Result<()> {
     // Last, because a change of user takes it back. Whoever starts a server here waits for its end, in the
     // thread that started it.
     super::die_with_parent();
+    // It may have ended before, and then nothing would end this process.
+    if super::parent().unsigned_abs() != parent {
+        return Err(rustix::io::Errno::SRCH.into());
+    }
     Ok(())
 }
 
