@@ -60,8 +60,7 @@ pub fn session(order: &str) -> Result<(), Error> {
         message: error.to_string(),
     };
     let order: Order = serde_json::from_str(order).map_err(unreadable)?;
-    sys::process::die_with_parent();
-    if sys::process::parent().unsigned_abs() != order.parent {
+    if !sys::process::die_with(order.parent) {
         return Ok(());
     }
     let watching = sys::signal::watch().and_then(|()| sys::signal::watch_nudges());

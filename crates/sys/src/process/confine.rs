@@ -48,12 +48,7 @@ fn enter(user: &[u8], group: &[u8], parent: u32) -> io::Result<()> {
     }
     // Last, because a change of user takes it back. Whoever starts a server here waits for its end, in the
     // thread that started it.
-    super::die_with_parent();
-    // It may have ended before, and then nothing would end this process.
-    if super::parent().unsigned_abs() != parent {
-        return Err(rustix::io::Errno::SRCH.into());
-    }
-    Ok(())
+    if super::die_with(parent) { Ok(()) } else { Err(rustix::io::Errno::SRCH.into()) }
 }
 
 /// The same.

@@ -39,8 +39,8 @@ pub use program::{find_program, own_program};
 pub use user::{become_user, is_root};
 
 pub use platform::{
-    Child, Family, adopt_orphans, await_end, die_with_parent, kill_descendants, kill_group, lead_group,
-    parent, reap_orphans, replace_by,
+    Child, Family, adopt_orphans, await_end, die_with, die_with_parent, kill_descendants, kill_group,
+    lead_group, parent, reap_orphans, replace_by,
 };
 
 /// What a program takes with all its processes.

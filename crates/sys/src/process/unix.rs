@@ -231,6 +231,13 @@ pub fn die_with_parent() {
     }
 }
 
+/// The same for a parent of that number. False where that one has ended before it could be promised: then
+/// nothing would end this process.
+pub fn die_with(number: u32) -> bool {
+    die_with_parent();
+    parent().unsigned_abs() == number
+}
+
 /// Executes the command in place of this program. It returns where that fails. See execve(2).
 pub fn replace_by(command: &mut Command) -> io::Error {
     command.exec()
