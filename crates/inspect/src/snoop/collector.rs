@@ -1,5 +1,5 @@
-//! Collects evidence: looks at the processes of a server, again and again for about a second. Nothing is
-//! stopped or attached to.
+//! Collects evidence: looks at the processes of a server, again and again for a second or two. Nothing
+//! is stopped or attached to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

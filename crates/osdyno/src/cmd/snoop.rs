@@ -8,7 +8,6 @@ mod words;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use inspect::snoop::{Collector, ListeningPlace, ObservedServer, SnoopAnswer, SnoopError, Stage};
@@ -23,8 +22,6 @@ use crate::failure::{Failure, INCOMPLETE};
 const LEVELS: &[u64] = &[1, 20, 200];
 /// After the connections have closed, processes that serve nobody get so long to end.
 const ENDING: Duration = Duration::from_millis(800);
-/// A look beside other work takes at most so much longer than it is asked to.
-const PATIENCE: Duration = Duration::from_secs(3);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,7 +43,7 @@ pub(crate) struct Args {
           value_parser = clap::value_parser!(u64).range(1..=5000))]
     load: Option<u64>,
     /// How long the server is looked at; with --load at each level
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = parse_duration)]
     duration: Duration,
     /// Print what each process holds and waits for
     #[arg(short, long)]
@@ -78,7 +75,7 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) fn snoop(args: &Args, console: &Console) -> Done {
-    let Looked { seen, warnings } = look_gently(args)?;
+    let Looked { seen, warnings } = look_at_all(args)?;
     for warning in &warnings {
         warn(warning);
     }
@@ -96,23 +93,6 @@ pub(crate) fn snoop(args: &Args, console: &Console) -> Done {
 struct Looked {
     seen: Vec<Seen>,
     warnings: Vec<String>,
-}
-
-/// Looks while the processors have nothing else to do, where one server is only looked at. Where they always
-/// have, it is looked at again with the least priority beside others.
-fn look_gently(args: &Args) -> Result<Looked, Failure> {
-    sys::process_table::yield_to_others();
-    if args.load.is_some() || args.which.all_listening {
-        return look_at_all(args);
-    }
-    let (sender, looked) = mpsc::channel();
-    let own = args.clone();
-    std::thread::spawn(move || {
-        sys::process_table::run_while_idle();
-        // Nobody waits for it any more where it took too long.
-        let _ = sender.send(look_at_all(&own));
-    });
-    looked.recv_timeout(PATIENCE + args.duration * 2).unwrap_or_else(|_| look_at_all(args))
 }
 
 fn look_at_all(args: &Args) -> Result<Looked, Failure> {

@@ -174,21 +174,6 @@ fn is_of_32_bits(pid: u32) -> bool {
     is_read && start == *b"\x7fELF\x01"
 }
 
-/// With a seventieth of the weight of others, looking costs a busy server little, and still gets on.
-const NICE: i32 = 19;
-
-pub(super) fn yield_to_others() {
-    // Where that is forbidden it costs them a little more.
-    let _ = rustix::process::setpriority_process(None, NICE);
-}
-
-pub(super) fn run_while_idle() {
-    let parameter = libc::sched_param { sched_priority: 0 };
-    // The C library may refuse what it does not emulate: musl does.
-    // SAFETY: the kernel reads the parameter, which lives until the call returns; 0 is the calling thread.
-    let _ = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_IDLE, &raw const parameter) };
-}
-
 pub(super) fn hides_others() -> bool {
     let mounts = text("/proc/mounts").unwrap_or_default();
     // The last one covers those before.

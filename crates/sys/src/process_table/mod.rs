@@ -142,19 +142,6 @@ pub fn thread_wait(pid: u32, thread: u32) -> io::Result<ThreadWait> {
     system::thread_wait(pid, thread)
 }
 
-/// Has this process yield its processor to all others (nice(2)), so that looking at them costs them little.
-/// It cannot be taken back.
-pub fn yield_to_others() {
-    system::yield_to_others();
-}
-
-/// Has the calling thread run only while nothing else wants its processor (`SCHED_IDLE` of sched(7)), so that
-/// looking at others costs them nearly nothing. Where something always wants it, such a thread hardly gets
-/// on. It cannot be taken back.
-pub fn run_while_idle() {
-    system::run_while_idle();
-}
-
 /// Whether /proc hides the processes of other users from this one.
 pub fn hides_others() -> bool {
     system::hides_others()

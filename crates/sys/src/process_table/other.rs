@@ -35,10 +35,6 @@ unsupported! {
     thread_wait(pid: u32, thread: u32) -> ThreadWait;
 }
 
-pub(super) fn yield_to_others() {}
-
-pub(super) fn run_while_idle() {}
-
 pub(super) fn hides_others() -> bool {
     false
 }
