@@ -132,6 +132,8 @@ fn build(workspace: &Path, out: &Path, target: &str, program: &str) -> Built {
     // With --target given, flags reach the program only and not what builds it.
     cargo.env("CARGO_ENCODED_RUSTFLAGS", flags(workspace)).env_remove("RUSTFLAGS");
     cargo.env("CFLAGS", flags_of_c());
+    // A release sets it. Nothing in the programs depends on it, but cargo would compile C anew.
+    cargo.env_remove("SOURCE_DATE_EPOCH");
     // A linter that watches the outer build has no business in this one.
     cargo.env_remove("RUSTC_WORKSPACE_WRAPPER").env_remove("RUSTC_WRAPPER").env_remove("CARGO_TARGET_DIR");
     link::link_statically_too(&mut cargo, target, &shared, KERNEL);

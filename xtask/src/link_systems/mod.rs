@@ -102,14 +102,14 @@ impl Build<'_> {
 
     fn link(&self) -> Result<PathBuf, AnyError> {
         let mut cargo = self.cargo("osdyno");
-        // What tests run is built as users get it: its build script makes the trial programs, apart from the
-        // rest. It compiles every library a second time, which is left out where nobody runs the result.
-        let mut programs = self.of_build_script();
-        if !self.is_release && !self.port.is_tested {
+        let programs = if self.is_release {
+            self.of_build_script()
+        } else {
+            // Its build script would compile every library a second time, for programs that are optimized.
             self.trial_programs()?;
-            programs = self.folder();
-            cargo.env("OSDYNO_TRIAL_PROGRAMS", &programs);
-        }
+            cargo.env("OSDYNO_TRIAL_PROGRAMS", self.folder());
+            self.folder()
+        };
         show(&mut cargo)?;
         self.place_beside_own(&programs)?;
         Ok(self.folder().join(self.port.program))
@@ -154,8 +154,6 @@ impl Build<'_> {
             // Nothing is optimized; this flag follows those of the profile, which has exceptions.
             cargo.env(setting("RUSTFLAGS"), "-Copt-level=0");
             cargo.env("CARGO_PROFILE_DEV_DEBUG", "false");
-            cargo.env("CARGO_PROFILE_TRIAL_OPT_LEVEL", "0").env("CARGO_PROFILE_TRIAL_LTO", "off");
-            cargo.env("CARGO_PROFILE_TRIAL_CODEGEN_UNITS", "16");
         }
         cargo.env("TMPDIR", self.temporary_files()).env(setting("LINKER"), &self.tools.compiler);
         cargo.env(format!("CC_{underscored}"), &self.tools.compiler);
