@@ -1,6 +1,7 @@
 //! Programs that we start: always without standard input, from the root of the workspace.
 
 use std::ffi::OsStr;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::{AnyError, workspace};
@@ -8,6 +9,13 @@ use crate::{AnyError, workspace};
 /// The same cargo, and so the same toolchain, that runs us.
 pub(crate) fn cargo() -> Command {
     program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Where osdyno is, as the tests have it. Built alone, its libraries would have fewer features, and most
+/// would be compiled a second time.
+pub(crate) fn osdyno() -> Result<PathBuf, AnyError> {
+    show(cargo().args(["test", "--quiet", "--workspace", "--no-run"]))?;
+    Ok(workspace::target().join("debug/osdyno"))
 }
 
 /// A program by name or path.

@@ -10,7 +10,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::command::{cargo, program, show};
+use crate::command::{self, cargo, program, show};
 use crate::{AnyError, readme, workspace};
 
 /// Builds the manual and runs the documents.
@@ -19,8 +19,8 @@ use crate::{AnyError, readme, workspace};
 /// The first that fails of the two builds, or how many commands did not do what their document says.
 pub fn run() -> Result<(), AnyError> {
     show(cargo().args(["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))?;
-    show(cargo().args(["build", "--quiet", "--package", "osdyno"]))?;
-    let programs = workspace::target().join("debug");
+    let osdyno = command::osdyno()?;
+    let programs = osdyno.parent().unwrap_or(&osdyno);
     let root = workspace::root();
 
     let mut wrong = 0;
@@ -32,7 +32,7 @@ pub fn run() -> Result<(), AnyError> {
             name.replace('/', "-")
         ));
         fs::create_dir_all(&folder)?;
-        let outcome = check(&fs::read_to_string(&document)?, &programs, &folder);
+        let outcome = check(&fs::read_to_string(&document)?, programs, &folder);
         fs::remove_dir_all(&folder)?;
         let outcome = outcome?;
         println!("{name}: {} commands, {} not as shown", outcome.commands, outcome.differences.len());
@@ -42,7 +42,7 @@ pub fn run() -> Result<(), AnyError> {
         wrong += outcome.differences.len();
     }
     let readme = fs::read_to_string(root.join("README.md"))?;
-    let differences = readme::differences(&readme, &programs.join("osdyno"))?;
+    let differences = readme::differences(&readme, &osdyno)?;
     differences.iter().for_each(|difference| println!("\nREADME.md: {difference}"));
     wrong += differences.len();
     if wrong == 0 { Ok(()) } else { Err(format!("{wrong} commands do not do what the documents say").into()) }

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::command::{cargo, program, read, show};
+use crate::command::{self, program, read, show};
 use crate::{AnyError, pictures, workspace};
 
 /// A block of README.md, between `<!-- NAME -->` and `<!-- end -->`.
@@ -64,7 +64,8 @@ const EXCERPTS: [Excerpt; 4] = [
 /// # Errors
 /// When something cannot be built, measured, printed or written, or README.md lacks a block.
 pub fn run() -> Result<(), AnyError> {
-    let osdyno = built()?;
+    // Not optimized, as what it measures with is in any case.
+    let osdyno = command::osdyno()?;
     let file = workspace::root().join("README.md");
     let mut readme = fs::read_to_string(&file)?;
     for excerpt in &EXCERPTS {
@@ -92,12 +93,6 @@ pub fn differences(readme: &str, osdyno: &Path) -> Result<Vec<String>, AnyError>
         }
     }
     Ok(differences)
-}
-
-/// The program. Those that it measures with are optimised in any case.
-fn built() -> Result<PathBuf, AnyError> {
-    show(cargo().args(["build", "--quiet", "--package", "osdyno"]))?;
-    Ok(workspace::target().join("debug/osdyno"))
 }
 
 fn kept(excerpt: &Excerpt) -> PathBuf {

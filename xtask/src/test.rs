@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use crate::command::{background, cargo, show};
+use crate::command::{self, background, cargo, program, show};
 use crate::{AnyError, check_systems, docs, link_systems, mail_servers, packages, tidy, wine, workspace};
 
 type Step = (&'static str, fn() -> Result<(), AnyError>);
@@ -167,7 +167,7 @@ fn selftest() -> Result<(), AnyError> {
         "*-1.00/*/log8/10",
     ];
     let only = cells.iter().flat_map(|cells| ["--only", cells]);
-    show(cargo().args(["run", "--quiet", "--", "selftest", "--replicates", "300"]).args(only))
+    show(program(command::osdyno()?).args(["selftest", "--replicates", "300"]).args(only))
 }
 
 fn seconds(time: Duration) -> String {
