@@ -1,4 +1,4 @@
-//! Collects evidence: looks at the processes of a server, again and again for a second or two. Nothing
+//! Collects evidence: looks at the processes of a server, again and again for a few seconds. Nothing
 //! is stopped or attached to.
 
 use std::collections::{BTreeMap, BTreeSet};

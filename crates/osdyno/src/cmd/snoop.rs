@@ -43,7 +43,7 @@ pub(crate) struct Args {
           value_parser = clap::value_parser!(u64).range(1..=5000))]
     load: Option<u64>,
     /// How long the server is looked at; with --load at each level
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_duration)]
     duration: Duration,
     /// Print what each process holds and waits for
     #[arg(short, long)]
