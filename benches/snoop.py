@@ -5,8 +5,8 @@ A look reads the same things however long it takes, so the machine serves less b
 short, which makes its share of the time large and seen soon: slots of a quarter of a second, in the order with, without,
 without, with, beside one load that never stops. How much was served in a slot is what the kernel counts of TCP (OutSegs
 in /proc/net/snmp). Four slots are a round and give one ratio (of sums); the table has the mean over the rounds with an
-interval of 95 % (Student), as the time for which a look holds responses up, and as a share of what a look takes unless
-it is told otherwise. It includes what this script does to start the program.
+interval of 95 % (Student), as the time for which a look holds responses up, and as a share of what a look takes by
+default. It includes what this script does to start the program.
 
     benches/snoop.py nginx|redis|epoll [ROUNDS] [FILE]     needs nginx and wrk, or redis; writes Markdown
     OSDYNO=PROGRAM benches/snoop.py …
@@ -49,7 +49,9 @@ def load(name, seconds):
         command = ["redis-benchmark", "-p", str(PORT), "-t", "get", "-n", str(2_000_000_000), "-c", "20", "-q"]
     else:
         command = ["wrk", "-t1", "-c20", f"-d{seconds:.0f}s", f"http://127.0.0.1:{PORT}/index.html"]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    # redis-benchmark writes its progress without end.
+    output = subprocess.DEVNULL if name == "redis" else subprocess.PIPE
+    return subprocess.Popen(command, stdout=output, stderr=subprocess.DEVNULL, text=True)
 
 
 def segments_sent():
@@ -85,8 +87,8 @@ def interval(values):
 
 
 def default_look_seconds():
-    told = subprocess.run([osdyno, "snoop", "--help"], check=True, capture_output=True, text=True).stdout
-    return float(re.search(r"--duration.*?\[default: (\d+)s\]", told, re.DOTALL)[1])
+    printed = subprocess.run([osdyno, "snoop", "--help"], check=True, capture_output=True, text=True).stdout
+    return float(re.search(r"--duration.*?\[default: (\d+)s\]", printed, re.DOTALL)[1])
 
 
 def table(name, slots):
@@ -123,6 +125,11 @@ def main():
             if raw:
                 with open(raw, "a") as file:
                     file.writelines(" ".join(map(repr, one)) + "\n" for one in slots[-4:])
+        # wrk reports what it did when it is interrupted.
+        client.send_signal(signal.SIGINT)
+        report, _ = client.communicate()
+        assert name == "redis" or "Requests/sec" in report, "the client reports nothing"
+        assert "Non-2xx" not in (report or "") and "Socket errors" not in (report or ""), report
     finally:
         for process in filter(None, (client, server)):
             process.terminate()

@@ -64,7 +64,7 @@ const EXCERPTS: [Excerpt; 4] = [
 /// # Errors
 /// When something cannot be built, measured, printed or written, or README.md lacks a block.
 pub fn run() -> Result<(), AnyError> {
-    // Not optimized, as what it measures with is in any case.
+    // It is not optimized; the programs that it measures with are.
     let osdyno = command::osdyno()?;
     let file = workspace::root().join("README.md");
     let mut readme = fs::read_to_string(&file)?;
