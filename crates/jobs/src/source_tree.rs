@@ -220,6 +220,57 @@ mod tests {
         assert_eq!(std::fs::read_dir(&target).unwrap().count(), 0);
     }
 
+    /// Names that lead everywhere, in headers and in the extensions for long names, of entries of every kind
+    /// and of sizes that need not be true.
+    #[test]
+    fn whatever_an_archive_says_nothing_lands_outside_of_the_folder() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (archive, target) = (scratch.path().join("any.tar"), scratch.path().join("target"));
+        let outside = scratch.path().join("outside");
+        let mut random = fastrand::Rng::with_seed(1);
+        let (mut unpacked, mut refused) = (0, 0);
+        for round in 0..1000 {
+            let entries = (0..random.usize(1..6)).flat_map(|_| any_entry(&mut random, &outside));
+            std::fs::write(&archive, entries.chain([0; 1024]).collect::<Vec<u8>>()).unwrap();
+            std::fs::create_dir(&target).unwrap();
+            match unpack(&archive, &target, 1) {
+                Ok(counted) => unpacked += counted.files,
+                Err(error) => refused += u64::from(error.to_string().contains("leads out of the archive")),
+            }
+            std::fs::remove_dir_all(&target).unwrap();
+            assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1, "in round {round}");
+        }
+        assert!(unpacked > 100 && refused > 100, "{unpacked} unpacked, {refused} refused: it tests little");
+    }
+
+    /// Where it names another file, that is `outside`.
+    fn any_entry(random: &mut fastrand::Rng, outside: &Path) -> Vec<u8> {
+        let parts = ["a", "b", "c", ".", "", "..", outside.to_str().unwrap()];
+        let name: Vec<&str> = (0..random.usize(1..4)).map(|_| parts[random.usize(..parts.len())]).collect();
+        let name = name.join("/");
+        let kind = *b"000000123567gxLKS\0".get(random.usize(..18)).unwrap();
+        let content = if b"gx".contains(&kind) { pax(&name) } else { name.clone().into_bytes() };
+        let bytes = match random.u8(..8) {
+            0 => random.u64(..) >> random.u32(..64),
+            _ => content.len() as u64,
+        };
+        let mut header = header(tar::EntryType::new(kind), 0o644, bytes);
+        let short = &name.as_bytes()[..name.len().min(100)];
+        header.as_mut_bytes()[..short.len()].copy_from_slice(short);
+        header.set_link_name(outside).unwrap();
+        header.set_cksum();
+        let mut entry = [&header.as_bytes()[..], &content].concat();
+        entry.resize(entry.len().next_multiple_of(512), 0);
+        entry
+    }
+
+    /// An extended header of pax(1) that gives the name of the next entry; its length counts itself.
+    fn pax(name: &str) -> Vec<u8> {
+        let rest = format!(" path={name}\n");
+        let length = (1..).find(|length: &usize| length.to_string().len() + rest.len() == *length);
+        format!("{}{rest}", length.unwrap()).into_bytes()
+    }
+
     /// As tar(1) makes them: names begin with `./`, and folders may be missing.
     #[test]
     fn the_first_files_of_an_archive_of_others() {
