@@ -32,5 +32,6 @@ pub use conduct::{AuthorityConduct, AuthorityCounts};
 pub use lookup::{Transmit, Transport};
 pub use process::{NAMES_ROLE, NameServer, NameServerPlan, serve_names};
 pub use resolver::Resolver;
+pub use response::respond;
 pub use settings::ResolverSettings;
 pub use zone::{DomainKind, ZoneHost, ZonePlan};

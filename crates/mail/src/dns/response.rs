@@ -2,7 +2,7 @@
 
 use domain::base::iana::{Class, Opcode, Rcode};
 use domain::base::message_builder::{AnswerBuilder, MessageBuilder, PushError, StaticCompressor};
-use domain::base::{Message, Name, Rtype, Serial, Ttl};
+use domain::base::{Header, Message, Name, Rtype, Serial, Ttl};
 use domain::rdata::{A, Cname, Mx, Soa};
 
 use super::answer::HostName;
@@ -14,7 +14,7 @@ use crate::names::TOP;
 type Builder = AnswerBuilder<StaticCompressor<Vec<u8>>>;
 
 /// The response, without the length that TCP needs; `None` to a message that is no query, or has no header.
-pub(super) fn respond(
+pub fn respond(
     plan: &ZonePlan,
     query: &[u8],
     transport: Transport,
@@ -29,7 +29,7 @@ pub(super) fn respond(
     let Some(question) = question.ok().filter(|question| is_plain && question.qclass() == Class::IN) else {
         counts.malformed += 1;
         let code = if is_plain { Rcode::FORMERR } else { Rcode::NOTIMP };
-        return Some(start(message, code)?.finish().into_target());
+        return Some(refusal(message.header(), code));
     };
     let rtype = question.qtype();
     match rtype {
@@ -67,6 +67,19 @@ pub(super) fn respond(
         push(&mut answer, plan, known, &question.qname().to_string().parse().ok()?, rtype).ok()?;
     }
     finish(answer, plan, code != Rcode::SERVFAIL, counts).ok()
+}
+
+/// Without what was asked: names of a query can be compressed, and hundreds of questions that share one would
+/// make a response longer than a datagram.
+fn refusal(query: Header, code: Rcode) -> Vec<u8> {
+    let mut response = MessageBuilder::new_vec();
+    let header = response.header_mut();
+    header.set_id(query.id());
+    header.set_qr(true);
+    header.set_opcode(query.opcode());
+    header.set_rd(query.rd());
+    header.set_rcode(code);
+    response.finish()
 }
 
 fn start(query: &Message<[u8]>, code: Rcode) -> Option<Builder> {
@@ -135,4 +148,22 @@ fn finish(
         }
     }
     Ok(authority.finish().into_target())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A name of 60 bytes, and 600 questions that point to it (RFC 1035, section 4.1.4).
+    #[test]
+    fn a_malformed_query_is_not_repeated() {
+        let mut query = vec![7, 7, 1, 0, 2, 89, 0, 0, 0, 0, 0, 0, 58];
+        query.extend([b'a'; 58]);
+        query.extend([0, 0, 1, 0, 1]);
+        (0..600).for_each(|_| query.extend([0xc0, 12, 0, 1, 0, 1]));
+        let mut counts = AuthorityCounts::default();
+        let response = respond(&ZonePlan::default(), &query, Transport::Udp, &mut counts).unwrap();
+        assert_eq!(response, [7, 7, 0x81, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(counts.malformed, 1);
+    }
 }
