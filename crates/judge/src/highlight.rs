@@ -19,6 +19,10 @@ const USE_ON_THE_WAY_DOWN: f64 = 0.5;
 /// Two series grow in the same measure when the growth of one is at least this share of that of the other, in
 /// logarithms.
 const ALIKE: f64 = 0.5;
+/// A series ends elsewhere when its end is at least this share of its largest change away, in logarithms.
+const AT_THE_END: f64 = 0.5;
+/// Fewer of all n than one of so many show a spike, and no growth: blocks become narrow beside a step.
+const NARROWEST: u64 = 1000;
 
 /// Series that grow alike, and what a reader can do about it.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,7 +67,8 @@ fn changes(finding: &Finding) -> bool {
     })
 }
 
-/// Whether a series that changes ends worse than it begins for certain: a higher cost, or a lower rate.
+/// Whether a series that changes ends worse than it begins for certain: a higher cost, or a lower rate. What
+/// goes elsewhere in between and comes back does not.
 pub fn worsens(finding: &Finding) -> bool {
     ends_elsewhere(finding, finding.unit.more_is_better())
 }
@@ -74,11 +79,19 @@ pub fn improves(finding: &Finding) -> bool {
 }
 
 fn ends_elsewhere(finding: &Finding, is_lower: bool) -> bool {
-    let ends = |verdict: &Verdict| match is_lower {
-        true => verdict.growth.high < 1.0,
-        false => verdict.growth.low > 1.0,
+    let ends = |verdict: &Verdict| {
+        let is_certain = match is_lower {
+            true => verdict.growth.high < 1.0,
+            false => verdict.growth.low > 1.0,
+        };
+        is_certain && verdict.growth.value.ln().abs() >= AT_THE_END * largest_change(verdict)
     };
     changes(finding) && finding.verdict.as_ref().is_some_and(ends)
+}
+
+/// In logarithms, in whichever direction.
+fn largest_change(verdict: &Verdict) -> f64 {
+    wide_blocks(verdict).map(|block| block.relative.value.ln().abs()).fold(0.0, f64::max)
 }
 
 /// All that grows and that no comparison answers, what costs a user most first.
@@ -130,8 +143,17 @@ fn ends(verdict: &Verdict, unit: Unit) -> Option<[f64; 2]> {
 /// The range of n where a series is worst.
 pub fn worst(verdict: &Verdict, unit: Unit) -> Option<&Block> {
     let by_cost = |a: &&Block, b: &&Block| a.relative.value.total_cmp(&b.relative.value);
-    let blocks = verdict.blocks.iter().filter(|block| block.relative.value.is_finite());
+    let blocks = wide_blocks(verdict);
     if unit.more_is_better() { blocks.min_by(by_cost) } else { blocks.max_by(by_cost) }
+}
+
+/// The ranges of n that show more than a spike, and the last, at which a growth ends.
+fn wide_blocks(verdict: &Verdict) -> impl Iterator<Item = &Block> {
+    let all = verdict.n_high - verdict.n_low + 1;
+    let is_wide = move |block: &&Block| {
+        (block.n_high - block.n_low + 1) * NARROWEST >= all || block.n_high == verdict.n_high
+    };
+    verdict.blocks.iter().filter(|block| block.relative.value.is_finite()).filter(is_wide)
 }
 
 /// Whether one of two series of a trial is part of the other.

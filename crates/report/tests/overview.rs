@@ -113,6 +113,26 @@ fn a_cliff_has_its_place_and_what_lies_there() {
     assert!(text.contains(sentence), "{text}");
 }
 
+/// It falls at one n and creeps back a little above where it was; two n before the fall are slow in every
+/// trial. As a real mmap(2) of files did, which was said to cost 23 % more from there on.
+#[test]
+fn what_comes_back_is_uneven() {
+    let cost = |n: f64| match n {
+        277.0..279.0 => 1.3e-6,
+        279.0.. => 0.86e-6 + 0.18e-6 * (n / 279.0).ln() / (20_000.0_f64 / 279.0).ln(),
+        _ => 1.0e-6,
+    };
+    let curve = emulated::Curve { cost, between: 0.02, within: 0.05, n: 20_000, twin: None };
+    let series = vec![("mmap", record::Direction::Up, record::Expect::Constant, curve)];
+    let workloads = [emulated::one("mmap", "mappings", series)];
+    let findings = Findings::of(&emulated::recording(emulated::system("local", &[]), &workloads, 20, 1));
+    let verdict = findings.series[0].verdict.as_ref().expect("a verdict");
+    assert!(verdict.growth.low > 1.0, "it ends above where it began, for certain: {:?}", verdict.growth);
+    assert_eq!(judge::highlights(&findings), []);
+    let text = shown(&findings, 160);
+    assert!(text.contains("Uneven: mmap"), "{text}");
+}
+
 /// A cost that is constant until ports run out is what a page predicts that says constant: nothing is
 /// constant beyond that. Without the range of ports in the record it is unlike its page.
 #[test]

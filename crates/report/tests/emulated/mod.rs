@@ -253,7 +253,7 @@ const PAGE: &str = "Bind sockets to port 0, keeping every one bound.
 - the search starts at a random port, and
 - takes the first that is free.";
 
-fn one(
+pub(crate) fn one(
     name: &'static str,
     grows: &'static str,
     series: Vec<(&'static str, Direction, Expect, Curve)>,
