@@ -44,8 +44,8 @@ pub fn run() -> Result<(), AnyError> {
     // It shares a build folder with the program for Windows, and so it would hold that up.
     let systems = Build::begin(&["other-systems"]);
     summary.run(TESTS);
-    summary.add("release", || release?.end());
-    summary.add("other systems", || systems?.end());
+    summary.add_build("release", || release?.end());
+    summary.add_build("other systems", || systems?.end());
     summary.end()
 }
 
@@ -72,7 +72,9 @@ struct Summary {
 struct Outcome {
     name: &'static str,
     is_passed: bool,
+    /// Of a build, what it took after the steps beside it.
     elapsed: Duration,
+    is_build: bool,
     /// Of all processors, where the system tells it.
     processor_time: Option<Duration>,
 }
@@ -86,6 +88,13 @@ impl Summary {
         steps.iter().for_each(|(name, step)| self.add(name, step));
     }
 
+    fn add_build(&mut self, name: &'static str, end: impl FnOnce() -> Result<(), AnyError>) {
+        self.add(name, end);
+        if let Some(outcome) = self.outcomes.last_mut() {
+            outcome.is_build = true;
+        }
+    }
+
     fn add(&mut self, name: &'static str, step: impl FnOnce() -> Result<(), AnyError>) {
         println!("\n── {name} {}", "─".repeat(76 - name.len()));
         let (start, used) = (Instant::now(), processor_time());
@@ -96,7 +105,8 @@ impl Summary {
             Ok(()) => println!("{name}: done in {}", seconds(elapsed)),
             Err(error) => println!("{name}: FAILED after {}: {error}", seconds(elapsed)),
         }
-        self.outcomes.push(Outcome { name, is_passed: result.is_ok(), elapsed, processor_time });
+        let is_passed = result.is_ok();
+        self.outcomes.push(Outcome { name, is_passed, elapsed, is_build: false, processor_time });
     }
 
     fn end(self) -> Result<(), AnyError> {
@@ -106,7 +116,12 @@ impl Summary {
             let processors = outcome
                 .processor_time
                 .map_or_else(String::new, |time| format!("{:>10} of processor time", seconds(time)));
-            println!("{passed:<8}{:<18}{:>10}{processors}", outcome.name, seconds(outcome.elapsed));
+            let after = if outcome.is_build { "after the others" } else { "" };
+            println!(
+                "{passed:<8}{:<16}{:>10} {after:<16}{processors}",
+                outcome.name,
+                seconds(outcome.elapsed)
+            );
         }
         let failed: Vec<&str> =
             self.outcomes.iter().filter(|outcome| !outcome.is_passed).map(|outcome| outcome.name).collect();
