@@ -96,7 +96,8 @@ fn watch(
     let before = sys::activity::snapshot();
     beside.mark();
     let begun_beside = Instant::now();
-    let task = Task { order: order.clone(), region: region.inheritable().ok_or(NOT_INHERITABLE)? };
+    let region_descriptor = region.inheritable().ok_or(NOT_INHERITABLE)?;
+    let task = Task { order: order.clone(), region: region_descriptor, supervisor: std::process::id() };
     let deadline = || Deadline::within(timeout.saturating_sub(begun_beside.elapsed()));
     let Watched { worker, reported, sampled } = work(&program, &task, &tell_started, deadline);
     let Some(worker) = worker else { return reported.map(|_| None).map_err(Into::into) };

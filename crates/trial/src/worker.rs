@@ -19,6 +19,8 @@ pub(crate) struct Task {
     pub(crate) order: Order,
     /// The descriptor of the shared region, which the worker has inherited.
     pub(crate) region: i32,
+    /// The number of the process that sends this.
+    pub(crate) supervisor: u32,
 }
 
 /// What a worker reports when it comes to its own end.
@@ -37,8 +39,11 @@ pub(crate) struct WorkerReport {
 /// what is measured is not disturbed; it ends with its parent where the system can promise that, and with its
 /// work elsewhere.
 pub(crate) fn measure(groups: &[Group]) -> Done {
-    sys::process::die_with_parent();
-    let Some(Task { order, region }) = FrameReader::standard_input().receive()? else { return Ok(()) };
+    let task = FrameReader::standard_input().receive()?;
+    let Some(Task { order, region, supervisor }) = task else { return Ok(()) };
+    if !sys::process::die_with(supervisor) {
+        return Ok(());
+    }
     let workload = find(groups, &order.workload).ok_or("the supervisor let an unknown workload pass")?;
     let rows = order.rows();
     let region = sys::memory::Shared::open(region, numbers(workload, &order))?;

@@ -27,9 +27,7 @@ pub fn fork(work: impl FnOnce() -> u8) -> io::Result<u32> {
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
-            super::die_with_parent();
-            // The parent may have ended before that was asked for.
-            let code = if super::parent().unsigned_abs() == own {
+            let code = if super::die_with(own) {
                 // A panic must not unwind into the parent's frames, which are not this process's.
                 catch_unwind(AssertUnwindSafe(work)).unwrap_or(PANICKED)
             } else {
