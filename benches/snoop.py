@@ -10,10 +10,11 @@ default. It includes what this script does to start the program.
 
     benches/snoop.py nginx|redis|epoll [ROUNDS] [FILE]     needs nginx and wrk, or redis; writes Markdown
     OSDYNO=PROGRAM benches/snoop.py …
+    TIME_WAIT=50000 benches/snoop.py …                     beside so many connections that have ended, for 40 rounds at most
 
 FILE holds the slots, one a line: those of this time are added, and the table is of all.
 """
-import math, os, re, shutil, signal, statistics, subprocess, sys, tempfile, time
+import math, os, re, shutil, signal, socket, statistics, subprocess, sys, tempfile, time
 
 SLOT_SECONDS = 0.25
 LOOK = "200ms"
@@ -52,6 +53,16 @@ def load(name, seconds):
     # redis-benchmark writes its progress without end.
     output = subprocess.DEVNULL if name == "redis" else subprocess.PIPE
     return subprocess.Popen(command, stdout=output, stderr=subprocess.DEVNULL, text=True)
+
+
+def leave_in_time_wait(count):
+    """Opens and closes so many connections, which the kernel keeps for a minute."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        for number in range(count):
+            # One address has too few ports.
+            source = f"127.0.0.{2 + number % 5}", 0
+            with socket.create_connection(listener.getsockname(), source_address=source):
+                listener.accept()[0].close()
 
 
 def segments_sent():
@@ -119,6 +130,7 @@ def main():
     try:
         client = load(name, 30 + rounds * 4 * SLOT_SECONDS * 2)
         time.sleep(2)
+        leave_in_time_wait(int(os.environ.get("TIME_WAIT", "0")))
         for _ in range(rounds):
             assert client.poll() is None, "the client has ended"
             slots += [slot(server.pid, is_with) for is_with in (True, False, False, True)]

@@ -1,7 +1,7 @@
-//! The parsers of /proc, with any text, and what they say of this process.
+//! The parsers of /proc and of sock_diag(7), with anything, and what they say of this process.
 
 use proptest::prelude::*;
-use sys::process_table::proc_text;
+use sys::process_table::{proc_text, sock_diag};
 
 /// Text as programs choose it, between what the kernel writes.
 fn any_text() -> impl Strategy<Value = String> {
@@ -34,6 +34,21 @@ proptest! {
         prop_assert!(proc_text::tcp_sockets(&text).len() <= lines);
         prop_assert!(proc_text::unix_sockets(&text).len() <= lines);
         prop_assert!(proc_text::kernel_stack(&text).len() <= lines);
+    }
+
+    #[test]
+    fn no_datagram_breaks_the_parser(lengths in prop::collection::vec(0_u8..90, 0..8), bytes: Vec<u8>) {
+        let message = |length: u8| {
+            let length = u32::from(length).to_ne_bytes();
+            let body = bytes.iter().copied().chain(std::iter::repeat(0)).take(84);
+            length.into_iter().chain([20, 0]).chain(body)
+        };
+        let datagram: Vec<u8> = lengths.into_iter().flat_map(message).collect();
+        for datagram in [&datagram, &bytes] {
+            if let Ok(answer) = sock_diag::answer(datagram) {
+                prop_assert!(answer.sockets.len() <= datagram.len() / 72);
+            }
+        }
     }
 
     #[test]

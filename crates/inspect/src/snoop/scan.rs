@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use sys::process_table::{
-    self, Descriptor, DescriptorKind, ProcessEntry, SocketEntry, SocketFamily, is_gone, is_kept_from_us,
+    self, Descriptor, DescriptorKind, ProcessEntry, SocketEntry, is_gone, is_kept_from_us,
 };
 
 /// What was read at one time.
@@ -100,49 +100,5 @@ impl Scan {
             root = parent.pid;
         }
         root
-    }
-
-    /// The sockets in the network of a process. A kernel walks its whole table of connections to print those
-    /// of one family, which is most of what a look costs: those of IPv6 are left out where the others are
-    /// enough.
-    pub(super) fn sockets_near(
-        &self,
-        network_of: u32,
-        are_enough: impl Fn(&[SocketEntry]) -> bool,
-    ) -> io::Result<Vec<SocketEntry>> {
-        let mut sockets = process_table::sockets_of(network_of, SocketFamily::Inet)?;
-        sockets.extend(process_table::sockets_of(network_of, SocketFamily::Unix)?);
-        if !are_enough(&sockets) {
-            sockets.extend(process_table::sockets_of(network_of, SocketFamily::Inet6)?);
-        }
-        Ok(sockets)
-    }
-
-    /// Whether all sockets of the processes that may belong to the same server as this one are among these.
-    pub(super) fn are_sockets_among(&self, pid: u32, sockets: &[SocketEntry]) -> bool {
-        let known: BTreeSet<u64> = sockets.iter().map(|entry| entry.inode).collect();
-        let family = self.family(self.highest_relative(pid));
-        let is_known =
-            |pid: &u32| !self.kept.contains(pid) && self.sockets(*pid).all(|inode| known.contains(&inode));
-        family.iter().all(is_known)
-    }
-
-    /// The highest process above this one of which each shares a socket or the program with the one below.
-    fn highest_relative(&self, pid: u32) -> u32 {
-        let program = |pid| process_table::program(pid).ok();
-        let mut highest = pid;
-        while let Some(parent) = self.processes.get(&highest).map(|process| process.parent)
-            && parent > 1
-            && self.processes.contains_key(&parent)
-        {
-            let own: BTreeSet<u64> = self.sockets(highest).collect();
-            let is_relative = self.holds_any(parent, &own)
-                || program(parent).is_some() && program(parent) == program(highest);
-            if !is_relative {
-                break;
-            }
-            highest = parent;
-        }
-        highest
     }
 }

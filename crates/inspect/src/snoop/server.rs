@@ -143,8 +143,7 @@ impl ObservedServer {
         if scan.kept.contains(&pid) {
             return Err(SnoopError::Kept { pid, name: process.name });
         }
-        let sockets = scan.sockets_near(pid, |sockets| scan.are_sockets_among(pid, sockets));
-        let sockets = sockets.map_err(ended_or)?;
+        let sockets = process_table::sockets(pid).map_err(ended_or)?;
         let listening = listening(&sockets);
         let held_by = |pids: &BTreeSet<u32>| -> Vec<&SocketEntry> {
             let held: BTreeSet<u64> = pids.iter().flat_map(|pid| scan.sockets(*pid)).collect();
@@ -182,10 +181,7 @@ impl ObservedServer {
     /// [`SnoopError`].
     pub fn at_port(number: u16) -> Result<ObservedServer, SnoopError> {
         let scan = Scan::everything()?;
-        let sockets = scan.sockets_near(std::process::id(), |sockets| {
-            let holders = scan.holders(&inodes(&listening_at(sockets, number)));
-            !holders.is_empty() && holders.iter().all(|pid| scan.are_sockets_among(*pid, sockets))
-        })?;
+        let sockets = process_table::sockets(std::process::id())?;
         let server = ObservedServer::among(&scan, &sockets, number)?;
         Ok(server.with(Reading { scan, sockets }))
     }

@@ -95,17 +95,6 @@ impl EpollWatch {
     }
 }
 
-/// A family of sockets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SocketFamily {
-    /// TCP over IPv4.
-    Inet,
-    /// TCP over IPv6, and over IPv4 where the listening socket takes both.
-    Inet6,
-    /// unix(7).
-    Unix,
-}
-
 /// The state of a socket, as far as it matters for who serves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketState {
@@ -113,6 +102,19 @@ pub enum SocketState {
     Listening,
     /// One end of a connection.
     Connected,
+}
+
+impl SocketState {
+    /// The state of that number in Linux's tcp_states.h; `None` where nothing can be served any more, or yet.
+    pub(super) fn of_tcp(number: u32) -> Option<SocketState> {
+        match number {
+            // ESTABLISHED, and CLOSE_WAIT, in which the server still has it.
+            1 | 8 => Some(SocketState::Connected),
+            // LISTEN.
+            10 => Some(SocketState::Listening),
+            _ => None,
+        }
+    }
 }
 
 /// Where a socket is.

@@ -4,12 +4,15 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
+
 use super::call::{of_call, of_functions};
 use super::entry::{
-    Descriptor, EpollWatch, ProcessEntry, ProcessMemory, SocketEntry, SocketFamily, ThreadUse, ThreadWait,
-    WaitCall, WaitSource,
+    Descriptor, EpollWatch, ProcessEntry, ProcessMemory, SocketEntry, ThreadUse, ThreadWait, WaitCall,
+    WaitSource,
 };
 use super::proc_text;
+use super::sock_diag::{self, IpFamily};
 
 /// What most files of /proc are shorter than.
 const TEXT_BYTES: usize = 4096;
@@ -74,14 +77,49 @@ pub(super) fn sends_signals(pid: u32, descriptor: i32) -> io::Result<bool> {
     Ok(proc_text::sends_signals(&text(format!("/proc/{pid}/fdinfo/{descriptor}"))?))
 }
 
-pub(super) fn sockets_of(pid: u32, family: SocketFamily) -> io::Result<Vec<SocketEntry>> {
-    let table = |name: &str| lines(&format!("/proc/{pid}/net/{name}"));
-    // A kernel may be without IPv6, and without unix(7).
-    Ok(match family {
-        SocketFamily::Inet => proc_text::tcp_sockets(&table("tcp")?),
-        SocketFamily::Inet6 => proc_text::tcp_sockets(&table("tcp6").unwrap_or_default()),
-        SocketFamily::Unix => proc_text::unix_sockets(&table("unix").unwrap_or_default()),
-    })
+pub(super) fn sockets(pid: u32) -> io::Result<Vec<SocketEntry>> {
+    // A query is about the network of the process that sends it; a kernel or a container may refuse it.
+    let namespace = network_namespace(pid).ok();
+    let is_ours = namespace.is_some() && namespace == network_namespace(std::process::id()).ok();
+    let mut sockets = match is_ours.then(queried_tcp_sockets) {
+        Some(Ok(sockets)) => sockets,
+        _ => printed_tcp_sockets(pid)?,
+    };
+    // A kernel may be without unix(7).
+    let unix = lines(&format!("/proc/{pid}/net/unix")).unwrap_or_default();
+    sockets.extend(proc_text::unix_sockets(&unix));
+    Ok(sockets)
+}
+
+/// The sockets of TCP in the network of a process, as proc(5) prints them.
+fn printed_tcp_sockets(pid: u32) -> io::Result<Vec<SocketEntry>> {
+    let mut sockets = proc_text::tcp_sockets(&lines(&format!("/proc/{pid}/net/tcp"))?);
+    // A kernel may be without IPv6.
+    let version_6 = lines(&format!("/proc/{pid}/net/tcp6")).unwrap_or_default();
+    sockets.extend(proc_text::tcp_sockets(&version_6));
+    Ok(sockets)
+}
+
+/// Those in the network of this process, as sock_diag(7) answers.
+fn queried_tcp_sockets() -> io::Result<Vec<SocketEntry>> {
+    let protocol = Some(netlink::SOCK_DIAG);
+    let kernel =
+        rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?;
+    let mut datagram = vec![0; sock_diag::DATAGRAM_BYTES];
+    let mut sockets = Vec::new();
+    for family in [IpFamily::V4, IpFamily::V6] {
+        rustix::net::send(&kernel, &sock_diag::query(family), SendFlags::empty())?;
+        // It ends, because the kernel goes through its table once.
+        loop {
+            let (length, _) = rustix::net::recv(&kernel, &mut datagram[..], RecvFlags::empty())?;
+            let answer = sock_diag::answer(&datagram[..length])?;
+            sockets.extend(answer.sockets);
+            if answer.is_last {
+                break;
+            }
+        }
+    }
+    Ok(sockets)
 }
 
 pub(super) fn network_namespace(pid: u32) -> io::Result<u64> {
@@ -205,4 +243,53 @@ fn text(path: impl AsRef<Path>) -> io::Result<String> {
     fs::File::open(path)?.take(u64::MAX).read_to_end(&mut bytes)?;
     Ok(String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+    use std::time::{Duration, Instant};
+
+    use super::super::entry::SocketPlace;
+    use super::*;
+
+    /// Those of TCP that are at one of these ports, or connected to one.
+    fn near(ports: &[u16], sockets: Vec<SocketEntry>) -> Vec<String> {
+        let is_near = |entry: &SocketEntry| match entry.place {
+            SocketPlace::Tcp { port, peer_port, .. } => ports.contains(&port) || ports.contains(&peer_port),
+            SocketPlace::Unix(_) => false,
+        };
+        let mut near: Vec<String> =
+            sockets.into_iter().filter(is_near).map(|entry| format!("{entry:?}")).collect();
+        near.sort();
+        near
+    }
+
+    #[test]
+    fn the_kernel_answers_what_it_prints() {
+        if let Err(error) = queried_tcp_sockets() {
+            println!("skipped: this kernel does not answer sock_diag(7): {error}");
+            return;
+        }
+        // A system may be without IPv6. Where it has it, this one takes connections over IPv4 too.
+        let addresses = ["127.0.0.1:0", "127.0.0.1:0", "[::]:0"];
+        let listeners: Vec<TcpListener> =
+            addresses.iter().filter_map(|address| TcpListener::bind(address).ok()).collect();
+        let ports: Vec<u16> =
+            listeners.iter().map(|listener| listener.local_addr().expect("an address").port()).collect();
+        let connect = |port: &u16| TcpStream::connect(("127.0.0.1", *port)).expect("a connection");
+        let mut clients: Vec<TcpStream> = ports.iter().map(connect).collect();
+        // The first connection has ended, the second waits to be accepted, and the last one is open.
+        drop(listeners[0].accept().expect("a connection"));
+        drop(clients.remove(0));
+        let _accepted = listeners[listeners.len() - 1].accept().expect("a connection");
+        let printed = || near(&ports, printed_tcp_sockets(std::process::id()).expect("sockets"));
+        let answered = || near(&ports, queried_tcp_sockets().expect("sockets"));
+        assert!(printed().len() >= listeners.len(), "{:#?}", printed());
+        // A last segment may still be on its way.
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while answered() != printed() {
+            assert!(Instant::now() < deadline, "{:#?} and {:#?}", answered(), printed());
+        }
+    }
 }

@@ -19,12 +19,13 @@ use other as system;
 
 mod entry;
 pub mod proc_text;
+pub mod sock_diag;
 
 use std::io;
 
 pub use entry::{
-    Descriptor, DescriptorKind, EpollWatch, ProcessEntry, ProcessMemory, SocketEntry, SocketFamily,
-    SocketPlace, SocketState, ThreadUse, ThreadWait, WaitCall, WaitSource, is_gone, is_kept_from_us,
+    Descriptor, DescriptorKind, EpollWatch, ProcessEntry, ProcessMemory, SocketEntry, SocketPlace,
+    SocketState, ThreadUse, ThreadWait, WaitCall, WaitSource, is_gone, is_kept_from_us,
 };
 
 /// The processes that this user may see. Threads of the kernel are among them.
@@ -88,18 +89,7 @@ pub fn sends_signals(pid: u32, descriptor: i32) -> io::Result<bool> {
 /// # Errors
 /// As [`process`].
 pub fn sockets(pid: u32) -> io::Result<Vec<SocketEntry>> {
-    let mut sockets = sockets_of(pid, SocketFamily::Inet)?;
-    sockets.extend(sockets_of(pid, SocketFamily::Inet6)?);
-    sockets.extend(sockets_of(pid, SocketFamily::Unix)?);
-    Ok(sockets)
-}
-
-/// Those of one family. Of a family that the kernel does not have there are none.
-///
-/// # Errors
-/// As [`process`].
-pub fn sockets_of(pid: u32, family: SocketFamily) -> io::Result<Vec<SocketEntry>> {
-    system::sockets_of(pid, family)
+    system::sockets(pid)
 }
 
 /// The network namespace of a process, as a number.

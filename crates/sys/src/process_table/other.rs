@@ -2,9 +2,7 @@
 
 use std::io;
 
-use super::entry::{
-    Descriptor, EpollWatch, ProcessEntry, ProcessMemory, SocketEntry, SocketFamily, ThreadUse, ThreadWait,
-};
+use super::entry::{Descriptor, EpollWatch, ProcessEntry, ProcessMemory, SocketEntry, ThreadUse, ThreadWait};
 use crate::Unsupported;
 
 const REASON: Unsupported =
@@ -27,7 +25,7 @@ unsupported! {
     descriptors(pid: u32) -> Vec<Descriptor>;
     epoll_watches(pid: u32, descriptor: i32) -> Vec<EpollWatch>;
     sends_signals(pid: u32, descriptor: i32) -> bool;
-    sockets_of(pid: u32, family: SocketFamily) -> Vec<SocketEntry>;
+    sockets(pid: u32) -> Vec<SocketEntry>;
     network_namespace(pid: u32) -> u64;
     memory(pid: u32, is_shared_known: bool) -> ProcessMemory;
     threads(pid: u32) -> Vec<u32>;

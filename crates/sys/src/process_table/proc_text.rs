@@ -88,12 +88,7 @@ pub fn tcp_sockets(text: &str) -> Vec<SocketEntry> {
 fn tcp_socket(line: &str) -> Option<SocketEntry> {
     let mut fields = line.split_ascii_whitespace().skip(1);
     let (own, peer) = (fields.next()?, fields.next()?);
-    // ESTABLISHED, CLOSE_WAIT, in which the server still has it, and LISTEN: tcp_states.h.
-    let state = match fields.next()? {
-        "01" | "08" => SocketState::Connected,
-        "0A" => SocketState::Listening,
-        _ => return None,
-    };
+    let state = SocketState::of_tcp(u32::from_str_radix(fields.next()?, 16).ok()?)?;
     let (address, port) = address(own)?;
     let (_, peer_port) = self::address(peer)?;
     let (_, received) = fields.next()?.split_once(':')?;
