@@ -8,11 +8,41 @@
 
 use std::fmt::Write;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
 
-use crate::frame::encode;
+use serde::{Deserialize, Serialize};
+
+use crate::frame::{encode, one_line};
 
 /// What the script says when it has a folder and waits for the program.
 pub(crate) const READY: &[u8] = b"ready";
+
+/// Why a command does not start the shell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandRefusal {
+    /// This machine cannot have what the command is to make; otherwise something went wrong.
+    pub is_unsupported: bool,
+    /// Why, with what to do next.
+    pub reason: String,
+}
+
+impl CommandRefusal {
+    /// Tells it the host that opened this command, as the only thing on standard output.
+    ///
+    /// # Errors
+    /// Those of standard output.
+    pub fn tell(&self) -> io::Result<()> {
+        let mut output = io::stdout().lock();
+        io::Write::write_all(&mut output, &encode(&serde_json::to_vec(self)?))?;
+        io::Write::flush(&mut output)
+    }
+
+    /// Reads the first frame of a command that is not [`READY`].
+    pub(crate) fn read(frame: &[u8]) -> Option<CommandRefusal> {
+        let refusal: CommandRefusal = serde_json::from_slice(frame).ok()?;
+        Some(CommandRefusal { reason: one_line(refusal.reason.as_bytes()), ..refusal })
+    }
+}
 
 /// The script. `folders` are tried in this order; words that begin with `$` are expanded there. It is one
 /// compound command, which a shell reads to its end before it begins.

@@ -4,8 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::FrameError;
 use crate::stderr::with_stderr;
+use crate::{CommandRefusal, FrameError};
 
 /// What was attempted, on what, and what came of it.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +36,9 @@ pub enum Error {
         /// The end of what it wrote to standard error.
         stderr: String,
     },
+    /// The command says why it starts no shell.
+    #[error("{}", .0.reason)]
+    NoShell(CommandRefusal),
     /// The agent of a system refused a request.
     #[error("the agent there cannot {attempted}: {reason}")]
     Refused {

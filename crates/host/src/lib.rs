@@ -33,6 +33,7 @@ mod stderr;
 mod stream;
 
 pub use agent::agent;
+pub use bootstrap::CommandRefusal;
 pub use channel::{FrameReader, FrameWriter, Incoming, Outgoing};
 pub use error::{Error, NoReply};
 pub use event::Ending;

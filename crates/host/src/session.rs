@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::bootstrap::{self, READY};
+use crate::bootstrap::{self, CommandRefusal, READY};
 use crate::event::{Ending, Event};
 use crate::message::{self, Reply, Request};
 use crate::process::Input;
@@ -192,7 +192,11 @@ impl HostSession {
         command.arg("sh");
         let mut command = Process::start(COMMAND, command)?.with_grace(GRACE);
         command.send_raw(bootstrap::script(folders, program.len()).into_bytes());
-        if command.receive_bytes(deadline)? != READY {
+        let first = command.receive_bytes(deadline)?;
+        if let Some(refusal) = CommandRefusal::read(&first) {
+            return Err(Error::NoShell(refusal));
+        }
+        if first != READY {
             return Err(command.no_reply(NoReply::Unexpected("not that of a shell that is ready".to_owned())));
         }
         let (bytes, crc32) = (program.len(), crc32fast::hash(&program));

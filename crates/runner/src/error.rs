@@ -180,6 +180,14 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// There can be no such system here.
+    #[error("the system \"{name}\" cannot be measured: {reason}")]
+    Unsupported {
+        /// Its name.
+        name: String,
+        /// Why, with what to do next.
+        reason: String,
+    },
     /// The system cannot be loaded as was asked for.
     #[error("the system \"{name}\" cannot be measured under this load: {source}")]
     Background {

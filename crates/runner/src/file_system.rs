@@ -8,6 +8,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use host::CommandRefusal;
+
 use crate::target::{MOUNTED, OWN_PROGRAM, SCRATCH};
 use crate::{Error, Target};
 
@@ -125,9 +127,9 @@ impl FileSystem {
         device: Option<&Path>,
         command: &[OsString],
         warn: impl FnOnce(&str),
-    ) -> Result<std::convert::Infallible, String> {
-        let [program, arguments @ ..] = command else { return Err("there is no command".to_owned()) };
-        sys::mount::own_namespace().map_err(failed("make a mount namespace", "; run osdyno as root"))?;
+    ) -> Result<std::convert::Infallible, CommandRefusal> {
+        let [program, arguments @ ..] = command else { return Err(broken("there is no command".to_owned())) };
+        sys::mount::own_namespace().map_err(unsupported("make a mount namespace", "; run osdyno as root"))?;
         if self.kind == TMPFS {
             self.mount(Path::new(TMPFS), folder)?;
         } else if let Some(device) = device {
@@ -139,7 +141,8 @@ impl FileSystem {
             let path = folder.join(format!("{}-{}.image", self.kind, std::process::id()));
             let image = image(folder, &path)?;
             let attached = self.make(&path).and_then(|()| {
-                sys::mount::LoopDevice::attach(&image).map_err(failed("attach a loop device", LOOP_DEVICES))
+                sys::mount::LoopDevice::attach(&image)
+                    .map_err(unsupported("attach a loop device", LOOP_DEVICES))
             });
             // The device keeps it, and below the mount nobody could remove it.
             let _ = std::fs::remove_file(path);
@@ -154,32 +157,43 @@ impl FileSystem {
     }
 
     /// Makes the file system in an image or on a device.
-    fn make(&self, path: &Path) -> Result<(), String> {
+    fn make(&self, path: &Path) -> Result<(), CommandRefusal> {
         let maker = MAKERS.iter().find(|maker| maker.kind == self.kind);
-        let maker = maker.ok_or_else(|| format!("{} is on no device", self.kind))?;
+        let maker = maker.ok_or_else(|| broken(format!("{} is on no device", self.kind)))?;
         let mut command = Command::new(maker.program);
         command.args(maker.arguments);
         if self.options.iter().any(|option| option == NO_JOURNAL) {
             command.args(["-O", "^has_journal"]);
         }
         let ended = command.arg(path).output().map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => {
-                format!("{} is not installed; it is in the package {}", maker.program, maker.package)
-            }
-            _ => format!("cannot execute {}: {error}", maker.program),
+            io::ErrorKind::NotFound => CommandRefusal {
+                is_unsupported: true,
+                reason: format!(
+                    "{} is not installed; it is in the package {package}: apt-get install {package}",
+                    maker.program,
+                    package = maker.package
+                ),
+            },
+            _ => failed(&format!("execute {}", maker.program), "")(error),
         })?;
         if !ended.status.success() {
             let said = String::from_utf8_lossy(&ended.stderr).trim().to_owned();
-            return Err(format!("{} failed, {}: {said}", maker.program, ended.status));
+            return Err(broken(format!("{} failed, {}: {said}", maker.program, ended.status)));
         }
         Ok(())
     }
 
-    fn mount(&self, device: &Path, folder: &Path) -> Result<(), String> {
+    fn mount(&self, device: &Path, folder: &Path) -> Result<(), CommandRefusal> {
         let attempted = format!("mount {} on {}", self.text, folder.display());
-        let advice = format!("; does this kernel have {}?", self.kind);
-        sys::mount::mount(device, folder, &self.kind, &self.mount_options())
-            .map_err(failed(&attempted, &advice))
+        sys::mount::mount(device, folder, &self.kind, &self.mount_options()).map_err(|error| {
+            let advice = match error.kind() {
+                io::ErrorKind::Unsupported => {
+                    format!("; modprobe {} loads it where it is a module", self.kind)
+                }
+                _ => "; dmesg may say more".to_owned(),
+            };
+            unsupported(&attempted, &advice)(error)
+        })
     }
 
     fn mount_options(&self) -> Vec<String> {
@@ -188,7 +202,7 @@ impl FileSystem {
 }
 
 /// A sparse file in the folder.
-fn image(folder: &Path, path: &Path) -> Result<File, String> {
+fn image(folder: &Path, path: &Path) -> Result<File, CommandRefusal> {
     let made = sys::file::free(folder).and_then(|free| {
         let image = File::options().read(true).write(true).create_new(true).open(path)?;
         image.set_len(image_bytes(free.bytes))?;
@@ -209,8 +223,18 @@ fn wait_until_unused(device: &Path) -> io::Result<()> {
     }
 }
 
-fn failed(attempted: &str, advice: &str) -> impl FnOnce(io::Error) -> String {
-    move |error| format!("cannot {attempted}: {error}{advice}")
+/// What this machine cannot do.
+fn unsupported(attempted: &str, advice: &str) -> impl FnOnce(io::Error) -> CommandRefusal {
+    move |error| CommandRefusal { is_unsupported: true, ..failed(attempted, advice)(error) }
+}
+
+/// What went wrong.
+fn failed(attempted: &str, advice: &str) -> impl FnOnce(io::Error) -> CommandRefusal {
+    move |error| broken(format!("cannot {attempted}: {error}{advice}"))
+}
+
+fn broken(reason: String) -> CommandRefusal {
+    CommandRefusal { is_unsupported: false, reason }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use background::HeldLoads;
-use host::{Deadline, Host, NoReply, Process};
+use host::{CommandRefusal, Deadline, Host, NoReply, Process};
 use record::{Background, Examination, Line, Order, Outcome, System, Trial};
 use workload::Workload;
 
@@ -120,6 +120,9 @@ impl<'a> Launcher<'a> {
             }
             host::Error::NoReply { ref stderr, .. } if self.target.is_guest() && stderr.is_empty() => {
                 Error::Describe { name, reason: format!("{error}, and {SILENT}") }
+            }
+            host::Error::NoShell(CommandRefusal { is_unsupported: true, reason }) => {
+                Error::Unsupported { name, reason }
             }
             // The command is the user's own.
             error

@@ -12,15 +12,16 @@ use crate::{BUILD, date};
 
 /// A trial that this system cannot have.
 pub(crate) fn unsupported(order: &Order, reason: &str) -> Line {
-    trial_line(order, Outcome::Unsupported { reason: reason.to_owned() })
+    not_begun(order, Outcome::Unsupported { reason: reason.to_owned() })
 }
 
 /// A trial that could not be started.
 pub(crate) fn failed(order: &Order, reason: String) -> Line {
-    trial_line(order, Outcome::Failed { reason })
+    not_begun(order, Outcome::Failed { reason })
 }
 
-fn trial_line(order: &Order, outcome: Outcome) -> Line {
+/// A trial that did not begin, for any reason.
+pub(crate) fn not_begun(order: &Order, outcome: Outcome) -> Line {
     Line::Trial(record::Trial {
         order: order.clone(),
         started_seconds: 0.0,

@@ -11,7 +11,7 @@ use crate::boots::BootSchedule;
 use crate::event::{Ran, RunEvent};
 use crate::executor::{Executor, RunClock};
 use crate::first_trials::FirstTrials;
-use crate::lines::{failed, unsupported};
+use crate::lines::{failed, not_begun, unsupported};
 use crate::offered::offered;
 use crate::plan::{Item, RunPlan};
 use crate::preset::Trials;
@@ -275,7 +275,7 @@ impl<'a, E: Executor> Session<'a, E> {
                     progress.learn_levels(&trial.outcome, &held, &levels(order.n));
                 }
                 // What keeps a whole system from being measured is reported at the beginning.
-                if is_trouble(&trial.outcome) && self.systems[system].unavailable_reason.is_none() {
+                if is_trouble(&trial.outcome) && self.systems[system].unavailable.is_none() {
                     let (system, outcome) = (&target.name, &trial.outcome);
                     on_event(RunEvent::Trouble { item, system, trial: number, outcome });
                 }
@@ -344,8 +344,8 @@ impl<'a, E: Executor> Session<'a, E> {
         order: &Order,
     ) -> Result<Option<Vec<Line>>, Error> {
         let system = &mut self.systems[system];
-        if let Some(reason) = &system.unavailable_reason {
-            return Ok(Some(vec![failed(order, reason.clone())]));
+        if let Some(outcome) = &system.unavailable {
+            return Ok(Some(vec![not_begun(order, outcome.clone())]));
         }
         if let Some(reason) = system.plan.unavailable_reason(item) {
             return Ok(Some(vec![unsupported(order, &reason)]));

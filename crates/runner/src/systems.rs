@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use record::System;
+use record::{Outcome, System};
 
 use crate::plan::RunPlan;
 use crate::system_plan::{self, SystemPlan};
@@ -13,8 +13,8 @@ use crate::{Error, Executor, Target, noise_floor};
 pub(crate) struct MeasuredSystem<E> {
     /// Executes its trials.
     pub(crate) executor: E,
-    /// Why nothing can be measured there; `None` if it can.
-    pub(crate) unavailable_reason: Option<String>,
+    /// The outcome of every trial, where nothing can be measured there; `None` if it can.
+    pub(crate) unavailable: Option<Outcome>,
     /// What is planned for it.
     pub(crate) plan: SystemPlan,
 }
@@ -45,23 +45,27 @@ pub(crate) fn describe<E: Executor>(
     }
     let systems: Vec<Option<&System>> = described.iter().map(|system| system.as_ref().ok()).collect();
     let plans = system_plan::of_all(plan, &systems);
-    let reason = |error: &Error| match error {
-        Error::Command { reason, .. } | Error::Describe { reason, .. } => reason.clone(),
-        other => other.to_string(),
-    };
-    let reasons: Vec<Option<String>> =
-        described.iter().map(|system| system.as_ref().err().map(reason)).collect();
+    let outcomes: Vec<Option<Outcome>> =
+        described.iter().map(|system| system.as_ref().err().map(outcome_of)).collect();
     let recorded = described.into_iter().zip(&plan.targets).zip(&plans).map(|((system, target), own)| {
         system.map_or_else(|error| unknown(target, &error), |system| planned(system, plan, own))
     });
     let recorded = recorded.collect();
-    let measured = executors.into_iter().zip(reasons).zip(plans);
-    let measured = measured.map(|((executor, unavailable_reason), plan)| MeasuredSystem {
-        executor,
-        unavailable_reason,
-        plan,
-    });
+    let measured = executors.into_iter().zip(outcomes).zip(plans);
+    let measured =
+        measured.map(|((executor, unavailable), plan)| MeasuredSystem { executor, unavailable, plan });
     Ok((recorded, measured.collect()))
+}
+
+/// The outcome of every trial on a system that did not describe itself.
+fn outcome_of(error: &Error) -> Outcome {
+    match error {
+        Error::Unsupported { reason, .. } => Outcome::Unsupported { reason: reason.clone() },
+        Error::Command { reason, .. } | Error::Describe { reason, .. } => {
+            Outcome::Failed { reason: reason.clone() }
+        }
+        other => Outcome::Failed { reason: other.to_string() },
+    }
 }
 
 /// The system with what is planned for it, and with its noise floor.

@@ -2,12 +2,12 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use runner::FileSystem;
 
 use super::Done;
 use crate::console::tell;
-use crate::failure::Failure;
 
 /// Execute a command on a new file system of its own; `run --fs` executes it
 #[derive(clap::Args)]
@@ -29,6 +29,9 @@ pub(crate) fn mounted(args: &Args) -> Done {
     let device = args.device.as_deref();
     match args.file_system.execute(&args.folder, device, &args.command, tell) {
         Ok(never) => match never {},
-        Err(reason) => Err(Failure::Refused(reason)),
+        Err(refusal) => {
+            refusal.tell()?;
+            Ok(ExitCode::FAILURE)
+        }
     }
 }

@@ -332,12 +332,13 @@ fn is_complete(plan: &RunPlan, recording: &record::Recording) -> bool {
     };
     // Among rivals it is a result that one is not of this system, where others were measured.
     let races = |name: &str| plan.items.iter().any(|item| item.workload.rivals && item.workload.name == name);
-    let has_rivals = |name: &str| {
-        races(name) && recording.trials.iter().any(|trial| trial.order.workload == name && went(trial))
+    let has_rivals = |order: &record::Order| {
+        let is_rival =
+            |other: &record::Order| (&other.workload, &other.system) == (&order.workload, &order.system);
+        races(&order.workload) && recording.trials.iter().any(|trial| is_rival(&trial.order) && went(trial))
     };
     let went_well = |trial: &record::Trial| {
-        went(trial)
-            || matches!(trial.outcome, Outcome::Unsupported { .. }) && has_rivals(&trial.order.workload)
+        went(trial) || matches!(trial.outcome, Outcome::Unsupported { .. }) && has_rivals(&trial.order)
     };
     let all = plan.items.iter().flat_map(|item| plan.targets.iter().map(move |target| (item, target)));
     // A noise floor is what an A/A run is for.

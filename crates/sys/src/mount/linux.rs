@@ -25,7 +25,7 @@ pub fn own_namespace() -> io::Result<()> {
 /// Mounts a file system of that kind on the folder. The options are those of mount(8).
 ///
 /// # Errors
-/// Those of mount(2): `ENODEV` for a kind that this kernel does not know.
+/// Those of mount(2); unsupported is a kind that this kernel does not know (`ENODEV`).
 pub fn mount(source: &Path, folder: &Path, kind: &str, options: &[String]) -> io::Result<()> {
     let (mut flags, mut data) = (MountFlags::empty(), Vec::new());
     for option in options {
@@ -35,7 +35,12 @@ pub fn mount(source: &Path, folder: &Path, kind: &str, options: &[String]) -> io
         }
     }
     let data = CString::new(data.join(","))?;
-    Ok(rustix::mount::mount(source, folder, kind, flags, data.as_c_str())?)
+    rustix::mount::mount(source, folder, kind, flags, data.as_c_str()).map_err(|error| match error {
+        rustix::io::Errno::NODEV => {
+            io::Error::new(io::ErrorKind::Unsupported, format!("this kernel has no {kind}"))
+        }
+        error => error.into(),
+    })
 }
 
 /// The options that the kernel takes as flags.
