@@ -33,6 +33,8 @@ const NEEDS: &[Need] = &[
     test_with("pg_ctlcluster", &["postgresql"], "is measured by `sql`"),
     test_with("mariadbd", &["mariadb-server"], "is measured by `sql`"),
     test_with("smbd", &["samba"], "is measured by `network-copy`"),
+    test_with("mkfs.xfs", &["xfsprogs"], "makes a file system that `--fs` measures"),
+    test_with("mkfs.btrfs", &["btrfs-progs"], "makes a file system that `--fs` measures"),
     test_with("smbclient", &["smbclient"], "copies from the same server as `network-copy`"),
     test_with("chromium", &["chromium"], "reads a page from `serve`"),
     test_with("man", &["man-db"], "renders the pages of the manual"),
