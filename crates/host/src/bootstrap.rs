@@ -12,6 +12,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
+use crate::FrameWriter;
 use crate::frame::{encode, one_line};
 
 /// What the script says when it has a folder and waits for the program.
@@ -27,14 +28,12 @@ pub struct CommandRefusal {
 }
 
 impl CommandRefusal {
-    /// Tells it the host that opened this command, as the only thing on standard output.
+    /// Sends it to the host that opened this command, as the only frame on standard output.
     ///
     /// # Errors
     /// Those of standard output.
     pub fn tell(&self) -> io::Result<()> {
-        let mut output = io::stdout().lock();
-        io::Write::write_all(&mut output, &encode(&serde_json::to_vec(self)?))?;
-        io::Write::flush(&mut output)
+        FrameWriter::standard_output().send(self)
     }
 
     /// Reads the first frame of a command that is not [`READY`].

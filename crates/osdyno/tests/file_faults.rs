@@ -189,6 +189,7 @@ fn a_file_system_that_cannot_be_made_is_a_reason_and_the_others_are_measured() {
     let output = command.env("PATH", path).output().expect("osdyno starts");
     let told = text(&output.stderr);
     assert!(output.status.code() == Some(3) && told.contains("mkfs.xfs failed"), "{told}");
+    assert!(told.contains("no blocks today") && !told.contains("its command must start"), "{told}");
     let failed = outcome(folder.path(), "xfs", "small-files");
     let reason = "mkfs.xfs failed, exit status: 1: no blocks today".to_owned();
     assert_eq!(failed, Outcome::Failed { reason }, "{told}");
@@ -201,6 +202,7 @@ fn a_file_system_that_cannot_be_made_is_a_reason_and_the_others_are_measured() {
         let output = run_after(mount, folder.path(), &["small-files/warm", "-n8", "--fs=ext2,tmpfs"]);
         let told = text(&output.stderr);
         assert!(output.status.code() == Some(3) && told.contains("cannot attach a loop device"), "{told}");
+        assert!(told.contains("modprobe loop"), "{told}");
         let Outcome::Unsupported { reason } = outcome(folder.path(), "ext2", "small-files") else {
             panic!("{told}");
         };

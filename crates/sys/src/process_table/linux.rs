@@ -3,8 +3,9 @@
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
+use std::time::Duration;
 
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, sockopt};
 
 use super::call::{of_call, of_functions};
 use super::entry::{
@@ -19,6 +20,8 @@ const TEXT_BYTES: usize = 4096;
 /// No line of a table of /proc/PID/net is longer: one of unix(7) has a path of 108 bytes, each of which may
 /// be printed as four.
 const LINE_BYTES: usize = 1024;
+/// The kernel answers a query within milliseconds.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// So many bytes of a link in /proc/PID/fd tell what it is. Those to files are longer, and begin with a path.
 const LINK_BYTES: usize = 64;
 
@@ -105,6 +108,8 @@ fn queried_tcp_sockets() -> io::Result<Vec<SocketEntry>> {
     let protocol = Some(netlink::SOCK_DIAG);
     let kernel =
         rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?;
+    // A system that only resembles Linux may take the query and never answer.
+    sockopt::set_socket_timeout(&kernel, sockopt::Timeout::Recv, Some(ANSWER_TIMEOUT))?;
     let mut datagram = vec![0; sock_diag::DATAGRAM_BYTES];
     let mut sockets = Vec::new();
     for family in [IpFamily::V4, IpFamily::V6] {
@@ -248,7 +253,7 @@ fn text(path: impl AsRef<Path>) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use std::net::{TcpListener, TcpStream};
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
 
     use super::super::entry::SocketPlace;
     use super::*;

@@ -54,7 +54,7 @@ pub fn query(family: IpFamily) -> Vec<u8> {
     query.extend_from_slice(&((HEADER + REQUEST) as u32).to_ne_bytes());
     query.extend_from_slice(&BY_FAMILY.to_ne_bytes());
     query.extend_from_slice(&DUMP.to_ne_bytes());
-    // A number of the query and one of who asks, which need not be told.
+    // A number of the query and one of the process, which the kernel does not need.
     query.extend_from_slice(&[0; 8]);
     query.extend_from_slice(&[family as u8, TCP, 0, 0]);
     query.extend_from_slice(&states.to_ne_bytes());
