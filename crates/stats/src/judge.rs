@@ -9,7 +9,7 @@ use crate::modes;
 use crate::one_level::OneLevel;
 use crate::range::Common;
 use crate::settings::JudgeSettings;
-use crate::shape_selection::{Case, ShapeSelection};
+use crate::shape_selection::{Case, Ends, ShapeSelection};
 use crate::spikes;
 use crate::sweep::Sweep;
 use crate::two_lines;
@@ -80,8 +80,12 @@ struct Found {
 fn verdict(common: &Common<'_>, view: &View, found: Found, settings: &JudgeSettings) -> Option<Verdict> {
     let alpha = settings.error_rate();
     let Found { selection, lines, tick, below_resolution } = found;
-    let growth = to_the_ends(view.growth(), selection.as_ref());
+    let ends = selection.as_ref().and_then(|selection| selection.ends);
+    let growth = to_the_ends(view.growth(), ends);
     let blocks = view.blocks(alpha);
+    let centre = |end: usize| view.cost(end, alpha).filter(|_| blocks.len() > 1);
+    let at = |end: usize| (blocks[end].cost, centre(end));
+    let [cost_low, cost_high] = costs([at(0), at(blocks.len() - 1)], growth, ends);
     let (first, last) = (*blocks.first()?, *blocks.last()?);
     let evidence = Evidence {
         view,
@@ -111,8 +115,8 @@ fn verdict(common: &Common<'_>, view: &View, found: Found, settings: &JudgeSetti
         marginal_cost,
         doubling_size,
         top_decade_slope: view.top_decade_slope(),
-        cost_low: first.cost,
-        cost_high: last.cost,
+        cost_low,
+        cost_high,
         warnings: warnings(
             common,
             (view.rows.len(), classified.trials_apart),
@@ -133,8 +137,8 @@ fn verdict(common: &Common<'_>, view: &View, found: Found, settings: &JudgeSetti
 }
 
 /// The growth from the middle of the first block to that of the last, carried on to the ends by the shape.
-fn to_the_ends(growth: Interval, selection: Option<&ShapeSelection>) -> Interval {
-    match selection.and_then(|selection| selection.ends) {
+fn to_the_ends(growth: Interval, ends: Option<Ends>) -> Interval {
+    match ends.map(|ends| ends.growth) {
         Some(ends) => Interval {
             value: growth.value * ends.value,
             low: growth.low * ends.low,
@@ -142,6 +146,23 @@ fn to_the_ends(growth: Interval, selection: Option<&ShapeSelection>) -> Interval
         },
         None => growth,
     }
+}
+
+/// The costs at both ends of n, from the medians and the centres of trials there. The second is the first
+/// times the growth: a reader divides the two, and medians of trials that differ have another ratio.
+fn costs(at: [(Interval, Option<Interval>); 2], growth: Interval, ends: Option<Ends>) -> [Interval; 2] {
+    match at {
+        [(_, Some(first)), (_, Some(last))] if growth.value.is_finite() => {
+            let low = scaled(first, 1.0 / ends.map_or(1.0, |ends| ends.before));
+            [low, scaled(last, low.value * growth.value / last.value)]
+        }
+        [(first, _), (last, _)] => [first, last],
+    }
+}
+
+fn scaled(interval: Interval, factor: f64) -> Interval {
+    let Interval { value, low, high } = interval;
+    Interval { value: value * factor, low: low * factor, high: high * factor }
 }
 
 fn warnings(

@@ -49,7 +49,7 @@ pub(crate) struct ShapeSelection {
     pub(crate) knee: Option<Interval>,
     /// What the cost grows by, in logarithms, from the smallest n to the middle of the first block and from
     /// the middle of the last to the largest n.
-    pub(crate) ends: Option<Interval>,
+    pub(crate) ends: Option<Ends>,
     /// (n, cost) of the best shape.
     pub(crate) fit: Vec<(f64, f64)>,
 }
@@ -357,19 +357,29 @@ fn interval(curve: &Curve, fit: &Fit, edge: f64, settings: &JudgeSettings) -> Op
     Some(Interval { value: at(distance.value), low: at(distance.low), high: at(distance.high) })
 }
 
+/// How much further a growth goes than from the middle of the first block to that of the last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ends {
+    /// In all.
+    pub(crate) growth: Interval,
+    /// Of it what lies before the middle of the first block.
+    pub(crate) before: f64,
+}
+
 /// Beyond the middles of the first and of the last block only a shape can tell; those that are close to the
 /// best make the interval.
-fn ends<'a>(view: &View, best: &Fit, close: impl Iterator<Item = &'a Fit>, sign: f64) -> Option<Interval> {
+fn ends<'a>(view: &View, best: &Fit, close: impl Iterator<Item = &'a Fit>, sign: f64) -> Option<Ends> {
     let (first, last) = (view.ranges.first()?, view.ranges.last()?);
     let middles = view.middles();
+    let before = |fit: &Fit| fit.smooth_at(middles[0]) - fit.smooth_at(first.0 as f64);
     let beyond = |fit: &Fit| {
-        let before = fit.smooth_at(middles[0]) - fit.smooth_at(first.0 as f64);
         let after = fit.smooth_at(last.1 as f64) - fit.smooth_at(middles[middles.len() - 1]);
-        sign * (before + after).clamp(0.0, FARTHEST)
+        sign * (before(fit) + after).clamp(0.0, FARTHEST)
     };
     let value = beyond(best);
     let (low, high) = close.map(beyond).fold((value, value), |(low, high), of| (low.min(of), high.max(of)));
-    Some(exp(Interval { value, low, high }))
+    let before = (sign * before(best).clamp(0.0, FARTHEST)).exp();
+    Some(Ends { growth: exp(Interval { value, low, high }), before })
 }
 
 /// At most a factor of twenty is extrapolated beyond the middles.

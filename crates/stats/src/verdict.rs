@@ -51,9 +51,9 @@ pub struct Verdict {
     pub doubling_size: Option<Interval>,
     /// Slope of log cost on log n in the last decade: 0 flat, 1 linear.
     pub top_decade_slope: Interval,
-    /// Level of the first block.
+    /// Cost at the smallest n.
     pub cost_low: Interval,
-    /// Level of the last block.
+    /// Cost at the largest n: `cost_low` times `growth`.
     pub cost_high: Interval,
     /// The ranges of n, rising.
     pub blocks: Vec<Block>,

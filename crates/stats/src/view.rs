@@ -83,6 +83,12 @@ impl View {
         growth(&self.rows, self.alpha, self.references.systematic)
     }
 
+    /// Cost of a block, centred over the trials as a growth is, with its interval; `None` where no trial has
+    /// it.
+    pub(crate) fn cost(&self, block: usize, alpha: f64) -> Option<Interval> {
+        Some(exp(Centre::of(&column(&self.raw, block))?.interval(&Student::of(alpha))))
+    }
+
     /// Seconds per additional object, and the objects that add the cost of the reference once more.
     pub(crate) fn marginal_cost(&self) -> (Interval, Option<Interval>) {
         let levels: Vec<f64> = self.raw.iter().map(|row| present_mean(&row[..self.reference])).collect();

@@ -123,7 +123,12 @@ fn intervals_cover_the_truth() {
         let doubling_size = covered(|verdict| verdict.doubling_size.expect("it grows for certain"), &|_| {
             (SIZES as u64 * SPACING) as f64 / slope * truth(57.0)
         });
-        let cost_high = covered(|verdict| verdict.cost_high, &|_| truth(0.995 * SIZES as f64) * 1e-6);
+        let cost_high = covered(|verdict| verdict.cost_high, &|_| truth(SIZES as f64) * 1e-6);
+        // A reader divides the costs, and finds the growth.
+        for Verdict { cost_low, cost_high, growth, .. } in &verdicts {
+            let ratio = cost_high.value / cost_low.value;
+            assert!((ratio / growth.value - 1.0).abs() < 1e-9, "{ratio} is not {growth:?}");
+        }
         for (name, share) in [
             ("growth", growth),
             ("marginal cost", marginal_cost),
