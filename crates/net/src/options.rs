@@ -16,8 +16,8 @@ use crate::Error;
 pub struct OptionSpec {
     /// Its long name on the command line, without dashes.
     pub name: &'static str,
-    /// Its short name.
-    pub short: Option<char>,
+    /// Its short names: the first is shown, the others are those of other programs.
+    pub shorts: &'static [char],
     /// The field of the settings that it sets.
     pub field: &'static str,
     /// What is written behind its name.
@@ -41,6 +41,8 @@ pub enum OptionForm {
     Path(&'static str),
     /// A text, or the content of the file whose name follows an `@`; its field is a [`Content`].
     Content(&'static str),
+    /// The name of a file; its field is the [`Content`] of that.
+    File(&'static str),
 }
 
 /// Bytes that a user gave, which need not be text: in JSON they are base64.

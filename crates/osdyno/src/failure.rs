@@ -27,7 +27,7 @@ pub(crate) enum Failure {
     Mail(#[from] mail::MailError),
     #[error(transparent)]
     Spool(#[from] mail::SpoolError),
-    #[error("{} exists already; choose another name with --out, or overwrite it with --force", .0.display())]
+    #[error("{} exists already; choose another name, or overwrite it with --force", .0.display())]
     Exists(PathBuf),
     #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },

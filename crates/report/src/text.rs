@@ -273,6 +273,17 @@ pub fn write_columns(
     Page::new(*style, out).columns(&rows, last)
 }
 
+/// Writes rows in columns without a heading; the last column is wrapped where the terminal is too narrow.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_rows(rows: &[Vec<String>], style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    let row = |row: &Vec<String>| Row { cells: row.iter().map(Cell::new).collect(), below: Vec::new() };
+    let rows: Vec<Row> = rows.iter().map(row).collect();
+    let last = rows.iter().map(|row| row.cells.len()).max().unwrap_or(1) - 1;
+    Page::new(*style, out).columns(&rows, last)
+}
+
 /// Breaks a line at its spaces; lines after the first are indented.
 fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
     if text.width() <= width {

@@ -1,22 +1,32 @@
 //! Which addresses lie outside the Internet.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 /// Whether the address belongs to this machine or to a private network, so that a load cannot reach
-/// strangers: loopback (RFC 1122, RFC 4291), private use (RFC 1918), link-local (RFC 3927, RFC 4291) and
+/// strangers: loopback (RFC 1122, RFC 4291), private use (RFC 1918), link-local of IPv6 (RFC 4291) and
 /// unique local (RFC 4193).
+///
+/// 169.254.0.0/16 is not among them. Link-local addresses of IPv4 (RFC 3927) are where clouds have their
+/// metadata services, which belong to the provider and give out credentials; so do [`METADATA`].
 ///
 /// 100.64.0.0/10 is not among them. It is shared address space between a provider and its customers
 /// (RFC 6598, section 4): what answers there may be the provider's equipment, or another customer's. Overlay
 /// networks that borrow it need `--allow-public`.
 pub fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
-        IpAddr::V4(address) => address.is_loopback() || address.is_private() || address.is_link_local(),
+        IpAddr::V4(address) => address.is_loopback() || address.is_private(),
         IpAddr::V6(address) => {
-            address.is_loopback() || address.is_unique_local() || address.is_unicast_link_local()
+            let is_local = address.is_unique_local() && !METADATA.contains(&address);
+            address.is_loopback() || is_local || address.is_unicast_link_local()
         }
     }
 }
+
+/// Metadata services at unique local addresses: Amazon EC2 and Google Compute Engine.
+const METADATA: [Ipv6Addr; 2] = [
+    Ipv6Addr::new(0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254),
+    Ipv6Addr::new(0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0x0254),
+];
 
 #[cfg(test)]
 mod tests {
@@ -31,9 +41,9 @@ mod tests {
             "172.16.0.1",
             "172.31.255.255",
             "192.168.0.1",
-            "169.254.1.1",
             "::1",
             "fd12::1",
+            "fd00:ec2::253",
             "fe80::1",
             "::ffff:10.0.0.1",
         ];
@@ -44,6 +54,10 @@ mod tests {
             "8.8.8.8",
             "172.32.0.1",
             "100.64.0.1",
+            "169.254.169.254",
+            "::ffff:169.254.1.1",
+            "fd00:ec2::254",
+            "fd20:ce::254",
             "100.128.0.1",
             "192.0.2.1",
             "0.0.0.0",

@@ -31,7 +31,7 @@ impl ClientSettings for EchoClientSettings {
     const SERVICE: &'static str = "echo";
     const OPTIONS: &'static [OptionSpec] = &[OptionSpec {
         name: "bytes",
-        short: None,
+        shorts: &[],
         field: "bytes",
         form: OptionForm::Number("N"),
         help: "Size of an echo request, in bytes",

@@ -47,6 +47,8 @@ pub(super) enum Cause {
     /// An error of the system.
     Errno(i32),
     Timeout,
+    /// The server announced that it closes the connection, and left it open.
+    LeftOpen,
     ResponseError(ResponseError),
     Tls(TlsFault),
     Http2(Http2Fault),
@@ -59,6 +61,7 @@ impl Cause {
         match self {
             Cause::Errno(number) => sys::error::name(&io::Error::from_raw_os_error(number)),
             Cause::Timeout => "timeout".to_owned(),
+            Cause::LeftOpen => "left open".to_owned(),
             Cause::Tls(fault) => fault.to_string(),
             Cause::Http2(fault) => fault.to_string(),
             Cause::Other => "error".to_owned(),

@@ -187,6 +187,10 @@ pub struct Load {
     pub duration: Duration,
     /// Ends after so many requests were begun, warm-up and all, if that comes first.
     pub requests: Option<u64>,
+    /// Its place among the loads that one seed is for: each has random choices of its own, or a repeated one
+    /// would meet the same bad luck again.
+    #[serde(skip_serializing_if = "is_first")]
+    pub number: u64,
 }
 
 impl Default for Load {
@@ -200,6 +204,7 @@ impl Default for Load {
             warm_up: Duration::ZERO,
             duration: Duration::from_secs(10),
             requests: None,
+            number: 0,
         }
     }
 }
@@ -219,6 +224,12 @@ impl Load {
             requests: self.requests.map(part),
             ..self.clone()
         }
+    }
+
+    /// The seed of its random choices.
+    pub(super) fn seed(&self, settings: &LoadSettings) -> u64 {
+        // An odd constant of SplitMix64 (Steele, Lea and Flood 2014), another than that of the workers.
+        settings.seed.wrapping_add(self.number.wrapping_mul(0xbf58_476d_1ce4_e5b9))
     }
 
     /// How long it is likely to be measured.
@@ -261,6 +272,11 @@ impl Load {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_one(burst: &u64) -> bool {
     *burst == 1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_first(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Times in records are numbers of seconds.

@@ -118,9 +118,9 @@ pub fn highest(
     offer: impl FnMut(&Load) -> Result<Level, Error>,
 ) -> Result<Found, Error> {
     let short = (load.duration / 5).max(Duration::from_millis(200));
-    let mut search = Search { goal, load, short, is_limited, offer, stages: Vec::new() };
+    let mut search = Search { goal, load, short, is_limited, offer, offered: 0, stages: Vec::new() };
     let closed = Load { rate: None, duration: short, warm_up: short / 5, ..load.clone() };
-    let capacity = (search.offer)(&closed)?;
+    let capacity = search.offer(closed)?;
     let mut bounds = Bounds::new(capacity.completed_per_second, search.lowest(&capacity));
     for _ in 0..RATES_MAX {
         let Some(rate) = bounds.next().filter(|_| capacity.completed > 0) else { break };
@@ -139,10 +139,19 @@ struct Search<'a, L, O> {
     short: Duration,
     is_limited: L,
     offer: O,
+    /// How many loads were offered.
+    offered: u64,
     stages: Vec<SearchStage>,
 }
 
 impl<L: Fn(&Level) -> bool, O: FnMut(&Load) -> Result<Level, Error>> Search<'_, L, O> {
+    /// Offers a load with arrivals of its own.
+    fn offer(&mut self, load: Load) -> Result<Level, Error> {
+        let load = Load { number: self.offered, ..load };
+        self.offered += 1;
+        (self.offer)(&load)
+    }
+
     /// Requests that a stage needs to know its percentile.
     fn requests(&self) -> f64 {
         BEYOND_MIN / (1.0 - self.goal.percent / 100.0)
@@ -161,7 +170,7 @@ impl<L: Fn(&Level) -> bool, O: FnMut(&Load) -> Result<Level, Error>> Search<'_, 
         let stage = Load { rate: Some(rate), duration, warm_up, ..self.load.clone() };
         let first = self.stages.len();
         loop {
-            let level = (self.offer)(&stage)?;
+            let level = self.offer(stage.clone())?;
             let outcome = self.judge(&level);
             let seconds = self.goal.seconds_of(&level);
             self.stages.push(SearchStage { rate, seconds, outcome, level });
@@ -185,7 +194,7 @@ impl<L: Fn(&Level) -> bool, O: FnMut(&Load) -> Result<Level, Error>> Search<'_, 
         let mut confirmation = capacity;
         for _ in 0..CONFIRMATIONS_MAX {
             let stage = Load { rate: Some(rate), warm_up: self.load.duration / 10, ..self.load.clone() };
-            confirmation = (self.offer)(&stage)?;
+            confirmation = self.offer(stage)?;
             if self.judge(&confirmation) == StageOutcome::Holds {
                 let (goal, stages) = (self.goal, self.stages);
                 return Ok(Found { goal, rate: Some(rate), confirmed: true, confirmation, stages });

@@ -106,9 +106,12 @@ fn argument(owner: &Owner, option: &OptionSpec) -> Arg {
         _ => option.help.to_owned(),
     };
     let argument = Arg::new(option.name).help(help);
-    let named = |argument: Arg| match option.short {
-        Some(short) => argument.long(option.name).short(short),
-        None => argument.long(option.name),
+    let named = |argument: Arg| {
+        let argument = argument.long(option.name);
+        match option.shorts.split_first() {
+            Some((short, others)) => argument.short(*short).visible_short_aliases(others.to_vec()),
+            None => argument,
+        }
     };
     match option.form {
         OptionForm::Switch => named(argument).action(ArgAction::SetTrue),
@@ -116,6 +119,7 @@ fn argument(owner: &Owner, option: &OptionSpec) -> Arg {
         OptionForm::Text(place) => named(argument).value_name(place),
         OptionForm::Texts(place) => named(argument).value_name(place).action(ArgAction::Append),
         OptionForm::Content(place) => named(argument).value_name(place).value_parser(content),
+        OptionForm::File(place) => named(argument).value_name(place).value_parser(file),
         OptionForm::Path(place) => {
             argument.value_name(place).value_parser(OsStringValueParser::new().try_map(utf_8))
         }
@@ -129,8 +133,11 @@ fn utf_8(path: OsString) -> Result<String, &'static str> {
 
 /// The text, or the bytes of the file that an `@` precedes.
 fn content(text: &str) -> Result<Content, String> {
-    let Some(file) = text.strip_prefix('@') else { return Ok(Content::new(text.into())) };
-    fs::read(file).map(Content::new).map_err(|error| format!("cannot read {file}: {error}"))
+    text.strip_prefix('@').map_or_else(|| Ok(Content::new(text.into())), file)
+}
+
+fn file(path: &str) -> Result<Content, String> {
+    fs::read(path).map(Content::new).map_err(|error| format!("cannot read {path}: {error}"))
 }
 
 impl<O: Owners> FromArgMatches for Chosen<O> {
@@ -142,8 +149,10 @@ impl<O: Owners> FromArgMatches for Chosen<O> {
             for option in owner.options {
                 let Some(value) = written(matches, option) else { continue };
                 let is_ours = |own: &Owner| own.options.iter().any(|one| one.name == option.name);
-                if owner.name == name {
-                    fields.insert(option.field.to_owned(), value);
+                if owner.name == name && fields.insert(option.field.to_owned(), value).is_some() {
+                    return Err(twice(owner, option));
+                } else if owner.name == name {
+                    continue;
                 } else if !owners.iter().any(|own| own.name == name && is_ours(own)) {
                     return Err(of_another::<O>(option, owner.name, &name));
                 }
@@ -169,11 +178,19 @@ fn written(matches: &ArgMatches, option: &OptionSpec) -> Option<Value> {
         OptionForm::Text(_) | OptionForm::Path(_) => {
             matches.get_one::<String>(option.name).map(|text| text.as_str().into())
         }
-        OptionForm::Content(_) => {
+        OptionForm::Content(_) | OptionForm::File(_) => {
             let content = matches.get_one::<Content>(option.name)?;
             serde_json::to_value(content).ok()
         }
     }
+}
+
+/// Two options set one field.
+fn twice(owner: &Owner, option: &OptionSpec) -> clap::Error {
+    let names = owner.options.iter().filter(|one| one.field == option.field);
+    let names: Vec<String> = names.map(|one| format!("--{}", one.name)).collect();
+    let text = format!("{} say the same thing; leave one of them out", names.join(" and "));
+    clap::Error::raw(ErrorKind::ArgumentConflict, text)
 }
 
 fn of_another<O: Owners>(option: &OptionSpec, owner: &str, chosen: &str) -> clap::Error {

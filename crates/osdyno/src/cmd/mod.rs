@@ -211,11 +211,12 @@ fn warn_refused(systems: Option<&Result<Comparison, Refusal>>) {
 
 /// Prints the paths of the files that were written.
 fn print_places(places: &[(&str, &Path)], format: Format) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    if format == Format::Text {
-        for (name, path) in places {
-            writeln!(out, "  {name:<9}{}", ::report::printable(&path.to_string_lossy()))?;
-        }
+    match format {
+        Format::Text => places.iter().try_for_each(|(name, path)| print_place(name, path)),
+        Format::Json => Ok(()),
     }
-    Ok(())
+}
+
+fn print_place(name: &str, path: &Path) -> Result<(), Failure> {
+    Ok(writeln!(io::stdout().lock(), "  {name:<9}{}", ::report::printable(&path.to_string_lossy()))?)
 }

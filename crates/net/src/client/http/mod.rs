@@ -26,69 +26,71 @@ use crate::options::{OptionForm, OptionSpec};
 
 const fn option(
     name: &'static str,
-    short: Option<char>,
+    shorts: &'static [char],
     field: &'static str,
     form: OptionForm,
     help: &'static str,
 ) -> OptionSpec {
-    OptionSpec { name, short, field, form, help }
+    OptionSpec { name, shorts, field, form, help }
 }
 
 const OPTIONS: &[OptionSpec] = &[
     option(
         "path",
-        None,
+        &[],
         "paths",
         OptionForm::Texts("PATH"),
         "Another path to request, in turn with the first",
     ),
     option(
         "weights",
-        None,
+        &[],
         "weights",
         OptionForm::Texts("N,…"),
         "How often each URL and each --path is requested, in their order: 9,1",
     ),
-    option("method", Some('X'), "method", OptionForm::Text("METHOD"), "Method of the requests"),
+    option("method", &['X', 'm'], "method", OptionForm::Text("METHOD"), "Method of the requests"),
     option(
         "body",
-        None,
+        &[],
         "body",
         OptionForm::Content("TEXT|@FILE"),
         "Body of the requests, which are POST without --method",
     ),
+    option("body-file", &[], "body", OptionForm::File("FILE"), "The same from a file, like --body @FILE"),
     option(
         "header",
-        Some('H'),
+        &['H'],
         "fields",
-        OptionForm::Texts("FIELD"),
-        "Header field of the requests, as 'Name: value'; replaces Host, User-Agent and others that are sent",
+        OptionForm::Texts("FIELD|@FILE"),
+        "Header field of the requests, as 'Name: value', or a file of them, so that no result holds \
+         credentials; replaces Host, User-Agent and others that are sent",
     ),
     option(
         "http2",
-        None,
+        &[],
         "http2",
         OptionForm::Switch,
         "Speak HTTP/2, without asking first; with https it is announced (ALPN)",
     ),
     option(
         "streams",
-        None,
+        &[],
         "streams",
         OptionForm::Number("N"),
         "With --http2, number of requests under way on each connection at once [default: 1]",
     ),
-    option("head", Some('I'), "head", OptionForm::Switch, "Send HEAD requests"),
+    option("head", &['I'], "head", OptionForm::Switch, "Send HEAD requests"),
     option(
         "any-body",
-        None,
+        &[],
         "any_body",
         OptionForm::Switch,
         "Do not compare bodies: for pages that differ from response to response",
     ),
     option(
         "expect-status",
-        None,
+        &[],
         "expect_status",
         OptionForm::Texts("STATUS,…"),
         "Statuses that are correct, such as 200,304 or 4xx [default: 2xx]",

@@ -34,9 +34,35 @@ impl<'a> Field<'a> {
     }
 }
 
+/// The fields that a user gave. Those of a file are read each time: settings, and results that have them,
+/// hold the name of the file alone.
+fn given_fields(settings: &HttpClientSettings) -> Result<Vec<String>, Error> {
+    let mut fields = Vec::new();
+    for text in &settings.fields {
+        match text.strip_prefix('@') {
+            Some(path) => fields.extend(fields_of_file(path)?),
+            None => fields.push(text.clone()),
+        }
+    }
+    Ok(fields)
+}
+
+/// One field in each line. An error does not repeat the line, which may hold a secret.
+fn fields_of_file(path: &str) -> Result<Vec<String>, Error> {
+    let refuse = |why: String| Error::Settings(format!("cannot read header fields from {path}: {why}"));
+    let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let field = |(number, line): (usize, &str)| match Field::parse(line) {
+        Ok(_) => Ok(line.to_owned()),
+        Err(_) => Err(refuse(format!("line {} is not written as Name: value", number + 1))),
+    };
+    lines.map(field).collect()
+}
+
 /// Whether the fields of a user have the server close after each response.
 pub(super) fn fields_request_close(settings: &HttpClientSettings) -> bool {
-    settings.fields.iter().filter_map(|text| Field::parse(text).ok()).any(|field| field.requests_close())
+    let fields = given_fields(settings).unwrap_or_default();
+    fields.iter().filter_map(|text| Field::parse(text).ok()).any(|field| field.requests_close())
 }
 
 /// The method: the one that was chosen, or what suits the other settings.
@@ -85,7 +111,8 @@ pub(super) fn message<'a>(settings: &'a HttpClientSettings, path: &str) -> Resul
     }
     let host = format!("Host: {}", settings.host);
     Field::parse(&host)?;
-    let given = settings.fields.iter().map(|text| Field::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let given = given_fields(settings)?;
+    let given = given.iter().map(|text| Field::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let method = method(settings)?;
     let body = settings.body.as_ref().map_or(&[][..], |body| body.bytes());
     let mut own = vec![host, "User-Agent: osdyno".to_owned()];

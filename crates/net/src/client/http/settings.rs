@@ -32,7 +32,8 @@ pub struct HttpClientSettings {
     /// Requests under way on a connection of HTTP/2 at once, at most. None is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streams: Option<usize>,
-    /// More fields, as `Name: value`; one that would be sent anyway is replaced.
+    /// More fields, as `Name: value`, or `@` and the name of a file of them; one that would be sent anyway is
+    /// replaced.
     pub fields: Vec<String>,
 }
 

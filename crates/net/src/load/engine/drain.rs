@@ -1,10 +1,10 @@
 //! The end of a load: responses under way are waited for, and every request gets its outcome.
 
-use super::slot::{Counts, Mode};
-use super::{DRAIN_NS, EDGE_NS, Engine, SCAN};
+use super::slot::{Counts, Mode, State};
+use super::{CLOSE_NS, DRAIN_NS, EDGE_NS, Engine, SCAN};
 use crate::Error;
 use crate::client::Client;
-use crate::load::failure::Cause;
+use crate::load::failure::{Cause, RequestStage};
 use crate::network::LoadNetwork;
 
 /// So many starts that were never made are counted one by one; beyond, their expected number is as good.
@@ -83,6 +83,16 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         Err(Error::Miscounted { started: counts.started, outcomes })
     }
 
+    /// Closes where the server said that it would. The requests are complete, so none of them has failed.
+    #[cold]
+    fn close_instead(&mut self, place: u32, now: u64) {
+        if self.measuring {
+            self.failures.count(RequestStage::Close, Cause::LeftOpen);
+        }
+        self.close(place);
+        self.next(place, now);
+    }
+
     /// Looks at some places for responses that are overdue, now and then: it goes through much memory.
     #[inline]
     pub(super) fn scan(&mut self, now: u64) {
@@ -97,7 +107,11 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
                 self.scanned = 0;
             }
             let slot = &self.slots[self.scanned];
-            if !slot.state.is_vacant() && now.saturating_sub(slot.sent_ns) > timeout_ns {
+            if slot.state == State::Closing {
+                if now.saturating_sub(slot.free_ns) > CLOSE_NS {
+                    self.close_instead(self.scanned as u32, now);
+                }
+            } else if !slot.state.is_vacant() && now.saturating_sub(slot.sent_ns) > timeout_ns {
                 self.fail(self.scanned as u32, Cause::Timeout, now);
             }
         }

@@ -116,6 +116,9 @@ const RETRY_GAP_NS: u64 = 100_000;
 const SPREAD_NS: u64 = 100_000_000;
 /// After the end, responses under way are waited for so long at most.
 const DRAIN_NS: u64 = 2_000_000_000;
+/// A server that announced that it closes has so long to do so. Then this side closes, as RFC 9112, section
+/// 9.6, has it do anyway: it waits so that the port stays in TIME_WAIT at the server.
+const CLOSE_NS: u64 = 100_000_000;
 /// How often progress is reported.
 const PROGRESS_NS: u64 = 100_000_000;
 /// How often it holds latencies.
@@ -302,7 +305,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
                             self.fail(place, Cause::ResponseError(ResponseError::Short), now);
                             return false;
                         }
-                        slot.state = State::Closing;
+                        (slot.state, slot.free_ns) = (State::Closing, now);
                         if self.settings.reset {
                             self.close(place);
                             self.next(place, now);
@@ -418,12 +421,22 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
     /// The next request of a closed loop, while any may be started.
     #[inline]
     fn ask_again(&mut self, place: u32, now: u64) {
-        let together = u64::from(self.settings.pipeline);
-        if self.allowance < together {
+        let together = self.together(place);
+        if together == 0 {
             return self.set_free(place, now);
         }
-        self.allowance -= together;
-        self.start(place, now, now);
+        self.allowance -= u64::from(together);
+        self.start(place, together, now, now);
+    }
+
+    /// Requests that this place may send together: the last ones of a load or of a connection may be fewer.
+    #[inline]
+    fn together(&self, place: u32) -> u32 {
+        let left = u32::try_from(self.allowance).unwrap_or(u32::MAX).min(self.settings.pipeline);
+        let slot = &self.slots[place as usize];
+        let served = if slot.socket.is_some() { slot.served } else { 0 };
+        let limit = self.settings.requests_per_connection;
+        limit.map_or(left, |limit| left.min(limit.saturating_sub(served)))
     }
 
     /// Counts a failure, closes, and has the place go on later.

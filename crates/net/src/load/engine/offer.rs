@@ -161,9 +161,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
 
     /// Whether all requests that may be started were, and have their responses.
     pub(super) fn is_exhausted(&self) -> bool {
-        self.allowance < u64::from(self.settings.pipeline)
-            && self.slots.len() == self.vacant
-            && self.later.is_empty()
+        self.allowance == 0 && self.slots.len() == self.vacant && self.later.is_empty()
     }
 
     pub(in crate::load) fn follow(&mut self) {
@@ -201,7 +199,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         self.starts = None;
         self.failures.take();
         let begin_ns = self.network.now_ns();
-        self.start(place as u32, begin_ns, begin_ns);
+        self.start(place as u32, 1, begin_ns, begin_ns);
         let served = |engine: &Engine<C, N>| engine.slots[place].state.is_vacant();
         let mut now = begin_ns;
         while !served(self) {

@@ -21,7 +21,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
                 (self.mode, self.starts) = (Mode::Closed, None);
                 // In random order, and not all at once.
                 let mut order: Vec<u32> = places.collect();
-                fastrand::Rng::with_seed(self.settings.seed).shuffle(&mut order);
+                fastrand::Rng::with_seed(load.seed(&self.settings)).shuffle(&mut order);
                 let spread_ns = SPREAD_NS.min(load.duration.as_nanos() as u64 / 20);
                 let step = |index: usize| (spread_ns as f64 * index as f64 / order.len() as f64) as u64;
                 for (index, &place) in order.iter().enumerate() {
@@ -29,7 +29,8 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
                 }
             }
             Some(rate) => {
-                let LoadSettings { seed, worker, workers, .. } = self.settings;
+                let LoadSettings { worker, workers, .. } = self.settings;
+                let seed = load.seed(&self.settings);
                 (self.mode, self.rate) = (Mode::Open, rate);
                 let starts = Starts::new(load.schedule, rate, seed, worker, workers);
                 self.starts = Some(starts.in_bursts(load.burst, load.spacing).peekable());
@@ -96,7 +97,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
                 let possible_ns = intended_ns.max(self.slots[place as usize].free_ns);
                 self.lateness.record(now.saturating_sub(possible_ns));
             }
-            self.start(place, intended_ns, now);
+            self.start(place, 1, intended_ns, now);
             now = self.network.now_ns();
         }
     }

@@ -11,18 +11,18 @@ use crate::network::{LoadNetwork, Socket};
 use crate::output::Sender;
 
 impl<C: Client, N: LoadNetwork> Engine<C, N> {
-    /// Sends the next request of a place, over a new connection if it has none.
+    /// Sends the next request of a place, or several together, over a new connection if it has none.
     #[inline]
-    pub(super) fn start(&mut self, place: u32, intended_ns: u64, now: u64) {
+    pub(super) fn start(&mut self, place: u32, together: u32, intended_ns: u64, now: u64) {
         self.leave_rest(place);
         let counted = self.counted_at(intended_ns);
         let slot = &mut self.slots[place as usize];
         slot.intended_ns = intended_ns;
         slot.sent_ns = now;
-        (slot.awaited, slot.counted) = (self.settings.pipeline, counted);
+        (slot.awaited, slot.counted) = (together, counted);
         if counted {
-            self.counts.started += u64::from(self.settings.pipeline);
-            self.slices.started(u64::from(self.settings.pipeline));
+            self.counts.started += u64::from(together);
+            self.slices.started(u64::from(together));
         }
         if self.slots[place as usize].socket.is_some() {
             self.send(place, now);
@@ -62,7 +62,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
         }
         // On this machine the connection is there when connect(2) returns. Elsewhere the send finds no room.
         let connected_ns = self.network.now_ns();
-        let bytes = requests(&self.client, &mut slot.session, &mut self.batch, self.settings.pipeline);
+        let bytes = requests(&self.client, &mut slot.session, &mut self.batch, slot.awaited);
         let sent = match socket.send(bytes) {
             Ok(sent) => sent,
             Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
@@ -106,7 +106,7 @@ impl<C: Client, N: LoadNetwork> Engine<C, N> {
     pub(super) fn send(&mut self, place: u32, now: u64) {
         let slot = &mut self.slots[place as usize];
         let Some(socket) = &slot.socket else { return };
-        let bytes = requests(&self.client, &mut slot.session, &mut self.batch, self.settings.pipeline);
+        let bytes = requests(&self.client, &mut slot.session, &mut self.batch, slot.awaited);
         let sent = match socket.send(bytes) {
             Ok(sent) => sent,
             Err(error) if error.kind() == ErrorKind::WouldBlock => 0,

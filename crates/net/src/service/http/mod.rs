@@ -68,21 +68,21 @@ impl ServiceSettings for HttpSettings {
     const OPTIONS: &'static [OptionSpec] = &[
         OptionSpec {
             name: "root",
-            short: None,
+            shorts: &[],
             field: "root",
             form: OptionForm::Path("DIR"),
             help: "Folder to serve; files outside it are never served",
         },
         OptionSpec {
             name: "listing",
-            short: None,
+            shorts: &[],
             field: "listing",
             form: OptionForm::Switch,
             help: "Serve a listing of folders that have no index",
         },
         OptionSpec {
             name: "max-header",
-            short: None,
+            shorts: &[],
             field: "head_bytes",
             form: OptionForm::Number("BYTES"),
             help: "Largest request header, in bytes",

@@ -5,15 +5,21 @@ use std::io::{self, Write};
 use ::report::quantity::time;
 use ::report::words::percent;
 use net::load::Distribution;
+use report::{Style, write_rows};
 
 /// Lines of a drawing that is read at a glance.
 const BARS_MAX: usize = 10;
-/// Characters of the longest bar.
+/// Characters of the longest bar, at least so many on a narrow terminal,
 const WIDTH: usize = 32;
+const WIDTH_MIN: usize = 8;
+/// and of all that stands beside it.
+const BESIDE: usize = 26;
 /// The last character of a bar, in eighths.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-pub(super) fn write(latency: &Distribution, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(latency: &Distribution, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    let width = WIDTH.min(style.width.saturating_sub(BESIDE)).max(WIDTH_MIN);
+    let mut rows = Vec::new();
     let (min, max) = (latency.min_seconds, latency.max_seconds);
     let ends = match ends(min, max, &[1, 2, 5]) {
         ends if ends.len() > BARS_MAX => self::ends(min, max, &[1]),
@@ -28,10 +34,11 @@ pub(super) fn write(latency: &Distribution, out: &mut dyn Write) -> io::Result<(
             few if count > 0 && few < 0.0005 => "< 0.1 %".to_owned(),
             share => percent(share),
         };
-        let bar = bar(count as f64 / largest as f64, count > 0);
-        writeln!(out, "  up to {:>8}  {bar:<WIDTH$}  {share}", time(*end as f64 / 1e9))?;
+        let bar = bar(count as f64 / largest as f64, count > 0, width);
+        let end = format!("  up to {:>8}", time(*end as f64 / 1e9));
+        rows.push(vec![end, format!("{bar:<width$}"), share]);
     }
-    Ok(())
+    write_rows(&rows, style, out)
 }
 
 /// Round numbers of nanoseconds, from the first that is not below the smallest time to the first that is not
@@ -44,8 +51,8 @@ fn ends(min_seconds: f64, max_seconds: f64, digits: &[u64]) -> Vec<u64> {
     ends
 }
 
-fn bar(share: f64, is_some: bool) -> String {
-    let eighths = ((share * WIDTH as f64 * 8.0).round() as usize).max(usize::from(is_some));
+fn bar(share: f64, is_some: bool, width: usize) -> String {
+    let eighths = ((share * width as f64 * 8.0).round() as usize).max(usize::from(is_some));
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
 
@@ -62,9 +69,9 @@ mod tests {
 
     #[test]
     fn a_bar_shows_the_smallest_share() {
-        assert_eq!(bar(0.0, false), "");
-        assert_eq!(bar(1e-9, true), "▏");
-        assert_eq!(bar(1.0, true).chars().count(), WIDTH);
-        assert_eq!(bar(0.5 / WIDTH as f64, true), "▌");
+        assert_eq!(bar(0.0, false, WIDTH), "");
+        assert_eq!(bar(1e-9, true, WIDTH), "▏");
+        assert_eq!(bar(1.0, true, WIDTH).chars().count(), WIDTH);
+        assert_eq!(bar(0.5 / WIDTH as f64, true, WIDTH), "▌");
     }
 }

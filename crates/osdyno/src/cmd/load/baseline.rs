@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use net::load::{Level, Load, LoadSettings};
+use report::{Style, write_paragraph, write_rows};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -120,15 +121,18 @@ impl Baseline {
         }
     }
 
-    pub(super) fn write(&self, levels: &[Level], out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "\ncompared with {}, by the variation within each load:", self.path.display())?;
+    pub(super) fn write(&self, levels: &[Level], style: &Style, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out)?;
+        let heading = format!("compared with {}, by the variation within each load:", self.path.display());
+        write_paragraph(&heading, 2, style, out)?;
+        let mut rows = Vec::new();
         for comparison in self.compare(levels) {
             let what = match comparison.load.rate {
                 Some(rate) => format!("{rate} requests/s"),
                 None => format!("{} connections", comparison.load.connections),
             };
             if let Some(why) = comparison.refused {
-                writeln!(out, "  {what}: not compared; {why}")?;
+                write_paragraph(&format!("  {what}: not compared; {why}"), 4, style, out)?;
             }
             for ratio in comparison.ratios {
                 let Ratio { figure, ratio, low, high } = ratio;
@@ -137,10 +141,11 @@ impl Baseline {
                     (_, true) => "lower",
                     _ => "no certain difference",
                 };
-                writeln!(out, "  {what}  {figure:<10}  ×{ratio:.3} ({low:.3}–{high:.3})  {answer}")?;
+                let ratio = format!("×{ratio:.3} ({low:.3}–{high:.3})");
+                rows.push(vec![format!("  {what}"), figure.to_owned(), ratio, answer.to_owned()]);
             }
         }
-        Ok(())
+        if rows.is_empty() { Ok(()) } else { write_rows(&rows, style, out) }
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::io::{self, Write};
 
-use net::load::{Distribution, Level, PERCENTS};
+use net::load::{Distribution, Level, LoadSettings, PERCENTS};
 use record::HeldBackground;
 
+use super::result::LoadResult;
 use super::verdict::Verdict;
 
-/// `held` is what became of the load beside each level, if there was one.
-pub(super) fn write(levels: &[Level], held: &[&[HeldBackground]], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(result: &LoadResult<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let held = result.held.of_levels(result.measured.stage);
     write!(out, "connections,rate,seconds,intended,started,completed,failed,late,unanswered,timed_out")?;
     write!(out, ",started_per_second,completed_per_second,sent_bytes,received_bytes")?;
     for percent in PERCENTS {
@@ -19,11 +20,22 @@ pub(super) fn write(levels: &[Level], held: &[&[HeldBackground]], out: &mut dyn 
         ",min,mean,max,service_p99,lag_p99,lateness_p99,connect_p99,handshake_p99,cpu_seconds,cpu_share,limit\
          ,statuses,background,background_rates,background_held"
     )?;
+    // What became of the load beside each level, if there was one.
     let held = held.iter().copied().chain(std::iter::repeat(&[][..]));
-    levels.iter().zip(held).try_for_each(|(level, held)| write_line(level, held, out))
+    result
+        .measured
+        .levels
+        .iter()
+        .zip(held)
+        .try_for_each(|(level, held)| write_line(level, held, result.settings, out))
 }
 
-fn write_line(level: &Level, held: &[HeldBackground], out: &mut dyn Write) -> io::Result<()> {
+fn write_line(
+    level: &Level,
+    held: &[HeldBackground],
+    settings: &LoadSettings,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     write!(
         out,
         "{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
@@ -48,7 +60,7 @@ fn write_line(level: &Level, held: &[HeldBackground], out: &mut dyn Write) -> io
         write!(out, ",{},{},{}", of(|p| p.seconds), of(|p| p.low), of(|p| p.high))?;
     }
     let p99 = |times: &Option<Distribution>| or_empty(times.as_ref().map(|times| times.quantile(0.99)));
-    let limit = Verdict::of(level).column();
+    let limit = Verdict::of(level, settings).column();
     writeln!(
         out,
         ",{},{},{},{},{},{},{},{},{},{},{limit},{},{}",

@@ -7,15 +7,20 @@ use net::load::{Level, LoadSettings};
 use serde::Serialize;
 
 use super::baseline::Comparison;
+use super::resolve::Resolved;
+use super::result::{LoadResult, Measured};
 use super::verdict::{Verdict, is_lower_bound};
 
 #[derive(Serialize)]
 struct Output<'a> {
     targets: &'a [String],
+    /// Which address of a name was taken, and why no other was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resolved: Option<&'a Resolved>,
     settings: &'a LoadSettings,
     /// What was held beside it, each load in its canonical form.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    background: Vec<String>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    background: &'a [String],
     /// What became of that, one list for each level or stage in their order.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     held_background: &'a [Vec<record::HeldBackground>],
@@ -52,23 +57,18 @@ struct Stage {
     verdict: Verdict,
 }
 
-pub(super) fn write(
-    targets: &[String],
-    (settings, (background, held_background)): (&LoadSettings, (Vec<String>, &[Vec<record::HeldBackground>])),
-    levels: &[Level],
-    found: Option<&Found>,
-    compared: Option<Vec<Comparison>>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let judged = |level| JudgedLevel { level, verdict: Verdict::of(level) };
+pub(super) fn write(result: &LoadResult<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let Measured { levels, found, .. } = result.measured;
+    let settings = result.settings;
+    let judged = |level| JudgedLevel { level, verdict: Verdict::of(level, settings) };
     let stage = |stage: &SearchStage| Stage {
         rate: stage.rate,
         seconds: stage.seconds,
         completed_per_second: stage.level.completed_per_second,
         outcome: stage.outcome,
-        verdict: Verdict::of(&stage.level),
+        verdict: Verdict::of(&stage.level, settings),
     };
-    let found = found.map(|found| Search {
+    let found = found.as_ref().map(|found: &Found| Search {
         goal: found.goal,
         rate: found.rate,
         confirmed: found.confirmed,
@@ -76,8 +76,16 @@ pub(super) fn write(
         confirmation: judged(&found.confirmation),
         stages: found.stages.iter().map(stage).collect(),
     });
-    let levels = levels.iter().map(judged).collect();
-    let output = Output { targets, settings, background, held_background, levels, found, compared };
+    let output = Output {
+        targets: result.targets,
+        resolved: result.resolved,
+        settings,
+        background: &result.background,
+        held_background: &result.held.levels,
+        levels: levels.iter().map(judged).collect(),
+        found,
+        compared: result.baseline.map(|baseline| baseline.compare(levels)),
+    };
     serde_json::to_writer(&mut *out, &output)?;
     writeln!(out)
 }

@@ -1,182 +1,300 @@
-//! The target of a load: URLs of one server, or an address. Public addresses need an explicit flag.
-
-use std::net::ToSocketAddrs;
+//! The target of a load: URLs of one server, or an address.
 
 use net::ServerAddress;
 use net::client::Endpoint;
+use net::load::Sources;
+use url::{Host, ParseError, Position, Url};
 
+use super::resolve::{Resolved, ServerName, resolve};
 use crate::failure::Failure;
 
 /// A server, and the paths to request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) address: ServerAddress,
     /// Whether it speaks TLS.
     pub(super) is_secure: bool,
+    /// The name of the server in its certificate.
+    pub(super) name: String,
     /// The rest of what was written, for the client.
     pub(super) endpoint: Endpoint,
+    /// Which address of the name was taken; `None` where an address was written.
+    pub(super) resolved: Option<Resolved>,
 }
 
-impl Target {
-    /// All that was written: one address, or URLs of one server.
-    pub(super) fn parse(texts: &[String], allow_public: bool) -> Result<Target, Failure> {
-        let mut targets = texts.iter().map(|text| Target::parse_one(text, allow_public));
-        let none = || Failure::Usage("a load needs a target".to_owned());
-        let mut target = targets.next().ok_or_else(none)??;
-        for other in targets {
-            let other = other?;
-            let server = |one: &Target| (one.address.clone(), one.is_secure, one.endpoint.host.clone());
-            let is_other = server(&other) != server(&target);
-            if is_other || other.endpoint.paths.is_empty() {
-                return Err(Failure::Usage(format!(
-                    "{} and {} are not URLs of one server; load one server at a time",
-                    target.address, other.address
-                )));
-            }
-            target.endpoint.paths.extend(other.endpoint.paths);
-        }
-        Ok(target)
-    }
+/// What a client takes as its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TargetForm {
+    /// A URL; the scheme may be missing, and is http then.
+    Url,
+    /// host:port.
+    Address,
+}
 
-    fn parse_one(text: &str, allow_public: bool) -> Result<Target, Failure> {
-        if let Some(socket) = text.strip_prefix("http://unix:").or_else(|| text.strip_prefix("unix:")) {
-            return Target::parse_unix(text, socket);
-        }
-        let usage = |why: &str| Failure::Usage(format!("{text:?} is not a target: {why}"));
-        let (place, path) = match text.split_once("://") {
-            Some(("http" | "https", rest)) => {
-                let split = rest.find(['/', '?']).unwrap_or(rest.len());
-                let path = match &rest[split..] {
-                    "" => "/".to_owned(),
-                    query if query.starts_with('?') => format!("/{query}"),
-                    path => path.split('#').next().unwrap_or("/").to_owned(),
-                };
-                (&rest[..split], Some(path))
-            }
-            Some((scheme, _)) => {
-                return Err(usage(&format!("{scheme} is not supported; use http://, https:// or host:port")));
-            }
-            None => (text, None),
-        };
-        if place.contains('@') {
-            return Err(usage("user names and passwords are not supported"));
-        }
-        let has_port = place.rsplit_once(':').is_some_and(|(host, port)| {
-            port.parse::<u16>().is_ok() && (!host.contains(':') || host.ends_with(']'))
-        });
-        if !has_port && path.is_none() {
-            return Err(usage("an address needs a port, as in 127.0.0.1:8080"));
-        }
-        let is_secure = text.starts_with("https://");
-        let port = if is_secure { 443 } else { 80 };
-        let with_port = if has_port { place.to_owned() } else { format!("{place}:{port}") };
-        let mut addresses = with_port
-            .to_socket_addrs()
-            .map_err(|error| Failure::Refused(format!("cannot resolve {place}: {error}; check the name")))?;
-        let address = addresses.next().ok_or_else(|| usage("the name has no address"))?;
-        if !allow_public && !sys::address::is_private(address.ip()) {
-            return Err(Failure::Usage(format!(
-                "{} is a public address; if you may load this server, add --allow-public",
-                address.ip()
-            )));
-        }
-        Ok(Target {
-            address: address.into(),
-            is_secure,
-            endpoint: Endpoint { host: place.to_owned(), paths: path.into_iter().collect() },
-        })
-    }
+/// One target as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Written {
+    server: Server,
+    is_secure: bool,
+    /// What a request says as its host.
+    host: String,
+    /// Path and query, of a URL.
+    path: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Server {
+    Network(ServerName),
+    Unix(String),
 }
 
 /// What a request says as its host, where the server has no name.
 const LOCAL_HOST: &str = "localhost";
 
 impl Target {
-    /// The name of the server in its certificate: the host without its port.
-    pub(super) fn name(&self) -> String {
-        let host = &self.endpoint.host;
-        let name = match host.strip_prefix('[') {
-            Some(address) => address.split(']').next(),
-            None => host.split(':').next(),
-        };
-        name.unwrap_or(host).to_owned()
-    }
-
-    /// `/run/server.sock`, or `/run/server.sock:/path` as nginx writes it.
-    fn parse_unix(text: &str, rest: &str) -> Result<Target, Failure> {
-        let (socket, path) = rest
-            .split_once(":/")
-            .map_or((rest, "/".to_owned()), |(socket, path)| (socket, format!("/{path}")));
-        if socket.is_empty() {
-            let text = format!("{text:?} is not a target: a path is missing, as in unix:/run/server.sock");
-            return Err(Failure::Usage(text));
+    /// All that was written: one address, or URLs of one server. `sources` decide between IPv4 and IPv6 where
+    /// a name has both.
+    pub(super) fn parse(
+        texts: &[String],
+        form: TargetForm,
+        allow_public: bool,
+        sources: &Sources,
+    ) -> Result<Target, Failure> {
+        let written = texts.iter().map(|text| parse_one(text, form)).collect::<Result<Vec<_>, _>>()?;
+        let first = written.first().ok_or_else(|| Failure::Usage("a load needs a target".to_owned()))?;
+        let server = |one: &Written| (one.server.clone(), one.is_secure);
+        let is_other = |other: &&Written| form == TargetForm::Address || server(other) != server(first);
+        if let Some(other) = written.iter().skip(1).find(is_other) {
+            return Err(Failure::Usage(format!(
+                "{} and {} are not URLs of one server; load one server at a time",
+                first.host, other.host
+            )));
         }
-        let endpoint = Endpoint { host: LOCAL_HOST.to_owned(), paths: vec![path] };
-        Ok(Target { address: ServerAddress::Unix(socket.into()), is_secure: false, endpoint })
+        let (address, name, resolved) = match &first.server {
+            Server::Unix(path) => (ServerAddress::Unix(path.into()), LOCAL_HOST.to_owned(), None),
+            Server::Network(name) => {
+                let (address, resolved) = resolve(name, allow_public, sources)?;
+                (address.into(), name.host.clone(), resolved)
+            }
+        };
+        let paths = written.iter().filter_map(|one| one.path.clone()).collect();
+        let endpoint = Endpoint { host: first.host.clone(), paths };
+        Ok(Target { address, is_secure: first.is_secure, name, endpoint, resolved })
     }
+}
+
+fn parse_one(text: &str, form: TargetForm) -> Result<Written, Failure> {
+    let usage = |why: &str| Failure::Usage(format!("{text:?} is not a target: {why}"));
+    if let Some(socket) = text.strip_prefix("http://unix:").or_else(|| text.strip_prefix("unix:")) {
+        return parse_unix(socket).ok_or_else(|| usage("a path is missing, as in unix:/run/server.sock"));
+    }
+    if form == TargetForm::Address {
+        return parse_address(text).map_err(|why| usage(&why));
+    }
+    let scheme = scheme(text);
+    if scheme.is_some_and(|scheme| !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)))
+    {
+        let scheme = scheme.unwrap_or_default();
+        return Err(usage(&format!("{scheme} is not supported; use http://, https:// or host:port")));
+    }
+    let whole = if scheme.is_some() { text.to_owned() } else { format!("http://{text}") };
+    let (url, zone) = parse_url(&whole).map_err(|why| usage(&why))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(usage("user names and passwords are not supported; use -H @FILE for credentials"));
+    }
+    let port = url.port_or_known_default().filter(|&port| port > 0).ok_or_else(|| usage(&no_port("0")))?;
+    let host = url.host_str().unwrap_or_default();
+    Ok(Written {
+        server: Server::Network(ServerName { host: bare_host(&url), zone, port }),
+        is_secure: url.scheme() == "https",
+        host: url.port().map_or(host.to_owned(), |port| format!("{host}:{port}")),
+        path: Some(url[Position::BeforePath..Position::AfterQuery].to_owned()),
+    })
+}
+
+/// `host:port`, which has no default port.
+fn parse_address(text: &str) -> Result<Written, String> {
+    let (url, zone) = parse_url(&format!("tcp://{text}"))?;
+    if scheme(text).is_some() || !url[Position::BeforePath..].is_empty() {
+        return Err("URLs are for --client http only; write host:port".to_owned());
+    }
+    let port = url.port().filter(|&port| port > 0);
+    let port = port.ok_or("an address needs a port, as in 127.0.0.1:8080")?;
+    let host = format!("{}:{port}", url.host_str().unwrap_or_default());
+    let server = Server::Network(ServerName { host: bare_host(&url), zone, port });
+    Ok(Written { server, is_secure: false, host, path: None })
+}
+
+/// What precedes `://`, unless that belongs to a path or a query.
+fn scheme(text: &str) -> Option<&str> {
+    let (scheme, _) = text.split_once("://")?;
+    (!scheme.contains(['/', '?', '#'])).then_some(scheme)
+}
+
+/// A URL, and the zone of its address: that is for the socket alone (RFC 4007, section 11.2), and no part of
+/// a URL.
+fn parse_url(text: &str) -> Result<(Url, Option<String>), String> {
+    let (text, zone) = without_zone(text);
+    match Url::parse(&text) {
+        Ok(url) if url.has_host() => Ok((url, zone)),
+        Ok(_) | Err(ParseError::EmptyHost) => Err("it names no server".to_owned()),
+        Err(ParseError::InvalidPort) => Err(no_port(&written_port(&text))),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The text without the zone of an address in brackets, `%eth0` or, as RFC 6874 had it, `%25eth0`.
+fn without_zone(text: &str) -> (String, Option<String>) {
+    let authority = authority(text);
+    let zoned = authority.split_once('%').and_then(|(before, rest)| {
+        let (zone, after) = rest.split_once(']')?;
+        before.contains('[').then_some((before, zone, after))
+    });
+    let Some((before, zone, after)) = zoned else { return (text.to_owned(), None) };
+    let zone = zone.strip_prefix("25").filter(|zone| !zone.is_empty()).unwrap_or(zone);
+    (text.replacen(authority, &format!("{before}]{after}"), 1), Some(zone.to_owned()))
+}
+
+/// What stands between `://` and the path.
+fn authority(text: &str) -> &str {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    rest.split(['/', '?', '#']).next().unwrap_or(rest)
+}
+
+fn written_port(text: &str) -> String {
+    authority(text).rsplit_once(':').map_or(String::new(), |(_, port)| port.to_owned())
+}
+
+fn no_port(text: &str) -> String {
+    format!("{text:?} is no port; a port is a number from 1 to 65535")
+}
+
+/// The host as a resolver and a certificate have it: without brackets.
+fn bare_host(url: &Url) -> String {
+    match url.host() {
+        Some(Host::Ipv6(address)) => address.to_string(),
+        Some(host) => host.to_string(),
+        None => String::new(),
+    }
+}
+
+/// `/run/server.sock`, or `/run/server.sock:/path` as nginx writes it.
+fn parse_unix(rest: &str) -> Option<Written> {
+    let (socket, path) = rest.split_once(":/").map_or((rest, "/".to_owned()), |(socket, path)| {
+        let path = path.split('#').next().unwrap_or_default();
+        (socket, format!("/{path}"))
+    });
+    let server = Server::Unix(socket.to_owned());
+    let written = Written { server, is_secure: false, host: LOCAL_HOST.to_owned(), path: Some(path) };
+    (!socket.is_empty()).then_some(written)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Option<(String, String, Option<String>)> {
-        let target = Target::parse_one(text, false).ok()?;
+    fn target(text: &str, form: TargetForm, allow_public: bool) -> Result<Target, Failure> {
+        Target::parse(&[text.to_owned()], form, allow_public, &Sources::default())
+    }
+
+    fn parse(text: &str, form: TargetForm) -> Option<(String, String, Option<String>)> {
+        let target = target(text, form, false).ok()?;
         Some((target.address.to_string(), target.endpoint.host, target.endpoint.paths.first().cloned()))
+    }
+
+    fn of(address: &str, host: &str, path: Option<&str>) -> Option<(String, String, Option<String>)> {
+        Some((address.to_owned(), host.to_owned(), path.map(str::to_owned)))
     }
 
     #[test]
     fn several_urls_are_of_one_server() {
-        let parse = |texts: &[&str]| {
+        let parse = |texts: &[&str], form| {
             let texts: Vec<String> = texts.iter().map(|&text| text.to_owned()).collect();
-            Target::parse(&texts, false).map(|target| target.endpoint.paths).ok()
+            Target::parse(&texts, form, false, &Sources::default()).map(|target| target.endpoint.paths).ok()
         };
         let paths = |paths: &[&str]| Some(paths.iter().map(|&path| path.to_owned()).collect::<Vec<_>>());
-        assert_eq!(parse(&["http://127.0.0.1:8/a", "http://127.0.0.1:8/b?c"]), paths(&["/a", "/b?c"]));
-        assert_eq!(parse(&["127.0.0.1:8"]), paths(&[]));
-        assert_eq!(parse(&["http://127.0.0.1:8/", "http://127.0.0.1:9/"]), None);
-        assert_eq!(parse(&["127.0.0.1:8", "127.0.0.1:8"]), None);
-        assert_eq!(parse(&["http://127.0.0.1:8/", "https://127.0.0.1:8/"]), None);
+        let (url, address) = (TargetForm::Url, TargetForm::Address);
+        assert_eq!(parse(&["http://127.0.0.1:8/a", "127.0.0.1:8/b?c"], url), paths(&["/a", "/b?c"]));
+        assert_eq!(parse(&["127.0.0.1:8", "HTTP://127.0.0.1:8/b"], url), paths(&["/", "/b"]));
+        assert_eq!(parse(&["127.0.0.1:8"], address), paths(&[]));
+        assert_eq!(parse(&["http://127.0.0.1:8/", "http://127.0.0.1:9/"], url), None);
+        assert_eq!(parse(&["127.0.0.1:8", "127.0.0.1:8"], address), None);
+        assert_eq!(parse(&["http://127.0.0.1:8/", "https://127.0.0.1:8/"], url), None);
     }
 
     #[test]
     fn urls_and_addresses() {
-        let of = |address: &str, host: &str, path: Option<&str>| {
-            Some((address.to_owned(), host.to_owned(), path.map(str::to_owned)))
-        };
-        assert_eq!(parse("http://127.0.0.1"), of("127.0.0.1:80", "127.0.0.1", Some("/")));
-        assert_eq!(parse("http://127.0.0.1:81/a?b#c"), of("127.0.0.1:81", "127.0.0.1:81", Some("/a?b")));
-        assert_eq!(parse("http://[::1]:81?b"), of("[::1]:81", "[::1]:81", Some("/?b")));
-        assert_eq!(parse("http://[::1]/"), of("[::1]:80", "[::1]", Some("/")));
-        assert_eq!(parse("unix:/a/b.sock"), of("unix:/a/b.sock", "localhost", Some("/")));
-        assert_eq!(parse("unix:b.sock:/c?d"), of("unix:b.sock", "localhost", Some("/c?d")));
-        assert_eq!(parse("http://unix:/b:/c"), of("unix:/b", "localhost", Some("/c")));
-        assert_eq!(parse("unix:"), None);
-        assert_eq!(parse("127.0.0.1:7"), of("127.0.0.1:7", "127.0.0.1:7", None));
-        assert_eq!(parse("https://127.0.0.1"), of("127.0.0.1:443", "127.0.0.1", Some("/")));
-        for wrong in ["127.0.0.1", "ftp://127.0.0.1/", "http://u:p@127.0.0.1/"] {
-            assert_eq!(parse(wrong), None, "{wrong}");
+        let url = |text: &str| parse(text, TargetForm::Url);
+        assert_eq!(url("http://127.0.0.1"), of("127.0.0.1:80", "127.0.0.1", Some("/")));
+        assert_eq!(url("127.0.0.1"), of("127.0.0.1:80", "127.0.0.1", Some("/")));
+        assert_eq!(url("http://127.0.0.1:81/a?b#c"), of("127.0.0.1:81", "127.0.0.1:81", Some("/a?b")));
+        assert_eq!(url("http://127.0.0.1:81?b#c"), of("127.0.0.1:81", "127.0.0.1:81", Some("/?b")));
+        assert_eq!(url("http://127.0.0.1:81#c"), of("127.0.0.1:81", "127.0.0.1:81", Some("/")));
+        assert_eq!(url("http://[::1]:81?b"), of("[::1]:81", "[::1]:81", Some("/?b")));
+        assert_eq!(url("HTTP://[::1]/"), of("[::1]:80", "[::1]", Some("/")));
+        assert_eq!(url("127.0.0.1:7"), of("127.0.0.1:7", "127.0.0.1:7", Some("/")));
+        assert_eq!(
+            url("127.0.0.1:7/a?u=http://b/"),
+            of("127.0.0.1:7", "127.0.0.1:7", Some("/a?u=http://b/"))
+        );
+        assert_eq!(url("127.0.0.1:7/ü b"), of("127.0.0.1:7", "127.0.0.1:7", Some("/%C3%BC%20b")));
+        assert_eq!(url("unix:/a/b.sock"), of("unix:/a/b.sock", "localhost", Some("/")));
+        assert_eq!(url("unix:b.sock:/c?d#e"), of("unix:b.sock", "localhost", Some("/c?d")));
+        assert_eq!(url("http://unix:/b:/c"), of("unix:/b", "localhost", Some("/c")));
+        assert_eq!(url("https://127.0.0.1"), of("127.0.0.1:443", "127.0.0.1", Some("/")));
+        let address = |text: &str| parse(text, TargetForm::Address);
+        assert_eq!(address("127.0.0.1:7"), of("127.0.0.1:7", "127.0.0.1:7", None));
+        assert_eq!(address("[::1]:80"), of("[::1]:80", "[::1]:80", None));
+    }
+
+    #[test]
+    fn wrong_targets_say_why() {
+        for (text, form, why) in [
+            ("unix:", TargetForm::Url, "a path is missing"),
+            ("ftp://127.0.0.1/", TargetForm::Url, "ftp is not supported"),
+            ("http://u:p@127.0.0.1/", TargetForm::Url, "-H @FILE"),
+            ("http://127.0.0.1:99999/", TargetForm::Url, "\"99999\" is no port"),
+            ("127.0.0.1:0", TargetForm::Url, "\"0\" is no port"),
+            ("http:///a", TargetForm::Url, "names no server"),
+            ("http://[::1/", TargetForm::Url, "IPv6"),
+            ("127.0.0.1", TargetForm::Address, "needs a port"),
+            ("127.0.0.1:99999", TargetForm::Address, "\"99999\" is no port"),
+            ("http://127.0.0.1:8/", TargetForm::Address, "--client http only"),
+            ("127.0.0.1:8/a", TargetForm::Address, "--client http only"),
+        ] {
+            let refused = target(text, form, false).err().map(|failure| failure.to_string());
+            assert!(refused.as_ref().is_some_and(|refused| refused.contains(why)), "{text}: {refused:?}");
         }
+    }
+
+    #[test]
+    fn the_zone_of_an_address_is_for_the_socket_alone() {
+        for zone in ["%7", "%257"] {
+            let text = format!("http://[fe80::9{zone}]:81/a");
+            assert_eq!(parse(&text, TargetForm::Url), of("[fe80::9%7]:81", "[fe80::9]:81", Some("/a")));
+        }
+        // An escape in a path is none.
+        assert_eq!(parse("127.0.0.1/%25]", TargetForm::Url), of("127.0.0.1:80", "127.0.0.1", Some("/%25]")));
     }
 
     #[test]
     fn the_name_of_a_server_has_no_port() {
-        let name = |text: &str| Target::parse_one(text, false).expect("a target").name();
+        let name = |text: &str| target(text, TargetForm::Url, false).expect("a target").name;
         assert_eq!(name("https://127.0.0.1:8443/a:b"), "127.0.0.1");
         assert_eq!(name("https://[::1]:8443/"), "::1");
-        assert_eq!(name("https://localhost/"), "localhost");
+        assert_eq!(name("https://LOCALHOST/"), "localhost");
     }
 
     #[test]
     fn public_addresses_are_refused_unless_allowed() {
-        for public in
-            ["http://192.0.2.1/", "http://172.32.0.1/", "http://[2001:db8::1]/", "8.8.8.8:53", "100.64.0.1:1"]
-        {
-            assert!(matches!(Target::parse_one(public, false), Err(Failure::Usage(_))), "{public}");
-            assert!(Target::parse_one(public, true).is_ok(), "{public}");
+        let public = ["192.0.2.1", "172.32.0.1", "[2001:db8::1]", "100.64.0.1", "169.254.169.254"];
+        for address in public {
+            let refused = target(address, TargetForm::Url, false);
+            assert!(matches!(&refused, Err(Failure::Usage(_))), "{address}: {refused:?}");
+            assert!(target(address, TargetForm::Url, true).is_ok(), "{address}");
         }
-        for private in ["10.1.2.3:1", "172.16.0.1:1", "192.168.1.1:1", "169.254.1.1:1", "[fd00::1]:1"] {
-            assert!(Target::parse_one(private, false).is_ok(), "{private}");
+        for private in ["10.1.2.3:1", "172.16.0.1:1", "192.168.1.1:1", "[fe80::1%1]:1", "[fd00::1]:1"] {
+            assert!(target(private, TargetForm::Address, false).is_ok(), "{private}");
         }
     }
 }

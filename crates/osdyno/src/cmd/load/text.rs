@@ -4,35 +4,38 @@ use std::io::{self, Write};
 
 use ::report::quantity::{duration, time};
 use ::report::words::{NO_BREAK, count, percent};
-use net::load::search::{Found, StageOutcome};
-use net::load::{Distribution, Level, LoadSettings, Percentile};
+use ::report::{Style, write_columns, write_paragraph, write_rows};
+use net::load::search::{Found, SearchStage, StageOutcome};
+use net::load::{Distribution, Level, Percentile};
 
+use super::result::{LoadResult, Measured};
 use super::{bars, verdict};
 
-/// One level in full.
-pub(super) fn write_level(level: &Level, settings: &LoadSettings, out: &mut dyn Write) -> io::Result<()> {
-    let line = |out: &mut dyn Write, name: &str, text: String| writeln!(out, "  {name:<12} {text}");
-    if level.latency.count > 0 {
-        writeln!(out, "{}", headline(level))?;
+/// The whole result.
+pub(super) fn write(result: &LoadResult<'_>, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    let Measured { levels, found, .. } = result.measured;
+    match (found, &levels[..]) {
+        (Some(found), _) => write_found(found, result, style, out)?,
+        (None, [level]) => write_level(level, result, style, out)?,
+        (None, levels) => write_levels(levels, result, style, out)?,
     }
-    for sentence in verdict::sentence(level).into_iter().chain(verdict::hint(level)) {
-        writeln!(out, "{sentence}")?;
+    for sentence in result.held.sentences() {
+        writeln!(out)?;
+        write_paragraph(&format!("  {sentence}"), 2, style, out)?;
+    }
+    result.baseline.map_or(Ok(()), |baseline| baseline.write(levels, style, out))
+}
+
+/// One level in full.
+fn write_level(level: &Level, result: &LoadResult<'_>, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    if level.latency.count > 0 {
+        write_paragraph(&headline(level), 2, style, out)?;
+    }
+    for sentence in verdict::sentence(level).into_iter().chain(verdict::hint(level, result.settings)) {
+        write_paragraph(&sentence, 2, style, out)?;
     }
     writeln!(out)?;
-    line(out, "requests", requests(level))?;
-    for failure in level.failures.iter().take(FAILURES_TOLD) {
-        line(out, "", format!("{} × {} ({})", count(failure.count), failure.cause, failure.stage.name()))?;
-    }
-    if !level.statuses.is_empty() {
-        line(out, "statuses", statuses(level))?;
-    }
-    let bytes = |bytes: u64| size(bytes as f64);
-    let rate = size(level.received_bytes as f64 / level.elapsed_seconds);
-    line(out, "received", format!("{}, {rate}/s", bytes(level.received_bytes)))?;
-    if settings.one_request_each() || level.connected_per_second >= 1.0 {
-        line(out, "connections", format!("{} opened per second", count(level.connected_per_second as u64)))?;
-    }
-    line(out, "generator", generator(level))?;
+    write_rows(&details(level, result), style, out)?;
     if level.latency.count == 0 {
         return Ok(());
     }
@@ -47,51 +50,101 @@ pub(super) fn write_level(level: &Level, settings: &LoadSettings, out: &mut dyn 
     .into_iter()
     .filter_map(|(name, times)| Some((name, times?)))
     .collect();
-    write_columns(&columns, out)?;
+    write_distributions(&columns, style, out)?;
     writeln!(out)?;
-    bars::write(&level.latency, out)
+    bars::write(&level.latency, style, out)
+}
+
+/// Counts and rates, each with its name.
+fn details(level: &Level, result: &LoadResult<'_>) -> Vec<Vec<String>> {
+    let row = |name: &str, text: String| vec![format!("  {name:<11}"), text];
+    let mut rows: Vec<Vec<String>> =
+        result.resolved.iter().map(|resolved| row("server", resolved.text())).collect();
+    rows.push(row("requests", requests(level)));
+    for failure in level.failures.iter().take(FAILURES_TOLD) {
+        let count = count(failure.count);
+        rows.push(row("", format!("{count} × {} ({})", failure.cause, failure.stage.name())));
+    }
+    if !level.statuses.is_empty() {
+        rows.push(row("statuses", statuses(level)));
+    }
+    let rate = size(level.received_bytes as f64 / level.elapsed_seconds);
+    rows.push(row("received", format!("{}, {rate}/s", size(level.received_bytes as f64))));
+    if result.settings.one_request_each() || level.connected_per_second >= 1.0 {
+        let opened = count(level.connected_per_second as u64);
+        rows.push(row("connections", format!("{opened} opened per second")));
+    }
+    rows.push(row("generator", generator(level)));
+    rows
 }
 
 /// How many kinds of failures are printed; JSON has all.
 const FAILURES_TOLD: usize = 6;
 
-fn write_columns(columns: &[(&str, &Distribution)], out: &mut dyn Write) -> io::Result<()> {
-    write!(out, "  {:<7}", "")?;
-    for (place, (name, _)) in columns.iter().enumerate() {
-        let width = if place == 0 { WIDE } else { NARROW };
-        write!(out, "{name:<width$}")?;
-    }
-    writeln!(out)?;
-    write_row("mean", |times| times.mean_seconds, columns, out)?;
-    write_row("min", |times| times.min_seconds, columns, out)?;
-    for (index, percent) in net::load::PERCENTS.iter().enumerate() {
-        write!(out, "  {:<7}", format!("p{percent}"))?;
-        for (place, (_, times)) in columns.iter().enumerate() {
-            let percentile = times.percentiles.get(index);
-            match place {
-                0 => write!(out, "{:<WIDE$}", percentile.map_or("—".to_owned(), with_interval))?,
-                _ => write!(out, "{:<NARROW$}", percentile.map_or("—".to_owned(), bare))?,
-            }
-        }
-        writeln!(out)?;
-    }
-    write_row("max", |times| times.max_seconds, columns, out)
-}
-
-/// What is known without an interval.
-fn write_row(
-    name: &str,
-    seconds: fn(&Distribution) -> f64,
+/// Times of several kinds.
+fn write_distributions(
     columns: &[(&str, &Distribution)],
+    style: &Style,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    write!(out, "  {name:<7}")?;
-    for (place, (_, times)) in columns.iter().enumerate() {
-        let width = if place == 0 { WIDE } else { NARROW };
-        let seconds = if times.count == 0 { "—".to_owned() } else { time(seconds(times)) };
-        write!(out, "{seconds:<width$}")?;
+    let mut labels = vec!["  mean".to_owned(), "  min".to_owned()];
+    labels.extend(net::load::PERCENTS.iter().map(|percent| format!("  p{percent}")));
+    labels.push("  max".to_owned());
+    let columns = columns.iter().enumerate();
+    let columns = columns.map(|(place, (name, times))| (*name, cells(times, place == 0))).collect();
+    write_side_by_side(("", &labels), columns, style, out)
+}
+
+/// Columns beside their labels. Those for which there is no room stand below, with the labels again; one of
+/// remarks is wrapped first.
+fn write_side_by_side(
+    (heading, labels): (&str, &[String]),
+    mut columns: Vec<(&str, Vec<String>)>,
+    style: &Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let widest = |name: &str, cells: &[String]| {
+        let cells = cells.iter().map(|cell| cell.chars().count());
+        cells.chain([name.chars().count()]).max().unwrap_or(0) + GAP
+    };
+    while !columns.is_empty() {
+        let mut used = widest(heading, labels);
+        let fits = columns.iter().take_while(|(name, cells)| {
+            let width = widest(name, cells);
+            used += if *name == REMARK { width.min(REMARK_MIN) } else { width };
+            used <= style.width + GAP
+        });
+        let rest = columns.split_off(fits.count().max(1));
+        let headings: Vec<&str> =
+            [heading].into_iter().chain(columns.iter().map(|(name, _)| *name)).collect();
+        let row = |(place, label): (usize, &String)| {
+            [label.clone()].into_iter().chain(columns.iter().map(|(_, cells)| cells[place].clone())).collect()
+        };
+        let rows: Vec<Vec<String>> = labels.iter().enumerate().map(row).collect();
+        write_columns(&headings, &rows, style, out)?;
+        columns = rest;
     }
-    writeln!(out)
+    Ok(())
+}
+
+/// The column that may be wrapped, and what it needs.
+const REMARK: &str = "remark";
+const REMARK_MIN: usize = 24;
+/// Between two columns.
+const GAP: usize = 2;
+
+/// The lines of a column; intervals where there is room for them.
+fn cells(times: &Distribution, with_intervals: bool) -> Vec<String> {
+    let known = |seconds: f64| if times.count == 0 { "—".to_owned() } else { time(seconds) };
+    let percentile = |index: usize| match times.percentiles.get(index) {
+        Some(percentile) if with_intervals => with_interval(percentile),
+        Some(percentile) => bare(percentile),
+        None => "—".to_owned(),
+    };
+    let mut cells = vec![known(times.mean_seconds), known(times.min_seconds)];
+    cells.extend((0..net::load::PERCENTS.len()).map(percentile));
+    cells.push(known(times.max_seconds));
+    cells
 }
 
 /// `9 800 × 200, 12 × 404`.
@@ -100,42 +153,45 @@ fn statuses(level: &Level) -> String {
     statuses.collect::<Vec<_>>().join(", ")
 }
 
-const WIDE: usize = 34;
-const NARROW: usize = 18;
-
 /// Several levels, one below the other.
-pub(super) fn write_levels(levels: &[Level], out: &mut dyn Write) -> io::Result<()> {
-    let open = levels.iter().any(|level| level.load.rate.is_some());
-    let what = if open { "asked for" } else { "connections" };
-    writeln!(
-        out,
-        "  {what:<13}{:<13}{:<13}{:<13}{:<13}{:<10}remark",
-        "requests/s", "p50", "p99", "p99.9", "failed"
-    )?;
-    for level in levels {
-        let asked = match level.load.rate {
-            Some(rate) => format!("{}/s", count(rate.round() as u64)),
-            None => count(level.load.connections as u64),
-        };
-        let at = |percent| level.latency.percentile(percent).map_or("—".to_owned(), bare);
-        writeln!(
-            out,
-            "  {asked:<13}{:<13}{:<13}{:<13}{:<13}{:<10}{}",
-            count(level.completed_per_second.round() as u64),
-            at(50.0),
-            at(99.0),
-            at(99.9),
-            count(level.failed),
-            verdict::sentence(level).unwrap_or_default()
-        )?;
+fn write_levels(
+    levels: &[Level],
+    result: &LoadResult<'_>,
+    style: &Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if let Some(resolved) = result.resolved {
+        write_paragraph(&format!("  server  {}", resolved.text()), 10, style, out)?;
     }
-    let mut hints: Vec<String> = levels.iter().filter_map(verdict::hint).collect();
+    let open = levels.iter().any(|level| level.load.rate.is_some());
+    let offered = if open { "  asked for" } else { "  connections" };
+    let label = |level: &Level| match level.load.rate {
+        Some(rate) => format!("  {}/s", count(rate.round() as u64)),
+        None => format!("  {}", count(level.load.connections as u64)),
+    };
+    let labels: Vec<String> = levels.iter().map(label).collect();
+    let column = |of: &dyn Fn(&Level) -> String| levels.iter().map(of).collect::<Vec<_>>();
+    let at = |percent: f64| column(&|level| level.latency.percentile(percent).map_or("—".to_owned(), bare));
+    let mut columns = vec![
+        ("requests/s", column(&|level| count(level.completed_per_second.round() as u64))),
+        ("p50", at(50.0)),
+        ("p99", at(99.0)),
+        ("p99.9", at(99.9)),
+        ("failed", column(&|level| count(level.failed))),
+    ];
+    let remarks = column(&|level| verdict::sentence(level).unwrap_or_default());
+    if remarks.iter().any(|remark| !remark.is_empty()) {
+        columns.push((REMARK, remarks));
+    }
+    write_side_by_side((offered, &labels), columns, style, out)?;
+    let mut hints: Vec<String> =
+        levels.iter().filter_map(|level| verdict::hint(level, result.settings)).collect();
     hints.dedup();
-    hints.iter().try_for_each(|hint| writeln!(out, "{hint}"))
+    hints.iter().try_for_each(|hint| write_paragraph(hint, 2, style, out))
 }
 
 /// `31 240 requests/s (30 900–31 600) · p50 1.2 ms · p99 3.4 ms · p99.9 8.1 ms · 0 failed`.
-pub(super) fn headline(level: &Level) -> String {
+fn headline(level: &Level) -> String {
     let rate = count(level.completed_per_second.round() as u64);
     let interval = level.completed_per_second_interval.map_or(String::new(), |(low, high)| {
         format!(" ({}–{})", count(low.round() as u64), count(high.round() as u64))
@@ -151,7 +207,7 @@ pub(super) fn headline(level: &Level) -> String {
     };
     let parts: Vec<String> =
         [format!("{rate} requests/s{interval}")].into_iter().chain(latencies).chain([failed]).collect();
-    parts.join("  ·  ")
+    parts.join(" · ")
 }
 
 fn requests(level: &Level) -> String {
@@ -224,48 +280,45 @@ fn size(bytes: f64) -> String {
 }
 
 /// The result of a search.
-pub(super) fn write_found(found: &Found, settings: &LoadSettings, out: &mut dyn Write) -> io::Result<()> {
+fn write_found(found: &Found, result: &LoadResult<'_>, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let goal = format!("p{} ≤ {}", found.goal.percent, time(found.goal.seconds));
-    match found.rate {
+    let answer = match found.rate {
         Some(rate) => {
             let confirmed = match found.confirmed {
                 true => "confirmed by a separate stage",
                 false => "not confirmed",
             };
-            writeln!(out, "{} requests/s meet {goal}, {confirmed}", count(rate.round() as u64))?;
+            format!("{} requests/s meet {goal}, {confirmed}", count(rate.round() as u64))
         }
-        None => writeln!(out, "no rate was found that meets {goal}{}", at_lowest(found))?,
-    }
+        None => format!("no rate was found that meets {goal}{}", at_lowest(found)),
+    };
+    write_paragraph(&answer, 2, style, out)?;
     if verdict::is_lower_bound(found) {
-        writeln!(out, "the load generator, not the server, ended the search: the server may do more")?;
+        let text = "the load generator, not the server, ended the search: the server may do more";
+        write_paragraph(text, 2, style, out)?;
     }
     writeln!(out)?;
-    writeln!(
-        out,
-        "  {:<13}{:<13}{:<13}remark",
-        "asked for",
-        "requests/s",
-        format!("p{}", found.goal.percent)
-    )?;
-    for stage in &found.stages {
+    let row = |stage: &SearchStage| {
         let remark = match stage.outcome {
             StageOutcome::Holds => "holds".to_owned(),
             StageOutcome::Fails | StageOutcome::Limited => {
                 verdict::sentence(&stage.level).unwrap_or_else(|| "does not hold".to_owned())
             }
         };
-        let asked = format!("{}/s", count(stage.rate.round() as u64));
-        let completed = count(stage.level.completed_per_second.round() as u64);
-        writeln!(
-            out,
-            "  {asked:<13}{completed:<13}{:<13}{remark}",
-            stage.seconds.map_or("—".to_owned(), time)
-        )?;
-    }
+        vec![
+            format!("  {}/s", count(stage.rate.round() as u64)),
+            count(stage.level.completed_per_second.round() as u64),
+            stage.seconds.map_or("—".to_owned(), time),
+            remark,
+        ]
+    };
+    let rows: Vec<Vec<String>> = found.stages.iter().map(row).collect();
+    let percentile = format!("p{}", found.goal.percent);
+    write_columns(&["  asked for", "requests/s", &percentile, "remark"], &rows, style, out)?;
     writeln!(out)?;
     let which = if found.rate.is_some() { "the stage of that rate" } else { "the last stage" };
-    write!(out, "{which}, {} long: ", duration(found.confirmation.elapsed_seconds))?;
-    write_level(&found.confirmation, settings, out)
+    writeln!(out, "{which}, {} long:", duration(found.confirmation.elapsed_seconds))?;
+    write_level(&found.confirmation, result, style, out)
 }
 
 /// What came of the lowest rate, below which none was tried.

@@ -2,9 +2,11 @@
 
 use judge::{LoadVerdict, load_verdict};
 use net::load::search::{Found, StageOutcome};
-use net::load::{Failure, Level};
+use net::load::{Failure, Level, LoadSettings};
 use record::{GeneratorLevel, LimitedBy, Purpose};
 use serde::Serialize;
+
+use super::hint;
 
 /// What limited one load, for programs.
 #[derive(Serialize)]
@@ -17,9 +19,9 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    pub(super) fn of(level: &Level) -> Verdict {
+    pub(super) fn of(level: &Level, settings: &LoadSettings) -> Verdict {
         let (limit, _, reason) = judged(level);
-        Verdict { limit, reason, hint: hint(level) }
+        Verdict { limit, reason, hint: hint(level, settings) }
     }
 
     /// One word for a column; empty if nothing is known to have limited the load.
@@ -59,48 +61,11 @@ pub(super) fn sentence(level: &Level) -> Option<String> {
     }
 }
 
-/// The option that a user may have missed, where a share of the responses that matters was not as expected.
-pub(super) fn hint(level: &Level) -> Option<String> {
+/// What to do, where a share of the responses that matters was not as expected.
+pub(super) fn hint(level: &Level, settings: &LoadSettings) -> Option<String> {
     let matters = |failure: &&Failure| failure.count as f64 > HINT_SHARE * level.started as f64;
-    level.failures.iter().filter(matters).find_map(|failure| {
-        if failure.cause == "wrong content" {
-            return Some("if the page differs from response to response, add --any-body".to_owned());
-        }
-        if let Some(hint) = protocol_hint(&failure.cause) {
-            return Some(hint.to_owned());
-        }
-        let status = failure.cause.strip_prefix("status ")?;
-        Some(match status {
-            "301" | "302" | "303" | "307" | "308" => format!(
-                "the server redirects: load the address that it names, or add --expect-status {status}"
-            ),
-            _ => format!("if {status} is the correct status, add --expect-status {status}"),
-        })
-    })
-}
-
-/// What to do about a certificate, or where the server speaks something else.
-fn protocol_hint(cause: &str) -> Option<&'static str> {
-    Some(match cause {
-        "untrusted certificate" => {
-            "the certificate of the server is signed by none that is trusted: name the one that signed it, \
-             or itself, with --cacert FILE, or accept any with --insecure"
-        }
-        "expired certificate" | "certificate not yet valid" => {
-            "the certificate of the server is not valid today: renew it, or accept any with --insecure"
-        }
-        "certificate for another name" => {
-            "the certificate of the server is for other names: load it by one of those, or accept any with \
-             --insecure"
-        }
-        "invalid certificate" => "accept any certificate with --insecure",
-        "no TLS" => "the server does not speak TLS at this port: load it as http://",
-        "no HTTP/2" => "the server does not speak HTTP/2 at this port: leave --http2 out",
-        "TLS alert NoApplicationProtocol" => {
-            "the server does not speak this version of HTTP at this port: try it with --http2, or without"
-        }
-        _ => return None,
-    })
+    let hint = |failure: &Failure| hint::of(failure, settings);
+    level.failures.iter().filter(matters).find_map(hint)
 }
 
 /// One failure in so many may happen to any load.

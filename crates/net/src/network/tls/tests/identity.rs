@@ -10,8 +10,10 @@ use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, PKCS_ECDSA_P256_SHA256, PublicKeyData,
     SignatureAlgorithm, SigningKey,
 };
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
-use rustls::{ServerConfig, SupportedProtocolVersion};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
 use std::sync::Arc;
 
 /// What a server shows, and what it is known by.
@@ -120,6 +122,21 @@ impl Identity {
     /// A server that shows it.
     pub(crate) fn server(&self) -> Arc<ServerConfig> {
         self.server_of(rustls::ALL_VERSIONS)
+    }
+
+    /// One that demands a certificate of its clients, which its own authority must have signed.
+    pub(crate) fn demanding(&self, versions: &[&'static SupportedProtocolVersion]) -> Arc<ServerConfig> {
+        let provider = Arc::new(rustls_graviola::default_provider());
+        let mut roots = RootCertStore::empty();
+        let authority = CertificateDer::from_pem_slice(self.pem.as_bytes()).expect("a certificate");
+        roots.add(authority).expect("an authority");
+        let verifier =
+            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build();
+        let builder = ServerConfig::builder_with_provider(provider);
+        let builder = builder.with_protocol_versions(versions).expect("versions");
+        let builder = builder.with_client_cert_verifier(verifier.expect("a verifier"));
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.key.clone()));
+        Arc::new(builder.with_single_cert(vec![self.certificate.clone()], key).expect("an identity"))
     }
 
     /// The same, of these versions of TLS.

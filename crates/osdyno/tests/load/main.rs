@@ -1,8 +1,12 @@
 //! `osdyno load`, as a user would call it, against a server that counts.
 
+#[path = "../common/mod.rs"]
 mod common;
-#[path = "../../net/src/network/tls/tests/identity.rs"]
+mod ending;
+#[path = "../../../net/src/network/tls/tests/identity.rs"]
 mod identity;
+mod options;
+mod targets;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -237,6 +241,8 @@ fn levels_are_lines_of_csv_and_slices_of_a_log() {
     assert!(log.contains("Tag=connections-4,") && log.contains(",HISTFAAAA"));
     let again = run(folder.path(), &arguments);
     assert_eq!(again.status.code(), Some(1), "a log is not written over");
+    assert!(text(&again.stderr).contains("choose another name, or overwrite it with --force"));
+    run_well(folder.path(), &[&arguments[..], &["--force"]].concat());
 }
 
 #[test]
@@ -247,6 +253,7 @@ fn a_server_that_does_not_respond_is_reported() {
     assert_eq!(output.status.code(), Some(1));
     let out = text(&output.stdout);
     assert!(out.starts_with("no correct response") && out.contains("ECONNREFUSED"), "{out}");
+    assert!(out.contains(&format!("no server accepts connections at {closed}: start it")), "{out}");
 }
 
 /// A web server that speaks TLS, and the file of the certificate that it has signed itself.
@@ -256,7 +263,11 @@ fn secure_server(folder: &Path) -> (SocketAddr, PathBuf) {
     std::fs::write(&file, &identity.pem).expect("a file");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
-    let config = identity.server();
+    serve_over_tls(listener, identity.server());
+    (address, file)
+}
+
+fn serve_over_tls(listener: TcpListener, config: Arc<rustls::ServerConfig>) {
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let tls = rustls::ServerConnection::new(Arc::clone(&config)).expect("a server");
@@ -272,7 +283,6 @@ fn secure_server(folder: &Path) -> (SocketAddr, PathBuf) {
             });
         }
     });
-    (address, file)
 }
 
 #[test]
@@ -297,18 +307,24 @@ fn a_certificate_is_checked_and_the_cure_is_named() {
     }
 }
 
-/// What a person sees that watches the load on a terminal.
+/// What a person sees that watches the load on a terminal of 80 columns.
 #[cfg(target_os = "linux")]
 fn on_a_terminal(mut command: std::process::Command) -> String {
+    // The command has the end of the terminal too, until it is dropped.
+    with_a_terminal(80, move |end| command.env("TERM", "xterm").stderr(end).spawn().expect("osdyno starts"))
+}
+
+/// What is written to a terminal of so many columns by a program that has it as one of its outputs.
+#[cfg(target_os = "linux")]
+fn with_a_terminal(columns: u16, start: impl FnOnce(std::os::fd::OwnedFd) -> std::process::Child) -> String {
     use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&terminal).and_then(|()| unlockpt(&terminal)).expect("a terminal of ours");
     let end = ioctl_tiocgptpeer(&terminal, OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("its other end");
-    let size = rustix::termios::Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+    let size = rustix::termios::Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     rustix::termios::tcsetwinsize(&end, size).expect("a size");
-    let mut child = command.env("TERM", "xterm").stderr(end).spawn().expect("osdyno starts");
-    // The command has the other end too, until it is dropped: only then does reading end.
-    drop(command);
+    // Reading ends when nobody has the other end any more.
+    let mut child = start(end);
     let (mut terminal, mut seen) = (std::fs::File::from(terminal), Vec::new());
     // A terminal that nobody has any more is an error to read.
     let _ = terminal.read_to_end(&mut seen);
@@ -356,7 +372,14 @@ fn wrong_usage_is_reported() {
         (&["--insecure", "http://127.0.0.1:9/"], "https:// only"),
         (&["--cacert", "missing", "https://127.0.0.1:9/"], "cannot read --cacert missing"),
         (&["--client", "echo", "--insecure", "https://127.0.0.1:9/"], "--client http only"),
-        (&["127.0.0.1:80"], "http://127.0.0.1:80/"),
+        (&["--client", "echo", "127.0.0.1"], "needs a port"),
+        (&["--client", "echo", "http://127.0.0.1:9/"], "--client http only"),
+        (&["http://127.0.0.1:99999/"], "is no port"),
+        (&["http://169.254.169.254/"], "--allow-public"),
+        (&["http://[fe80::9]:9/"], "%eth0"),
+        (&["--out", "result", "http://127.0.0.1:9/"], ".hlog"),
+        (&["-H", "@missing", "http://127.0.0.1:9/"], "cannot read header fields from missing"),
+        (&["--timeout", "10x", "http://127.0.0.1:9/"], "500ms"),
         (&["-w", "100000", "http://127.0.0.1/"], "workers"),
         (&["--pipeline", "2", "-r", "10", "http://127.0.0.1:9/"], "several"),
         (&["--find-rate", "p99<5ms", "http://127.0.0.1/"], "p99<=5ms"),

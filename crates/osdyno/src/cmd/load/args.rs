@@ -1,0 +1,283 @@
+//! The command line of `osdyno load`, and the load that it asks for.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use net::client::http::HttpClientSettings;
+use net::client::{self, ClientSettings};
+use net::load::{Load, LoadSettings, Schedule, Sources, TlsSettings};
+
+use super::beside;
+use super::numbers::{Several, parse_connections, parse_levels, parse_rate, parse_rates, parse_requests};
+use super::target::{Target, TargetForm};
+use crate::cmd::declared::{Chosen, Clients};
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  osdyno load http://127.0.0.1:8080/                      50 connections, 10 s, as fast as it responds
+  osdyno load -c 200 -d 30s http://127.0.0.1:8080/        200 connections, 30 s
+  osdyno load -r 5000 http://127.0.0.1:8080/              5000 requests per second, whatever the server does
+  osdyno load --levels 1-100 http://127.0.0.1:8080/       1, 2, 5, 10, 20, 50 and 100 connections
+  osdyno load --any-body http://127.0.0.1:8080/now        a page that changes
+  osdyno load --body @order.json http://127.0.0.1:8080/   POST requests with the content of this file
+  osdyno load -o page.html http://127.0.0.1:8080/         also a page, with latency over time
+  osdyno load --find-rate 'p99<=5ms' http://[::1]:8080/   the highest rate that meets this goal
+  osdyno load --cacert ca.pem https://localhost:8443/     TLS, with a certificate that is signed by this one
+  osdyno load --http2 --streams 20 https://localhost/     HTTP/2, 20 requests under way on each connection
+  osdyno load --client busy 127.0.0.1:2525                each connection gets one line, 450, and a close
+
+docs/load.md explains every number.";
+
+/// Load a server in a closed loop, or at a fixed rate
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// http://host:port/path, https://host:port/path, unix:/socket:/path, or host:port with --client busy or
+    /// echo; http:// may be left out, and several URLs of one server take turns
+    #[arg(value_name = "URL|ADDR", required = true)]
+    pub(super) targets: Vec<String>,
+    /// Number of connections; with --rate, the number at the start
+    #[arg(short, long, value_name = "N", default_value_t = 50, value_parser = parse_connections)]
+    pub(super) connections: usize,
+    /// How long to measure each level; a number without a unit is in seconds
+    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
+    pub(super) duration: Duration,
+    /// End a level after this many requests, if that comes first
+    #[arg(short = 'n', long, value_name = "N", value_parser = parse_requests)]
+    pub(super) requests: Option<u64>,
+    /// Open loop: requests per second, at times fixed in advance; several rates, or a range such as 1k-10k,
+    /// run one after the other
+    ///
+    /// Latency counts from the intended start of a request, so the result includes the requests that arrive
+    /// while a server stalls. Without a rate the loop is closed: each connection sends its next request when
+    /// the response is complete.
+    #[arg(short, long, value_name = "RATE,…", value_delimiter = ',', value_parser = parse_rates)]
+    pub(super) rate: Vec<Several<f64>>,
+    /// Distribution of the start times of --rate
+    #[arg(long, value_enum, default_value = "poisson")]
+    pub(super) schedule: Spread,
+    /// Number of load generator processes, at most one for each processor
+    #[arg(short, long, value_name = "N", default_value_t = 1)]
+    pub(super) workers: usize,
+    /// Several numbers of connections, one after the other; 1-100 is 1,2,5,10,20,50,100 and 10-50:20 is
+    /// 10,30,50
+    #[arg(
+        long,
+        value_name = "N,…",
+        value_delimiter = ',',
+        conflicts_with = "rate",
+        value_parser = parse_levels
+    )]
+    pub(super) levels: Vec<Several<usize>>,
+    /// Open a new connection for every request
+    #[arg(long)]
+    pub(super) new_connections: bool,
+    /// Close a connection after this many requests
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) per_connection: Option<u32>,
+    /// Load the server for this long before measuring
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_time)]
+    pub(super) warm_up: Duration,
+    /// Connections opened per second, while their number grows
+    #[arg(long, value_name = "RATE", default_value = "10000", value_parser = parse_rate)]
+    pub(super) ramp: f64,
+    /// With --rate, open more connections while all are busy, up to this number
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = parse_connections)]
+    pub(super) connections_max: usize,
+    /// Source addresses of the connections: 127.0.0.2, 127.0.0.2-127.0.0.20, 127.0.1.0/24, or a list
+    #[arg(long, value_name = "ADDR,…")]
+    pub(super) source: Option<String>,
+    /// Number of additional idle connections
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = parse_connections)]
+    pub(super) idle: usize,
+    /// Number of requests sent together (HTTP pipelining)
+    #[arg(long, value_name = "N", default_value = "1", value_parser = together())]
+    pub(super) pipeline: u32,
+    /// Think time: from a response to the next request of a connection
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_time)]
+    pub(super) think: Duration,
+    /// A request fails if its response takes longer
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
+    pub(super) timeout: Duration,
+    /// Close connections with a reset, which leaves no port in TIME_WAIT; this is not the load of an orderly
+    /// close
+    #[arg(long)]
+    pub(super) reset: bool,
+    /// Trust the certificates in this PEM file, instead of those that this system trusts, for https://
+    #[arg(long, value_name = "FILE")]
+    pub(super) cacert: Option<PathBuf>,
+    /// Accept any certificate
+    #[arg(short = 'k', long, conflicts_with = "cacert")]
+    pub(super) insecure: bool,
+    /// Find the highest rate that meets a goal, such as 'p99<=5ms'
+    #[arg(long, value_name = "GOAL", conflicts_with_all = ["rate", "levels", "requests"])]
+    pub(super) find_rate: Option<String>,
+    /// Compare with an earlier load, whose --format json is in this file
+    #[arg(long, value_name = "FILE", conflicts_with = "find_rate")]
+    pub(super) baseline: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) client: Chosen<Clients>,
+    /// Output format
+    #[arg(long, value_enum, default_value = "text")]
+    pub(super) format: LoadFormat,
+    /// Write the result to a file too, in the format of its name: .html (a page), .json, .csv, .txt or .hlog;
+    /// may be repeated
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) out: Vec<PathBuf>,
+    /// Write the latencies of every time slice as an HdrHistogram interval log
+    #[arg(long, value_name = "FILE")]
+    pub(super) hdr: Option<PathBuf>,
+    /// Overwrite files
+    #[arg(long)]
+    pub(super) force: bool,
+    /// Seed of every random choice
+    #[arg(long, default_value_t = 1)]
+    pub(super) seed: u64,
+    /// Load this machine beside the load: cpu:50%, disk:20MB/s and others, as for osdyno run --background
+    ///
+    /// Each is held by a process of its own, within 2 % of its rate before the load begins. The rate of every
+    /// second is as the kernel counts it, and levels in which it was off by more than 5 % are counted.
+    #[arg(long, value_name = "LOAD,…", value_parser = beside::parse)]
+    pub(super) background: Option<background::BackgroundLevel>,
+    /// Allow a server that is neither on this machine nor in a private network
+    #[arg(long)]
+    pub(super) allow_public: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Spread {
+    /// Equal intervals
+    Constant,
+    /// One request in every interval, at a random time within it
+    Uniform,
+    /// Independent requests, as from many users
+    Poisson,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum LoadFormat {
+    /// Text
+    Text,
+    /// JSON with histograms; docs/load.md describes it
+    Json,
+    /// CSV, one line for each level
+    Csv,
+}
+
+fn together() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=1024)
+}
+
+/// Longer than any load is held.
+pub(super) const TIME_MAX: Duration = Duration::from_secs(366 * 86_400);
+
+/// A number without a unit is in seconds, as for most load generators.
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let seconds = text.parse::<f64>().ok().filter(|_| is_number);
+    let seconds = seconds.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
+    match seconds.map_or_else(|| humantime::parse_duration(text), Ok) {
+        Ok(time) if time <= TIME_MAX => Ok(time),
+        Ok(_) => Err(format!("a time is at most {}", humantime::format_duration(TIME_MAX))),
+        Err(_) => Err("a time is a number of seconds, or has a unit: 10, 500ms, 1m 30s".to_owned()),
+    }
+}
+
+/// The target of the command line: a URL where the client speaks HTTP.
+pub(super) fn target(args: &Args) -> Result<Target, Failure> {
+    let is_http = args.client.name == HttpClientSettings::NAME;
+    let form = if is_http { TargetForm::Url } else { TargetForm::Address };
+    let sources = sources(args)?.unwrap_or_default();
+    Target::parse(&args.targets, form, args.allow_public, &sources)
+}
+
+fn sources(args: &Args) -> Result<Option<Sources>, Failure> {
+    Ok(args.source.as_deref().map(Sources::parse).transpose()?)
+}
+
+pub(super) fn settings(args: &Args, target: &Target) -> Result<LoadSettings, Failure> {
+    let client = client::find(&args.client.name)?;
+    let client = client.choose(args.client.fields.clone(), &target.endpoint)?;
+    let largest = all(&args.levels).max().unwrap_or(args.connections);
+    let sources = match sources(args)? {
+        Some(sources) => sources,
+        None => {
+            let network = target.address.network();
+            network.map(|server| Sources::for_loopback(server.ip(), largest + args.idle)).unwrap_or_default()
+        }
+    };
+    Ok(LoadSettings {
+        tls: tls(args, target)?,
+        new_connections: args.new_connections,
+        requests_per_connection: args.per_connection,
+        reset: args.reset,
+        pipeline: args.pipeline,
+        sources,
+        timeout: args.timeout,
+        connect_rate: args.ramp,
+        idle: args.idle,
+        connections_max: args.connections_max.max(args.connections),
+        think: args.think,
+        seed: args.seed,
+        ..LoadSettings::choosing(target.address.clone(), client)
+    })
+}
+
+fn tls(args: &Args, target: &Target) -> Result<Option<TlsSettings>, Failure> {
+    if target.is_secure {
+        let (cacert, insecure) = (args.cacert.clone(), args.insecure);
+        return Ok(Some(TlsSettings { name: target.name.clone(), cacert, insecure }));
+    }
+    if args.cacert.is_some() || args.insecure {
+        return Err(Failure::Usage("--cacert and --insecure are for https:// only".to_owned()));
+    }
+    Ok(None)
+}
+
+pub(super) fn loads(args: &Args) -> Vec<Load> {
+    let schedule = match args.schedule {
+        Spread::Constant => Schedule::Constant,
+        Spread::Uniform => Schedule::Uniform,
+        Spread::Poisson => Schedule::Poisson,
+    };
+    let load = Load {
+        connections: args.connections,
+        rate: None,
+        schedule,
+        warm_up: args.warm_up,
+        duration: args.duration,
+        requests: args.requests,
+        ..Load::default()
+    };
+    let mut loads: Vec<Load> = match (&args.rate[..], &args.levels[..]) {
+        ([], []) => vec![load],
+        ([], levels) => all(levels).map(|connections| Load { connections, ..load.clone() }).collect(),
+        (rates, _) => all(rates).map(|rate| Load { rate: Some(rate), ..load.clone() }).collect(),
+    };
+    for (number, load) in loads.iter_mut().enumerate() {
+        load.number = number as u64;
+    }
+    loads
+}
+
+fn all<T: Copy>(lists: &[Several<T>]) -> impl Iterator<Item = T> {
+    lists.iter().flat_map(|list| &list.0).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_people_type_them() {
+        for (text, ms) in [("10", 10_000), ("0.5", 500), ("300ms", 300), ("1m 30s", 90_000), ("2m", 120_000)]
+        {
+            assert_eq!(parse_time(text), Ok(Duration::from_millis(ms)), "{text}");
+        }
+        for wrong in ["", "-1", "1e3", "soon", "10x", ".", "1 2"] {
+            assert!(parse_time(wrong).is_err(), "{wrong}");
+        }
+    }
+}
