@@ -57,10 +57,25 @@ impl<S: Socket> TlsSocket<S> {
             match tls.write_tls(&mut Leaving(&self.socket)) {
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
-                Err(error) => return Err(error),
+                Err(error) => return Err(self.last_alert(tls).unwrap_or(error)),
             }
         }
         Ok(true)
+    }
+
+    /// Why the server has closed, where it said so: an alert lies unread while this side still sends.
+    #[cold]
+    fn last_alert(&self, tls: &mut RefMut<'_, ClientConnection>) -> Option<io::Error> {
+        let mut encrypted = self.encrypted.try_borrow_mut().ok()?;
+        let received = self.socket.receive(&mut encrypted).ok()?;
+        let mut rest = &encrypted[..received];
+        while !rest.is_empty() {
+            tls.read_tls(&mut rest).ok()?;
+            if let Err(error @ rustls::Error::AlertReceived(_)) = tls.process_new_packets() {
+                return Some(TlsFault::of(error).into());
+            }
+        }
+        None
     }
 
     /// One recv(2), and all that can be decrypted with it.

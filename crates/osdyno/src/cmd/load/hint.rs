@@ -2,13 +2,15 @@
 
 use net::load::{Failure, LoadSettings, RequestStage};
 
-/// What to do about failures of this kind.
-pub(super) fn of(failure: &Failure, settings: &LoadSettings) -> Option<String> {
-    let Failure { stage, cause, .. } = failure;
-    protocol_hint(cause)
-        .map(str::to_owned)
-        .or_else(|| connection_hint(*stage, cause, settings))
-        .or_else(|| status_hint(cause.strip_prefix("status ")?, settings.tls.is_some()))
+/// What to do about the first of these failures of which something is known: those of a protocol come first,
+/// because they are why connections are closed.
+pub(super) fn first(failures: &[&Failure], settings: &LoadSettings) -> Option<String> {
+    let of_protocol = failures.iter().find_map(|failure| protocol_hint(&failure.cause)).map(str::to_owned);
+    let status = |cause: &str| status_hint(cause.strip_prefix("status ")?, settings.tls.is_some());
+    let of_another = |Failure { stage, cause, .. }: &&Failure| {
+        connection_hint(*stage, cause, settings).or_else(|| status(cause))
+    };
+    of_protocol.or_else(|| failures.iter().find_map(of_another))
 }
 
 /// What to do about a response or a certificate, or where the server speaks something else.

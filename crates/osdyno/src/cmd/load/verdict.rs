@@ -64,8 +64,8 @@ pub(super) fn sentence(level: &Level) -> Option<String> {
 /// What to do, where a share of the responses that matters was not as expected.
 pub(super) fn hint(level: &Level, settings: &LoadSettings) -> Option<String> {
     let matters = |failure: &&Failure| failure.count as f64 > HINT_SHARE * level.started as f64;
-    let hint = |failure: &Failure| hint::of(failure, settings);
-    level.failures.iter().filter(matters).find_map(hint)
+    let matter: Vec<&Failure> = level.failures.iter().filter(matters).collect();
+    hint::first(&matter, settings)
 }
 
 /// One failure in so many may happen to any load.
