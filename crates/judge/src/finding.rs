@@ -30,7 +30,7 @@ pub struct Finding {
     pub summary: String,
     /// What n counts, in words.
     pub grows: String,
-    /// The growth that its page predicts.
+    /// The growth that its documentation expects.
     pub expect: Expect,
     /// Names of the references that were timed among its operations, in the order of the adjustment that its
     /// verdict has.
@@ -96,15 +96,23 @@ pub enum Remark {
 }
 
 impl Finding {
-    /// Whether the class is one that its page predicts; `None` where the data do not say.
+    /// Whether the class agrees with the documented expectation; `None` where the data do not say, because
+    /// they leave the expected shape open.
     pub(crate) fn as_expected(&self) -> Option<bool> {
-        let class = self.verdict.as_ref()?.class;
-        match (self.expect, class) {
-            (_, Class::Inconclusive | Class::Value) | (Expect::Any, _) => None,
-            (Expect::Constant, Class::Flat | Class::SmallGrowth) => Some(true),
-            (Expect::Logarithmic, Class::Sublinear | Class::SmallGrowth | Class::Flat) => Some(true),
-            (Expect::Linear, Class::LinearLike | Class::SmallGrowth) => Some(true),
-            _ => Some(false),
+        let verdict = self.verdict.as_ref()?;
+        let agrees = |class: &Class| match self.expect {
+            Expect::Constant => matches!(class, Class::Flat | Class::SmallGrowth),
+            Expect::Logarithmic => matches!(class, Class::Sublinear | Class::SmallGrowth | Class::Flat),
+            Expect::Linear => matches!(class, Class::LinearLike | Class::SmallGrowth),
+            Expect::Any => false,
+        };
+        // The classes of what is composite are its parts, and not what it may be as a whole.
+        let is_open = verdict.class != Class::Composite && verdict.classes.iter().any(agrees);
+        match verdict.class {
+            _ if self.expect == Expect::Any => None,
+            Class::Inconclusive | Class::Value => None,
+            class if agrees(&class) => Some(true),
+            _ => (!is_open).then_some(false),
         }
     }
 }

@@ -159,8 +159,8 @@ impl Findings {
         Place::of(finding.verdict.as_ref()?, &finding.grows, self.system(finding)?)
     }
 
-    /// Whether a verdict is the one that its page predicts; `None` where the data do not say. A cost that is
-    /// constant until a resource of the system runs out is no other than a page predicts, because no cost is
+    /// Whether a verdict agrees with the documented expectation; `None` where the data do not say. A cost
+    /// that is constant until a resource of the system runs out does not contradict it, because no cost is
     /// constant beyond that.
     pub fn as_expected(&self, finding: &Finding) -> Option<bool> {
         let expected = finding.as_expected()?;

@@ -6,6 +6,7 @@
 //! - [`noise_floor`] computes the noise floor of a system that was measured against itself.
 //! - [`undecided()`] says whether more trials would decide more.
 //! - [`verdict`] says what a verdict supports beside its class.
+//! - [`Growth`] is how a series goes from its smallest n to its largest.
 //! - [`GrowthWindows`] says between which n a cost grows, for what asks where the growth comes from.
 //! - [`hints`] finds numbers of the system near a place of n.
 //! - [`Highlight`] is what a reader should know first.
@@ -22,6 +23,7 @@ pub mod environment;
 mod finding;
 mod findings;
 pub mod generator;
+mod growth;
 mod growth_windows;
 mod highlight;
 pub mod hints;
@@ -37,6 +39,7 @@ pub use environment::Difference;
 pub use finding::{ALPHA, Finding, MARGIN, Remark, SEED};
 pub use findings::{Findings, Note, SystemBackground};
 pub use generator::{LimitedLevels, LoadVerdict, load_verdict};
+pub use growth::{Growth, GrowthEnd, worse_before_the_end};
 pub use growth_windows::GrowthWindows;
 pub use highlight::{Highlight, highlights, improves, worsens, worst};
 pub use place::Place;

@@ -49,9 +49,10 @@ fn step(verdict: &Verdict) -> Option<Interval> {
     Some(Interval { value: step.n as f64, low: step.n_low as f64, high: step.n_high as f64 })
 }
 
-/// Between the ranges before and after the largest jump.
+/// The first n behind the largest jump that is certain to be behind it: it lies between two ranges, and no n
+/// between them is told apart.
 fn jump(verdict: &Verdict) -> Option<Interval> {
     let [before, after] = gross_jump(verdict)?;
-    let (low, high) = (before.n_high as f64, after.n_low as f64);
-    Some(Interval { value: low.midpoint(high), low, high })
+    let n = after.n_low as f64;
+    Some(Interval { value: n, low: before.n_high as f64 + 1.0, high: n })
 }

@@ -28,6 +28,7 @@ pub mod manual;
 pub mod markdown;
 pub mod noise_floor;
 pub mod overview;
+pub mod place;
 mod printable_lines;
 pub mod quantity;
 pub mod sentences;

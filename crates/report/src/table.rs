@@ -8,9 +8,8 @@ use crate::text::{Cell, Page, Row, Style, Tone};
 use crate::words::{count, factor_with_interval, things};
 use crate::{compare, sentences, spark};
 use judge::Cause;
-use judge::{Finding, Findings, Remark};
+use judge::{Finding, Findings, Growth, Remark};
 use record::LimitedBy;
-use stats::Verdict;
 
 /// Columns from which a series is a row; with fewer it is a paragraph.
 const ROOM_FOR_COLUMNS: usize = 108;
@@ -93,7 +92,8 @@ pub(crate) fn write_changes(
     for finding in series {
         let Some(verdict) = &finding.verdict else { continue };
         let short = sentences::in_short(verdict, finding.unit);
-        let text = format!("{}: {}, {short} {}", finding.label, ends(finding, verdict), spark::line(verdict));
+        let ends = sentences::ends(verdict, finding.unit);
+        let text = format!("{}: {ends}, {short} {}", finding.label, spark::line(verdict));
         page.paragraph(&text, 2, sentences::tone(finding))?;
     }
     Ok(())
@@ -128,26 +128,25 @@ fn cells(finding: &Finding, common: &CommonRange) -> Vec<Cell> {
     let at = |cost: String, n: u64, common: u64| {
         if n == common { cost } else { format!("{cost} at {}", count(n)) }
     };
-    let (low, high) = finding.unit.estimates(verdict.cost_low, verdict.cost_high);
+    let (first, last, growth) = match Growth::of(verdict) {
+        Some(Growth { from, to, ratio }) => {
+            let (low, high) = finding.unit.estimates(from.cost, to.cost);
+            (at(low, from.n, common.low), at(high, to.n, common.high), factor_with_interval(ratio))
+        }
+        // One n has one cost, and its place is the last where others begin before.
+        None => {
+            let cost = at(finding.unit.estimate(verdict.cost_low), verdict.n_low, common.low);
+            (cost, String::new(), String::new())
+        }
+    };
     vec![
         name,
-        Cell::new(at(low, verdict.n_low, common.low)),
-        Cell::new(at(high, verdict.n_high, common.high)),
-        Cell::new(factor_with_interval(verdict.growth)),
+        Cell::new(first),
+        Cell::new(last),
+        Cell::new(growth),
         Cell::toned(sentences::verdict(verdict, finding.unit), sentences::tone(finding)),
         Cell::new(spark::line(verdict)),
     ]
-}
-
-/// `1.2 µs → 3.1 ms from n = 100 to 14 229`.
-fn ends(finding: &Finding, verdict: &Verdict) -> String {
-    let (low, high) = finding.unit.estimates(verdict.cost_low, verdict.cost_high);
-    match verdict.n_low == verdict.n_high {
-        true => format!("{low} at n = {}", count(verdict.n_low)),
-        false => {
-            format!("{low} → {high} from n = {} to {}", count(verdict.n_low), count(verdict.n_high))
-        }
-    }
 }
 
 /// The series one below the other, where there is no room for columns.
@@ -161,7 +160,7 @@ fn paragraphs(
         let label = &finding.label;
         match &finding.verdict {
             Some(verdict) => {
-                let (ends, spark) = (ends(finding, verdict), spark::line(verdict));
+                let (ends, spark) = (sentences::ends(verdict, finding.unit), spark::line(verdict));
                 let words = sentences::verdict_with_growth(verdict, finding.unit);
                 page.paragraph(&format!("{label}: {ends}, {words} {spark}"), 2, sentences::tone(finding))?;
             }

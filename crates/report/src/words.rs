@@ -3,7 +3,7 @@
 //! A narrow no-break space stands between the groups of thousands and before a unit; the table
 //! turns it into what a terminal shows.
 
-use stats::{Block, Interval};
+use stats::Interval;
 
 /// The space inside a quantity: narrow, and a line never breaks at it.
 pub(crate) const GAP: char = '\u{202f}';
@@ -27,12 +27,6 @@ pub fn count(n: u64) -> String {
 /// A count that is only a place on an axis, at three digits: `14 100` for 14 116.
 pub fn about(n: f64) -> String {
     count(rounded(n, 3).max(0.0) as u64)
-}
-
-/// The n that stand for a range: the last where it is narrow, else about its middle.
-pub(crate) fn place_of(block: &Block) -> String {
-    let (low, high) = (block.n_low as f64, block.n_high as f64);
-    if high - low <= high / 50.0 { count(block.n_high) } else { about(low.midpoint(high)) }
 }
 
 /// A number of things, in the singular or the plural: `1 trial`, `10 trials`.
@@ -183,6 +177,12 @@ pub(crate) fn factor_with_interval(ratio: Interval) -> String {
         fixed(x, decimals)
     };
     format!("×{} ({}–{})", shown(ratio.value), shown(ratio.low), shown(ratio.high))
+}
+
+/// A factor without its interval, at the digits that this carries: the same number as beside it.
+pub fn estimated_factor(ratio: Interval) -> String {
+    let words = factor_with_interval(ratio);
+    words.split_once(" (").map_or(words.as_str(), |(factor, _)| factor).to_owned()
 }
 
 /// A ratio with its interval and no sign before it: `1.18 (1.15–1.21)`.

@@ -107,7 +107,7 @@ fn a_cliff_has_its_place_and_what_lies_there() {
     let highlights = judge::highlights(&findings);
     let bind = highlights.iter().find(|highlight| highlight.first().label == "bind").expect("bind");
     assert_eq!(bind.resource().map(|landmark| landmark.at), Some(14_116.0), "{bind:?}");
-    let text = shown(&findings, 160).replace('\u{202f}', " ");
+    let text = shown(&findings, 200).replace('\u{202f}', " ");
     let sentence =
         "near half of net.ipv4.ip_local_port_range (14 116): widen the range, or bind explicit ports";
     assert!(text.contains(sentence), "{text}");
@@ -130,7 +130,7 @@ fn what_comes_back_is_uneven() {
     assert!(verdict.growth.low > 1.0, "it ends above where it began, for certain: {:?}", verdict.growth);
     assert_eq!(judge::highlights(&findings), []);
     let text = shown(&findings, 160);
-    assert!(text.contains("Uneven: mmap"), "{text}");
+    assert!(text.contains("Uneven (changes on the way, and comes back): mmap"), "{text}");
 }
 
 /// A cost that is constant until ports run out is what a page predicts that says constant: nothing is
@@ -176,4 +176,29 @@ fn what_is_undecided_says_what_would_settle_it() {
     assert!(text.contains("--budget 20m would settle 1 of 1"), "{text}");
     recording.run.looks = vec![10, 11];
     assert_eq!(Findings::of(&recording).settlement, None, "no look is late enough");
+}
+
+/// A shape that the data leave open contradicts nothing; one that they exclude does, and the words say so.
+#[test]
+fn only_an_excluded_expectation_is_contradicted() {
+    use stats::Class::{Ambiguous, Composite, Flat, LinearLike, Stepped, Sublinear, Superlinear};
+    let mut findings = shapes();
+    let walk = findings.series.iter().position(|finding| finding.label == "walk").expect("walk");
+    findings.series[walk].expect = record::Expect::Linear;
+    let mut agrees = |class, classes: &[stats::Class]| {
+        let verdict = findings.series[walk].verdict.as_mut().expect("judged");
+        (verdict.class, verdict.classes) = (class, classes.to_vec());
+        let sentence = overview::growths(&findings, |finding| finding.label == "walk").concat();
+        (findings.as_expected(&findings.series[walk]), sentence)
+    };
+    let (open, sentence) = agrees(Ambiguous, &[Sublinear, LinearLike, Superlinear]);
+    assert!(open.is_none() && !sentence.contains("expectation"), "{sentence}");
+    let (excluded, sentence) = agrees(Ambiguous, &[Sublinear, Superlinear]);
+    assert_eq!(excluded, Some(false));
+    assert!(sentence.contains("contradicts the documented expectation (linear)"), "{sentence}");
+    let (found, sentence) = agrees(LinearLike, &[LinearLike]);
+    assert_eq!(found, Some(true));
+    assert!(sentence.contains("matches the documented expectation (linear)"), "{sentence}");
+    // The parts of what is composite are none of its shapes.
+    assert_eq!(agrees(Composite, &[LinearLike, Stepped, Flat]).0, Some(false));
 }

@@ -5,7 +5,7 @@ mod emulated;
 
 use emulated::load::{self, Architecture};
 use judge::Findings;
-use judge::compare::{Comparison, Growth, Ranking, RankingEntry};
+use judge::compare::{Comparison, GrowthClaim, Ranking, RankingEntry};
 use report::{Style, html, table};
 
 fn ranking<'a>(compared: &'a Comparison, name: &str) -> &'a Ranking {
@@ -90,13 +90,13 @@ fn the_growth_of_each_contender_is_reported() {
         contender.series[0].clone()
     };
     let inetd = p50("inetd");
-    let Growth::Grows(times) = inetd.growth else { panic!("{inetd:?}") };
+    let GrowthClaim::Grows(times) = inetd.growth else { panic!("{inetd:?}") };
     // From a connection to a thousand, without noise: n over the rate.
     let time = |n: f64| (n + 2.5) * (1.0 + n / 4_000.0);
     let truth = time(1_000.0) / time(1.0);
     assert!(times.low < truth && truth < times.high && inetd.range == (1, 1_000), "{inetd:?}: {truth}");
     assert_eq!(p50("select").range, (1, 500), "it stops there");
-    assert!(matches!(p50("uring").growth, Growth::Limited(_)));
+    assert!(matches!(p50("uring").growth, GrowthClaim::Limited(_)));
 
     let mut out = Vec::new();
     table::write(&findings, &Style { width: 132, ..Style::default() }, &mut out).unwrap();

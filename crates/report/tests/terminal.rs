@@ -125,10 +125,18 @@ fn what_references_did_is_reported() {
         report::sentences::remarks(finding).join(" ").replace(['\u{a0}', '\u{202f}'], " ")
     };
     let text = said([ReferenceStanding::Used, ReferenceStanding::NoGain]);
-    assert!(text.contains("shares with null-call was removed: the standard error fell to 62 %"), "{text}");
+    assert!(
+        text.contains(
+            "shares with null-call, which was timed in between, was removed: the standard error fell to 62 %"
+        ),
+        "{text}"
+    );
     assert!(text.contains("a change of 3 % may be hidden"), "{text}");
     let text = said([ReferenceStanding::TooFew, ReferenceStanding::Changes]);
-    assert!(text.contains("No noise was removed, because stat changes with n too."), "{text}");
+    assert!(
+        text.contains("No noise was removed: stat, timed in between to show it, changes with n too."),
+        "{text}"
+    );
     let text = said([ReferenceStanding::NoGain; 2]);
     assert!(!text.contains("noise") && !text.contains("Noise"), "{text}");
 }

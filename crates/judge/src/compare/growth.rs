@@ -30,12 +30,12 @@ pub struct SeriesGrowth {
     /// The judged levels, from the first to the last.
     pub range: (u64, u64),
     /// What may be said.
-    pub growth: Growth,
+    pub growth: GrowthClaim,
 }
 
 /// What may be said of a time over the levels of a load.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Growth {
+pub enum GrowthClaim {
     /// It differs at no level by more than this share, for certain.
     Flat {
         /// The share.
@@ -96,13 +96,13 @@ impl Findings {
     }
 }
 
-fn growth(verdict: &Verdict, limited: Option<&LimitedLevels>) -> Growth {
+fn growth(verdict: &Verdict, limited: Option<&LimitedLevels>) -> GrowthClaim {
     match verdict.class {
-        _ if let Some(limited) = limited => Growth::Limited(limited.clone()),
-        Class::Flat => Growth::Flat { within: verdict.bound },
-        Class::Inconclusive | Class::Value => Growth::Undecided { at_most: known_bound(verdict) },
-        _ if verdict.growth.low > 1.0 => Growth::Grows(verdict.growth),
-        _ if verdict.growth.high < 1.0 => Growth::Falls(verdict.growth),
-        _ => Growth::Changes { most: verdict.peak },
+        _ if let Some(limited) = limited => GrowthClaim::Limited(limited.clone()),
+        Class::Flat => GrowthClaim::Flat { within: verdict.bound },
+        Class::Inconclusive | Class::Value => GrowthClaim::Undecided { at_most: known_bound(verdict) },
+        _ if verdict.growth.low > 1.0 => GrowthClaim::Grows(verdict.growth),
+        _ if verdict.growth.high < 1.0 => GrowthClaim::Falls(verdict.growth),
+        _ => GrowthClaim::Changes { most: verdict.peak },
     }
 }

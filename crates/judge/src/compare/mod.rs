@@ -19,7 +19,7 @@ mod systems;
 mod variants;
 
 pub use claim::{Claim, MeanClaim, Part};
-pub use growth::{ContenderGrowth, Growth, SeriesGrowth};
+pub use growth::{ContenderGrowth, GrowthClaim, SeriesGrowth};
 pub use over_systems::{MeanOfContender, MeanSeries, OverSystems, over_systems, trend};
 pub use result::{
     AnswerNote, Comparison, Contender, LevelValue, MARGIN, Mean, Mismatch, More, NoAnswer, OfferedApart,

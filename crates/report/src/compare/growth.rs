@@ -1,10 +1,11 @@
 //! How the times of each contender go with n, a sentence for each.
 
 use judge::Findings;
-use judge::compare::{Comparison, ContenderGrowth, Growth, SeriesGrowth};
+use judge::compare::{Comparison, ContenderGrowth, GrowthClaim, SeriesGrowth};
 use record::Side;
 
 use super::words;
+use crate::place::{at, counted};
 use crate::sentences;
 use crate::words::{bound, count, factor_with_interval, list, percent};
 
@@ -29,7 +30,10 @@ pub(crate) fn sentences(
     let ranges = growths.iter().flat_map(|contender| &contender.series).map(|series| series.range);
     let (low, high) = ranges.fold((u64::MAX, 0), |(low, high), range| (low.min(range.0), high.max(range.1)));
     let grows = compared.rankings.first().map_or("n", |ranking| ranking.grows.as_str());
-    let heading = format!("How the times change from {} to {} {grows}", count(low), count(high));
+    let heading = match low < high {
+        true => format!("How the times change from {} to {}", count(low), counted(&count(high), grows)),
+        false => format!("The times {}", at(high, grows)),
+    };
     let sentence = |contender: &ContenderGrowth| Sentence {
         name: words::name(&contender.name).to_owned(),
         place: contender.place,
@@ -63,13 +67,13 @@ fn shown(series: &[SeriesGrowth], is_short: bool) -> impl Iterator<Item = &Serie
 /// `grows to ×12 (11–13)`, with where it ends if that is before the others.
 fn of_series(series: &SeriesGrowth, high: u64) -> String {
     let said = match &series.growth {
-        Growth::Flat { within } => format!("flat within {}", bound(*within)),
-        Growth::Grows(times) => format!("grows to {}", factor_with_interval(*times)),
-        Growth::Falls(times) => format!("falls to {}", factor_with_interval(*times)),
-        Growth::Changes { most } => format!("changes by up to {}", percent(*most)),
-        Growth::Undecided { at_most: Some(share) } => format!("undecided, at most {}", bound(*share)),
-        Growth::Undecided { at_most: None } => "undecided".to_owned(),
-        Growth::Limited(limited) => format!("not judged: {}", sentences::limited(limited)),
+        GrowthClaim::Flat { within } => format!("flat within {}", bound(*within)),
+        GrowthClaim::Grows(times) => format!("grows to {}", factor_with_interval(*times)),
+        GrowthClaim::Falls(times) => format!("falls to {}", factor_with_interval(*times)),
+        GrowthClaim::Changes { most } => format!("changes by up to {}", percent(*most)),
+        GrowthClaim::Undecided { at_most: Some(share) } => format!("undecided, at most {}", bound(*share)),
+        GrowthClaim::Undecided { at_most: None } => "undecided".to_owned(),
+        GrowthClaim::Limited(limited) => format!("not judged: {}", sentences::limited(limited)),
     };
     let to = if series.range.1 < high { format!(" at {}", count(series.range.1)) } else { String::new() };
     said + &to

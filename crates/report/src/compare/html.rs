@@ -10,10 +10,10 @@ use super::lines::Line;
 use super::{growth, lines, strip, words};
 use crate::html::escape::esc;
 use crate::html::tracks::{Track, draw, swatch};
-use crate::quantity::Quantity;
+use crate::place;
 use crate::sentences::{self, capital, sentence};
 use crate::text::Tone;
-use crate::words::{count, list, percent, things};
+use crate::words::{list, percent, things};
 
 /// Writes a comparison of variants as part of a page; `i` makes its ids unique.
 pub(crate) fn write_part(
@@ -150,7 +150,7 @@ pub(super) fn ratios(id: &str, compared: &Comparison, out: &mut dyn Write) -> io
 
 /// Below the name of a series: where the contenders are compared.
 fn below(ranking: &Ranking) -> String {
-    let at = ranking.n.map(|n| words::at(n, &ranking.grows));
+    let at = ranking.n.map(|n| place::at(n, &ranking.grows));
     let said = at.map(|at| format!("<br><span class=\"remark\">{}</span>", esc(&at)));
     said.unwrap_or_default()
 }
@@ -232,16 +232,9 @@ fn track(entry: &RankingEntry, is_load: bool) -> Option<Track> {
     }
 }
 
-/// `6.12: 860 ns to 900 ns from n = 10 to 19 999, flat within 7 %`.
+/// `6.12: 860 ns → 900 ns from n = 10 to 19 999, flat within 7 %`.
 fn of_entry(ranking: &Ranking, entry: &RankingEntry) -> Option<String> {
     let v = entry.verdict.as_ref()?;
-    Some(format!(
-        "{}: {} to {} from n = {} to {}, {}",
-        entry.name,
-        ranking.unit.estimate(v.cost_low),
-        ranking.unit.estimate(v.cost_high),
-        count(v.n_low),
-        count(v.n_high),
-        sentences::verdict_with_growth(v, ranking.unit)
-    ))
+    let words = sentences::verdict_with_growth(v, ranking.unit);
+    Some(format!("{}: {}, {words}", entry.name, sentences::ends(v, ranking.unit)))
 }

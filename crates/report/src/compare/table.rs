@@ -7,6 +7,7 @@ use judge::compare::{Comparison, Ranking};
 
 use super::lines::{self, Line};
 use super::{growth, notes, words};
+use crate::place;
 use crate::sentences::capital;
 use crate::text::{Cell, Page, Row, Style, Tone};
 use crate::words::{percent, things};
@@ -115,7 +116,7 @@ fn answers(compared: &Comparison, style: &Style, page: &mut Page<'_>) -> io::Res
 
 /// What the answers are, where they have a heading: `at 1 000 connections`, `against 6.12`.
 fn heading(compared: &Comparison) -> String {
-    let level = compared.rankings.iter().find_map(|ranking| Some(words::at(ranking.n?, &ranking.grows)));
+    let level = compared.rankings.iter().find_map(|ranking| Some(place::at(ranking.n?, &ranking.grows)));
     level.unwrap_or_else(|| format!("against {}", words::reference(compared)))
 }
 

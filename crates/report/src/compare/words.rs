@@ -3,6 +3,7 @@
 use record::{Side, Unit};
 use stats::{Design, Interval};
 
+use crate::place;
 use crate::quantity::Quantity;
 use crate::text::Tone;
 use crate::words::{
@@ -141,14 +142,6 @@ pub(crate) fn name(variant: &str) -> &str {
     if variant.is_empty() { "plain" } else { variant }
 }
 
-/// `at 1 000 connections`; the level alone where it is unknown what n counts.
-pub(crate) fn at(n: u64, grows: &str) -> String {
-    match grows {
-        "n" | "" => format!("at n = {}", count(n)),
-        grows => format!("at {} {grows}", count(n)),
-    }
-}
-
 /// What was measured in a series: `throughput`; of a curve `cost of select`.
 fn what(ranking: &Ranking) -> String {
     // The only time that a server reports of itself.
@@ -177,7 +170,7 @@ pub(super) fn sentence(ranking: &Ranking) -> Option<String> {
     let first = format!(
         "{} {}{}",
         furthest.words(last),
-        at(last.comparison.n_high, &ranking.grows),
+        place::at(last.comparison.n_high, &ranking.grows),
         mean.unwrap_or_default()
     );
     let others: Vec<(Comparand<'_>, &Ratio)> = behind.collect();

@@ -86,9 +86,9 @@ fn of_list(source: &Source<'_>, list: &List<'_>, out: &mut dyn Write) -> io::Res
 /// The id of a list, and whether it is open.
 fn place(kind: Kind) -> (&'static str, bool) {
     match kind {
-        Kind::Grows => ("growing", true),
+        Kind::Worse => ("worse", true),
         Kind::GrowsLittle => ("small-growth", true),
-        Kind::Falls => ("falling", true),
+        Kind::Better => ("better", true),
         Kind::Uneven => ("uneven", true),
         Kind::OneLevel => ("one-level", true),
         Kind::Flat => ("flat", false),

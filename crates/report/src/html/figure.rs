@@ -16,14 +16,16 @@ use super::tracks::{Track, draw};
 use super::zoom::Points;
 use super::{filter, phases, word};
 use crate::compare::{write_html_part, write_means};
+use crate::place::range;
 use crate::quantity::Quantity;
 use crate::sentences;
 use crate::words::{
-    count, count_with_interval, factor_with_interval, list, number_with_interval, percent, things,
+    bound, count, count_with_interval, factor_with_interval, list, number_with_interval, percent, things,
 };
 use judge::compare::{Comparison, over_systems};
 use judge::series::{sweeps, trials};
-use judge::{Cause, Finding, Findings};
+use judge::verdict::known_bound;
+use judge::{Cause, Finding, Findings, Growth};
 
 /// Writes a workload with its series on all systems; those of the cards above are named.
 pub(super) fn workload(source: &Source<'_>, workload: &Workload, out: &mut dyn Write) -> io::Result<()> {
@@ -326,11 +328,9 @@ fn numbers(
     let what = sentences::capital(sentences::what_of(finding));
     let mut rows: Vec<(String, String)> =
         vec![(format!("{what} at n = {}", count(v.n_low)), finding.unit.estimate_with_interval(v.cost_low))];
-    if v.n_low < v.n_high {
-        rows.extend(of_change(finding, v, &what));
-    }
+    rows.extend(Growth::of(v).into_iter().flat_map(|growth| of_change(finding, v, growth, &what)));
     if finding.expect != Expect::Any {
-        rows.push(("Expected".into(), expected(findings, finding)));
+        rows.push(("Documented expectation".into(), expected(findings, finding)));
     }
     rows.push(("Trials".into(), count(v.trials as u64)));
     if finding.tick_seconds > 0.0 {
@@ -349,31 +349,33 @@ fn numbers(
 }
 
 /// What several n tell: the cost at the last, and how it gets there.
-fn of_change(finding: &Finding, v: &Verdict, what: &str) -> Vec<(String, String)> {
+fn of_change(finding: &Finding, v: &Verdict, growth: Growth, what: &str) -> Vec<(String, String)> {
+    let unit = finding.unit;
     let mut rows: Vec<(String, String)> = vec![
-        (format!("{what} at n = {}", count(v.n_high)), finding.unit.estimate_with_interval(v.cost_high)),
-        ("Growth".into(), factor_with_interval(v.growth)),
+        (format!("{what} at n = {}", count(growth.to.n)), unit.estimate_with_interval(growth.to.cost)),
+        ("Growth".into(), factor_with_interval(growth.ratio)),
     ];
-    // A cost per object means nothing where one jump is most of the growth; nor does a rate by the object.
-    if sentences::gross_jump(v, finding.unit).is_none() && !finding.unit.more_is_better() {
-        rows.push((
-            format!("Per {} more", count(1000)),
-            finding.unit.signed_interval(v.marginal_cost, 1000.0),
-        ));
+    if let Some(block) = judge::worse_before_the_end(v, unit) {
+        let worst = factor_with_interval(block.relative);
+        rows.push((format!("Worst, at n = {}", range(block.n_low, block.n_high)), worst));
+    }
+    if let Some(each) = sentences::slope_each(v, unit) {
+        let name = if each == 1 { "For each".into() } else { format!("Per {} more", count(each)) };
+        rows.push((name, unit.signed_interval(v.marginal_cost, each as f64)));
         if let Some(size) = v.doubling_size {
             rows.push((format!("{what} doubles every"), count_with_interval(size)));
         }
     }
     rows.push(("Slope in the last decade".into(), number_with_interval(v.top_decade_slope)));
-    rows.push(("Largest change".into(), percent(v.peak) + &sentences::at_most(v)));
+    rows.extend(known_bound(v).map(|known| ("Change at most".into(), bound(known))));
     rows
 }
 
 fn expected(findings: &Findings, finding: &Finding) -> String {
     let word = sentences::expectation(finding.expect);
     match findings.as_expected(finding) {
-        Some(true) => format!("{word}, as measured"),
-        Some(false) => format!("{word}, unlike measured"),
+        Some(true) => format!("{word}, which the verdict matches"),
+        Some(false) => format!("{word}, which the verdict contradicts"),
         None => word.to_string(),
     }
 }

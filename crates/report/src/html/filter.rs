@@ -12,13 +12,13 @@ const FILTERS: [(&str, &str); 4] = [
     ("is-changed", "changed"),
     ("is-flat", "flat"),
     ("is-undecided", "undecided"),
-    ("is-unlike", "unlike its page"),
+    ("is-unlike", "unexpected"),
 ];
 
 /// The classes by which a row, a card or a figure of a series is shown or hidden.
 pub(super) fn classes(findings: &Findings, finding: &Finding) -> String {
     let of_kind = match Kind::of(finding) {
-        Kind::Grows | Kind::GrowsLittle | Kind::Falls | Kind::Uneven => "is-changed",
+        Kind::Worse | Kind::GrowsLittle | Kind::Better | Kind::Uneven => "is-changed",
         Kind::Flat => "is-flat",
         Kind::Undecided | Kind::TooShort => "is-undecided",
         Kind::OneLevel | Kind::Compared | Kind::NoNumber => "is-other",

@@ -6,6 +6,7 @@ use stats::Verdict;
 use super::escape::esc;
 use super::scale::Axis;
 use super::svg::{BOTTOM, LEFT, Svg, TOP, WIDTH};
+use crate::place::span;
 use crate::words::{change, count, place_with_interval};
 use judge::{Cause, Stop};
 
@@ -43,7 +44,7 @@ pub(crate) fn of(verdict: Option<&Verdict>, stops: &[Stop]) -> Vec<Mark> {
                 class: "step",
                 n: (step.n as f64, step.n_low as f64, step.n_high as f64),
                 label: format!("{size} at {}", count(step.n)),
-                title: format!("step of {size}, from n = {} to {}", count(step.n_low), count(step.n_high)),
+                title: format!("step of {size}, {}", span(step.n_low, step.n_high)),
             }
         }));
         marks.extend(v.limit.map(|limit| Mark {
@@ -77,7 +78,7 @@ fn stop(stop: &Stop) -> Option<Mark> {
         class: "stop",
         n: (high as f64, high as f64, high as f64),
         label: format!("{word} at {}", count(high)),
-        title: format!("{} of {} trials, from n = {} to {}", stop.trials, stop.of, count(low), count(high)),
+        title: format!("{} of {} trials, {}", stop.trials, stop.of, span(low, high)),
     })
 }
 

@@ -2,16 +2,17 @@
 
 use std::io::{self, Write};
 
-use judge::Finding;
 use judge::compare::Comparison;
+use judge::{Finding, Growth};
 
 use super::escape::esc;
 use super::plot::sparkline;
 use super::source::{Numbered, Source};
 use super::{filter, word};
 use crate::compare::words::{findings as findings_of, on_system};
+use crate::place::range;
 use crate::quantity::Quantity;
-use crate::words::{count, factor_with_interval, things};
+use crate::words::{factor_with_interval, things};
 use crate::{sentences, spark};
 
 /// Places of a curve in the table of verdicts.
@@ -46,16 +47,20 @@ fn row(source: &Source<'_>, (i, finding): Numbered<'_>, out: &mut dyn Write) -> 
             "<tr class=\"{classes}\">{name}<td class=\"verdict\" colspan=\"6\">{words}</td></tr>"
         );
     };
-    let (low, high) = finding.unit.estimates(v.cost_low, v.cost_high);
+    let (low, high, growth) = match Growth::of(v) {
+        Some(Growth { from, to, ratio }) => {
+            let (low, high) = finding.unit.estimates(from.cost, to.cost);
+            (low, high, factor_with_interval(ratio))
+        }
+        None => (finding.unit.estimate(v.cost_low), String::new(), String::new()),
+    };
     writeln!(
         out,
-        "<tr class=\"{classes}\">{name}<td class=\"num range\" data-is=\"n\">{}–{}</td>\
+        "<tr class=\"{classes}\">{name}<td class=\"num range\" data-is=\"n\">{}</td>\
          <td class=\"num\" data-is=\"first\">{low}</td><td class=\"num\" data-is=\"last\">{high}</td>\
-         <td class=\"num\" data-is=\"growth\">{}</td><td class=\"verdict\">{words}</td>\
+         <td class=\"num\" data-is=\"growth\">{growth}</td><td class=\"verdict\">{words}</td>\
          <td class=\"curve\">{}</td></tr>",
-        count(v.n_low),
-        count(v.n_high),
-        factor_with_interval(v.growth),
+        range(v.n_low, v.n_high),
         sparkline(&spark::heights(v, SPARK_COLUMNS), &format!("curve of {}", finding.label))
     )
 }

@@ -6,6 +6,7 @@ use judge::compare::{Comparison, Ranking, RankingEntry};
 use judge::{Finding, Findings};
 
 use crate::compare::{growth, words};
+use crate::place;
 use crate::quantity::Quantity;
 use crate::text::{Cell, Page, Row, Style, Tone};
 use crate::words::{list, things};
@@ -33,7 +34,7 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let rankings: Vec<&Ranking> = compared.rankings.iter().filter(|ranking| ranking.n.is_some()).collect();
     let Some(first) = rankings.first() else { return Ok(()) };
-    let at = first.n.map(|n| words::at(n, &first.grows)).unwrap_or_default();
+    let at = first.n.map(|n| place::at(n, &first.grows)).unwrap_or_default();
     let name = compared.workload.as_deref().unwrap_or_default();
     let on = words::on_system(findings, compared);
     page.paragraph(&format!("{name}{on} {at}; {}", better(&rankings)), 2, Tone::Strong)?;

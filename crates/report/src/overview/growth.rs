@@ -1,14 +1,14 @@
 //! One growth as a sentence: its size and place, what lies there, and what to do.
 
 use judge::hints::{Landmark, Mark};
-use judge::{Finding, Findings, Highlight, worst};
+use judge::{Finding, Findings, Growth, Highlight};
 use stats::Class;
 
 use super::names;
 use crate::quantity::Quantity;
-use crate::sentences;
 use crate::text::{Cell, Row, Style, Tone};
-use crate::words::{change, count, factor, list, place_of};
+use crate::words::{estimated_factor, list, place_with_interval};
+use crate::{place, sentences};
 
 /// Columns from which names have a column of their own.
 const ROOM_FOR_NAMES: usize = 90;
@@ -41,8 +41,8 @@ pub(crate) fn name(findings: &Findings, highlight: &Highlight<'_>) -> String {
     names::groups(&highlight.series).first().map_or(String::new(), |group| names::of_group(findings, group))
 }
 
-/// `1.2 µs → 3.1 ms (×2 600) from 13 911 bound sockets on, near half of net.ipv4.ip_local_port_range
-/// (14 116): widen the range, or bind explicit ports; likewise accept`.
+/// `1.2 µs → 3.1 ms (×2 600) from 13 911 (13 900–13 920) bound sockets on, near half of
+/// net.ipv4.ip_local_port_range (14 116): widen the range, or bind explicit ports; likewise accept`.
 pub(crate) fn sentence(findings: &Findings, highlight: &Highlight<'_>) -> String {
     let first = highlight.first();
     let near = highlight.place.as_ref().and_then(|place| place.near.first());
@@ -62,29 +62,28 @@ pub(crate) fn sentence(findings: &Findings, highlight: &Highlight<'_>) -> String
     sentence
 }
 
-/// `1.2 µs → 3.1 ms (×2 600) from 13 911 bound sockets on`.
+/// `1.2 µs → 3.1 ms (×2 600) from 13 911 (13 900–13 920) bound sockets on`.
 fn size(highlight: &Highlight<'_>, finding: &Finding) -> String {
-    let Some((v, block)) = finding.verdict.as_ref().and_then(|v| Some((v, worst(v, finding.unit)?))) else {
-        return String::new();
-    };
-    // Where the end is worst the figures are those of the table.
-    let is_end =
-        block.n_high == v.n_high || (v.growth.value - 1.0).abs() >= (block.relative.value - 1.0).abs();
-    let (cost, ratio, at) = match is_end {
-        true => (v.cost_high, v.growth.value, count(v.n_high)),
-        false => (block.cost, block.relative.value, place_of(block)),
-    };
-    let (low, high) = finding.unit.estimates(v.cost_low, cost);
-    let ratio = if ratio >= 2.0 { factor(ratio) } else { change(ratio) };
-    let size = format!("{low} → {high} ({ratio})");
+    let Some(v) = &finding.verdict else { return String::new() };
+    let Some(growth) = Growth::of(v) else { return String::new() };
+    let (low, high) = finding.unit.estimates(growth.from.cost, growth.to.cost);
+    let size = format!("{low} → {high} ({})", estimated_factor(growth.ratio));
+    let at = place::at(growth.to.n, &finding.grows);
     let is_steady = matches!(v.class, Class::LinearLike) && v.knee.is_none();
-    match &highlight.place {
-        Some(place) => format!("{size} from {} {} on", count(place.n.value.round() as u64), finding.grows),
-        None if is_steady && v.marginal_cost.value > 0.0 => {
-            let each = finding.unit.signed(v.marginal_cost.value, 2);
-            format!("{size} at {at} {}, {each} for each", finding.grows)
+    let size = match &highlight.place {
+        Some(place) => {
+            let from = place::counted(&place_with_interval(place.n), &finding.grows);
+            format!("{size} from {from} on")
         }
-        None => format!("{size} at {at} {}", finding.grows),
+        None if is_steady => format!("{size} {at}{}", sentences::slope(v, finding.unit)),
+        None => format!("{size} {at}"),
+    };
+    match judge::worse_before_the_end(v, finding.unit) {
+        Some(block) => {
+            let (ratio, range) = (estimated_factor(block.relative), place::range(block.n_low, block.n_high));
+            format!("{size}, but {ratio} at {range}")
+        }
+        None => size,
     }
 }
 
@@ -114,14 +113,12 @@ fn instead(highlight: &Highlight<'_>) -> String {
     }
 }
 
-/// What the page expects, where the data agree with it or contradict it.
+/// The documented expectation, where the data agree with it or contradict it.
 fn expected(findings: &Findings, finding: &Finding) -> String {
+    let expected = sentences::expectation(finding.expect);
     match findings.as_expected(finding) {
-        Some(true) => "; as its page expects".into(),
-        Some(false) => {
-            let expected = sentences::expectation(finding.expect);
-            format!("; unlike its page ({expected} expected)")
-        }
+        Some(true) => format!("; matches the documented expectation ({expected})"),
+        Some(false) => format!("; contradicts the documented expectation ({expected})"),
         None => String::new(),
     }
 }

@@ -6,10 +6,12 @@ use stats::{Class, Warning};
 /// What may be said of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    Grows,
+    /// It ends worse than it begins: a cost that grows, a rate that falls.
+    Worse,
     Flat,
     GrowsLittle,
-    Falls,
+    /// It ends better than it begins.
+    Better,
     /// It changes, and ends where it begins as far as is known.
     Uneven,
     OneLevel,
@@ -39,8 +41,8 @@ impl Kind {
             Class::Value => Kind::OneLevel,
             Class::Inconclusive if verdict.warnings.contains(&Warning::BelowResolution) => Kind::TooShort,
             Class::Inconclusive => Kind::Undecided,
-            _ if worsens(finding) => Kind::Grows,
-            _ if improves(finding) => Kind::Falls,
+            _ if worsens(finding) => Kind::Worse,
+            _ if improves(finding) => Kind::Better,
             _ => Kind::Uneven,
         }
     }

@@ -25,13 +25,13 @@ fn of_kind(findings: &Findings, wanted: Kind) -> Vec<&Finding> {
     findings.series.iter().filter(|finding| Kind::in_run(findings, finding) == wanted).collect()
 }
 
-/// The count of every kind: `95 series: 29 growing · 27 flat · 12 falling · 27 undecided`.
+/// The count of every kind: `95 series: 29 worse with n · 27 flat · 12 better with n · 27 undecided`.
 pub(crate) fn counts(findings: &Findings) -> String {
     let counts = [
-        (Kind::Grows, "growing"),
+        (Kind::Worse, "worse with n"),
         (Kind::Flat, "flat"),
         (Kind::GrowsLittle, "small growth"),
-        (Kind::Falls, "falling"),
+        (Kind::Better, "better with n"),
         (Kind::Uneven, "uneven"),
         (Kind::OneLevel, "at one level"),
         (Kind::Compared, "compared"),
@@ -52,7 +52,7 @@ pub(crate) fn counts(findings: &Findings) -> String {
 
 /// The series that change for the better, and those that end where they begin.
 pub(super) fn other_changes(findings: &Findings) -> Vec<&Finding> {
-    [Kind::Falls, Kind::Uneven].into_iter().flat_map(|kind| of_kind(findings, kind)).collect()
+    [Kind::Better, Kind::Uneven].into_iter().flat_map(|kind| of_kind(findings, kind)).collect()
 }
 
 /// All lists that have something in them.
@@ -60,8 +60,8 @@ pub(crate) fn of(findings: &Findings) -> Vec<List<'_>> {
     let lists = [
         flat(findings),
         plain("Small growth".into(), findings, Kind::GrowsLittle),
-        plain("Falling".into(), findings, Kind::Falls),
-        plain("Uneven".into(), findings, Kind::Uneven),
+        plain("Better with n".into(), findings, Kind::Better),
+        plain("Uneven (changes on the way, and comes back)".into(), findings, Kind::Uneven),
         values(findings),
         undecided(findings),
         plain("Too short for the clock".into(), findings, Kind::TooShort),

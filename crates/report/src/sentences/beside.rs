@@ -6,6 +6,7 @@ use stats::{Class, FittedLine, Interval, Lines, Modes, Period, Repeated, Spikes,
 
 use super::series::what_of;
 use super::verdict::{alternation, candidates, is_passed, name, place, several};
+use crate::place::span;
 use crate::quantity::Quantity;
 use crate::words::{
     bound, change, change_with_interval, count, factor, factor_with_interval, list, percent,
@@ -130,8 +131,7 @@ fn of_step(step: &Step, v: &Verdict, near: &impl Fn(Interval) -> String) -> Besi
 /// How the cost goes between the steps.
 fn stretches(v: &Verdict) -> Option<Beside> {
     let said = v.segments.iter().map(|s| {
-        let range = format!("{} to {}", count(s.n_low), count(s.n_high));
-        format!("{} from {range}, {}", name(s.class), factor_with_interval(s.growth))
+        format!("{} {}, {}", name(s.class), span(s.n_low, s.n_high), factor_with_interval(s.growth))
     });
     let text = said.collect::<Vec<_>>().join("; ");
     (v.segments.len() > 1).then(|| Beside { text: format!("between the steps: {text}"), short: None })
@@ -154,7 +154,7 @@ fn of_line(line: &FittedLine, unit: Unit) -> String {
     let shape = match line.class {
         Class::Flat => format!("flat within {}", bound(line.bound)),
         Class::LinearLike => {
-            format!("linear, {} per {}", unit.signed_interval(line.marginal_cost, 1000.0), count(1000))
+            format!("linear, {} for each", unit.signed_interval(line.marginal_cost, 1.0))
         }
         class => name(class).to_string(),
     };
@@ -171,9 +171,8 @@ fn of_modes(v: &Verdict, unit: Unit) -> Option<Beside> {
         n => format!("; so in {}", things(n, "more range of n", "more ranges of n")),
     };
     let text = format!(
-        "two modes from n = {} to {}: {} and {} ({} of the points), {}{others}",
-        count(n_low),
-        count(n_high),
+        "two modes {}: {} and {} ({} of the points), {}{others}",
+        span(n_low, n_high),
         unit.cost(lower),
         unit.cost(upper),
         percent(upper_share),

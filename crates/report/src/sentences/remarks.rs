@@ -30,14 +30,17 @@ fn adjustment(finding: &Finding) -> Option<String> {
     let (used, refused) = (named(ReferenceStanding::Used), named(ReferenceStanding::Changes));
     if !used.is_empty() {
         let (error, hidden) = (percent(adjustment.error), percent(adjustment.hidden));
-        let removed = format!("Noise that it shares with {} was removed", list(&used));
+        let removed =
+            format!("Noise that it shares with {}, which was timed in between, was removed", list(&used));
         return Some(format!(
             "{removed}: the standard error fell to {error}, and a change of {hidden} may be hidden."
         ));
     }
     let verb = if refused.len() == 1 { "changes" } else { "change" };
-    (!refused.is_empty())
-        .then(|| format!("No noise was removed, because {} {verb} with n too.", list(&refused)))
+    (!refused.is_empty()).then(|| {
+        let refused = list(&refused);
+        format!("No noise was removed: {refused}, timed in between to show it, {verb} with n too.")
+    })
 }
 
 /// What the record says of the numbers of a series.

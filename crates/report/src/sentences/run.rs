@@ -101,23 +101,21 @@ pub(crate) fn variant_label(findings: &Findings, finding: &Finding) -> String {
     label.replacen(&format!(" {}", finding.key.name), "", 1)
 }
 
-/// Series whose verdict is another than their page predicts: `unlike its page: bind (constant expected)`.
+/// Series that contradict what is documented: `contradicts the documented expectation: bind (constant)`.
 pub(crate) fn surprises(findings: &Findings) -> Option<String> {
     let unlike: Vec<&Finding> =
         findings.series.iter().filter(|f| findings.as_expected(f) == Some(false)).collect();
-    let said = |f: &&Finding| format!("{} ({} expected)", label(findings, f), expectation(f.expect));
-    match unlike.len() {
-        0 => None,
-        1 => Some(format!("unlike its page: {}", said(&unlike[0]))),
-        n if n <= NAMED_MOST => {
-            Some(format!("unlike their pages: {}", list(&unlike.iter().map(said).collect::<Vec<_>>())))
-        }
+    let said = |f: &&Finding| format!("{} ({})", label(findings, f), expectation(f.expect));
+    let named = match unlike.len() {
+        0 => return None,
+        n if n <= NAMED_MOST => unlike.iter().map(said).collect::<Vec<_>>(),
         n => {
             let named = unlike[..NAMED_MOST - 1].iter().map(said);
             let more = format!("{} more", count((n + 1 - NAMED_MOST) as u64));
-            Some(format!("unlike their pages: {}", list(&named.chain([more]).collect::<Vec<_>>())))
+            named.chain([more]).collect()
         }
-    }
+    };
+    Some(format!("contradicts the documented expectation: {}", list(&named)))
 }
 
 /// How sure, in words: `95 % confidence`.

@@ -1,10 +1,11 @@
 //! What a series is and how it did, in a word.
 
+use crate::place::span;
 use crate::quantity::Quantity;
 use crate::text::Tone;
-use judge::Finding;
+use judge::{Finding, Growth, improves};
 use record::{Expect, Unit};
-use stats::Class;
+use stats::{Class, Verdict};
 
 /// The tone of a finding.
 pub(crate) fn tone(finding: &Finding) -> Tone {
@@ -12,8 +13,20 @@ pub(crate) fn tone(finding: &Finding) -> Tone {
     match v.class {
         Class::Flat | Class::SmallGrowth => Tone::Good,
         Class::Inconclusive => Tone::Open,
-        _ if finding.unit.more_is_better() && v.growth.value >= 1.0 => Tone::Good,
+        _ if improves(finding) => Tone::Good,
         _ => Tone::Notable,
+    }
+}
+
+/// `1.2 µs → 3.1 ms from n = 100 to 14 229`; of one n the cost there.
+pub(crate) fn ends(verdict: &Verdict, unit: Unit) -> String {
+    let span = span(verdict.n_low, verdict.n_high);
+    match Growth::of(verdict) {
+        Some(Growth { from, to, .. }) => {
+            let (low, high) = unit.estimates(from.cost, to.cost);
+            format!("{low} → {high} {span}")
+        }
+        None => format!("{} {span}", unit.estimate(verdict.cost_low)),
     }
 }
 

@@ -4,16 +4,13 @@ use judge::generator::{Evidence, GeneratorRemark};
 use judge::{Cause, LimitedLevels, LoadVerdict, Stop};
 use record::{FailureCount, GeneratorLevel, LimitedBy, Purpose, Unit};
 
+use crate::place::range;
 use crate::quantity::Quantity;
 use crate::words::{count, list, percent};
 
 /// How trials stopped short: `stopped at 1 024: EMFILE`. What to do about it is [`advice`].
 pub fn stop(stop: &Stop) -> String {
-    let at = match stop.n {
-        Some((low, high)) if low == high => format!(" at {}", count(low)),
-        Some((low, high)) => format!(" at {} to {}", count(low), count(high)),
-        None => String::new(),
-    };
+    let at = stop.n.map(|(low, high)| format!(" at {}", range(low, high))).unwrap_or_default();
     let words = match &stop.cause {
         Cause::Limit { error, .. } => format!("stopped{at}: {error}"),
         Cause::Allowance => return format!("shortened{} to fit the time", at.replacen(" at", " to", 1)),
@@ -174,7 +171,7 @@ mod tests {
             let cause = Cause::Crashed { reason: "killed by SIGKILL".into() };
             stop(&Stop { cause, n, trials: 3, of: 3 })
         };
-        assert_eq!(crashed(Some((5, 20))), "crashed at n = 5 to 20: killed by SIGKILL");
+        assert_eq!(crashed(Some((5, 20))), "crashed at n = 5–20: killed by SIGKILL");
         assert_eq!(crashed(Some((5, 5))), "crashed at n = 5: killed by SIGKILL");
         assert_eq!(crashed(None), "crashed: killed by SIGKILL");
     }

@@ -5,10 +5,11 @@ use stats::{Asymptote, Block, Class, FittedLine, Interval, Lines, Segment, Step,
 use judge::verdict::{Alternation, known_bound};
 use record::Unit;
 
+use crate::place::{range, span};
 use crate::quantity::Quantity;
 use crate::words::{
-    about, bound, capital, change, count, factor, factor_with_interval, list, percent, place_with_interval,
-    things,
+    bound, capital, change, count, estimated_factor, factor, factor_with_interval, list, percent,
+    place_with_interval, things,
 };
 
 /// More steps than these are counted rather than named.
@@ -34,36 +35,33 @@ pub(crate) fn verdict_sentence(v: &Verdict, unit: Unit, alpha: f64) -> String {
 
 /// The words of that sentence, and what stands behind them.
 pub(crate) fn verdict_and_rest(v: &Verdict, unit: Unit, alpha: f64) -> (String, String) {
-    let judged = if v.class == Class::Flat { "" } else { ", judged" };
-    let range = match v.n_low == v.n_high {
-        true => format!(" at n = {}", count(v.n_low)),
-        false => format!("{judged} from n = {} to {}", count(v.n_low), count(v.n_high)),
-    };
+    let judged = if v.class == Class::Flat || v.n_low == v.n_high { "" } else { ", judged" };
+    let range = format!("{judged} {}", span(v.n_low, v.n_high));
     let carries = format!("{range} ({}, {})", super::confidence(alpha), things(v.trials, "trial", "trials"));
     let jump = gross_jump(v, unit).map(|jump| format!("; largest jump {jump}"));
     (capital(&verdict_with_growth(v, unit)), carries + &jump.unwrap_or_default())
 }
 
-/// The verdict in a word or two, for a cell of a matrix: `flat 3 %`, `linear ×2.1`, `stepped +510 %`.
+/// The verdict in a word or two, for a cell of a matrix: `flat 3 %`, `linear ×2.1`, `stepped ×6.1`.
 pub(crate) fn in_short(v: &Verdict, unit: Unit) -> String {
-    match v.class {
-        Class::Value => unit.estimate_with_interval(v.cost_low),
-        Class::Flat => format!("flat {}", bound(v.bound)),
-        Class::SmallGrowth => format!("small growth {}", percent(v.peak)),
+    let word = match v.class {
+        Class::Value => return unit.estimate_with_interval(v.cost_low),
+        Class::Flat => return format!("flat {}", bound(v.bound)),
+        Class::Inconclusive => return format!("inconclusive{}", so_far(v, unit)),
         Class::Stepped => match v.steps.as_slice() {
-            [one] => format!("stepped {}", change(one.ratio.value)),
-            [one, two] if undone(one, two) => format!("{} {}", detour(one), change(one.ratio.value)),
-            _ => format!("stepped {}", factor(v.growth.value)),
+            [one, two] if undone(one, two) => {
+                return format!("{} {}", detour(one), change(one.ratio.value));
+            }
+            _ => "stepped",
         },
-        Class::TwoLines => match &v.lines {
-            Some(lines) => format!("two lines, {} apart", factor(lines.distance)),
-            None => "two lines".into(),
-        },
-        Class::Uneven => format!("uneven {}", percent(v.peak)),
-        Class::Ambiguous => format!("{} {}", grows_or_falls(v), factor(v.growth.value)),
-        Class::Inconclusive => format!("inconclusive{}", so_far(v, unit)),
-        class => format!("{} {}", name(class), factor(v.growth.value)),
-    }
+        Class::TwoLines => {
+            let distance = v.lines.as_ref().map(|lines| format!(", {} apart", factor(lines.distance)));
+            return format!("two lines{}", distance.unwrap_or_default());
+        }
+        Class::Ambiguous => grows_or_falls(v),
+        class => name(class),
+    };
+    format!("{word} {}", estimated_factor(v.growth))
 }
 
 fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
@@ -73,11 +71,11 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
     match v.class {
         Class::Value => unit.estimate_with_interval(v.cost_low),
         Class::Flat => format!("flat within {}", bound(v.bound)),
-        Class::SmallGrowth => format!("small growth, {} (at most {})", percent(v.peak), bound(v.bound)),
+        Class::SmallGrowth => format!("small growth{after} (at most {})", bound(v.bound)),
         Class::LinearLike if gross_jump(v, unit).is_some() => format!("grows{beside}"),
         Class::LinearLike => match v.knee {
             Some(knee) => format!("linear from {} on{after}", place_with_interval(knee)),
-            None => format!("linear{after}{}", per_thousand_if_it_agrees(v, unit)),
+            None => format!("linear{after}{}", slope(v, unit)),
         },
         Class::Sublinear | Class::Superlinear => format!("{}{after}", name(v.class)),
         Class::ApproachingLimit => match v.limit {
@@ -89,10 +87,7 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
         },
         Class::Stepped => stepped(&v.steps),
         Class::TwoLines => v.lines.as_ref().map_or("two lines".into(), two_lines),
-        Class::Decreasing => {
-            let to = growth.map(|growth| format!(" to {growth}")).unwrap_or_default();
-            format!("falls{to}{}", per_thousand_if_it_agrees(v, unit))
-        }
+        Class::Decreasing => growth.map_or_else(|| "falls".into(), |growth| format!("falls to {growth}")),
         Class::Composite => format!("mixed: {}", in_stretches(&v.segments, &v.steps)),
         Class::Ambiguous => {
             let candidates = candidates(v).unwrap_or_else(|| "shape undecided".into());
@@ -102,7 +97,7 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
                 false => format!("{}{beside}, {candidates}", grows_or_falls(v)),
             }
         }
-        Class::Uneven => uneven(v, unit),
+        Class::Uneven => format!("uneven{after}: no shape fits{}", furthest(v, unit)),
         Class::Inconclusive if v.warnings.contains(&Warning::BelowResolution) => {
             "inconclusive, too short for the clock".into()
         }
@@ -250,11 +245,11 @@ fn says_a_shape(segment: &Segment) -> bool {
     !matches!(segment.class, Class::Flat | Class::Inconclusive | Class::Ambiguous | Class::Uneven)
 }
 
-/// `two lines, 62 % flat and 38 % linear, alternating call by call`.
+/// `two lines (two kinds of call): 62 % flat and 38 % linear, alternating call by call`.
 fn two_lines(lines: &Lines) -> String {
     let line = |line: &FittedLine| format!("{} {}", percent(line.share), name(line.class));
     let changes = alternation(lines.persistence, "line");
-    format!("two lines, {} and {}, {changes}", line(&lines.lower), line(&lines.upper))
+    format!("two lines (two kinds of call): {} and {}, {changes}", line(&lines.lower), line(&lines.upper))
 }
 
 /// How measurements choose between two of something.
@@ -266,44 +261,49 @@ pub(crate) fn alternation(persistence: f64, what: &str) -> String {
     }
 }
 
-/// `uneven, +13 % at 280 against the smallest n`: the largest change, and where it is; of a rate where it is
-/// highest, `uneven, highest 118 000 /s at 500`.
-fn uneven(verdict: &Verdict, unit: Unit) -> String {
-    let highest = verdict.blocks.iter().max_by(|a, b| a.cost.value.total_cmp(&b.cost.value));
-    if let Some(block) = highest.filter(|_| unit.more_is_better()) {
-        return format!("uneven, highest {} at {}", unit.estimate(block.cost), about(middle(block)));
-    }
-    let size = |block: &&Block| block.relative.value.ln().abs();
-    match verdict.blocks.iter().max_by(|a, b| size(a).total_cmp(&size(b))) {
-        Some(block) => {
-            let (change, at) = (change(block.relative.value), about(middle(block)));
-            format!("uneven, {change} at {at} against the smallest n")
+/// `, ×1.13 at 250–310`: where a series is furthest from its smallest n, where that is not its end; of a rate
+/// where it is highest, `, highest 118 000 /s at 500`.
+fn furthest(v: &Verdict, unit: Unit) -> String {
+    let at = |block: &Block| range(block.n_low, block.n_high);
+    let size = |block: &&Block| match unit.more_is_better() {
+        true => block.cost.value,
+        false => block.relative.value.ln().abs(),
+    };
+    let furthest = v.blocks.iter().max_by(|a, b| size(a).total_cmp(&size(b)));
+    match furthest.filter(|block| block.n_high < v.n_high) {
+        Some(block) if unit.more_is_better() => {
+            format!(", highest {} at {}", unit.estimate(block.cost), at(block))
         }
-        None => "uneven".into(),
+        Some(block) => format!(", {} at {}", estimated_factor(block.relative), at(block)),
+        None => String::new(),
     }
 }
 
 /// `, +1.3 µs per 1 000`; nothing where the line through a bent curve goes another way than its ends do.
-fn per_thousand_if_it_agrees(verdict: &Verdict, unit: Unit) -> String {
-    let agrees = (verdict.growth.value - 1.0) * verdict.marginal_cost.value > 0.0;
-    if agrees { format!(", {}", per_thousand(verdict, unit)) } else { String::new() }
+pub(crate) fn slope(v: &Verdict, unit: Unit) -> String {
+    let agrees = (v.growth.value - 1.0) * v.marginal_cost.value > 0.0;
+    match slope_each(v, unit).filter(|_| agrees) {
+        Some(each) => {
+            let per = if each == 1 { "for each".into() } else { format!("per {}", count(each)) };
+            format!(", {} {per}", unit.signed(v.marginal_cost.value * each as f64, 2))
+        }
+        None => String::new(),
+    }
 }
 
-/// `+1.3 µs per 1 000`: what a thousand more live objects cost.
-fn per_thousand(verdict: &Verdict, unit: Unit) -> String {
-    format!("{} per {}", unit.signed(verdict.marginal_cost.value * 1000.0, 2), count(1000))
+/// How many more the slope of a cost is given for: no more than were measured. `None` where a slope says
+/// nothing: of a rate, of two n, of a cost that falls, and of one of which one jump is most of the growth.
+pub(crate) fn slope_each(v: &Verdict, unit: Unit) -> Option<u64> {
+    let is_line = v.blocks.len() > 2 && v.growth.value > 1.0 && gross_jump(v, unit).is_none();
+    let most = 10_u64.pow((v.n_high - v.n_low).max(1).ilog10()).min(1_000);
+    (is_line && !unit.more_is_better()).then_some(most)
 }
 
-/// The largest jump, where it is most of a gross growth: `from 0.9 µs at 14 000 to 1.1 ms at 16 000`.
+/// The largest jump, where it is most of a gross growth: `0.9 µs → 1.1 ms between 14 000 and 16 000`.
 pub(crate) fn gross_jump(verdict: &Verdict, unit: Unit) -> Option<String> {
     let [before, after] = judge::verdict::gross_jump(verdict)?;
-    Some(format!(
-        "from {} at {} to {} at {}",
-        unit.estimate(before.cost),
-        about(middle(before)),
-        unit.estimate(after.cost),
-        about(middle(after))
-    ))
+    let (low, high) = unit.estimates(before.cost, after.cost);
+    Some(format!("{low} → {high} between {} and {}", count(before.n_high), count(after.n_low)))
 }
 
 /// The n in the middle of a block.

@@ -96,17 +96,14 @@ pub(super) fn share(interval: Interval) -> String {
 /// Where it was sampled, and what limits what can be said.
 pub(super) fn remarks(series: &SeriesBlame) -> Vec<String> {
     let [low, high] = series.sides;
-    let range = |side: inspect::blame::SideCost| {
-        format!("{} to {}", count(side.range.n_low), count(side.range.n_high))
-    };
+    let range = |side: inspect::blame::SideCost| ::report::place::range(side.range.n_low, side.range.n_high);
     let between = if series.step.is_some() { "before and after the step" } else { "at both ends" };
     let leading = leading_wait(series);
     let mut remarks: Vec<String> = leading.map(|_| in_functions(series, "the rest")).into_iter().collect();
     remarks.push(format!(
-        "n = {} against {} {}, {between} · {} trials · {} and {} samples",
+        "n = {} against {}, {between} · {} trials · {} and {} samples",
         range(low),
-        range(high),
-        series.grows,
+        ::report::place::counted(&range(high), &series.grows),
         series.trials,
         count(low.samples),
         count(high.samples)
