@@ -303,3 +303,52 @@ fn absurd_numbers_make_a_page() {
         assert_eq!(page.contains("<div class=\"zoom\""), n_step == 1, "{value} {n_step}");
     }
 }
+
+/// The overview stands first and has a row for every series; what was measured and how to read it is folded.
+#[test]
+fn a_page_opens_with_all_growths_and_folds_the_rest() {
+    let recording = emulated::recording(emulated::system("local", &[]), &emulated::shapes(4_000), 6, 1);
+    let findings = Findings::of(&recording);
+    let page = page(&recording, &findings);
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is not in the page"));
+    let (overview, after) = (place("id=\"overview\""), place("id=\"verdicts\""));
+    assert!(page[..overview].find("<svg class=\"plot\"").is_none(), "no plot stands above it");
+    let table = &page[overview..][..page[overview..].find("</table>").expect("a table")];
+    for (i, finding) in findings.series.iter().enumerate() {
+        let row = table.contains(&format!("href=\"#s{i}\""));
+        assert_eq!(row, finding.verdict.as_ref().and_then(judge::Growth::of).is_some(), "{}", finding.label);
+    }
+    assert!(overview < after);
+    // As many are open as begin before a figure.
+    let open =
+        |end: usize| page[..end].matches("<details").count() - page[..end].matches("</details>").count();
+    for (at, _) in page.match_indices("<figure ") {
+        assert!(open(at) > 0, "a figure is not folded");
+    }
+    assert!(open(place("<h3>The plots</h3>")) > 0, "the explanations are not folded");
+}
+
+/// One call in fifty takes a hundred times as long: a growth of the medians is still seen, and the calls are
+/// counted.
+#[test]
+fn slow_calls_do_not_press_a_growth_to_the_ground() {
+    let cost = |n: f64| 1e-6 * (1.0 + n / 300.0) * if n as u64 % 50 == 7 { 100.0 } else { 1.0 };
+    let curve = emulated::Curve { cost, between: 0.02, within: 0.05, n: 4_000, twin: None };
+    let series = vec![("poll", record::Direction::Up, record::Expect::Linear, curve)];
+    let workloads = [emulated::one("poll", "descriptors", series)];
+    let recording = emulated::recording(emulated::system("local", &[]), &workloads, 10, 1);
+    let svg = picture(&recording, &Findings::of(&recording), 0, &[Panel::Linear]).expect("a picture");
+    let paths = svg.split("class=\"median\" d=\"M").skip(1).filter_map(|rest| rest.split('"').next());
+    // The line of the legend goes sideways.
+    let of_plot = paths.filter(|path| !path.contains('h'));
+    let number = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
+    let heights = of_plot.flat_map(|path| {
+        let numbers = path.split(move |c| !number(c)).filter_map(|number| number.parse::<f64>().ok());
+        numbers.skip(1).step_by(2)
+    });
+    let highest = heights.fold(f64::INFINITY, f64::min);
+    // The plot goes from 16 at its top to 256.
+    assert!(highest < 80.0, "the medians reach {highest}");
+    let svg = svg.replace('\u{202f}', " ");
+    assert!(svg.contains("of 40 000 points above"), "the points above are not counted");
+}

@@ -9,7 +9,7 @@ mod notes;
 mod over_load;
 mod page;
 mod picture;
-mod strip;
+pub(crate) mod strip;
 mod table;
 pub(crate) mod words;
 

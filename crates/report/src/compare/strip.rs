@@ -14,14 +14,16 @@ use record::Unit;
 
 /// Width and height of a strip.
 pub(super) const STRIP: (f64, f64) = (360.0, 26.0);
+/// Where the axis begins and ends.
+pub(crate) const ENDS: (f64, f64) = (12.0, STRIP.0 - 12.0);
 /// Ratios so many times further than most are shown as an arrow at the edge.
 const FAR: f64 = 1.6;
 /// The axis goes no further than this.
 const WIDEST: f64 = 200.0;
 /// Ratios beside the axis; those that fit are taken.
-const RATIOS: [f64; 24] = [
+const RATIOS: [f64; 28] = [
     0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0,
-    10.0, 20.0, 50.0, 100.0, 200.0,
+    10.0, 20.0, 50.0, 100.0, 200.0, 1e3, 1e4, 1e5, 1e6,
 ];
 /// Labels of the axis are at least so far apart.
 const APART: f64 = 38.0;
@@ -55,11 +57,11 @@ pub(super) fn axis(compared: &Comparison) -> Axis {
     let usual = reaches.get(reaches.len().saturating_sub(1) * 3 / 4).copied().unwrap_or(1.0);
     let widest = if most > FAR * usual { FAR.min(1.5) * usual } else { most };
     let widest = 1.03 * widest.max(1.0 + 2.0 * compared.margin).clamp(1.1, WIDEST);
-    Axis::new(Kind::Log, 1.0 / widest, widest, 12.0, STRIP.0 - 12.0)
+    Axis::new(Kind::Log, 1.0 / widest, widest, ENDS.0, ENDS.1)
 }
 
 /// The labels of the axis.
-pub(super) fn labels(axis: &Axis) -> String {
+pub(crate) fn labels(axis: &Axis) -> String {
     let mut svg = format!("<svg class=\"ratio\" viewBox=\"0 0 {} 18\" aria-hidden=\"true\">", STRIP.0);
     let mut right = f64::NEG_INFINITY;
     // One stands first, the others where there is room beside it.
@@ -93,6 +95,40 @@ pub(super) fn draw(axis: &Axis, line: &Line<'_>) -> String {
     )
 }
 
+/// The strip of a growth, in a tone of words, with what is read aloud.
+pub(crate) fn of_growth(axis: &Axis, ratio: Interval, margin: f64, (tone, said): (&str, &str)) -> String {
+    let place = |ratio: f64| axis.place(ratio.clamp(axis.low, axis.high));
+    let (width, height) = STRIP;
+    format!(
+        "<svg class=\"ratio\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">{}\
+         <path class=\"one\" d=\"M{:.1} 0V{height}\"/><g class=\"{tone}\">{}<circle cx=\"{:.1}\" cy=\"{}\" \
+         r=\"3.8\"/></g></svg>",
+        esc(said),
+        band(axis, margin),
+        place(1.0),
+        whisker(place(ratio.low), place(ratio.high)),
+        place(ratio.value),
+        height / 2.0
+    )
+}
+
+/// Differences inside it do not matter.
+fn band(axis: &Axis, margin: f64) -> String {
+    let place = |ratio: f64| axis.place(ratio.clamp(axis.low, axis.high));
+    let (low, high) = (place(1.0 / (1.0 + margin)), place(1.0 + margin));
+    format!(
+        "<rect class=\"margin\" x=\"{low:.1}\" y=\"0\" width=\"{:.1}\" height=\"{}\"/>",
+        high - low,
+        STRIP.1
+    )
+}
+
+/// An interval.
+fn whisker(from: f64, to: f64) -> String {
+    let (middle, top) = (STRIP.1 / 2.0, STRIP.1 / 2.0 - 3.0);
+    format!("<path class=\"whisker\" d=\"M{from:.1} {middle}H{to:.1}M{from:.1} {top}v6M{to:.1} {top}v6\"/>")
+}
+
 /// The band of the margin, and the mark with its interval.
 fn of_ratio(axis: &Axis, ratio: &Ratio, contender: usize) -> (String, String) {
     let (margin, ratio) = (ratio.comparison.margin, ratio.comparison.ratio);
@@ -109,18 +145,8 @@ fn of_ratio(axis: &Axis, ratio: &Ratio, contender: usize) -> (String, String) {
         3 => format!("<path d=\"M{at:.1} {}l5 8h-10z\"/>", middle - 5.0),
         _ => format!("<path d=\"M{at:.1} {}l5 5l-5 5l-5-5z\"/>", middle - 5.0),
     };
-    let top = middle - 3.0;
-    let whisker = format!(
-        "<path class=\"whisker\" d=\"M{from:.1} {middle}H{to:.1}M{from:.1} {top}v6M{to:.1} {top}v6\"/>"
-    );
-    let whisker = if beyond { "" } else { whisker.as_str() };
-    let (low, high) = (place(1.0 / (1.0 + margin)), place(1.0 + margin));
-    let band = format!(
-        "<rect class=\"margin\" x=\"{low:.1}\" y=\"0\" width=\"{:.1}\" height=\"{}\"/>",
-        high - low,
-        STRIP.1
-    );
-    (band, format!("{whisker}{mark}"))
+    let whisker = if beyond { String::new() } else { whisker(from, to) };
+    (band(axis, margin), format!("{whisker}{mark}"))
 }
 
 /// A lozenge as wide as the interval, as is the custom for what sums up.

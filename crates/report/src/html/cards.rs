@@ -62,11 +62,14 @@ fn card(
         esc(&overview::name(source.asked, highlight)),
         esc(&sentence(&overview::sentence(source.asked, highlight)))
     )?;
+    // The first is open: it shows what the others hold.
+    let open = if number == 1 { " open" } else { "" };
+    writeln!(out, "<details class=\"list\"{open}><summary>Plots and numbers</summary>")?;
     figure::figure(source, *first, "", out)?;
     if series.len() > 1 {
         table(source, &series, out)?;
     }
-    writeln!(out, "</article>")
+    writeln!(out, "</details></article>")
 }
 
 /// A list of the terminal; its series as a table, folded unless they change.

@@ -36,7 +36,9 @@ pub(super) fn workload(source: &Source<'_>, workload: &Workload, out: &mut dyn W
     let (unsupported, all): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, f)| is_unsupported(f));
     let (carded, series): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, f)| source.card(f).is_some());
     writeln!(out, "<section class=\"workload\"><h2>{}</h2>", esc(&workload.name))?;
-    writeln!(out, "<div class=\"prose\">{}</div>", markdown::render(&workload.page))?;
+    let page = markdown::render(&workload.page);
+    let summary = "Question, method and expected answer";
+    writeln!(out, "<details><summary>{summary}</summary><div class=\"prose\">{page}</div></details>")?;
     elsewhere(source, &carded, out)?;
     not_here(source.findings, &unsupported, out)?;
     phases::write(source, workload, out)?;
@@ -57,17 +59,17 @@ pub(super) fn workload(source: &Source<'_>, workload: &Workload, out: &mut dyn W
     for (i, means) in means.iter().enumerate().filter(|(_, means)| means.workload == workload.name) {
         write_means(i, means, out)?;
     }
-    // The figures of single variants are folded: they are many, and the common ones have them all.
-    let is_folded = !comparisons.is_empty() && !series.is_empty();
-    if is_folded {
-        let figures = things(series.len(), "series by itself", "series, each by itself");
+    // Figures are many; a reader opens those that the parts above made worth it.
+    if !series.is_empty() {
+        let figures = things(series.len(), "series: plots and numbers", "series: plots and numbers of each");
         writeln!(out, "<details class=\"list\"><summary>{figures}</summary>")?;
     }
+    let end = if series.is_empty() { "" } else { "</details>" };
     for (i, finding) in series {
         let heading = format!("<h3>{}</h3>", esc(&sentences::label(source.findings, finding)));
         figure(source, (i, finding), &heading, out)?;
     }
-    writeln!(out, "{}</section>", if is_folded { "</details>" } else { "" })
+    writeln!(out, "{end}</section>")
 }
 
 /// Whether nothing of it was measured because the system lacks what it needs.
@@ -135,10 +137,11 @@ pub(super) fn figure(
     }
     writeln!(out, "{}", legend(findings, finding))?;
     writeln!(out, "<div class=\"grid2\">")?;
-    let above = [&linear, &log].map(|plot| plot.as_ref().map_or(0, |plot| plot.above));
+    let above = [&linear, &log].map(|plot| plot.as_ref().map_or(0, |plot| plot.points_above));
     for (shows, plot) in [(Panel::Linear, linear), (Panel::Logarithmic, log)] {
         if let Some(plot) = plot {
-            panel(&shows.title(sentences::what_of(finding)), &plot.svg, out)?;
+            let title = shows.title(sentences::what_of(finding));
+            panel(&(title + &plot.above()), &plot.svg, out)?;
         }
     }
     writeln!(out, "</div>")?;

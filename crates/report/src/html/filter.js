@@ -9,7 +9,7 @@
   // What is in a card goes with it.
   const apart = [...document.querySelectorAll(".series")].filter((e) => !e.parentElement.closest(".card"));
   const series = apart.map((e) => ({ e, text: text(e) }));
-  const groups = [...document.querySelectorAll(".workload, #findings, .variants, details.list")];
+  const groups = [...document.querySelectorAll(".workload, #findings, #overview, .variants, details.list")];
   // What was folded before a filter was set.
   const folded = new Map();
 

@@ -5,6 +5,7 @@ mod cloud;
 pub(crate) mod escape;
 mod figure;
 mod filter;
+mod growths;
 mod markdown;
 mod marks;
 mod matrix;
@@ -54,6 +55,7 @@ pub fn write(
     if let Some(systems) = systems {
         compare::write_systems(systems, out)?;
     }
+    growths::write(source, out)?;
     cards::write(source, out)?;
     writeln!(out, "<div id=\"measurements\">")?;
     for workload in &findings.workloads {
@@ -76,6 +78,7 @@ fn parts(
 ) -> Vec<(&'static str, &'static str)> {
     let parts = [
         systems.map(|_| ("compared", "Systems")),
+        growths::is_shown(source).then_some(("overview", "Overview")),
         (!source.highlights.is_empty()).then_some(("findings", "Findings")),
         Some(("verdicts", "Verdicts")),
         Some(("measurements", "Measurements")),

@@ -33,8 +33,10 @@ impl Panel {
     pub(super) fn draw(self, subject: &Subject<'_>) -> Option<(String, String)> {
         let named = |svg| (self.title(subject.what), svg);
         match self {
-            Panel::Linear => subject.cost(Kind::Linear).map(|plot| named(plot.svg)),
-            Panel::Logarithmic => subject.cost(Kind::Log).map(|plot| named(plot.svg)),
+            Panel::Linear | Panel::Logarithmic => {
+                let kind = if self == Panel::Linear { Kind::Linear } else { Kind::Log };
+                subject.cost(kind).map(|plot| (self.title(subject.what) + &plot.above(), plot.svg))
+            }
             Panel::Change => subject.change().map(named),
             Panel::Percentiles => {
                 let tail = Tail::of(subject.sweeps, subject.verdict.map(|v| (v.n_low, v.n_high)))?;

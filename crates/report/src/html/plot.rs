@@ -14,9 +14,12 @@ use crate::sentences::{capital, middle as middle_of};
 use crate::words::{count, factor, things};
 use judge::Stop;
 
-/// An axis of cost reaches above the median of the costliest block, and to the value below which this share
-/// of all points lies, on linear axes and on logarithmic ones; what is above has a strip of its own.
-const SHARE_SHOWN: [f64; 2] = [0.995, 0.999];
+/// A logarithmic axis of cost reaches to the value below which this share of all points lies; what is above
+/// has a strip of its own.
+const SHARE_SHOWN: f64 = 0.999;
+/// A linear one reaches above the band of the medians, or so many times above the medians where the band of
+/// few trials is wider, so that a few slow calls do not press a growth to the ground.
+const BAND_SHOWN: f64 = 1.5;
 /// A logarithmic axis that ends so near the largest value may as well reach it.
 const NEAR_THE_LARGEST: f64 = 1.5;
 /// A change of more than this factor is drawn on a logarithmic axis.
@@ -44,7 +47,18 @@ pub(crate) struct Subject<'a> {
 /// A plot, and how many points are above its axis.
 pub(crate) struct Plot {
     pub(crate) svg: String,
-    pub(crate) above: usize,
+    pub(crate) points_above: usize,
+    pub(crate) points: usize,
+}
+
+impl Plot {
+    /// `, 12 of 80 000 points above`; nothing where all are below.
+    pub(crate) fn above(&self) -> String {
+        match self.points_above {
+            0 => String::new(),
+            above => format!(", {} of {} above", count(above as u64), things(self.points, "point", "points")),
+        }
+    }
 }
 
 impl Subject<'_> {
@@ -154,17 +168,20 @@ impl Subject<'_> {
             repeated(&v.spikes, x, &mut svg);
         }
         marks::draw(&marks, x, &mut svg);
-        Some(Plot { svg: svg.close(), above })
+        let points = self.sweeps.iter().map(|sweep| sweep.values.len()).sum();
+        Some(Plot { svg: svg.close(), points_above: above, points })
     }
 
     /// The axes of cost over n, and the strip above them where points are beyond.
     fn frame(&self, kind: Kind) -> Option<Frame> {
         let costs = Costs::of(self.sweeps)?;
-        let medians = self.blocks().iter().map(|b| b.cost.value).filter(|cost| cost.is_finite());
-        let medians = medians.fold(0.0, f64::max);
+        let finite = |cost: &f64| cost.is_finite();
+        let medians = self.blocks().iter().map(|b| b.cost.value).filter(finite).fold(0.0, f64::max);
+        let band = self.blocks().iter().map(|b| b.cost.high).filter(finite).fold(medians, f64::max);
         let (low, high) = match kind {
-            Kind::Linear => (0.0, 1.08 * medians.max(costs.shown[0])),
-            Kind::Log => (costs.low * 0.9, 1.1 * medians.max(costs.shown[1])),
+            Kind::Linear if medians > 0.0 => (0.0, 1.08 * band.min(BAND_SHOWN * medians)),
+            Kind::Linear => (0.0, 1.08 * costs.shown),
+            Kind::Log => (costs.low * 0.9, 1.1 * medians.max(costs.shown)),
         };
         let high = match kind {
             Kind::Log if costs.high <= NEAR_THE_LARGEST * high => high.max(1.1 * costs.high),
@@ -259,8 +276,8 @@ fn repeated(spikes: &Spikes, x: &Axis, svg: &mut Svg) {
 struct Costs {
     low: f64,
     high: f64,
-    /// Below these the shares of all points lie that axes show.
-    shown: [f64; 2],
+    /// Below this [`SHARE_SHOWN`] of all points lie.
+    shown: f64,
 }
 
 impl Costs {
@@ -270,8 +287,8 @@ impl Costs {
         let low = values.iter().copied().reduce(f64::min)?;
         let high = values.iter().copied().reduce(f64::max)?;
         let last = (values.len() - 1) as f64;
-        let shown = SHARE_SHOWN
-            .map(|share| *values.select_nth_unstable_by((last * share).ceil() as usize, f64::total_cmp).1);
+        let place = (last * SHARE_SHOWN).ceil() as usize;
+        let shown = *values.select_nth_unstable_by(place, f64::total_cmp).1;
         Some(Costs { low, high, shown })
     }
 }
