@@ -29,8 +29,8 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> 
     let axis = axis(rows.iter().map(|(_, _, growth)| growth.ratio), margin);
     writeln!(
         out,
-        "<section id=\"overview\"><h2>Growth of every series</h2><p class=\"remark\">The value at the largest \
-         n divided by that at the smallest, with its {} interval. Inside the grey band, ±{}, growth does not \
+        "<section id=\"overview\"><h2>Growth of every series</h2><p class=\"remark\">The value at the \
+         largest n divided by that at the smallest, with its {} interval. Inside the grey band, ±{}, growth does not \
          matter.</p><table class=\"verdicts ratios growth\"><thead><tr><th scope=\"col\">Series</th>\
          <th scope=\"col\" class=\"strip\">{}</th><th scope=\"col\">Growth</th>\
          <th scope=\"col\">From the smallest n to the largest</th></tr></thead><tbody>",
@@ -75,7 +75,8 @@ fn row(
     writeln!(
         out,
         "<tr class=\"{}\"><th scope=\"row\"><a href=\"#s{i}\">{}</a></th><td class=\"strip\">{strip}</td>\
-         <td class=\"verdict\"><span class=\"word {tone}\">{}</span></td><td class=\"ends\">{}{rate}</td></tr>",
+         <td class=\"verdict\"><span class=\"word {tone}\">{}</span></td>\
+         <td class=\"ends\">{}{rate}</td></tr>",
         filter::classes(source.findings, finding),
         esc(&label),
         esc(&said),
