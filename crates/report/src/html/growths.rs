@@ -30,8 +30,9 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> 
     writeln!(
         out,
         "<section id=\"overview\"><h2>Growth of every series</h2><p class=\"remark\">The value at the \
-         largest n divided by that at the smallest, with its {} interval. Inside the grey band, ±{}, growth does not \
-         matter.</p><table class=\"verdicts ratios growth\"><thead><tr><th scope=\"col\">Series</th>\
+         largest n divided by that at the smallest, with its {} interval. Inside the grey band, ±{}, \
+         growth does not matter.</p>\
+         <table class=\"verdicts ratios growth\"><thead><tr><th scope=\"col\">Series</th>\
          <th scope=\"col\" class=\"strip\">{}</th><th scope=\"col\">Growth</th>\
          <th scope=\"col\">From the smallest n to the largest</th></tr></thead><tbody>",
         percent(1.0 - source.findings.alpha),
