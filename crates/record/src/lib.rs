@@ -27,6 +27,7 @@ mod profile_order;
 #[cfg(feature = "file")]
 mod reader;
 mod recording;
+mod rules;
 mod seed;
 mod series;
 mod system;

@@ -44,6 +44,9 @@ pub enum Reason {
     /// Lines that are not JSON, lack a field or are too long; what is wrong with the first.
     #[error("unreadable line ({0})")]
     Malformed(String),
+    /// Lines that break a rule of the format; which line the first is, and its rule.
+    #[error("line that breaks the format ({0})")]
+    Broken(String),
     /// Another run begins: two files were joined. Reading ends here.
     #[error("a second run begins; it must be a file of its own")]
     SecondRun,
@@ -70,7 +73,7 @@ impl Losses {
     pub(crate) fn add(&mut self, loss: Loss) {
         let same = |known: &Reason| match (known, &loss.reason) {
             (Reason::Unknown(known), Reason::Unknown(new)) => known == new,
-            (Reason::Malformed(_), Reason::Malformed(_)) => true,
+            (Reason::Malformed(_), Reason::Malformed(_)) | (Reason::Broken(_), Reason::Broken(_)) => true,
             _ => false,
         };
         match self.0.iter_mut().find(|known| same(&known.reason)) {

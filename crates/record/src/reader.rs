@@ -150,6 +150,7 @@ impl<R: Read> Reader<R> {
                     }
                     Ok(line) => return Ok(Some(line)),
                     Err(LineError::Unknown(kind)) => Reason::Unknown(kind),
+                    Err(LineError::Broken(rule)) => Reason::Broken(rule),
                     Err(error) => Reason::Malformed(error.to_string()),
                 };
                 self.losses.add(Loss { offset: self.frame_offset, count: 1, reason });

@@ -146,6 +146,93 @@ fn lines_that_cannot_be_read_are_skipped_and_counted() {
     );
 }
 
+/// Readers look values up by n: what does not keep to the order is not read, rather than misread.
+#[test]
+fn a_series_that_breaks_a_rule_is_named_with_the_rule() {
+    let read = |change: fn(&mut Series), direction| {
+        let mut line = sample::series(2, "bind", direction, &[1e-6, 2e-6, 3e-6, 4e-6]);
+        let Line::Series(series) = &mut line else { panic!("a series") };
+        change(series);
+        let text = [Line::Run(sample::run()), line, Line::End(sample::end())].map(|line| sample::json(&line));
+        let (lines, losses) = read_all(text.join("\n").as_bytes()).unwrap();
+        assert_eq!(lines.len(), 3 - losses.len(), "{losses:?}");
+        losses.iter().map(|loss| loss.reason.to_string()).collect::<String>()
+    };
+    let told = [
+        read(|series| list(series, &[500, 10, 100, 1]), Direction::Up),
+        read(|series| list(series, &[9, 8, 8, 12]), Direction::Down),
+        read(|series| list(series, &[1, 2, 3]), Direction::Up),
+        read(|series| list(series, &[1, 2, 3, u64::MAX]), Direction::Up),
+        read(|series| series.n_step = -1, Direction::Up),
+        read(|series| series.n_step = 1, Direction::Down),
+        read(|series| series.n_first = 2, Direction::Down),
+        read(|series| (series.n_first, series.n_step) = (i64::MAX as u64 - 8, 3), Direction::Up),
+    ];
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    line that breaks the format (series "bind" up of trial 2 of bind/v6 on local: its sizes go from 500 to 10 and must not fall)
+    line that breaks the format (series "bind" down of trial 2 of bind/v6 on local: its sizes go from 8 to 12 and must not rise)
+    line that breaks the format (series "bind" up of trial 2 of bind/v6 on local: 3 sizes for 4 values; each value needs one)
+    line that breaks the format (series "bind" up of trial 2 of bind/v6 on local: it has a value at n = 18446744073709551615; n must be from 0 to 9223372036854775807)
+    line that breaks the format (series "bind" up of trial 2 of bind/v6 on local: its n_step is -1, against its direction, up)
+    line that breaks the format (series "bind" down of trial 2 of bind/v6 on local: its n_step is 1, against its direction, down)
+    line that breaks the format (series "bind" down of trial 2 of bind/v6 on local: it has a value at n = -1; n must be from 0 to 9223372036854775807)
+    line that breaks the format (series "bind" up of trial 2 of bind/v6 on local: it has a value at n = 9223372036854775808; n must be from 0 to 9223372036854775807)
+    "#);
+    for sound in [
+        read(|series| list(series, &[1, 1, 2, 500]), Direction::Up),
+        read(|series| list(series, &[500, 2, 2, 0]), Direction::Down),
+        read(|series| series.n_first = 3, Direction::Down),
+        read(|series| (series.n_first, series.n_step) = (i64::MAX as u64 - 9, 3), Direction::Up),
+    ] {
+        assert_eq!(sound, "");
+    }
+}
+
+fn list(series: &mut Series, sizes: &[u64]) {
+    (series.n_step, series.sizes) = (0, sizes.to_vec());
+}
+
+#[test]
+fn a_profile_that_breaks_a_rule_is_not_read() {
+    let read = |low: NRange, place: u32| {
+        let window = |range| ProfileWindow {
+            range,
+            operations: 1,
+            seconds: 1.0,
+            samples: 1,
+            counts: Vec::new(),
+            in_use: Vec::new(),
+        };
+        let profile = Profile {
+            of: TrialKey {
+                system: "local".into(),
+                workload: "bind".into(),
+                variant: String::new(),
+                trial: 1,
+            },
+            name: "bind".into(),
+            direction: Direction::Up,
+            event: "cpu-clock".into(),
+            period_seconds: 1e-3,
+            low: window(low),
+            high: window(NRange { n_low: 8, n_high: 9 }),
+            frames: vec![Frame { function: "inet_bind".into(), module: "kernel".into(), ..Frame::default() }],
+            stacks: vec![Stack { frames: vec![place], samples: [1, 1] }],
+            lost: 0,
+            nameless: String::new(),
+            uncounted: String::new(),
+        };
+        parse_line(&sample::json(&Line::Profile(profile))).map(drop).map_err(|error| error.to_string())
+    };
+    let range = |n_low, n_high| NRange { n_low, n_high };
+    assert_eq!(read(range(1, 1), 0), Ok(()));
+    let told = [read(range(2, 1), 0), read(range(1, 2), 1)].map(|read| read.unwrap_err());
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    profile of "bind" up of trial 1 of bind on local: its n_low, 2, exceeds its n_high, 1
+    profile of "bind" up of trial 1 of bind on local: a stack names function 1 of 1, counted from 0
+    "#);
+}
+
 #[test]
 fn only_a_series_may_be_long() {
     let long = format!(r#","novel":[{}0]}}"#, "0,".repeat(LINE_BYTES_MAX));

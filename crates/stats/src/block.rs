@@ -46,7 +46,8 @@ impl Grid {
             let n_high = sizes[place];
             let wide = sizes.partition_point(|n| *n <= n_high.saturating_sub(width));
             let edge = sizes[wide.min(top.saturating_sub(least)).min(place)];
-            let bottom = sizes.partition_point(|n| *n < edge);
+            // At most `place`, so that a block has a value and the loop ends, whatever the sizes are.
+            let bottom = sizes.partition_point(|n| *n < edge).min(place);
             // A remainder that is too small for a block of its own joins the first block.
             let bottom = if bottom < least { 0 } else { bottom };
             ranges.push((sizes[bottom], n_high));
@@ -214,6 +215,9 @@ pub(crate) fn present_mean(row: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
 
     fn grid(start: u64, step: u64, count: u64) -> Grid {
@@ -256,6 +260,20 @@ mod tests {
     fn a_cliff_above_two_thirds_of_the_range_has_blocks_of_its_own() {
         let beyond = grid(10, 1, 19_991).ranges.into_iter().filter(|range| range.0 >= 14_116);
         assert!(beyond.count() >= 4);
+    }
+
+    proptest! {
+        /// Sizes in any order: the blocks come to an end, and there is one to compare with.
+        #[test]
+        fn any_sizes_have_blocks(
+            sizes in vec(prop_oneof![0..3_000_u64, 0..4_u64, any::<u64>(), Just(u64::MAX)], 0..300),
+            trials: usize,
+        ) {
+            let Grid { ranges, reference } = Grid::of(&sizes, trials);
+            prop_assert!(ranges.len() <= sizes.len());
+            prop_assert_eq!(ranges.is_empty(), sizes.is_empty());
+            prop_assert!(reference >= 1 && (reference <= ranges.len() || sizes.is_empty()));
+        }
     }
 
     #[test]

@@ -69,5 +69,5 @@ pub use part::{TrialPart, mean_of_trials, part_of_whole};
 pub use range::steady_range;
 pub use rank::{Match, Rank, ranks};
 pub use settings::JudgeSettings;
-pub use sweep::{Sweep, SweepSizes};
+pub use sweep::{N_MAX, Sweep};
 pub use verdict::{Block, Verdict, Warning};

@@ -1,12 +1,17 @@
 //! The measurements of one trial: which value belongs to which n.
 
+use std::cmp::Ordering;
 use std::ops::Range;
+
+/// The largest n. What is measured beyond it has no place in a sweep: half of the numbers stay free for sums
+/// and differences of n.
+pub const N_MAX: u64 = i64::MAX as u64;
 
 /// The measurements of one trial, in seconds or whatever unit the caller has.
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep<'a> {
-    /// n of each value.
-    pub sizes: SweepSizes<'a>,
+    /// n of each value: in order, as only the constructors can ensure.
+    sizes: SweepSizes<'a>,
     /// Cost of each operation.
     pub values: &'a [f64],
     /// Operations that cannot depend on n, timed now and then between the values: a sparse sweep of each,
@@ -19,7 +24,7 @@ pub struct Sweep<'a> {
 
 /// The n of the values of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum SweepSizes<'a> {
+enum SweepSizes<'a> {
     /// `first`, `first + step`, …; the step is negative on the way down.
     Even {
         /// n of the first value.
@@ -32,20 +37,33 @@ pub enum SweepSizes<'a> {
 }
 
 impl<'a> Sweep<'a> {
-    /// Values at `first`, `first + step`, …
+    /// Values at `first`, `first + step`, … Those whose n would leave 0 to [`N_MAX`] are cut off.
     pub fn even(first: u64, step: i64, values: &'a [f64]) -> Sweep<'a> {
+        let room = if step < 0 { first } else { N_MAX.saturating_sub(first) };
+        let most = match room.checked_div(step.unsigned_abs()) {
+            _ if first > N_MAX => 0,
+            Some(steps) => usize::try_from(steps).unwrap_or(usize::MAX).saturating_add(1),
+            None => usize::MAX,
+        };
+        let values = &values[..most.min(values.len())];
         Sweep { sizes: SweepSizes::Even { first, step }, values, references: &[], boot: 0 }
     }
 
-    /// One n for each value, rising or falling throughout. What is too long is cut off.
+    /// One n for each value, rising or falling throughout. What is too long is cut off, and so is everything
+    /// from the first n that turns back or exceeds [`N_MAX`]: values are looked up by n.
     pub fn listed(sizes: &'a [u64], values: &'a [f64]) -> Sweep<'a> {
-        let count = sizes.len().min(values.len());
+        let count = steady(sizes).min(values.len());
         Sweep {
             sizes: SweepSizes::Listed(&sizes[..count]),
             values: &values[..count],
             references: &[],
             boot: 0,
         }
+    }
+
+    /// Other values at the same n, as many as there are now.
+    pub fn with_values(self, values: &'a [f64]) -> Sweep<'a> {
+        Sweep { values: &values[..values.len().min(self.values.len())], ..self }
     }
 
     /// The same values, with the references that were timed between them.
@@ -78,18 +96,9 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Smallest and largest n; `None` without values. Values that would lie below n = 0 have no n.
+    /// Smallest and largest n; `None` without values.
     pub(crate) fn span(&self) -> Option<(u64, u64)> {
-        let last = self.values.len().checked_sub(1)?;
-        let (start, end) = match self.sizes {
-            SweepSizes::Even { first, step } => {
-                let room = if step < 0 { first } else { u64::MAX - first };
-                let steps = (last as u64).min(room.checked_div(step.unsigned_abs()).unwrap_or(0));
-                let way = steps * step.unsigned_abs();
-                (first, if step < 0 { first - way } else { first + way })
-            }
-            SweepSizes::Listed(_) => (self.n(0), self.n(last)),
-        };
+        let (start, end) = (self.n(0), self.n(self.values.len().checked_sub(1)?));
         Some((start.min(end), start.max(end)))
     }
 
@@ -129,9 +138,23 @@ impl<'a> Sweep<'a> {
     }
 }
 
+/// How many of the sizes, from the first on, rise or fall throughout; equal ones do both.
+fn steady(sizes: &[u64]) -> usize {
+    let sizes = &sizes[..sizes.iter().position(|n| *n > N_MAX).unwrap_or(sizes.len())];
+    let mut direction = Ordering::Equal;
+    let turns = |pair: &[u64]| {
+        let next = pair[1].cmp(&pair[0]);
+        if direction == Ordering::Equal {
+            direction = next;
+        }
+        next != Ordering::Equal && next != direction
+    };
+    sizes.windows(2).position(turns).map_or(sizes.len(), |place| place + 1)
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::sweep::Sweep;
+    use crate::sweep::{N_MAX, Sweep};
 
     #[test]
     fn finds_values_by_n_in_both_directions() {
@@ -164,6 +187,20 @@ mod tests {
     }
 
     #[test]
+    fn a_sweep_ends_where_n_turns_back() {
+        let values = [1.0; 5];
+        for (sizes, kept) in [
+            ([1, 2, 3, 2, 5], 3),
+            ([500, 10, 100, 1, 1], 2),
+            ([4, 4, 9, 9, 8], 4),
+            ([4, 4, 3, 3, 3], 5),
+            ([7; 5], 5),
+        ] {
+            assert_eq!(Sweep::listed(&sizes, &values).values.len(), kept, "{sizes:?}");
+        }
+    }
+
+    #[test]
     fn a_sweep_that_stands_still_has_one_n() {
         let still = Sweep::even(7, 0, &[1.0, 2.0]);
         assert_eq!(still.span(), Some((7, 7)));
@@ -172,9 +209,14 @@ mod tests {
     }
 
     #[test]
-    fn values_below_zero_have_no_n() {
-        let down = Sweep::even(1, -1, &[1.0, 2.0, 3.0]);
-        assert_eq!(down.span(), Some((0, 1)));
-        assert_eq!(down.within(0, 1), [1.0, 2.0]);
+    fn values_without_an_n_are_cut_off() {
+        let values = [1.0, 2.0, 3.0];
+        let down = Sweep::even(1, -1, &values);
+        assert_eq!((down.span(), down.values), (Some((0, 1)), &values[..2]));
+        let up = Sweep::even(N_MAX - 1, 1, &values);
+        assert_eq!((up.span(), up.values), (Some((N_MAX - 1, N_MAX)), &values[..2]));
+        assert_eq!(Sweep::even(N_MAX + 1, 0, &values).span(), None);
+        let listed = Sweep::listed(&[1, N_MAX, u64::MAX], &values);
+        assert_eq!((listed.span(), listed.values), (Some((1, N_MAX)), &values[..2]));
     }
 }

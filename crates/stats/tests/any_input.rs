@@ -14,19 +14,49 @@ fn value() -> impl Strategy<Value = f64> {
     ]
 }
 
-/// First n, step and values.
-type Trial = (u64, i64, Vec<f64>);
+/// The n of a trial, whatever it promises of their order, and its values.
+#[derive(Clone, Debug)]
+enum Trial {
+    /// First n and step.
+    Even(u64, i64, Vec<f64>),
+    /// n of each value.
+    Listed(Vec<u64>, Vec<f64>),
+}
+
+/// Sizes in no order, of no count, most of them near each other.
+fn sizes() -> impl Strategy<Value = Vec<u64>> {
+    let size = prop_oneof![4 => 0..3_000_u64, 1 => 0..4_u64, 1 => any::<u64>(), 1 => Just(u64::MAX)];
+    prop_oneof![vec(size.clone(), 0..8), vec(size, 0..200)].prop_flat_map(|sizes| {
+        let mut rising = sizes.clone();
+        rising.sort_unstable();
+        let falling = rising.iter().rev().copied().collect();
+        prop::sample::select(vec![sizes, rising, falling])
+    })
+}
+
+fn listed() -> impl Strategy<Value = Trial> {
+    (sizes(), vec(value(), 0..200)).prop_map(|(sizes, values)| Trial::Listed(sizes, values))
+}
 
 fn trial() -> impl Strategy<Value = Trial> {
+    prop_oneof![even(), listed()]
+}
+
+fn even() -> impl Strategy<Value = Trial> {
     let n_first = prop_oneof![4 => Just(1_u64), 2 => 0..2_000_u64, 1 => any::<u64>()];
     let n_step = prop_oneof![4 => Just(1_i64), 1 => Just(0), 2 => -60..60_i64, 1 => any::<i64>()];
-    (n_first, n_step, prop_oneof![vec(value(), 0..8), vec(value(), 0..300)])
+    let values = prop_oneof![vec(value(), 0..8), vec(value(), 0..300)];
+    (n_first, n_step, values).prop_map(|(first, step, values)| Trial::Even(first, step, values))
 }
 
 /// Trials alike in their sizes, as a runner makes them, or unlike.
 fn trials() -> impl Strategy<Value = Vec<Trial>> {
-    let alike = (trial(), vec(vec(value(), 0..200), 0..25)).prop_map(|((first, step, _), values)| {
-        values.into_iter().map(|values| (first, step, values)).collect()
+    let alike = (trial(), vec(vec(value(), 0..200), 0..25)).prop_map(|(trial, values)| {
+        let of = |values| match &trial {
+            Trial::Even(first, step, _) => Trial::Even(*first, *step, values),
+            Trial::Listed(sizes, _) => Trial::Listed(sizes.clone(), values),
+        };
+        values.into_iter().map(of).collect()
     });
     prop_oneof![vec(trial(), 0..6), alike]
 }
@@ -49,7 +79,13 @@ fn settings() -> impl Strategy<Value = JudgeSettings> {
 }
 
 fn sweeps(trials: &[Trial]) -> Vec<Sweep<'_>> {
-    trials.iter().map(|(n_first, n_step, values)| Sweep::even(*n_first, *n_step, values)).collect()
+    fn sweep(trial: &Trial) -> Sweep<'_> {
+        match trial {
+            Trial::Even(n_first, n_step, values) => Sweep::even(*n_first, *n_step, values),
+            Trial::Listed(sizes, values) => Sweep::listed(sizes, values),
+        }
+    }
+    trials.iter().map(sweep).collect()
 }
 
 fn ordered(interval: Interval) -> bool {

@@ -58,7 +58,7 @@ impl Costs<'_> {
     /// As statistics takes them; nothing stands for a trial that is missing.
     pub(super) fn sweep(&self) -> Sweep<'_> {
         let sweep = match self.series {
-            Some(series) => Sweep { values: &self.values, ..sweep(series) },
+            Some(series) => sweep(series).with_values(&self.values),
             None => Sweep::listed(&self.levels, &self.values),
         };
         sweep.of_boot(self.boot)
