@@ -182,6 +182,12 @@ fn of_variant(
             finding.label = label_of_workload(&finding.key);
         }
     }
+    // A workload of which nothing was measured has one line, and one reason.
+    if findings.len() > 1 {
+        for finding in findings.iter_mut().filter(|finding| finding.measurements == 0) {
+            finding.stops.extend(stops::not_offered(workload, trials));
+        }
+    }
     for stop in stops {
         let place = findings.iter().position(|f| stop.operation() == Some(f.key.name.as_str())).unwrap_or(0);
         if let Some(finding) = findings.get_mut(place) {

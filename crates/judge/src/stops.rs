@@ -1,6 +1,6 @@
 //! How trials stopped short. A limit is a result; alike stops of many trials are said once.
 
-use record::{End, Outcome, Trial};
+use record::{End, Outcome, Trial, Workload};
 
 /// Trials that stopped short in the same way.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +46,8 @@ pub enum Cause {
     },
     /// The process did not end in time and was killed.
     TimedOut,
+    /// Its trials find out what all rivals can be offered, and there was none at that load.
+    NotOffered,
     /// There was no trial at all.
     NotMeasured {
         /// Whether the time of the run was used up before.
@@ -67,6 +69,16 @@ impl Stop {
 pub(crate) fn not_measured(end: Option<&End>) -> Stop {
     let out_of_time = end.is_some_and(|end| end.status == "budget");
     Stop { cause: Cause::NotMeasured { out_of_time }, n: None, trials: 0, of: 0 }
+}
+
+/// What stands for a series that only trials at an offered load have, of which there was none.
+pub(crate) fn not_offered(workload: &Workload, trials: &[&Trial]) -> Option<Stop> {
+    let found_out = |trial: &&Trial| {
+        matches!(trial.outcome, Outcome::Complete | Outcome::Allowance { .. })
+            && trial.order.offered.is_empty()
+    };
+    let is_so = workload.offers_alike && !trials.is_empty() && trials.iter().all(found_out);
+    is_so.then(|| Stop { cause: Cause::NotOffered, n: None, trials: trials.len(), of: trials.len() })
 }
 
 /// The stops of some trials, the most frequent first.

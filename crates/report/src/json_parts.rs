@@ -51,6 +51,7 @@ impl<'a> StopEntry<'a> {
             Cause::Failed { reason } => ("failed", Some(reason.as_str())),
             Cause::Crashed { reason } => ("crashed", Some(reason.as_str())),
             Cause::TimedOut => ("timed-out", None),
+            Cause::NotOffered => ("not-offered", None),
             Cause::NotMeasured { .. } => ("not-measured", None),
         };
         StopEntry {

@@ -164,3 +164,35 @@ fn the_first_trials_say_what_they_lack() {
     assert!(note.starts_with("race has no p50, p99, p999 and kernel memory: the first trial"), "{note}");
     assert!(note.contains("--trials 2"), "{note}");
 }
+
+/// Of one the time sufficed for the trial that finds out the load alone: it has its row, with what it lacks and
+/// why, and the document says the same.
+#[test]
+fn a_contender_with_one_trial_has_its_row() {
+    let mut lines = load::lines(&free(), 5, 7);
+    load::offer(&mut lines, 400.0, 200.0);
+    let is_late = |variant: &str, trial: u32| variant == "uring" && trial > 1;
+    lines.retain(|line| match line {
+        record::Line::Series(series) => {
+            (series.name == "throughput" || series.trial > 1) && !is_late(&series.variant, series.trial)
+        }
+        record::Line::Trial(trial) => !is_late(&trial.order.variant, trial.order.trial),
+        _ => true,
+    });
+    let findings = Findings::of(&record::Recording::new(lines).unwrap());
+    let mut out = Vec::new();
+    report::overview::write(&findings, None, &Style { width: 132, ..Style::default() }, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let row = text.lines().position(|line| line.starts_with("uring ")).unwrap_or_else(|| panic!("{text}"));
+    let said: Vec<&str> = text.lines().skip(row).take(2).collect();
+    assert!(said[0].contains("—") && said[0].contains("/s"), "{said:?}");
+    let reason = "p50, p99, p999 and kernel memory: not measured: its only trial finds out the load that all";
+    assert!(said[1].contains(reason), "{said:?}");
+
+    let mut out = Vec::new();
+    report::json::write(&findings, &mut out).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let is_p50 = |series: &&serde_json::Value| series["variant"] == "uring" && series["name"] == "p50";
+    let p50 = document["series"].as_array().unwrap().iter().find(is_p50).unwrap();
+    assert_eq!(p50["stops"][0]["cause"], "not-offered", "{p50}");
+}

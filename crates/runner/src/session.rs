@@ -96,11 +96,22 @@ impl<'a, E: Executor> Session<'a, E> {
             "failed"
         } else if self.interrupt.load(Ordering::Relaxed) {
             "interrupted"
-        } else if self.remaining().is_zero() {
+        } else if self.remaining().is_zero() || self.is_any_starved() {
             "budget"
         } else {
             "complete"
         }
+    }
+
+    /// Whether an item lacks trials that it is due at least, because the time did not last.
+    fn is_any_starved(&self) -> bool {
+        let Trials::Looks(looks) = self.plan.trials else { return false };
+        let first = looks.first().copied().unwrap_or(0);
+        let is_starved = |(item, progress): (&Item, &Progress)| {
+            let least = schedule::least(item.workload, self.plan.least).min(first);
+            !progress.is_hopeless() && progress.done < least
+        };
+        self.plan.items.iter().zip(&self.progress).any(is_starved)
     }
 
     /// Gives every item the trials of the first look, then more to those that are undecided.
@@ -148,13 +159,18 @@ impl<'a, E: Executor> Session<'a, E> {
         }
     }
 
-    /// Gives the rivals that answer the question of their workload what a comparison needs.
+    /// Gives the rivals that answer the question of their workload what a comparison needs. Where some rivals
+    /// were chosen by name, none of them comes before another: each answers what was asked.
     fn principal_first(&mut self, items: &[usize], least: &[u32], on_event: &mut dyn FnMut(RunEvent<'_>)) {
         let mut targets: Vec<u32> = self.progress.iter().map(|progress| progress.done).collect();
         items.iter().zip(least).for_each(|(&index, &least)| targets[index] = least);
+        let is_whole = |name: &str| {
+            let chosen = self.plan.items.iter().filter(|item| item.workload.name == name);
+            chosen.clone().next().is_some_and(|item| item.workload.variants.len() == chosen.count())
+        };
         let is_principal = |&index: &usize| {
             let Item { workload, variant, .. } = &self.plan.items[index];
-            workload.principal.contains(&variant.name)
+            workload.principal.contains(&variant.name) && is_whole(workload.name)
         };
         let principal: Vec<usize> = items.iter().copied().filter(is_principal).collect();
         self.bring_to(&principal, &targets, on_event);

@@ -77,6 +77,10 @@ pub(super) fn sample<'a>(
     if trials.is_empty() {
         stops.push(stops::not_measured(recording.end.as_ref()));
     }
+    if counted.is_empty() {
+        let workload = recording.workload(&key.workload);
+        stops.extend(workload.and_then(|workload| stops::not_offered(workload, trials)));
+    }
     let ticks = trials.iter().filter_map(|trial| trial.clock.as_ref()).map(|clock| clock.tick_seconds);
     let batch = counted.iter().map(|series| series.batch).max().unwrap_or(1).max(1);
     let is_timed = !is_load && matches!(unit, Unit::Seconds | Unit::None);

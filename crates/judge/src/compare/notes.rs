@@ -67,7 +67,10 @@ fn shortened(
     let (one, two) = answer.ends;
     let censored = one != two;
     let counts = |stop: &&Stop| {
-        !matches!(stop.cause, Cause::Allowance | Cause::NotMeasured { .. } | Cause::Unsupported { .. })
+        !matches!(
+            stop.cause,
+            Cause::Allowance | Cause::NotOffered | Cause::NotMeasured { .. } | Cause::Unsupported { .. }
+        )
     };
     let stops = [first, other].map(|sample| -> Vec<Stop> {
         let stops = if censored { &sample.stops } else { &sample.own_stops };

@@ -72,7 +72,9 @@ fn stop(stop: &Stop) -> Option<Mark> {
         Cause::Allowance => "time used up",
         Cause::Crashed { .. } => "crashed",
         Cause::TimedOut => "timed out",
-        Cause::Unsupported { .. } | Cause::Failed { .. } | Cause::NotMeasured { .. } => return None,
+        Cause::Unsupported { .. } | Cause::Failed { .. } | Cause::NotOffered | Cause::NotMeasured { .. } => {
+            return None;
+        }
     };
     Some(Mark {
         class: "stop",

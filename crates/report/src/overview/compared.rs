@@ -3,11 +3,12 @@
 use std::io;
 
 use judge::compare::{Comparison, Ranking, RankingEntry};
-use judge::{Finding, Findings};
+use judge::{Cause, Finding, Findings, Stop};
 
 use crate::compare::{growth, words};
 use crate::place;
 use crate::quantity::Quantity;
+use crate::sentences;
 use crate::text::{Cell, Page, Row, Style, Tone};
 use crate::words::{list, things};
 
@@ -48,7 +49,11 @@ pub(super) fn write(
     let contenders = by_value(first);
     let rows = contenders.iter().take(most).map(|entry| {
         let cells = shown.iter().map(|ranking| cell(ranking, entry.place));
-        Row { cells: [Cell::new(words::name(&entry.name))].into_iter().chain(cells).collect(), below: vec![] }
+        let below = reasons(shown, entry.place).into_iter().map(|reason| (reason, Tone::Open));
+        Row {
+            cells: [Cell::new(words::name(&entry.name))].into_iter().chain(cells).collect(),
+            below: below.collect(),
+        }
     });
     let rows: Vec<Row> = [headings].into_iter().chain(rows).collect();
     page.columns(&rows, shown.len())?;
@@ -103,10 +108,9 @@ fn better(rankings: &[&Ranking]) -> String {
     }
 }
 
-/// The contenders by what they reached, or at least reached, the best first.
+/// Every contender, by what it reached, or at least reached, the best first; those without a value last.
 fn by_value(ranking: &Ranking) -> Vec<&RankingEntry> {
-    let mut entries: Vec<&RankingEntry> =
-        ranking.standings.iter().filter(|entry| !entry.levels.is_empty()).collect();
+    let mut entries: Vec<&RankingEntry> = ranking.standings.iter().collect();
     let reached = |entry: &RankingEntry| {
         entry.levels.iter().find(|level| Some(level.n) == ranking.n).map(|level| level.value)
     };
@@ -127,6 +131,34 @@ fn cell(ranking: &Ranking, place: usize) -> Cell {
     let rank = entry.rank.filter(|_| ranking.has_difference());
     let rank = rank.map(|rank| format!(" {}", words::place_of(rank, rank.of))).unwrap_or_default();
     Cell::new(value + &rank)
+}
+
+/// Why a contender has no value in some of the series, alike reasons once.
+fn reasons(shown: &[&Ranking], place: usize) -> Vec<String> {
+    let mut all: Vec<(String, Vec<String>)> = Vec::new();
+    for ranking in shown {
+        let entry = ranking.standings.iter().find(|entry| entry.place == place);
+        let Some(reason) = entry.and_then(|entry| reason(ranking, entry)) else { continue };
+        match all.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(ranking.name.clone()),
+            None => all.push((reason, vec![ranking.name.clone()])),
+        }
+    }
+    let said = |(reason, names): (String, Vec<String>)| match names.len() {
+        all if all == shown.len() => reason,
+        _ => format!("{}: {reason}", list(&names)),
+    };
+    all.into_iter().map(said).collect()
+}
+
+/// Why a contender has no value at the level of the comparison; `None` where it has.
+fn reason(ranking: &Ranking, entry: &RankingEntry) -> Option<String> {
+    if value(ranking, entry).is_some() {
+        return None;
+    }
+    let is_end = |stop: &&Stop| stop.cause != Cause::Allowance;
+    let stop = entry.stops.iter().find(is_end).or(entry.stops.first()).map(sentences::stop);
+    Some(stop.or(entry.limited.as_ref().map(sentences::limited)).unwrap_or_else(|| "no number".into()))
 }
 
 /// The value at the level of the comparison; a lower bound where the generator was the limit.

@@ -50,7 +50,7 @@ pub fn summary(findings: &Findings) -> String {
         (of_cause(|c| matches!(c, Cause::Failed { .. })), "failed"),
         (of_cause(|c| matches!(c, Cause::Crashed { .. })), "crashed"),
         (of_cause(|c| matches!(c, Cause::TimedOut)), "timed out"),
-        (of_cause(|c| matches!(c, Cause::NotMeasured { .. })), "not measured"),
+        (of_cause(|c| matches!(c, Cause::NotMeasured { .. } | Cause::NotOffered)), "not measured"),
     ];
     let mut parts: Vec<String> = counts
         .iter()

@@ -18,6 +18,10 @@ pub fn stop(stop: &Stop) -> String {
         Cause::Failed { reason } => format!("failed: {reason}"),
         Cause::Crashed { reason } => format!("crashed{}: {reason}", at.replacen(" at", " at n =", 1)),
         Cause::TimedOut => format!("timed out{at}"),
+        Cause::NotOffered => {
+            let which = if stop.trials == 1 { "its only trial finds" } else { "its only trials find" };
+            format!("not measured: {which} out the load that all are offered")
+        }
         Cause::NotMeasured { out_of_time: true } => "not measured: the time was used up".into(),
         Cause::NotMeasured { out_of_time: false } => "not measured".into(),
     };

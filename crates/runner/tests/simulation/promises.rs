@@ -27,7 +27,7 @@ pub(crate) fn check(simulation: &Simulation) -> Result<(), String> {
     named("pair", trials_are_pairs(simulation, ran, &items))?;
     named("boots", boots_are_alike(simulation, &items))?;
     named("starved", none_is_starved(simulation, ran, &items))?;
-    named("end", end_is_right(simulation, ran))?;
+    named("end", end_is_right(simulation, ran, &items))?;
     named("status line", status_is_right(simulation, ran, &items))
 }
 
@@ -218,19 +218,28 @@ fn none_is_starved(simulation: &Simulation, ran: &Ran, items: &[Measured<'_>]) -
     Ok(())
 }
 
-fn end_is_right(simulation: &Simulation, ran: &Ran) -> Result<(), String> {
+fn end_is_right(simulation: &Simulation, ran: &Ran, items: &[Measured<'_>]) -> Result<(), String> {
     let end = ran.recording.end.as_ref().ok_or("the recording has none")?;
     let has_failed = ran.unwritten.is_some();
     let was_cut = simulation.world.trials.borrow().iter().any(|trial| trial.end == Ended::Interrupted);
-    let budget = simulation.world.scenario.plan.budget.map_or(f64::INFINITY, |budget| budget.as_secs_f64());
+    let plan = &simulation.world.scenario.plan;
+    let budget = plan.budget.map_or(f64::INFINITY, |budget| budget.as_secs_f64());
+    // Three trials of each, and four of rivals, which are to be compared.
+    let least = |item: &runner::Item| plan.least.max(3 + u32::from(item.workload.rivals));
+    let is_starved = |(item, of): (&Measured<'_>, &runner::Item)| {
+        matches!(plan.trials, Trials::Looks(_)) && !item.is_given_up() && item.done() < least(of)
+    };
+    let starved = items.iter().zip(&plan.items).any(is_starved);
     let is_right = match end.status.as_str() {
         "failed" => has_failed,
         "interrupted" => simulation.world.is_interrupted() && ran.interrupted,
-        "budget" => end.elapsed_seconds >= budget && !was_cut,
-        "complete" => !was_cut && end.elapsed_seconds <= budget + SLACK.as_secs_f64(),
+        "budget" => (starved || end.elapsed_seconds >= budget) && !was_cut,
+        "complete" => !starved && !was_cut && end.elapsed_seconds <= budget + SLACK.as_secs_f64(),
         _ => false,
     };
-    ensure(is_right, || format!("{end:?}, cut: {was_cut}, unwritten: {:?}", ran.unwritten))
+    ensure(is_right, || {
+        format!("{end:?}, cut: {was_cut}, starved: {starved}, unwritten: {:?}", ran.unwritten)
+    })
 }
 
 /// What is shown before each trial.
