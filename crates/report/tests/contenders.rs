@@ -426,3 +426,20 @@ fn hostile_names_are_text() {
     assert!(!page.contains("<script>alert") && !page.contains('\u{1b}'));
     assert!(!shown(&findings, 100).contains('\u{1b}'));
 }
+
+/// Two trials of each: their variance has one degree of freedom, and the other contenders and series say the rest.
+/// What costs twelve times as much is behind for certain, and of equals none is.
+#[test]
+fn two_trials_tell_what_is_gross() {
+    let four = free();
+    let behind = |field: &[Architecture], seed: u64| {
+        let findings = Findings::of(&load::race(field, 2, seed));
+        let throughput = ranking(&findings.comparisons[0], "throughput");
+        throughput.behind().map(|(entry, _)| entry.name.clone()).collect::<Vec<String>>()
+    };
+    assert!(behind(&four, 7).contains(&"inetd".to_owned()), "{:?}", behind(&four, 7));
+    let equals: Vec<Architecture> =
+        ["a", "b", "c"].map(|name| Architecture { name, stops: None, ..four[2] }).to_vec();
+    let false_ones = (0..40).filter(|seed| !behind(&equals, *seed).is_empty()).count();
+    assert!(false_ones <= 2, "{false_ones} of 40 races of equals");
+}

@@ -5,6 +5,7 @@
 use crate::boots::{self, BOOT_TRIALS, BootNoise};
 use crate::designs::{DENSE, LOG8, LOG12, LOG20, ONE, SweepDesign};
 use crate::noises::{self, Noise};
+use crate::races::Unequal;
 use crate::suites::{self, SharedNoise};
 use crate::truths::{Term, TrueShape, Truth};
 
@@ -42,6 +43,13 @@ pub enum Asked {
         /// What a boot adds to its trials.
         noise: BootNoise,
     },
+    /// A race of three contenders in four series, of which the last costs so many times as much.
+    Race {
+        /// The ratio of its cost.
+        ratio: f64,
+        /// How the noises of series and contenders differ.
+        unequal: Unequal,
+    },
     /// The geometric mean over ten series of two systems that are one.
     Mean {
         /// Whether trials were made in pairs; else each system has a run of its own.
@@ -65,6 +73,9 @@ impl Cell {
                 let name = of_boot.name;
                 format!("{boots}-boots-in-{how}-{name}-{ratio:.2}/{}/{}/{trials}", noise.name, design.name)
             }
+            Asked::Race { ratio, unequal } => {
+                format!("race-{}-{ratio:.2}/{}/{}/{trials}", unequal.name(), noise.name, design.name)
+            }
             Asked::Mean { in_pairs, shared } => {
                 let how = if *in_pairs { "pairs" } else { "runs" };
                 format!("mean-of-{how}-{}-1.00/{}/{}/{trials}", shared.name, noise.name, design.name)
@@ -81,6 +92,9 @@ pub(crate) const LADDER: [usize; 4] = [5, 10, 20, 40];
 const STEPS: [f64; 7] = [0.4, 0.8, 1.05, 1.10, 1.20, 1.30, 1.60];
 /// Where a step is, as a share of the range on a log scale.
 const PLACES: [f64; 3] = [0.3, 0.6, 0.9];
+
+/// Between the slowest architecture of a race and the fastest.
+pub(crate) const GROSS_RATIO: f64 = 28.0;
 
 /// All cells, each once.
 pub fn all() -> Vec<Cell> {
@@ -99,6 +113,7 @@ pub fn all() -> Vec<Cell> {
         comparisons,
         over_boots,
         means,
+        races,
     ];
     for cell in groups.iter().flat_map(|group| group()) {
         if !cells.contains(&cell) {
@@ -335,4 +350,15 @@ fn means() -> Vec<Cell> {
         .into_iter()
         .flat_map(|shared| [true, false].map(|pairs| asked(pairs, shared)).concat())
         .collect()
+}
+
+/// Do few trials tell contenders from their equals, and from one that costs far more?
+fn races() -> Vec<Cell> {
+    let cells = |trials: &[usize]| cross(&[TrueShape::Constant], &[noises::LOW], &[ONE], trials);
+    let asked = |cells: Vec<Cell>, asked: Asked| cells.into_iter().map(move |cell| Cell { asked, ..cell });
+    let same = Unequal::ALL
+        .into_iter()
+        .flat_map(|unequal| asked(cells(&[2, 3, 5, 10]), Asked::Race { ratio: 1.0, unequal }));
+    let far = asked(cells(&[2, 3]), Asked::Race { ratio: GROSS_RATIO, unequal: Unequal::Nowhere });
+    same.chain(far).collect()
 }

@@ -15,6 +15,7 @@ pub mod cells;
 pub mod counts;
 pub mod designs;
 pub mod noises;
+pub mod races;
 pub mod real;
 pub mod references;
 pub mod replicate;

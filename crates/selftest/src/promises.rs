@@ -3,7 +3,7 @@
 use stats::Class;
 
 use crate::boots::BOOT_TRIALS;
-use crate::cells::{Asked, Cell};
+use crate::cells::{Asked, Cell, GROSS_RATIO};
 use crate::counts::CellCounts;
 use crate::designs::ONE;
 use crate::noises;
@@ -229,6 +229,22 @@ pub(crate) const PROMISES: &[Promise] = &[
         claim: "mean over pairs of one system differs from 1, shared noise",
         target: RateTarget::AtMost(ERROR),
         count: |counts| mean_of(counts, true).then(|| counts.rate(counts.different())),
+    },
+    Promise {
+        claim: "a race of equals with a difference, 2 to 10 trials",
+        target: RateTarget::AtMost(ERROR),
+        count: |counts| {
+            let same = matches!(counts.cell.asked, Asked::Race { ratio: 1.0, .. });
+            same.then(|| counts.rate(counts.different()))
+        },
+    },
+    Promise {
+        claim: "28 times the cost found in all series of a race, 2 or 3 trials",
+        target: RateTarget::AtLeast(0.90),
+        count: |counts| {
+            let far = matches!(counts.cell.asked, Asked::Race { ratio: GROSS_RATIO, .. });
+            far.then(|| counts.rate(counts.different()))
+        },
     },
     Promise {
         claim: "cost at one n covered",

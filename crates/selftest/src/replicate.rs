@@ -2,13 +2,14 @@
 
 use fastrand::Rng;
 use stats::{
-    Answer, Class, Contrast, Design, Interval, JudgeSettings, PerClaim, Sweep, Verdict, compare,
-    geometric_mean, judge,
+    Answer, Class, Contrast, Design, Interval, JudgeSettings, PerClaim, Sweep, Verdict, answers, compare,
+    geometric_mean, judge, moderate,
 };
 
 use crate::boots::{BOOT_TRIALS, BootNoise};
 use crate::cells::{Asked, Cell};
 use crate::chance;
+use crate::races::{self, CONTENDERS, Unequal};
 use crate::references::References;
 use crate::rivals::{self, Rivals};
 use crate::suites::SERIES;
@@ -143,6 +144,10 @@ impl<'a> Setup<'a> {
                 let systems = self.in_boots(&mut rng, &systems, *in_pairs, noise);
                 return (systems, settings(&mut rng, COMPARISON_MARGIN));
             }
+            Asked::Race { ratio, unequal } => {
+                let systems = self.race(&mut rng, *ratio, *unequal);
+                return (systems, settings(&mut rng, COMPARISON_MARGIN));
+            }
             Asked::Mean { in_pairs, shared } => {
                 let sides = shared.levels(&mut rng, self.cell.trials, *in_pairs);
                 let systems = self.suite(&mut rng, &sides, *in_pairs);
@@ -198,6 +203,20 @@ impl<'a> Setup<'a> {
                     self.trial(rng, level + own)
                 };
                 systems.push(side.iter().zip(&own).map(trial).collect());
+            }
+        }
+        systems
+    }
+
+    /// Trials of each series and contender, of which the last costs so many times as much.
+    fn race(&self, rng: &mut Rng, ratio: f64, unequal: Unequal) -> Vec<Vec<SimulatedTrial>> {
+        let mut systems: Vec<Vec<SimulatedTrial>> = (0..races::SERIES * CONTENDERS).map(|_| vec![]).collect();
+        for _ in 0..self.cell.trials {
+            for contender in 0..CONTENDERS {
+                let cost = if contender + 1 == CONTENDERS { ratio.ln() } else { 0.0 };
+                for (series, level) in unequal.levels(rng, contender).into_iter().enumerate() {
+                    systems[series * CONTENDERS + contender].push(self.trial(rng, level + cost));
+                }
             }
         }
         systems
@@ -293,6 +312,7 @@ impl<'a> Setup<'a> {
                     ..ReplicateOutcome::of(answer)
                 }
             }
+            (Asked::Race { ratio, .. }, _) => race(&sweeps, *ratio, &settings),
             (Asked::Mean { in_pairs, .. }, _) => mean(&sweeps, *in_pairs, &settings),
             (_, [trials, ..]) => match judge(trials, &settings) {
                 Some(verdict) => {
@@ -441,6 +461,35 @@ impl ReplicateOutcome {
             rivals: None,
         }
     }
+}
+
+/// A race: whether any two equal contenders are called different, and whether all that differ are, beyond the
+/// margin and the right way.
+fn race(sweeps: &[Vec<Sweep<'_>>], ratio: f64, settings: &JudgeSettings) -> ReplicateOutcome {
+    let places = (0..CONTENDERS).flat_map(|first| (first + 1..CONTENDERS).map(move |second| (first, second)));
+    let pairs: Vec<(usize, usize)> = places.collect();
+    let mut contrasts: Vec<Contrast> = Vec::new();
+    for series in sweeps.chunks_exact(CONTENDERS) {
+        let contrast = |(first, second): &(usize, usize)| {
+            Contrast::of(&series[*first], &series[*second], Design::Paired, 0.0, settings)
+        };
+        contrasts.extend(pairs.iter().filter_map(contrast));
+    }
+    let trials = sweeps.first().map_or(0, Vec::len);
+    moderate(contrasts.iter_mut(), ((CONTENDERS - 1) * trials.saturating_sub(1)) as f64);
+    let suite: Vec<Vec<&Contrast>> =
+        contrasts.chunks(pairs.len()).map(|series| series.iter().collect()).collect();
+    let answers = answers(&suite, settings.alpha);
+    let is_far = |(_, second): &(usize, usize)| ratio > 1.0 && second + 1 == CONTENDERS;
+    let answered = || answers.iter().flat_map(|series| series.iter().zip(&pairs));
+    let differs = |answer: Answer| !matches!(answer, Answer::Equivalent | Answer::Unresolved);
+    let is_found = match ratio > 1.0 {
+        true => answered()
+            .filter(|(_, pair)| is_far(pair))
+            .all(|(comparison, _)| comparison.answer == Answer::Slower),
+        false => answered().any(|(comparison, _)| differs(comparison.answer)),
+    };
+    ReplicateOutcome::answered(Answered::Answer(if is_found { Answer::Slower } else { Answer::Unresolved }))
 }
 
 /// The mean of the ratios of a suite, whose true ratios are 1.

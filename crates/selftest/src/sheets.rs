@@ -151,7 +151,7 @@ fn others_on_growth(all_counts: &[CellCounts]) -> Sheet {
 fn others_on_systems(all_counts: &[CellCounts]) -> Sheet {
     let compared = |counts: &&CellCounts| match counts.cell.asked {
         Asked::Comparison(_) | Asked::Pairs(_) | Asked::Boots { .. } => true,
-        Asked::Verdict | Asked::Mean { .. } => false,
+        Asked::Verdict | Asked::Mean { .. } | Asked::Race { .. } => false,
     };
     let row = |counts: &CellCounts| {
         let different = share(counts, counts.different());

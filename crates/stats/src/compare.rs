@@ -8,6 +8,7 @@ use crate::crossing::{Crossing, crossings};
 use crate::drift::{inflation, inflation_of_pairs, wander};
 use crate::flat::first_that;
 use crate::interval::Interval;
+use crate::moderated::{self, Prior};
 use crate::range::{Common, common_sizes};
 use crate::settings::JudgeSettings;
 use crate::simultaneous::level_of_each;
@@ -122,6 +123,7 @@ pub fn compare(
 /// levels are compared by Yuen's form of Welch's test (Biometrika 61, 1974), whose error is widened for
 /// drift. Pairs cancel drift; their error is widened only where neighbouring pairs resemble each other. Fewer
 /// than four trials a side leave every answer open: three against three cannot pass 5 % in any exact test.
+/// Pairs whose variance is [moderated](crate::moderate) by those of other series may claim from two on.
 ///
 /// Where trials are of several boots, a boot takes the place of a trial in all of this, and a claim is never
 /// surer than so few boots allow (`boots.rs`).
@@ -154,6 +156,10 @@ pub struct Contrast {
     /// The pairs, where trials were made in pairs.
     pub(crate) pairs: Option<Pairs>,
     freedom: f64,
+    /// By how much drift widens the error of pairs.
+    widening: f64,
+    /// Observations of each side from which on something may be claimed.
+    fewest: usize,
     tick: f64,
     margin: f64,
     floor: f64,
@@ -223,6 +229,8 @@ impl Contrast {
             influences: Vec::new(),
             pairs: None,
             freedom: 0.0,
+            widening: 1.0,
+            fewest: FEWEST as usize,
             // Medians sit on ticks of the clock: no ratio is finer than one.
             tick: (settings.tick_seconds / cheapest).ln_1p().max(0.0),
             margin: settings.log_margin().max(floor),
@@ -289,6 +297,7 @@ impl Contrast {
             by_block: blocks.map(|place| widened(&column(&rows, place)).unwrap_or(UNKNOWN)).collect(),
             influences: transposed(&influences_by_block, ratios.len()),
             freedom: ratio.freedom,
+            widening,
             boots: has_boots.then(|| (distinct(boots[0]).len(), distinct(boots[1]).len())),
             units: (ratios.len(), ratios.len()),
             pairs: Some(Pairs::of(ratios, &places)),
@@ -300,6 +309,23 @@ impl Contrast {
     /// paired.
     pub fn pairs(&self) -> &[f64] {
         self.pairs.as_ref().map_or(&[], |pairs| &pairs.ratios)
+    }
+
+    /// The variance of the ratio of one pair of trials with its degrees of freedom, where it has any. Boots
+    /// limit what can be certain by their number, and two runs by the drift between them.
+    pub(crate) fn variance(&self) -> Option<(f64, f64)> {
+        let Centre { error, freedom, .. } = self.ratio;
+        let is_known = self.design == Design::Paired && self.boots.is_none() && freedom >= 1.0;
+        is_known.then(|| ((error / self.widening).powi(2) * (freedom + 1.0), freedom))
+    }
+
+    /// Joins the variance with what all contrasts of its kind say.
+    pub(crate) fn join(&mut self, prior: Prior) {
+        let Some(variance) = self.variance() else { return };
+        let pairs = self.ratio.freedom + 1.0;
+        let (joined, freedom) = prior.join(variance);
+        self.ratio = Centre { error: (joined / pairs).sqrt() * self.widening, freedom, ..self.ratio };
+        self.fewest = moderated::FEWEST;
     }
 
     /// Degrees of freedom of the side that has fewer, or of the pairs.
@@ -334,7 +360,7 @@ impl Contrast {
     /// For each kind of claim the smallest error rate at which it can be made: two-sided, so that at that
     /// rate the interval just touches what the claim excludes. 1 where it cannot be made at all.
     pub(crate) fn chances(&self) -> PerClaim {
-        let few = self.units.0.min(self.units.1) < FEWEST as usize;
+        let few = self.units.0.min(self.units.1) < self.fewest;
         let chance = |distance: f64| {
             if few || distance.is_nan() || distance <= self.tick || self.ratio.freedom < 1.0 {
                 1.0

@@ -30,6 +30,7 @@ mod lines;
 mod median;
 mod mixture;
 mod model_selection;
+mod moderated;
 mod modes;
 mod multiplicity;
 mod noise_floor;
@@ -63,6 +64,7 @@ pub use finding::{Asymptote, FittedLine, Lines, Modes, Period, Repeated, Segment
 pub use geometric_mean::geometric_mean;
 pub use interval::Interval;
 pub use judge::judge;
+pub use moderated::moderate;
 pub use multiplicity::answers;
 pub use noise_floor::{FLOOR_PAIRS, FloorEstimate, SelfRatio, noise_floor};
 pub use part::{TrialPart, mean_of_trials, part_of_whole};

@@ -3,6 +3,8 @@
 //! The best is known from the same numbers: so the ratios to the best are judged among all pairs, or the
 //! luckiest of many equals would seem to differ from the unluckiest.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use record::{Direction, System, Unit};
 use stats::{Contrast, Match, PerClaim, Rank};
 
@@ -15,7 +17,7 @@ use crate::engine;
 use crate::finding::{ALPHA, SEED};
 
 /// Nothing is claimed of fewer trials than these (METHODOLOGY.md).
-const CLAIM_TRIALS: usize = 4;
+const CLAIM_TRIALS: usize = 2;
 /// More contenders are not ranked: each would meet each other.
 const RANKED_MOST: usize = 32;
 
@@ -87,6 +89,7 @@ pub(super) fn compare(fields: Vec<Field<'_>>, reference: Reference, margin: f64)
             Reference::Best => against_best(field, margin),
         })
         .collect();
+    moderate(&mut all);
     let ratios = answer(&mut all, reference);
     let ranks = ranks(&all, reference, contenders);
     let pairs = match reference {
@@ -162,6 +165,36 @@ fn best(samples: &[Sample<'_>]) -> Option<(usize, u64)> {
     });
     let best = there.min_by(|a, b| a.1.cmp(&b.1).then(a.2.total_cmp(&b.2)))?;
     Some((best.0, n))
+}
+
+/// Moderates the variances of all ratios by what all of them say: those of the last level, and those of all
+/// levels, each among themselves. What a system takes of memory has noise of its own.
+fn moderate(all: &mut [Contrasted<'_>]) {
+    let is_memory = |one: &Contrasted<'_>| one.field.names().2 == Unit::Bytes;
+    for memory in [false, true] {
+        let freedom = freedom(all.iter().filter(|one| is_memory(one) == memory));
+        let mut of_kind: Vec<_> = all.iter_mut().filter(|one| is_memory(one) == memory).collect();
+        let last = of_kind.iter_mut().flat_map(|one| &mut one.last);
+        stats::moderate(last.map(|pair| &mut pair.contrast), freedom);
+        let overall = of_kind.iter_mut().flat_map(|one| &mut one.overall);
+        stats::moderate(overall.map(|pair| &mut pair.contrast), freedom);
+    }
+}
+
+/// The degrees of freedom that the trials behind some series have between them: several series of the same
+/// trials have those once.
+fn freedom<'f>(all: impl Iterator<Item = &'f Contrasted<'f>>) -> f64 {
+    let mut of_trials: BTreeMap<(&str, &str), f64> = BTreeMap::new();
+    for one in all {
+        let pairs = || one.last.iter().chain(&one.overall).filter(|pair| !pair.contrast.pairs().is_empty());
+        let contenders: BTreeSet<usize> = pairs().flat_map(|pair| [pair.first, pair.second]).collect();
+        let trials = pairs().map(|pair| pair.contrast.observations()).max().unwrap_or(0);
+        let freedom = (contenders.len().saturating_sub(1) * trials.saturating_sub(1)) as f64;
+        let workload = one.field.samples.first().map_or("", |sample| sample.key.workload.as_str());
+        let own = of_trials.entry((workload, &one.field.variant)).or_default();
+        *own = own.max(freedom);
+    }
+    of_trials.values().sum()
 }
 
 /// Whether a ratio is shown: of systems that to the reference of the second.

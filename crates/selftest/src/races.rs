@@ -1,0 +1,63 @@
+//! A race of contenders in few trials: how much the series of one run have in common, and how their noises
+//! differ.
+
+use fastrand::Rng;
+
+use crate::chance::normal;
+
+/// Series of a race, and its contenders.
+pub(crate) const SERIES: usize = 4;
+pub(crate) const CONTENDERS: usize = 3;
+
+/// How far the trials of a contender move (SD of the logarithm).
+const SPREAD: f64 = 0.10;
+/// The share of that variance by which a trial moves all of its series.
+const SHARED: f64 = 0.5;
+/// The larger variance over the smaller.
+const TIMES: f64 = 10.0;
+
+/// Which variances are larger than the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unequal {
+    /// None.
+    Nowhere,
+    /// That of one series.
+    InOneSeries,
+    /// Those of every second series.
+    InHalf,
+    /// Those of one contender.
+    InOneContender,
+}
+
+impl Unequal {
+    pub(crate) const ALL: [Unequal; 4] =
+        [Unequal::Nowhere, Unequal::InOneSeries, Unequal::InHalf, Unequal::InOneContender];
+
+    /// Names a cell together with ratio, noise, design and trials.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Unequal::Nowhere => "equal",
+            Unequal::InOneSeries => "one-series",
+            Unequal::InHalf => "half",
+            Unequal::InOneContender => "one-contender",
+        }
+    }
+
+    fn is_noisy(self, series: usize, contender: usize) -> bool {
+        match self {
+            Unequal::Nowhere => false,
+            Unequal::InOneSeries => series == 0,
+            Unequal::InHalf => series.is_multiple_of(2),
+            Unequal::InOneContender => contender == 0,
+        }
+    }
+
+    /// The logarithms of the levels of one trial of a contender, series by series.
+    pub(crate) fn levels(self, rng: &mut Rng, contender: usize) -> [f64; SERIES] {
+        let shared = SHARED.sqrt() * normal(rng);
+        std::array::from_fn(|series| {
+            let spread = if self.is_noisy(series, contender) { SPREAD * TIMES.sqrt() } else { SPREAD };
+            spread * (shared + (1.0 - SHARED).sqrt() * normal(rng))
+        })
+    }
+}
