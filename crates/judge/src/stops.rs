@@ -78,7 +78,7 @@ pub(crate) fn not_offered(workload: &Workload, trials: &[&Trial]) -> Option<Stop
             && trial.order.offered.is_empty()
     };
     let is_so = workload.offers_alike && !trials.is_empty() && trials.iter().all(found_out);
-    is_so.then(|| Stop { cause: Cause::NotOffered, n: None, trials: trials.len(), of: trials.len() })
+    is_so.then_some(Stop { cause: Cause::NotOffered, n: None, trials: trials.len(), of: trials.len() })
 }
 
 /// The stops of some trials, the most frequent first.

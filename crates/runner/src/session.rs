@@ -164,13 +164,10 @@ impl<'a, E: Executor> Session<'a, E> {
     fn principal_first(&mut self, items: &[usize], least: &[u32], on_event: &mut dyn FnMut(RunEvent<'_>)) {
         let mut targets: Vec<u32> = self.progress.iter().map(|progress| progress.done).collect();
         items.iter().zip(least).for_each(|(&index, &least)| targets[index] = least);
-        let is_whole = |name: &str| {
-            let chosen = self.plan.items.iter().filter(|item| item.workload.name == name);
-            chosen.clone().next().is_some_and(|item| item.workload.variants.len() == chosen.count())
-        };
         let is_principal = |&index: &usize| {
             let Item { workload, variant, .. } = &self.plan.items[index];
-            workload.principal.contains(&variant.name) && is_whole(workload.name)
+            let chosen = self.plan.items.iter().filter(|item| item.workload.name == workload.name).count();
+            workload.principal.contains(&variant.name) && chosen == workload.variants.len()
         };
         let principal: Vec<usize> = items.iter().copied().filter(is_principal).collect();
         self.bring_to(&principal, &targets, on_event);

@@ -2,6 +2,7 @@
 //! differ.
 
 use fastrand::Rng;
+use stats::{Answer, Contrast, Design, JudgeSettings, Sweep, answers, moderate};
 
 use crate::chance::normal;
 
@@ -59,5 +60,33 @@ impl Unequal {
             let spread = if self.is_noisy(series, contender) { SPREAD * TIMES.sqrt() } else { SPREAD };
             spread * (shared + (1.0 - SHARED).sqrt() * normal(rng))
         })
+    }
+}
+
+/// Whether any two equal contenders are called different; or, where the last costs more, whether it is called
+/// slower than all others in all series. The trials are those of one contender after the other, series by
+/// series.
+pub(crate) fn is_found(sweeps: &[Vec<Sweep<'_>>], ratio: f64, settings: &JudgeSettings) -> bool {
+    let places = (0..CONTENDERS).flat_map(|first| (first + 1..CONTENDERS).map(move |second| (first, second)));
+    let pairs: Vec<(usize, usize)> = places.collect();
+    let mut contrasts: Vec<Contrast> = Vec::new();
+    for series in sweeps.chunks_exact(CONTENDERS) {
+        let contrast = |(first, second): &(usize, usize)| {
+            Contrast::of(&series[*first], &series[*second], Design::Paired, 0.0, settings)
+        };
+        contrasts.extend(pairs.iter().filter_map(contrast));
+    }
+    let trials = sweeps.first().map_or(0, Vec::len);
+    moderate(contrasts.iter_mut(), ((CONTENDERS - 1) * trials.saturating_sub(1)) as f64);
+    let suite: Vec<Vec<&Contrast>> =
+        contrasts.chunks(pairs.len()).map(|series| series.iter().collect()).collect();
+    let answers = answers(&suite, settings.alpha);
+    let mut answered = answers.iter().flat_map(|series| series.iter().zip(&pairs));
+    match ratio > 1.0 {
+        true => answered
+            .filter(|(_, (_, second))| second + 1 == CONTENDERS)
+            .all(|(comparison, _)| comparison.answer == Answer::Slower),
+        false => answered
+            .any(|(comparison, _)| !matches!(comparison.answer, Answer::Equivalent | Answer::Unresolved)),
     }
 }

@@ -2,8 +2,8 @@
 
 use fastrand::Rng;
 use stats::{
-    Answer, Class, Contrast, Design, Interval, JudgeSettings, PerClaim, Sweep, Verdict, answers, compare,
-    geometric_mean, judge, moderate,
+    Answer, Class, Contrast, Design, Interval, JudgeSettings, PerClaim, Sweep, Verdict, compare,
+    geometric_mean, judge,
 };
 
 use crate::boots::{BOOT_TRIALS, BootNoise};
@@ -312,7 +312,11 @@ impl<'a> Setup<'a> {
                     ..ReplicateOutcome::of(answer)
                 }
             }
-            (Asked::Race { ratio, .. }, _) => race(&sweeps, *ratio, &settings),
+            (Asked::Race { ratio, .. }, _) => {
+                let is_found = races::is_found(&sweeps, *ratio, &settings);
+                let answer = if is_found { Answer::Slower } else { Answer::Unresolved };
+                ReplicateOutcome::answered(Answered::Answer(answer))
+            }
             (Asked::Mean { in_pairs, .. }, _) => mean(&sweeps, *in_pairs, &settings),
             (_, [trials, ..]) => match judge(trials, &settings) {
                 Some(verdict) => {
@@ -461,35 +465,6 @@ impl ReplicateOutcome {
             rivals: None,
         }
     }
-}
-
-/// A race: whether any two equal contenders are called different, and whether all that differ are, beyond the
-/// margin and the right way.
-fn race(sweeps: &[Vec<Sweep<'_>>], ratio: f64, settings: &JudgeSettings) -> ReplicateOutcome {
-    let places = (0..CONTENDERS).flat_map(|first| (first + 1..CONTENDERS).map(move |second| (first, second)));
-    let pairs: Vec<(usize, usize)> = places.collect();
-    let mut contrasts: Vec<Contrast> = Vec::new();
-    for series in sweeps.chunks_exact(CONTENDERS) {
-        let contrast = |(first, second): &(usize, usize)| {
-            Contrast::of(&series[*first], &series[*second], Design::Paired, 0.0, settings)
-        };
-        contrasts.extend(pairs.iter().filter_map(contrast));
-    }
-    let trials = sweeps.first().map_or(0, Vec::len);
-    moderate(contrasts.iter_mut(), ((CONTENDERS - 1) * trials.saturating_sub(1)) as f64);
-    let suite: Vec<Vec<&Contrast>> =
-        contrasts.chunks(pairs.len()).map(|series| series.iter().collect()).collect();
-    let answers = answers(&suite, settings.alpha);
-    let is_far = |(_, second): &(usize, usize)| ratio > 1.0 && second + 1 == CONTENDERS;
-    let answered = || answers.iter().flat_map(|series| series.iter().zip(&pairs));
-    let differs = |answer: Answer| !matches!(answer, Answer::Equivalent | Answer::Unresolved);
-    let is_found = match ratio > 1.0 {
-        true => answered()
-            .filter(|(_, pair)| is_far(pair))
-            .all(|(comparison, _)| comparison.answer == Answer::Slower),
-        false => answered().any(|(comparison, _)| differs(comparison.answer)),
-    };
-    ReplicateOutcome::answered(Answered::Answer(if is_found { Answer::Slower } else { Answer::Unresolved }))
 }
 
 /// The mean of the ratios of a suite, whose true ratios are 1.

@@ -8,11 +8,12 @@ use crate::crossing::{Crossing, crossings};
 use crate::drift::{inflation, inflation_of_pairs, wander};
 use crate::flat::first_that;
 use crate::interval::Interval;
-use crate::moderated::{self, Prior};
+use crate::prior::{FEWEST_WITH_PRIOR, Prior};
 use crate::range::{Common, common_sizes};
 use crate::settings::JudgeSettings;
 use crate::simultaneous::level_of_each;
 use crate::sweep::Sweep;
+use crate::unpaired::{Drift, difference, joint_influences};
 
 /// The five answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -325,7 +326,7 @@ impl Contrast {
         let pairs = self.ratio.freedom + 1.0;
         let (joined, freedom) = prior.join(variance);
         self.ratio = Centre { error: (joined / pairs).sqrt() * self.widening, freedom, ..self.ratio };
-        self.fewest = moderated::FEWEST;
+        self.fewest = FEWEST_WITH_PRIOR;
     }
 
     /// Degrees of freedom of the side that has fewer, or of the pairs.
@@ -480,34 +481,4 @@ fn at_places<'a>(sweeps: &[Sweep<'a>], places: &[usize]) -> Vec<Sweep<'a>> {
 
 fn transposed(columns: &[Vec<f64>], rows: usize) -> Vec<Vec<f64>> {
     (0..rows).map(|row| column(columns, row)).collect()
-}
-
-/// What drift does to the difference of two runs.
-#[derive(Clone, Copy)]
-struct Drift {
-    inflation: [f64; 2],
-    wander: f64,
-}
-
-/// Logarithm of second over first. Inflation raises the squared error of a side; degrees of freedom after
-/// Welch (Biometrika 34, 1947). They are not lowered by the inflation, which errs high already: with both,
-/// forty trials of a drifting machine would count as two, and no difference could ever be shown.
-fn difference([first, second]: &[Vec<f64>; 2], drift: Drift) -> Option<Centre> {
-    let (first, second) = (Centre::of(first)?, Centre::of(second)?);
-    let [a, b] = drift.inflation;
-    let (a_squared, b_squared) = (first.error.powi(2) * a, second.error.powi(2) * b);
-    let spread = a_squared.powi(2) / first.freedom + b_squared.powi(2) / second.freedom;
-    Some(Centre {
-        value: second.value - first.value,
-        error: (a_squared + b_squared + drift.wander).sqrt(),
-        freedom: (a_squared + b_squared).powi(2) / spread,
-    })
-}
-
-/// How far each trial, of the first and then of the second, moves the difference of one block.
-fn joint_influences(sides: &[Vec<f64>; 2]) -> Vec<f64> {
-    let side = |side: &Vec<f64>| -> Vec<f64> {
-        influences(side).iter().map(|influence| influence / side.len() as f64).collect()
-    };
-    sides.iter().flat_map(side).collect()
 }

@@ -37,6 +37,7 @@ mod noise_floor;
 mod one_level;
 mod part;
 mod persistence;
+mod prior;
 mod range;
 mod rank;
 mod references;
@@ -51,6 +52,7 @@ mod spikes;
 mod step;
 mod sweep;
 mod two_lines;
+mod unpaired;
 mod verdict;
 mod view;
 
