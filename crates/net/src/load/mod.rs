@@ -12,6 +12,7 @@ pub mod coordinator;
 mod engine;
 mod failure;
 mod generator;
+mod goal;
 pub mod hdr_log;
 mod histogram;
 mod level;

@@ -1,43 +1,42 @@
 //! The highest rate at which latency stays below a bound.
 //!
-//! A closed loop says about how much the server can do. Open loops at rates above and below bisect, on a
-//! logarithmic scale, between the highest that held and the lowest that did not; each rate is offered until
-//! the same came of two stages. A stage that the load generator limited says nothing of the server. What was
-//! found is then confirmed by a stage of its own: the best of many tries is better than it deserves.
+//! A closed loop says about how much the server can do. Open loops at rates above and below follow, each
+//! with arrivals of its own: a stage meets the goal or not, and a neighbour on the machine can spoil any of
+//! them. So no stage decides. The rate that half of the undisturbed stages meet is estimated from all of
+//! them ([`stats::threshold`]), the next stage is at the estimate, and the search ends when its interval is
+//! narrow. The low end of the interval is then confirmed by a longer stage of its own.
+//!
+//! Latency counts from when requests were meant to start. A goal that is met although the load generator was
+//! late is one that the server meets; where it is not met, the load generator may be why.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use stats::{Attempt, threshold};
 
+pub use super::goal::Goal;
 use super::level::Level;
 use super::plan::Load;
 use crate::Error;
-
-/// What has to hold.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Goal {
-    /// The percentile, from 0 to 100.
-    pub percent: f64,
-    /// What it must not exceed.
-    pub seconds: f64,
-}
 
 /// What was found.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// What had to hold.
     pub goal: Goal,
-    /// The highest rate that met the goal; `None` where none did.
+    /// The rate that half of the stages meet, above which most do not; `None` where no stage met the goal.
     pub rate: Option<f64>,
-    /// Whether a stage of its own confirmed it, in which the load generator was not the limit.
+    /// Its 95 % interval.
+    pub interval: Option<(f64, f64)>,
+    /// Whether a longer stage at the low end of the interval, or just below, met the goal.
     pub confirmed: bool,
-    /// The stage that confirmed it, or the best that there is.
+    /// That stage, or the last.
     pub confirmation: Level,
     /// All stages before, in their order.
     pub stages: Vec<SearchStage>,
 }
 
-/// One rate that was tried.
+/// One stage.
 #[derive(Clone, Debug)]
 pub struct SearchStage {
     /// Requests per second that were meant to start.
@@ -50,7 +49,7 @@ pub struct SearchStage {
     pub level: Level,
 }
 
-/// What came of a rate that was tried.
+/// What came of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StageOutcome {
@@ -58,56 +57,34 @@ pub enum StageOutcome {
     Holds,
     /// It was not.
     Fails,
-    /// The load generator was the limit, and the server may do better.
+    /// It was not, and the load generator was the limit: the server may do better.
     Limited,
 }
 
-/// Rates closer together than this are one.
-const CLOSE: f64 = 1.03;
-/// So many rates are tried at most.
-const RATES_MAX: usize = 16;
-/// How often a confirmation may fail.
-const CONFIRMATIONS_MAX: usize = 6;
-/// One request in so many may fail.
-const FAILURES_SHARE: f64 = 0.001;
+/// Rates are tried in steps of this factor, so that a rate near the boundary is tried again and again.
+const STEP: f64 = 1.02;
+/// The interval is narrow when its ends are within this factor.
+const NARROW: f64 = 1.08;
+/// So many stages there are at least before the search ends, and at most.
+const STAGES_MIN: usize = 12;
+const STAGES_MAX: usize = 40;
+/// So much higher is the next rate while all were met.
+const RISE: f64 = 1.5;
+/// The threshold is looked for this far beyond the rates that were tried.
+const MARGIN: f64 = 2.0;
+/// How many confirmations there are at most, and how much lower the rate of each is than the one before.
+const CONFIRMATIONS_MAX: usize = 4;
+const FALL: f64 = 1.05;
+/// A goal that so many stages fail where the server is all but idle is beyond reach.
+const HOPELESS: usize = 4;
 /// At this part of its capacity a server is all but idle.
 const IDLE: f64 = 10.0;
-/// A stage has so many requests beyond the percentile at least, or it says nothing.
-const BEYOND_MIN: f64 = 3.0;
-
-impl Goal {
-    /// Reads `p99<=5ms`.
-    ///
-    /// # Errors
-    /// [`Error::Settings`] says how it is written.
-    pub fn parse(text: &str, duration: impl Fn(&str) -> Option<Duration>) -> Result<Goal, Error> {
-        let read = || {
-            let (percent, limit) = text.split_once("<=")?;
-            let percent: f64 = percent.trim().strip_prefix('p')?.parse().ok()?;
-            let seconds = duration(limit.trim())?.as_secs_f64();
-            let sensible = (1.0..100.0).contains(&percent) && seconds > 0.0;
-            sensible.then_some(Goal { percent, seconds })
-        };
-        read().ok_or_else(|| Error::Settings(format!("{text:?} is no goal; write it as p99<=5ms")))
-    }
-
-    /// The percentile of a level, those without a response beyond all others.
-    fn seconds_of(&self, level: &Level) -> Option<f64> {
-        let answered = level.latency.count as f64;
-        let share = self.percent / 100.0 * (answered + level.unanswered as f64) / answered.max(1.0);
-        (answered > 0.0 && share <= 1.0).then(|| level.latency.quantile(share))
-    }
-
-    /// Latency counts from when requests were meant to start, so a late generator makes it no better.
-    fn holds(&self, level: &Level) -> bool {
-        let failed = level.failed as f64 / level.started.max(1) as f64;
-        let in_time = self.seconds_of(level).is_some_and(|seconds| seconds <= self.seconds);
-        in_time && failed <= FAILURES_SHARE
-    }
-}
+/// A stage is so many times as long as the goal: a server that falls behind by a twentieth is seen to.
+const GOALS: u32 = 20;
 
 /// Looks for the highest rate. `load` has connections and schedule; its duration is that of the confirmation,
-/// and stages before last a fifth of it. `is_limited` says of a level whether the load generator limited it.
+/// and stages before last a tenth of it, or longer where few requests or a slow goal need it. `is_limited`
+/// says of a level whether the load generator limited it.
 ///
 /// # Errors
 /// Those of offering.
@@ -117,19 +94,19 @@ pub fn highest(
     is_limited: impl Fn(&Level) -> bool,
     offer: impl FnMut(&Load) -> Result<Level, Error>,
 ) -> Result<Found, Error> {
-    let short = (load.duration / 5).max(Duration::from_millis(200));
+    let slow = Duration::from_secs_f64(goal.seconds).saturating_mul(GOALS).min(load.duration);
+    let short = (load.duration / 10).max(Duration::from_millis(200)).max(slow);
     let mut search = Search { goal, load, short, is_limited, offer, offered: 0, stages: Vec::new() };
     let closed = Load { rate: None, duration: short, warm_up: short / 5, ..load.clone() };
     let capacity = search.offer(closed)?;
-    let mut bounds = Bounds::new(capacity.completed_per_second, search.lowest(&capacity));
-    for _ in 0..RATES_MAX {
-        let Some(rate) = bounds.next().filter(|_| capacity.completed > 0) else { break };
-        match search.outcome(rate)? {
-            StageOutcome::Holds => bounds.low = Some(rate),
-            StageOutcome::Fails | StageOutcome::Limited => bounds.high = Some(rate),
+    if capacity.completed > 0 {
+        let per_second = capacity.completed_per_second;
+        let lowest = (goal.requests() / short.as_secs_f64()).min(per_second / IDLE);
+        while let Some(rate) = search.next(per_second, lowest) {
+            search.attempt(rate)?;
         }
     }
-    search.confirm(bounds.low, capacity)
+    search.confirm(capacity)
 }
 
 /// What a search needs at every stage.
@@ -152,198 +129,79 @@ impl<L: Fn(&Level) -> bool, O: FnMut(&Load) -> Result<Level, Error>> Search<'_, 
         (self.offer)(&load)
     }
 
-    /// Requests that a stage needs to know its percentile.
-    fn requests(&self) -> f64 {
-        BEYOND_MIN / (1.0 - self.goal.percent / 100.0)
-    }
-
-    /// The lowest rate that is tried: a short stage knows its percentile, and the server is almost idle.
-    fn lowest(&self, capacity: &Level) -> f64 {
-        let known = self.requests() / self.short.as_secs_f64();
-        known.min(capacity.completed_per_second / IDLE)
-    }
-
-    /// Offers a rate until the same came of two stages.
-    fn outcome(&mut self, rate: f64) -> Result<StageOutcome, Error> {
-        let least = Duration::from_secs_f64((self.requests() / rate).clamp(0.0, 60.0));
-        let (duration, warm_up) = (self.short.max(least), self.short / 5);
-        let stage = Load { rate: Some(rate), duration, warm_up, ..self.load.clone() };
-        let first = self.stages.len();
-        loop {
-            let level = self.offer(stage.clone())?;
-            let outcome = self.judge(&level);
-            let seconds = self.goal.seconds_of(&level);
-            self.stages.push(SearchStage { rate, seconds, outcome, level });
-            if self.stages[first..].iter().filter(|stage| stage.outcome == outcome).count() == 2 {
-                return Ok(outcome);
+    /// The rate of the next stage; `None` where no more is to be learned.
+    fn next(&self, capacity: f64, lowest: f64) -> Option<f64> {
+        let at = |rate: f64| capacity * STEP.powf((rate / capacity).log(STEP).round());
+        let (lowest, count) = (at(lowest), self.stages.len());
+        let highest = self.stages.iter().map(|stage| stage.rate).fold(0.0, f64::max);
+        let held = self.stages.iter().filter(|stage| stage.outcome == StageOutcome::Holds).count();
+        match self.estimate() {
+            None => Some(at(capacity / 2.0)),
+            _ if held == 0 => {
+                let tried = self.stages.iter().filter(|stage| stage.rate <= lowest).count();
+                (tried < HOPELESS).then_some(lowest)
             }
+            _ if held == count => (count < STAGES_MAX).then(|| at(highest * RISE)),
+            Some((_, (low, high))) if high / low <= NARROW && count >= STAGES_MIN => None,
+            Some((rate, _)) => (count < STAGES_MAX).then(|| at(rate)),
         }
     }
 
-    /// Where the load generator was the limit, neither success nor failure is that of the server.
+    /// What is known of the rate so far, with its interval.
+    fn estimate(&self) -> Option<(f64, (f64, f64))> {
+        let rates = self.stages.iter().map(|stage| stage.rate);
+        let lowest = rates.clone().reduce(f64::min)?;
+        let highest = rates.fold(0.0, f64::max);
+        let attempt = |stage: &SearchStage| Attempt {
+            level: stage.rate.ln(),
+            has_held: stage.outcome == StageOutcome::Holds,
+        };
+        let attempts: Vec<Attempt> = self.stages.iter().map(attempt).collect();
+        let found = threshold(&attempts, (lowest / MARGIN).ln(), (highest * MARGIN).ln());
+        Some((found.median.exp(), (found.low.exp(), found.high.exp())))
+    }
+
+    /// One stage at this rate.
+    fn attempt(&mut self, rate: f64) -> Result<(), Error> {
+        let least = Duration::from_secs_f64((self.goal.requests() / rate).clamp(0.0, 60.0));
+        let (duration, warm_up) = (self.short.max(least), self.short / 5);
+        let level = self.offer(Load { rate: Some(rate), duration, warm_up, ..self.load.clone() })?;
+        let (outcome, seconds) = (self.judge(&level), self.goal.seconds_of(&level));
+        self.stages.push(SearchStage { rate, seconds, outcome, level });
+        Ok(())
+    }
+
     fn judge(&self, level: &Level) -> StageOutcome {
         match self.goal.holds(level) {
-            _ if (self.is_limited)(level) => StageOutcome::Limited,
             true => StageOutcome::Holds,
+            false if (self.is_limited)(level) => StageOutcome::Limited,
             false => StageOutcome::Fails,
         }
     }
 
-    fn confirm(mut self, rate: Option<f64>, capacity: Level) -> Result<Found, Error> {
-        let Some(mut rate) = rate else { return Ok(self.unconfirmed(capacity)) };
-        let mut confirmation = capacity;
-        for _ in 0..CONFIRMATIONS_MAX {
-            let stage = Load { rate: Some(rate), warm_up: self.load.duration / 10, ..self.load.clone() };
-            confirmation = self.offer(stage)?;
-            if self.judge(&confirmation) == StageOutcome::Holds {
-                let (goal, stages) = (self.goal, self.stages);
-                return Ok(Found { goal, rate: Some(rate), confirmed: true, confirmation, stages });
-            }
-            rate /= CLOSE;
-        }
-        match self.judge(&confirmation) {
-            StageOutcome::Limited => Ok(self.unconfirmed(confirmation)),
-            _ => {
-                Ok(Found { goal: self.goal, rate: None, confirmed: false, confirmation, stages: self.stages })
-            }
-        }
-    }
-
-    /// Latency counts from when requests were meant to start, so a goal that was met with a limited load
-    /// generator is one that the server meets: the highest such rate below all that failed is what is known.
-    fn unconfirmed(self, last: Level) -> Found {
-        let (goal, stages) = (self.goal, self.stages);
-        let failed = stages.iter().filter(|stage| stage.outcome == StageOutcome::Fails);
-        let failed = failed.map(|stage| stage.rate).fold(f64::INFINITY, f64::min);
-        let met = |stage: &&SearchStage| stage.rate < failed && goal.holds(&stage.level);
-        let best = stages.iter().filter(met).max_by(|one, other| one.rate.total_cmp(&other.rate));
-        let (rate, confirmation) = match best {
-            Some(best) => (Some(best.rate), best.level.clone()),
-            None => (None, last),
+    fn confirm(mut self, capacity: Level) -> Result<Found, Error> {
+        let held = self.stages.iter().any(|stage| stage.outcome == StageOutcome::Holds);
+        let Some((rate, interval)) = self.estimate().filter(|_| held) else {
+            let confirmation = self.stages.last().map_or(capacity, |stage| stage.level.clone());
+            let (goal, stages) = (self.goal, self.stages);
+            return Ok(Found { goal, rate: None, interval: None, confirmed: false, confirmation, stages });
         };
-        Found { goal, rate, confirmed: false, confirmation, stages }
-    }
-}
-
-/// What is known of the rate.
-struct Bounds {
-    capacity: f64,
-    lowest: f64,
-    low: Option<f64>,
-    high: Option<f64>,
-}
-
-impl Bounds {
-    fn new(capacity: f64, lowest: f64) -> Bounds {
-        Bounds { capacity, lowest, low: None, high: None }
-    }
-
-    /// The rate to try next. After a first failure it is the lowest: a goal that fails there is beyond reach.
-    fn next(&self) -> Option<f64> {
-        match (self.low, self.high) {
-            (Some(low), Some(high)) => (high / low > CLOSE).then(|| (low * high).sqrt()),
-            (Some(low), None) => Some(low * 1.5),
-            (None, Some(high)) => (high > self.lowest).then_some(self.lowest),
-            (None, None) => Some(self.capacity / 2.0),
+        let mut confirmation = capacity;
+        let mut confirmed = false;
+        let mut low = interval.0;
+        for _ in 0..CONFIRMATIONS_MAX {
+            let warm_up = self.load.duration / 10;
+            confirmation = self.offer(Load { rate: Some(low), warm_up, ..self.load.clone() })?;
+            confirmed = self.goal.holds(&confirmation);
+            if confirmed {
+                break;
+            }
+            low /= FALL;
         }
+        let (goal, stages) = (self.goal, self.stages);
+        Ok(Found { goal, rate: Some(rate), interval: Some(interval), confirmed, confirmation, stages })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::cell::Cell;
-
-    use super::*;
-    use crate::load::Measured;
-    use crate::load::histogram::Times;
-    use crate::load::measured::Slice;
-    use crate::load::watch::Watch;
-
-    #[test]
-    fn goals_are_read() {
-        let parse = |text: &str| {
-            Goal::parse(text, |time| time.strip_suffix("ms")?.parse().ok().map(Duration::from_millis))
-        };
-        assert_eq!(parse("p99<=5ms").ok(), Some(Goal { percent: 99.0, seconds: 0.005 }));
-        assert_eq!(parse("p99.9 <= 20ms").ok(), Some(Goal { percent: 99.9, seconds: 0.020 }));
-        for wrong in ["p99<5ms", "99<=5ms", "p100<=5ms", "p99<=soon", "p99<=0ms"] {
-            assert!(parse(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    /// A level in which every response takes so long.
-    fn level(load: &Load, per_second: f64, latency_ns: u64) -> Level {
-        let times = || Times::new().unwrap();
-        let mut latency = times();
-        (0..1000).for_each(|_| latency.record(latency_ns));
-        let completed = (per_second * load.duration.as_secs_f64()) as u64;
-        let seconds = load.duration.as_secs_f64();
-        let measured = Measured {
-            connections: load.connections,
-            elapsed_seconds: seconds,
-            intended: load.rate.map(|_| completed),
-            started: completed,
-            completed,
-            failed: 0,
-            timed_out: 0,
-            late: 0,
-            unanswered: 0,
-            connected: 0,
-            sent_bytes: 0,
-            received_bytes: 0,
-            service: times(),
-            lag: times(),
-            lateness: times(),
-            connect: times(),
-            handshake: times(),
-            slices: vec![Slice { begin_seconds: 0.0, seconds, started: completed, completed, latency }],
-            failures: Vec::new(),
-            statuses: Default::default(),
-            watch: Watch::default(),
-        };
-        Level::of(load, vec![measured]).unwrap()
-    }
-
-    /// A server of 1 ms that does so many requests a second at most, and a load generator that keeps up to a
-    /// rate: what is found for a goal of so many milliseconds, and after how many stages.
-    fn search(capacity: f64, generator: f64, goal_ms: f64) -> (Found, usize) {
-        let goal = Goal { percent: 99.0, seconds: goal_ms / 1e3 };
-        let offered = Cell::new(0);
-        let offer = |load: &Load| {
-            offered.set(offered.get() + 1);
-            let rate = load.rate.unwrap_or(capacity);
-            let slow = if rate > capacity * 0.9 { 1_000_000_000 } else { 1_000_000 };
-            Ok(level(load, rate.min(capacity), slow))
-        };
-        let is_limited = |level: &Level| level.load.rate.is_some_and(|rate| rate > generator);
-        let found = highest(goal, &Load::default(), is_limited, offer).unwrap();
-        (found, offered.get())
-    }
-
-    #[test]
-    fn the_highest_rate_is_found() {
-        let (found, _) = search(20_000.0, f64::INFINITY, 5.0);
-        let rate = found.rate.unwrap();
-        assert!((17_400.0..=18_000.0).contains(&rate), "{rate}");
-    }
-
-    #[test]
-    fn nothing_is_confirmed_that_the_load_generator_limited() {
-        let (found, _) = search(20_000.0, 12_000.0, 5.0);
-        let rate = found.rate.unwrap();
-        assert!((11_600.0..=12_000.0).contains(&rate), "{rate}");
-        let lowest_above = found.stages.iter().filter(|stage| stage.rate > rate);
-        assert!(lowest_above.clone().count() > 0);
-        assert!(lowest_above.clone().all(|stage| stage.outcome == StageOutcome::Limited));
-        assert!(found.confirmed);
-        let (found, _) = search(20_000.0, 0.0, 5.0);
-        assert_eq!((found.rate, found.confirmed), (Some(10_000.0), false), "half the capacity met the goal");
-    }
-
-    #[test]
-    fn a_goal_beyond_reach_ends_the_search() {
-        let (found, offered) = search(20_000.0, f64::INFINITY, 0.5);
-        assert_eq!((found.rate, offered), (None, 5), "the capacity, half of it twice, the lowest rate twice");
-        assert_eq!(search(0.0, f64::INFINITY, 5.0).1, 1, "no response, no search");
-    }
-}
+mod tests;

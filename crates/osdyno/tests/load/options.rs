@@ -57,6 +57,8 @@ fn credentials_from_a_file_are_in_no_result() {
     );
     assert!(!told.contains("s3cret"), "{told}");
     std::fs::write(folder.path().join("wrong"), "s3cret\n").expect("a file");
+    load("Authorization: Bearer s3cret", "page.html");
+    assert!(read("page.html").contains("Authorization: …") && !read("page.html").contains("s3cret"));
     let told = text(&load("@wrong", "none.json").stderr);
     assert!(told.contains("line 1 is not written as Name: value") && !told.contains("s3cret"), "{told}");
 }
@@ -65,7 +67,7 @@ fn credentials_from_a_file_are_in_no_result() {
 fn a_file_has_the_format_of_its_name() {
     let folder = tempfile::tempdir().expect("a folder");
     let (address, _) = server();
-    let files = ["a.json", "a.csv", "a.txt", "a.hlog"];
+    let files = ["a.html", "a.json", "a.csv", "a.txt", "a.hlog"];
     let named: Vec<&str> = files.iter().flat_map(|file| ["--out", file]).collect();
     let url = format!("http://{address}/");
     let words = [&["load", "-n", "50", &url][..], &named].concat();
@@ -76,9 +78,12 @@ fn a_file_has_the_format_of_its_name() {
     assert!(read("a.csv").starts_with("connections,"));
     assert!(read("a.txt").contains("50 correct"));
     assert!(read("a.hlog").starts_with("#[Histogram log"));
+    for part in ["Latency over time", "Latency by percentile", "<svg", "50 correct", "p99.9"] {
+        assert!(read("a.html").contains(part), "{part}");
+    }
     let again = run(folder.path(), &words);
     assert_eq!(again.status.code(), Some(1));
-    assert!(text(&again.stderr).contains("a.json exists already"), "{}", text(&again.stderr));
+    assert!(text(&again.stderr).contains("a.html exists already"), "{}", text(&again.stderr));
     run_well(folder.path(), &[&words[..], &["--force"]].concat());
 }
 

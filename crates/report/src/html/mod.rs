@@ -6,6 +6,7 @@ pub(crate) mod escape;
 mod figure;
 mod filter;
 mod growths;
+mod load;
 mod markdown;
 mod marks;
 mod matrix;
@@ -32,6 +33,7 @@ use record::Recording;
 
 use crate::compare;
 pub use escape::esc;
+pub use load::{LoadFigure, LoadMoment, LoadPage, load};
 pub use page::{close, open};
 pub use panel::Panel;
 pub use picture::picture;

@@ -203,7 +203,7 @@ pub(crate) fn command(run: &record::Run) -> String {
 }
 
 /// A word of a command line as a shell takes it.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.into()

@@ -42,6 +42,7 @@ struct JudgedLevel<'a> {
 struct Search<'a> {
     goal: Goal,
     rate: Option<f64>,
+    interval: Option<(f64, f64)>,
     confirmed: bool,
     is_lower_bound: bool,
     confirmation: JudgedLevel<'a>,
@@ -71,6 +72,7 @@ pub(super) fn write(result: &LoadResult<'_>, out: &mut dyn Write) -> io::Result<
     let found = found.as_ref().map(|found: &Found| Search {
         goal: found.goal,
         rate: found.rate,
+        interval: found.interval,
         confirmed: found.confirmed,
         is_lower_bound: is_lower_bound(found),
         confirmation: judged(&found.confirmation),

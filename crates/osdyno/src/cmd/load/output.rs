@@ -7,7 +7,7 @@ use report::Style;
 
 use super::args::{Args, LoadFormat};
 use super::result::LoadResult;
-use super::{credentials, csv, json, text};
+use super::{credentials, csv, json, page, text};
 use crate::cmd::{print_place, refuse_existing, warn, write_file};
 use crate::console::Console;
 use crate::failure::Failure;
@@ -22,6 +22,7 @@ pub(super) struct Outputs {
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileFormat {
+    Page,
     Text,
     Json,
     Csv,
@@ -33,6 +34,7 @@ impl FileFormat {
     fn from_name(path: &Path) -> Result<FileFormat, Failure> {
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
         Ok(match ending.as_deref() {
+            Some("html" | "htm") => FileFormat::Page,
             Some("json") => FileFormat::Json,
             Some("csv") => FileFormat::Csv,
             Some("txt") => FileFormat::Text,
@@ -64,6 +66,7 @@ impl Outputs {
     pub(super) fn write(&self, result: &LoadResult<'_>) -> Result<(), Failure> {
         for (path, format) in &self.files {
             write_file(path, self.force, |out| match format {
+                FileFormat::Page => page::write(result, out),
                 FileFormat::Text => text::write(result, &Style::default(), out),
                 FileFormat::Json => json::write(result, out),
                 FileFormat::Csv => csv::write(result, out),
@@ -97,6 +100,7 @@ impl Outputs {
 
 fn name_of(format: FileFormat) -> &'static str {
     match format {
+        FileFormat::Page => "page",
         FileFormat::HdrLog => "log",
         FileFormat::Text | FileFormat::Json | FileFormat::Csv => "result",
     }

@@ -5,17 +5,22 @@ use std::io::{self, Write};
 use ::report::quantity::{duration, time};
 use ::report::words::{NO_BREAK, count, percent};
 use ::report::{Style, write_columns, write_paragraph, write_rows};
-use net::load::search::{Found, SearchStage, StageOutcome};
 use net::load::{Distribution, Level, Percentile};
 
 use super::result::{LoadResult, Measured};
-use super::{bars, verdict};
+use super::{bars, found, verdict};
 
 /// The whole result.
 pub(super) fn write(result: &LoadResult<'_>, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let Measured { levels, found, .. } = result.measured;
     match (found, &levels[..]) {
-        (Some(found), _) => write_found(found, result, style, out)?,
+        (Some(found), _) => {
+            found::write(found, style, out)?;
+            let which = if found.rate.is_some() { "the longer stage" } else { "the last stage" };
+            let seconds = duration(found.confirmation.elapsed_seconds);
+            writeln!(out, "\n{which}, {seconds} long:")?;
+            write_level(&found.confirmation, result, style, out)?;
+        }
         (None, [level]) => write_level(level, result, style, out)?,
         (None, levels) => write_levels(levels, result, style, out)?,
     }
@@ -35,7 +40,9 @@ fn write_level(level: &Level, result: &LoadResult<'_>, style: &Style, out: &mut 
         write_paragraph(&sentence, 2, style, out)?;
     }
     writeln!(out)?;
-    write_rows(&details(level, result), style, out)?;
+    let row = |(name, text): (String, String)| vec![format!("  {name:<11}"), text];
+    let rows: Vec<Vec<String>> = facts(level, result).into_iter().map(row).collect();
+    write_rows(&rows, style, out)?;
     if level.latency.count == 0 {
         return Ok(());
     }
@@ -56,9 +63,9 @@ fn write_level(level: &Level, result: &LoadResult<'_>, style: &Style, out: &mut 
 }
 
 /// Counts and rates, each with its name.
-fn details(level: &Level, result: &LoadResult<'_>) -> Vec<Vec<String>> {
-    let row = |name: &str, text: String| vec![format!("  {name:<11}"), text];
-    let mut rows: Vec<Vec<String>> =
+pub(super) fn facts(level: &Level, result: &LoadResult<'_>) -> Vec<(String, String)> {
+    let row = |name: &str, text: String| (name.to_owned(), text);
+    let mut rows: Vec<(String, String)> =
         result.resolved.iter().map(|resolved| row("server", resolved.text())).collect();
     rows.push(row("requests", requests(level)));
     for failure in level.failures.iter().take(FAILURES_TOLD) {
@@ -191,7 +198,7 @@ fn write_levels(
 }
 
 /// `31 240 requests/s (30 900–31 600) · p50 1.2 ms · p99 3.4 ms · p99.9 8.1 ms · 0 failed`.
-fn headline(level: &Level) -> String {
+pub(super) fn headline(level: &Level) -> String {
     let rate = count(level.completed_per_second.round() as u64);
     let interval = level.completed_per_second_interval.map_or(String::new(), |(low, high)| {
         format!(" ({}–{})", count(low.round() as u64), count(high.round() as u64))
@@ -253,7 +260,7 @@ fn generator(level: &Level) -> String {
     parts.join(", ")
 }
 
-fn bare(percentile: &Percentile) -> String {
+pub(super) fn bare(percentile: &Percentile) -> String {
     match (percentile.seconds, percentile.low) {
         (Some(seconds), _) => time(seconds),
         (None, Some(low)) => format!("over{NO_BREAK}{}", time(low)),
@@ -261,7 +268,7 @@ fn bare(percentile: &Percentile) -> String {
     }
 }
 
-fn with_interval(percentile: &Percentile) -> String {
+pub(super) fn with_interval(percentile: &Percentile) -> String {
     let value = bare(percentile);
     match (percentile.seconds, percentile.low, percentile.high) {
         (Some(_), Some(low), Some(high)) => format!("{value} ({} – {})", time(low), time(high)),
@@ -277,57 +284,4 @@ fn size(bytes: f64) -> String {
         Some((name, unit)) => format!("{:.1}{NO_BREAK}{name}", bytes / unit),
         None => format!("{bytes:.0}{NO_BREAK}B"),
     }
-}
-
-/// The result of a search.
-fn write_found(found: &Found, result: &LoadResult<'_>, style: &Style, out: &mut dyn Write) -> io::Result<()> {
-    let goal = format!("p{} ≤ {}", found.goal.percent, time(found.goal.seconds));
-    let answer = match found.rate {
-        Some(rate) => {
-            let confirmed = match found.confirmed {
-                true => "confirmed by a separate stage",
-                false => "not confirmed",
-            };
-            format!("{} requests/s meet {goal}, {confirmed}", count(rate.round() as u64))
-        }
-        None => format!("no rate was found that meets {goal}{}", at_lowest(found)),
-    };
-    write_paragraph(&answer, 2, style, out)?;
-    if verdict::is_lower_bound(found) {
-        let text = "the load generator, not the server, ended the search: the server may do more";
-        write_paragraph(text, 2, style, out)?;
-    }
-    writeln!(out)?;
-    let row = |stage: &SearchStage| {
-        let remark = match stage.outcome {
-            StageOutcome::Holds => "holds".to_owned(),
-            StageOutcome::Fails | StageOutcome::Limited => {
-                verdict::sentence(&stage.level).unwrap_or_else(|| "does not hold".to_owned())
-            }
-        };
-        vec![
-            format!("  {}/s", count(stage.rate.round() as u64)),
-            count(stage.level.completed_per_second.round() as u64),
-            stage.seconds.map_or("—".to_owned(), time),
-            remark,
-        ]
-    };
-    let rows: Vec<Vec<String>> = found.stages.iter().map(row).collect();
-    let percentile = format!("p{}", found.goal.percent);
-    write_columns(&["  asked for", "requests/s", &percentile, "remark"], &rows, style, out)?;
-    writeln!(out)?;
-    let which = if found.rate.is_some() { "the stage of that rate" } else { "the last stage" };
-    writeln!(out, "{which}, {} long:", duration(found.confirmation.elapsed_seconds))?;
-    write_level(&found.confirmation, result, style, out)
-}
-
-/// What came of the lowest rate, below which none was tried.
-fn at_lowest(found: &Found) -> String {
-    let lowest = found.stages.iter().min_by(|one, other| one.rate.total_cmp(&other.rate));
-    let failed = lowest.filter(|stage| stage.outcome == StageOutcome::Fails);
-    let Some((stage, seconds)) = failed.and_then(|stage| Some((stage, stage.seconds?))) else {
-        return String::new();
-    };
-    let rate = count(stage.rate.round() as u64);
-    format!(": at {rate}/s, the lowest rate, p{} is {}", found.goal.percent, time(seconds))
 }

@@ -94,9 +94,12 @@ pub(super) fn is_limited_by_generator(level: &Level) -> bool {
 /// Whether the load generator, and not the server, ended the search: the server may meet the goal at a higher
 /// rate.
 pub(super) fn is_lower_bound(found: &Found) -> bool {
-    let confirmed = found.rate.filter(|_| found.confirmed);
-    let above = found.stages.iter().filter(|stage| confirmed.is_none_or(|rate| stage.rate > rate));
+    let Some((low, _)) = found.interval else { return false };
+    let above = found.stages.iter().filter(|stage| stage.rate >= low);
     let ended = above.filter(|stage| stage.outcome != StageOutcome::Holds);
-    let lowest = ended.min_by(|one, other| one.rate.total_cmp(&other.rate));
-    lowest.is_some_and(|stage| stage.outcome == StageOutcome::Limited)
+    let (limited, all) = ended.fold((0, 0), |(limited, all), stage| {
+        (limited + usize::from(stage.outcome == StageOutcome::Limited), all + 1)
+    });
+    // Most of them: any stage may have met a busy moment.
+    2 * limited > all
 }

@@ -1,0 +1,121 @@
+//! The level up to which something mostly holds, from attempts at levels that were chosen one after the
+//! other.
+//!
+//! An attempt holds with a probability that falls with the level, as a logistic curve. Where it has fallen by
+//! half is the threshold. Its posterior is computed on a grid (Watson and Pelli 1983, "QUEST: a Bayesian
+//! adaptive psychometric method"), averaged over how steep the curve is (Kontsevich and Tyler 1999) and over
+//! the share of attempts that fail at any level, because something else disturbed them (Wichmann and Hill
+//! 2001). So no single attempt decides, and the interval says how far the attempts contradict each other.
+
+/// What came of one attempt.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Attempt {
+    /// The level, on the scale on which distances count: of rates, the logarithm.
+    pub level: f64,
+    /// Whether it held.
+    pub has_held: bool,
+}
+
+/// The threshold, with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Threshold {
+    /// The median of what is known of it: the most telling level of the next attempt.
+    pub median: f64,
+    /// Below it with 2.5 %.
+    pub low: f64,
+    /// Above it with 2.5 %.
+    pub high: f64,
+}
+
+/// Levels of the grid.
+const LEVELS: usize = 400;
+/// How far the curve takes to fall, as scales of the logistic function. Shares of the level, where that is a
+/// logarithm.
+const SCALES: [f64; 5] = [0.01, 0.02, 0.04, 0.08, 0.16];
+/// Shares of attempts that fail whatever the level, and how likely each is before anything is known.
+const LAPSES: [(f64, f64); 4] = [(0.0, 0.4), (0.05, 0.3), (0.15, 0.2), (0.3, 0.1)];
+/// The share of attempts that hold by luck.
+const LUCK: f64 = 0.01;
+
+/// The threshold between two levels, every one of which is as likely before anything is known.
+pub fn threshold(attempts: &[Attempt], lowest: f64, highest: f64) -> Threshold {
+    let levels: Vec<f64> =
+        (0..LEVELS).map(|at| lowest + (highest - lowest) * (at as f64 + 0.5) / LEVELS as f64).collect();
+    let weights: Vec<f64> = levels.iter().map(|&level| likelihood(attempts, level)).collect();
+    let total: f64 = weights.iter().sum();
+    let quantile = |share: f64| {
+        let mut left = share * total;
+        let place = weights.iter().position(|weight| {
+            left -= weight;
+            left <= 0.0
+        });
+        levels[place.unwrap_or(LEVELS - 1)]
+    };
+    Threshold { median: quantile(0.5), low: quantile(0.025), high: quantile(0.975) }
+}
+
+/// How likely these attempts are with this threshold.
+fn likelihood(attempts: &[Attempt], threshold: f64) -> f64 {
+    let of_scale = |scale: &f64| {
+        let below = |attempt: &Attempt| 1.0 / (1.0 + ((attempt.level - threshold) / scale).exp());
+        let below: Vec<(f64, bool)> = attempts.iter().map(|one| (below(one), one.has_held)).collect();
+        let of_lapse = |&(lapse, prior): &(f64, f64)| {
+            let holds = |below: f64| LUCK + (1.0 - LUCK - lapse) * below;
+            let one = |&(below, has_held): &(f64, bool)| match has_held {
+                true => holds(below),
+                false => 1.0 - holds(below),
+            };
+            prior * below.iter().map(one).product::<f64>()
+        };
+        LAPSES.iter().map(of_lapse).sum::<f64>()
+    };
+    SCALES.iter().map(of_scale).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A search: `attempts` at the median of what is known, of a curve with this threshold.
+    fn search(random: &mut fastrand::Rng, truth: f64, scale: f64, lapse: f64, attempts: usize) -> Threshold {
+        let (lowest, highest) = (0.0, 4.0);
+        let mut made = Vec::new();
+        for _ in 0..attempts {
+            let level = threshold(&made, lowest, highest).median;
+            let holds = (1.0 - lapse) / (1.0 + ((level - truth) / scale).exp());
+            made.push(Attempt { level, has_held: random.f64() < holds });
+        }
+        threshold(&made, lowest, highest)
+    }
+
+    /// The interval holds the truth as often as it says, whether attempts are disturbed or not.
+    #[test]
+    fn the_interval_covers_the_threshold() {
+        let mut random = fastrand::Rng::with_seed(1983);
+        for (scale, lapse) in [(0.02, 0.0), (0.05, 0.05), (0.05, 0.15), (0.1, 0.1)] {
+            let searches = 60;
+            let mut covered = 0;
+            let mut distance = 0.0;
+            for _ in 0..searches {
+                let truth = 0.5 + 3.0 * random.f64();
+                let found = search(&mut random, truth, scale, lapse, 30);
+                covered += usize::from(found.low <= truth && truth <= found.high);
+                distance += (found.median - truth).abs() / f64::from(searches);
+            }
+            assert!(covered >= 53, "{scale}, {lapse}: {covered} of {searches}");
+            assert!(distance < 2.0 * scale, "{scale}, {lapse}: off by {distance} on average");
+        }
+    }
+
+    #[test]
+    fn one_disturbed_attempt_does_not_decide() {
+        let attempt = |level, has_held| Attempt { level, has_held };
+        let mut attempts: Vec<Attempt> = (0..6).map(|at| attempt(1.9 + 0.01 * f64::from(at), true)).collect();
+        attempts.extend((0..4).map(|at| attempt(2.1 + 0.01 * f64::from(at), false)));
+        let before = threshold(&attempts, 0.0, 4.0);
+        attempts.push(attempt(1.0, false));
+        let after = threshold(&attempts, 0.0, 4.0);
+        assert!((before.median - after.median).abs() < 0.05, "{before:?}, {after:?}");
+        assert!(after.low > 1.8, "{after:?}");
+    }
+}
