@@ -28,6 +28,8 @@ pub struct Found {
     pub rate: Option<f64>,
     /// Its 95 % interval.
     pub interval: Option<(f64, f64)>,
+    /// How long stages are, unless few requests make them longer.
+    pub stage_seconds: f64,
     /// Whether a longer stage at the low end of the interval, or just below, met the goal.
     pub confirmed: bool,
     /// That stage, or the last.
@@ -72,9 +74,13 @@ const STAGES_MAX: usize = 40;
 const RISE: f64 = 1.5;
 /// The threshold is looked for this far beyond the rates that were tried.
 const MARGIN: f64 = 2.0;
-/// How many confirmations there are at most, and how much lower the rate of each is than the one before.
-const CONFIRMATIONS_MAX: usize = 4;
+/// How many confirmations there are at most, and how much lower the second is than the first. From then on
+/// the step doubles: a longer stage meets what is too seldom for a short one.
+const CONFIRMATIONS_MAX: usize = 5;
 const FALL: f64 = 1.05;
+/// A stage is as long as this at least, if the confirmation is: a shorter one passes between two moments in
+/// which others have the processor.
+const STAGE_MIN: Duration = Duration::from_millis(500);
 /// A goal that so many stages fail where the server is all but idle is beyond reach.
 const HOPELESS: usize = 4;
 /// At this part of its capacity a server is all but idle.
@@ -95,7 +101,7 @@ pub fn highest(
     offer: impl FnMut(&Load) -> Result<Level, Error>,
 ) -> Result<Found, Error> {
     let slow = Duration::from_secs_f64(goal.seconds).saturating_mul(GOALS).min(load.duration);
-    let short = (load.duration / 10).max(Duration::from_millis(200)).max(slow);
+    let short = (load.duration / 10).max(STAGE_MIN.min(load.duration)).max(slow);
     let mut search = Search { goal, load, short, is_limited, offer, offered: 0, stages: Vec::new() };
     let closed = Load { rate: None, duration: short, warm_up: short / 5, ..load.clone() };
     let capacity = search.offer(closed)?;
@@ -180,15 +186,17 @@ impl<L: Fn(&Level) -> bool, O: FnMut(&Load) -> Result<Level, Error>> Search<'_, 
     }
 
     fn confirm(mut self, capacity: Level) -> Result<Found, Error> {
+        let (goal, stage_seconds) = (self.goal, self.short.as_secs_f64());
         let held = self.stages.iter().any(|stage| stage.outcome == StageOutcome::Holds);
         let Some((rate, interval)) = self.estimate().filter(|_| held) else {
             let confirmation = self.stages.last().map_or(capacity, |stage| stage.level.clone());
-            let (goal, stages) = (self.goal, self.stages);
-            return Ok(Found { goal, rate: None, interval: None, confirmed: false, confirmation, stages });
+            let (stages, confirmed) = (self.stages, false);
+            let (rate, interval) = (None, None);
+            return Ok(Found { goal, rate, interval, stage_seconds, confirmed, confirmation, stages });
         };
         let mut confirmation = capacity;
         let mut confirmed = false;
-        let mut low = interval.0;
+        let (mut low, mut fall) = (interval.0, FALL);
         for _ in 0..CONFIRMATIONS_MAX {
             let warm_up = self.load.duration / 10;
             confirmation = self.offer(Load { rate: Some(low), warm_up, ..self.load.clone() })?;
@@ -196,10 +204,11 @@ impl<L: Fn(&Level) -> bool, O: FnMut(&Load) -> Result<Level, Error>> Search<'_, 
             if confirmed {
                 break;
             }
-            low /= FALL;
+            low /= fall;
+            fall *= fall;
         }
-        let (goal, stages) = (self.goal, self.stages);
-        Ok(Found { goal, rate: Some(rate), interval: Some(interval), confirmed, confirmation, stages })
+        let (rate, interval, stages) = (Some(rate), Some(interval), self.stages);
+        Ok(Found { goal, rate, interval, stage_seconds, confirmed, confirmation, stages })
     }
 }
 

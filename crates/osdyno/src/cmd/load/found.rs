@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use ::report::quantity::time;
+use ::report::quantity::{duration, time};
 use ::report::words::count;
 use ::report::{Style, write_columns, write_paragraph};
 use net::load::search::{Found, SearchStage, StageOutcome};
@@ -44,10 +44,10 @@ pub(super) fn answer(found: &Found) -> String {
     let interval = format!("{}–{}", per_second(low), per_second(high));
     let longer = found.confirmation.load.rate.map_or(String::new(), per_second);
     let confirmed = if found.confirmed { "confirmed" } else { "not confirmed" };
-    format!(
-        "{} requests/s ({interval}) meet {goal}; {confirmed} by a longer stage at {longer}/s",
-        per_second(rate)
-    )
+    let (short, long) = (duration(found.stage_seconds), duration(found.confirmation.elapsed_seconds));
+    let rate = per_second(rate);
+    let met = format!("{rate} requests/s ({interval}) meet {goal} in stages of {short}");
+    format!("{met}; {confirmed} by one of {long} at {longer}/s")
 }
 
 /// Stages of one rate together, the highest first.
