@@ -3,8 +3,9 @@
 //! Not every combination is included: each group answers one question, with the noise that is hardest for it.
 
 use crate::boots::{self, BOOT_TRIALS, BootNoise};
-use crate::designs::{DENSE, LOG8, LOG12, LOG20, ONE, SweepDesign};
+use crate::designs::{DENSE, LOG8, LOG12, LOG20, LOG27, ONE, SweepDesign};
 use crate::noises::{self, Noise};
+use crate::outside::OutsideCurve;
 use crate::races::Unequal;
 use crate::suites::{self, SharedNoise};
 use crate::truths::{Term, TrueShape, Truth};
@@ -106,6 +107,8 @@ pub fn all() -> Vec<Cell> {
         power,
         steps,
         other_shapes,
+        powers_and_bends,
+        outside,
         disturbed,
         gross,
         one_level,
@@ -250,6 +253,38 @@ fn other_shapes() -> Vec<Cell> {
         &[DENSE],
         &[10],
     ));
+    cells
+}
+
+/// Powers that are no family of their own, and lines with a bend.
+fn powers_and_bends() -> Vec<Cell> {
+    let term = |hundredths| [2.0, 5.0, 50.0].map(|growth| TrueShape::Grows(Term::Power(hundredths), growth));
+    let powers: Vec<TrueShape> = [30, 70, 150, 250, 300].into_iter().flat_map(term).collect();
+    let bends =
+        [(0.1, 3.0), (0.3, 3.0), (0.3, 0.1), (0.3, 10.0)].map(|(at, ratio)| TrueShape::Bend(at, ratio));
+    let mut cells = cross(&powers, &[noises::POINTS, noises::POINTS_HIGH], &[LOG27], &[10]);
+    cells.extend(cross(&powers, &[noises::LOW], &[LOG20], &[10]));
+    cells.extend(cross(&bends, &[noises::POINTS, noises::POINTS_HIGH], &[LOG27], &[10]));
+    cells.extend(cross(&bends, &[noises::LOW], &[LOG20, DENSE], &[10]));
+    // The families of old where each n is measured once.
+    let lines = [2.0, 5.0].map(|growth| TrueShape::Grows(Term::Line, growth));
+    let mut old = lines.to_vec();
+    old.extend([
+        TrueShape::Constant,
+        TrueShape::Grows(Term::Log, 2.0),
+        TrueShape::Grows(Term::Square, 5.0),
+        TrueShape::Step(1.6, 0.6),
+        TrueShape::Limit(1.3),
+    ]);
+    cells.extend(cross(&old, &[noises::POINTS, noises::POINTS_HIGH], &[LOG27], &[10]));
+    cells
+}
+
+/// Is nothing false said of a smooth curve that belongs to no family?
+fn outside() -> Vec<Cell> {
+    let curves: Vec<TrueShape> = OutsideCurve::all().map(TrueShape::Outside).collect();
+    let mut cells = cross(&curves, &[noises::POINTS, noises::POINTS_HIGH], &[LOG27], &[10]);
+    cells.extend(cross(&curves, &[noises::LOW], &[LOG20], &[10]));
     cells
 }
 

@@ -3,6 +3,7 @@
 use stats::{Answer, Class};
 
 use crate::cells::{Asked, Cell};
+use crate::claims::FalseClaims;
 use crate::replicate::{Answered, FIGURES, Figure, ReplicateOutcome};
 use crate::rivals::Complexity;
 use crate::truths::{Term, TrueShape};
@@ -34,6 +35,12 @@ pub struct CellCounts {
     pub steps_in_place: usize,
     /// How often each interval held the truth, of how many; in the order of [`Figure`].
     pub covered: [(usize, usize); FIGURES],
+    /// How many verdicts on curves outside the families claim a false limit, step, shape and direction.
+    pub false_claims: [usize; 4],
+    /// How many of these verdicts claim anything false.
+    pub false_verdicts: usize,
+    /// How many state the direction with bounds.
+    pub directions: usize,
     /// What the rules of others say.
     pub rivals: RivalCounts,
 }
@@ -95,6 +102,9 @@ impl CellCounts {
             lines: 0,
             steps_in_place: 0,
             covered: [(0, 0); FIGURES],
+            false_claims: [0; 4],
+            false_verdicts: 0,
+            directions: 0,
             rivals: RivalCounts::default(),
         }
     }
@@ -126,6 +136,14 @@ impl CellCounts {
             *held += usize::from(covered == Some(true));
             *of += usize::from(covered.is_some());
         }
+        if let Some(claims) = outcome.claims {
+            let FalseClaims { limit, step, shape, direction } = claims;
+            for (count, claim) in self.false_claims.iter_mut().zip([limit, step, shape, direction]) {
+                *count += usize::from(claim);
+            }
+            self.false_verdicts += usize::from(claims.any());
+            self.directions += usize::from(outcome.states_direction);
+        }
         if let Some(rivals) = outcome.rivals {
             let grows = rivals.complexity.is_some_and(|complexity| complexity != Complexity::Constant);
             let right = rivals.complexity.is_some() && rivals.complexity == complexity(self.cell.truth.shape);
@@ -151,6 +169,9 @@ impl CellCounts {
         self.steps += other.steps;
         self.lines += other.lines;
         self.steps_in_place += other.steps_in_place;
+        sum(&mut self.false_claims, &other.false_claims);
+        self.false_verdicts += other.false_verdicts;
+        self.directions += other.directions;
         for (ours, theirs) in self.covered.iter_mut().zip(other.covered) {
             *ours = (ours.0 + theirs.0, ours.1 + theirs.1);
         }

@@ -33,6 +33,10 @@ pub(crate) const LOG12: SweepDesign =
 pub(crate) const LOG20: SweepDesign =
     SweepDesign { name: "log20", spacing: Spacing::Log { per_decade: 20, decades: 3, each: 5 } };
 
+/// Twenty-seven sizes a decade over three decades, one value of each: a table of a benchmark.
+pub(crate) const LOG27: SweepDesign =
+    SweepDesign { name: "log27", spacing: Spacing::Log { per_decade: 27, decades: 3, each: 1 } };
+
 /// Where what is judged begins: below it caches are cold.
 const LOW: u64 = 100;
 /// Distance of the n of a dense sweep.

@@ -12,9 +12,11 @@ mod rate;
 
 pub mod boots;
 pub mod cells;
+pub mod claims;
 pub mod counts;
 pub mod designs;
 pub mod noises;
+pub mod outside;
 pub mod races;
 pub mod real;
 pub mod references;

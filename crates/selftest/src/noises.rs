@@ -34,6 +34,8 @@ pub enum NoiseKind {
     /// Stretches of n of a thirteenth of a decade move together, neighbours correlated by the first number:
     /// AR(1); the contrast spreads by the second.
     Stretches(f64, f64),
+    /// Neighbouring n correlated by the first number, AR(1); one n spreads by the second.
+    Points(f64, f64),
     /// As `Independent`, normal; in one trial of ten another guest makes half of the sweep 1.5 times as
     /// expensive.
     Neighbour(f64),
@@ -69,10 +71,18 @@ const fn stretches(name: &'static str, rho: f64, contrast: f64) -> Noise {
     Noise { name, kind: NoiseKind::Stretches(rho, contrast), offset: 0.0, ticks: FINE, references: None }
 }
 
+const fn points(name: &'static str, rho: f64, spread: f64, offset: f64) -> Noise {
+    Noise { name, kind: NoiseKind::Points(rho, spread), offset, ticks: FINE, references: None }
+}
+
 const fn real(name: &'static str, series: ResidualSeries) -> Noise {
     Noise { name, kind: NoiseKind::Real(series), offset: 0.15, ticks: FINE, references: None }
 }
 
+/// A quiet machine that measures each n once: 1 % from n to n, 2 % from trial to trial.
+pub(crate) const POINTS: Noise = points("points", 0.2, 0.01, 0.02);
+/// A noisy one: 4 % from n to n, 6 % from trial to trial.
+pub(crate) const POINTS_HIGH: Noise = points("points-high", 0.5, 0.04, 0.06);
 /// Independent, 4 %.
 pub(crate) const LOW: Noise = independent("low", Tail::Normal, LOW_CONTRAST);
 /// Independent, 8 %.
@@ -203,6 +213,14 @@ impl Noise {
                 sizes.iter().map(|_| tail.log(rng, spread)).collect()
             }
             NoiseKind::Stretches(rho, contrast) => stretch(rng, rho, contrast, design, sizes),
+            NoiseKind::Points(rho, spread) => {
+                let mut state = normal(rng);
+                let next = |_: &u64| {
+                    state = rho * state + (1.0 - rho * rho).sqrt() * normal(rng);
+                    spread * state
+                };
+                sizes.iter().map(next).collect()
+            }
             NoiseKind::Neighbour(contrast) => {
                 let spread = operation(contrast, design);
                 let mut logs: Vec<f64> = sizes.iter().map(|_| spread * normal(rng)).collect();

@@ -125,13 +125,26 @@ pub(crate) const PROMISES: &[Promise] = &[
     Promise {
         claim: "wrong family, any noise",
         target: RateTarget::AtMost(ERROR),
-        count: |counts| counts.is_verdict().then(|| counts.rate(counts.wrong())),
+        count: |counts| inside(counts).then(|| counts.rate(counts.wrong())),
+    },
+    Promise {
+        claim: "false limit, step, shape or direction, outside the families",
+        target: RateTarget::AtMost(0.01),
+        count: |counts| outside(counts).then(|| counts.rate(counts.false_verdicts)),
+    },
+    Promise {
+        claim: "direction stated with bounds, outside the families, quiet",
+        target: RateTarget::AtLeast(0.80),
+        count: |counts| {
+            let quiet = counts.cell.noise == noises::POINTS;
+            (outside(counts) && quiet).then(|| counts.rate(counts.directions))
+        },
     },
     Promise {
         claim: "false steps per curve",
         target: RateTarget::AtMost(0.05),
         count: |counts| {
-            let none = counts.is_verdict() && counts.cell.truth.steps(counts.cell.design.range()).is_empty();
+            let none = inside(counts) && counts.cell.truth.steps(counts.cell.design.range()).is_empty();
             none.then(|| counts.rate(counts.steps))
         },
     },
@@ -139,7 +152,7 @@ pub(crate) const PROMISES: &[Promise] = &[
         claim: "false two lines",
         target: RateTarget::AtMost(0.02),
         count: |counts| {
-            let one = counts.is_verdict() && !matches!(counts.cell.truth.shape, TrueShape::TwoLines(..));
+            let one = inside(counts) && !matches!(counts.cell.truth.shape, TrueShape::TwoLines(..));
             one.then(|| counts.rate(counts.lines))
         },
     },
@@ -282,6 +295,15 @@ impl CellCounts {
 
 fn flat(counts: &CellCounts) -> usize {
     counts.said(|class| class == Class::Flat)
+}
+
+/// Whether a verdict was wanted of a cost that belongs to a family.
+fn inside(counts: &CellCounts) -> bool {
+    counts.is_verdict() && !counts.cell.truth.is_outside()
+}
+
+fn outside(counts: &CellCounts) -> bool {
+    counts.cell.truth.is_outside()
 }
 
 fn many(counts: &CellCounts) -> bool {

@@ -9,6 +9,7 @@ use stats::{
 use crate::boots::{BOOT_TRIALS, BootNoise};
 use crate::cells::{Asked, Cell};
 use crate::chance;
+use crate::claims::{FalseClaims, TrueCurve};
 use crate::races::{self, CONTENDERS, Unequal};
 use crate::references::References;
 use crate::rivals::{self, Rivals};
@@ -75,6 +76,10 @@ pub struct ReplicateOutcome {
     pub steps_in_place: Option<bool>,
     /// Whether each interval of [`Figure`] holds the truth; `None` where there is none to hold.
     pub covered: [Option<bool>; FIGURES],
+    /// What is false of a curve outside the families; `None` of others.
+    pub claims: Option<FalseClaims>,
+    /// Whether the direction of such a curve was stated.
+    pub states_direction: bool,
     /// What the rules of others say of the same measurements.
     pub rivals: Option<Rivals>,
 }
@@ -279,6 +284,19 @@ impl<'a> Setup<'a> {
         trials.iter().zip(references).map(whole).collect()
     }
 
+    /// The setup of one replicate: curves outside the families may be drawn anew for each.
+    pub(crate) fn of_replicate(cell: &'a Cell, seed: u64, replicate: u64) -> Setup<'a> {
+        let setup = Setup::of(cell);
+        match cell.truth.shape {
+            TrueShape::Outside(curve) => {
+                let mut rng = chance::of(seed, &format!("curve of {}", setup.name), replicate);
+                let costs = curve.costs(&mut rng, &setup.sizes, cell.design.range());
+                Setup { costs, ..setup }
+            }
+            _ => setup,
+        }
+    }
+
     /// Makes, judges and rates one replicate.
     pub(crate) fn outcome(&self, seed: u64, replicate: u64) -> ReplicateOutcome {
         let (systems, settings) = self.systems(seed, replicate);
@@ -348,7 +366,11 @@ impl<'a> Setup<'a> {
             judged.iter().map(|(_, cost)| (cost.ln() - reference).abs()).fold(0.0, f64::max).exp_m1();
         let flat = verdict.class == Class::Flat && truth.has_one_cost();
         let hidden = verdict.adjustment.as_ref().map_or(0.0, |adjustment| adjustment.hidden);
+        let points = self.in_range(verdict.n_low, verdict.n_high);
+        let curve = truth.is_outside().then(|| TrueCurve::of(points, verdict));
         ReplicateOutcome {
+            claims: curve.as_ref().map(TrueCurve::false_claims),
+            states_direction: curve.as_ref().is_some_and(TrueCurve::states_direction),
             bound: verdict.bound,
             flat_within_less: flat && verdict.bound < change - 1e-9,
             flat_beyond_hidden: flat && (1.0 + verdict.bound) * (1.0 + hidden) < 1.0 + change - 1e-9,
@@ -462,6 +484,8 @@ impl ReplicateOutcome {
             lines: false,
             steps_in_place: None,
             covered: [None; FIGURES],
+            claims: None,
+            states_direction: false,
             rivals: None,
         }
     }

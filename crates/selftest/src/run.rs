@@ -33,9 +33,11 @@ pub fn run(cells: &[Cell], plan: Plan, done: &(dyn Fn(u64) + Sync)) -> Vec<CellC
             let place = next.fetch_add(1, Ordering::Relaxed);
             let Some((cell, first)) = batches.get(place) else { return finished };
             let last = (first + BATCH).min(plan.replicates);
-            let setup = Setup::of(&cells[*cell]);
             let mut counts = CellCounts::of(&cells[*cell]);
-            (*first..last).for_each(|replicate| counts.count(&setup.outcome(plan.seed, replicate)));
+            for replicate in *first..last {
+                let setup = Setup::of_replicate(&cells[*cell], plan.seed, replicate);
+                counts.count(&setup.outcome(plan.seed, replicate));
+            }
             finished.push((place, counts));
             done(last - first);
         }
@@ -65,7 +67,7 @@ pub fn run(cells: &[Cell], plan: Plan, done: &(dyn Fn(u64) + Sync)) -> Vec<CellC
 /// # Errors
 /// Those of `out`.
 pub fn dump(cell: &Cell, seed: u64, replicate: u64, out: &mut impl Write) -> io::Result<()> {
-    let setup = Setup::of(cell);
+    let setup = Setup::of_replicate(cell, seed, replicate);
     let (systems, _) = setup.systems(seed, replicate);
     writeln!(out, "series,trial,direction,n,value")?;
     for (system, trials) in systems.iter().enumerate() {

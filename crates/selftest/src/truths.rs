@@ -2,6 +2,9 @@
 
 use stats::Class;
 
+use crate::counts::CLASSES;
+use crate::outside::OutsideCurve;
+
 /// What grows inside a cost a + b·g(n).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Term {
@@ -15,10 +18,12 @@ pub enum Term {
     LineLog,
     /// n²
     Square,
+    /// n to the power of so many hundredths.
+    Power(u32),
 }
 
 impl Term {
-    /// All of them.
+    /// Those without a parameter.
     pub const ALL: [Term; 5] = [Term::Log, Term::Root, Term::Line, Term::LineLog, Term::Square];
 
     fn of(self, n: f64) -> f64 {
@@ -28,16 +33,18 @@ impl Term {
             Term::Line => n,
             Term::LineLog => n * n.ln(),
             Term::Square => n * n,
+            Term::Power(hundredths) => n.powf(f64::from(hundredths) / 100.0),
         }
     }
 
-    fn name(self) -> &'static str {
+    fn name(self) -> String {
         match self {
-            Term::Log => "log",
-            Term::Root => "root",
-            Term::Line => "line",
-            Term::LineLog => "nlogn",
-            Term::Square => "square",
+            Term::Log => "log".into(),
+            Term::Root => "root".into(),
+            Term::Line => "line".into(),
+            Term::LineLog => "nlogn".into(),
+            Term::Square => "square".into(),
+            Term::Power(hundredths) => format!("power{hundredths}"),
         }
     }
 
@@ -45,7 +52,8 @@ impl Term {
         match self {
             Term::Log | Term::Root => Class::Sublinear,
             Term::Line | Term::LineLog => Class::LinearLike,
-            Term::Square => Class::Superlinear,
+            Term::Power(..100) => Class::Sublinear,
+            Term::Square | Term::Power(_) => Class::Superlinear,
         }
     }
 }
@@ -61,6 +69,9 @@ pub enum TrueShape {
     Margin(Term),
     /// Constant up to this share of the range, then a line to `growth` times as much.
     Hinge(f64, f64),
+    /// A line that adds its first cost ten times up to the largest n, but for a bend at this share of the range,
+    /// from where on its slope is so many times as steep.
+    Bend(f64, f64),
     /// a + b/(1 − n/c) with c this many times the largest n.
     Limit(f64),
     /// Times `ratio` from this place on (log scale).
@@ -84,6 +95,8 @@ pub enum TrueShape {
     CrashTogether,
     /// Constant; each trial ends at an n of its own.
     CrashApart,
+    /// A smooth curve that belongs to no family.
+    Outside(OutsideCurve),
 }
 
 /// A truth with its name and its right answers.
@@ -105,6 +118,8 @@ const NEAR_LOW: f64 = std::f64::consts::SQRT_2;
 const BIND_LIMIT: f64 = 0.7;
 const BIND_SHARE: f64 = 0.2;
 const BIND_CLIFF: f64 = 2_000.0;
+/// A line with a bend would rise by so much without it.
+const BEND_RISE: f64 = 10.0;
 /// A dent lies between these places.
 const DENT: (f64, f64) = (0.5, 0.7);
 
@@ -127,6 +142,10 @@ impl Truth {
                 1.0 + MARGIN / (whole - (1.0 + MARGIN) * near) * (term.of(n) - term.of(low))
             }
             TrueShape::Hinge(from, growth) => 1.0 + (growth - 1.0) * (along - from).max(0.0) / (1.0 - from),
+            TrueShape::Bend(at, ratio) => {
+                let share = n / high;
+                1.0 + BEND_RISE * (share.min(at) + ratio * (share - at).max(0.0))
+            }
             TrueShape::Limit(far) => approach(n, low, far * high),
             TrueShape::Step(ratio, _) | TrueShape::Dent(ratio) => {
                 let passed = self.steps((low, high)).iter().filter(|step| n >= **step).count();
@@ -161,9 +180,14 @@ impl Truth {
         }
     }
 
+    /// Whether the cost belongs to no family.
+    pub(crate) fn is_outside(&self) -> bool {
+        matches!(self.shape, TrueShape::Outside(_))
+    }
+
     /// Whether the cost depends on nothing but n, so that there is a true change to compare a bound with.
     pub(crate) fn has_one_cost(&self) -> bool {
-        !matches!(self.shape, TrueShape::TwoLines(..))
+        !matches!(self.shape, TrueShape::TwoLines(..) | TrueShape::Outside(_))
     }
 }
 
@@ -179,6 +203,7 @@ fn name(shape: TrueShape) -> String {
         TrueShape::Grows(term, growth) => format!("{}-{growth:.2}", term.name()),
         TrueShape::Margin(term) => format!("{}-margin", term.name()),
         TrueShape::Hinge(from, growth) => format!("hinge-{from}-{growth}"),
+        TrueShape::Bend(at, ratio) => format!("bend-{at}-{ratio}"),
         TrueShape::Limit(far) => format!("limit-{far}"),
         TrueShape::Step(ratio, place) => format!("step{}-{place}", percent(ratio)),
         TrueShape::Dent(ratio) => format!("dent{}", percent(ratio)),
@@ -191,13 +216,14 @@ fn name(shape: TrueShape) -> String {
         TrueShape::Drift => "drift".into(),
         TrueShape::CrashTogether => "crash-together".into(),
         TrueShape::CrashApart => "crash-apart".into(),
+        TrueShape::Outside(curve) => format!("outside-{}", curve.name()),
     }
 }
 
 /// Beyond the margin only the family is right; below it also what says that there is little.
 fn right(shape: TrueShape) -> Vec<Class> {
     use Class::{ApproachingLimit, Composite, Decreasing, Flat, LinearLike};
-    use Class::{SmallGrowth, Stepped, TwoLines, Value};
+    use Class::{SmallGrowth, Stepped, Superlinear, TwoLines, Value};
     let little = |change: f64, class: Class| match change.abs() {
         change if change < MARGIN - 1e-9 => vec![Flat, SmallGrowth, class],
         change if change < MARGIN + 1e-9 => vec![SmallGrowth, class],
@@ -206,9 +232,9 @@ fn right(shape: TrueShape) -> Vec<Class> {
     match shape {
         TrueShape::Grows(term, growth) => little(growth - 1.0, term.class()),
         TrueShape::Margin(term) => little(MARGIN, term.class()),
-        TrueShape::Hinge(..) => vec![LinearLike],
-        // Up to a third of the way to its limit it differs from a line by 1 %.
-        TrueShape::Limit(far) if far >= 3.0 => vec![ApproachingLimit, LinearLike],
+        TrueShape::Hinge(..) | TrueShape::Bend(..) => vec![LinearLike],
+        // Up to a third of the way to its limit it differs from a line by 1 %, upwards.
+        TrueShape::Limit(far) if far >= 3.0 => vec![ApproachingLimit, LinearLike, Superlinear],
         TrueShape::Limit(_) => vec![ApproachingLimit],
         TrueShape::Step(ratio, _) if ratio < 1.0 => vec![Stepped, Decreasing],
         TrueShape::Step(ratio, _) => little(ratio - 1.0, Stepped),
@@ -223,6 +249,8 @@ fn right(shape: TrueShape) -> Vec<Class> {
         TrueShape::TwoLines(..) => vec![TwoLines],
         // Of one n nothing but its cost can be told.
         TrueShape::Constant => vec![Value, Flat],
+        // What is false of it is not a matter of one word: `crate::claims`.
+        TrueShape::Outside(_) => CLASSES.to_vec(),
         TrueShape::RandomSpikes
         | TrueShape::FixedSpikes
         | TrueShape::Drift

@@ -52,6 +52,11 @@ impl Centre {
         Interval { value: self.value, low: self.value - reach, high: self.value + reach }
     }
 
+    /// Whether it differs from 0 at this error rate.
+    pub(crate) fn is_beyond(&self, level: f64) -> bool {
+        tails(self.value / self.error, self.freedom) < level
+    }
+
     /// What to expect of `times` as many trials.
     pub(crate) fn with(&self, times: f64) -> Centre {
         let freedom = (self.freedom + 1.0) * times - 1.0;

@@ -8,9 +8,9 @@ use crate::interval::Interval;
 pub struct Step {
     /// The first n after the jump.
     pub n: u64,
-    /// Smallest n that the first after the jump may be.
+    /// Smallest n that the first after the jump may be: at least one above an n that was measured before it.
     pub n_low: u64,
-    /// Largest n that the first after the jump may be.
+    /// Largest n that the first after the jump may be, one that was measured.
     pub n_high: u64,
     /// Cost after over cost before, what rises smoothly left aside.
     pub ratio: Interval,
@@ -36,6 +36,37 @@ pub struct Segment {
 pub struct Asymptote {
     /// c in a + b/(1 − n/c), in n.
     pub n: Interval,
+}
+
+/// Where a line bends: a + b·n, with another b from here on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bend {
+    /// The place.
+    pub n: Interval,
+    /// Seconds per additional live object up to there; 0 where the cost is constant.
+    pub before: f64,
+    /// The same from there on.
+    pub after: f64,
+}
+
+/// The exponent with which a cost grows near one n, whatever its shape: the slope of log cost on log n.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LocalExponent {
+    /// The middle of the range of n that shows it, on a logarithmic scale.
+    pub n: f64,
+    /// 0 where the cost is flat, 1 where it is proportional to n.
+    pub exponent: Interval,
+}
+
+/// The largest change of direction of a cost that both rises and falls for certain.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Turn {
+    /// Where it is: the highest or the lowest cost between the ends.
+    pub n: f64,
+    /// Cost there over the lowest, or highest, cost before it.
+    pub before: Interval,
+    /// The lowest, or highest, cost after it over the cost there.
+    pub after: Interval,
 }
 
 /// One of two lines, each judged by itself.

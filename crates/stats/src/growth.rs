@@ -4,8 +4,10 @@
 
 use crate::block::column;
 use crate::centre::{Centre, Student, exp, mean};
+use crate::finding::LocalExponent;
 use crate::interval::Interval;
 use crate::median::weighted_median;
+use crate::shape::NONE;
 
 /// Rounds of reweighting; the line moves by less than its error after two.
 const ROUNDS: usize = 4;
@@ -28,11 +30,11 @@ pub(crate) fn ratios(rows: &[Vec<f64>], ranges: &[(u64, u64)]) -> Vec<f64> {
         .map(|block| Centre::of(&column(rows, block)).map_or(f64::NAN, |centre| centre.value))
         .collect();
     let middles: Vec<f64> = ranges.iter().map(|(low, high)| (*low as f64).midpoint(*high as f64)).collect();
-    let near = middles.partition_point(|n| *n <= BEGINNING * middles[0].max(1.0)).max(1);
+    let near = middles.partition_point(|n| *n <= BEGINNING * middles[0].max(NONE)).max(1);
     let far = middles.partition_point(|n| *n < END * middles[middles.len() - 1]).min(middles.len() - 1);
 
     let plain: fn(f64) -> f64 = |n| n;
-    let log: fn(f64) -> f64 = |n| n.max(1.0).ln();
+    let log: fn(f64) -> f64 = |n| n.max(NONE).ln();
     let rest = |scale: fn(f64) -> f64| {
         Line::of(&middles[..near], &means[..near], scale).map_or(0.0, |line| line.rest)
     };
@@ -100,10 +102,10 @@ impl Line {
 /// What a trend along log n comes to from the smallest n to the largest, for each trial, in logarithms: slow
 /// growth, most of which lies inside the first blocks, shows in it and in no single block.
 pub(crate) fn trends(changes: &[Vec<f64>], ranges: &[(u64, u64)]) -> Vec<f64> {
-    let middle = |range: &(u64, u64)| (range.0 as f64).midpoint(range.1 as f64).max(1.0).ln();
+    let middle = |range: &(u64, u64)| (range.0 as f64).midpoint(range.1 as f64).max(NONE).ln();
     let places: Vec<f64> = ranges.iter().map(middle).collect();
     let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { return Vec::new() };
-    let way = (last.1.max(1) as f64 / first.0.max(1) as f64).ln();
+    let way = ((last.1 as f64).max(NONE) / (first.0 as f64).max(NONE)).ln();
     let trend = |row: &Vec<f64>| {
         let present = || places.iter().zip(row).filter(|(_, change)| change.is_finite());
         let of = |value: fn((&f64, &f64)) -> f64| mean(&present().map(value).collect::<Vec<f64>>());
@@ -149,11 +151,41 @@ pub(crate) fn top_decade_slope(blocks: &Blocks<'_>, alpha: f64, systematic: f64)
     let Blocks { changes, middles } = *blocks;
     let largest = middles.last().copied().unwrap_or(0.0);
     let top = middles.iter().take_while(|n| **n < largest / 10.0).count();
-    let places: Vec<f64> = middles[top..].iter().map(|n| n.max(1.0).ln()).collect();
+    let places: Vec<f64> = middles[top..].iter().map(|n| n.max(NONE).ln()).collect();
     let slopes: Vec<f64> = changes.iter().map(|changes| pairwise_slope(&places, &changes[top..])).collect();
     let way = places.last().zip(places.first()).map_or(0.0, |(last, first)| last - first);
     interval(&slopes, alpha, |_| systematic / way)
 }
+
+/// The exponent with which the cost grows near the smallest and near the largest n: in a quarter of the range
+/// on a logarithmic scale at either end, of three blocks at least. `None` where there are fewer.
+pub(crate) fn local_exponents(
+    blocks: &Blocks<'_>,
+    alpha: f64,
+    systematic: f64,
+) -> Option<[LocalExponent; 2]> {
+    let Blocks { changes, middles } = *blocks;
+    let logs: Vec<f64> = middles.iter().map(|n| n.max(NONE).ln()).collect();
+    let (first, last) = (*logs.first()?, *logs.last()?);
+    let quarter = (last - first) / 4.0;
+    let near = logs.iter().take_while(|log| **log <= first + quarter).count().max(LOCAL);
+    let far = logs.iter().rev().take_while(|log| **log >= last - quarter).count().max(LOCAL);
+    if logs.len() < 2 * LOCAL {
+        return None;
+    }
+    let of = |range: std::ops::Range<usize>| {
+        let places = &logs[range.clone()];
+        let slopes: Vec<f64> =
+            changes.iter().map(|changes| pairwise_slope(places, &changes[range.clone()])).collect();
+        let (first, last) = (places[0], places[places.len() - 1]);
+        let exponent = interval(&slopes, alpha, |_| systematic / (last - first));
+        LocalExponent { n: first.midpoint(last).exp(), exponent }
+    };
+    Some([of(0..near), of(logs.len() - far..logs.len())])
+}
+
+/// Blocks that show a local exponent.
+const LOCAL: usize = 3;
 
 /// Slope of a straight line through exp(`changes`), by gamma quasi-likelihood: the error of a cost is
 /// proportional to the cost, so weights are 1/f² with f the line itself (McCullagh & Nelder,

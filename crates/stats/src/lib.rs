@@ -50,8 +50,10 @@ mod simulate;
 mod simultaneous;
 mod spikes;
 mod step;
+mod straight;
 mod sweep;
 mod threshold;
+mod turn;
 mod two_lines;
 mod unpaired;
 mod verdict;
@@ -63,7 +65,9 @@ pub use class::Class;
 pub use cluster::{Cluster, mean_reach, share_reach};
 pub use compare::{Answer, Contrast, Design, PerClaim, SeriesComparison, compare};
 pub use crossing::Crossing;
-pub use finding::{Asymptote, FittedLine, Lines, Modes, Period, Repeated, Segment, Spikes, Step};
+pub use finding::{
+    Asymptote, Bend, FittedLine, Lines, LocalExponent, Modes, Period, Repeated, Segment, Spikes, Step, Turn,
+};
 pub use geometric_mean::geometric_mean;
 pub use interval::Interval;
 pub use judge::judge;

@@ -1,8 +1,10 @@
 //! Which shapes the data allow, and which describes them best.
 
-use crate::centre::{Centre, mean, tails};
+use crate::block::column;
+use crate::centre::{Centre, tails};
 use crate::class::Class;
-use crate::shape::{Curve, Edges, Family, Fit, nearest, segment, smooth_fits};
+use crate::shape::{Curve, Edges, Family, Fit, NONE, nearest, segment, smooth_fits};
+use crate::simultaneous::chance_of_all;
 
 /// Shapes this close to the best, by the criterion of Schwarz (Annals of Statistics 6, 1978), are not
 /// excluded.
@@ -12,16 +14,19 @@ const OFTEN: f64 = 0.05;
 /// Nor those from which the trials do not depart this surely in the direction of the best. The best of a
 /// dozen was chosen by the same data, so this is far below 5 %.
 const EXCLUDED: f64 = 0.004;
+/// Powers between the common ones need only be less likely.
+const EXCLUDED_BETWEEN: f64 = 0.1;
 /// Resampled runs.
 const RESAMPLES: usize = 200;
 /// Families that are tried together with steps.
-const WITH_STEPS: [Family; 3] = [Family::Logarithm, Family::Line, Family::Square];
+const WITH_STEPS: [Family; 3] = [Family::Logarithm, Family::Line, Family::SQUARE];
 /// A jump by more than this factor may be the end of what approached a limit.
 const CLIFF: f64 = 3.0;
 /// Where a limit inside the range may lie between the last block before its step and the first after.
 const BETWEEN: [f64; 7] = [0.01, 0.03, 0.08, 0.2, 0.4, 0.7, 1.0];
 
 /// Fitted shapes, the best first.
+#[derive(Clone)]
 pub(crate) struct ModelSelection {
     fits: Vec<Fit>,
     /// Overdispersion: what even the best shape leaves, over what the trials' errors explain.
@@ -101,10 +106,29 @@ impl ModelSelection {
         fit.distance / self.scale + fit.parameters() * (curve.blocks() as f64).max(2.0).ln()
     }
 
-    /// The shapes without steps.
-    pub(crate) fn without_steps(&self) -> ModelSelection {
-        let fits = self.fits.iter().filter(|fit| fit.steps.is_empty()).cloned().collect();
-        ModelSelection { fits, scale: self.scale }
+    /// The shapes without steps, but for the constant.
+    pub(crate) fn growing(&self) -> ModelSelection {
+        let grows = |fit: &&Fit| fit.steps.is_empty() && fit.family != Family::Constant;
+        ModelSelection { fits: self.fits.iter().filter(grows).cloned().collect(), scale: self.scale }
+    }
+
+    /// The power whose exponent was searched for.
+    pub(crate) fn power(&self) -> Option<&Fit> {
+        self.fits.iter().find(|fit| fit.exponent.is_some())
+    }
+
+    /// The shapes without those that have a parameter more than a plain one and are hardly better: near the ends of
+    /// that parameter they are the plain one.
+    pub(crate) fn without_idle(mut self, curve: &Curve) -> ModelSelection {
+        let plain = self.fits.iter().filter(|fit| fit.steps.is_empty() && !fit.family.is_flexible());
+        let plain = plain.map(|fit| self.score(curve, fit)).fold(f64::INFINITY, f64::min);
+        let scores: Vec<f64> = self.fits.iter().map(|fit| self.score(curve, fit)).collect();
+        let mut scores = scores.into_iter();
+        self.fits.retain(|fit| {
+            let score = scores.next().unwrap_or(f64::INFINITY);
+            !fit.steps.is_empty() || !fit.family.is_flexible() || score < plain - CLOSE
+        });
+        self
     }
 
     /// Drops shapes that have turned out not to be there.
@@ -132,9 +156,11 @@ impl ModelSelection {
             .fits
             .iter()
             .filter(|fit| {
-                self.score(curve, fit) <= self.score(curve, best) + CLOSE
-                    || share(fit.class()) >= OFTEN
-                    || !departs(curve, fit, best)
+                let is_worse = self.score(curve, fit) > self.score(curve, best) + CLOSE;
+                match fit.family.is_between() {
+                    true => !departs(curve, fit, best, EXCLUDED_BETWEEN),
+                    false => !is_worse || share(fit.class()) >= OFTEN || !departs(curve, fit, best, EXCLUDED),
+                }
             })
             .map(Fit::class)
             .collect();
@@ -212,7 +238,7 @@ fn losses(curve: &Curve, fit: &Fit) -> Vec<f64> {
 }
 
 /// Whether the trials depart for certain from `fit` in the direction of `best`.
-fn departs(curve: &Curve, fit: &Fit, best: &Fit) -> bool {
+fn departs(curve: &Curve, fit: &Fit, best: &Fit, level: f64) -> bool {
     let difference: Vec<f64> = best.curve.iter().zip(&fit.curve).map(|(best, fit)| best - fit).collect();
     // Neither a level nor, with steps, a height of a step is a departure.
     let direction = Edges::of(&fit.steps, curve.blocks()).within(curve, &difference);
@@ -222,33 +248,93 @@ fn departs(curve: &Curve, fit: &Fit, best: &Fit) -> bool {
     };
     let influences: Vec<f64> = curve.trials.iter().map(of).collect();
     let Some(centre) = Centre::of(&influences) else { return false };
-    centre.value > 0.0 && tails(centre.value / centre.error, centre.freedom) < EXCLUDED
+    centre.value > 0.0 && tails(centre.value / centre.error, centre.freedom) < level
 }
 
-/// Whether a shape leaves nothing that matters: no block whose rest is certain, and large beside `material`
-/// or beside a tenth of all change.
-pub(crate) fn describes(curve: &Curve, fit: &Fit, material: f64) -> bool {
-    let span = |values: &[f64]| {
-        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        most - values.iter().copied().fold(f64::INFINITY, f64::min)
-    };
-    let material = material.max(span(&fit.curve) / 10.0);
-    let level = CERTAIN / curve.blocks() as f64;
+/// Whether a shape leaves something that is certain and that matters, more than `material`: then it is not the
+/// shape, however much worse the others are.
+///
+/// The rest of a smooth cost is spread over many blocks in one sign, so that no block shows it. It lies in few
+/// contrasts: the rest of each trial is projected on the first orthogonal polynomials in log n. All of them
+/// together are tested by flipping the signs of whole trials, and each by Student's t over the trials, whatever
+/// the correlation within a trial (a smooth test
+/// of fit: Neyman, Skandinavisk Aktuarietidskrift 20, 1937; Eubank, Nonparametric Regression and Spline Smoothing,
+/// 1999, ch. 3). Each block is tested as well, for what is narrow.
+pub(crate) fn lacks_fit(curve: &Curve, fit: &Fit, material: f64) -> bool {
+    let edges = Edges::of(&fit.steps, curve.blocks());
     let rests: Vec<Vec<f64>> = curve
         .trials
         .iter()
         .map(|trial| {
             let rests: Vec<f64> =
                 trial.iter().zip(&fit.curve).map(|(value, fitted)| value - fitted).collect();
-            let level = mean(&rests);
-            rests.iter().map(|rest| rest - level).collect()
+            edges.within(curve, &rests)
         })
         .collect();
-    (0..curve.blocks()).all(|block| {
-        let Some(centre) = Centre::of(&crate::block::column(&rests, block)) else { return true };
-        centre.value.abs() < material || tails(centre.value / centre.error, centre.freedom) >= level
-    })
+    let polynomials = polynomials(&curve.middles);
+    let along = |rests: &Vec<f64>, polynomial: &Vec<f64>| -> f64 {
+        rests.iter().zip(polynomial).map(|(rest, height)| rest * height).sum()
+    };
+    let contrasts: Vec<Vec<f64>> =
+        rests.iter().map(|rests| polynomials.iter().map(|of| along(rests, of)).collect()).collect();
+    let mut smooth = vec![0.0; curve.blocks()];
+    let mut is_certain = chance_of_all(&contrasts, 1) < CERTAIN;
+    for (place, polynomial) in polynomials.iter().enumerate() {
+        let Some(centre) = Centre::of(&column(&contrasts, place)) else { continue };
+        smooth.iter_mut().zip(polynomial).for_each(|(sum, height)| *sum += centre.value * height);
+        is_certain |= centre.is_beyond(CERTAIN / polynomials.len() as f64);
+    }
+    is_certain && smooth.iter().any(|rest| rest.abs() > material)
+        || (0..curve.blocks()).any(|block| {
+            let centre = Centre::of(&column(&rests, block));
+            let level = CERTAIN / curve.blocks() as f64;
+            centre.is_some_and(|centre| centre.value.abs() > material && centre.is_beyond(level))
+        })
 }
 
-/// How surely a block must lie beside a shape.
-const CERTAIN: f64 = 0.01;
+/// How surely a shape leaves something, in each of three ways.
+const CERTAIN: f64 = 0.003;
+/// Polynomials on which rests are projected.
+const POLYNOMIALS: usize = 8;
+
+/// Orthonormal polynomials in log n at these places, from the slope on (Gram and Schmidt).
+fn polynomials(middles: &[f64]) -> Vec<Vec<f64>> {
+    let logs: Vec<f64> = middles.iter().map(|n| n.max(NONE).ln()).collect();
+    let (first, last) = (logs[0], logs[logs.len() - 1]);
+    let places: Vec<f64> = logs.iter().map(|log| 2.0 * (log - first) / (last - first) - 1.0).collect();
+    let mut found = vec![vec![(1.0 / middles.len() as f64).sqrt(); middles.len()]];
+    for _ in 0..POLYNOMIALS.min(middles.len().saturating_sub(2)) {
+        let previous = &found[found.len() - 1];
+        let mut next: Vec<f64> = previous.iter().zip(&places).map(|(value, place)| value * place).collect();
+        for _ in 0..2 {
+            for other in &found {
+                let along: f64 = next.iter().zip(other).map(|(a, b)| a * b).sum();
+                next.iter_mut().zip(other).for_each(|(value, other)| *value -= along * other);
+            }
+        }
+        let length = next.iter().map(|value| value * value).sum::<f64>().sqrt();
+        next.iter_mut().for_each(|value| *value /= length);
+        found.push(next);
+    }
+    found.split_off(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn polynomials_are_orthonormal() {
+        let middles: Vec<f64> = (0..16).map(|place| 10.0 * 1.7f64.powi(place)).collect();
+        let all = polynomials(&middles);
+        assert_eq!(all.len(), POLYNOMIALS);
+        for (place, one) in all.iter().enumerate() {
+            assert!(one.iter().sum::<f64>().abs() < 1e-12);
+            for (other, two) in all.iter().enumerate() {
+                let product: f64 = one.iter().zip(two).map(|(a, b)| a * b).sum();
+                assert!((product - f64::from(u8::from(place == other))).abs() < 1e-9, "{place} {other}");
+            }
+        }
+        assert_eq!(polynomials(&middles[..3]).len(), 1);
+    }
+}

@@ -6,8 +6,9 @@
 //! each stretch between two steps; what is fitted is how the cost goes inside.
 
 use crate::block::column;
-use crate::centre::{Centre, mean};
+use crate::centre::{Centre, Student, mean};
 use crate::class::Class;
+use crate::interval::Interval;
 
 /// How a cost depends on n, but for its level and for steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,20 +17,38 @@ pub(crate) enum Family {
     Constant,
     /// a + b·log n
     Logarithm,
-    /// a + b·√n
-    Root,
     /// a + b·n
     Line,
     /// a + b·n·log n
     LineLog,
-    /// a + b·n²
-    Square,
-    /// a + b·n³
-    Cube,
+    /// a + b·n + c·n², of which the first part counts this much for the other.
+    Sum {
+        /// b over c.
+        linear: f64,
+    },
+    /// a + b·nᵖ
+    Power {
+        /// p.
+        exponent: f64,
+        /// Whether p was searched for.
+        searched: bool,
+    },
+    /// a + b·exp(n/c)
+    Exponential {
+        /// c.
+        scale: f64,
+    },
     /// a up to n₀, then a + b·(n − n₀)
     Hinge {
         /// n₀.
         from: f64,
+    },
+    /// a + b·n up to n₀, from there b·`ratio` for each n
+    Bend {
+        /// n₀.
+        at: f64,
+        /// The second slope over the first.
+        ratio: f64,
     },
     /// a + b/(1 − n/c); constant from c on.
     Approach {
@@ -39,26 +58,54 @@ pub(crate) enum Family {
 }
 
 impl Family {
-    /// Those without a parameter of their own, simplest first.
-    const PLAIN: [Family; 7] = [
+    /// a + b·n²
+    pub(crate) const SQUARE: Family = Family::power(2.0);
+
+    /// Those without a parameter of their own, simplest first. Between the roots, lines and squares that are
+    /// common lie powers that must be excluded before one of these is named.
+    const PLAIN: [Family; 9] = [
         Family::Constant,
         Family::Logarithm,
-        Family::Root,
+        Family::power(0.5),
+        Family::power(BETWEEN[0]),
         Family::Line,
         Family::LineLog,
-        Family::Square,
-        Family::Cube,
+        Family::power(BETWEEN[1]),
+        Family::SQUARE,
+        Family::power(3.0),
     ];
 
-    /// Its class where there are no steps; whatever only falls has one class.
-    pub(crate) fn class(self) -> Class {
+    const fn power(exponent: f64) -> Family {
+        Family::Power { exponent, searched: false }
+    }
+
+    /// Its class where there are no steps; whatever only falls has one class. That of a power depends on how
+    /// well its exponent is known: [`Fit::class`].
+    fn class(self) -> Class {
         match self {
             Family::Constant => Class::Flat,
-            Family::Logarithm | Family::Root => Class::Sublinear,
-            Family::Line | Family::LineLog | Family::Hinge { .. } => Class::LinearLike,
-            Family::Square | Family::Cube => Class::Superlinear,
+            Family::Logarithm => Class::Sublinear,
+            Family::Line | Family::LineLog | Family::Hinge { .. } | Family::Bend { .. } => Class::LinearLike,
+            Family::Sum { .. } | Family::Exponential { .. } => Class::Superlinear,
+            Family::Power { exponent, .. } if exponent < 1.0 => Class::Sublinear,
+            Family::Power { .. } => Class::Superlinear,
             Family::Approach { .. } => Class::ApproachingLimit,
         }
+    }
+
+    /// Whether it has a parameter of its own, near whose ends it is a plainer family.
+    pub(crate) fn is_flexible(self) -> bool {
+        match self {
+            Family::Power { searched, .. } => searched,
+            Family::Sum { .. } | Family::Exponential { .. } => true,
+            Family::Bend { .. } | Family::Approach { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// Whether it stands between the families that are common.
+    pub(crate) fn is_between(self) -> bool {
+        matches!(self, Family::Power { exponent, searched: false } if BETWEEN.contains(&exponent))
     }
 
     /// Parameters: level, share of what grows, and what is searched for besides. A place that was searched
@@ -67,28 +114,37 @@ impl Family {
         match self {
             Family::Constant => 1.0,
             Family::Hinge { .. } => 5.0,
-            Family::Approach { .. } => 3.0,
+            Family::Bend { .. } => 6.0,
+            Family::Power { searched: true, .. } => 3.0,
+            Family::Approach { .. } | Family::Exponential { .. } | Family::Sum { .. } => 3.0,
             _ => 2.0,
         }
     }
 
     /// The part that grows, at one n.
     fn growing(self, n: f64) -> f64 {
-        let n = n.max(1.0);
+        let n = n.max(NONE);
         match self {
             Family::Constant => 0.0,
             Family::Logarithm => n.ln(),
-            Family::Root => n.sqrt(),
             Family::Line => n,
             Family::LineLog => n * n.ln(),
-            Family::Square => n * n,
-            Family::Cube => n * n * n,
+            Family::Sum { linear } => n * (linear + n),
+            Family::Power { exponent, .. } => n.powf(exponent),
+            Family::Exponential { scale } => (n / scale).exp_m1(),
             Family::Hinge { from } => (n - from).max(0.0),
+            Family::Bend { at, ratio } => n.min(at) + ratio * (n - at).max(0.0),
             Family::Approach { limit } if n < limit => 1.0 / (1.0 - n / limit),
             Family::Approach { .. } => 1.0,
         }
     }
 }
+
+/// Powers that nobody expects, and that must be excluded before a neighbour is named.
+const BETWEEN: [f64; 2] = [0.7, 1.5];
+
+/// On a logarithmic scale n = 0 lies as far below 1 as 1 lies below 2.
+pub(crate) const NONE: f64 = 0.5;
 
 /// What is fitted: the mean curve of the trials in logarithms, and the trials themselves around it.
 #[derive(Clone, Debug)]
@@ -173,7 +229,15 @@ pub(crate) struct Fit {
     pub(crate) curve: Vec<f64>,
     /// Weighted squared distance of the means.
     pub(crate) distance: f64,
+    /// The exponent that was searched for, with its error.
+    pub(crate) exponent: Option<Centre>,
 }
+
+/// An exponent that lies between these for certain is called linear: over a few decades n·log n is as steep as
+/// n to the power of 1.1 to 1.2.
+pub(crate) const LINEAR: (f64, f64) = (0.8, 1.25);
+/// How surely an exponent is known by which a power gets its class.
+const KNOWN: f64 = 0.01;
 
 impl Fit {
     /// Parameters, of which each step has three.
@@ -184,6 +248,7 @@ impl Fit {
     /// Its class.
     pub(crate) fn class(&self) -> Class {
         match (self.steps.is_empty(), self.family) {
+            (true, Family::Power { .. }) => self.class_of_power(),
             (true, family) => family.class(),
             (false, Family::Constant) => Class::Stepped,
             // A limit inside the range shows itself by the step behind it.
@@ -191,11 +256,25 @@ impl Fit {
         }
     }
 
+    /// What the exponent of a power allows to be said; one that may be 1 says nothing against a line.
+    fn class_of_power(&self) -> Class {
+        let Some(exponent) = &self.exponent else { return self.family.class() };
+        let Interval { low, high, .. } = exponent.interval(&Student::of(KNOWN));
+        if high < 1.0 && low < LINEAR.0 {
+            Class::Sublinear
+        } else if low > 1.0 && high > LINEAR.1 {
+            Class::Superlinear
+        } else {
+            Class::LinearLike
+        }
+    }
+
     /// The best fit of a family with steps at known places.
     pub(crate) fn of(curve: &Curve, family: Family, steps: &[usize]) -> Fit {
         let edges = Edges::of(steps, curve.blocks());
         let law = Law::of(curve, family);
-        let at = |law: Law| -> Vec<f64> { curve.middles.iter().map(|n| law.at(*n)).collect() };
+        let grown: Vec<f64> = curve.middles.iter().map(|n| law.grown(*n)).collect();
+        let at = |law: Law| -> Vec<f64> { grown.iter().map(|grown| law.log(*grown)).collect() };
         let law = if family == Family::Constant || law.most <= 0.0 {
             law
         } else {
@@ -209,6 +288,7 @@ impl Fit {
             distance: edges.distance(curve, &smooth),
             smooth,
             law,
+            exponent: None,
         }
     }
 
@@ -240,18 +320,33 @@ impl Law {
         Law { family, start: (first, start), most, share: 0.0, rest: 1.0 }
     }
 
+    /// The logarithm of φ over 1 − φ.
+    fn log_odds(&self) -> f64 {
+        let (least, most, _) = ODDS;
+        (self.share / self.rest).ln().clamp(least, most)
+    }
+
     fn with(self, log_odds: f64) -> Law {
         Law { share: 1.0 / (1.0 + (-log_odds).exp()), rest: 1.0 / (1.0 + log_odds.exp()), ..self }
     }
 
     fn at(&self, n: f64) -> f64 {
-        if self.share == 0.0 {
-            return 0.0;
-        }
+        self.log(self.grown(n))
+    }
+
+    /// g at one n.
+    fn grown(&self, n: f64) -> f64 {
         let (first, start) = self.start;
         let grown = (self.family.growing(n) - start) / self.most;
         // Beyond its limit nothing grows; before the smallest n a cost is less, and above 0.
-        let grown = if n >= first { grown.max(0.0) } else { grown };
+        if n >= first { grown.max(0.0) } else { grown }
+    }
+
+    /// The logarithm of the cost where g is this.
+    fn log(&self, grown: f64) -> f64 {
+        if self.share == 0.0 {
+            return 0.0;
+        }
         (self.rest + self.share * grown).max(self.rest / 100.0).max(f64::MIN_POSITIVE).ln()
     }
 }
@@ -395,24 +490,93 @@ pub(crate) fn segment(curve: &Curve, smooth: &[f64]) -> Vec<Vec<usize>> {
     found
 }
 
-/// Places that are tried for the knee of a hinge.
+/// Places that are tried for the knee of a hinge and for a bend.
 const KNEES: usize = 12;
-/// Limits that are tried, beyond the largest n and as a share of it.
-const LIMITS: [f64; 9] = [0.002, 0.006, 0.015, 0.04, 0.1, 0.2, 0.4, 0.7, 1.0];
+/// Limits that are tried, beyond the largest n and as a share of it: half a decade at most.
+const LIMITS: [f64; 10] = [0.002, 0.006, 0.015, 0.04, 0.1, 0.2, 0.4, 0.7, 1.2, 2.16];
+/// Exponents that are tried.
+const EXPONENTS: [f64; 11] = [0.1, 0.2, 0.35, 0.55, 0.8, 1.0, 1.25, 1.6, 2.1, 3.0, 4.0];
+/// Scales of an exponential that are tried, as shares of the largest n.
+const SCALES: [f64; 5] = [0.1, 0.2, 0.4, 0.7, 1.2];
+/// Linear parts of a sum that are tried, in squares of the largest n.
+const LINEAR_PARTS: [f64; 6] = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0];
+/// Fewer blocks show no bend between two slopes.
+const BENT: usize = 8;
+/// A slope is at most so many times the other one.
+const STEEPEST: f64 = 50.0;
 
 /// The best fit of each family without steps: those that grow, and the constant.
 pub(crate) fn smooth_fits(curve: &Curve) -> Vec<Fit> {
     let blocks = curve.blocks();
     let mut fits: Vec<Fit> = Family::PLAIN.iter().map(|family| Fit::of(curve, *family, &[])).collect();
     if blocks >= 6 {
-        let knees = (0..KNEES).map(|place| curve.middles[1 + place * (blocks - 3) / (KNEES - 1)]);
-        fits.extend(searched(curve, knees, 0.0, |from| Family::Hinge { from }));
         let top = curve.middles[blocks - 1];
+        let knees = || (0..KNEES).map(|place| curve.middles[1 + place * (blocks - 3) / (KNEES - 1)]);
+        fits.extend(searched(curve, knees(), 0.0, |from| Family::Hinge { from }));
+        if blocks >= BENT {
+            let bend = |at: f64| Family::Bend { at, ratio: slopes_ratio(curve, at) };
+            fits.extend(searched(curve, knees(), 0.0, bend));
+        }
+        let power = |exponent: f64| Family::Power { exponent, searched: true };
+        fits.extend(
+            searched(curve, EXPONENTS.into_iter(), 0.0, power)
+                .map(|fit| Fit { exponent: searched_parameter(curve, &fit), ..fit }),
+        );
+        fits.extend(searched(curve, SCALES.iter().map(|part| part * top), 0.0, |scale| {
+            Family::Exponential { scale }
+        }));
+        fits.extend(searched(curve, LINEAR_PARTS.iter().map(|part| part * top), 0.0, |linear| Family::Sum {
+            linear,
+        }));
         fits.extend(searched(curve, LIMITS.iter().map(|share| top * (1.0 + share)), top, |limit| {
             Family::Approach { limit }
         }));
     }
     fits
+}
+
+/// Slope after `at` over the slope before, of the two lines that meet there and lie nearest to the mean curve:
+/// least squares of costs with weights 1/cost², which is that of their logarithms to first order.
+fn slopes_ratio(curve: &Curve, at: f64) -> f64 {
+    let level = curve.means[0];
+    // Normal equations of 1, min(n, at) and max(n - at, 0), each divided by the cost.
+    let mut sums = [[0.0; 4]; 3];
+    for ((n, mean), weight) in curve.middles.iter().zip(&curve.means).zip(&curve.weights) {
+        let cost = (mean - level).exp();
+        let row = [1.0 / cost, n.min(at) / at / cost, (n - at).max(0.0) / at / cost, 1.0];
+        for (sums, left) in sums.iter_mut().zip(row) {
+            sums.iter_mut().zip(row).for_each(|(sum, right)| *sum += weight * left * right);
+        }
+    }
+    let Some([_, before, after]) = solve(sums) else { return 1.0 };
+    match (before > 0.0, after > 0.0) {
+        (true, true) => (after / before).clamp(1.0 / STEEPEST, STEEPEST),
+        (false, true) => STEEPEST,
+        (true, false) => 1.0 / STEEPEST,
+        (false, false) => 1.0,
+    }
+}
+
+/// The solution of linear equations, each of which ends with its right side, by elimination; `None` where they
+/// have none.
+fn solve<const COUNT: usize, const WIDTH: usize>(mut rows: [[f64; WIDTH]; COUNT]) -> Option<[f64; COUNT]> {
+    for place in 0..COUNT {
+        let pivot = (place..COUNT).max_by(|a, b| rows[*a][place].abs().total_cmp(&rows[*b][place].abs()))?;
+        rows.swap(place, pivot);
+        let top = rows[place];
+        if top[place] == 0.0 || !top[place].is_finite() {
+            return None;
+        }
+        for row in rows.iter_mut().enumerate().filter(|(other, _)| *other != place).map(|(_, row)| row) {
+            let times = row[place] / top[place];
+            row.iter_mut().zip(top).for_each(|(value, top)| *value -= times * top);
+        }
+    }
+    let mut solution = [0.0; COUNT];
+    for (place, row) in rows.iter().enumerate() {
+        solution[place] = row[COUNT] / row[place];
+    }
+    Some(solution)
 }
 
 /// The best fit of families that differ in a place: the nearest of those given, then between its neighbours,
@@ -435,6 +599,59 @@ fn searched(
 /// Rounds of the golden section for a place.
 const REFINED: usize = 8;
 
+/// The exponent of a power, or the logarithm of the place of a bend, with its error by the infinitesimal jackknife
+/// over trials (Jaeckel, Bell Laboratories memorandum 72-1215-11, 1972; Efron, The Jackknife, 1982, §6): how far
+/// each trial moves the estimate, while the share that grows and the ratio of two slopes follow.
+pub(crate) fn searched_parameter(curve: &Curve, fit: &Fit) -> Option<Centre> {
+    let (value, with): (f64, &dyn Fn([f64; 3]) -> Family) = match fit.family {
+        Family::Power { exponent, .. } => {
+            (exponent, &move |[step, ..]| Family::Power { exponent: exponent + step, searched: true })
+        }
+        Family::Bend { at, ratio } => (at.ln(), &move |[step, _, other]| Family::Bend {
+            at: at * step.exp(),
+            ratio: ratio * other.exp(),
+        }),
+        _ => return None,
+    };
+    let edges = Edges::of(&fit.steps, curve.blocks());
+    let log_odds = fit.law.log_odds();
+    let smooth = |steps: [f64; 3]| -> Vec<f64> {
+        let law = Law::of(curve, with(steps)).with(log_odds + steps[1]);
+        edges.within(curve, &curve.middles.iter().map(|n| law.at(*n)).collect::<Vec<f64>>())
+    };
+    let slopes = [0, 1, 2].map(|parameter| {
+        let moved =
+            |step: f64| smooth(std::array::from_fn(|place| if place == parameter { step } else { 0.0 }));
+        let ends = moved(STEP).into_iter().zip(moved(-STEP));
+        ends.map(|(above, below)| (above - below) / (2.0 * STEP)).collect::<Vec<f64>>()
+    });
+    let product = |one: &[f64], other: &[f64]| -> f64 {
+        one.iter().zip(other).zip(&curve.weights).map(|((one, other), weight)| weight * one * other).sum()
+    };
+    let most = slopes.iter().map(|slope| product(slope, slope)).fold(0.0, f64::max);
+    let influence = |trial: &Vec<f64>| -> Option<f64> {
+        let rest: Vec<f64> = trial.iter().zip(&curve.means).map(|(value, mean)| value - mean).collect();
+        let mut rows = [[0.0; 4]; 3];
+        for (place, row) in rows.iter_mut().enumerate() {
+            for (other, value) in row.iter_mut().enumerate().take(3) {
+                *value = product(&slopes[place], &slopes[other]);
+            }
+            // A parameter that moves nothing stays where it is.
+            row[place] += most * STILL;
+            row[3] = product(&slopes[place], &rest);
+        }
+        solve(rows).map(|[moved, ..]| moved)
+    };
+    let influences: Vec<f64> = curve.trials.iter().filter_map(influence).collect();
+    let centre = Centre::of(&influences)?;
+    Some(Centre { value, ..centre })
+}
+
+/// How far a parameter is moved for its slope; those but exponents are logarithms.
+const STEP: f64 = 0.01;
+/// What moves a curve by less than this share, squared, of another parameter has no estimate.
+const STILL: f64 = 1e-7;
+
 /// The nearest of several families.
 pub(crate) fn nearest(curve: &Curve, families: impl Iterator<Item = Family>, steps: &[usize]) -> Option<Fit> {
     families.map(|family| Fit::of(curve, family, steps)).min_by(|a, b| a.distance.total_cmp(&b.distance))
@@ -444,6 +661,7 @@ pub(crate) fn nearest(curve: &Curve, families: impl Iterator<Item = Family>, ste
 /// trials (Tukey 1958; Efron, The Jackknife, 1982, §3), in logarithms of the distance to `edge`.
 pub(crate) fn place(curve: &Curve, fit: &Fit, edge: f64) -> Option<Centre> {
     let (value, around): (f64, fn(f64) -> Family) = match fit.family {
+        Family::Bend { .. } => return searched_parameter(curve, fit),
         Family::Hinge { from } => (from, |from| Family::Hinge { from }),
         Family::Approach { limit } => (limit, |limit| Family::Approach { limit }),
         _ => return None,

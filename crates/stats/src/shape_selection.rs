@@ -3,23 +3,25 @@
 use crate::block::Grid;
 use crate::centre::{Student, exp, mean};
 use crate::class::Class;
-use crate::finding::{Asymptote, Segment, Step};
+use crate::finding::{Asymptote, Bend, Segment, Step, Turn};
 use crate::flat::{Flatness, Layout};
 use crate::growth::growth;
 use crate::interval::Interval;
-use crate::model_selection::{ModelSelection, describes};
+use crate::model_selection::{ModelSelection, lacks_fit};
 use crate::range::Common;
 use crate::settings::JudgeSettings;
 use crate::shape::{Curve, Family, Fit, place};
 use crate::step::{self, NEAR, Site};
+use crate::straight;
+use crate::turn::Ways;
 use crate::view::View;
 
 /// Fewer blocks show no shape.
 const BLOCKS: usize = 5;
 /// How far around a step is looked, as a factor of n.
 const NEAR_N: f64 = 2.5;
-/// A shape must leave no more than this share of a cost anywhere.
-const MATERIAL: f64 = 0.05;
+/// A shape may leave this share of a cost, however certain it is.
+const MATERIAL: f64 = 0.01;
 
 /// A series, and what is known of it beside its blocks.
 pub(crate) struct Case<'a> {
@@ -33,20 +35,22 @@ pub(crate) struct Case<'a> {
 /// How a cost goes that changes for certain.
 #[derive(Default)]
 pub(crate) struct ShapeSelection {
-    /// The class of the best shape.
+    /// The class of the best shape; `None` where no shape describes the cost.
     pub(crate) class: Option<Class>,
-    /// The classes of all shapes that are not excluded.
+    /// The classes of all shapes that describe it and are not excluded.
     classes: Vec<Class>,
     /// Share of resampled runs that agree with `class`.
     pub(crate) share: f64,
-    /// Whether the best shape leaves nothing that matters.
-    describes: bool,
     /// Most of the change lies in the last two blocks, where a step, a knee and a limit look alike.
     late: bool,
     pub(crate) steps: Vec<Step>,
     pub(crate) segments: Vec<Segment>,
     pub(crate) limit: Option<Asymptote>,
-    pub(crate) knee: Option<Interval>,
+    pub(crate) bend: Option<Bend>,
+    pub(crate) exponent: Option<Interval>,
+    pub(crate) turn: Option<Turn>,
+    /// The most that it goes back on its way from end to end, in logarithms.
+    back: f64,
     /// What the cost grows by, in logarithms, from the smallest n to the middle of the first block and from
     /// the middle of the last to the largest n.
     pub(crate) ends: Option<Ends>,
@@ -62,7 +66,7 @@ struct Facing {
 
 impl Facing {
     fn of(view: &View) -> Facing {
-        let curve = Curve::of(&view.rows, &view.middles(), view.references.systematic);
+        let curve = Curve::of(&view.rows, &view.middles, view.references.systematic);
         if view.growth().value < 1.0 {
             Facing { curve: curve.mirrored(), sign: -1.0 }
         } else {
@@ -70,6 +74,40 @@ impl Facing {
         }
     }
 }
+
+/// A curve and the shapes that were fitted to it.
+struct Fitted {
+    facing: Facing,
+    models: ModelSelection,
+}
+
+impl Fitted {
+    /// The same with medians taken along the best shape, as far as it is steep; `fit` fits the shapes anew.
+    fn levelled(
+        mut self,
+        common: &Common<'_>,
+        view: &View,
+        (start, end): (usize, usize),
+        fit: impl Fn(&Curve) -> ModelSelection,
+    ) -> Fitted {
+        for _ in 0..LEVELLED {
+            let sign = self.facing.sign;
+            let grown = self.models.growing();
+            let best = grown.best();
+            let Some(rows) = best.and_then(|best| straight::along(common, view, (start, end), best, sign))
+            else {
+                break;
+            };
+            let curve = Curve::of(&rows, &view.middles[start..end], view.references.systematic);
+            let curve = if sign < 0.0 { curve.mirrored() } else { curve };
+            self = Fitted { models: fit(&curve), facing: Facing { curve, sign } };
+        }
+        self
+    }
+}
+
+/// How often medians are taken along a shape that was fitted to the ones before.
+const LEVELLED: usize = 2;
 
 impl ShapeSelection {
     /// Finds steps first, and lays the blocks so that no block holds one; `view` is then seen through them.
@@ -88,75 +126,98 @@ impl ShapeSelection {
                 Some(second) if second.steps.len() == first.steps.len() => second,
                 _ => first,
             };
-            let selection = parted.selection(case.settings);
+            let selection = parted.selection(case.common, case.settings);
             *view = parted.view;
             return Some(selection);
         }
         models.retain(|fit| fit.steps.is_empty() || fit.family == Family::Constant);
-        ShapeSelection::smooth(view, &facing, &models, case.settings)
+        let fitted = Fitted { facing, models };
+        let fitted = fitted.levelled(case.common, view, (0, view.ranges.len()), |curve| {
+            let mut models = ModelSelection::of(curve);
+            models.retain(|fit| fit.steps.is_empty() || fit.family == Family::Constant);
+            models
+        });
+        Some(ShapeSelection::smooth(view, &fitted, case.settings))
     }
 
     /// Where there are no steps.
-    fn smooth(
-        view: &View,
-        facing: &Facing,
-        models: &ModelSelection,
-        settings: &JudgeSettings,
-    ) -> Option<ShapeSelection> {
-        let Facing { curve, sign } = facing;
+    fn smooth(view: &View, fitted: &Fitted, settings: &JudgeSettings) -> ShapeSelection {
+        let Fitted { facing: Facing { curve, sign }, models } = fitted;
+        let models = models.clone().without_idle(curve);
+        let grown = models.growing();
+        let late = grown.best().is_some_and(is_late);
+        let Ways { turn, back } = Ways::of(&view.rows, &view.middles, view.alpha, settings.log_margin());
+        let nearest = grown.plainest(curve);
+        let ends = nearest.filter(|_| !late).and_then(|best| ends(view, best, grown.close(curve), *sign));
+        let nothing = ShapeSelection { late, turn, back, ends, ..ShapeSelection::default() };
+        let Some(best) = nearest.filter(|fit| !lacks_fit(curve, fit, material(view))) else {
+            return nothing;
+        };
         let (mut classes, _) = models.allowed(curve, settings.seed);
         classes.retain(|class| *class != Class::Flat);
-        let grown = models.without_steps();
-        let best = grown.plainest(curve)?.clone();
-        let (_, share) = grown.allowed(curve, settings.seed);
-        let class = if *sign < 0.0 { Class::Decreasing } else { best.class() };
-        if best.family != Family::Constant && !classes.contains(&best.class()) {
+        if !classes.contains(&best.class()) {
             classes.push(best.class());
-            classes.sort_unstable();
         }
+        let (_, share) = grown.allowed(curve, settings.seed);
+        classes.sort_unstable();
+        classes.dedup();
+        let class = if *sign < 0.0 { Class::Decreasing } else { best.class() };
         if *sign < 0.0 {
             let stepped = classes.contains(&Class::Stepped);
             classes = if stepped { vec![Class::Stepped, Class::Decreasing] } else { vec![Class::Decreasing] };
         }
-        Some(ShapeSelection {
+        let power = grown.power().filter(|fit| *sign > 0.0 && !lacks_fit(curve, fit, material(view)));
+        let exponent = power.and_then(|fit| fit.exponent).map(|of| of.interval(&Student::of(view.alpha)));
+        ShapeSelection {
             class: Some(class),
             classes,
             share,
-            describes: describes(curve, &best, MATERIAL),
-            late: is_late(&best),
-            limit: limit(curve, &best, *sign, settings),
-            knee: knee(curve, &best, *sign, settings),
-            ends: if is_late(&best) { None } else { ends(view, &best, grown.close(curve), *sign) },
-            fit: drawn(view, &best, *sign),
-            ..ShapeSelection::default()
-        })
+            limit: limit(curve, best, *sign, settings),
+            bend: bend(view, curve, best, *sign, settings),
+            exponent,
+            fit: drawn(view, best, *sign),
+            ..nothing
+        }
     }
 
     /// The class of the verdict, and those that are not excluded.
     pub(crate) fn class(&self, growth: Interval, margin: f64) -> (Class, Vec<Class>) {
         let one = match (self.class, self.classes.as_slice()) {
-            (Some(Class::Decreasing), _)
-                if growth.high < 1.0 && growth.value.ln() <= -margin && self.describes =>
-            {
+            (Some(Class::Decreasing), _) if growth.high < 1.0 && growth.value.ln() <= -margin => {
                 Some(Class::Decreasing)
             }
             (Some(Class::Stepped), [Class::Stepped]) => Some(Class::Stepped),
             // From end to end it must rise, and nothing else may be possible.
-            (Some(class), [only]) if class == *only && self.describes && growth.low > 1.0 && !self.late => {
-                Some(class)
-            }
+            (Some(class), [only]) if class == *only && growth.low > 1.0 && !self.late => Some(class),
             _ => None,
         };
         match one {
             Some(class) => (class, self.classes.clone()),
-            None if !self.describes => (Class::Uneven, vec![Class::Uneven]),
             None if self.late => (Class::Ambiguous, LATE_SHAPES.to_vec()),
             None if !self.steps.is_empty() => (Class::Composite, self.classes.clone()),
+            None if self.class.is_none() => self.without_shape(growth, margin),
             None if self.classes.len() > 1 => (Class::Ambiguous, self.classes.clone()),
             // The one shape that is left does not rise from end to end for certain.
             None => (Class::Uneven, self.classes.clone()),
         }
     }
+
+    /// What can be said of a cost that no shape describes: whether it rises, falls, or does both.
+    fn without_shape(&self, growth: Interval, margin: f64) -> (Class, Vec<Class>) {
+        let one_way = self.turn.is_none() && self.back < margin / 2.0;
+        if one_way && growth.low > 1.0 {
+            (Class::Ambiguous, Vec::new())
+        } else if one_way && growth.high < 1.0 && growth.value.ln() <= -margin {
+            (Class::Decreasing, vec![Class::Decreasing])
+        } else {
+            (Class::Uneven, vec![Class::Uneven])
+        }
+    }
+}
+
+/// What a shape may leave of a cost: a share, and what its references may hide.
+fn material(view: &View) -> f64 {
+    MATERIAL.ln_1p().max(2.0 * view.references.systematic)
 }
 
 /// A series through blocks that part at its steps.
@@ -192,7 +253,7 @@ impl Parted {
         there.then_some(Parted { view, facing, models, steps, firsts })
     }
 
-    fn selection(&self, settings: &JudgeSettings) -> ShapeSelection {
+    fn selection(&self, common: &Common<'_>, settings: &JudgeSettings) -> ShapeSelection {
         let Parted { view, facing, models, steps, firsts } = self;
         let Some(best) = models.plainest_with_its_steps(&facing.curve) else {
             return ShapeSelection::default();
@@ -208,7 +269,7 @@ impl Parted {
             .chain(std::iter::once(view.ranges.len()))
             .collect();
         let parts: Vec<Part> =
-            edges.windows(2).map(|edge| Part::of(view, edge[0], edge[1], settings)).collect();
+            edges.windows(2).map(|edge| Part::of(common, view, (edge[0], edge[1]), settings)).collect();
         classes.push(Class::Stepped);
         match parts.iter().filter(|part| !part.changes.is_empty()).count() {
             0 | 1 => classes.extend(parts.iter().flat_map(|part| part.changes.iter().copied())),
@@ -221,14 +282,12 @@ impl Parted {
             class: Some(if classes.len() == 1 { Class::Stepped } else { Class::Composite }),
             classes,
             share,
-            describes: true,
-            late: false,
             limit: parts.iter().find_map(|part| part.limit),
-            knee: None,
             ends: ends(view, best, models.close(&facing.curve), facing.sign),
             fit: drawn(view, best, facing.sign),
             segments: parts.into_iter().map(|part| part.segment).collect(),
             steps: steps.clone(),
+            ..ShapeSelection::default()
         }
     }
 }
@@ -291,7 +350,7 @@ struct Part {
 }
 
 impl Part {
-    fn of(view: &View, start: usize, end: usize, settings: &JudgeSettings) -> Part {
+    fn of(common: &Common<'_>, view: &View, (start, end): (usize, usize), settings: &JudgeSettings) -> Part {
         let alpha = view.alpha;
         let margin = settings.log_margin();
         let rows: Vec<Vec<f64>> = view.rows.iter().map(|row| row[start..end].to_vec()).collect();
@@ -316,23 +375,28 @@ impl Part {
         if flatness.peak.abs() < margin {
             return plain(if flatness.peak > 0.0 { Class::SmallGrowth } else { Class::Inconclusive });
         }
-        let curve = Curve::of(&rows, &view.middles()[start..end], view.references.systematic);
+        let curve = Curve::of(&rows, &view.middles[start..end], view.references.systematic);
         let falls = growth.value < 1.0;
+        let sign = if falls { -1.0 } else { 1.0 };
         let curve = if falls { curve.mirrored() } else { curve };
-        let mut models = ModelSelection::with_known(&curve, &[]);
+        let fit = |curve: &Curve| ModelSelection::with_known(curve, &[]).growing();
+        let fitted = Fitted { models: fit(&curve), facing: Facing { curve, sign } };
+        let Fitted { facing, models } = fitted.levelled(common, view, (start, end), fit);
+        let models = models.without_idle(&facing.curve);
+        let curve = facing.curve;
+        let fits = |fit: &&Fit| !lacks_fit(&curve, fit, material(view));
+        let Some(best) = models.plainest(&curve).filter(fits) else {
+            return Part { changes: vec![Class::Uneven], ..plain(Class::Uneven) };
+        };
         let (mut classes, _) = models.allowed(&curve, settings.seed);
-        classes.retain(|class| *class != Class::Flat);
         if falls {
             classes = vec![Class::Decreasing];
         }
-        models.retain(|fit| fit.family != Family::Constant);
-        let Some(best) = models.best() else { return plain(Class::Uneven) };
         let class = match classes[..] {
             [] => Class::Uneven,
             [only] => only,
             _ => Class::Ambiguous,
         };
-        let sign = if falls { -1.0 } else { 1.0 };
         Part { segment: segment(class), changes: classes, limit: limit(&curve, best, sign, settings) }
     }
 }
@@ -344,10 +408,25 @@ fn limit(curve: &Curve, fit: &Fit, sign: f64, settings: &JudgeSettings) -> Optio
     (sign > 0.0).then(|| interval(curve, fit, edge, settings).map(|n| Asymptote { n })).flatten()
 }
 
-/// From where on a constant cost rises.
-fn knee(curve: &Curve, fit: &Fit, sign: f64, settings: &JudgeSettings) -> Option<Interval> {
-    let searched = matches!(fit.family, Family::Hinge { .. }) && sign > 0.0;
-    searched.then(|| interval(curve, fit, 0.0, settings)).flatten()
+/// Where a rising line bends, and its slopes at the level of a typical trial.
+fn bend(view: &View, curve: &Curve, fit: &Fit, sign: f64, settings: &JudgeSettings) -> Option<Bend> {
+    let ratio = match fit.family {
+        Family::Hinge { .. } => f64::INFINITY,
+        Family::Bend { ratio, .. } => ratio,
+        _ => return None,
+    };
+    let n = if sign > 0.0 { interval(curve, fit, 0.0, settings)? } else { return None };
+    let (first, last) = (view.middles[0], *view.middles.last()?);
+    let drawn = drawn(view, fit, sign);
+    let rise = drawn.last()?.1 - drawn.first()?.1;
+    // So many n of the first slope rise as much.
+    let way = if ratio.is_infinite() { last - n.value } else { n.value - first + ratio * (last - n.value) };
+    let slope = rise / way;
+    Some(if ratio.is_infinite() {
+        Bend { n, before: 0.0, after: slope }
+    } else {
+        Bend { n, before: slope, after: ratio * slope }
+    })
 }
 
 fn interval(curve: &Curve, fit: &Fit, edge: f64, settings: &JudgeSettings) -> Option<Interval> {
@@ -370,7 +449,7 @@ pub(crate) struct Ends {
 /// best make the interval.
 fn ends<'a>(view: &View, best: &Fit, close: impl Iterator<Item = &'a Fit>, sign: f64) -> Option<Ends> {
     let (first, last) = (view.ranges.first()?, view.ranges.last()?);
-    let middles = view.middles();
+    let middles = &view.middles;
     let before = |fit: &Fit| fit.smooth_at(middles[0]) - fit.smooth_at(first.0 as f64);
     let beyond = |fit: &Fit| {
         let after = fit.smooth_at(last.1 as f64) - fit.smooth_at(middles[middles.len() - 1]);
@@ -391,5 +470,5 @@ fn drawn(view: &View, fit: &Fit, sign: f64) -> Vec<(f64, f64)> {
     let logs: Vec<f64> =
         costs.iter().zip(&fit.curve).map(|(block, log)| block.cost.value.ln() - sign * log).collect();
     let level = mean(&logs);
-    view.middles().iter().zip(&fit.curve).map(|(n, log)| (*n, (level + sign * log).exp())).collect()
+    view.middles.iter().zip(&fit.curve).map(|(n, log)| (*n, (level + sign * log).exp())).collect()
 }

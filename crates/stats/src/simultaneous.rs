@@ -46,6 +46,43 @@ pub(crate) fn level_of_each(influences: &[Vec<f64>], alpha: f64, seed: u64) -> f
     if t.is_finite() { tails(t, freedom).clamp(bonferroni, alpha) } else { bonferroni }
 }
 
+/// How often the signs of whole trials, flipped at random, make all statements together as far from zero as they
+/// are: the sum of what each has of its squares, which follows its t. It finds a departure that is spread over
+/// several statements. All ways to flip are tried where there are few (Fisher, The Design of Experiments, 1935, §21).
+pub(crate) fn chance_of_all(influences: &[Vec<f64>], seed: u64) -> f64 {
+    let statements = influences.first().map_or(0, Vec::len);
+    let mut squares = vec![0.0; statements];
+    for row in influences {
+        squares.iter_mut().zip(row).for_each(|(sum, influence)| *sum += influence * influence);
+    }
+    let mut sums = vec![0.0; statements];
+    let mut share = |is_flipped: &mut dyn FnMut(usize) -> bool| -> f64 {
+        sums.fill(0.0);
+        for (trial, row) in influences.iter().enumerate() {
+            let sign = if is_flipped(trial) { -1.0 } else { 1.0 };
+            sums.iter_mut().zip(row).for_each(|(sum, influence)| *sum += sign * influence);
+        }
+        let shares = sums.iter().zip(&squares).map(|(sum, square)| sum * sum / square);
+        shares.filter(|share| share.is_finite()).sum()
+    };
+    let observed = share(&mut |_| false) * (1.0 - 1e-9);
+    let mut random = fastrand::Rng::with_seed(seed);
+    // A flip of all trials changes nothing, so the last one keeps its sign.
+    let ways = 1_usize << influences.len().saturating_sub(1).min(usize::BITS as usize - 1);
+    let (far, of) = if ways <= FLIPS {
+        let far = (0..ways).filter(|way| share(&mut |trial| way >> trial & 1 == 1) >= observed).count();
+        (far, ways)
+    } else {
+        // What was measured is one of the ways.
+        let far = (1..FLIPS).filter(|_| share(&mut |_| random.bool()) >= observed).count();
+        (far + 1, FLIPS)
+    };
+    far as f64 / of as f64
+}
+
+/// Ways to flip signs that are tried.
+const FLIPS: usize = 1_024;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,6 +102,19 @@ mod tests {
         assert!((0.05 / 32.0..0.06 / 32.0 * 2.0).contains(&independent), "{independent}");
         let copies = level_of_each(&noise(40, 32, 32), 0.05, 1);
         assert!((0.035..=0.05).contains(&copies), "{copies}");
+    }
+
+    #[test]
+    fn a_departure_that_is_spread_is_found() {
+        let mut rows = noise(10, 6, 1);
+        assert!(chance_of_all(&rows, 1) > 0.05);
+        rows.iter_mut().flatten().for_each(|value| *value += 0.25);
+        assert!(chance_of_all(&rows, 1) < 0.01, "{}", chance_of_all(&rows, 1));
+        let mut many = noise(40, 6, 1);
+        assert!(chance_of_all(&many, 1) > 0.05);
+        many.iter_mut().flatten().for_each(|value| *value += 0.2);
+        assert!(chance_of_all(&many, 1) < 0.01);
+        assert_eq!(chance_of_all(&[], 1), 1.0);
     }
 
     #[test]

@@ -25,8 +25,8 @@ const PIECES: usize = 48;
 const ROUNDS: usize = 4;
 /// How surely a place is excluded.
 const EXCLUDED: f64 = 0.05;
-/// How surely a jump must describe the close-up better than a slope.
-const SHARP: f64 = 0.05;
+/// A rise within this factor of n, or between two neighbouring n, is a jump.
+const NARROW: f64 = 1.35;
 
 /// Where to look.
 pub(crate) struct Site<'a> {
@@ -59,7 +59,7 @@ pub(crate) fn find(site: &Site<'_>) -> Option<Step> {
         && agreement >= AGREEMENT
         && tails(centre.value / centre.error, centre.freedom) < site.alpha / site.positions as f64
         && near.superiority(split, centre.value) >= SUPERIORITY
-        && near.is_sharp(split);
+        && near.is_sharp(site);
     if !accepted {
         return None;
     }
@@ -67,11 +67,56 @@ pub(crate) fn find(site: &Site<'_>) -> Option<Step> {
     Some(Step { n, n_low, n_high, ratio: exp(centre.interval(&Student::of(site.alpha))), agreement })
 }
 
+/// A level up to one piece, another from a later piece on, and a straight way between them.
+struct Ramp {
+    /// The first piece that is not on the first level, and the first on the second.
+    from: usize,
+    to: usize,
+    levels: [f64; 2],
+    /// Squared distance of the means.
+    distance: f64,
+}
+
+impl Ramp {
+    fn of(means: &[f64], from: usize, to: usize) -> Ramp {
+        let mut ramp = Ramp { from, to, levels: [0.0; 2], distance: 0.0 };
+        // Least squares of 1 - share and share.
+        let [mut both, mut first, mut second, mut low, mut high] = [0.0; 5];
+        for (piece, mean) in means.iter().enumerate() {
+            let share = ramp.share(piece);
+            first += (1.0 - share).powi(2);
+            second += share.powi(2);
+            both += share * (1.0 - share);
+            low += (1.0 - share) * mean;
+            high += share * mean;
+        }
+        let all = first * second - both * both;
+        ramp.levels = [(low * second - high * both) / all, (high * first - low * both) / all];
+        let [low, high] = ramp.levels;
+        let far = |(piece, mean): (usize, &f64)| (mean - low - (high - low) * ramp.share(piece)).powi(2);
+        ramp.distance = means.iter().enumerate().map(far).sum();
+        ramp
+    }
+
+    /// How much of the rise has been made at a piece.
+    fn share(&self, piece: usize) -> f64 {
+        if piece < self.from {
+            0.0
+        } else if piece >= self.to {
+            1.0
+        } else {
+            (piece + 1 - self.from) as f64 / (self.to + 1 - self.from) as f64
+        }
+    }
+}
+
 /// The trials around a place, cut into pieces, the smooth part left aside.
 struct CloseUp {
     /// Places in the site's sizes where each piece begins and ends.
     pieces: Vec<(usize, usize)>,
-    /// A row per trial, a column per piece, less the mean of the row.
+    /// The smooth part of the shape at each.
+    smooth: Vec<f64>,
+    /// A row per trial, a column per piece, less the smooth part and the mean of the row.
     rows: Vec<Vec<f64>>,
     means: Vec<f64>,
     /// Every piece is one n.
@@ -101,7 +146,7 @@ impl CloseUp {
             .map(|centre| centre.value)
             .collect();
         let finest = ranges.iter().all(|(low, high)| low == high);
-        Some(CloseUp { pieces, rows, means, finest })
+        Some(CloseUp { pieces, smooth, rows, means, finest })
     }
 
     /// The first piece after the jump, where two levels describe the means best.
@@ -148,26 +193,50 @@ impl CloseUp {
         f64::from(superior) / f64::from(pairs.max(1))
     }
 
-    /// Whether two levels describe the trials better, for certain, than a slope does.
-    fn is_sharp(&self, split: usize) -> bool {
-        let count = self.means.len();
-        if count < 4 {
+    /// Whether a jump describes the trials better than any rise over several n: a transition of free width, such
+    /// as a bend or a sigmoid.
+    fn is_sharp(&self, site: &Site<'_>) -> bool {
+        if self.means.len() < 4 {
             return false;
         }
-        let middle = (count as f64 - 1.0) / 2.0;
-        let squares: f64 = (0..count).map(|piece| (piece as f64 - middle).powi(2)).sum();
-        let products: f64 =
-            self.means.iter().enumerate().map(|(piece, mean)| (piece as f64 - middle) * mean).sum();
-        let slope: Vec<f64> = (0..count).map(|piece| products / squares * (piece as f64 - middle)).collect();
-        self.is_better(&self.levels(split), &slope, SHARP)
+        let ramps = self.ramps();
+        let best = |narrow: bool| {
+            let alike = ramps.iter().filter(|ramp| self.is_narrow(ramp, site) == narrow);
+            alike.min_by(|a, b| a.distance.total_cmp(&b.distance))
+        };
+        match (best(true), best(false)) {
+            (Some(jump), Some(rise)) => jump.distance < rise.distance && self.is_seen(jump),
+            _ => false,
+        }
     }
 
-    /// The two levels, their mean left aside.
-    fn levels(&self, split: usize) -> Vec<f64> {
-        let (left, right) = self.means.split_at(split);
-        let (low, high) = (mean(left), mean(right));
-        let whole = mean(&self.means);
-        (0..self.means.len()).map(|piece| if piece < split { low } else { high } - whole).collect()
+    /// Whether the jump is there before the smooth part is left aside; a piece on either side may hold it.
+    fn is_seen(&self, jump: &Ramp) -> bool {
+        let whole = |piece: usize| self.means[piece] + self.smooth[piece];
+        let height = jump.levels[1] - jump.levels[0];
+        let (before, after) = (jump.from.saturating_sub(2), (jump.to + 1).min(self.means.len() - 1));
+        (whole(after) - whole(before)) * height.signum() >= height.abs() / 2.0
+    }
+
+    fn is_narrow(&self, ramp: &Ramp, site: &Site<'_>) -> bool {
+        let n = |place: usize| site.sizes[place] as f64;
+        let (before, after) = (n(self.pieces[ramp.from - 1].1 - 1), n(self.pieces[ramp.to].0));
+        ramp.from == ramp.to || after <= NARROW * before
+    }
+
+    /// Every rise from one level to another, jumps among them, each with the levels that fit the means best.
+    fn ramps(&self) -> Vec<Ramp> {
+        let count = self.means.len();
+        (1..count).flat_map(|from| (from..count).map(move |to| Ramp::of(&self.means, from, to))).collect()
+    }
+
+    /// A rise at each piece, its mean left aside.
+    fn along(&self, ramp: &Ramp) -> Vec<f64> {
+        let count = self.means.len();
+        let [low, high] = ramp.levels;
+        let values: Vec<f64> = (0..count).map(|piece| low + (high - low) * ramp.share(piece)).collect();
+        let whole = mean(&values);
+        values.iter().map(|value| value - whole).collect()
     }
 
     /// Whether `one` lies nearer to the trials than `other`, for certain (Vuong, Econometrica 57, 1989, with
@@ -182,25 +251,19 @@ impl CloseUp {
         })
     }
 
-    /// The pieces at which the jump may be, as far as the trials tell.
-    fn possible(&self, split: usize) -> (usize, usize) {
-        let best = self.levels(split);
-        let open = |other: &usize| {
-            *other == split || !self.is_better(&best, &self.moved(split, *other), EXCLUDED / 2.0)
-        };
-        let count = self.means.len();
-        let low = (1..=split).find(open).unwrap_or(split);
-        let high = (split..count).rev().find(open).unwrap_or(split);
-        (low, high)
-    }
-
-    /// The levels of one split with the jump at another.
-    fn moved(&self, split: usize, other: usize) -> Vec<f64> {
-        let (left, right) = self.means.split_at(split);
-        let (low, high) = (mean(left), mean(right));
-        let level = |piece: usize| if piece < other { low } else { high };
-        let whole = mean(&(0..self.means.len()).map(level).collect::<Vec<f64>>());
-        (0..self.means.len()).map(|piece| level(piece) - whole).collect()
+    /// The first piece after the jump, and the pieces between which it lies as far as the trials tell: what is
+    /// not excluded may be a jump, or a rise as narrow as one.
+    fn possible(&self, site: &Site<'_>) -> Option<(usize, usize, usize)> {
+        let ramps = self.ramps();
+        let narrow: Vec<&Ramp> = ramps.iter().filter(|ramp| self.is_narrow(ramp, site)).collect();
+        let jumps = narrow.iter().filter(|ramp| ramp.from == ramp.to);
+        let best = jumps.min_by(|a, b| a.distance.total_cmp(&b.distance))?;
+        let along = self.along(best);
+        let open: Vec<&&Ramp> =
+            narrow.iter().filter(|ramp| !self.is_better(&along, &self.along(ramp), EXCLUDED / 2.0)).collect();
+        let low = open.iter().map(|ramp| ramp.from).min().unwrap_or(best.from).min(best.from);
+        let high = open.iter().map(|ramp| ramp.to).max().unwrap_or(best.to).max(best.to);
+        Some((best.to, low, high))
     }
 
     /// The first n after the jump, with the smallest and the largest that it may be: close-up after close-up
@@ -210,8 +273,7 @@ impl CloseUp {
         let mut found;
         let mut round = 0;
         loop {
-            let Some(split) = near.split() else { break (0, 0, 0) };
-            let (low, high) = near.possible(split);
+            let Some((split, low, high)) = near.possible(site) else { break (0, 0, 0) };
             let count = near.pieces.len();
             let n = |place: usize| site.sizes[place.min(site.sizes.len() - 1)];
             // Inside the pieces on either side nothing was looked at.
@@ -219,7 +281,9 @@ impl CloseUp {
             let before = near.pieces[low - inside.min(low)].0 + inside;
             let after = near.pieces[high].1 - 1;
             let after = if near.finest { near.pieces[high].0 } else { after };
-            found = (n(near.pieces[split].0), n(before), n(after));
+            // Between the last n before the jump and the first after it nothing was measured.
+            let first = before.checked_sub(1).map_or(n(before), |last| n(last) + 1);
+            found = (n(near.pieces[split].0), first.min(n(before)), n(after));
             round += 1;
             let window = (near.pieces[low.saturating_sub(2)].0, near.pieces[(high + 2).min(count) - 1].1);
             let width = near.pieces[count - 1].1 - near.pieces[0].0;

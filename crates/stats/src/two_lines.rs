@@ -86,7 +86,7 @@ fn jumps(trials: &[Sweep<'_>], settings: &JudgeSettings) -> bool {
         View::of(&common, &grid, settings)
     });
     view.is_some_and(|view| {
-        let curve = Curve::of(&view.rows, &view.middles(), view.references.systematic);
+        let curve = Curve::of(&view.rows, &view.middles, view.references.systematic);
         ModelSelection::of(&curve).best().is_some_and(|best| !best.steps.is_empty())
     })
 }

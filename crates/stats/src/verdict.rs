@@ -2,7 +2,7 @@
 
 use crate::adjustment::Adjustment;
 use crate::class::Class;
-use crate::finding::{Asymptote, Lines, Modes, Segment, Spikes, Step};
+use crate::finding::{Asymptote, Bend, Lines, LocalExponent, Modes, Segment, Spikes, Step, Turn};
 use crate::interval::Interval;
 
 /// One range of n and what it cost there.
@@ -24,7 +24,8 @@ pub struct Verdict {
     /// The class.
     pub class: Class,
     /// The classes that the data do not exclude: `class` among them, unless it is [`Class::Composite`],
-    /// [`Class::Ambiguous`] or [`Class::Inconclusive`], whose parts or candidates these are.
+    /// [`Class::Ambiguous`] or [`Class::Inconclusive`], whose parts or candidates these are. Of an ambiguous cost
+    /// they are the families that describe it; none, where it belongs to no family.
     pub classes: Vec<Class>,
     /// Share of resampled runs in which the shape of `class` describes the data best; 1 where no shape was
     /// chosen.
@@ -63,8 +64,15 @@ pub struct Verdict {
     pub segments: Vec<Segment>,
     /// Where the cost has no bound, when it approaches a limit.
     pub limit: Option<Asymptote>,
-    /// From where on a cost rises that is constant before, when that describes it best.
-    pub knee: Option<Interval>,
+    /// Where a line bends, when that describes the cost best: from where on a cost rises that is constant before,
+    /// or rises by more or by less.
+    pub bend: Option<Bend>,
+    /// p in a + b·nᵖ, where such a power describes the cost; one that is called linear may be 1.
+    pub exponent: Option<Interval>,
+    /// How steep it is near either end, whatever its shape; `None` with fewer than six blocks.
+    pub local_exponents: Option<[LocalExponent; 2]>,
+    /// Where it turns, if it both rises and falls for certain.
+    pub turn: Option<Turn>,
     /// The shape that describes the data best, at the middle of each block: (n, cost). Empty where none was
     /// fitted.
     pub fit: Vec<(f64, f64)>,

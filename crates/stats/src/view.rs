@@ -4,19 +4,23 @@ use crate::adjustment::Adjustment;
 use crate::block::{Grid, Rows, against_reference, column, log_medians, present_mean};
 use crate::centre::{Centre, Student, exp};
 use crate::control::{Controlled, Controls};
+use crate::finding::LocalExponent;
 use crate::flat::{Flatness, Layout, ReferenceUncertainty};
-use crate::growth::{Blocks, growth, marginal_cost, top_decade_slope};
+use crate::growth::{Blocks, growth, local_exponents, marginal_cost, top_decade_slope};
 use crate::interval::Interval;
 use crate::median::{median, median_interval};
 use crate::range::Common;
 use crate::references::changes_of_references;
 use crate::settings::JudgeSettings;
+use crate::shape::NONE;
 use crate::verdict::Block;
 
 /// A series through one grid of blocks.
 pub(crate) struct View {
     /// Smallest and largest n of each block, rising.
     pub(crate) ranges: Vec<(u64, u64)>,
+    /// The n in the middle of each block: where a cost that rises or falls has its median.
+    pub(crate) middles: Vec<f64>,
     /// How many of the first blocks are compared with.
     pub(crate) reference: usize,
     /// Log medians: a row per trial, a column per block.
@@ -43,6 +47,7 @@ impl View {
             *row = kept.iter().map(|block| row[*block]).collect();
         }
         let ranges: Vec<(u64, u64)> = kept.iter().map(|block| grid.ranges[*block]).collect();
+        let middles: Vec<f64> = ranges.iter().map(|range| middle(&common.sizes, *range)).collect();
         let reference = kept.iter().filter(|block| **block < grid.reference).count().max(1);
         if ranges.is_empty() {
             return None;
@@ -60,12 +65,7 @@ impl View {
         let is_refused = adjustment.as_ref().is_some_and(Adjustment::is_refused);
         let alpha = settings.error_rate() * if is_refused { PAYS } else { 1.0 };
         let flatness = Flatness::of(&rows, &layout, alpha, settings.seed, references);
-        Some(View { ranges, reference, raw, rows, adjustment, alpha, references, flatness })
-    }
-
-    /// The middle n of each block.
-    pub(crate) fn middles(&self) -> Vec<f64> {
-        self.ranges.iter().map(|(low, high)| (*low as f64).midpoint(*high as f64)).collect()
+        Some(View { ranges, middles, reference, raw, rows, adjustment, alpha, references, flatness })
     }
 
     /// Median cost of the cheapest block.
@@ -92,14 +92,20 @@ impl View {
     /// Seconds per additional object, and the objects that add the cost of the reference once more.
     pub(crate) fn marginal_cost(&self) -> (Interval, Option<Interval>) {
         let levels: Vec<f64> = self.raw.iter().map(|row| present_mean(&row[..self.reference])).collect();
-        let blocks = Blocks { changes: &self.flatness.changes, middles: &self.middles() };
+        let blocks = Blocks { changes: &self.flatness.changes, middles: &self.middles };
         marginal_cost(&blocks, &levels, self.alpha, self.references.systematic)
     }
 
     /// Slope of log cost on log n over the last decade.
     pub(crate) fn top_decade_slope(&self) -> Interval {
-        let blocks = Blocks { changes: &self.flatness.changes, middles: &self.middles() };
+        let blocks = Blocks { changes: &self.flatness.changes, middles: &self.middles };
         top_decade_slope(&blocks, self.alpha, self.references.systematic)
+    }
+
+    /// The exponent with which the cost grows near the smallest and near the largest n.
+    pub(crate) fn local_exponents(&self) -> Option<[LocalExponent; 2]> {
+        let blocks = Blocks { changes: &self.flatness.changes, middles: &self.middles };
+        local_exponents(&blocks, self.alpha, self.references.systematic)
     }
 
     /// What each block cost.
@@ -111,6 +117,19 @@ impl View {
             relative: exp(self.flatness.interval(place)),
         };
         self.ranges.iter().enumerate().map(block).collect()
+    }
+}
+
+/// The median of the sizes within a range; of two in the middle their geometric mean, as costs are averaged.
+fn middle(sizes: &[u64], (low, high): (u64, u64)) -> f64 {
+    let start = sizes.partition_point(|n| *n < low);
+    let end = sizes.partition_point(|n| *n <= high);
+    match sizes.get(start..end) {
+        Some(within @ [_, ..]) => {
+            let (below, above) = (within[(within.len() - 1) / 2] as f64, within[within.len() / 2] as f64);
+            if below == above { below } else { (below.max(NONE) * above).sqrt() }
+        }
+        _ => (low as f64).midpoint(high as f64),
     }
 }
 
