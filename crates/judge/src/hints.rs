@@ -13,8 +13,9 @@ const NEAR: f64 = 0.03;
 /// Beyond this ratio of its ends an interval holds something of everything, and hints at nothing.
 const INTERVAL_WIDEST: f64 = 2.0;
 
-/// There is a power of two within 10 % of every seventh n, so only a narrow place can point at one.
-const INTERVAL_NARROW: f64 = 0.1;
+/// There is a power of two within 5 % of every seventh n, so only a narrow place can point at one: n that
+/// were measured at powers of two alone leave a gap of a factor of two.
+const INTERVAL_NARROW: f64 = 0.05;
 
 /// The first power of two worth a hint; smaller ones are everywhere.
 const POWER_MIN: u32 = 6;

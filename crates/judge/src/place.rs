@@ -19,7 +19,7 @@ impl Place {
     /// The place where a cost rises most: its largest step, else its largest jump, else where it bends, else
     /// the limit that it approaches. `None` where it rises everywhere alike.
     pub fn of(verdict: &Verdict, grows: &str, system: &System) -> Option<Place> {
-        let n = step(verdict).or_else(|| jump(verdict)).or(verdict.knee);
+        let n = step(verdict).or_else(|| jump(verdict)).or(verdict.bend.map(|bend| bend.n));
         let n = n.or_else(|| verdict.limit.map(|limit| limit.n))?;
         Some(Place { n, near: hints::near((n.value, n.low, n.high), grows, system) })
     }

@@ -76,6 +76,10 @@ struct SeriesEntry<'a> {
     spikes: SpikesEntry,
     limit: Option<Estimate>,
     knee: Option<Estimate>,
+    bend: Option<BendEntry>,
+    exponent: Option<Estimate>,
+    local_exponents: Vec<LocalExponentEntry>,
+    turn: Option<TurnEntry>,
     segments: Vec<SegmentEntry>,
     warnings: Vec<String>,
     limited_by_generator: Option<serde_json::Value>,
@@ -107,6 +111,26 @@ struct StepEntry {
     percent_low: Option<f64>,
     percent_high: Option<f64>,
     agreement: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct BendEntry {
+    n: Estimate,
+    before: Option<f64>,
+    after: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct LocalExponentEntry {
+    n: Option<f64>,
+    exponent: Estimate,
+}
+
+#[derive(Debug, Serialize)]
+struct TurnEntry {
+    n: Option<f64>,
+    before: Estimate,
+    after: Estimate,
 }
 
 #[derive(Debug, Serialize)]
@@ -245,7 +269,24 @@ impl<'a> SeriesEntry<'a> {
             modes: v.map(|v| v.modes.iter().map(ModesEntry::of).collect()).unwrap_or_default(),
             spikes: v.map(|v| SpikesEntry::of(&v.spikes)).unwrap_or_default(),
             limit: v.and_then(|v| v.limit).map(|limit| limit.n.into()),
-            knee: v.and_then(|v| v.knee).map(Into::into),
+            knee: v.and_then(|v| v.bend).filter(|bend| bend.before == 0.0).map(|bend| bend.n.into()),
+            bend: v.and_then(|v| v.bend).map(|bend| BendEntry {
+                n: bend.n.into(),
+                before: finite(bend.before),
+                after: finite(bend.after),
+            }),
+            exponent: v.and_then(|v| v.exponent).map(Into::into),
+            local_exponents: v
+                .and_then(|v| v.local_exponents)
+                .into_iter()
+                .flatten()
+                .map(|local| LocalExponentEntry { n: finite(local.n), exponent: local.exponent.into() })
+                .collect(),
+            turn: v.and_then(|v| v.turn).map(|turn| TurnEntry {
+                n: finite(turn.n),
+                before: turn.before.into(),
+                after: turn.after.into(),
+            }),
             segments: v.map(|v| v.segments.iter().map(SegmentEntry::of).collect()).unwrap_or_default(),
             warnings: sentences::remarks(finding),
             limited_by_generator: finding.limited.as_ref().map(limited),

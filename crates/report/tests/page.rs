@@ -300,7 +300,9 @@ fn absurd_numbers_make_a_page() {
         let recording = record::Recording::new(lines).unwrap();
         let page = page(&recording, &Findings::of(&recording));
         assert!(page.len() < 1_000_000, "{value} {n_step}: {} bytes", page.len());
-        assert_eq!(page.contains("<div class=\"zoom\""), n_step == 1, "{value} {n_step}");
+        // Of the largest steps one value has an n that counts, and its picture can be drawn.
+        let can_zoom = n_step != 1_000_000_000;
+        assert_eq!(page.contains("<div class=\"zoom\""), can_zoom, "{value} {n_step}");
     }
 }
 

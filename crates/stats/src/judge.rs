@@ -2,6 +2,7 @@
 
 use crate::block::Grid;
 use crate::centre::FEWEST;
+use crate::class::Class;
 use crate::classify::{Evidence, classify};
 use crate::finding::Lines;
 use crate::interval::Interval;
@@ -127,8 +128,9 @@ fn verdict(common: &Common<'_>, view: &View, found: Found, settings: &JudgeSetti
         blocks,
         steps: selection.steps,
         segments: selection.segments,
-        limit: selection.limit,
-        bend: selection.bend,
+        // A place belongs to its shape: where several are possible, none has one.
+        limit: selection.limit.filter(|_| LIMITED.contains(&classified.class)),
+        bend: selection.bend.filter(|_| classified.class == Class::LinearLike),
         exponent: selection.exponent,
         local_exponents: view.local_exponents(),
         turn: selection.turn,
@@ -138,6 +140,9 @@ fn verdict(common: &Common<'_>, view: &View, found: Found, settings: &JudgeSetti
         spikes: spikes::find(&common.trials, &view.ranges, &view.raw, settings.tick_seconds),
     })
 }
+
+/// What may approach a limit, somewhere.
+const LIMITED: [Class; 2] = [Class::ApproachingLimit, Class::Composite];
 
 /// The growth from the middle of the first block to that of the last, carried on to the ends by the shape.
 fn to_the_ends(growth: Interval, ends: Option<Ends>) -> Interval {

@@ -397,7 +397,8 @@ impl Part {
             [only] => only,
             _ => Class::Ambiguous,
         };
-        Part { segment: segment(class), changes: classes, limit: limit(&curve, best, sign, settings) }
+        let limit = limit(&curve, best, sign, settings).filter(|_| class == Class::ApproachingLimit);
+        Part { segment: segment(class), changes: classes, limit }
     }
 }
 

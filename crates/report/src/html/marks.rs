@@ -1,7 +1,7 @@
 //! Places of n that a plot points at: steps, a limit, a knee, stops. Each has an upright line and a label
 //! above the plot; labels are laid in lanes so that none covers another or the line of another.
 
-use stats::Verdict;
+use stats::{Bend, Verdict};
 
 use super::escape::esc;
 use super::scale::Axis;
@@ -53,11 +53,18 @@ pub(crate) fn of(verdict: Option<&Verdict>, stops: &[Stop]) -> Vec<Mark> {
             label: format!("limit {}", count(limit.n.value.round().max(0.0) as u64)),
             title: format!("no bound at n = {}", place_with_interval(limit.n)),
         }));
-        marks.extend(v.knee.map(|knee| Mark {
-            class: "knee",
-            n: (knee.value, knee.low, knee.high),
-            label: format!("rises from {}", count(knee.value.round().max(0.0) as u64)),
-            title: format!("constant up to n = {}", place_with_interval(knee)),
+        marks.extend(v.bend.map(|Bend { n, before, .. }| {
+            let (word, title) = if before == 0.0 {
+                ("rises from", "constant up to")
+            } else {
+                ("bends at", "a line bends at")
+            };
+            Mark {
+                class: "knee",
+                n: (n.value, n.low, n.high),
+                label: format!("{word} {}", count(n.value.round().max(0.0) as u64)),
+                title: format!("{title} n = {}", place_with_interval(n)),
+            }
         }));
     }
     marks.extend(stops.iter().filter_map(stop));

@@ -69,7 +69,7 @@ fn size(highlight: &Highlight<'_>, finding: &Finding) -> String {
     let (low, high) = finding.unit.estimates(growth.from.cost, growth.to.cost);
     let size = format!("{low} → {high} ({})", estimated_factor(growth.ratio));
     let at = place::at(growth.to.n, &finding.grows);
-    let is_steady = matches!(v.class, Class::LinearLike) && v.knee.is_none();
+    let is_steady = matches!(v.class, Class::LinearLike) && v.bend.is_none();
     let size = match &highlight.place {
         Some(place) => {
             let from = place::counted(&place_with_interval(place.n), &finding.grows);

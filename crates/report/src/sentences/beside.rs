@@ -2,7 +2,7 @@
 //! A hint says that something is near, never that it is the cause.
 
 use record::{System, Unit};
-use stats::{Class, FittedLine, Interval, Lines, Modes, Period, Repeated, Spikes, Step, Verdict};
+use stats::{Bend, Class, FittedLine, Interval, Lines, Modes, Period, Repeated, Spikes, Step, Verdict};
 
 use super::series::what_of;
 use super::verdict::{alternation, candidates, is_passed, name, place, several};
@@ -47,10 +47,13 @@ pub fn beside(findings: &Findings, finding: &Finding) -> Vec<Beside> {
         };
         Beside { text, short: is_near(place, limit.n.value, &near) }
     }));
-    all.extend(v.knee.map(|knee| {
-        let near = near(knee);
-        let text = format!("constant up to n = {}, rising from there{near}", place_with_interval(knee));
-        Beside { text, short: is_near("the bend", knee.value, &near) }
+    all.extend(v.bend.map(|Bend { n, before, after }| {
+        let (near, at) = (near(n), place_with_interval(n));
+        let text = match before == 0.0 {
+            true => format!("constant up to n = {at}, rising from there{near}"),
+            false => format!("at n = {at} the slope becomes {} as steep{near}", factor(after / before)),
+        };
+        Beside { text, short: is_near("the bend", n.value, &near) }
     }));
     all.extend(stretches(v));
     all.extend(v.lines.as_ref().map(|lines| of_lines(lines, v, finding.unit)));
@@ -113,7 +116,7 @@ fn of_step(step: &Step, v: &Verdict, near: &impl Fn(Interval) -> String) -> Besi
     let at = Interval { value: step.n as f64, low: step.n_low as f64, high: step.n_high as f64 };
     let near = near(at);
     let text = format!(
-        "step at n = {}: {}, in the same direction in {} of the trials{near}",
+        "step {}: {}, in the same direction in {} of the trials{near}",
         place(step),
         change_with_interval(step.ratio),
         percent(step.agreement)
@@ -123,7 +126,7 @@ fn of_step(step: &Step, v: &Verdict, near: &impl Fn(Interval) -> String) -> Besi
     let short = if told {
         is_near("the step", at.value, &near)
     } else {
-        Some(format!("step at {}, {}{near}", place(step), change(step.ratio.value)))
+        Some(format!("step {}, {}{near}", place(step), change(step.ratio.value)))
     };
     Beside { text, short }
 }

@@ -1,6 +1,9 @@
 //! One verdict in words. It does not depend on a run, so any caller can print it.
 
-use stats::{Asymptote, Block, Class, FittedLine, Interval, Lines, Segment, Step, Verdict, Warning};
+use stats::{
+    Asymptote, Bend, Block, Class, FittedLine, Interval, Lines, LocalExponent, Segment, Step, Turn, Verdict,
+    Warning,
+};
 
 use judge::verdict::{Alternation, known_bound};
 use record::Unit;
@@ -8,7 +11,7 @@ use record::Unit;
 use crate::place::{range, span};
 use crate::quantity::Quantity;
 use crate::words::{
-    bound, capital, change, count, estimated_factor, factor, factor_with_interval, list, percent,
+    about, bound, capital, change, count, estimated_factor, factor, factor_with_interval, list, percent,
     place_with_interval, things,
 };
 
@@ -73,11 +76,15 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
         Class::Flat => format!("flat within {}", bound(v.bound)),
         Class::SmallGrowth => format!("small growth{after} (at most {})", bound(v.bound)),
         Class::LinearLike if gross_jump(v, unit).is_some() => format!("grows{beside}"),
-        Class::LinearLike => match v.knee {
-            Some(knee) => format!("linear from {} on{after}", place_with_interval(knee)),
-            None => format!("linear{after}{}", slope(v, unit)),
+        Class::LinearLike => match v.bend {
+            Some(Bend { n, before: 0.0, .. }) => format!("linear from {} on{after}", place_with_interval(n)),
+            Some(bend) => {
+                format!("linear with a bend at {}{after}{}", place_with_interval(bend.n), slopes(bend, unit))
+            }
+            None if is_a_line(v) => format!("linear{after}{}", slope(v, unit)),
+            None => format!("nearly linear{after}{}", like_a_power(v)),
         },
-        Class::Sublinear | Class::Superlinear => format!("{}{after}", name(v.class)),
+        Class::Sublinear | Class::Superlinear => format!("{}{after}{}", name(v.class), like_a_power(v)),
         Class::ApproachingLimit => match v.limit {
             Some(limit) if is_passed(limit, v) => {
                 format!("rises as to a limit until {}{after}", place_with_interval(limit.n))
@@ -90,14 +97,19 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
         Class::Decreasing => growth.map_or_else(|| "falls".into(), |growth| format!("falls to {growth}")),
         Class::Composite => format!("mixed: {}", in_stretches(&v.segments, &v.steps)),
         Class::Ambiguous => {
-            let candidates = candidates(v).unwrap_or_else(|| "shape undecided".into());
             // One of the words already says that the cost may fall.
-            match v.classes.contains(&Class::Decreasing) {
-                true => format!("{candidates}{after}"),
-                false => format!("{}{beside}, {candidates}", grows_or_falls(v)),
+            match (candidates(v), v.classes.contains(&Class::Decreasing)) {
+                (Some(candidates), true) => format!("{candidates}, or another shape{after}"),
+                (Some(candidates), false) => {
+                    format!("{}{beside}, {candidates}, or another shape", grows_or_falls(v))
+                }
+                (None, _) => format!("{}{beside}, shape undecided{}", grows_or_falls(v), locally(v)),
             }
         }
-        Class::Uneven => format!("uneven{after}: no shape fits{}", furthest(v, unit)),
+        Class::Uneven => match v.turn {
+            Some(turn) => format!("uneven: {}", turned(turn)),
+            None => format!("uneven{after}: no shape fits{}", furthest(v, unit)),
+        },
         Class::Inconclusive if v.warnings.contains(&Warning::BelowResolution) => {
             "inconclusive, too short for the clock".into()
         }
@@ -106,6 +118,38 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
             format!("inconclusive{}{}", so_far(v, unit), more.unwrap_or_default())
         }
     }
+}
+
+/// Whether nothing speaks against a line: the exponent may be 1, or is as good as 1.
+fn is_a_line(v: &Verdict) -> bool {
+    v.exponent.is_none_or(|Interval { low, high, .. }| low <= 1.0 && high >= 1.0 || low >= 0.9 && high <= 1.1)
+}
+
+/// `, like n^1.50 (1.45–1.55)`, where one power describes the cost and says more than its class.
+fn like_a_power(v: &Verdict) -> String {
+    match v.exponent {
+        Some(Interval { value, low, high }) if low > 0.0 && high - low < 1.0 => {
+            format!(", like n^{value:.2} ({low:.2}–{high:.2})")
+        }
+        _ => String::new(),
+    }
+}
+
+/// `: like n^0.1 at 120, n^1.9 at 8 900`: how steep a cost without a shape is near either end.
+fn locally(v: &Verdict) -> String {
+    let Some([near, far]) = v.local_exponents else { return String::new() };
+    let known = |local: &LocalExponent| local.exponent.high - local.exponent.low < 1.0;
+    if !(known(&near) && known(&far)) {
+        return String::new();
+    }
+    let of = |local: LocalExponent| format!("n^{:.1} at {}", local.exponent.value, about(local.n));
+    format!(": like {}, {}", of(near), of(far))
+}
+
+/// `, +1.0 µs per 1 000 before it, +3.0 µs after it`.
+fn slopes(bend: Bend, unit: Unit) -> String {
+    let slope = |seconds: f64| unit.signed(seconds * 1000.0, 2);
+    format!(", {} per {} before it, {} after it", slope(bend.before), count(1000), slope(bend.after))
 }
 
 /// Which way a cost goes, where its largest change and its end agree.
@@ -177,7 +221,7 @@ pub(crate) fn several(v: &Verdict) -> Option<String> {
 fn stepped(steps: &[Step]) -> String {
     match steps {
         [] => "stepped".into(),
-        [one] => format!("stepped at {}, {}", place(one), change(one.ratio.value)),
+        [one] => format!("stepped {}, {}", place(one), change(one.ratio.value)),
         [one, two] if undone(one, two) => {
             format!("{} from {} to {}, {}", detour(one), count(one.n), count(two.n), change(one.ratio.value))
         }
@@ -197,10 +241,22 @@ fn named(steps: &[Step]) -> Vec<String> {
     steps.iter().map(|step| format!("{} ({})", count(step.n), change(step.ratio.value))).collect()
 }
 
-/// The first n after a step, with its interval.
+/// Where a step is: `at 1 025`, the first n after it, or `between 100 and 1 000`, where it lies between two n that
+/// were measured or is not known more exactly.
 pub(crate) fn place(step: &Step) -> String {
-    place_with_interval(Interval { value: step.n as f64, low: step.n_low as f64, high: step.n_high as f64 })
+    let &Step { n, n_low, n_high, .. } = step;
+    let is_exact = (n_high - n_low) as f64 <= EXACT * n as f64;
+    match n_low == n_high || is_exact {
+        true => {
+            let (value, low, high) = (n as f64, n_low as f64, n_high as f64);
+            format!("at {}", place_with_interval(Interval { value, low, high }))
+        }
+        false => format!("between {} and {}", count(n_low.saturating_sub(1)), count(n_high)),
+    }
 }
+
+/// A place that is known to this share is told as one n with its interval.
+const EXACT: f64 = 0.01;
 
 /// Whether the second step takes back most of the first.
 fn undone(one: &Step, two: &Step) -> bool {
@@ -215,7 +271,7 @@ fn detour(one: &Step) -> &'static str {
 /// `approaches a limit, then stepped at 14 116, ×2 000, then flat`: the stretches in their order.
 fn in_stretches(segments: &[Segment], steps: &[Step]) -> String {
     let steps_words = |steps: &[Step]| match steps {
-        [one] => format!("stepped at {}, {}", count(one.n), change(one.ratio.value)),
+        [one] => format!("stepped {}, {}", place(one), change(one.ratio.value)),
         some => stepped(some),
     };
     if steps.len() >= STEPS_NAMED {
@@ -259,6 +315,13 @@ pub(crate) fn alternation(persistence: f64, what: &str) -> String {
         Alternation::ForAWhile => format!("on each {what} for a while"),
         Alternation::CallByCall => "alternating call by call".into(),
     }
+}
+
+/// `rises ×3.1 (2.9–3.3) until 900, then falls ×0.5 (0.4–0.6)`.
+fn turned(Turn { n, before, after }: Turn) -> String {
+    let (first, then) = if before.value > 1.0 { ("rises", "falls") } else { ("falls", "rises") };
+    let (before, after) = (factor_with_interval(before), factor_with_interval(after));
+    format!("{first} {before} until {}, then {then} {after}", about(n))
 }
 
 /// `, ×1.13 at 250–310`: where a series is furthest from its smallest n, where that is not its end; of a rate

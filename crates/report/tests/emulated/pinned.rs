@@ -2,8 +2,8 @@
 
 use judge::Findings;
 use stats::{
-    Asymptote, Class, FittedLine, Interval, Lines, Modes, Period, Repeated, Segment, Spikes, Step, Verdict,
-    Warning,
+    Asymptote, Bend, Class, FittedLine, Interval, Lines, Modes, Period, Repeated, Segment, Spikes, Step,
+    Verdict, Warning,
 };
 
 fn around(value: f64, share: f64) -> Interval {
@@ -70,7 +70,8 @@ fn set_blocks(verdict: &mut Verdict, first: f64, last: f64, cliff: bool) {
 
 /// Takes away what was found, so that only what is set by hand is shown.
 fn clear(verdict: &mut Verdict) {
-    (verdict.share, verdict.limit, verdict.knee, verdict.lines) = (1.0, None, None, None);
+    (verdict.share, verdict.limit, verdict.bend, verdict.lines) = (1.0, None, None, None);
+    (verdict.exponent, verdict.local_exponents, verdict.turn) = (None, None, None);
     (verdict.steps, verdict.segments, verdict.fit, verdict.modes) = (vec![], vec![], vec![], vec![]);
     verdict.spikes = Spikes::default();
 }
@@ -151,7 +152,8 @@ fn pin_shape(label: &str, verdict: &mut Verdict) -> Class {
             Class::SmallGrowth
         }
         "mmap" => {
-            verdict.knee = Some(Interval { value: 4_020.0, low: 3_870.0, high: 4_160.0 });
+            let n = Interval { value: 4_020.0, low: 3_870.0, high: 4_160.0 };
+            verdict.bend = Some(Bend { n, before: 0.0, after: 1e-9 });
             set_truth(verdict, |n| 2.4e-6 + 0.6e-9 * (n - 4_000.0).max(0.0));
             Class::LinearLike
         }
