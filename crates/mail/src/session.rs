@@ -152,6 +152,7 @@ impl Session {
             asked -= 1;
             if self.is_check(expected) {
                 self.check(&reply)?;
+                self.go_on(context, output);
                 continue;
             }
             if expected.step != MailStep::Tls {
@@ -166,12 +167,18 @@ impl Session {
             if progress != Progress::Wait {
                 return Ok(progress);
             }
+            self.go_on(context, output);
         }
+        Ok(Progress::Wait)
+    }
+
+    /// Begins the next batch once every reply is there. The results count at once: nothing that comes behind
+    /// their replies, such as 421 or a reply too many, takes them back.
+    fn go_on<R: Results>(&mut self, context: &mut DeliveryContext<'_, R>, output: &mut Output) {
         if self.expected.is_empty() && self.stage == Stage::Ready {
             self.settle(context);
             self.begin_batch(context, output);
         }
-        Ok(Progress::Wait)
     }
 
     fn on_reply<R: Results>(

@@ -271,6 +271,34 @@ fn nothing_counts_as_delivered_when_replies_are_lost_or_too_many() {
     }
 }
 
+/// Nothing that comes behind the reply to a message takes it back: no message is sent twice.
+#[test]
+fn a_reply_too_many_behind_the_last_sends_no_message_again() {
+    let list = generated(40, 3);
+    for (verb, mode) in [("MESSAGE", Mode::Deliver), ("RSET", Mode::Test)] {
+        for reply in ["250 ok\r\n250 ok", "250 ok\r\n421 bye", "250 ok\r\nnonsense"] {
+            for without_pipelining in [false, true] {
+                let server = Server::start(move |command| {
+                    Some(match command {
+                        _ if command.starts_with(verb) => reply.to_owned(),
+                        _ if command.starts_with("EHLO") && without_pipelining => "250 test".to_owned(),
+                        _ => String::new(),
+                    })
+                });
+                let mut settings = settings(&server, mode);
+                settings.queue.attempts = 200;
+                let delivered = deliver("poll", &list, settings).unwrap();
+                let case = format!("{reply:?}, {mode:?}, {without_pipelining}");
+                assert_eq!(delivered.delivered.len(), 40, "{case}");
+                let taken = server.taken();
+                let addresses = taken.delivered.into_iter().map(|(address, _)| address);
+                let taken = sorted(addresses.chain(taken.tested).collect());
+                assert_eq!(taken, delivered.delivered, "{case}: each is taken once");
+            }
+        }
+    }
+}
+
 #[test]
 fn replies_may_be_cut_everywhere() {
     let list = generated(60, 3);
