@@ -10,6 +10,9 @@ use base64::prelude::BASE64_STANDARD;
 use graviola::hashing::hmac::Hmac;
 use graviola::hashing::{Hash, HashContext, Sha256};
 
+/// RFC 7677, section 4: with fewer, a server that is none could soon guess the password from the proof.
+const ITERATIONS_MIN: u32 = 4096;
+
 /// A server that wants more would keep the client busy.
 const ITERATIONS_MAX: u32 = 1_000_000;
 
@@ -98,7 +101,8 @@ impl<'a> Scram<'a> {
     /// The reply to the server's first message.
     ///
     /// # Errors
-    /// For what the RFC does not allow, and for more than [`ITERATIONS_MAX`].
+    /// For what the RFC does not allow, and for fewer iterations than [`ITERATIONS_MIN`] or more than
+    /// [`ITERATIONS_MAX`].
     pub(super) fn last(&mut self, of_server: &[u8]) -> io::Result<String> {
         let of_server = std::str::from_utf8(of_server).map_err(|_| wrong())?;
         let part = |name: &str| of_server.split(',').find_map(|part| part.strip_prefix(name));
@@ -107,8 +111,18 @@ impl<'a> Scram<'a> {
         };
         let salt = BASE64_STANDARD.decode(salt).map_err(|_| wrong())?;
         let iterations: u32 = iterations.parse().map_err(|_| wrong())?;
-        if !nonce.starts_with(&self.nonce) || !(1..=ITERATIONS_MAX).contains(&iterations) {
+        if !nonce.starts_with(&self.nonce) {
             return Err(wrong());
+        }
+        if !(ITERATIONS_MIN..=ITERATIONS_MAX).contains(&iterations) {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!(
+                    "the database asks for {iterations} iterations of SCRAM-SHA-256; from {ITERATIONS_MIN} \
+                     (RFC 7677, section 4) to {ITERATIONS_MAX} are accepted. Set scram_iterations of the \
+                     server, and the password again"
+                ),
+            ));
         }
         let salted = stretched(&self.password.0, &salt, iterations);
         let without_proof = format!("c=biws,r={nonce}");
@@ -200,6 +214,19 @@ mod tests {
         }
         for wrong in ["", "r=other,s=AAAA,i=1", "r=rOprNGfwEbeRWgbNEkqO1,s=AAAA,i=9999999", "i=1"] {
             assert!(scram.last(wrong.as_bytes()).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_asks_for_too_few_iterations_gets_no_proof() {
+        let password = Password(b"pencil".to_vec());
+        let mut scram =
+            Scram { user: "", password: &password, nonce: "mine".to_owned(), signature: Vec::new() };
+        for (iterations, is_accepted) in [(0, false), (1, false), (4095, false), (4096, true)] {
+            let reply = scram.last(format!("r=mine-and-yours,s=AAAA,i={iterations}").as_bytes());
+            assert_eq!(reply.is_ok(), is_accepted, "{iterations}");
+            let reason = reply.err().map_or_else(String::new, |error| error.to_string());
+            assert!(is_accepted || reason.contains("4096"), "{reason}");
         }
     }
 
