@@ -49,6 +49,7 @@ const STATUS: std::ops::Range<usize> = 9..12;
 
 impl Head {
     pub(super) fn on_field(&mut self, name: &[u8], value: &[u8]) {
+        self.is_malformed |= !may_be_value(value);
         match name {
             b":status" if self.status == 0 && !self.has_fields => match *value {
                 [a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9'] => {
@@ -67,8 +68,7 @@ impl Head {
             }
             _ => {
                 self.has_fields = true;
-                let is_wrong = name.iter().any(u8::is_ascii_uppercase) || OF_CONNECTIONS.contains(&name);
-                self.is_malformed |= is_wrong;
+                self.is_malformed |= !may_be_name(name) || OF_CONNECTIONS.contains(&name);
             }
         }
     }
@@ -76,6 +76,19 @@ impl Head {
     fn digits(&self) -> [u8; 3] {
         [self.status / 100, self.status / 10 % 10, self.status % 10].map(|digit| b'0' + digit as u8)
     }
+}
+
+/// Whether a field may be called so (section 8.2.1); pseudo-header fields are known by their names.
+fn may_be_name(name: &[u8]) -> bool {
+    name.iter().all(|byte| matches!(byte, 0x21..=0x7e) && !matches!(byte, b'A'..=b'Z' | b':'))
+}
+
+/// Whether a field may have that value (section 8.2.1): with an end of a line in it, one field would be two
+/// for what reads it as HTTP/1.1.
+fn may_be_value(value: &[u8]) -> bool {
+    let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    let is_forbidden = |byte: &u8| matches!(byte, 0 | b'\n' | b'\r');
+    !is_blank(value.first()) && !is_blank(value.last()) && !value.iter().any(is_forbidden)
 }
 
 fn parse_length(value: &[u8]) -> Option<u64> {
