@@ -1,7 +1,8 @@
 //! The client of DNS and our own server, over real sockets: what is found is what the zone was computed to be.
 #![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -186,6 +187,57 @@ fn no_message_stops_the_server() {
         stop.store(true, Ordering::Relaxed);
         let counts = server.join().unwrap().unwrap();
         assert!(is_answered && counts.malformed > 0, "{counts:?}");
+    });
+}
+
+/// A query over TCP, with its length before it.
+const QUERY: &[u8] = b"\0\x19\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x02d7\x04test\0\0\x0f\0\x01";
+
+/// What a server does for clients over TCP, which are given its address.
+fn with_authority(clients: impl FnOnce(SocketAddr)) -> AuthorityCounts {
+    let (plan, conduct) = (ZonePlan::default(), AuthorityConduct::default());
+    let authority = Authority::bind("127.0.0.1:0".parse().unwrap(), plan, conduct).unwrap();
+    let (address, stop) = (authority.address().unwrap(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let server = scope.spawn(|| authority.run(&stop));
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| clients(address)));
+        stop.store(true, Ordering::Relaxed);
+        let counts = server.join().unwrap().unwrap();
+        result.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        counts
+    })
+}
+
+#[test]
+fn connections_that_are_idle_starve_no_query() {
+    let counts = with_authority(|address| {
+        let mut idle: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(address).unwrap()).collect();
+        // Nor those that never end their query.
+        idle.iter_mut().step_by(2).for_each(|stream| drop(stream.write(&QUERY[..5])));
+        let mut stream = TcpStream::connect(address).unwrap();
+        // Idle ones are left after ten seconds, and then there would be room.
+        stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        stream.write_all(QUERY).unwrap();
+        let mut response = [0; 4];
+        stream.read_exact(&mut response).unwrap();
+        assert_eq!(response[2..], QUERY[2..4]);
+    });
+    assert!(counts.streams > 256, "{counts:?}");
+}
+
+#[test]
+fn a_query_that_never_ends_is_not_waited_for() {
+    with_authority(|address| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        stream.write_all(&[0x0f, 0xff]).unwrap();
+        // Ten a second, of 4095.
+        let is_closed = (0..200).any(|_| {
+            let received = stream.read(&mut [0; 1]).map_err(|error| error.kind());
+            let is_waiting = matches!(received, Err(ErrorKind::WouldBlock | ErrorKind::TimedOut));
+            !is_waiting || stream.write_all(&[0]).is_err()
+        });
+        assert!(is_closed);
     });
 }
 

@@ -25,9 +25,16 @@ const TICK: Duration = Duration::from_millis(50);
 /// Datagrams of one turn, so that connections are served under a flood.
 const DATAGRAMS_MAX: usize = 256;
 
-/// Connections at once; more wait for a place. Each may be idle so long.
+/// Connections at once; a further one takes the place of that which has been idle for longest (RFC 7766,
+/// section 6.1). Each may be idle so long.
 const STREAMS_MAX: usize = 256;
 const STREAM_IDLE: Duration = Duration::from_secs(10);
+
+/// Connections accepted in one turn.
+const ACCEPTS_MAX: usize = 64;
+
+/// How long a query may take from its first byte to its last.
+const QUERY_AGE_MAX: Duration = Duration::from_secs(5);
 
 /// Responses that are held back at once; more are lost.
 const DELAYED_MAX: usize = 1 << 16;
@@ -43,7 +50,10 @@ struct Stream {
     connection: Connection,
     input: Vec<u8>,
     output: Vec<u8>,
+    /// When it was accepted, sent the last byte of a query, or took some of a response.
     active: Instant,
+    /// When the first byte of the query came that is not whole yet.
+    query_began: Option<Instant>,
 }
 
 /// Where a response goes.
@@ -181,18 +191,24 @@ impl Authority {
     }
 
     fn accept(&mut self) {
-        while self.streams.len() < STREAMS_MAX {
-            let Ok(connection) = self.listener.accept(Waiting::NonBlocking) else { return };
+        for _ in 0..ACCEPTS_MAX {
+            let connection = match self.listener.accept(Waiting::NonBlocking) {
+                Ok(connection) => connection,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                // Such as no descriptor: the next turn has one.
+                Err(_) => return self.close_longest_idle(),
+            };
             let entry = self.streams.vacant_entry();
             if self.poller.add(connection.handle(), FIRST_STREAM + entry.key(), Interest::Read).is_ok() {
                 let now = Instant::now();
-                let stream = Stream { connection, input: Vec::new(), output: Vec::new(), active: now };
-                entry.insert((now, stream));
+                let (input, output) = (Vec::new(), Vec::new());
+                entry.insert((now, Stream { connection, input, output, active: now, query_began: None }));
                 self.counts.streams += 1;
             }
+            if self.streams.len() > STREAMS_MAX {
+                self.close_longest_idle();
+            }
         }
-        // Until a place is free, those that wait must not keep the loop busy.
-        let _ = self.poller.change(self.listener.handle(), LISTENER, Interest::Nothing);
     }
 
     fn exchange(&mut self, event: Event, buffer: &mut [u8]) {
@@ -205,13 +221,17 @@ impl Authority {
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
                 _ => return self.close(number),
             }
-            stream.active = Instant::now();
+            let now = Instant::now();
             let mut queries = Vec::new();
             while let Some((length, rest)) = stream.input.split_first_chunk::<2>()
                 && let Some(query) = rest.get(..usize::from(u16::from_be_bytes(*length)))
             {
                 queries.push(query.to_vec());
                 stream.input.drain(..2 + query.len());
+                (stream.active, stream.query_began) = (now, None);
+            }
+            if !stream.input.is_empty() {
+                stream.query_began.get_or_insert(now);
             }
             if stream.input.len() > INPUT_MAX {
                 return self.close(number);
@@ -230,7 +250,10 @@ impl Authority {
         let before = stream.output.len();
         while !stream.output.is_empty() {
             match stream.connection.send(&stream.output) {
-                Ok(count) => drop(stream.output.drain(..count)),
+                Ok(count) => {
+                    stream.output.drain(..count);
+                    stream.active = Instant::now();
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(_) => return self.close(number),
             }
@@ -247,11 +270,22 @@ impl Authority {
         let Some((_, stream)) = self.streams.try_remove(number) else { return };
         // What fails here ends with the descriptor all the same.
         let _ = self.poller.remove(stream.connection.handle(), FIRST_STREAM + number);
-        let _ = self.poller.change(self.listener.handle(), LISTENER, Interest::Read);
     }
 
+    fn close_longest_idle(&mut self) {
+        let longest = self.streams.iter().min_by_key(|(_, (_, stream))| stream.active);
+        if let Some(number) = longest.map(|(number, _)| number) {
+            self.close(number);
+        }
+    }
+
+    /// Closes those that have done nothing for too long, or are too slow with a query.
     fn close_idle(&mut self) {
-        let is_idle = |(_, (_, stream)): &(usize, &(Instant, Stream))| stream.active.elapsed() > STREAM_IDLE;
+        let now = Instant::now();
+        let is_idle = |(_, (_, stream)): &(usize, &(Instant, Stream))| {
+            let query_age = stream.query_began.map_or(Duration::ZERO, |began| now - began);
+            now.saturating_duration_since(stream.active) > STREAM_IDLE || query_age > QUERY_AGE_MAX
+        };
         let idle: Vec<usize> = self.streams.iter().filter(is_idle).map(|(number, _)| number).collect();
         for number in idle {
             self.close(number);
