@@ -6,11 +6,11 @@
 mod common;
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -220,6 +220,58 @@ fn every_architecture_is_late_and_puts_off_and_encrypts() {
             count("encrypted") > Some(0) && count("encrypted") == count("connections"),
             "{name}: {counts}"
         );
+    }
+}
+
+/// Far more than a socket holds on both sides.
+const AHEAD_BYTES: usize = 64 << 20;
+
+/// A server that does not read has no memory to lose: what a client sends during a pause waits in sockets.
+#[test]
+fn a_server_that_pauses_receives_nothing() {
+    for architecture in net::arch::ALL {
+        if let Some(reason) = architecture.unavailable_reason() {
+            println!("skipped: {}: {reason}", architecture.name);
+            continue;
+        }
+        let name = architecture.name;
+        let folder = tempfile::tempdir().expect("a folder");
+        let words = ["--service", "smtp", "--arch", name, "--fault", "mail 3s 100"];
+        let server = Served::start(folder.path(), &words);
+        let mut client = TcpStream::connect(server.address).expect("a connection");
+        client.write_all(b"EHLO c\r\n").expect("it is sent");
+        let mut replies = BufReader::new(client.try_clone().expect("a socket"));
+        let mut last_line = |code: &str| loop {
+            let mut line = String::new();
+            assert!(replies.read_line(&mut line).expect("a reply") > 0, "{name}: the server has closed");
+            if line.starts_with(code) {
+                return;
+            }
+        };
+        last_line("250 ");
+        client.write_all(b"MAIL FROM:<>\r\n").expect("it is sent");
+        let paused = Instant::now();
+        client.set_nonblocking(true).expect("a socket");
+        let ahead = b"NOOP\r\n".repeat(10_000);
+        let (mut sent, mut blocked) = (0, None);
+        while sent < AHEAD_BYTES && blocked.is_none_or(|since: Instant| since.elapsed().as_millis() < 500) {
+            match client.write(&ahead[sent % ahead.len()..]) {
+                Ok(count) => (sent, blocked) = (sent + count, None),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    blocked.get_or_insert_with(Instant::now);
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                Err(error) => panic!("{name}: {error} after {sent} bytes"),
+            }
+        }
+        // On a busy machine the pause may be over by now; then this says nothing.
+        let is_telling = paused.elapsed() < Duration::from_secs(3);
+        assert!(sent < 12 << 20 || !is_telling, "{name}: the server took {sent} bytes");
+        // It goes on where it was.
+        client.set_nonblocking(false).expect("a socket");
+        (0..3).for_each(|_| last_line("250 "));
+        drop((client, replies));
+        server.stop();
     }
 }
 

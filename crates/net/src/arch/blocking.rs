@@ -165,31 +165,34 @@ impl Conversation<'_> {
                 SessionStage::Request | SessionStage::Data => limits.request,
                 SessionStage::Paused(time) => time,
             };
+            let until = since.checked_add(limit);
+            if matches!(stage, SessionStage::Paused(_)) {
+                self.pause(until);
+            }
             let mut is_resumed = false;
-            let flow =
-                match self.receive(&mut chunk, since.checked_add(limit), stage == SessionStage::Idle)? {
-                    Input::Bytes(count) => self.session.on_input(&chunk[..count], &mut self.output),
-                    Input::End => {
-                        self.session.end(&mut self.output);
-                        self.deliver()?;
-                        return Ok(Flow::Close);
+            let flow = match self.receive(&mut chunk, until, stage == SessionStage::Idle)? {
+                Input::Bytes(count) => self.session.on_input(&chunk[..count], &mut self.output),
+                Input::End => {
+                    self.session.end(&mut self.output);
+                    self.deliver()?;
+                    return Ok(Flow::Close);
+                }
+                Input::Late if stage == SessionStage::Idle => return Ok(Flow::Close),
+                Input::Late if matches!(stage, SessionStage::Paused(_)) => {
+                    is_resumed = true;
+                    self.session.resume(&mut self.output)
+                }
+                Input::Late => {
+                    let flow = self.session.too_slow(&mut self.output);
+                    let delivered = self.deliver();
+                    // A connection that is slow to take this too is counted as slow once.
+                    if delivered != Err(Counter::Slow) {
+                        self.terms.counters.add(Counter::Slow, 1);
                     }
-                    Input::Late if stage == SessionStage::Idle => return Ok(Flow::Close),
-                    Input::Late if matches!(stage, SessionStage::Paused(_)) => {
-                        is_resumed = true;
-                        self.session.resume(&mut self.output)
-                    }
-                    Input::Late => {
-                        let flow = self.session.too_slow(&mut self.output);
-                        let delivered = self.deliver();
-                        // A connection that is slow to take this too is counted as slow once.
-                        if delivered != Err(Counter::Slow) {
-                            self.terms.counters.add(Counter::Slow, 1);
-                        }
-                        delivered?;
-                        return Ok(if flow == Flow::More { Flow::Close } else { flow });
-                    }
-                };
+                    delivered?;
+                    return Ok(if flow == Flow::More { Flow::Close } else { flow });
+                }
+            };
             if flow == Flow::Reset {
                 return Ok(flow);
             }
@@ -203,6 +206,19 @@ impl Conversation<'_> {
             if responses > 0 || stage == SessionStage::Idle || !(is_within_request || is_within_pause) {
                 since = Instant::now();
             }
+        }
+    }
+
+    /// Receives nothing until then, or until the order to stop, after which the end of the connection has to
+    /// be seen.
+    fn pause(&self, until: Option<Instant>) {
+        loop {
+            let remaining =
+                until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
+            if remaining.is_zero() || self.terms.stop.is_ordered() {
+                return;
+            }
+            std::thread::sleep(remaining.min(TICK));
         }
     }
 

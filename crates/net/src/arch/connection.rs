@@ -1,8 +1,8 @@
 //! One connection of an event loop: its state, its socket, and what is to happen next.
 //!
 //! A connection never waits. It is called when its socket is ready or its time limit has passed, does one
-//! thing, and reports whether there may be more to do. Back-pressure: while output is pending, nothing is
-//! received.
+//! thing, and reports whether there may be more to do. Back-pressure: while output is pending, and while the
+//! session pauses, nothing is received.
 
 use std::io::{self, ErrorKind};
 
@@ -46,13 +46,21 @@ impl<S: Socket> Connection<S> {
     /// What its socket is to be ready for.
     #[inline]
     pub(super) fn interest(&self) -> Interest {
-        if self.pending.is_some() { Interest::Write } else { Interest::Read }
+        match self.pending {
+            Some(_) => Interest::Write,
+            None if self.state.is_paused() => Interest::Nothing,
+            None => Interest::Read,
+        }
     }
 
     /// Does what its socket is ready for, once.
     #[inline]
     pub(super) fn go_on(&mut self, context: &mut LoopContext<'_>) -> Next {
-        if self.pending.is_some() { self.send(context) } else { self.receive(context) }
+        match self.pending {
+            Some(_) => self.send(context),
+            None if self.state.is_paused() => Next::Wait,
+            None => self.receive(context),
+        }
     }
 
     /// Its time is over.
@@ -141,6 +149,7 @@ impl<S: Socket> Connection<S> {
     #[inline]
     fn settle(&mut self, flow: Flow, context: &LoopContext<'_>) -> Next {
         match self.state.settle(flow, context) {
+            Then::Listen if self.state.is_paused() => Next::Wait,
             Then::Listen => Next::Again,
             // An error says that the other end has closed already.
             Then::Linger if self.socket.finish_sending().is_ok() => Next::Again,

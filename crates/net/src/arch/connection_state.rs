@@ -117,6 +117,12 @@ impl ConnectionState {
         self.phase == Phase::Idle
     }
 
+    /// Whether the session says nothing for a while, so that nothing is received for it.
+    #[inline]
+    pub(super) fn is_paused(&self) -> bool {
+        self.phase == Phase::Paused
+    }
+
     /// Whether input is dropped.
     #[inline]
     pub(super) fn drops(&mut self, context: &LoopContext<'_>) -> bool {

@@ -328,6 +328,8 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
                 let is_done = slot.connection.finish_sending().is_err() || slot.read_closed;
                 if is_done { self.end(number) } else { self.listen(number) }
             }
+            // What still arrives is held until the pause ends.
+            Then::Listen if slot.state.is_paused() => self.hold_on(number),
             Then::Listen if !slot.held.is_empty() => {
                 let held = std::mem::take(&mut slot.held);
                 let flow = slot.state.on_input(&held, &mut self.context.output);
@@ -356,11 +358,13 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
         }
     }
 
-    /// Receives no more until the response has left.
+    /// Receives no more until the response has left, or the pause is over.
     fn hold_on(&mut self, number: usize) {
-        if let Some(Slot { receiving: Some(operation), .. }) = self.slots.get(number) {
+        let Some(slot) = self.slots.get(number) else { return };
+        self.timers.arm(number, slot.state.due_ms);
+        if let Some(operation) = slot.receiving {
             // Should it fail, more is held.
-            let _ = self.ring.cancel(*operation);
+            let _ = self.ring.cancel(operation);
         }
     }
 
@@ -372,9 +376,7 @@ impl<'worker, R: ServerRing> Proactor<'worker, R> {
     }
 
     fn reset(&mut self, number: usize) {
-        if let Some(slot) = self.slots.get(number) {
-            let _ = slot.connection.reset_on_close();
-        }
+        let _ = self.slots.get(number).map(|slot| slot.connection.reset_on_close());
         self.end(number);
     }
 
@@ -450,7 +452,7 @@ impl<R: ServerRing> Slot<R> {
         match &completion.result {
             Ok(0) => self.end_of_input(context),
             Ok(_) => self.input(completion.input, context),
-            Err(error) if is_ended_by_ring(error) && self.sending.is_none() => Action::Listen,
+            Err(error) if is_ended_by_ring(error) && self.takes_input() => Action::Listen,
             Err(error) if is_ended_by_ring(error) => Action::Nothing,
             Err(_) => {
                 context.count(Counter::Broken, 1);
@@ -463,7 +465,7 @@ impl<R: ServerRing> Slot<R> {
         if self.state.drops(context) {
             return Action::Listen;
         }
-        if self.sending.is_none() {
+        if self.takes_input() {
             return Action::Response(self.state.on_input(input, &mut context.output));
         }
         self.held.extend_from_slice(input);
@@ -475,10 +477,15 @@ impl<R: ServerRing> Slot<R> {
         if self.state.drops(context) {
             return Action::End;
         }
-        match self.sending {
-            Some(_) => Action::Nothing,
-            None => Action::Response(self.state.end_of_input(&mut context.output)),
+        if !self.takes_input() {
+            return Action::Nothing;
         }
+        Action::Response(self.state.end_of_input(&mut context.output))
+    }
+
+    /// Whether the session may have what arrives: not while its output leaves, nor while it pauses.
+    fn takes_input(&self) -> bool {
+        self.sending.is_none() && !self.state.is_paused()
     }
 }
 

@@ -123,7 +123,8 @@ impl<'worker, N: ServerNetwork> Reactor<'worker, N> {
             let is_wanted = match slot.interest {
                 Interest::Write => event.writable,
                 Interest::Both => event.readable || event.writable,
-                Interest::Read | Interest::Nothing => event.readable,
+                Interest::Read => event.readable,
+                Interest::Nothing => false,
             };
             if is_wanted && !slot.is_in_line {
                 self.dispatch(event.token);
@@ -268,6 +269,11 @@ impl<'worker, N: ServerNetwork> Reactor<'worker, N> {
             } else {
                 slot.connection.late(&mut self.context)
             };
+            if N::EDGE && next == Next::Again && !slot.is_in_line {
+                // What came during a pause may have told of itself before it.
+                slot.is_in_line = true;
+                self.in_line.push(number as u32);
+            }
             self.rearm(number, next);
         }
     }

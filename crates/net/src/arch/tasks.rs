@@ -1,6 +1,7 @@
 //! A task for each connection on the runtime of tokio.
 
 use std::fs::File;
+use std::future::pending;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -143,9 +144,13 @@ impl Task {
                 SessionStage::Request | SessionStage::Data => limits.request,
                 SessionStage::Paused(time) => time,
             };
+            let is_paused = matches!(stage, SessionStage::Paused(_));
             let received = tokio::select! {
                 biased;
-                received = timeout_at(since + limit.min(FOREVER), self.stream.read(&mut input)) => received,
+                // What a client sends during a pause waits in its socket.
+                received = timeout_at(since + limit.min(FOREVER), async {
+                    if is_paused { pending().await } else { self.stream.read(&mut input).await }
+                }) => received,
                 _ = self.stop.wait_for(|ordered| *ordered), if stage == SessionStage::Idle => {
                     return Ok(Flow::Close);
                 }
@@ -162,7 +167,7 @@ impl Task {
                 }
                 Ok(Err(_)) => return Err(Counter::Broken),
                 Err(_) if stage == SessionStage::Idle => return Ok(Flow::Close),
-                Err(_) if matches!(stage, SessionStage::Paused(_)) => {
+                Err(_) if is_paused => {
                     is_resumed = true;
                     self.session.resume(&mut self.output)
                 }
@@ -190,7 +195,7 @@ impl Task {
             }
             // A request's time runs from its first byte, however many pieces follow.
             let is_within_request = self.session.stage() == SessionStage::Request;
-            let is_within_pause = matches!(stage, SessionStage::Paused(_)) && !is_resumed;
+            let is_within_pause = is_paused && !is_resumed;
             if responses > 0 || stage == SessionStage::Idle || !(is_within_request || is_within_pause) {
                 since = Instant::now();
             }

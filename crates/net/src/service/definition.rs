@@ -185,6 +185,7 @@ pub enum SessionStage {
     /// a request begins anew with each piece (RFC 5321, section 4.5.3.2.5).
     Data,
     /// It says nothing for so long, and then [`Session::resume`] is called: late by up to a tick of 128 ms,
-    /// or of 200 ms where calls wait. Input that comes meanwhile is taken as ever.
+    /// or of 200 ms where calls wait. Back-pressure: meanwhile nothing is received, neither input nor its
+    /// end. What was received before the pause was known is taken all the same.
     Paused(Duration),
 }

@@ -14,11 +14,12 @@ pub(super) struct Pause {
     pub(super) input: Vec<u8>,
 }
 
-/// What a client may send ahead of a reply that is late; a message by BDAT can be among it.
-const INPUT_BYTES_MAX: usize = 16 << 20;
+/// What may have been received in the moment in which the pause began: more than one receive of any
+/// architecture. The rest of what a client sends waits in its socket.
+const INPUT_BYTES_MAX: usize = 1 << 20;
 
 impl Pause {
-    /// Keeps input for later. A client that does not wait at all is closed.
+    /// Keeps input for later. A server that goes on receiving all the same closes the connection.
     pub(super) fn hold(&mut self, input: &[u8]) -> Flow {
         if self.input.len() + input.len() > INPUT_BYTES_MAX {
             return Flow::Close;
