@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 
 use crate::measured::{MailMeasured, MailStep};
 use crate::queue::{Queue, Transaction};
-use crate::result::{DeliveryEnding, DeliveryResult, Results};
-use crate::transaction::Refusal;
+use crate::result::{DeliveryEnding, DeliveryResult, RESULTS_VERSION, Results};
+use crate::transaction::{Acceptance, Refusal};
 
 /// The queue with its ledger. Every recipient that ends does so here.
 pub(crate) struct DeliveryContext<'list, R> {
@@ -21,6 +21,15 @@ pub(crate) struct DeliveryContext<'list, R> {
     pub(crate) is_stopping: bool,
     /// A result could not be written: the engine must stop, for nobody would know what was delivered.
     pub(crate) broken: Option<io::Error>,
+}
+
+/// What decided how a recipient ended.
+#[derive(Clone, Copy)]
+enum Cause<'a> {
+    /// A server, with the code and the text of its reply.
+    Reply(u16, &'a str),
+    /// The engine, for this reason.
+    Own(&'a str),
 }
 
 impl<R> DeliveryContext<'_, R> {
@@ -45,28 +54,39 @@ impl<R> DeliveryContext<'_, R> {
 }
 
 impl<R: Results> DeliveryContext<'_, R> {
-    /// The server took it.
-    pub(crate) fn delivered(&mut self, recipient: u32, host: u32, code: u16, from_ns: u64) {
+    /// The server took it: the message, or in test mode the address.
+    pub(crate) fn accepted(
+        &mut self,
+        recipient: u32,
+        host: u32,
+        ending: DeliveryEnding,
+        by: &Acceptance,
+        from_ns: u64,
+    ) {
         self.took(MailStep::Delivery, from_ns);
-        self.measured.counts.delivered += 1;
+        match ending {
+            DeliveryEnding::Tested => self.measured.counts.tested += 1,
+            _ => self.measured.counts.delivered += 1,
+        }
         self.queue.ended();
-        let exchanger = Some(self.queue.address(host));
-        self.put(recipient, DeliveryEnding::Delivered, 1, Some(code), "", exchanger);
+        self.put(recipient, ending, 1, Cause::Reply(by.code, &by.text), Some(self.queue.address(host)));
     }
 
     /// The server refused it, for now or for ever.
     pub(crate) fn refused(&mut self, recipient: u32, host: u32, refusal: &Refusal) {
         let exchanger = Some(self.queue.address(host));
+        let cause =
+            refusal.code.map_or(Cause::Own(&refusal.reason), |code| Cause::Reply(code, &refusal.reason));
         if refusal.is_permanent {
             self.measured.counts.failed += 1;
             self.queue.ended();
-            self.put(recipient, DeliveryEnding::Failed, 1, refusal.code, &refusal.reason, exchanger);
+            self.put(recipient, DeliveryEnding::Failed, 1, cause, exchanger);
         } else if self.queue.retry(recipient, self.now_ms()) {
             self.measured.counts.deferred += 1;
         } else {
             // The queue has counted this attempt.
             self.measured.counts.queued += 1;
-            self.put(recipient, DeliveryEnding::Queued, 0, refusal.code, &refusal.reason, exchanger);
+            self.put(recipient, DeliveryEnding::Queued, 0, cause, exchanger);
         }
     }
 
@@ -89,7 +109,7 @@ impl<R: Results> DeliveryContext<'_, R> {
                 DeliveryEnding::Failed => self.measured.counts.failed += 1,
                 _ => self.measured.counts.queued += 1,
             }
-            self.put(recipient, ending, 0, None, reason, None);
+            self.put(recipient, ending, 0, Cause::Own(reason), None);
         }
     }
 
@@ -116,13 +136,18 @@ impl<R: Results> DeliveryContext<'_, R> {
         number: u32,
         ending: DeliveryEnding,
         attempts_now: u8,
-        code: Option<u16>,
-        reason: &str,
+        cause: Cause<'_>,
         exchanger: Option<SocketAddr>,
     ) {
-        let address = self.queue.recipients.get(number).map_or("", |recipient| recipient.address);
+        let (version, recipients) = (RESULTS_VERSION, self.queue.recipients);
+        let recipient = recipients.get(number).map_or("", |recipient| recipient.address);
+        let (code, reply, reason) = match cause {
+            Cause::Reply(code, reply) => (Some(code), reply, ""),
+            Cause::Own(reason) => (None, "", reason),
+        };
         let attempts = self.queue.attempts(number).saturating_add(attempts_now);
-        let result = DeliveryResult { number, recipient: address, ending, code, reason, exchanger, attempts };
+        let result =
+            DeliveryResult { version, number, recipient, ending, code, reply, reason, exchanger, attempts };
         if let Err(error) = self.results.put(&result) {
             self.broken.get_or_insert(error);
         }

@@ -97,6 +97,8 @@ pub struct Engine<'list, P, R> {
     /// Why this system made no further connection, the last time that it did not.
     refusal: Option<io::Error>,
     next_scan_ns: u64,
+    /// Time in which there was nothing to do before the time of another attempt.
+    waiting_ns: u64,
     /// Connections that go on without an event.
     in_line: Vec<usize>,
     buffer: Vec<u8>,
@@ -142,6 +144,7 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
             peak: 0,
             refusal: None,
             next_scan_ns: 0,
+            waiting_ns: 0,
             in_line: Vec::new(),
             buffer: vec![0; 64 << 10],
         };
@@ -164,6 +167,12 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
     /// The most connections that existed at once since the last call of [`Engine::run`].
     pub fn peak(&self) -> usize {
         self.peak
+    }
+
+    /// Nanoseconds in which there was nothing to do before the time of another attempt: no connection, and no
+    /// question to DNS.
+    pub fn waiting_ns(&self) -> u64 {
+        self.waiting_ns
     }
 
     /// Why this system made no further connection, if it has refused one since this was asked last.
@@ -233,10 +242,14 @@ impl<'list, P: Poller, R: Results> Engine<'list, P, R> {
             true => until_ns.saturating_sub(self.context.now_ns),
             false => 0,
         };
+        let (began_ns, is_waiting) = (self.context.now_ns, self.slots.is_empty() && !self.router.is_asking());
         self.poller
             .wait(events, Some(Duration::from_nanos(wait_ns)))
             .map_err(MailError::at("wait for events"))?;
         self.context.now_ns = self.timer.now_ns();
+        if is_waiting {
+            self.waiting_ns += self.context.now_ns - began_ns;
+        }
         self.served = events.len();
         for &event in events.iter() {
             if !self.router.on_event(event, &mut self.poller, self.context.now_ns) {

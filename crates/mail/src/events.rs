@@ -19,6 +19,8 @@ pub trait DeliveryEngine {
     fn open(&self) -> usize;
     /// See [`Engine::peak`].
     fn peak(&self) -> usize;
+    /// See [`Engine::waiting_ns`].
+    fn waiting_ns(&self) -> u64;
     /// Why this system made no further connection, if it has refused one since this was asked last.
     fn take_refusal(&mut self) -> Option<io::Error>;
     /// What was counted and timed.
@@ -46,6 +48,10 @@ impl<P: Poller, R: Results> DeliveryEngine for Engine<'_, P, R> {
 
     fn peak(&self) -> usize {
         self.peak()
+    }
+
+    fn waiting_ns(&self) -> u64 {
+        self.waiting_ns()
     }
 
     fn take_refusal(&mut self) -> Option<io::Error> {

@@ -5,7 +5,7 @@
 //! - `route` where the mail of a domain goes, by `dns` or to a relay;
 //! - `queue` which recipients wait, and for what;
 //! - `session` what is said in one connection, `settings` what all have in common, `transaction` what was
-//!   answered, `message` what is delivered;
+//!   answered, `message` what is delivered, `header` the fields that it has;
 //! - `engine` the loop that drives all connections, `connection` one of them, `transport` what it is spoken
 //!   over, `tls` whether that is encrypted, `context` what they share, `events` what it waits over, `threads`
 //!   several engines, `share` what each has;
@@ -22,6 +22,7 @@ pub mod dns;
 mod engine;
 mod error;
 mod events;
+mod header;
 mod loads;
 mod measured;
 mod message;
@@ -45,13 +46,13 @@ pub use error::MailError;
 pub use events::{DeliveryEngine, EVENT_INTERFACES, open};
 pub use loads::GROUP;
 pub use measured::{MailCounts, MailMeasured, MailStep};
-pub use message::Message;
+pub use message::{Message, MessageChecksum, RepeatedField};
 pub use permission::{NotPermitted, Permission};
 pub use queue::QueueSettings;
-pub use recipients::{DomainSizes, GeneratedList, Recipients};
+pub use recipients::{DomainSizes, GeneratedList, Recipients, list_text};
 pub use result::{DeliveryEnding, DeliveryResult, JsonLines, NoResults, Results};
 pub use route::Routing;
 pub use settings::{Mode, SessionSettings};
-pub use spool::{Spool, SpoolError};
+pub use spool::{EarlierResults, Spool, SpoolError, SpoolFolder, SpoolTerms};
 pub use threads::{Delivered, DeliveryPlan, deliver};
 pub use tls::{MailTls, TlsPolicy};

@@ -74,8 +74,11 @@ impl MailStep {
 /// What was counted since the engine began, or was last asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MailCounts {
-    /// Recipients whose delivery, or its test, was accepted.
+    /// Recipients for which a server took the message.
     pub delivered: u64,
+    /// Recipients that a server accepted in test mode, in which no message is sent.
+    #[serde(default)]
+    pub tested: u64,
     /// Recipients that can never be delivered to.
     pub failed: u64,
     /// Recipients whose attempts or time were over.
@@ -106,12 +109,20 @@ pub struct MailCounts {
     pub received_bytes: u64,
 }
 
+impl MailCounts {
+    /// Recipients that a server accepted, with the message or without.
+    pub fn accepted(&self) -> u64 {
+        self.delivered + self.tested
+    }
+}
+
 impl std::ops::Add for MailCounts {
     type Output = MailCounts;
 
     fn add(self, other: MailCounts) -> MailCounts {
         MailCounts {
             delivered: self.delivered + other.delivered,
+            tested: self.tested + other.tested,
             failed: self.failed + other.failed,
             queued: self.queued + other.queued,
             deferred: self.deferred + other.deferred,

@@ -3,6 +3,7 @@
 //! A recipient takes its address, a place in the text and a place in the order of its domain: 30 bytes for an
 //! address of 22, so that millions can wait.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -82,6 +83,21 @@ pub struct Recipients {
     broken: Vec<u32>,
 }
 
+/// The text of a list: UTF-8, or UTF-16 with a byte order mark, as editors of Windows write it. The mark is
+/// no part of it. What is not UTF-8 becomes what no address has, and is reported so.
+pub fn list_text(bytes: &[u8]) -> Cow<'_, str> {
+    let utf16 = |rest: &[u8], of_pair: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = rest.chunks_exact(2).map(|pair| of_pair([pair[0], pair[1]])).collect();
+        Cow::Owned(String::from_utf16_lossy(&units))
+    };
+    match bytes {
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest),
+        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        _ => String::from_utf8_lossy(bytes),
+    }
+}
+
 /// The domain of what has none.
 const NO_DOMAIN: u32 = u32::MAX;
 
@@ -112,8 +128,11 @@ impl Recipients {
         for address in addresses {
             let next = domains.len() as u32;
             let domain = match Mailbox::parse(address) {
-                Ok(mailbox) => *domains.entry(mailbox.domain().to_lowercase()).or_insert(next),
-                Err(_) => {
+                // Where that character is, the list was not UTF-8: nobody has such an address.
+                Ok(mailbox) if !address.contains(char::REPLACEMENT_CHARACTER) => {
+                    *domains.entry(mailbox.domain().to_lowercase()).or_insert(next)
+                }
+                _ => {
                     recipients.broken.push(recipients.ends.len() as u32);
                     NO_DOMAIN
                 }
@@ -124,6 +143,13 @@ impl Recipients {
         }
         recipients.group(domains.len());
         recipients
+    }
+
+    /// A list of a user's: one address a line. Blank lines, and those that begin with `#`, are comments.
+    pub fn of_list(bytes: &[u8]) -> Recipients {
+        let text = list_text(bytes);
+        let lines = text.lines().map(str::trim);
+        Recipients::of(lines.filter(|line| !line.is_empty() && !line.starts_with('#')))
     }
 
     /// Sorts the recipients by domain, keeping their order within each.
@@ -278,6 +304,23 @@ mod tests {
         let of_first: Vec<u32> = recipients.of_domain(0).map(|place| recipients.at(place)).collect();
         assert_eq!(of_first, [0, 3]);
         assert_eq!(recipients.get(5), None);
+    }
+
+    #[test]
+    fn a_list_is_read_as_people_write_it() {
+        let text = "# two friends\r\nkim@alpha.test\r\n\r\n  # and\n lee@beta.test \n#kim@gone.test";
+        let utf16 = |of: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(of).collect::<Vec<u8>>();
+        for bytes in [
+            text.as_bytes().to_vec(),
+            [b"\xef\xbb\xbf", text.as_bytes()].concat(),
+            [&b"\xff\xfe"[..], &utf16(u16::to_le_bytes)].concat(),
+            [&b"\xfe\xff"[..], &utf16(u16::to_be_bytes)].concat(),
+        ] {
+            let list = Recipients::of_list(&bytes);
+            assert_eq!(list.addresses().collect::<Vec<_>>(), ["kim@alpha.test", "lee@beta.test"]);
+        }
+        // No address, and said to be none.
+        assert_eq!(Recipients::of_list(b"\xff@a.test\nkim@a.test\n").broken(), [0]);
     }
 
     proptest! {

@@ -1,16 +1,23 @@
-//! What became of each recipient, as lines of JSON.
+//! What became of each recipient, as lines of JSON. `docs/mail.md` has their fields.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+/// The version of the lines. A field is added without another; one that changes its meaning takes one.
+///
+/// 1 had `reason` for the text of a reply too, none for what was accepted, and `delivered` for `tested`.
+pub(crate) const RESULTS_VERSION: u32 = 2;
+
 /// How a recipient ended. Each ends in exactly one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeliveryEnding {
-    /// The server took it: the message, or in test mode the address.
+    /// The server took the message.
     Delivered,
+    /// The server took the address. Test mode sends no message.
+    Tested,
     /// It never can be: a reply 5xx, or a domain that takes no mail.
     Failed,
     /// Attempts or time were over: it is still to be delivered.
@@ -20,6 +27,8 @@ pub enum DeliveryEnding {
 /// What became of one recipient.
 #[derive(Clone, Debug, Serialize)]
 pub struct DeliveryResult<'a> {
+    /// [`RESULTS_VERSION`].
+    pub version: u32,
     /// Its place in the list that was given, from 0.
     pub number: u32,
     /// Its address, as it was given.
@@ -29,7 +38,10 @@ pub struct DeliveryResult<'a> {
     /// The code of the reply that decided, where it was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<u16>,
-    /// The text of that reply, or why there was none; empty for what was delivered.
+    /// The text of that reply.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub reply: &'a str,
+    /// Why no reply decided.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub reason: &'a str,
     /// The exchanger that was asked last, if any was.

@@ -66,6 +66,14 @@ impl Router {
         }
     }
 
+    /// Whether a question is under way.
+    pub(crate) fn is_asking(&self) -> bool {
+        match self {
+            Router::Relay(_) => false,
+            Router::Dns(router) => !router.asked_ns.is_empty(),
+        }
+    }
+
     /// Takes an event, if it is for the router.
     pub(crate) fn on_event<P: Poller>(&mut self, event: Event, poller: &mut P, now_ns: u64) -> bool {
         match self {

@@ -16,7 +16,7 @@ use net::smtp::{Command, Extensions, Mailbox, Reply, ReplyParser};
 use crate::context::DeliveryContext;
 use crate::measured::MailStep;
 use crate::queue::Transaction;
-use crate::result::Results;
+use crate::result::{DeliveryEnding, Results};
 use crate::settings::{Mode, SessionSettings};
 use crate::tls::TlsPolicy;
 use crate::transaction::{Answer, Fault, InFlight, Refusal};
@@ -418,11 +418,14 @@ impl Session {
                 (Answer::Refused(refusal), _, _) => context.refused(recipient, self.host, refusal),
                 (_, Answer::Refused(refusal), _) => context.refused(recipient, self.host, &refusal),
                 (_, _, Answer::Refused(refusal)) => context.refused(recipient, self.host, refusal),
-                (_, Answer::Accepted(code), Answer::Accepted(end)) => {
-                    let code = if self.settings.mode == Mode::Deliver { *end } else { code };
+                (_, Answer::Accepted(address), Answer::Accepted(end)) => {
+                    let (ending, by) = match self.settings.mode {
+                        Mode::Deliver => (DeliveryEnding::Delivered, end),
+                        Mode::Test | Mode::TestPipelined => (DeliveryEnding::Tested, &address),
+                    };
                     self.has_delivered = true;
                     context.queue.host_is_well(self.host, transaction.domain);
-                    context.delivered(recipient, self.host, code, taken_ns);
+                    context.accepted(recipient, self.host, ending, by, taken_ns);
                 }
                 _ => context.refused(recipient, self.host, &Refusal::temporary("no reply")),
             }

@@ -41,6 +41,9 @@ pub struct Delivered {
     pub measured: MailMeasured,
     /// How long the longest of them took.
     pub elapsed_ns: u64,
+    /// How long the busiest of them was at work: without the time in which it only waited for the time of
+    /// another attempt.
+    pub delivering_ns: u64,
 }
 
 /// Delivers the list. `begun` is called once the first engine is there, so that what cannot be done at all is
@@ -77,6 +80,7 @@ pub fn deliver<R: Results + Send>(
             let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             all.measured.add(&other.measured);
             all.elapsed_ns = all.elapsed_ns.max(other.elapsed_ns);
+            all.delivering_ns = all.delivering_ns.max(other.delivering_ns);
         }
         Ok(all)
     })
@@ -90,15 +94,16 @@ fn run(
 ) -> Result<Delivered, MailError> {
     let begun_ns = engine.now_ns();
     let end_ns = begun_ns.saturating_add(u64::try_from(plan.duration.as_nanos()).unwrap_or(u64::MAX));
-    let mut elapsed_ns = 0;
+    let (mut elapsed_ns, mut delivering_ns) = (0, 0);
     let run = engine.run(connections as usize, Until { end_ns, stop: Some(plan.stop) }).and_then(|()| {
         elapsed_ns = engine.now_ns() - begun_ns;
+        delivering_ns = elapsed_ns.saturating_sub(engine.waiting_ns());
         engine.finish(plan.grace)
     });
     if run.is_err() {
         plan.stop.store(true, Ordering::Relaxed);
     }
-    run.map(|()| Delivered { measured: engine.measured().clone(), elapsed_ns })
+    run.map(|()| Delivered { measured: engine.measured().clone(), elapsed_ns, delivering_ns })
 }
 
 /// Results of all engines go to one place, one after the other.

@@ -44,11 +44,19 @@ pub(crate) enum Fault {
     OutOfStep { code: u16, step: &'static str },
 }
 
+/// A reply that decided for a recipient, or may.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Acceptance {
+    pub(crate) code: u16,
+    /// Kept of replies that decide.
+    pub(crate) text: String,
+}
+
 /// What a server answered to one command.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
     None,
-    Accepted(u16),
+    Accepted(Acceptance),
     Refused(Refusal),
 }
 
@@ -64,7 +72,11 @@ impl Answer {
             _ => code == 250,
         };
         match code {
-            _ if is_accepted => Some(Answer::Accepted(code)),
+            _ if is_accepted => {
+                let decides = matches!(step, MailStep::Rcpt | MailStep::Message);
+                let text = if decides { reply.text() } else { String::new() };
+                Some(Answer::Accepted(Acceptance { code, text }))
+            }
             400..600 => Some(Answer::Refused(Refusal::of(reply))),
             _ => None,
         }

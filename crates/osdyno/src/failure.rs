@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use crate::console::tell;
 
-/// Done, but something could not be measured.
+/// Done, but something could not be measured, or delivered.
 pub(crate) const INCOMPLETE: u8 = 3;
 /// Stopped by the user: 128 + SIGINT, as shells count.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -54,6 +54,7 @@ impl Failure {
         let wrong_usage = matches!(
             self,
             Failure::Usage(_)
+                | Failure::Spool(mail::SpoolError::OtherDelivery { .. })
                 | Failure::Net(net::Error::Unknown { .. } | net::Error::Settings(_))
                 | Failure::Mail(
                     mail::MailError::NoInterface(_)

@@ -103,7 +103,7 @@ Exit codes:
   0    done
   1    failed
   2    wrong usage
-  3    done, but something could not be measured
+  3    done, but something could not be measured, or delivered
   130  stopped by the user; finished measurements are kept";
 
 fn main() -> ExitCode {

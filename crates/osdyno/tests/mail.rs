@@ -76,14 +76,15 @@ fn ledger_and_results_agree_recipient_by_recipient() {
         let words = ["mail", mode, "--dns", &dns, "--port", &port, "--results", "results"];
         let list = ["--recipients", "1500", "--domains", "100", "--retry", "5ms", "--attempts", "20"];
         let output = osdyno(folder, &words).args(list).args(["--format", "json"]).output().expect("it runs");
-        assert!(output.status.success(), "{arch} {mode}: {output:?}");
+        // Some are refused, and some are in domains that take no mail.
+        assert_eq!(output.status.code(), Some(3), "{arch} {mode}: {output:?}");
         server.stop();
         let counts = names.stop();
 
         let results = results(&folder.join("results"));
         assert_eq!(results.len(), 1500);
-        let delivered = ended_as(&results, "delivered", 250);
-        let end = if mode == "--deliver" { "message" } else { "reset" };
+        let (ending, end) = if mode == "--deliver" { ("delivered", "message") } else { ("tested", "reset") };
+        let delivered = ended_as(&results, ending, 250);
         let taken = ledger(&folder.join("ledger"), end, 250);
         assert!(taken.values().all(|&times| times == 1), "{arch} {mode}: each is taken once");
         assert_eq!(taken.into_keys().collect::<BTreeSet<_>>(), delivered, "{arch} {mode}");
@@ -177,7 +178,7 @@ fn a_list_that_is_not_delivered_is_said_to_be_queued() {
     let ending = |recipient: &str| results[recipient].0.clone();
     assert_eq!(
         [ending("a@one.test"), ending("no address"), ending("tempfail@two.test")],
-        ["delivered", "failed", "queued"]
+        ["tested", "failed", "queued"]
     );
     // Nothing is overwritten unasked, and no stranger is connected to.
     let refused = |words: &[&str]| osdyno(folder, words).output().expect("it runs").status.code();
@@ -378,7 +379,7 @@ fn descriptors_and_ports_that_run_out_lose_nobody() {
         assert!(output.status.success(), "{name}: {output:?}");
         let counts: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let count = |field: &str| counts["counts"][field].as_u64().expect("a number");
-        assert_eq!(count("delivered"), 3000, "{name}");
+        assert_eq!(count("tested"), 3000, "{name}");
         assert!(count("exhausted") > 0, "{name}: {counts}");
     }
 }
@@ -396,7 +397,7 @@ fn the_experiment_is_one_command() {
     let output = osdyno(folder, &words).args(["--results", "results"]).output().expect("it runs");
     assert!(output.status.success(), "{output:?}");
     let counts: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(counts["counts"]["delivered"], 3000, "{counts}");
+    assert_eq!(counts["counts"]["tested"], 3000, "{counts}");
     let hosts: BTreeSet<String> = lines(&folder.join("results"))
         .iter()
         .map(|line| line["exchanger"].as_str().expect("a server").to_owned())

@@ -137,7 +137,7 @@ impl Bench<'_, '_> {
         loop {
             self.deliver_for(connections, piece)?;
             let measured = self.engine.measured();
-            let (found, delivered) = (measured.times(MailStep::Dns).count(), measured.counts.delivered);
+            let (found, delivered) = (measured.times(MailStep::Dns).count(), measured.counts.accepted());
             let elapsed = self.since(begun_ns);
             if delivered > 0 && (found >= domains || elapsed >= ROUND_MAX) {
                 return Ok(());
@@ -172,7 +172,7 @@ impl Bench<'_, '_> {
             series: &series::limited(self.plan.steps),
             processes: 2,
             elapsed_seconds: window.elapsed_seconds,
-            completed: counts.delivered,
+            completed: counts.accepted(),
             timed_out: counts.timeouts,
             // That of a sink which somebody else has started is unknown.
             cpu_share: sink_share.unwrap_or(0.0),
@@ -204,12 +204,12 @@ impl Bench<'_, '_> {
 
     /// Delivers until each of so many connections has ended. How long that took.
     fn first_round(&mut self, n: usize) -> io::Result<Duration> {
-        let (begun_ns, delivered) = (self.engine.now_ns(), self.engine.measured().counts.delivered);
+        let (begun_ns, delivered) = (self.engine.now_ns(), self.engine.measured().counts.accepted());
         let enough = delivered.saturating_add(self.deliveries.saturating_mul(n as u64));
-        while self.since(begun_ns) < ROUND_MAX && self.engine.measured().counts.delivered < enough {
+        while self.since(begun_ns) < ROUND_MAX && self.engine.measured().counts.accepted() < enough {
             self.deliver_for(n, ROUND_MAX / (PIECES * PIECES))?;
         }
-        if self.engine.measured().counts.delivered == delivered {
+        if self.engine.measured().counts.accepted() == delivered {
             return Err(self.no_delivery(self.since(begun_ns)));
         }
         Ok(self.since(begun_ns))
@@ -228,14 +228,14 @@ impl Bench<'_, '_> {
             self.deliver_for(n, window / PIECES)?;
             (most, pieces) = (most + self.engine.peak(), pieces + 1);
             let elapsed = self.since(begun_ns);
-            let is_enough = self.engine.measured().counts.delivered >= DELIVERIES_MIN;
+            let is_enough = self.engine.measured().counts.accepted() >= DELIVERIES_MIN;
             if elapsed >= window && (is_enough || elapsed >= DELIVERIES_TIME_MAX) {
                 break;
             }
         }
         let elapsed = self.since(begun_ns);
         let cpu_ns = sys::thread::cpu_ns().ok().zip(cpu_ns).map(|(now, then)| now.saturating_sub(then));
-        if self.engine.measured().counts.delivered == 0 {
+        if self.engine.measured().counts.accepted() == 0 {
             return Err(self.no_delivery(elapsed));
         }
         // Those that end in a turn are replaced before the engine waits again, if that is possible.
@@ -253,7 +253,7 @@ impl Bench<'_, '_> {
         let times = now.zip(exhausted).map_or(0, |(now, then)| now.saturating_sub(then));
         let counts = self.engine.measured().counts;
         let failed = failures(&counts);
-        let all = failed + counts.delivered;
+        let all = failed + counts.accepted();
         if failed as f64 > FAILURES_MAX * all as f64 {
             let error = self.engine.take_refusal().unwrap_or_else(|| {
                 let words = words(&counts);

@@ -111,7 +111,7 @@ pub(super) fn report(
     steps: &[MailStep],
     recorder: &mut LevelRecorder<'_>,
 ) {
-    let delivered = measured.counts.delivered as f64;
+    let delivered = measured.counts.accepted() as f64;
     recorder.value("throughput", delivered / window.elapsed_seconds.max(1e-9));
     let of_delivery = [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)];
     for (name, share) in of_delivery {

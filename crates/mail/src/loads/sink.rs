@@ -101,7 +101,7 @@ impl Sink {
             );
             trial.check(
                 "the sink accepted as many recipients as the engine delivered to",
-                agrees(engine.delivered, recipients),
+                agrees(engine.accepted(), recipients),
             );
         }
         let names = self.names.stop().map_err(ended).map_err(TrialError::at("to stop the DNS server"))?;
@@ -119,7 +119,7 @@ impl Sink {
             let Some(report) = self.server.report()? else { return Ok(None) };
             let counts = [Counter::Accepted, Counter::Ended, Counter::Recipients];
             let [accepted, ended, recipients] = counts.map(|count| report.count(count));
-            if accepted == ended && accepted >= engine.connections && recipients >= engine.delivered {
+            if accepted == ended && accepted >= engine.connections && recipients >= engine.accepted() {
                 return Ok(Some((accepted, recipients)));
             }
             std::thread::sleep(READ_INTERVAL);

@@ -119,7 +119,7 @@ fn each_domain_is_delivered_to_its_exchangers() {
         assert_eq!(delivered.delivered, ["a@[127.0.0.1]", "a@plain.test", "a@two.test", "b@TWO.test"]);
         assert_eq!(sorted(server.taken().tested), delivered.delivered, "{events}");
         let expected = [
-            (DeliveryEnding::Delivered, 4),
+            (DeliveryEnding::Tested, 4),
             // Null MX, unknown, and nothing.
             (DeliveryEnding::Failed, 3),
             // An exchanger that nobody can reach, a server that fails, and a stranger's.

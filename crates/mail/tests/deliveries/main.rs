@@ -31,6 +31,7 @@ struct KeptResult {
     number: u32,
     recipient: String,
     ending: DeliveryEnding,
+    /// The reply that decided, or why there was none.
     reason: String,
 }
 
@@ -40,7 +41,8 @@ struct Kept(Arc<Mutex<Vec<KeptResult>>>);
 
 impl Results for Kept {
     fn put(&mut self, result: &DeliveryResult<'_>) -> io::Result<()> {
-        let (recipient, reason) = (result.recipient.to_owned(), result.reason.to_owned());
+        let decided = if result.reply.is_empty() { result.reason } else { result.reply };
+        let (recipient, reason) = (result.recipient.to_owned(), decided.to_owned());
         let kept = KeptResult { number: result.number, recipient, ending: result.ending, reason };
         self.all().push(kept);
         Ok(())
@@ -52,7 +54,7 @@ impl Kept {
         self.0.lock().expect("no test has panicked here")
     }
 
-    /// How often each ending came, and the recipients that were delivered; each has one result.
+    /// How often each ending came, and the recipients that were accepted; each has one result.
     fn endings(&self, recipients: usize) -> (HashMap<DeliveryEnding, usize>, Vec<String>) {
         let results = self.all();
         let mut numbers: Vec<u32> = results.iter().map(|result| result.number).collect();
@@ -62,7 +64,8 @@ impl Kept {
         for result in results.iter() {
             *counts.entry(result.ending).or_default() += 1;
         }
-        let delivered = results.iter().filter(|result| result.ending == DeliveryEnding::Delivered);
+        let is_accepted = |ending| matches!(ending, DeliveryEnding::Delivered | DeliveryEnding::Tested);
+        let delivered = results.iter().filter(|result| is_accepted(result.ending));
         let mut delivered: Vec<String> = delivered.map(|result| result.recipient.clone()).collect();
         delivered.sort_unstable();
         (counts, delivered)
@@ -83,7 +86,10 @@ fn settings_for(relay: SocketAddr, mode: Mode) -> EngineSettings {
             mode,
             helo: "engine.test".to_owned(),
             sender: "sender@engine.test".to_owned(),
-            message: Arc::new(Message::new(b"Subject: x\n\n.dots\n..\nend\n", "engine.test", 7)),
+            message: Arc::new(
+                Message::new(b"Message-ID:\n <own@a.test>\nSubject: x\n\n.dots\n..\nend\n", "engine.test", 7)
+                    .expect("a message"),
+            ),
             deliveries_per_connection: 20,
         },
         queue: QueueSettings {
@@ -123,12 +129,18 @@ fn deliver(events: &str, list: &Recipients, settings: EngineSettings) -> Result<
     let (endings, delivered) = kept.endings(list.len());
     for (ending, count) in [
         (DeliveryEnding::Delivered, counts.delivered),
+        (DeliveryEnding::Tested, counts.tested),
         (DeliveryEnding::Failed, counts.failed),
         (DeliveryEnding::Queued, counts.queued),
     ] {
         assert_eq!(endings.get(&ending).copied().unwrap_or(0) as u64, count, "{ending:?}");
     }
     Ok(Delivered { counts, endings, delivered, reasons: kept.reasons() })
+}
+
+/// How a recipient that a server accepts ends.
+fn accepted(mode: Mode) -> DeliveryEnding {
+    if mode == Mode::Deliver { DeliveryEnding::Delivered } else { DeliveryEnding::Tested }
 }
 
 fn sorted(mut addresses: Vec<String>) -> Vec<String> {
@@ -151,7 +163,7 @@ fn each_address_is_tested_once_over_every_event_interface() {
             };
             assert_eq!(
                 delivered.endings,
-                HashMap::from([(DeliveryEnding::Delivered, 300)]),
+                HashMap::from([(DeliveryEnding::Tested, 300)]),
                 "{events} {mode:?}"
             );
             let taken = server.taken();
@@ -186,6 +198,7 @@ fn messages_are_delivered_with_names_of_their_own() {
         let mut names: HashMap<&str, usize> = HashMap::new();
         for message in &messages {
             assert!(message.ends_with(body), "{message:?}");
+            assert!(!message.contains("own@a.test"), "two names: {message:?}");
             let name = message.lines().next().unwrap();
             assert!(name.starts_with("Message-ID: <") && name.ends_with(".7@engine.test>"), "{name}");
             *names.entry(name).or_default() += 1;
@@ -235,7 +248,7 @@ fn an_old_server_is_spoken_to_as_such() {
             Some(if command.starts_with("EHLO") { "502 what?".to_owned() } else { String::new() })
         });
         let delivered = deliver("poll", &list, settings(&server, mode)).unwrap();
-        assert_eq!(delivered.endings, HashMap::from([(DeliveryEnding::Delivered, 50)]), "{mode:?}");
+        assert_eq!(delivered.endings, HashMap::from([(accepted(mode), 50)]), "{mode:?}");
     }
 }
 
@@ -310,7 +323,7 @@ fn replies_may_be_cut_everywhere() {
             Some(format!("{CUT}{cut} "))
         });
         let delivered = deliver("poll", &list, settings(&server, mode)).unwrap();
-        assert_eq!(delivered.endings, HashMap::from([(DeliveryEnding::Delivered, 60)]), "{mode:?}");
+        assert_eq!(delivered.endings, HashMap::from([(accepted(mode), 60)]), "{mode:?}");
         assert_eq!(delivered.counts.faults + delivered.counts.lost, 0, "{mode:?}");
     }
 }
@@ -366,7 +379,7 @@ fn a_server_that_sends_clients_away_gets_fewer_connections() {
         let mut settings = settings(&server, mode);
         settings.queue.attempts = 200;
         let delivered = deliver("poll", &list, settings).unwrap();
-        assert_eq!(delivered.endings, HashMap::from([(DeliveryEnding::Delivered, 60)]), "{mode:?}");
+        assert_eq!(delivered.endings, HashMap::from([(accepted(mode), 60)]), "{mode:?}");
         assert_eq!(sorted(server.taken().tested), delivered.delivered);
     }
 }
@@ -418,6 +431,6 @@ fn one_domain_of_many_and_many_domains_of_one() {
         let mut settings = settings(&server, Mode::TestPipelined);
         (settings.queue.batch, settings.session.deliveries_per_connection) = (500, 5000);
         let delivered = deliver("poll", &list, settings).unwrap();
-        assert_eq!(delivered.endings, HashMap::from([(DeliveryEnding::Delivered, recipients as usize)]));
+        assert_eq!(delivered.endings, HashMap::from([(DeliveryEnding::Tested, recipients as usize)]));
     }
 }

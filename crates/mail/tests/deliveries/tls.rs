@@ -17,7 +17,7 @@ use net::service::smtp::SmtpSettings;
 use net::service::{Flow, OpenService, ServiceSettings};
 
 use super::server::{EHLO, SILENCE, Server};
-use super::{deliver, generated, settings, settings_for, sorted};
+use super::{accepted, deliver, generated, settings, settings_for, sorted};
 
 /// The service `smtp` with a thread for each connection, and its ledger.
 struct Sink {
@@ -115,11 +115,7 @@ fn every_step_is_made_over_tls() {
                 }
                 delivered => delivered.unwrap(),
             };
-            assert_eq!(
-                delivered.endings,
-                HashMap::from([(DeliveryEnding::Delivered, 60)]),
-                "{events} {mode:?}"
-            );
+            assert_eq!(delivered.endings, HashMap::from([(accepted(mode), 60)]), "{events} {mode:?}");
             assert_eq!(delivered.counts.encrypted, delivered.counts.connections, "{events} {mode:?}");
             let end = if mode == Mode::Deliver { "message" } else { "reset" };
             assert_eq!(sink.recipients(end), delivered.delivered, "{events} {mode:?}");
@@ -161,9 +157,9 @@ fn a_certificate_counts_where_one_is_asked_for() {
     let sink = Sink::start(&SmtpSettings { identity: Some(identity), ..SmtpSettings::default() });
     let list = generated(10, 2);
     for (name, policy, ending, is_encrypted) in [
-        ("sink.test", TlsPolicy::Required, DeliveryEnding::Delivered, true),
+        ("sink.test", TlsPolicy::Required, DeliveryEnding::Tested, true),
         ("other.test", TlsPolicy::Required, DeliveryEnding::Queued, false),
-        ("other.test", TlsPolicy::Opportunistic, DeliveryEnding::Delivered, false),
+        ("other.test", TlsPolicy::Opportunistic, DeliveryEnding::Tested, false),
     ] {
         let mut settings = settings_for(sink.address, Mode::Test);
         let certificates =
@@ -209,7 +205,7 @@ fn a_server_without_tls_gets_mail_only_where_that_is_allowed() {
                 settings.step_timeout = Duration::from_millis(200);
             }
             let plain = deliver("poll", &list, with(TlsPolicy::Opportunistic, settings.clone())).unwrap();
-            assert_eq!(plain.endings, HashMap::from([(DeliveryEnding::Delivered, 30)]), "{name} {mode:?}");
+            assert_eq!(plain.endings, HashMap::from([(accepted(mode), 30)]), "{name} {mode:?}");
             assert_eq!(
                 (sorted(server.taken().tested), plain.counts.encrypted),
                 (plain.delivered, 0),

@@ -17,9 +17,9 @@ use ::report::words::count;
 use clap::ValueEnum;
 use mail::dns::servers;
 use mail::{
-    DeliveryPlan, DomainSizes, EVENT_INTERFACES, EngineSettings, GeneratedList, JsonLines, MailTls, Message,
-    Mode, NoResults, Permission, QueueSettings, Recipients, Results, Routing, SessionSettings, Spool,
-    TlsPolicy,
+    DeliveryPlan, DomainSizes, EVENT_INTERFACES, EarlierResults, EngineSettings, GeneratedList, JsonLines,
+    MailTls, Message, Mode, NoResults, Permission, QueueSettings, Recipients, Results, Routing,
+    SessionSettings, Spool, SpoolFolder, SpoolTerms, TlsPolicy,
 };
 use net::load::{Sources, TlsSettings};
 
@@ -43,7 +43,8 @@ Only loopback and private networks are connected to.";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// File of recipients, one address per line; - is standard input. Without it, a list is generated
+    /// File of recipients, one address per line, with # before a comment; - is standard input. Without it, a
+    /// list is generated
     #[arg(value_name = "LIST")]
     list: Option<PathBuf>,
     /// Server that takes all mail
@@ -83,7 +84,7 @@ pub(crate) struct Args {
         value_name = "N",
         default_value_t = 200_000,
         conflicts_with = "list",
-        value_parser = positive()
+        value_parser = parse_recipients
     )]
     recipients: u32,
     /// Number of domains of generated recipients, all of them in .test
@@ -212,6 +213,16 @@ fn positive() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..)
 }
 
+/// How many are to be generated: a file is not meant here, and often written.
+fn parse_recipients(text: &str) -> Result<u32, String> {
+    text.parse().ok().filter(|&count| count > 0).ok_or_else(|| match Path::new(text).exists() {
+        true => {
+            format!("this is how many recipients are generated; the file is given without an option: {text}")
+        }
+        false => "write how many recipients are generated, such as 200000".to_owned(),
+    })
+}
+
 fn default_interface() -> &'static str {
     if cfg!(target_os = "linux") { "epoll" } else { "poll" }
 }
@@ -224,9 +235,16 @@ pub(crate) fn mail(args: &Args) -> Done {
     let experiment = if args.experiment { Some(Experiment::start(args.domains)?) } else { None };
     let routing = experiment.as_ref().map_or_else(|| routing(args), |experiment| Ok(experiment.routing()))?;
     let settings = settings(args, routing)?;
+    if let Some(path) = args.message.as_ref().filter(|_| args.deliver) {
+        for change in settings.session.message.changes() {
+            tell(&format!("{}: {change}", path.display()));
+        }
+    }
     if let Some(folder) = &args.spool {
-        let (spool, recipients) = open_spool(args, folder)?;
-        return deliver(args, &recipients, settings, spool);
+        let (spool, recipients, earlier) = open_spool(args, folder, &SpoolTerms::new(&settings.session))?;
+        let done = deliver(args, &recipients, settings, spool)?;
+        let is_whole = done == ExitCode::SUCCESS && earlier.failed > 0;
+        return Ok(if is_whole { ExitCode::from(INCOMPLETE) } else { done });
     }
     let recipients = recipients(args)?;
     match &args.results {
@@ -271,27 +289,34 @@ fn deliver<R: Results + Send>(
     let announce = || tell(&plan(args, recipients));
     let delivered = mail::deliver(recipients, &settings, results, delivery, announce)?;
     let is_interrupted = stop.load(Ordering::Relaxed);
-    let (measured, elapsed_seconds) = (&delivered.measured, delivered.elapsed_ns as f64 * 1e-9);
+    let is_test = settings.session.mode != Mode::Deliver;
     if args.results.as_ref().is_some_and(|path| path.as_os_str() == "-") {
-        tell(&text::summary(measured, elapsed_seconds));
+        tell(&text::summary(&delivered, is_test));
     } else {
         let mut out = io::stdout().lock();
         match args.format {
-            Format::Text => writeln!(out, "{}", text::summary(measured, elapsed_seconds))?,
-            Format::Json => writeln!(out, "{}", text::json(measured, elapsed_seconds))?,
+            Format::Text => writeln!(out, "{}", text::summary(&delivered, is_test))?,
+            Format::Json => writeln!(out, "{}", text::json(&delivered))?,
         }
     }
     if is_interrupted {
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    Ok(if measured.counts.queued > 0 { ExitCode::from(INCOMPLETE) } else { ExitCode::SUCCESS })
+    let counts = &delivered.measured.counts;
+    let is_whole = counts.queued == 0 && counts.failed == 0;
+    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 
-/// What is left in the folder, or else a new list.
-fn open_spool(args: &Args, folder: &Path) -> Result<(Spool, Recipients), Failure> {
-    if !Spool::exists(folder) {
+/// What is left in the folder, or else a new list. The folder is locked before the list is read.
+fn open_spool(
+    args: &Args,
+    folder: &Path,
+    terms: &SpoolTerms,
+) -> Result<(Spool, Recipients, EarlierResults), Failure> {
+    let locked = SpoolFolder::lock(folder)?;
+    if !locked.has_list() {
         let recipients = recipients(args)?;
-        return Ok((Spool::create(folder, &recipients)?, recipients));
+        return Ok((locked.begin(terms, &recipients)?, recipients, EarlierResults::default()));
     }
     if args.list.is_some() {
         let folder = folder.display();
@@ -299,15 +324,19 @@ fn open_spool(args: &Args, folder: &Path) -> Result<(Spool, Recipients), Failure
             format!("{folder} has a list already; leave LIST out to go on with it, or name another folder");
         return Err(Failure::Usage(text));
     }
-    let (spool, recipients) = Spool::open(folder)?;
+    let (spool, recipients, earlier) = locked.resume(terms)?;
     let (left, all) = (recipients.waiting() as u64, recipients.len() as u64);
+    let failed = match earlier.failed as u64 {
+        0 => String::new(),
+        failed => format!(", {} have failed", count(failed)),
+    };
     tell(&format!(
-        "going on with {}: {} of {} recipients are left",
+        "going on with {}: {} of {} recipients are left{failed}",
         folder.display(),
         count(left),
         count(all)
     ));
-    Ok((spool, recipients))
+    Ok((spool, recipients, earlier))
 }
 
 /// The list that was given, or a generated one.
@@ -327,9 +356,7 @@ fn recipients(args: &Args) -> Result<Recipients, Failure> {
     } else {
         std::fs::read(path).map_err(reading(path))?
     };
-    // What is not UTF-8 is no address, and is reported as one that is broken.
-    let text = String::from_utf8_lossy(&text);
-    Ok(Recipients::of(text.lines().map(str::trim).filter(|line| !line.is_empty())))
+    Ok(Recipients::of_list(&text))
 }
 
 fn reading(path: &Path) -> impl Fn(io::Error) -> Failure + '_ {
@@ -344,14 +371,15 @@ fn settings(args: &Args, routing: Routing) -> Result<EngineSettings, Failure> {
     };
     let run = u64::from(std::process::id()) ^ args.seed;
     let message = match &args.message {
-        Some(path) => Message::new(&std::fs::read(path).map_err(reading(path))?, &args.helo, run),
+        Some(path) => Message::new(&std::fs::read(path).map_err(reading(path))?, &args.helo, run)
+            .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?,
         None => Message::of_bytes(args.message_bytes as usize, &args.helo, run),
     };
     let permission = match &args.allow_public {
         None => Permission::default(),
         Some(path) => {
-            let text = std::fs::read_to_string(path).map_err(reading(path))?;
-            Permission::parse(&text)
+            let text = std::fs::read(path).map_err(reading(path))?;
+            Permission::parse(&mail::list_text(&text))
                 .map_err(|reason| Failure::Usage(format!("{}: {reason}", path.display())))?
         }
     };
