@@ -132,16 +132,6 @@ fn a_report_beside_its_page_prints_the_verdicts_and_keeps_the_page() {
     assert!(fs::read_to_string(&page).expect("the page").starts_with("<!DOCTYPE html>"));
 }
 
-/// Colour is for terminals, unless it is asked for; pages of workloads are text without marks.
-#[test]
-fn output_is_plain_unless_colour_is_wanted() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let page = run_well(folder.path(), &["explain", "bind"]);
-    assert!(page.contains("Question. Does bind(2)") && !page.contains(['\u{1b}', '*', '`']), "{page}");
-    let page = run_well(folder.path(), &["--color", "always", "explain", "bind"]);
-    assert!(page.contains("\u{1b}[1mQuestion.\u{1b}[0m"), "{page}");
-}
-
 /// A shell completes names of workloads and of what has a page, although other text may stand there.
 #[test]
 fn completions_have_the_names() {

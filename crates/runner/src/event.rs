@@ -1,13 +1,13 @@
 //! What a run reports: while it goes on, and at its end.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use record::{Outcome, Recording, System};
 
 use crate::Error;
 use crate::plan::Item;
 use crate::scratch::Removal;
+use crate::time_left::TimeLeft;
 
 /// What a run reports while it goes on.
 #[derive(Debug)]
@@ -29,8 +29,8 @@ pub enum RunEvent<'a> {
         of: u32,
         /// Share of the whole run that is done.
         done: f64,
-        /// How long all trials that are planned by now will take, if that is known.
-        left: Option<Duration>,
+        /// How long the run will go on, if that is known.
+        left: Option<TimeLeft>,
     },
     /// Items were judged, and more trials would decide no more of them.
     Decided {

@@ -37,6 +37,7 @@ mod settings;
 mod system_plan;
 mod systems;
 mod target;
+mod time_left;
 mod timeouts;
 
 pub use blame::BlameOptions;
@@ -58,6 +59,7 @@ pub use select::{nearest, select};
 pub use server::parse_server;
 pub use settings::parse_setting;
 pub use target::{Entry, MOUNTED, OWN_PROGRAM, SCRATCH, Target};
+pub use time_left::TimeLeft;
 
 /// Compiler, target and profile of this build.
 pub(crate) const BUILD: &str = env!("OSDYNO_BUILD");

@@ -18,6 +18,7 @@ use crate::preset::Trials;
 use crate::progress::Progress;
 use crate::schedule::{self, Step};
 use crate::systems::MeasuredSystem;
+use crate::time_left::TimeLeft;
 use crate::timeouts::Timeouts;
 use crate::{Error, system_plan};
 
@@ -244,7 +245,7 @@ impl<'a, E: Executor> Session<'a, E> {
                 trial: number,
                 of,
                 done: self.share_done(left_seconds),
-                left: is_measured.then(|| Duration::from_secs_f64(left_seconds)),
+                left: is_measured.then(|| TimeLeft::of(plan, self.remaining(), left_seconds)),
             });
             self.trial(index, system, number, seed, on_event);
             if self.is_stopped() {

@@ -40,3 +40,27 @@ impl<T: AsSocket> AsHandle for T {
         self.as_socket()
     }
 }
+
+/// Whether standard output and standard error go to the same place: to one terminal, or to one file or pipe
+/// as after `2>&1`. Where nobody can say, only two terminals are taken for one.
+pub fn are_outputs_one() -> bool {
+    use std::io::IsTerminal;
+    let are_terminals = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
+    are_terminals || are_outputs_one_file()
+}
+
+#[cfg(unix)]
+fn are_outputs_one_file() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let file = |handle: BorrowedFd<'_>| {
+        let metadata = std::fs::File::from(handle.try_clone_to_owned().ok()?).metadata().ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    };
+    let (out, err) = (std::io::stdout(), std::io::stderr());
+    file(out.as_fd()).is_some_and(|out| file(err.as_fd()) == Some(out))
+}
+
+#[cfg(windows)]
+fn are_outputs_one_file() -> bool {
+    false
+}

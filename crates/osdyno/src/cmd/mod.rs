@@ -149,6 +149,8 @@ fn refuse_unwritable(path: &Path) -> Result<(), Failure> {
 enum Detail {
     /// What fits on a screen.
     Overview,
+    /// The same, below the machine and its warnings.
+    OverviewAfterMachine,
     /// All of it.
     Everything,
 }
@@ -173,6 +175,9 @@ fn print_findings(
         (Format::Json, _) => ::report::json::write(findings, &mut out)?,
         (Format::Text, Detail::Overview) => {
             ::report::overview::write(findings, systems, &console.style, &mut out)?;
+        }
+        (Format::Text, Detail::OverviewAfterMachine) => {
+            ::report::overview::write_after_machine(findings, systems, &console.style, &mut out)?;
         }
         (Format::Text, Detail::Everything) => {
             ::report::table::write(findings, &console.style, &mut out)?;

@@ -12,7 +12,7 @@ use background::BackgroundSpec;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use judge::Findings;
 use record::{Outcome, Recording};
-use runner::{BlameOptions, FileSystem, Removal, RunEvent, RunOptions, RunPlan, Target};
+use runner::{BlameOptions, FileSystem, Removal, RunEvent, RunOptions, RunPlan, Target, TimeLeft};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::{
@@ -192,7 +192,11 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
     let ran = runner::run(&plan, &file, command, &interrupt, &mut |event| screen.show(&event))?;
     screen.clear();
 
-    let (findings, detail) = (Findings::of(&ran.recording), Detail::of(args.verbose));
+    let findings = Findings::of(&ran.recording);
+    let detail = match Detail::of(args.verbose) {
+        Detail::Overview if sys::handle::are_outputs_one() => Detail::OverviewAfterMachine,
+        detail => detail,
+    };
     // A system against itself has a noise floor instead.
     let compared = compare_systems(&ran.recording, &file).filter(|_| !plan.aa);
     let systems = compared.as_ref().and_then(|compared| compared.as_ref().ok());
@@ -393,8 +397,11 @@ impl Screen {
                 }
             }
             RunEvent::Trial { item, system, trial, of, done, left } => {
-                let left =
-                    left.map(|left| format!(" · {} left", ::report::quantity::duration(left.as_secs_f64())));
+                let left = left.map(|left| {
+                    let time = ::report::quantity::duration(left.time().as_secs_f64());
+                    let word = if matches!(left, TimeLeft::About(_)) { "about" } else { "at most" };
+                    format!(" · {word} {time} left")
+                });
                 let name = self.name(item, system);
                 self.bar.set_position((done * BAR_STEPS as f64) as u64);
                 self.bar.set_message(format!("{name} · trial {trial} of {of}{}", left.unwrap_or_default()));

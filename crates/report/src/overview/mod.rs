@@ -13,7 +13,7 @@ mod systems;
 use std::io::{self, Write};
 
 use judge::compare::Comparison;
-use judge::{Finding, Findings};
+use judge::{Finding, Findings, Note};
 
 use self::fit::{Part, lines};
 
@@ -45,9 +45,34 @@ pub fn write(
     style: &Style,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    write_screen(findings, systems, false, style, out)
+}
+
+/// Writes the same for a reader that was told of the machine when the run began.
+pub fn write_after_machine(
+    findings: &Findings,
+    systems: Option<&Comparison>,
+    style: &Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    write_screen(findings, systems, true, style, out)
+}
+
+fn write_screen(
+    findings: &Findings,
+    systems: Option<&Comparison>,
+    is_machine_known: bool,
+    style: &Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let all = findings.series.len();
-    let findings = &findings.without_details();
-    let screen = Screen { findings, style: *style, details: all - findings.series.len() };
+    let mut findings = findings.without_details();
+    if is_machine_known {
+        findings.notes.retain(|note| !matches!(note, Note::Readiness { .. }));
+    }
+    let findings = &findings;
+    let details = all - findings.series.len();
+    let screen = Screen { findings, style: *style, details, is_machine_known };
     let head = screen.machine()?;
     let systems = systems.map(|systems| systems::of(systems, style, SYSTEMS_LINES)).transpose()?;
     let lists = screen.lists()?;
@@ -95,6 +120,8 @@ struct Screen<'a> {
     style: Style,
     /// Series that are not shown.
     details: usize,
+    /// Whether the machine stands above already.
+    is_machine_known: bool,
 }
 
 impl Screen<'_> {
@@ -114,7 +141,7 @@ impl Screen<'_> {
     /// The machine, and the first of what disturbs it.
     fn machine(&self) -> io::Result<Part> {
         self.part(|page| {
-            for system in &self.findings.systems {
+            for system in self.findings.systems.iter().filter(|_| !self.is_machine_known) {
                 let several = self.findings.systems.len() > 1;
                 let name = if several { format!("{} · ", system.name) } else { String::new() };
                 let tool = &self.findings.run.tool;

@@ -286,6 +286,13 @@ fn time_left_fits(simulation: &Simulation, status: &Status) -> Result<(), String
     let plan = &simulation.world.scenario.plan;
     let (Some(left), Some(budget), 0) = (status.left, plan.budget, plan.least) else { return Ok(()) };
     let elapsed = status.at - simulation.begun;
+    // What is left and what is done tell the same end of a run that looks.
+    if let Trials::Looks(_) = plan.trials {
+        let done = (elapsed + left).mul_f64(status.done);
+        ensure(done.abs_diff(elapsed) <= SLACK, || {
+            format!("{elapsed:?} are over, which {status:?} calls {done:?}")
+        })?;
+    }
     ensure(elapsed + left <= budget.max(elapsed) + SLACK, || {
         format!("{left:?} are left, {elapsed:?} of {budget:?} are over")
     })

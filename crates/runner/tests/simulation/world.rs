@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use record::{Line, Order, System, Writer};
-use runner::{Error, Executor, Outside, Ran, RunClock, RunEvent};
+use runner::{Error, Executor, Outside, Ran, RunClock, RunEvent, TimeLeft};
 use workload::Workload;
 
 use crate::disk::{Disk, OpenFile};
@@ -106,7 +106,15 @@ impl Simulation {
             RunEvent::Trial { item, system, trial, of, done, left } => {
                 let item = world.scenario.item(item.workload.name, item.variant.name);
                 let at = world.now.get();
-                shown.push(Status { at, item, system: system.to_owned(), trial, of, done, left });
+                shown.push(Status {
+                    at,
+                    item,
+                    system: system.to_owned(),
+                    trial,
+                    of,
+                    done,
+                    left: left.map(TimeLeft::time),
+                });
             }
             RunEvent::Decided { .. } | RunEvent::Looked { .. } | RunEvent::Trouble { .. } => {}
         });

@@ -1,0 +1,37 @@
+//! What goes to which output: colour, and what is printed once where both are one stream.
+
+mod common;
+
+use common::run_well;
+
+/// Colour is for terminals, unless it is asked for; pages of workloads are text without marks.
+#[test]
+fn output_is_plain_unless_colour_is_wanted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = run_well(folder.path(), &["explain", "bind"]);
+    assert!(page.contains("Question. Does bind(2)") && !page.contains(['\u{1b}', '*', '`']), "{page}");
+    let page = run_well(folder.path(), &["--color", "always", "explain", "bind"]);
+    assert!(page.contains("\u{1b}[1mQuestion.\u{1b}[0m"), "{page}");
+}
+
+/// With 2>&1 the machine and its warnings are printed once, when the run begins; alone, the results have them.
+#[test]
+#[cfg(unix)]
+fn one_stream_has_the_machine_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let printed = |script: &str| {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", script, env!("CARGO_BIN_EXE_osdyno")]).current_dir(folder.path());
+        let output = shell.output().expect("a shell");
+        assert!(output.status.success(), "{}", common::text(&output.stderr));
+        common::text(&output.stdout)
+    };
+    let run = "\"$0\" run noop -n 100 --trials 3";
+    let machine = concat!("osdyno ", env!("CARGO_PKG_VERSION"));
+    for (outputs, out) in [("2>&1", "one"), ("2>/dev/null", "two")] {
+        let text = printed(&format!("{run} --out {out}.osdyno {outputs}"));
+        assert_eq!(text.matches(machine).count(), 1, "{outputs}: {text}");
+        let warnings = text.lines().filter(|line| line.trim_start().starts_with("The load is ")).count();
+        assert!(warnings <= 1, "{outputs}: {text}");
+    }
+}
