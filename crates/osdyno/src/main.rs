@@ -10,6 +10,7 @@
 mod cmd;
 mod console;
 mod failure;
+mod misspelled;
 
 use std::process::ExitCode;
 
@@ -93,8 +94,7 @@ enum Verb {
     Mounted(cmd::mounted::Args),
     /// Print a completion script for a shell
     Completions(cmd::completions::Args),
-    /// Write the manual pages into a folder; `cargo xtask release` executes it
-    #[command(hide = true)]
+    /// Write the manual pages into a folder
     Man(cmd::man::Args),
 }
 
@@ -107,7 +107,8 @@ Exit codes:
   130  stopped by the user; finished measurements are kept";
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let parsed = Cli::try_parse();
+    let cli = parsed.unwrap_or_else(|error| misspelled::suggest(error, &Cli::command()).exit());
     sys::signal::ignore_file_size_signal();
     let console = Console::of_process(cli.color);
     let done = match cli.verb {

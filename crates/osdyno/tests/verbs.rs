@@ -54,6 +54,21 @@ fn an_unknown_workload_is_wrong_usage_and_the_nearest_is_named() {
 }
 
 #[test]
+fn a_misspelled_verb_is_met_by_one_that_people_use() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let told = |words: &[&str]| text(&run(folder.path(), words).stderr);
+    for (typed, verb) in [("rnu", "run"), ("lod", "load"), ("snopo", "snoop"), ("amn", "man")] {
+        assert!(told(&[typed]).contains(&format!("a similar subcommand exists: '{verb}'\n")), "{typed}");
+    }
+    assert!(told(&["lab", "rnu"]).contains("exists: 'run'"), "a verb of lab");
+    // What osdyno executes itself is no suggestion.
+    for typed in ["janitr", "mountd", "sesion", "backgroun", "load-worke", "unheard-of"] {
+        assert!(!told(&[typed]).contains("similar"), "{typed}");
+    }
+    assert!(run_well(folder.path(), &["--help"]).contains("\n  man "), "man is listed");
+}
+
+#[test]
 fn globs_and_variants_select() {
     let folder = tempfile::tempdir().expect("a folder");
     run_well(
@@ -350,7 +365,7 @@ fn each_verb_has_a_manual_page() {
     let page = fs::read_to_string(folder.path().join("osdyno-run.1")).expect("the page of run");
     assert!(page.contains("Measure this system") && page.contains("preset"), "{page}");
     assert!(folder.path().join("osdyno.1").exists());
-    assert!(!folder.path().join("osdyno-man.1").exists(), "what help hides has no page");
+    assert!(!folder.path().join("osdyno-janitor.1").exists(), "what help hides has no page");
     let output = run(folder.path(), &["man", "absent"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).starts_with("error: cannot write absent"), "{}", text(&output.stderr));
