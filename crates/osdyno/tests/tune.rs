@@ -80,6 +80,29 @@ fn it_prints_first_then_changes_and_puts_back() {
 }
 
 #[test]
+fn alone_it_prints_what_it_would_raise_for_a_run_without_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let commands = "
+        echo 40000 40499 > /proc/sys/net/ipv4/ip_local_port_range
+        osdyno tune; echo exit: $?
+        cat /proc/sys/net/ipv4/ip_local_port_range
+        (ulimit -n 300; osdyno tune)";
+    let Some(printed) = script_well(folder.path(), commands) else { return };
+    for expected in [
+        "Would change, for a run without names",
+        "net.ipv4.ip_local_port_range  40000 40499",
+        "it limits ports",
+        "--apply changes it, until the next boot",
+        "exit: 0\n40000\t40499",
+        "RLIMIT_NOFILE is 300, needed is",
+        "ulimit -n ",
+    ] {
+        assert!(printed.contains(expected), "{expected} in\n{printed}");
+    }
+    assert!(!printed.contains("MemAvailable"), "memory is no setting:\n{printed}");
+}
+
+#[test]
 fn what_somebody_else_has_changed_is_left_alone_and_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let commands = "

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::pseudo_file::{counter, number, text};
+use crate::pseudo_file::{counter, cpu_list, number, text};
 
 /// Version 1 writes "no limit" as the largest page-aligned number; nothing real comes near it.
 const UNLIMITED_FROM: u64 = 1 << 60;
@@ -52,6 +52,17 @@ pub(crate) fn cpus() -> Option<f64> {
         (share > 0.0).then_some(share)
     };
     folders("cpu").iter().filter_map(share).min_by(f64::total_cmp)
+}
+
+/// How many processors the group may run on; `None` where no group rules processors.
+pub(crate) fn cpuset() -> Option<usize> {
+    let of_group = |folder: &PathBuf| {
+        let files = ["cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"];
+        let lists = files.into_iter().filter_map(|name| text(folder.join(name)));
+        lists.map(|list| cpu_list(&list).len()).find(|&count| count > 0)
+    };
+    // Each group has some of the processors of the one above it.
+    folders("cpuset").iter().find_map(of_group)
 }
 
 /// `2` when one tree serves all controllers, `1` when each has its own, `1 and 2` when both are mounted.

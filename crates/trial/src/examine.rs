@@ -15,13 +15,13 @@ const STEADINESS: Duration = Duration::from_secs(2);
 /// Receives the folder for the workloads' files, and replies with the examination.
 pub(crate) fn examine() -> Done {
     let Some(scratch) = FrameReader::standard_input().receive::<String>()? else { return Ok(()) };
+    // Before our own work is part of the load, and while all processors that are ours are usable.
+    let facts = environment::facts(Some(Path::new(&scratch)));
+    let conditions = environment::conditions(&facts, &sys::activity::snapshot());
     // The processor that a trial would be pinned to; where that is impossible, the scheduler chooses.
     if let Some(&cpu) = sys::cpu::preferred().unwrap_or_default().first() {
         let _ = sys::cpu::pin(cpu);
     }
-    // Before our own work is part of the load.
-    let facts = environment::facts(Some(Path::new(&scratch)));
-    let conditions = environment::conditions(&facts, &sys::activity::snapshot());
     let steadiness = workload::measure_steadiness(STEADINESS);
     let examination = Examination {
         conditions: conditions.into_iter().map(recorded).collect(),

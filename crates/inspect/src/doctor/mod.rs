@@ -16,7 +16,7 @@ pub use demand::{DemandError, MachineDemand};
 pub use prognosis::Prognosis;
 pub use recipe::{Recipe, RecipeStep, Replaced, filled_in};
 pub use setting::{Lasting, LimitSetting, Remedy, SettingKind};
-pub use shortfall::{Shortfall, shortfalls_of};
+pub use shortfall::{Shortfall, shortfalls};
 
 /// From this share of lost time on, others use the processor, and trials differ by it.
 const LOST_CARE: f64 = 0.01;
@@ -30,17 +30,44 @@ const DRIFT_CARE: f64 = 0.05;
 pub enum Readiness {
     /// Measure.
     Ready,
+    /// Measure: some workloads end before the n that is wanted, or cannot be had here. Figures are as good as
+    /// elsewhere.
+    Limited,
     /// Figures are usable, if one knows the reasons.
     UsableWithCare,
-    /// Figures would be those of something else, or what is wanted does not fit.
+    /// A run cannot give its answers: figures would be those of something else, nothing can be measured, or a
+    /// demand does not fit.
     NotFit,
+}
+
+/// How much a reason matters, the most first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReasonWeight {
+    /// There would be no answer, or that of something else.
+    Unfit,
+    /// Figures are usable, with care.
+    Care,
+    /// It lowers n.
+    Limited,
+    /// It is part of every figure, and no fault.
+    Note,
+}
+
+impl From<ConditionWeight> for ReasonWeight {
+    fn from(weight: ConditionWeight) -> ReasonWeight {
+        match weight {
+            ConditionWeight::Unfit => ReasonWeight::Unfit,
+            ConditionWeight::Care => ReasonWeight::Care,
+            ConditionWeight::Note => ReasonWeight::Note,
+        }
+    }
 }
 
 /// One reason of the verdict, or something to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadinessReason {
     /// How much it matters.
-    pub weight: ConditionWeight,
+    pub weight: ReasonWeight,
     /// What it is about, in a word or two.
     pub subject: String,
     /// One sentence.
@@ -69,14 +96,14 @@ pub fn diagnose(
     demand: Option<&MachineDemand>,
     examination: &Result<Examination, String>,
 ) -> Diagnosis {
-    let shortfalls = shortfall::all(system, &prognoses, demand);
+    let shortfalls = shortfalls(system, &prognoses, demand);
     let mut reasons = Vec::new();
     reasons.extend(demand.and_then(|demand| unmet(demand, &shortfalls)));
     reasons.extend(unmeasurable(&prognoses));
     let steadiness = match examination {
         Ok(examination) => {
             reasons.extend(examination.conditions.iter().map(|condition| ReadinessReason {
-                weight: condition.weight,
+                weight: condition.weight.into(),
                 subject: condition.subject.clone(),
                 text: condition.text.clone(),
             }));
@@ -85,7 +112,7 @@ pub fn diagnose(
         Err(error) => {
             let text = format!("What makes figures doubtful could not be examined: {error}.");
             reasons.push(ReadinessReason {
-                weight: ConditionWeight::Care,
+                weight: ReasonWeight::Care,
                 subject: "examination".to_owned(),
                 text,
             });
@@ -96,9 +123,10 @@ pub fn diagnose(
     reasons.extend(shortened(&prognoses));
     reasons.sort_by_key(|reason| reason.weight);
     let readiness = match reasons.first().map(|reason| reason.weight) {
-        Some(ConditionWeight::Unfit) => Readiness::NotFit,
-        Some(ConditionWeight::Care) => Readiness::UsableWithCare,
-        Some(ConditionWeight::Note) | None => Readiness::Ready,
+        Some(ReasonWeight::Unfit) => Readiness::NotFit,
+        Some(ReasonWeight::Care) => Readiness::UsableWithCare,
+        Some(ReasonWeight::Limited) => Readiness::Limited,
+        Some(ReasonWeight::Note) | None => Readiness::Ready,
     };
     Diagnosis { readiness, reasons, prognoses, shortfalls, steadiness }
 }
@@ -106,18 +134,21 @@ pub fn diagnose(
 fn unmet(demand: &MachineDemand, shortfalls: &[Shortfall]) -> Option<ReadinessReason> {
     let lacking: Vec<&str> = shortfalls
         .iter()
-        .filter(|shortfall| shortfall.wanted_by.contains(&Shortfall::DEMAND.to_owned()))
+        .filter(|shortfall| shortfall.is_of_demand())
         .map(|shortfall| shortfall.limit.as_str())
         .collect();
     (!lacking.is_empty()).then(|| {
         let verb = if lacking.len() == 1 { "is" } else { "are" };
         let text = format!("{demand} do not fit: {} {verb} too low.", lacking.join(", "));
-        ReadinessReason { weight: ConditionWeight::Unfit, subject: "limits".to_owned(), text }
+        ReadinessReason { weight: ReasonWeight::Unfit, subject: "limits".to_owned(), text }
     })
 }
 
-/// Workloads that cannot be measured with a single n, as one reason for each limit.
+/// Workloads that cannot be measured with a single n, as one reason for each limit. A run answers for the
+/// others; where there are none, it has no answer.
 fn unmeasurable(prognoses: &[Prognosis]) -> Vec<ReadinessReason> {
+    let is_measured = |prognosis: &Prognosis| prognosis.extent.n > 0 && prognosis.unsupported.is_none();
+    let weight = if prognoses.iter().any(is_measured) { ReasonWeight::Limited } else { ReasonWeight::Unfit };
     let reason = |prognosis: &Prognosis| {
         let nothing = prognosis.extent.n == 0 && prognosis.unsupported.is_none();
         let by = prognosis.extent.ceiling.as_ref().filter(|_| nothing)?;
@@ -126,28 +157,30 @@ fn unmeasurable(prognoses: &[Prognosis]) -> Vec<ReadinessReason> {
     grouped(prognoses, reason)
         .into_iter()
         .map(|(names, (_, because))| ReadinessReason {
-            weight: ConditionWeight::Unfit,
+            weight,
             subject: "limits".to_owned(),
             text: format!("{} cannot be measured, because {because}.", names.join(", ")),
         })
         .collect()
 }
 
-/// Workloads that come less far than is wanted, as one reason for each limit.
+/// Workloads that come less far than is wanted, as one reason for each limit. What to do about a setting is
+/// said beside it, among the shortfalls.
 fn shortened(prognoses: &[Prognosis]) -> Vec<ReadinessReason> {
     let by = |prognosis: &Prognosis| {
         let is_short = prognosis.extent.n > 0 && !prognosis.is_reached();
         let by = prognosis.extent.stopped_by().filter(|_| is_short)?;
-        Some((by.limit.name.clone(), by.value()))
+        let is_setting = LimitSetting::named(&by.limit.name).is_some();
+        Some(if is_setting { format!("{} is {}", by.limit.name, by.value()) } else { by.reason() })
     };
     grouped(prognoses, by)
         .into_iter()
-        .map(|(names, (limit, value))| {
+        .map(|(names, because)| {
             let verb = if names.len() == 1 { "ends" } else { "end" };
             ReadinessReason {
-                weight: ConditionWeight::Care,
+                weight: ReasonWeight::Limited,
                 subject: "limits".to_owned(),
-                text: format!("{} {verb} early, because {limit} is {value}.", some_of(&names)),
+                text: format!("{} {verb} early, because {because}.", some_of(&names)),
             }
         })
         .collect()
@@ -182,7 +215,7 @@ fn unsteady(steadiness: &Steadiness) -> Vec<ReadinessReason> {
     let mut reasons = Vec::new();
     let lost = steadiness.lost_share;
     if lost >= LOST_CARE {
-        let weight = if lost >= LOST_UNFIT { ConditionWeight::Unfit } else { ConditionWeight::Care };
+        let weight = if lost >= LOST_UNFIT { ReasonWeight::Unfit } else { ReasonWeight::Care };
         let steal = steadiness.steal_share.filter(|share| *share >= LOST_CARE);
         let stolen = steal.map(|share| format!("; the hypervisor took {:.0} %", share * 100.0));
         let text = format!(
@@ -202,18 +235,14 @@ fn unsteady(steadiness: &Steadiness) -> Vec<ReadinessReason> {
             steadiness.drift_share * 100.0,
             steadiness.seconds
         );
-        reasons.push(ReadinessReason {
-            weight: ConditionWeight::Care,
-            subject: "neighbour".to_owned(),
-            text,
-        });
+        reasons.push(ReadinessReason { weight: ReasonWeight::Care, subject: "neighbour".to_owned(), text });
     }
     if steadiness.thermal_throttles > 0 {
         let text = format!(
             "Heat slowed the processors down {} times within {:.1} s; improve the cooling.",
             steadiness.thermal_throttles, steadiness.seconds
         );
-        reasons.push(ReadinessReason { weight: ConditionWeight::Care, subject: "heat".to_owned(), text });
+        reasons.push(ReadinessReason { weight: ReasonWeight::Care, subject: "heat".to_owned(), text });
     }
     reasons
 }

@@ -30,7 +30,12 @@ pub struct Shortfall {
 
 impl Shortfall {
     /// Stands for the demand among those that want something.
-    pub(super) const DEMAND: &'static str = "--for";
+    const DEMAND: &'static str = "--for";
+
+    /// Whether the demand wants it, and not workloads alone.
+    pub(super) fn is_of_demand(&self) -> bool {
+        self.wanted_by.iter().any(|name| name == Shortfall::DEMAND)
+    }
 
     /// How it is raised; `None` where it cannot be, or not so far.
     pub fn remedy(&self) -> Option<Remedy> {
@@ -44,13 +49,8 @@ impl Shortfall {
     }
 }
 
-/// Settings that are too low for a demand.
-pub fn shortfalls_of(system: &System, demand: &MachineDemand) -> Vec<Shortfall> {
-    all(system, &[], Some(demand))
-}
-
 /// Settings that are too low for workloads or for a demand, each once: those that the most depends on first.
-pub(super) fn all(
+pub fn shortfalls(
     system: &System,
     prognoses: &[Prognosis],
     demand: Option<&MachineDemand>,
@@ -59,17 +59,24 @@ pub(super) fn all(
     if let Some(demand) = demand {
         of_demand(system, demand, &mut found);
     }
-    for prognosis in prognoses.iter().filter(|prognosis| !prognosis.is_reached()) {
+    // The list has what the table of workloads names, however near they come.
+    for prognosis in prognoses.iter().filter(|prognosis| prognosis.extent.stopped_by().is_some()) {
         let wanted = prognosis.extent.wanted;
         for ceiling in &prognosis.ceilings {
             let total = wanted.saturating_mul(ceiling.per_n).max(ceiling.in_any_case);
-            let Some(resource) = ceiling.resource.filter(|_| !workload::is_near(ceiling.n, wanted)) else {
-                continue;
-            };
+            let is_short = ceiling.n < wanted && can_be_raised(ceiling);
+            let Some(resource) = ceiling.resource.filter(|_| is_short) else { continue };
             add(&mut found, resource, &ceiling.limit, total, &prognosis.name);
         }
     }
     found
+}
+
+/// Whether a setting is behind it: memory and disks are bought, and a workload ends where they do.
+fn can_be_raised(ceiling: &Ceiling) -> bool {
+    let is_bought =
+        matches!(ceiling.resource, Some(resource::MEMORY | resource::DISK | resource::INODES) | None);
+    !is_bought || LimitSetting::named(&ceiling.limit.name).is_some()
 }
 
 fn of_demand(system: &System, demand: &MachineDemand, found: &mut Vec<Shortfall>) {

@@ -12,7 +12,9 @@ use std::sync::atomic::AtomicBool;
 
 use clap::ValueEnum;
 use inspect::doctor::{MachineDemand, Prognosis, Readiness, Recipe, diagnose};
+use record::System;
 use runner::{Examined, RunOptions, RunPlan, Target};
+use workload::Extent;
 
 pub(super) use json::shortfall;
 pub(super) use text::{value, wanted_by};
@@ -28,7 +30,8 @@ use crate::failure::{Failure, INCOMPLETE};
 /// doubtful
 ///
 /// It changes nothing. For about two seconds it repeats a system call, to see whether anything else uses the
-/// processor. The exit code is 0 for READY and USABLE WITH CARE, and 3 for NOT FIT.
+/// processor. LIMITED means that some workloads end before the n that is wanted. The exit code is 3 for
+/// NOT FIT, where a run cannot give its answers, and otherwise 0.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Workloads to predict, as for `run` [default: those of a run without names; none with --for]
@@ -166,9 +169,13 @@ pub(super) fn examined(
 fn patient(args: &Args, plan: &RunPlan, examined: Examined) -> Patient {
     let Examined { system, extents, examination } = examined;
     let is_asked = args.demand.is_none() || !args.workloads.is_empty();
-    let items = plan.items.iter().zip(extents).filter(|_| is_asked);
-    let prognoses =
-        items.map(|(item, extent)| Prognosis::of(item.workload, item.variant.name, extent, &system));
-    let diagnosis = diagnose(&system, prognoses.collect(), args.demand.as_ref(), &examination);
+    let prognoses = if is_asked { prognoses(plan, extents, &system) } else { Vec::new() };
+    let diagnosis = diagnose(&system, prognoses, args.demand.as_ref(), &examination);
     Patient { system, diagnosis }
+}
+
+/// How far the workloads of a plan come.
+pub(super) fn prognoses(plan: &RunPlan, extents: Vec<Extent>, system: &System) -> Vec<Prognosis> {
+    let items = plan.items.iter().zip(extents);
+    items.map(|(item, extent)| Prognosis::of(item.workload, item.variant.name, extent, system)).collect()
 }

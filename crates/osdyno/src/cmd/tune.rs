@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use inspect::doctor::{MachineDemand, shortfalls_of};
+use inspect::doctor::{MachineDemand, shortfalls};
 use inspect::tune::{TuneError, TunePlan, Undone};
-use runner::{RunOptions, RunPlan};
+use runner::{Examined, RunOptions, RunPlan};
 
-use super::doctor::examined;
+use super::doctor::{examined, prognoses};
 use super::run::interrupt;
 use super::{Done, Format, refuse_unwritable};
 use crate::console::Console;
@@ -25,10 +25,10 @@ use crate::failure::{Failure, INCOMPLETE};
 /// until the next boot. The old values are on the disk before the first change, so --undo works even after
 /// SIGKILL. The exit code is 3 if something is left to do.
 #[derive(clap::Args)]
-#[command(group = clap::ArgGroup::new("what").required(true).args(["demand", "undo"]))]
 pub(crate) struct Args {
-    /// What this machine is to hold, such as connections=100000; see `osdyno doctor --help`
-    #[arg(long = "for", value_name = "KIND=COUNT")]
+    /// What this machine is to hold, such as connections=100000; see `osdyno doctor --help` [default: what
+    /// `osdyno run` without names measures]
+    #[arg(long = "for", value_name = "KIND=COUNT", conflicts_with = "undo")]
     demand: Option<MachineDemand>,
     /// Change it; needs root
     #[arg(long, conflicts_with = "undo")]
@@ -56,7 +56,7 @@ pub(crate) fn tune(args: &Args, console: &Console) -> Done {
     if let Some(path) = &args.undo {
         return undo(path, args.format, console);
     }
-    let Some(demand) = &args.demand else { return Ok(ExitCode::SUCCESS) };
+    let demand = args.demand.as_ref();
     let plan = plan(demand)?;
     let mut out = BufWriter::new(io::stdout().lock());
     let path = args.out.clone().unwrap_or_else(default_name);
@@ -79,14 +79,18 @@ pub(crate) fn tune(args: &Args, console: &Console) -> Done {
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 
-/// What this system lacks for the demand.
-fn plan(demand: &MachineDemand) -> Result<TunePlan, Failure> {
-    // No workload is measured, but a plan has one.
-    let options = RunOptions { workloads: vec!["noop".to_owned()], ..RunOptions::default() };
+/// What this system lacks for the demand, or for a run without names.
+fn plan(demand: Option<&MachineDemand>) -> Result<TunePlan, Failure> {
+    // For a demand no workload is measured, but a plan has one.
+    let workloads = demand.map(|_| "noop".to_owned()).into_iter().collect();
+    let run = RunPlan::make(&RunOptions { workloads, ..RunOptions::default() })?;
     let interrupt =
         interrupt().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
-    let mut systems = examined(&RunPlan::make(&options)?, false, &interrupt)?;
-    let shortfalls = systems.pop().map(|examined| shortfalls_of(&examined.system, demand));
+    let mut systems = examined(&run, false, &interrupt)?;
+    let shortfalls = systems.pop().map(|Examined { system, extents, .. }| match demand {
+        Some(_) => shortfalls(&system, &[], demand),
+        None => shortfalls(&system, &prognoses(&run, extents, &system), None),
+    });
     Ok(TunePlan::of(shortfalls.unwrap_or_default())?)
 }
 

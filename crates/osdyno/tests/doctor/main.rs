@@ -388,6 +388,46 @@ fn the_verdict_comes_first_and_everything_has_its_command() {
     expect_nothing_left(folder.path());
 }
 
+/// The reasons of a diagnosis about one thing.
+fn reasons<'a>(diagnosis: &'a Value, subject: &str) -> Vec<&'a str> {
+    let reasons = diagnosis["systems"][0]["reasons"].as_array().expect("reasons");
+    let about = reasons.iter().filter(|reason| reason["subject"] == subject);
+    about.filter_map(|reason| reason["text"].as_str()).collect()
+}
+
+#[test]
+fn processors_that_are_kept_from_a_run_are_named() {
+    let online = std::thread::available_parallelism().map_or(1, usize::from);
+    if online < 2 {
+        println!("skipped: there is one processor only");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let first = "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')";
+    let before = format!("taskset -cp {first} $$ > output");
+    let diagnosis = diagnosed(&before, folder.path(), &["noop"]);
+    let [reason] = reasons(&diagnosis, "processors")[..] else { panic!("{diagnosis:#}") };
+    assert!(reason.starts_with("1 of ") && reason.contains("CPU affinity"), "{reason}");
+    let printed = text(&after(&before, folder.path(), &["doctor", "noop"]).stdout);
+    assert!(printed.lines().next().is_some_and(|line| line.contains("processors usable")), "{printed}");
+}
+
+#[test]
+fn a_limit_that_stops_workloads_is_among_what_to_raise() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // 268 of 290 is near enough for a run, and still what the limit stops.
+    let words = ["doctor", "ready/poll", "-n", "290"];
+    let printed = text(&after("ulimit -n 300", folder.path(), &words).stdout);
+    for expected in ["To raise", "RLIMIT_NOFILE is 300, needed is 322", "now       ulimit -n 322"] {
+        assert!(printed.contains(expected), "{expected} in\n{printed}");
+    }
+    let diagnosis = diagnosed("ulimit -n 200", folder.path(), &["ready/poll", "-n", "290"]);
+    assert!(reasons(&diagnosis, "limits")[0].contains("ends early, because RLIMIT_NOFILE"), "{diagnosis:#}");
+    let weights = diagnosis["systems"][0]["reasons"].as_array().expect("reasons").iter();
+    let of_limits: Vec<&Value> = weights.filter(|reason| reason["subject"] == "limits").collect();
+    assert!(of_limits.iter().all(|reason| reason["weight"] == "limited"), "{of_limits:#?}");
+}
+
 #[test]
 fn other_systems_are_examined_where_they_run() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -437,7 +477,7 @@ fn nonsense_is_wrong_usage_with_what_to_write_instead() {
         (&["doctor", "--os", "plan9"], "possible values"),
         (&["doctor", "--server", "127.0.0.1"], "needs the command"),
         (&["doctor", "--preset", "fast"], "quick"),
-        (&["tune"], "--for"),
+        (&["tune", "--for", "files=1", "--undo", "x"], "cannot be used with"),
         (&["tune", "--undo", "x", "--apply"], "cannot be used with"),
     ] {
         let output = run(folder.path(), arguments);

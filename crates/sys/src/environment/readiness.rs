@@ -64,6 +64,7 @@ pub fn conditions(facts: &Facts, now: &Snapshot) -> Vec<MachineCondition> {
         ("battery", Care, machine.battery()),
         ("swap", Care, machine.swapped()),
         ("quota", Care, machine.throttled()),
+        ("processors", if machine.is_confined_to_one() { Care } else { Note }, machine.confined()),
         ("container", Care, machine.container()),
         ("call filter", Care, machine.filtered()),
         ("preload", Care, machine.preloaded()),
@@ -197,6 +198,34 @@ impl Machine<'_> {
         Some(format!(
             "A control group limits this process to {quota} processors and throttles it; raise its cpu.max."
         ))
+    }
+
+    /// Processors that this process may use, and those that there are, where these are more.
+    fn usable_processors(&self) -> Option<(f64, f64)> {
+        let (usable, online) = (self.number("cpu.allowed")?, self.number("cpu.online")?);
+        (usable < online).then_some((usable, online))
+    }
+
+    /// Nothing can then run beside a trial.
+    fn is_confined_to_one(&self) -> bool {
+        self.usable_processors().is_some_and(|(usable, _)| usable <= 1.0)
+    }
+
+    fn confined(&self) -> Option<String> {
+        let (usable, online) = self.usable_processors()?;
+        let of_group = self.number("cgroup.cpuset").unwrap_or(online);
+        let affinity = "the CPU affinity of this process (taskset(1), sched_setaffinity(2))";
+        let cpuset = "the cpuset of its control group (cpuset.cpus)";
+        let by = match (usable < of_group, of_group < online) {
+            (true, true) => format!("{affinity} and {cpuset}"),
+            (false, true) => cpuset.to_owned(),
+            _ => affinity.to_owned(),
+        };
+        let follows = match usable <= 1.0 {
+            true => "servers and clients share it with what is measured",
+            false => "nothing is measured on the others",
+        };
+        Some(format!("{usable} of {online} processors usable, by {by}: {follows}; start it without that."))
     }
 
     fn container(&self) -> Option<String> {
@@ -359,6 +388,12 @@ mod tests {
         assert!(load[0].starts_with("The load is 1.5 on 2 processors"), "{load:?}");
         let steal = warned(&[], &[("steal_seconds", 5.0), ("busy_seconds", 95.0)]);
         assert!(steal[0].contains("5.0 %"), "{steal:?}");
+        let one = [("cpu.online", "2"), ("cpu.allowed", "1"), ("cgroup.cpuset", "2")];
+        let affinity = warned(&one, &[]);
+        assert!(affinity[0].starts_with("1 of 2 processors usable, by the CPU affinity"), "{affinity:?}");
+        assert!(!affinity[0].contains("cpuset"), "{affinity:?}");
+        let group = warned(&[("cpu.online", "4"), ("cpu.allowed", "1"), ("cgroup.cpuset", "1")], &[]);
+        assert!(group[0].starts_with("1 of 4 processors usable, by the cpuset of its"), "{group:?}");
         for facts in [
             [("cpu.governor", "powersave"), ("power.source", "battery")],
             [("container", "docker"), ("security.seccomp", "filter")],

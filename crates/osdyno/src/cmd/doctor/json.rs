@@ -1,6 +1,6 @@
 //! The diagnosis for programs.
 
-use inspect::doctor::{MachineDemand, Prognosis, Readiness, Shortfall};
+use inspect::doctor::{MachineDemand, Prognosis, Readiness, ReasonWeight, Shortfall};
 use record::Steadiness;
 use serde_json::{Value, json};
 
@@ -19,14 +19,14 @@ pub(super) fn of(patients: &[Patient], demand: Option<&MachineDemand>) -> Value 
 
 fn patient(patient: &Patient) -> Value {
     let diagnosis = &patient.diagnosis;
-    let reasons = diagnosis
-        .reasons
-        .iter()
-        .map(|reason| json!({ "subject": reason.subject, "weight": reason.weight, "text": reason.text }));
+    let reasons = diagnosis.reasons.iter().map(
+        |reason| json!({ "subject": reason.subject, "weight": weight(reason.weight), "text": reason.text }),
+    );
     json!({
         "name": patient.system.name,
         "verdict": match diagnosis.readiness {
             Readiness::Ready => "ready",
+            Readiness::Limited => "limited",
             Readiness::UsableWithCare => "usable-with-care",
             Readiness::NotFit => "not-fit",
         },
@@ -37,6 +37,15 @@ fn patient(patient: &Patient) -> Value {
         "limits": patient.system.limits,
         "environment": patient.system.environment,
     })
+}
+
+fn weight(weight: ReasonWeight) -> &'static str {
+    match weight {
+        ReasonWeight::Unfit => "unfit",
+        ReasonWeight::Care => "care",
+        ReasonWeight::Limited => "limited",
+        ReasonWeight::Note => "note",
+    }
 }
 
 pub(in crate::cmd) fn shortfall(one: &Shortfall) -> Value {

@@ -5,8 +5,10 @@ use std::io::{self, Write};
 use ::report::quantity::time;
 use ::report::words::{count, list};
 use ::report::{Style, write_columns, write_paragraph};
-use inspect::doctor::{Diagnosis, MachineDemand, Prognosis, Readiness, ReadinessReason, Shortfall};
-use record::{ConditionWeight, System, resource};
+use inspect::doctor::{
+    Diagnosis, MachineDemand, Prognosis, Readiness, ReadinessReason, ReasonWeight, Shortfall,
+};
+use record::{System, resource};
 
 use super::patient::Patient;
 
@@ -33,6 +35,7 @@ pub(super) fn write(
 pub(super) fn verdict(readiness: Readiness) -> &'static str {
     match readiness {
         Readiness::Ready => "READY",
+        Readiness::Limited => "LIMITED",
         Readiness::UsableWithCare => "USABLE WITH CARE",
         Readiness::NotFit => "NOT FIT",
     }
@@ -42,11 +45,15 @@ fn headline(system: &System, diagnosis: &Diagnosis, demand: Option<&MachineDeman
     let fact = |key: &str| system.environment.get(key).map(String::as_str);
     let kernel = [fact("kernel.name"), fact("kernel.release")].into_iter().flatten().collect::<Vec<_>>();
     let mut parts = vec![system.name.clone(), kernel.join(" ")];
-    let cpus = system.processors.as_ref().map(|processors| processors.online);
-    parts.extend(cpus.map(|cpus| match fact("cpu.model") {
-        Some(model) => format!("{cpus} × {model}"),
-        None => format!("{cpus} processors"),
+    let (online, usable) = system.processors.as_ref().map_or((0, 0), |processors| {
+        (processors.online, u32::try_from(processors.usable.len()).unwrap_or(u32::MAX))
+    });
+    parts.extend((online > 0).then(|| match fact("cpu.model") {
+        Some(model) => format!("{online} × {model}"),
+        None => format!("{online} processors"),
     }));
+    // No list at all is one that the system does not tell.
+    parts.extend((0 < usable && usable < online).then(|| format!("{usable} of {online} processors usable")));
     parts.extend(demand.map(|demand| format!("for {demand}")));
     parts.retain(|part| !part.is_empty());
     format!("{}  {}", verdict(diagnosis.readiness), parts.join(" · "))
@@ -54,7 +61,7 @@ fn headline(system: &System, diagnosis: &Diagnosis, demand: Option<&MachineDeman
 
 fn reasons(diagnosis: &Diagnosis, verbose: bool, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let (notes, reasons): (Vec<&ReadinessReason>, Vec<&ReadinessReason>) =
-        diagnosis.reasons.iter().partition(|reason| reason.weight == ConditionWeight::Note);
+        diagnosis.reasons.iter().partition(|reason| reason.weight == ReasonWeight::Note);
     let most = if verbose { usize::MAX } else { REASONS_MOST };
     for reason in reasons.iter().take(most) {
         write_paragraph(&format!("  {}", reason.text), 4, style, out)?;

@@ -11,19 +11,23 @@ use crate::cmd::doctor::{value, wanted_by};
 
 pub(super) fn write_plan(
     plan: &TunePlan,
-    demand: &MachineDemand,
+    demand: Option<&MachineDemand>,
     apply: bool,
     record: Option<&Path>,
     style: &Style,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if plan.changes.is_empty() && plan.left.is_empty() {
-        let text = format!("Nothing to change: {demand} fit.");
+        let text = match demand {
+            Some(demand) => format!("Nothing to change: {demand} fit."),
+            None => "Nothing to change: a run without names is limited by no setting.".to_owned(),
+        };
         return write_paragraph(&text, 2, style, out);
     }
     if !plan.changes.is_empty() {
         let verb = if record.is_some() { "Changed" } else { "Would change" };
-        write_paragraph(&format!("{verb}, for {demand}"), 2, style, out)?;
+        let wanted = demand.map_or("a run without names".to_owned(), MachineDemand::to_string);
+        write_paragraph(&format!("{verb}, for {wanted}"), 2, style, out)?;
         let row = |(change, shortfall): &(SettingChange, inspect::doctor::Shortfall)| {
             let why = format!("it limits {}", shortfall.resource.replace('_', " "));
             let manual = shortfall.setting.map(|setting| setting.manual).unwrap_or_default();
@@ -35,7 +39,9 @@ pub(super) fn write_plan(
         write_paragraph("Nothing was changed: what is missing is no setting of the system.", 2, style, out)?;
     }
     if !plan.left.is_empty() {
-        writeln!(out)?;
+        if apply || !plan.changes.is_empty() {
+            writeln!(out)?;
+        }
         write_paragraph("Left to you", 2, style, out)?;
     }
     for shortfall in &plan.left {
