@@ -13,7 +13,7 @@ use serde_json::Value;
 /// Whether stacks of the kernel can be sampled here; prints the reason if not.
 fn can_sample() -> bool {
     let mut child = Command::new("sleep").arg("60").spawn().expect("sleep starts");
-    let attached = sys::profile::Sampler::attach(child.id(), std::time::Duration::from_millis(1));
+    let attached = sys::profile::Sampler::attach(child.id(), std::time::Duration::from_millis(1), &[]);
     child.kill().expect("it ends");
     child.wait().expect("it has ended");
     let named = sys::profile::kernel_symbols();
@@ -79,6 +79,7 @@ fn the_search_for_a_port_the_copy_of_page_tables_and_the_loop_of_poll_are_blamed
         &fork,
         &["copy_page_range", "copy_p4d_range", "copy_pte_range", "dup_mm", "dup_mmap", "copy_process"],
     );
+    expect_the_end_of_a_child(folder.path());
     run_well(folder.path(), &[&["run", "ready/poll", "-n", "1000"][..], &how, &["a.osdyno"]].concat());
     let poll = blamed(folder.path(), "a.osdyno", "ready", "wait");
     expect_blamed(
@@ -98,6 +99,23 @@ fn the_search_for_a_port_the_copy_of_page_tables_and_the_loop_of_poll_are_blamed
     }
     assert!(!page.contains("NaN") && !page.contains("http://"), "it works offline");
     writes_for_other_tools(folder.path());
+}
+
+/// A child ends in its own time, for which its parent waits: it belongs to the trial, and its functions are
+/// named.
+fn expect_the_end_of_a_child(folder: &Path) {
+    let reap = ["fork.osdyno", "far.osdyno"].into_iter().find_map(|file| {
+        if !folder.join(file).exists() {
+            return None;
+        }
+        find(folder, file, "fork-memory", "reap").ok()
+    });
+    let reap = reap.expect("the growth of reap");
+    assert_eq!(reap["unsampled"], "", "{reap:#}");
+    expect_blamed(
+        &reap,
+        &["do_exit", "exit_mm", "mmput", "__mmput", "exit_mmap", "unmap_vmas", "free_pgtables"],
+    );
 }
 
 /// Folded stacks and a profile of the run there.

@@ -37,6 +37,15 @@ pub struct Profile {
     /// Which counters the machine lacks, and why; empty where it has all.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub uncounted: String,
+    /// Why children and other threads of the trial were not sampled, the end of a sentence; empty where they
+    /// were.
+    #[serde(default = "first_thread_only")]
+    pub unsampled: String,
+}
+
+/// Of files from before this was written.
+fn first_thread_only() -> String {
+    "an earlier osdyno, which took the samples, attached to the first thread only".to_owned()
 }
 
 /// What was measured in one range of n.

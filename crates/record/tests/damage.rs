@@ -221,6 +221,7 @@ fn a_profile_that_breaks_a_rule_is_not_read() {
             lost: 0,
             nameless: String::new(),
             uncounted: String::new(),
+            unsampled: String::new(),
         };
         parse_line(&sample::json(&Line::Profile(profile))).map(drop).map_err(|error| error.to_string())
     };

@@ -1,5 +1,5 @@
-//! Samples where a worker is, from outside: its code is the same, and it does not notice. What it was doing
-//! is told afterwards, by when each operation ended.
+//! Samples where a worker and its children are, from outside: its code is the same, and it does not notice.
+//! What it was doing is told afterwards, by when each operation ended.
 
 use std::collections::HashMap;
 use std::io;
@@ -40,6 +40,7 @@ pub(crate) struct Sampled {
     pub(crate) mappings: Vec<CodeMapping>,
     pub(crate) counters: Vec<&'static str>,
     pub(crate) uncounted: String,
+    pub(crate) unsampled: String,
     /// What was in use, each with when that was, by the clock of samples.
     pub(crate) in_use: Vec<(u64, Vec<Holding>)>,
     period: Duration,
@@ -50,6 +51,7 @@ pub(crate) struct TakenSample {
     pub(crate) time_ns: u64,
     /// Its place in the list of stacks.
     pub(crate) stack: usize,
+    /// Of the first thread alone.
     pub(crate) counters: Vec<u64>,
 }
 
@@ -61,10 +63,15 @@ pub(crate) struct RawStack {
 }
 
 impl Profiler {
-    /// Begins to sample a worker that was started and has no task yet.
-    pub(crate) fn attach(worker: u32, order: &ProfileOrder) -> io::Result<Profiler> {
+    /// Begins to sample a worker that was started and has no task yet. It will be pinned to that processor,
+    /// and its children with it, or run on any.
+    pub(crate) fn attach(worker: u32, order: &ProfileOrder, processor: Option<u32>) -> io::Result<Profiler> {
         let period = Duration::try_from_secs_f64(order.period_seconds).unwrap_or(Duration::from_millis(1));
-        let sampler = Sampler::attach(worker, period)?;
+        let processors = match processor {
+            Some(processor) => vec![processor],
+            None => sys::cpu::allowed().unwrap_or_default(),
+        };
+        let sampler = Sampler::attach(worker, period, &processors)?;
         let begun = Instant::now();
         while !sys::profile::waits_for_input(worker) && begun.elapsed() < LOADED_WITHIN {
             std::thread::sleep(Duration::from_millis(1));
@@ -89,6 +96,7 @@ impl Profiler {
             mappings: Vec::new(),
             counters: Vec::new(),
             uncounted: String::new(),
+            unsampled: String::new(),
             in_use: Vec::new(),
             period: Duration::ZERO,
         })
@@ -110,16 +118,18 @@ fn take(
     loop {
         let is_last = stop.load(Ordering::Relaxed);
         moments.push(clock.beside(sys::profile::sample_clock_ns));
-        sampler.drain(&mut |sample| {
+        let mut on_sample = |sample: sys::profile::Sample<'_>| {
             let stack = RawStack { kernel: sample.kernel.to_vec(), user: sample.user.to_vec() };
             let next = places.len();
             let stack = *places.entry(stack).or_insert(next);
             let counters = sample.counters.to_vec();
             samples.push(TakenSample { time_ns: sample.time_ns, stack, counters });
-        });
+        };
         if is_last {
+            sampler.finish(&mut on_sample);
             break;
         }
+        sampler.drain(&mut on_sample);
         let begun = Instant::now();
         if begun >= next_reading {
             in_use.push((sys::profile::sample_clock_ns(), sys::profile::in_use(worker)));
@@ -138,6 +148,7 @@ fn take(
         mappings,
         counters: sampler.counters().to_vec(),
         uncounted: sampler.uncounted().to_owned(),
+        unsampled: sampler.unsampled().to_owned(),
         in_use,
         period,
     }

@@ -230,7 +230,8 @@ fn start(program: &Path) -> Result<Process, Error> {
 /// gets none, and ends.
 fn give(worker: &mut Process, task: &Task) -> Result<std::io::Result<Option<Profiler>>, Error> {
     let profile = task.order.profile.as_ref();
-    let profiler = profile.map(|profile| Profiler::attach(worker.number(), profile)).transpose();
+    let profiler =
+        profile.map(|profile| Profiler::attach(worker.number(), profile, task.order.cpu)).transpose();
     if profiler.is_ok() {
         worker.send(task)?;
     }

@@ -172,6 +172,9 @@ fn profile(
         let Some((ticks, operated)) = within else { continue };
         let Some(window) = ranges.iter().position(|range| range.contains(operated.n)) else { continue };
         seen.entry(sample.stack).or_default()[window] += 1;
+        if sample.counters.is_empty() {
+            continue;
+        }
         if let Some((window_before, ticks_before, before, counted)) = last.filter(|last| last.0 == window) {
             let own =
                 (operated.before + ticks - operated.begin) - (before.before + ticks_before - before.begin);
@@ -208,7 +211,14 @@ fn profile(
         lost: sampled.lost,
         nameless: names.nameless.clone(),
         uncounted: sampled.uncounted.clone(),
+        unsampled: sampled.unsampled.clone(),
     };
+    add_stacks(&mut profile, sampled, names, stacks);
+    profile
+}
+
+/// Adds stacks with their samples, the most frequent first.
+fn add_stacks(profile: &mut Profile, sampled: &Sampled, names: &Names<'_>, stacks: Vec<(usize, [u64; 2])>) {
     for (place, (stack, samples)) in stacks.into_iter().enumerate() {
         let functions = match sampled.stacks.get(stack).filter(|_| place < STACKS_MAX) {
             Some(stack) => names.functions(stack),
@@ -221,7 +231,6 @@ fn profile(
     }
     // Each function, and each stack, once.
     profile.rename(Frame::clone);
-    profile
 }
 
 /// What was in use while n was in that range.

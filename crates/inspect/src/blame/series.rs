@@ -47,6 +47,8 @@ pub struct SeriesBlame {
     pub counters: Vec<CounterGrowth>,
     /// Which counters the machine lacks, and why; empty where it has all.
     pub uncounted: String,
+    /// Why children and other threads were not sampled; empty where they were.
+    pub unsampled: String,
     /// What there was more of: things that the operation may walk through.
     pub in_use: Vec<CounterGrowth>,
     /// Which function calls which.
@@ -103,6 +105,7 @@ impl SeriesBlame {
             holder,
             counters: counters(&profiles),
             uncounted: profiles.first().map(|one| one.uncounted.clone()).unwrap_or_default(),
+            unsampled: profiles.first().map(|one| one.unsampled.clone()).unwrap_or_default(),
             in_use: in_use(&profiles),
             tree: flow.tree,
             stacks: stacks(&profiles),

@@ -239,6 +239,7 @@ pub(crate) fn profile() -> Profile {
         lost: 0,
         nameless: "hidden".into(),
         uncounted: "not counted: instructions".into(),
+        unsampled: "it needs root".into(),
     }
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::CounterKind;
 
 /// What a sample holds, in the order of its fields.
-pub(super) const SAMPLE: u64 = SAMPLE_TIME | SAMPLE_READ | SAMPLE_CALLCHAIN;
+pub(super) const SAMPLE: u64 = SAMPLE_THREAD | SAMPLE_TIME | SAMPLE_READ | SAMPLE_CALLCHAIN;
+const SAMPLE_THREAD: u64 = 1 << 1;
 const SAMPLE_TIME: u64 = 1 << 2;
 const SAMPLE_READ: u64 = 1 << 4;
 const SAMPLE_CALLCHAIN: u64 = 1 << 5;
@@ -19,6 +20,13 @@ const CPU_CLOCK: u64 = 0;
 
 const DISABLED: u64 = 1;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+const EXCLUDE_IDLE: u64 = 1 << 7;
+/// Records of programs that are executed, and which of them are no mere names.
+const COMMANDS: u64 = 1 << 9 | 1 << 24;
+/// Records of forks and ends.
+const TASKS: u64 = 1 << 13;
+/// All records end with thread and time, as samples begin with them.
+const TIMED: u64 = 1 << 18;
 const USE_CLOCK: u64 = 1 << 25;
 
 /// The layout of the kernel; what is not named is zero.
@@ -58,6 +66,12 @@ impl Attributes {
             flags: DISABLED | EXCLUDE_HYPERVISOR | USE_CLOCK,
             ..Attributes::counting()
         }
+    }
+
+    /// The same of a processor, whatever runs there, with what tells which process it is.
+    pub(super) fn of_processor(period: Duration) -> Attributes {
+        let samples = Attributes::of_samples(period);
+        Attributes { flags: samples.flags | EXCLUDE_IDLE | COMMANDS | TASKS | TIMED, ..samples }
     }
 
     /// A counter that is read with each sample. All events of a group have the same clock.

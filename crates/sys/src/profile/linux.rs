@@ -5,36 +5,70 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 use super::attributes::Attributes;
-use super::records::parse_records;
+use super::descendants::Descendants;
+use super::records::{Record, parse_records};
 use super::ring::Ring;
 use super::{COUNTERS, CodeMapping, Holding, KernelSymbols, Sample, parse_mappings};
 use crate::clock::reading::read_ns;
 use crate::pseudo_file;
 
-/// Takes samples of one thread.
+/// Takes samples of a process: of its first thread with counters, and of its other threads and its
+/// descendants, which count as its own.
 #[derive(Debug)]
 pub struct Sampler {
-    event: OwnedFd,
+    first: SampledEvent,
     counters: Vec<OwnedFd>,
     names: Vec<&'static str>,
     uncounted: String,
-    ring: Ring,
-    bytes: Vec<u8>,
+    /// An event for each processor. One that descendants inherit would begin its period anew in each, and a
+    /// child that ends before it would never be seen.
+    processors: Vec<SampledEvent>,
+    descendants: Descendants,
+    unsampled: String,
+    /// When the rings were read last.
+    drained_ns: u64,
     lost: u64,
 }
 
+/// An event that samples, with its ring.
+#[derive(Debug)]
+struct SampledEvent {
+    event: OwnedFd,
+    ring: Ring,
+    bytes: Vec<u8>,
+}
+
+impl SampledEvent {
+    fn open(attributes: &Attributes, of: Sampled) -> io::Result<SampledEvent> {
+        let event = open(attributes, of, None)?;
+        let ring = Ring::map(&event).map_err(why_unmapped)?;
+        Ok(SampledEvent { event, ring, bytes: Vec::new() })
+    }
+
+    fn enable(&self) -> io::Result<()> {
+        // SAFETY: the event is open; the request takes no argument.
+        let done = unsafe { libc::ioctl(self.event.as_raw_fd(), ENABLE, 0) };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Hands over what came since the last time, and returns how much was lost.
+    fn drain(&mut self, on_record: &mut dyn FnMut(Record<'_>)) -> u64 {
+        self.ring.take(&mut self.bytes);
+        parse_records(&self.bytes, on_record)
+    }
+}
+
 impl Sampler {
-    /// Attaches to the first thread of a process; children and other threads are not seen. It begins with
-    /// [`Sampler::enable`].
+    /// Attaches to a process, which may run on these processors. It begins with [`Sampler::enable`].
     ///
     /// # Errors
     /// Those of perf_event_open(2), with what would allow it; `Unsupported` elsewhere.
-    pub fn attach(process: u32, period: Duration) -> io::Result<Sampler> {
-        let event = open(&Attributes::of_samples(period), process, None).map_err(why)?;
-        let ring = Ring::map(&event).map_err(why_unmapped)?;
+    pub fn attach(process: u32, period: Duration, processors: &[u32]) -> io::Result<Sampler> {
+        let thread = Sampled::FirstThreadOf(process);
+        let first = SampledEvent::open(&Attributes::of_samples(period), thread).map_err(why)?;
         let (mut counters, mut names, mut refused) = (Vec::new(), Vec::new(), Vec::new());
         for counter in COUNTERS {
-            match open(&Attributes::of_counter(counter), process, Some(&event)) {
+            match open(&Attributes::of_counter(counter), thread, Some(&first.event)) {
                 Ok(opened) => {
                     counters.push(opened);
                     names.push(counter.name);
@@ -43,7 +77,26 @@ impl Sampler {
             }
         }
         let uncounted = why_uncounted(&refused);
-        Ok(Sampler { event, counters, names, uncounted, ring, bytes: Vec::new(), lost: 0 })
+        let of_processor =
+            |&processor| SampledEvent::open(&Attributes::of_processor(period), Sampled::Processor(processor));
+        let opened: io::Result<Vec<SampledEvent>> = processors.iter().map(of_processor).collect();
+        let (processors, unsampled) = match opened {
+            Ok(processors) => (processors, String::new()),
+            Err(error) => (Vec::new(), why_unsampled(&error)),
+        };
+        let descendants = Descendants::of(process);
+        let (drained_ns, lost) = (sample_clock_ns(), 0);
+        Ok(Sampler {
+            first,
+            counters,
+            names,
+            uncounted,
+            processors,
+            descendants,
+            unsampled,
+            drained_ns,
+            lost,
+        })
     }
 
     /// Begins.
@@ -51,12 +104,11 @@ impl Sampler {
     /// # Errors
     /// Those of ioctl(2).
     pub fn enable(&self) -> io::Result<()> {
-        // SAFETY: the event is open; the request takes no argument.
-        let done = unsafe { libc::ioctl(self.event.as_raw_fd(), ENABLE, 0) };
-        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        self.first.enable()?;
+        self.processors.iter().try_for_each(SampledEvent::enable)
     }
 
-    /// The names of what is counted beside the samples.
+    /// The names of what is counted beside the samples of the first thread.
     pub fn counters(&self) -> &[&'static str] {
         &self.names
     }
@@ -66,10 +118,35 @@ impl Sampler {
         &self.uncounted
     }
 
-    /// Hands over all samples since the last time.
+    /// Why other threads and descendants are not sampled; empty where they are.
+    pub fn unsampled(&self) -> &str {
+        &self.unsampled
+    }
+
+    /// Hands over samples since the last time. Those of other threads and of descendants come one time later.
     pub fn drain(&mut self, on_sample: &mut dyn FnMut(Sample<'_>)) {
-        self.ring.take(&mut self.bytes);
-        self.lost = self.lost.saturating_add(parse_records(&self.bytes, on_sample));
+        let begun_ns = sample_clock_ns();
+        self.read(on_sample);
+        self.descendants.settle(self.drained_ns, on_sample);
+        self.drained_ns = begun_ns;
+    }
+
+    /// Hands over all that is left, once nothing more can come.
+    pub fn finish(&mut self, on_sample: &mut dyn FnMut(Sample<'_>)) {
+        self.read(on_sample);
+        self.descendants.settle(u64::MAX, on_sample);
+    }
+
+    fn read(&mut self, on_sample: &mut dyn FnMut(Sample<'_>)) {
+        let mut lost = self.first.drain(&mut |record| {
+            if let Record::Sampled { sample, .. } = record {
+                on_sample(sample);
+            }
+        });
+        for processor in &mut self.processors {
+            lost += processor.drain(&mut |record| self.descendants.add(record));
+        }
+        self.lost = self.lost.saturating_add(lost);
     }
 
     /// How many samples found no room.
@@ -85,19 +162,31 @@ impl Drop for Sampler {
     }
 }
 
+/// What an event is of.
+#[derive(Clone, Copy, Debug)]
+enum Sampled {
+    FirstThreadOf(u32),
+    Processor(u32),
+}
+
 /// `PERF_EVENT_IOC_ENABLE`: `_IO('$', 0)`, which is the same number on the processors we have.
 const ENABLE: libc::Ioctl = 0x2400;
 const CLOSE_ON_EXEC: u64 = 1 << 3;
 
-fn open(attributes: &Attributes, process: u32, group: Option<&OwnedFd>) -> io::Result<OwnedFd> {
-    let (any_processor, group) = (-1_i32, group.map_or(-1, AsRawFd::as_raw_fd));
+fn open(attributes: &Attributes, of: Sampled, group: Option<&OwnedFd>) -> io::Result<OwnedFd> {
+    const ANY: i32 = -1;
+    let group = group.map_or(-1, AsRawFd::as_raw_fd);
+    let (process, processor) = match of {
+        Sampled::FirstThreadOf(process) => (process.cast_signed(), ANY),
+        Sampled::Processor(processor) => (ANY, processor.cast_signed()),
+    };
     // SAFETY: the attributes live through the call, in the layout and with the size that they state.
     let opened = unsafe {
         libc::syscall(
             libc::SYS_perf_event_open,
             &raw const *attributes,
             process,
-            any_processor,
+            processor,
             group,
             CLOSE_ON_EXEC,
         )
@@ -147,6 +236,19 @@ fn why_uncounted(refused: &[(&str, io::Error)]) -> String {
     };
     let names: Vec<&str> = refused.iter().map(|(name, _)| *name).collect();
     format!("not counted: {}, because {reason}", names.join(", "))
+}
+
+/// Why whatever runs on a processor cannot be sampled, the end of a sentence.
+fn why_unsampled(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => {
+            "samples of processes that come and go need root or CAP_PERFMON where \
+             kernel.perf_event_paranoid is above 0; run as root, or lower it with \
+             sysctl kernel.perf_event_paranoid=0"
+                .to_owned()
+        }
+        _ => error.to_string(),
+    }
 }
 
 fn why_unmapped(error: io::Error) -> io::Error {

@@ -1,4 +1,4 @@
-//! Samples of where a thread is: its instruction pointer and the functions that called, in the kernel and in
+//! Samples of where a process is: its instruction pointer and the functions that called, in the kernel and in
 //! the program, taken while it runs (perf_event_open(2)). The program is not changed and does not notice.
 //!
 //! Nothing of the machine is changed: what `kernel.perf_event_paranoid` or `kernel.kptr_restrict` forbid is
@@ -10,6 +10,8 @@ mod mapping;
 
 #[cfg(target_os = "linux")]
 mod attributes;
+#[cfg(target_os = "linux")]
+mod descendants;
 #[cfg(target_os = "linux")]
 mod records;
 #[cfg(target_os = "linux")]
@@ -27,7 +29,7 @@ pub use kernel_symbols::{KernelSymbol, KernelSymbols};
 pub use mapping::{CodeMapping, parse_mappings};
 pub use platform::{Sampler, in_use, kernel_symbols, mappings, sample_clock_ns, waits_for_input};
 #[cfg(target_os = "linux")]
-pub use records::parse_records;
+pub use records::{Record, parse_records};
 
 /// One sample: where the thread was. The innermost function is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +40,8 @@ pub struct Sample<'a> {
     pub kernel: &'a [u64],
     /// Addresses in the program. Behind the first they need frame pointers, which many libraries lack.
     pub user: &'a [u64],
-    /// What each counter of [`Sampler::counters`] had counted by then.
+    /// What each counter of [`Sampler::counters`] had counted by then; none where it is not of the first
+    /// thread.
     pub counters: &'a [u64],
 }
 
@@ -93,7 +96,7 @@ mod tests {
     #[test]
     fn a_busy_process_is_seen_at_the_times_at_which_it_is_busy() {
         let busy = Busy::start();
-        let mut sampler = match Sampler::attach(busy.0.id(), Duration::from_micros(200)) {
+        let mut sampler = match Sampler::attach(busy.0.id(), Duration::from_micros(200), &[]) {
             Ok(sampler) => sampler,
             Err(error) => return eprintln!("skipped: {error}"),
         };
@@ -117,6 +120,43 @@ mod tests {
         assert!(addresses >= times.len(), "each sample is somewhere");
         assert!(times.iter().all(|&time| begun <= time && time <= sample_clock_ns()));
         assert!(maps.iter().any(|mapping| mapping.path.contains("/bin/")), "{maps:?}");
+    }
+
+    /// Children that come and go within a sample's period are seen too.
+    #[test]
+    fn short_children_of_a_process_are_seen_and_other_processes_are_not() {
+        let processors = crate::cpu::allowed().expect("processors");
+        let period = Duration::from_micros(200);
+        let _other = Busy::start();
+        // It begins with a line of input, and its children do nothing but begin and end.
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "read line; while :; do (:); done"]).stdin(std::process::Stdio::piped());
+        let mut family = Busy(command.spawn().expect("a shell"));
+        let mut sampler = match Sampler::attach(family.0.id(), period, &processors) {
+            Ok(sampler) if sampler.unsampled().is_empty() => sampler,
+            Ok(sampler) => return eprintln!("skipped: {}", sampler.unsampled()),
+            Err(error) => return eprintln!("skipped: {error}"),
+        };
+        sampler.enable().expect("it begins");
+        std::io::Write::write_all(&mut family.0.stdin.take().expect("a pipe"), b"\n").expect("a line");
+        let (mut own, mut of_children) = (0_u64, 0_u64);
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let begun = Instant::now();
+        while (own < 50 || of_children < 50) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+            sampler.drain(&mut |sample| match sample.counters.is_empty() {
+                true => of_children += 1,
+                false => own += 1,
+            });
+        }
+        let elapsed = begun.elapsed();
+        drop(family);
+        sampler.finish(&mut |_| {});
+        assert!(own >= 50 && of_children >= 50, "{own} of the shell, {of_children} of its children");
+        // A shell waits for its child: both together have one processor at most, and the other one's is free
+        // for the process that is none of them.
+        let most = elapsed.as_micros() as u64 / 200;
+        assert!(own + of_children <= most + most / 2, "{own} and {of_children} within {elapsed:?}");
     }
 
     #[test]

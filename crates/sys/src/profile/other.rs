@@ -17,7 +17,7 @@ impl Sampler {
     ///
     /// # Errors
     /// Always.
-    pub fn attach(_process: u32, _period: Duration) -> io::Result<Sampler> {
+    pub fn attach(_process: u32, _period: Duration, _processors: &[u32]) -> io::Result<Sampler> {
         Err(MISSING.into())
     }
 
@@ -36,6 +36,16 @@ impl Sampler {
 
     /// Not reached: there is no sampler.
     pub fn uncounted(&self) -> &str {
+        match *self {}
+    }
+
+    /// Not reached: there is no sampler.
+    pub fn unsampled(&self) -> &str {
+        match *self {}
+    }
+
+    /// Not reached: there is no sampler.
+    pub fn finish(&mut self, _on_sample: &mut dyn FnMut(Sample<'_>)) {
         match *self {}
     }
 

@@ -3,7 +3,12 @@
 use super::Sample;
 
 const LOST: u32 = 2;
+const COMMAND: u32 = 3;
+const FORK: u32 = 7;
 const SAMPLE: u32 = 9;
+
+/// Of a record of a command: it is another program, and not a new name of the same.
+const EXECUTED: u16 = 1 << 13;
 
 /// What begins part of a chain of callers.
 const CONTEXT_KERNEL: u64 = -128_i64 as u64;
@@ -11,13 +16,45 @@ const CONTEXT_USER: u64 = -512_i64 as u64;
 /// All such marks are above this.
 const CONTEXT_MAX: u64 = -4095_i64 as u64;
 
-/// Hands over the samples of all whole records in `bytes`, and returns how many the kernel says that it lost.
-pub fn parse_records(bytes: &[u8], on_sample: &mut dyn FnMut(Sample<'_>)) -> u64 {
+/// What a record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record<'a> {
+    /// A thread was somewhere.
+    Sampled {
+        /// Its process.
+        process: u32,
+        /// The thread itself.
+        thread: u32,
+        /// Where it was.
+        sample: Sample<'a>,
+    },
+    /// A process was made; or a thread, where both are one.
+    Forked {
+        /// When, by the clock of samples.
+        time_ns: u64,
+        /// The process that made it.
+        parent: u32,
+        /// The new one.
+        child: u32,
+    },
+    /// A process executes another program from now on.
+    Executed {
+        /// When, by the clock of samples.
+        time_ns: u64,
+        /// The process.
+        process: u32,
+    },
+}
+
+/// Hands over all whole records in `bytes`, and returns how many the kernel says that it lost.
+pub fn parse_records(bytes: &[u8], on_record: &mut dyn FnMut(Record<'_>)) -> u64 {
     let (mut rest, mut lost) = (bytes, 0);
-    while let Some((kind, body, behind)) = record(rest) {
+    while let Some((RawRecord { kind, flags, body }, behind)) = record(rest) {
         match kind {
-            SAMPLE => sample(body, on_sample),
+            SAMPLE => sample(body, on_record),
             LOST => lost = u64::saturating_add(lost, body.get(1).copied().unwrap_or(0)),
+            FORK => forked(&body, on_record),
+            COMMAND if flags & EXECUTED != 0 => executed(&body, on_record),
             _ => {}
         }
         rest = behind;
@@ -25,10 +62,19 @@ pub fn parse_records(bytes: &[u8], on_sample: &mut dyn FnMut(Sample<'_>)) -> u64
     lost
 }
 
-/// The first record: its kind, its body in words, and what is behind it.
-fn record(bytes: &[u8]) -> Option<(u32, Vec<u64>, &[u8])> {
+/// A record as it is in the ring.
+struct RawRecord {
+    kind: u32,
+    flags: u16,
+    /// In words.
+    body: Vec<u64>,
+}
+
+/// The first record, and what is behind it.
+fn record(bytes: &[u8]) -> Option<(RawRecord, &[u8])> {
     let (header, _) = bytes.split_first_chunk::<8>()?;
     let kind = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]);
+    let flags = u16::from_ne_bytes([header[4], header[5]]);
     let size = usize::from(u16::from_ne_bytes([header[6], header[7]]));
     let body = bytes.get(8..size)?;
     let words = body.chunks_exact(8).map(|word| {
@@ -36,12 +82,31 @@ fn record(bytes: &[u8]) -> Option<(u32, Vec<u64>, &[u8])> {
         whole.copy_from_slice(word);
         u64::from_ne_bytes(whole)
     });
-    Some((kind, words.collect(), &bytes[size..]))
+    Some((RawRecord { kind, flags, body: words.collect() }, &bytes[size..]))
 }
 
-/// A sample: time, the values of the group, the chain of callers.
-fn sample(words: Vec<u64>, on_sample: &mut dyn FnMut(Sample<'_>)) {
-    let Some((&time_ns, rest)) = words.split_first() else { return };
+/// Two numbers of 32 bits, in the order of the memory.
+fn halves(word: u64) -> (u32, u32) {
+    let [a, b, c, d, e, f, g, h] = word.to_ne_bytes();
+    (u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h]))
+}
+
+/// A process with its parent, a thread with its parent, the time.
+fn forked(words: &[u64], on_record: &mut dyn FnMut(Record<'_>)) {
+    let &[processes, _, time_ns, ..] = words else { return };
+    let (child, parent) = halves(processes);
+    on_record(Record::Forked { time_ns, parent, child });
+}
+
+/// A process with its thread, and a name; behind it, as behind each record, the same and the time.
+fn executed(words: &[u64], on_record: &mut dyn FnMut(Record<'_>)) {
+    let &[ids, .., time_ns] = words else { return };
+    on_record(Record::Executed { time_ns, process: halves(ids).0 });
+}
+
+/// A sample: process and thread, time, the values of the group, the chain of callers.
+fn sample(words: Vec<u64>, on_record: &mut dyn FnMut(Record<'_>)) {
+    let Some((&[ids, time_ns], rest)) = words.split_first_chunk::<2>() else { return };
     let Some((values, rest)) = counted(rest) else { return };
     let Some((chain, _)) = counted(rest) else { return };
     let (mut kernel, mut user) = (&chain[..0], &chain[..0]);
@@ -59,7 +124,9 @@ fn sample(words: Vec<u64>, on_sample: &mut dyn FnMut(Sample<'_>)) {
         from = begin;
     }
     // The first value is that of the event which samples.
-    on_sample(Sample { time_ns, kernel, user, counters: values.get(1..).unwrap_or_default() });
+    let sample = Sample { time_ns, kernel, user, counters: values.get(1..).unwrap_or_default() };
+    let (process, thread) = halves(ids);
+    on_record(Record::Sampled { process, thread, sample });
 }
 
 /// So many words as the first one says, and the rest.
@@ -78,35 +145,60 @@ mod tests {
         header.into_iter().chain(words.iter().flat_map(|word| word.to_ne_bytes())).collect()
     }
 
+    /// Process 7 and its thread 8.
+    fn ids() -> u64 {
+        let [a, b, c, d] = 7_u32.to_ne_bytes();
+        let [e, f, g, h] = 8_u32.to_ne_bytes();
+        u64::from_ne_bytes([a, b, c, d, e, f, g, h])
+    }
+
     #[test]
     fn chains_are_divided_at_their_marks() {
         let chain = [6, CONTEXT_KERNEL, 0xffff_8001, 0xffff_8002, CONTEXT_USER, 0x40, 0x50];
-        let words = [&[11, 2, 1000, 3][..], &chain].concat();
+        let words = [&[ids(), 11, 2, 1000, 3][..], &chain].concat();
         let stream =
-            [bytes(SAMPLE, &words), bytes(LOST, &[1, 4]), bytes(SAMPLE, &[5, 1, 1, 2, CONTEXT_USER, 9])];
+            [bytes(SAMPLE, &words), bytes(LOST, &[1, 4]), bytes(SAMPLE, &[0, 5, 1, 1, 2, CONTEXT_USER, 9])];
         let mut seen = Vec::new();
-        let lost = parse_records(&stream.concat(), &mut |sample| {
+        let lost = parse_records(&stream.concat(), &mut |record| {
+            let Record::Sampled { process, thread, sample } = record else { panic!("{record:?}") };
             let Sample { time_ns, kernel, user, counters } = sample;
-            seen.push((time_ns, kernel.to_vec(), user.to_vec(), counters.to_vec()));
+            seen.push((process, thread, time_ns, kernel.to_vec(), user.to_vec(), counters.to_vec()));
         });
         assert_eq!(lost, 4);
-        let first = (11, vec![0xffff_8001, 0xffff_8002], vec![0x40, 0x50], vec![3]);
-        assert_eq!(seen, [first, (5, vec![], vec![9], vec![])]);
+        let first = (7, 8, 11, vec![0xffff_8001, 0xffff_8002], vec![0x40, 0x50], vec![3]);
+        assert_eq!(seen, [first, (0, 0, 5, vec![], vec![9], vec![])]);
+    }
+
+    #[test]
+    fn forks_and_programs_are_told() {
+        let mut executed = bytes(COMMAND, &[ids(), 0x74, ids(), 21]);
+        executed[4..6].copy_from_slice(&EXECUTED.to_ne_bytes());
+        // The new name of a thread is no program.
+        let stream = [bytes(FORK, &[ids(), ids(), 20]), executed, bytes(COMMAND, &[ids(), 0x74, ids(), 22])];
+        let mut seen = Vec::new();
+        let _ = parse_records(&stream.concat(), &mut |record| match record {
+            Record::Forked { time_ns, parent, child } => seen.push((time_ns, parent, child)),
+            Record::Executed { time_ns, process } => seen.push((time_ns, process, 0)),
+            Record::Sampled { .. } => panic!("{record:?}"),
+        });
+        assert_eq!(seen, [(20, 8, 7), (21, 7, 0)]);
     }
 
     #[test]
     fn what_is_said_to_be_lost_is_counted_without_overflow() {
         let stream = [bytes(LOST, &[1, u64::MAX]), bytes(LOST, &[1, 4])].concat();
-        assert_eq!(parse_records(&stream, &mut |sample| panic!("{sample:?}")), u64::MAX);
+        assert_eq!(parse_records(&stream, &mut |record| panic!("{record:?}")), u64::MAX);
     }
 
     #[test]
     fn what_is_no_record_is_no_sample_and_no_panic() {
-        let cases: [&[u64]; 5] = [&[], &[1], &[1, u64::MAX], &[1, 1, 5], &[1, 0, 9, CONTEXT_USER]];
+        let cases: [&[u64]; 6] =
+            [&[], &[1], &[1, 1], &[1, 1, u64::MAX], &[1, 1, 1, 5], &[1, 1, 0, 9, CONTEXT_USER]];
         for words in cases {
-            parse_records(&bytes(SAMPLE, words), &mut |sample| panic!("{sample:?} of {words:?}"));
+            parse_records(&bytes(SAMPLE, words), &mut |record| panic!("{record:?} of {words:?}"));
         }
-        parse_records(&[9, 0, 0, 0, 0, 0, 3, 0, 1], &mut |sample| panic!("{sample:?}"));
-        parse_records(&[0; 16], &mut |sample| panic!("{sample:?}"));
+        parse_records(&bytes(FORK, &[1, 1]), &mut |record| panic!("{record:?}"));
+        parse_records(&[9, 0, 0, 0, 0, 0, 3, 0, 1], &mut |record| panic!("{record:?}"));
+        parse_records(&[0; 16], &mut |record| panic!("{record:?}"));
     }
 }

@@ -37,6 +37,7 @@ fn series(series: &SeriesBlame) -> Value {
         "functions": series.functions.iter().map(function).collect::<Value>(),
         "counters": series.counters.iter().map(both_sides).collect::<Value>(),
         "uncounted": series.uncounted,
+        "unsampled": series.unsampled,
         "in_use": series.in_use.iter().map(both_sides).collect::<Value>(),
     })
 }

@@ -111,6 +111,11 @@ pub(super) fn remarks(series: &SeriesBlame) -> Vec<String> {
     if let Some(waiting) = series.waiting.filter(|waiting| waiting.low > WAITING_LEAST && leading.is_none()) {
         remarks.push(format!("{} of the growth of the elapsed time is {WAITS}", share(waiting)));
     }
+    let has_waited = series.waiting.is_some_and(|waiting| waiting.low > WAITING_LEAST);
+    if has_waited && !series.unsampled.is_empty() {
+        let why = &series.unsampled;
+        remarks.push(format!("children and other threads of the trial are not in the samples: {why}"));
+    }
     if !series.nameless.is_empty() {
         remarks.push(series.nameless.clone());
     }
