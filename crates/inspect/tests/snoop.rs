@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use inspect::snoop::{
-    Clue, Confidence, ConnectionEvidence, EpollEvidence, Missing, Moment, ProcessEvidence,
+    Clue, Confidence, ConnectionEvidence, EpollEvidence, Missing, Moment, Prediction, ProcessEvidence,
     ServerArchitecture, ServerEvidence, SnoopAnswer, Stage, TaskEvidence,
 };
 use sys::process_table::{EpollWatch, ProcessMemory, ThreadUse, ThreadWait, WaitCall, WaitSource};
@@ -68,6 +68,10 @@ fn judged(moments: Vec<Moment>) -> SnoopAnswer {
     SnoopAnswer::of(&evidence).expect("an answer")
 }
 
+fn predicted(answer: &SnoopAnswer) -> &Prediction {
+    answer.prediction.as_ref().expect("a prediction")
+}
+
 fn epoll_wait() -> ThreadWait {
     wait(WaitCall::Epoll, Some(99), None)
 }
@@ -82,7 +86,7 @@ fn the_same_process_is_another_server_by_how_it_waits() {
         let at = |connections| vec![process(1000, 100, connections, vec![task(1, seen.clone(), 1)])];
         let answer = judged(vec![moment(Stage::Found, at(0)), moment(Stage::Held(20), at(20))]);
         assert_eq!((answer.architecture, answer.confidence), (expected, Confidence::Sure));
-        assert_eq!(answer.prediction.threads, Some(1.0), "it has as many threads at 10,000 connections");
+        assert_eq!(predicted(&answer).threads, Some(1.0), "it has as many threads at 10,000 connections");
     }
     let events = [
         (IN, IN, ServerArchitecture::Epoll),
@@ -117,7 +121,7 @@ fn what_became_of_the_processes_tells_fork_from_prefork() {
     assert_eq!((forks.architecture, forks.confidence), (ServerArchitecture::Fork, Confidence::Sure));
     assert!(forks.reasons.contains(&Clue::EndedWithConnection { processes: 12, of: 12 }), "{forks:?}");
     // The parent is one process more.
-    assert_eq!(forks.prediction.processes, Some(13.0 + 9988.0));
+    assert_eq!(predicted(&forks).processes, Some(13.0 + 9988.0));
     let keeps = judged(vec![
         moment(Stage::Found, [vec![parent()], children(0)].concat()),
         moment(Stage::Held(12), held()),
@@ -153,12 +157,12 @@ fn threads_that_grow_are_one_each_and_threads_that_do_not_are_a_pool() {
         moment(Stage::Held(20), with([vec![accepting(1)], (0..20).map(reading).collect()].concat(), 20)),
     ]);
     assert_eq!(each.architecture, ServerArchitecture::Thread);
-    assert_eq!(each.prediction.threads, Some(21.0 + 9980.0));
+    assert_eq!(predicted(&each).threads, Some(21.0 + 9980.0));
     let mut full = moment(Stage::Held(20), with((0..8).map(reading).collect(), 8));
     full.unaccepted = 12;
     let pool = judged(vec![moment(Stage::Found, with((100..108).map(accepting).collect(), 0)), full]);
     assert_eq!(pool.architecture, ServerArchitecture::Pool);
-    assert_eq!(pool.prediction.at_most, Some(8), "the others wait");
+    assert_eq!(predicted(&pool).at_most, Some(8), "the others wait");
 }
 
 #[test]
@@ -294,7 +298,7 @@ fn an_idle_server_is_a_guess_with_alternatives() {
     assert_eq!(answer.confidence, Confidence::Guess);
     assert!(answer.alternatives.contains(&ServerArchitecture::Thread), "{answer:?}");
     assert!(answer.doubts.contains(&Clue::FewConnections { connections: 0 }));
-    assert_eq!(answer.prediction.connection_bytes, None, "nothing was measured");
+    assert_eq!(answer.prediction, None, "nothing follows from a guess");
 }
 
 #[test]
@@ -303,4 +307,52 @@ fn nothing_seen_is_no_answer() {
     assert!(SnoopAnswer::of(&evidence(Vec::new())).is_none());
     let hidden = process(1000, 0, 0, Vec::new());
     assert!(SnoopAnswer::of(&evidence(vec![moment(Stage::Found, vec![hidden])])).is_none());
+}
+
+/// A process with one thread and one connection, and others that wait to be accepted.
+fn one_by_one(stage: Stage, unaccepted: u64, seen: ThreadWait) -> Moment {
+    Moment { unaccepted, ..moment(stage, vec![process(1000, 100, 1, vec![task(1000, seen, 1)])]) }
+}
+
+#[test]
+fn a_process_that_leaves_all_but_one_waiting_serves_one_after_the_other() {
+    let reading = || wait(WaitCall::Read, Some(4), None);
+    // Nobody of ours is connected.
+    let found = judged(vec![one_by_one(Stage::Found, 3, reading())]);
+    assert_eq!((found.architecture, found.confidence), (ServerArchitecture::Iterative, Confidence::Likely));
+    assert!(found.reasons.contains(&Clue::Unaccepted { connections: 3 }), "{found:?}");
+    assert_eq!((found.doubts.as_slice(), predicted(&found).at_most), (&[][..], Some(1)));
+    let idle = process(1000, 0, 0, vec![task(1000, wait(WaitCall::Accept, Some(3), None), 1)]);
+    let held = vec![moment(Stage::Found, vec![idle]), one_by_one(Stage::Held(40), 39, reading())];
+    let held = judged(held);
+    assert_eq!((held.architecture, held.confidence), (ServerArchitecture::Iterative, Confidence::Sure));
+    // With nobody waiting, one connection may be one of a process or a thread each.
+    let alone = judged(vec![one_by_one(Stage::Found, 0, reading())]);
+    assert_eq!(alone.confidence, Confidence::Guess);
+    assert!(alone.alternatives.contains(&ServerArchitecture::Thread), "{alone:?}");
+}
+
+#[test]
+fn a_superserver_that_waits_for_its_server_is_iterative_and_a_busy_worker_is_not() {
+    let superserver = || process(1000, 0, 0, vec![task(1000, wait(WaitCall::Select, None, Some(8)), 1)]);
+    let below = |program: Option<&str>| {
+        let reading = wait(WaitCall::Read, Some(4), None);
+        let mut child = process(2000, 200, 1, vec![task(2000, reading, 1)]);
+        child.program = program.map(str::to_owned);
+        Moment { unaccepted: 4, ..moment(Stage::Found, vec![superserver(), child]) }
+    };
+    assert_eq!(judged(vec![below(Some("/usr/bin/other"))]).architecture, ServerArchitecture::Iterative);
+    assert_ne!(judged(vec![below(None)]).architecture, ServerArchitecture::Iterative);
+}
+
+#[test]
+fn memory_that_did_not_grow_is_not_said_to_be_nothing_for_each() {
+    let at = |held| {
+        let mut process = watching(process(1000, 100, held, vec![task(1, epoll_wait(), 1)]), IN, IN);
+        process.memory = Some(ProcessMemory { resident_bytes: 1 << 20, ..ProcessMemory::default() });
+        vec![process]
+    };
+    let answer = judged(vec![moment(Stage::Found, at(0)), moment(Stage::Held(40), at(40))]);
+    let predicted = predicted(&answer);
+    assert!(predicted.is_memory_seen && predicted.connection_bytes.is_none(), "{predicted:?}");
 }

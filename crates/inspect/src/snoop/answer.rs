@@ -180,6 +180,8 @@ pub enum Clue {
         /// How many threads.
         threads: usize,
     },
+    /// The only thread waits for the only connection.
+    WaitsForOne,
     /// Beside the loop, many threads worked under load.
     ActiveThreads {
         /// How many.
@@ -243,7 +245,9 @@ pub struct Prediction {
     pub processes: Option<f64>,
     /// Threads there.
     pub threads: Option<f64>,
-    /// Memory for each connection, as measured.
+    /// Whether memory was seen with few connections and with many.
+    pub is_memory_seen: bool,
+    /// Memory for each connection, as measured; `None` also where it did not grow.
     pub connection_bytes: Option<f64>,
     /// Memory there.
     pub memory_bytes: Option<f64>,
@@ -276,6 +280,6 @@ pub struct SnoopAnswer {
     pub alternatives: Vec<ServerArchitecture>,
     /// How it grew.
     pub growth: Vec<ServerGrowth>,
-    /// What that predicts.
-    pub prediction: Prediction,
+    /// What that predicts; `None` of a guess.
+    pub prediction: Option<Prediction>,
 }

@@ -85,7 +85,10 @@ impl Collector {
         let walked_bytes = if matches!(stage, Stage::Held(_)) { WALKED_BYTES_HELD } else { WALKED_BYTES };
         read_memory(&mut processes, walked_bytes);
         self.evidence.missing = worst(self.evidence.missing, missing);
-        self.evidence.moments.push(Moment { stage, processes, unaccepted: own.unaccepted });
+        // What waits for a moment only is accepted soon.
+        let still_unaccepted = self.connections().map_or(0, |(_, unaccepted)| unaccepted as u64);
+        let unaccepted = own.unaccepted.min(still_unaccepted);
+        self.evidence.moments.push(Moment { stage, processes, unaccepted });
         self.evidence.moments.last().ok_or(SnoopError::Ended)
     }
 

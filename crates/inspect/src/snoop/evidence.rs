@@ -52,7 +52,7 @@ pub struct Moment {
     pub stage: Stage,
     /// Its processes.
     pub processes: Vec<ProcessEvidence>,
-    /// Connections that no process has accepted.
+    /// Connections that no process has accepted, at its begin and at its end.
     pub unaccepted: u64,
 }
 

@@ -12,11 +12,9 @@ use super::prediction;
 use super::ruling::Ruling;
 
 /// From so many connections on, how they are spread says something.
-const FEW: usize = 3;
+pub(super) const FEW: usize = 3;
 /// From so many connections on, an answer may be sure.
 const MANY: usize = 10;
-/// So many threads that wait beside a loop may be a pool.
-const POOL: usize = 6;
 
 /// Judges; `None` where nothing of the server was seen.
 pub(super) fn of(evidence: &ServerEvidence) -> Option<SnoopAnswer> {
@@ -29,7 +27,8 @@ pub(super) fn of(evidence: &ServerEvidence) -> Option<SnoopAnswer> {
         after: evidence.moments.iter().find(|moment| moment.stage == Stage::After),
         held: peak.connections(),
     };
-    let mut ruling = seen.by_spread().or_else(|| seen.by_growth()).or_else(|| seen.idle())?;
+    let rulings = [Seen::by_spread, Seen::one_by_one, Seen::by_growth, Seen::idle];
+    let mut ruling = rulings.iter().find_map(|rule| rule(&seen))?;
     seen.add_common(&mut ruling);
     let workers = ruling.workers;
     let mut answer = SnoopAnswer {
@@ -44,20 +43,21 @@ pub(super) fn of(evidence: &ServerEvidence) -> Option<SnoopAnswer> {
         doubts: ruling.doubts,
         alternatives: ruling.alternatives,
         growth: prediction::growth(evidence),
-        prediction: Default::default(),
+        prediction: None,
     };
-    answer.prediction = prediction::of(&answer, evidence);
+    // Of a guess nothing follows.
+    answer.prediction = (answer.confidence > Confidence::Guess).then(|| prediction::of(&answer));
     Some(answer)
 }
 
-struct Seen<'a> {
-    evidence: &'a ServerEvidence,
+pub(super) struct Seen<'a> {
+    pub(super) evidence: &'a ServerEvidence,
     before: Option<&'a Moment>,
     /// The moment with the most connections.
-    peak: &'a Moment,
+    pub(super) peak: &'a Moment,
     after: Option<&'a Moment>,
     /// Connections that the server has there.
-    held: usize,
+    pub(super) held: usize,
 }
 
 impl Seen<'_> {
@@ -306,6 +306,32 @@ impl Seen<'_> {
         self.peak.processes.iter().filter(is_worker).count()
     }
 
+    /// One process with one thread, which waits for its one connection while others wait to be accepted.
+    fn one_by_one(&self) -> Option<Ruling> {
+        let [owner] = self.peak.owners().collect::<Vec<_>>()[..] else { return None };
+        let mechanism = mechanism::of(owner)?;
+        let is_alone = owner.threads == 1 && owner.connection_count() == 1 && !self.is_worker(owner);
+        let waiting = self.peak.unaccepted;
+        if !is_alone || waiting == 0 || mechanism.kind != ServerArchitecture::Iterative {
+            return None;
+        }
+        let reasons = vec![
+            Clue::ProcessHolds { connections: 1, threads: 1 },
+            Clue::WaitsForOne,
+            Clue::Unaccepted { connections: waiting },
+        ];
+        let is_sure = self.was_loaded() && waiting >= MANY as u64;
+        let confidence = if is_sure { Confidence::Sure } else { Confidence::Likely };
+        Some(Ruling::of(ServerArchitecture::Iterative, confidence, reasons))
+    }
+
+    /// Whether it is one of several processes of the same program, below the one that started them. A
+    /// superserver executes another program, and hands the listening socket over to it.
+    fn is_worker(&self, process: &ProcessEvidence) -> bool {
+        let parent = self.peak.processes.iter().find(|one| one.pid == process.parent);
+        process.pid != self.evidence.root && parent.is_none_or(|parent| parent.program == process.program)
+    }
+
     /// One or two connections: what they brought with them.
     fn by_growth(&self) -> Option<Ruling> {
         let owner = self.peak.owners().next()?;
@@ -319,110 +345,14 @@ impl Seen<'_> {
         let is_alone = self.peak.unaccepted >= FEW as u64;
         let one = is_alone.then(|| {
             let clue = Clue::Unaccepted { connections: self.peak.unaccepted };
-            let is_worker = owner.pid != self.evidence.root;
-            let architecture =
-                if is_worker { ServerArchitecture::Prefork } else { ServerArchitecture::Iterative };
+            let architecture = match self.is_worker(owner) {
+                true => ServerArchitecture::Prefork,
+                false => ServerArchitecture::Iterative,
+            };
             let workers = self.peak.owners().count();
             Ruling { workers, ..Ruling::of(architecture, Confidence::Likely, vec![clue]) }
         });
         one.or_else(|| self.idle())
-    }
-
-    /// Without connections: by what waits for them.
-    fn idle(&self) -> Option<Ruling> {
-        let serving: Vec<(&ProcessEvidence, Mechanism)> = self
-            .peak
-            .processes
-            .iter()
-            .filter(|process| !process.listening.is_empty() || !process.connections.is_empty())
-            .filter_map(|process| Some((process, mechanism::of(process)?)))
-            .collect();
-        let workers: Vec<&(&ProcessEvidence, Mechanism)> =
-            serving.iter().filter(|(process, _)| process.pid != self.evidence.root).collect();
-        let (process, mechanism) = match workers.as_slice() {
-            [] => serving.first()?,
-            [first, ..] => first,
-        };
-        let count = workers.len().max(1);
-        let mut reasons = mechanism.clues.clone();
-        let few = Clue::FewConnections { connections: self.held };
-        let is_locked =
-            |worker: &&&(&ProcessEvidence, Mechanism)| worker.0.tasks_in(&WaitCall::Lock).count() > 0;
-        let locked = workers.iter().filter(is_locked).count();
-        let is_blocking = matches!(mechanism.kind, ServerArchitecture::Iterative) || locked > 0;
-        // A worker that waits so, in the oldest way, is likely to serve so.
-        let is_old = matches!(mechanism.kind, ServerArchitecture::Poll | ServerArchitecture::Select);
-        let is_spare = process.tasks_in(&WaitCall::Futex).count() >= POOL * 2;
-        let mut ruling = if is_blocking && is_spare {
-            let ruling = Ruling::of(ServerArchitecture::Pool, Confidence::Guess, reasons);
-            Ruling { alternatives: vec![ServerArchitecture::Hybrid, ServerArchitecture::Thread], ..ruling }
-        } else if is_old && !workers.is_empty() && process.threads == 1 {
-            reasons.insert(0, Clue::IdleWorkers { processes: count });
-            let ruling = Ruling::of(ServerArchitecture::Prefork, Confidence::Guess, reasons);
-            Ruling { alternatives: vec![ServerArchitecture::Hybrid, mechanism.kind], ..ruling }
-        } else if is_old && process.threads == 1 && process.has_ended_children {
-            reasons.push(Clue::EndedChildren);
-            let ruling = Ruling::of(ServerArchitecture::Fork, Confidence::Guess, reasons);
-            Ruling { alternatives: vec![mechanism.kind, ServerArchitecture::Inetd], ..ruling }
-        } else if is_blocking && !workers.is_empty() {
-            reasons.insert(0, Clue::IdleWorkers { processes: count });
-            Ruling::of(ServerArchitecture::Prefork, Confidence::Likely, reasons)
-        } else if is_blocking {
-            let architecture =
-                if process.threads > 2 { ServerArchitecture::Thread } else { ServerArchitecture::Fork };
-            let mut ruling = Ruling::of(architecture, Confidence::Guess, reasons);
-            ruling.alternatives =
-                vec![ServerArchitecture::Fork, ServerArchitecture::Thread, ServerArchitecture::Iterative];
-            ruling.alternatives.retain(|other| *other != architecture);
-            ruling
-        } else if mechanism.kind == ServerArchitecture::Pool {
-            let architecture = if count > 1 { ServerArchitecture::Hybrid } else { ServerArchitecture::Pool };
-            Ruling::of(architecture, Confidence::Likely, reasons)
-        } else {
-            self.idle_loop(process, mechanism, count, reasons)
-        };
-        ruling.workers = count;
-        ruling.threads = mechanism.threads;
-        if self.held < FEW {
-            ruling.doubts.push(few);
-        }
-        Some(ruling)
-    }
-
-    /// Processes that wait for a connection in an event interface, which does not yet say that they serve so.
-    fn idle_loop(
-        &self,
-        process: &ProcessEvidence,
-        mechanism: &Mechanism,
-        count: usize,
-        mut reasons: Vec<Clue>,
-    ) -> Ruling {
-        let is_many = count > self.evidence.processors.max(1) * 2;
-        let waiting = process.tasks_in(&WaitCall::Futex).count();
-        if count > 1 {
-            reasons.insert(0, Clue::IdleWorkers { processes: count });
-        }
-        let (architecture, mut alternatives) = match mechanism.kind {
-            kind @ (ServerArchitecture::Ring
-            | ServerArchitecture::SignalIo
-            | ServerArchitecture::Coroutines) => (kind, Vec::new()),
-            _ if is_many => (ServerArchitecture::Prefork, vec![ServerArchitecture::Hybrid]),
-            kind if count > 1 || waiting >= POOL * 2 => (
-                ServerArchitecture::Hybrid,
-                vec![ServerArchitecture::Prefork, ServerArchitecture::Pool, kind],
-            ),
-            kind => (kind, vec![ServerArchitecture::Fork, ServerArchitecture::Thread]),
-        };
-        alternatives.retain(|other| *other != architecture);
-        let confidence = if alternatives.is_empty() { Confidence::Likely } else { Confidence::Guess };
-        let mut ruling = Ruling::of(architecture, confidence, reasons);
-        ruling.mechanism = match architecture {
-            ServerArchitecture::Hybrid => mechanism.kind,
-            other => other,
-        };
-        ruling.has_pool = architecture == ServerArchitecture::Hybrid && waiting >= POOL * 2;
-        ruling.alternatives = alternatives;
-        ruling
     }
 
     /// Whether a process that does not serve started those that do.
@@ -475,10 +405,11 @@ impl Seen<'_> {
             ruling.confidence = ruling.confidence.min(Confidence::Likely);
         }
         let few = ruling.doubts.iter().any(|clue| matches!(clue, Clue::FewConnections { .. }));
-        if self.held < FEW && !few {
+        let is_told = ruling.reasons.iter().any(|clue| matches!(clue, Clue::Unaccepted { .. }));
+        // One that leaves the others waiting never has more.
+        if self.held < FEW && !few && !is_told {
             ruling.doubts.push(Clue::FewConnections { connections: self.held });
         }
-        let is_told = ruling.reasons.iter().any(|clue| matches!(clue, Clue::Unaccepted { .. }));
         if self.peak.unaccepted > 0 && !is_told {
             ruling.doubts.push(Clue::Unaccepted { connections: self.peak.unaccepted });
         }

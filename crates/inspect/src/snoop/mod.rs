@@ -3,13 +3,15 @@
 //!
 //! - `scan` reads the system's processes and sockets, `server` finds where it listens and which processes
 //!   belong to it, `collector` looks at them;
-//! - `evidence` is what was seen, `mechanism` how one process waits, `judgement` which architecture that is;
+//! - `evidence` is what was seen, `mechanism` how one process waits, `judgement` which architecture that is,
+//!   and `idle` which it may be without connections;
 //! - `prediction` says what follows for many connections.
 
 mod activity;
 mod answer;
 mod collector;
 mod evidence;
+mod idle;
 mod judgement;
 mod mechanism;
 mod prediction;

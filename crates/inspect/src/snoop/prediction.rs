@@ -26,7 +26,7 @@ pub(super) fn growth(evidence: &ServerEvidence) -> Vec<ServerGrowth> {
     evidence.moments.iter().map(one).collect()
 }
 
-pub(super) fn of(answer: &SnoopAnswer, evidence: &ServerEvidence) -> Prediction {
+pub(super) fn of(answer: &SnoopAnswer) -> Prediction {
     let rows: Vec<&ServerGrowth> = answer.growth.iter().filter(|row| !row.is_after).collect();
     let mut prediction = Prediction { connections: CONNECTIONS, ..Prediction::default() };
     let Some(peak) = rows.iter().max_by_key(|row| row.connections) else { return prediction };
@@ -61,9 +61,10 @@ pub(super) fn of(answer: &SnoopAnswer, evidence: &ServerEvidence) -> Prediction 
             prediction.threads = Some(threads);
         }
     }
-    let _ = evidence;
-    prediction.connection_bytes =
-        ratio(&rows, |row| row.memory_bytes.unwrap_or(f64::NAN)).map(|bytes| bytes.max(0.0));
+    let each = ratio(&rows, |row| row.memory_bytes.unwrap_or(f64::NAN));
+    prediction.is_memory_seen = each.is_some();
+    // Pages that were there before may hold what connections take.
+    prediction.connection_bytes = each.filter(|bytes| *bytes >= 1.0);
     if prediction.at_most.is_none() {
         prediction.memory_bytes = prediction
             .connection_bytes

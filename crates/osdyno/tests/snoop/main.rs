@@ -11,7 +11,9 @@ mod refused;
 mod started;
 
 use std::fs;
+use std::net::TcpStream;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -88,6 +90,43 @@ fn real_servers_are_what_they_are() {
     if !skipped.is_empty() {
         eprintln!("skipped {} of {} servers: {}", skipped.len(), scripts.len(), skipped.join("; "));
     }
+}
+
+/// Nothing is sent to it: what its own clients do shows what it is, and without clients nothing follows.
+#[test]
+fn a_server_that_leaves_its_clients_waiting_is_recognized_without_a_load() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snoop/servers/python-iterative-echo.sh");
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = match Script::read(&script).start(folder.path()) {
+        Ok(server) => server,
+        Err(reason) => return println!("skipped: {reason}"),
+    };
+    let pid = server.pid().to_string();
+    let look = |format: &str| {
+        let arguments = ["snoop", "-p", &pid, "--duration", "300ms", "--format", format];
+        text(&osdyno(folder.path(), &arguments).output().expect("osdyno starts").stdout)
+    };
+    let parsed = |printed: String| -> Value { serde_json::from_str(&printed).expect("JSON") };
+    let idle = parsed(look("json"))["servers"][0].clone();
+    assert_eq!(idle["answer"]["confidence"], "a guess", "{idle:#}");
+    // Where a shell executed it, the children of that shell are its own.
+    let others = idle["answer"]["alternatives"].as_array().expect("alternatives");
+    let may_be = others.iter().chain([&idle["answer"]["architecture"]]).any(|one| one == "iterative");
+    assert!(may_be, "{idle:#}");
+    assert!(idle["answer"]["prediction"].is_null(), "{idle:#}");
+    let printed = look("text");
+    assert!(printed.contains("- nothing, because the architecture is a guess: --load shows it"), "{printed}");
+    assert!(!printed.contains("10000 connections") && !printed.contains("bytes"), "{printed}");
+    let port = idle["listens"][0]["port"].as_u64().and_then(|port| u16::try_from(port).ok()).expect("a port");
+    let clients: Vec<TcpStream> =
+        (0..4).map(|_| TcpStream::connect(("127.0.0.1", port)).expect("a connection")).collect();
+    // The first one is accepted within a moment.
+    std::thread::sleep(Duration::from_millis(300));
+    let used = parsed(look("json"))["servers"][0].clone();
+    drop(clients);
+    assert_eq!(used["answer"]["architecture"], "iterative", "{used:#}");
+    assert_eq!(used["answer"]["confidence"], "likely", "{used:#}");
+    assert_eq!(used["answer"]["prediction"]["connections_at_most"], 1, "{used:#}");
 }
 
 #[test]

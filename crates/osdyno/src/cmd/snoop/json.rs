@@ -40,7 +40,17 @@ fn server(seen: &Seen) -> Value {
 
 fn answer(answer: &SnoopAnswer) -> Value {
     let said = |clues: &[inspect::snoop::Clue]| clues.iter().map(words::clue).collect::<Vec<_>>();
-    let prediction = &answer.prediction;
+    let prediction = answer.prediction.as_ref().map(|prediction| {
+        json!({
+            "connections": prediction.connections,
+            "processes": prediction.processes,
+            "threads": prediction.threads,
+            "connection_bytes": prediction.connection_bytes,
+            "memory_bytes": prediction.memory_bytes,
+            "connections_at_most": prediction.at_most,
+            "compare_with": words::comparison(answer.mechanism),
+        })
+    });
     json!({
         "architecture": answer.architecture.word(),
         "phrase": words::phrase(answer),
@@ -54,15 +64,7 @@ fn answer(answer: &SnoopAnswer) -> Value {
         "against": said(&answer.doubts),
         "alternatives": answer.alternatives.iter().map(|other| other.word()).collect::<Value>(),
         "growth": answer.growth.iter().map(growth).collect::<Value>(),
-        "prediction": {
-            "connections": prediction.connections,
-            "processes": prediction.processes,
-            "threads": prediction.threads,
-            "connection_bytes": prediction.connection_bytes,
-            "memory_bytes": prediction.memory_bytes,
-            "connections_at_most": prediction.at_most,
-            "compare_with": words::comparison(answer.mechanism),
-        },
+        "prediction": prediction,
     })
 }
 

@@ -71,7 +71,7 @@ fn server(one: &Seen, verbose: bool, style: &Style, out: &mut dyn Write) -> io::
     section("Evidence against it, and limits", answer.doubts.iter().map(words::clue), style, out)?;
     missing(one, style, out)?;
     growth(one, answer, style, out)?;
-    section("What that predicts", words::prediction(answer, &answer.prediction).into_iter(), style, out)?;
+    section("What that predicts", words::prediction(answer).into_iter(), style, out)?;
     match one.collector.evidence().moments.iter().max_by_key(|moment| moment.connections()) {
         Some(moment) if verbose => processes(moment, style, out),
         _ => Ok(()),

@@ -166,9 +166,11 @@ fn clue_of_waits(clue: &Clue) -> String {
             let for_them = descriptors.map(|many| format!(", for {highest}{many}{unit}")).unwrap_or_default();
             format!("{} {waits} in {call}{for_them}", number(*threads, "thread", "threads"))
         }
+        Clue::Blocked { threads: 1 } => "1 thread waits for one connection".to_owned(),
         Clue::Blocked { threads } => {
             format!("{} wait for one connection each", number(*threads, "thread", "threads"))
         }
+        Clue::WaitsForOne => "it waits for that connection alone, and for no other".to_owned(),
         Clue::ActiveThreads { threads } => {
             format!("{} beside the loop worked under load", number(*threads, "thread", "threads"))
         }
@@ -221,8 +223,15 @@ pub(super) fn missing(missing: &Missing) -> Vec<String> {
     sentences
 }
 
-/// What the architecture predicts, as sentences.
-pub(super) fn prediction(answer: &SnoopAnswer, prediction: &Prediction) -> Vec<String> {
+/// What the architecture predicts, as sentences; of a guess, how to know more.
+pub(super) fn prediction(answer: &SnoopAnswer) -> Vec<String> {
+    match &answer.prediction {
+        Some(prediction) => predicted(answer, prediction),
+        None => vec!["nothing, because the architecture is a guess: --load shows it".to_owned()],
+    }
+}
+
+fn predicted(answer: &SnoopAnswer, prediction: &Prediction) -> Vec<String> {
     use ServerArchitecture as A;
     let at = count(prediction.connections);
     let about = |value: f64| ::report::words::about(value.round());
@@ -260,6 +269,8 @@ pub(super) fn prediction(answer: &SnoopAnswer, prediction: &Prediction) -> Vec<S
                 bytes(each)
             ));
         }
+        (None, _) if prediction.is_memory_seen => sentences
+            .push("user memory did not grow with the connections; the kernel's own comes on top".to_owned()),
         (None, _) => sentences.push(
             "memory for each connection was not measured: it takes --load, and a server that takes them"
                 .to_owned(),
