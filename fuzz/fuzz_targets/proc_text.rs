@@ -15,6 +15,7 @@ fuzz_target!(|text: &str| {
     assert!(proc_text::kernel_stack(text).iter().all(|function| text.contains(function)));
     let _ = proc_text::descriptor(text);
     let _ = proc_text::sends_signals(text);
+    let _ = proc_text::is_writable(text);
     let _ = proc_text::system_call(text);
     let _ = proc_text::stack_pointer(text);
     let _ = proc_text::memory(text);

@@ -232,6 +232,22 @@ fn a_device_is_formatted_for_each_trial_where_nothing_uses_it() {
     }
     expect_nothing_left(folder.path());
 
+    // A process that writes to it, as an emulator to the disk of its guest, keeps nobody else out.
+    let on_it = || fs::OpenOptions::new().read(true).write(true).open(dev).expect("the device");
+    let refused_now = |reason: &str| {
+        let output = run(folder.path(), &[&TINY[..7], &["--out=b.osdyno"], &on_device].concat());
+        let told = text(&output.stderr);
+        assert!(output.status.code() == Some(1) && told.contains(reason), "{reason}: {told}");
+    };
+    let holder = on_it();
+    refused_now(&format!("process {} (", std::process::id()));
+    refused_now("has it open for writing");
+    drop(holder);
+    let stacked = Command::new("losetup").args(["--find", "--show", dev]).output().expect("losetup starts");
+    let stacked = Device(text(&stacked.stdout).trim().to_owned());
+    refused_now(&format!("it is the image of {}", stacked.0));
+    drop(stacked);
+
     // Mounted, in this namespace or in another one, it is somebody's.
     let mount = disk.path().join("mounted");
     fs::create_dir(&mount).expect("a folder");

@@ -7,10 +7,11 @@ use std::path::Path;
 
 use rustix::fs::{major, minor};
 
+use super::holder::{Holder, holder, loop_device_on, with_its_disk};
 use super::table::mounts;
 
 /// Makes sure that the path is a block device without partitions that nothing uses: no mount, in whichever
-/// namespace, no swap, no RAID or volume above it.
+/// namespace, no swap, no RAID or volume above it, and no process that has it open for writing.
 ///
 /// # Errors
 /// `InvalidInput` for what is no such device; `ResourceBusy` for one that is mounted or in use, also by
@@ -33,6 +34,14 @@ pub fn expect_unused(device: &Path) -> io::Result<()> {
         let reason = format!("it is mounted on {}", mount.point.display());
         return Err(io::Error::new(io::ErrorKind::ResourceBusy, reason));
     }
+    if let Some(loop_device) = loop_device_on(&path) {
+        let reason = format!("it is the image of {}; losetup --detach frees it", loop_device.display());
+        return Err(io::Error::new(io::ErrorKind::ResourceBusy, reason));
+    }
+    if let Some(Holder { pid, name }) = holder(&with_its_disk(metadata.rdev(), &number)) {
+        let reason = format!("process {pid} ({name}) has it open for writing; end that first");
+        return Err(io::Error::new(io::ErrorKind::ResourceBusy, reason));
+    }
     // Of a block device, O_EXCL fails where anything in the kernel has it for itself (open(2)).
     let opened = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(device);
     opened.map(drop).map_err(|error| match error.kind() {
@@ -45,7 +54,29 @@ pub fn expect_unused(device: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
+    use super::super::LoopDevice;
     use super::*;
+
+    #[test]
+    fn a_device_that_a_process_writes_to_is_refused_with_its_name() {
+        let image = rustix::fs::memfd_create("disk", rustix::fs::MemfdFlags::CLOEXEC).expect("a file");
+        let image = File::from(image);
+        image.set_len(1 << 20).expect("a size");
+        let device = match LoopDevice::attach(&image) {
+            Ok(device) => device,
+            Err(error) => return println!("skipped: no loop device: {error}"),
+        };
+        let error = expect_unused(device.path()).expect_err("this process has it open").to_string();
+        assert!(error.contains(&format!("process {} (", std::process::id())), "{error}");
+        let reader = File::open(device.path()).expect("the device");
+        let path = device.path().to_owned();
+        // Open for reading alone, as programs that look for labels have it.
+        drop(device);
+        expect_unused(&path).expect("nothing writes to it");
+        drop(reader);
+    }
 
     #[test]
     fn what_is_no_block_device_or_mounted_is_refused() {

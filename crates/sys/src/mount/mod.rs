@@ -3,6 +3,8 @@
 #[cfg(target_os = "linux")]
 mod device;
 #[cfg(target_os = "linux")]
+mod holder;
+#[cfg(target_os = "linux")]
 #[path = "linux.rs"]
 mod platform;
 #[cfg(not(target_os = "linux"))]

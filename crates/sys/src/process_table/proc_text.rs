@@ -13,6 +13,10 @@ const FLAG_OF_KERNEL: u64 = 0x0020_0000;
 const FLAG_ACCEPTS: u64 = 0x0001_0000;
 /// Of a descriptor that sends signals: `O_ASYNC`.
 const FLAG_ASYNC: u64 = 0o20000;
+/// `O_ACCMODE`, and what it has of a descriptor that writes.
+const FLAGS_ACCESS: u64 = 0o3;
+const FLAG_WRITE_ONLY: u64 = 0o1;
+const FLAG_READ_WRITE: u64 = 0o2;
 
 /// /proc/PID/stat, and how much processor time it says, in ticks.
 pub fn stat(text: &str) -> Option<(ProcessEntry, u64)> {
@@ -74,9 +78,17 @@ pub fn epoll(text: &str) -> Vec<EpollWatch> {
 
 /// /proc/PID/fdinfo/FD of a descriptor: whether it sends signals.
 pub fn sends_signals(text: &str) -> bool {
-    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
-    let flags = flags.and_then(|flags| u64::from_str_radix(flags.trim(), 8).ok());
-    flags.is_some_and(|flags| flags & FLAG_ASYNC != 0)
+    flags(text).is_some_and(|flags| flags & FLAG_ASYNC != 0)
+}
+
+/// The same: whether it is open for writing.
+pub fn is_writable(text: &str) -> bool {
+    flags(text).is_some_and(|flags| matches!(flags & FLAGS_ACCESS, FLAG_WRITE_ONLY | FLAG_READ_WRITE))
+}
+
+fn flags(text: &str) -> Option<u64> {
+    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
+    u64::from_str_radix(flags.trim(), 8).ok()
 }
 
 /// /proc/PID/net/tcp and tcp6: the sockets that listen or are connected. Most of the table are often others,
@@ -229,6 +241,8 @@ mod tests {
         assert_eq!((watches[1].descriptor, watches[1].inode), (5, None));
         assert!(!watches[1].is_edge_triggered() && !watches[1].waits_to_write());
         assert!(sends_signals("flags:\t02024002\n") && !sends_signals(text));
+        let writable = ["0100000", "0100001", "02102", "010000000"].map(|flags| format!("flags:\t{flags}\n"));
+        assert_eq!(writable.map(|text| is_writable(&text)), [false, true, true, false]);
     }
 
     #[cfg(target_endian = "little")]
