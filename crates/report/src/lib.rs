@@ -32,6 +32,7 @@ pub mod place;
 mod printable_lines;
 pub mod quantity;
 pub mod sentences;
+mod shell;
 mod spark;
 pub mod table;
 mod text;

@@ -25,6 +25,9 @@ pub(crate) trait Quantity: Copy {
     /// An estimate with its interval, in one unit: `61 (58–64) µs`.
     fn estimate_with_interval(self, cost: Interval) -> String;
 
+    /// Two estimates with their intervals to be read side by side, at the digits that both carry.
+    fn estimates_with_interval(self, one: Interval, two: Interval) -> (String, String);
+
     /// A difference with its sign: `+1.3 µs`.
     fn signed(self, difference: f64, digits: u32) -> String;
 
@@ -63,18 +66,12 @@ impl Quantity for Unit {
     }
 
     fn estimate_with_interval(self, cost: Interval) -> String {
-        if !is_bounded(cost) || cost.high > 1e3 * cost.value {
-            return format!("{} (no interval)", self.estimate(cost));
-        }
-        let digits = digits_carried(cost);
-        if self != Unit::Seconds && is_extreme(cost.value) {
-            let [value, low, high] = [cost.value, cost.low, cost.high].map(|x| scientific(x, digits));
-            return behind(format!("{value} ({low}–{high})"), self.scale(0.0).1.as_ref());
-        }
-        let (scale, symbol) = self.scale(rounded(cost.value, digits));
-        let decimals = decimals(cost.value / scale, digits);
-        let shown = |x: f64| fixed(rounded_if_large(x / scale, digits), decimals);
-        behind(format!("{} ({}–{})", shown(cost.value), shown(cost.low), shown(cost.high)), &symbol)
+        interval_with_digits(self, cost, digits_carried(cost))
+    }
+
+    fn estimates_with_interval(self, one: Interval, two: Interval) -> (String, String) {
+        let digits = digits_carried(one).min(digits_carried(two));
+        (interval_with_digits(self, one, digits), interval_with_digits(self, two, digits))
     }
 
     fn signed(self, difference: f64, digits: u32) -> String {
@@ -145,6 +142,24 @@ impl Quantity for Unit {
     }
 }
 
+/// A value with its interval in one unit, at the digits given; said to have none where it is unbounded.
+fn interval_with_digits(unit: Unit, cost: Interval, digits: u32) -> String {
+    if !is_bounded(cost) || cost.high > 1e3 * cost.value {
+        return format!("{} (no interval)", unit.with_digits(cost.value, digits));
+    }
+    if unit != Unit::Seconds && is_extreme(cost.value) {
+        let [value, low, high] = [cost.value, cost.low, cost.high].map(|x| scientific(x, digits));
+        return behind(format!("{value} ({low}–{high})"), unit.scale(0.0).1.as_ref());
+    }
+    let (scale, symbol) = unit.scale(rounded(cost.value, digits));
+    let decimals = decimals(cost.value / scale, digits);
+    let [value, low, high] =
+        [cost.value, cost.low, cost.high].map(|x| fixed(rounded_if_large(x / scale, digits), decimals));
+    // What is exact at these digits is said once.
+    let is_exact = low == value && high == value;
+    behind(if is_exact { value } else { format!("{value} ({low}–{high})") }, &symbol)
+}
+
 /// Multiples of a rate: thousands are written out, as they are read.
 const RATES: [(f64, &str); 3] = [(1e9, "G/s"), (1e6, "M/s"), (1.0, "/s")];
 /// Multiples of a byte.
@@ -170,7 +185,7 @@ fn behind(quantity: String, symbol: &str) -> String {
 
 /// Hundreds and more are rounded to the digits that are carried; what is smaller has decimals for that.
 fn rounded_if_large(value: f64, digits: u32) -> f64 {
-    if value.abs() >= 1000.0 { rounded(value, digits) } else { value }
+    if value.abs() >= 100.0 { rounded(value, digits) } else { value }
 }
 
 /// Seconds at three digits, in the unit that suits: `1.21 µs`, `310 ns`.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 
+use crate::overview::Kind;
 use crate::quantity::Quantity;
 use crate::text::{Cell, Page, Row, Style, Tone};
 use crate::words::{count, factor_with_interval, things};
@@ -40,13 +41,13 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Res
                 page.gap()?;
             }
             let alone: Vec<&Finding> = series.iter().copied().filter(|f| !findings.is_answered(f)).collect();
-            if !alone.is_empty() {
-                if style.width >= ROOM_FOR_COLUMNS {
-                    page.columns(&rows(findings, &alone, &CommonRange::of(&alone), below), WRAPPED)?;
-                } else {
-                    paragraphs(findings, &alone, below, &mut page)?;
-                }
+            let (undecided, decided): (Vec<&Finding>, Vec<&Finding>) =
+                alone.iter().partition(|finding| Kind::of(finding) == Kind::Undecided);
+            write_series(findings, &decided, Tone::Plain, style, &mut page)?;
+            if !decided.is_empty() && !undecided.is_empty() {
+                page.gap()?;
             }
+            write_series(findings, &undecided, Tone::Faint, style, &mut page)?;
             if let Some(compared) = series.first().and_then(|finding| of(finding)) {
                 if !alone.is_empty() {
                     page.gap()?;
@@ -77,6 +78,76 @@ pub fn write(findings: &Findings, style: &Style, out: &mut dyn Write) -> io::Res
     Ok(())
 }
 
+/// Writes series with what was found beside each, in this tone where it is not plain.
+fn write_series(
+    findings: &Findings,
+    series: &[&Finding],
+    tone: Tone,
+    style: &Style,
+    page: &mut Page<'_>,
+) -> io::Result<()> {
+    write_toned(findings, (series, &CommonRange::of(series)), tone, below, style, page)
+}
+
+/// Writes what series cost, a row for each, in this tone where it is not plain.
+pub(crate) fn write_costs(
+    findings: &Findings,
+    series: &[&Finding],
+    tone: Tone,
+    style: &Style,
+    page: &mut Page<'_>,
+) -> io::Result<()> {
+    write_toned(findings, (series, &CommonRange::of(series)), tone, |_, _| Vec::new(), style, page)
+}
+
+/// Writes series in columns where there is room for these, else one below the other.
+fn write_toned(
+    findings: &Findings,
+    (series, common): (&[&Finding], &CommonRange),
+    tone: Tone,
+    below: impl Fn(&Findings, &Finding) -> Below,
+    style: &Style,
+    page: &mut Page<'_>,
+) -> io::Result<()> {
+    if style.width >= ROOM_FOR_COLUMNS {
+        let (rows, wrapped) = without_empty(toned(rows(findings, series, common, &below), tone));
+        if page.fits(&rows, wrapped) {
+            return page.columns(&rows, wrapped);
+        }
+    }
+    paragraphs(findings, series, tone, below, page)
+}
+
+/// Rows without the columns that none of them has a word for, because series of one n have one cost; and
+/// which column is wrapped.
+fn without_empty(mut rows: Vec<Row>) -> (Vec<Row>, usize) {
+    let is_empty = |column: usize, rows: &[Row]| {
+        let mut cells = rows.iter().skip(1).filter_map(|row| row.cells.get(column));
+        cells.all(|cell| cell.lines.iter().all(String::is_empty))
+    };
+    let mut wrapped = WRAPPED;
+    for column in (1..=WRAPPED + 1).rev().filter(|column| *column != WRAPPED) {
+        if is_empty(column, &rows) {
+            for row in rows.iter_mut().filter(|row| row.cells.len() > column) {
+                row.cells.remove(column);
+            }
+            wrapped -= usize::from(column < WRAPPED);
+        }
+    }
+    (rows, wrapped)
+}
+
+/// Rows whose every word has this tone, unless that is plain.
+fn toned(mut rows: Vec<Row>, tone: Tone) -> Vec<Row> {
+    if tone != Tone::Plain {
+        for row in &mut rows {
+            row.cells.iter_mut().for_each(|cell| cell.tone = tone);
+            row.below.iter_mut().for_each(|(_, own)| *own = tone);
+        }
+    }
+    rows
+}
+
 /// Writes what changes, one line for each series.
 pub(crate) fn write_changes(
     findings: &Findings,
@@ -87,7 +158,10 @@ pub(crate) fn write_changes(
     if style.width >= ROOM_FOR_COLUMNS {
         let all: Vec<&Finding> = findings.series.iter().collect();
         let common = CommonRange::of(&all);
-        return page.columns(&rows(findings, series, &common, |_, _| Vec::new()), WRAPPED);
+        let (rows, wrapped) = without_empty(rows(findings, series, &common, |_, _| Vec::new()));
+        if page.fits(&rows, wrapped) {
+            return page.columns(&rows, wrapped);
+        }
     }
     for finding in series {
         let Some(verdict) = &finding.verdict else { continue };
@@ -130,12 +204,12 @@ fn cells(finding: &Finding, common: &CommonRange) -> Vec<Cell> {
     };
     let (first, last, growth) = match Growth::of(verdict) {
         Some(Growth { from, to, ratio }) => {
-            let (low, high) = finding.unit.estimates(from.cost, to.cost);
+            let (low, high) = finding.unit.estimates_with_interval(from.cost, to.cost);
             (at(low, from.n, common.low), at(high, to.n, common.high), factor_with_interval(ratio))
         }
         // One n has one cost, and its place is the last where others begin before.
         None => {
-            let cost = at(finding.unit.estimate(verdict.cost_low), verdict.n_low, common.low);
+            let cost = at(finding.unit.estimate_with_interval(verdict.cost_low), verdict.n_low, common.low);
             (cost, String::new(), String::new())
         }
     };
@@ -144,8 +218,8 @@ fn cells(finding: &Finding, common: &CommonRange) -> Vec<Cell> {
         Cell::new(first),
         Cell::new(last),
         Cell::new(growth),
-        Cell::toned(sentences::verdict(verdict, finding.unit), sentences::tone(finding)),
-        Cell::new(spark::line(verdict)),
+        Cell::toned(sentences::verdict_beside_cost(verdict, finding.unit), sentences::tone(finding)),
+        Cell::new(if verdict.n_low == verdict.n_high { String::new() } else { spark::line(verdict) }),
     ]
 }
 
@@ -153,21 +227,27 @@ fn cells(finding: &Finding, common: &CommonRange) -> Vec<Cell> {
 fn paragraphs(
     findings: &Findings,
     series: &[&Finding],
+    tone: Tone,
     below: impl Fn(&Findings, &Finding) -> Below,
     page: &mut Page<'_>,
 ) -> io::Result<()> {
+    let toned = |own: Tone| if tone == Tone::Plain { own } else { tone };
     for finding in series {
         let label = &finding.label;
         match &finding.verdict {
             Some(verdict) => {
                 let (ends, spark) = (sentences::ends(verdict, finding.unit), spark::line(verdict));
-                let words = sentences::verdict_with_growth(verdict, finding.unit);
-                page.paragraph(&format!("{label}: {ends}, {words} {spark}"), 2, sentences::tone(finding))?;
+                let words = match verdict.n_low == verdict.n_high {
+                    true => sentences::verdict_beside_cost(verdict, finding.unit),
+                    false => sentences::verdict_with_growth(verdict, finding.unit),
+                };
+                let tone = toned(sentences::tone(finding));
+                page.paragraph(&format!("{label}: {ends}, {words} {spark}"), 2, tone)?;
             }
-            None => page.paragraph(label, 2, Tone::Plain)?,
+            None => page.paragraph(label, 2, toned(Tone::Plain))?,
         }
-        for (text, tone) in below(findings, finding) {
-            page.paragraph(&format!("  {text}"), 4, tone)?;
+        for (text, own) in below(findings, finding) {
+            page.paragraph(&format!("  {text}"), 4, toned(own))?;
         }
     }
     Ok(())

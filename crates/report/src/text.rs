@@ -113,6 +113,9 @@ fn widths(rows: &[Row]) -> Vec<usize> {
     (0..count).map(width_of).collect()
 }
 
+/// A column that is wrapped has this width at least.
+const NARROWEST: usize = 16;
+
 /// A terminal to write to: knows its width, its colours and its characters.
 pub(crate) struct Page<'a> {
     style: Style,
@@ -178,7 +181,7 @@ impl<'a> Page<'a> {
         }
         let natural = widths(&rows);
         let others: usize = natural.iter().enumerate().filter(|(i, _)| *i != gives).map(|(_, w)| w + 2).sum();
-        let room = self.style.width.saturating_sub(others).max(16);
+        let room = self.style.width.saturating_sub(others).max(NARROWEST);
         for cell in rows.iter_mut().filter_map(|row| row.cells.get_mut(gives)) {
             cell.lines = cell.lines.iter().flat_map(|line| wrapped(line, room, 2)).collect();
         }
@@ -224,6 +227,12 @@ impl<'a> Page<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether rows fit, where the column `gives` is wrapped.
+    pub(crate) fn fits(&self, rows: &[Row], gives: usize) -> bool {
+        let others = widths(rows).into_iter().enumerate().filter(|(column, _)| *column != gives);
+        others.map(|(_, width)| width + 2).sum::<usize>() + NARROWEST <= self.style.width
     }
 
     /// A line as it will stand: nothing in it acts, and nothing is beyond the characters there are.

@@ -34,7 +34,7 @@ fn two_kernels_and_three() {
     let mut page = Vec::new();
     compare::write_html(&two, &mut page).unwrap();
     let page = String::from_utf8(page).unwrap();
-    assert!(page.find("What differs") < page.find("Answers"), "differences stand first");
+    assert!(page.find("What differs") < page.find("<h2>Costs</h2>"), "differences stand first");
     // A strip for every ratio, and one for their mean.
     assert_eq!(page.matches("class=\"ratio\" viewBox=\"0 0 360 26\"").count(), two.judged().0 + 1);
 
@@ -63,6 +63,67 @@ fn on_one_screen() {
     for ranking in &two.rankings {
         assert!(screen(&two, 100).contains(&ranking.label), "{}", ranking.label);
     }
+}
+
+/// One table has the cost of every operation on every system, with its interval, the best and the certain
+/// differences marked, on a screen, in a page and in a document.
+#[test]
+fn every_system_has_its_cost() {
+    let run = one_run_of_three(2_000);
+    let compared = Comparison::of(&[("run", &run)]).unwrap();
+    let mut out = Vec::new();
+    overview::write_systems(&compared, &Style { width: 160, ..Style::default() }, &mut out).expect("written");
+    let text = String::from_utf8(out).expect("text");
+    let heading = text.lines().find(|line| line.trim_start().starts_with("n ")).expect("a heading");
+    assert!(["plain", "sandbox", "other"].iter().all(|name| heading.contains(name)), "{text}");
+    let row = |name: &str| text.lines().find(|line| line.starts_with(&format!("{name}  "))).expect(name);
+    // The third has cheaper sockets, and no mappings.
+    let socket = row("socket");
+    assert_eq!(socket.matches("µs").count(), 3, "{socket}");
+    assert!(socket.trim_end().ends_with("µs * !") && socket.matches('*').count() == 1, "{socket}");
+    assert_eq!(socket.matches('–').count(), 3, "each with its interval: {socket}");
+    assert!(row("mmap").trim_end().ends_with('—'), "{}", row("mmap"));
+
+    let mut page = Vec::new();
+    let findings = judge::Findings::of(&run);
+    report::html::write(&run, &findings, Some(&compared), &mut page).expect("written");
+    let page = String::from_utf8(page).expect("text");
+    let table = page.split("class=\"verdicts costs\"").nth(1).expect("a table of costs");
+    let table = table.split("</table>").next().expect("its end");
+    assert_eq!(table.matches("<td class=\"num best\"").count(), compared.rankings.len(), "{table}");
+
+    let mut document = Vec::new();
+    compare::write_json(&compared, &mut document).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
+    let cost = &document["series"][0]["contenders"][2]["cost"];
+    assert_eq!(cost["n_high"], 1_999, "{cost}");
+    assert!(cost["high"]["low"].as_f64() < cost["high"]["high"].as_f64(), "{cost}");
+}
+
+/// What drifts between two runs hides what differs: the command that runs both at once stands first. Trials of
+/// one run are beside each other already.
+#[test]
+fn two_runs_that_cannot_tell_name_the_command_that_can() {
+    let run = |seed| {
+        let mut one = emulated::mixed(300);
+        one.truncate(2);
+        emulated::recording(emulated::system("local", &[]), &one, 4, seed)
+    };
+    let screen = |compared: &Comparison| {
+        let mut out = Vec::new();
+        overview::write_systems(compared, &Style { width: 400, ..Style::default() }, &mut out)
+            .expect("written");
+        String::from_utf8(out).expect("text")
+    };
+    let (old, new) = (run(1), run(2));
+    let compared = Comparison::of(&[("old.osdyno", &old), ("new.osdyno", &new)]).expect("two runs");
+    let text = screen(&compared);
+    let first = text.lines().next().expect("a line");
+    assert!(first.contains("made one after the other") && first.contains("osdyno run"), "{text}");
+    assert!(first.contains("--system old= --system new=COMMAND"), "{text}");
+    let one = one_run_of_three(2_000);
+    let paired = Comparison::of(&[("run", &one)]).expect("a run of three");
+    assert!(!screen(&paired).contains("made one after the other"));
 }
 
 #[test]

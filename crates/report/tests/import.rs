@@ -381,7 +381,7 @@ fn bare_numbers_are_reported_as_such() {
     let row = |name: &str| text.lines().find(|line| line.starts_with(name)).expect("a row").to_string();
     assert!(row("flat").contains("1 210  ") && row("flat").contains("flat within"), "{text}");
     assert!(row("line").contains("+1 000 per 1 000"), "{text}");
-    assert!(row("step").contains("503 × 1e-12  ") && row("step").contains(" × 1e-9  "), "{text}");
+    assert!(row("step").contains("503 (501–504) × 1e-12  ") && row("step").contains(" × 1e-9  "), "{text}");
 }
 
 #[test]

@@ -202,3 +202,26 @@ fn only_an_excluded_expectation_is_contradicted() {
     // The parts of what is composite are none of its shapes.
     assert_eq!(agrees(Composite, &[LinearLike, Stepped, Flat]).0, Some(false));
 }
+
+/// How long something takes is asked more often than how it grows: each series has its cost with an interval, and
+/// the undecided ones stand in a table of their own, dimmed.
+#[test]
+fn every_series_has_its_cost() {
+    let findings = mixed(&PORTS);
+    let undecided = |finding: &judge::Finding| {
+        finding.verdict.as_ref().is_some_and(|verdict| verdict.class == stats::Class::Inconclusive)
+    };
+    assert!(findings.series.iter().any(undecided));
+    let mut out = Vec::new();
+    let style = Style { width: 140, colour: true, ..Style::default() };
+    overview::write(&findings, None, &style, &mut out).expect("written");
+    let text = String::from_utf8(out).expect("text");
+    for finding in findings.series.iter().filter(|finding| finding.verdict.is_some()) {
+        let is_its = |line: &&str| {
+            let plain = line.replace("\u{1b}[2m", "").replace("\u{1b}[0m", "");
+            plain.starts_with(&format!("{}  ", finding.label)) && plain.contains('(')
+        };
+        let line = text.lines().find(is_its).unwrap_or_else(|| panic!("{} in:\n{text}", finding.label));
+        assert_eq!(line.starts_with("\u{1b}[2m"), undecided(finding), "{line}");
+    }
+}

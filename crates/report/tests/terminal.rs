@@ -52,13 +52,10 @@ fn a_shape_with_many_candidates_is_undecided() {
 #[test]
 fn what_is_shown_is_what_was_judged() {
     let recording = emulated::recording(emulated::system("local", &[]), &emulated::mixed(20_000), 10, 1);
-    let text = shown(&Findings::of(&recording), Style { width: 132, ..Style::default() });
+    let text = shown(&Findings::of(&recording), Style { width: 170, ..Style::default() });
     let row = |name: &str| text.lines().find(|line| line.starts_with(name)).expect("a row").to_string();
     assert!(row("socket  ").contains("flat within"), "{text}");
-    assert!(
-        row("bind  ").contains("×2 ") && row("bind  ").contains("approaches a limit, then stepped"),
-        "{text}"
-    );
+    assert!(row("bind  ").contains("×2 ") && row("bind  ").contains("stepped at 14 116, ×1 100"), "{text}");
     assert!(row("fork  ").contains("linear"), "{text}");
     assert!(row("mmap  ").contains("inconclusive, at most"), "{text}");
     assert!(row("ready/kqueue").ends_with("unsupported: this system has no kqueue"), "{text}");

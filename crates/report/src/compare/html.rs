@@ -5,15 +5,16 @@ use std::io::{self, Write};
 
 use judge::Findings;
 use judge::compare::{Comparison, MeanOfContender, OverSystems, Ranking, RankingEntry, trend};
+use record::Shape;
 
 use super::lines::Line;
-use super::{growth, lines, strip, words};
+use super::{costs, growth, lines, strip, words};
 use crate::html::escape::esc;
 use crate::html::tracks::{Track, draw, swatch};
 use crate::place;
 use crate::sentences::{self, capital, sentence};
 use crate::text::Tone;
-use crate::words::{list, percent, things};
+use crate::words::{count, list, percent, things};
 
 /// Writes a comparison of variants as part of a page; `i` makes its ids unique.
 pub(crate) fn write_part(
@@ -182,8 +183,75 @@ fn place(line: &Line<'_>) -> String {
     )
 }
 
+/// What every series costs on every system, with its interval; the ratios stand behind it.
+pub(super) fn costs(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let rows = costs::of(compared);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    write!(
+        out,
+        "<p class=\"remark\">{}</p><div class=\"scroll\"><table class=\"verdicts costs\"><thead><tr>\
+         <th scope=\"col\">Series</th><th scope=\"col\" class=\"num\">n</th>",
+        esc(&costs::legend(compared))
+    )?;
+    for place in 0..compared.contenders.len() {
+        write!(out, "<th scope=\"col\" class=\"num\">{}</th>", named(compared, place))?;
+    }
+    writeln!(out, "</tr></thead><tbody>")?;
+    for row in &rows {
+        write!(
+            out,
+            "<tr><th scope=\"row\">{}</th><td class=\"num range\" data-is=\"n\">{}</td>",
+            esc(&row.ranking.label),
+            count(row.n)
+        )?;
+        for (cell, contender) in row.cells.iter().zip(&compared.contenders) {
+            let best = if cell.is_best { " best" } else { "" };
+            let (name, cost) = (esc(&contender.name), esc(&cell.shown(true)));
+            write!(out, "<td class=\"num{best}\" data-is=\"{name}\">{cost}</td>")?;
+        }
+        writeln!(out, "</tr>")?;
+    }
+    writeln!(out, "</tbody></table></div>")
+}
+
+/// The figure of 2001, for each job: its time against its size, a line for each system.
+pub(super) fn figures(findings: &Findings, compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let is_job =
+        |workload: &str| findings.workload(workload).is_some_and(|workload| workload.shape == Shape::Job);
+    // The first series of a job is the whole of it.
+    let mut wholes: Vec<(&str, &str)> = Vec::new();
+    let mut shown = Vec::new();
+    for (i, ranking) in compared.rankings.iter().enumerate() {
+        let Some(finding) = findings.series.iter().find(|finding| finding.label == ranking.label) else {
+            continue;
+        };
+        let of = (finding.key.workload.as_str(), finding.key.variant.as_str());
+        if is_job(of.0) && !wholes.contains(&of) {
+            wholes.push(of);
+            shown.push((i, ranking));
+        }
+    }
+    if shown.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "<section id=\"sizes\"><h2>Time against size</h2>")?;
+    plots_of("z", compared, &shown, out)?;
+    writeln!(out, "</section>")
+}
+
 /// A plot for each series, with what may be said of each contender by itself.
 pub(super) fn plots(id: &str, compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    plots_of(id, compared, &compared.rankings.iter().enumerate().collect::<Vec<_>>(), out)
+}
+
+fn plots_of(
+    id: &str,
+    compared: &Comparison,
+    rankings: &[(usize, &Ranking)],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(
         out,
         "<p class=\"remark\">Medians over n, each plot on its own scale. Axes that span more than a factor \
@@ -194,7 +262,7 @@ pub(super) fn plots(id: &str, compared: &Comparison, out: &mut dyn Write) -> io:
             ".".into()
         }
     )?;
-    for (i, ranking) in compared.rankings.iter().enumerate() {
+    for &(i, ranking) in rankings {
         let said: Vec<String> =
             ranking.standings.iter().filter_map(|entry| of_entry(ranking, entry)).collect();
         let description = words::sentence(ranking).into_iter().chain(said.iter().cloned());

@@ -79,6 +79,12 @@ fn contender(row: &Ranking, one: &RankingEntry) -> Value {
     let note = lines::note(row, one).map(|note| plain(&note));
     json!({
         "contender": one.name,
+        "cost": one.verdict.as_ref().map(|verdict| json!({
+            "n_low": verdict.n_low,
+            "n_high": verdict.n_high,
+            "low": Estimate::from(verdict.cost_low),
+            "high": Estimate::from(verdict.cost_high),
+        })),
         "rank": one.rank.map(|rank| json!({ "best": rank.best, "worst": rank.worst, "of": rank.of })),
         "last": one.last.as_ref().map(|last| ratio(last, row.unit)),
         "overall": one.overall.as_ref().map(|overall| ratio(overall, row.unit)),

@@ -1,6 +1,7 @@
 //! A comparison, whether its contenders are systems or the variants of a workload: one set of words, one line
 //! for each contender in each series, one plot, one table, one document.
 
+pub(crate) mod costs;
 pub(crate) mod growth;
 mod html;
 mod json;

@@ -3,13 +3,15 @@
 
 use std::io::{self, Write};
 
+use judge::Findings;
 use judge::compare::Comparison;
 
-use super::html::{definitions, named, plots, ratios};
+use super::html::{costs, definitions, figures, named, plots, ratios};
 use super::{notes, over_load, words};
 use crate::html::escape::esc;
 use crate::html::page;
 use crate::sentences::capital;
+use crate::shell;
 use crate::words::{count, percent};
 
 /// Writes a comparison of systems as a page.
@@ -17,7 +19,9 @@ pub fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     page::open(&words::title(compared), out)?;
     head(compared, out)?;
     differences(compared, out)?;
-    writeln!(out, "<section><h2>Answers</h2>")?;
+    writeln!(out, "<section><h2>Costs</h2>")?;
+    costs(compared, out)?;
+    writeln!(out, "</section><section><h2>Ratios</h2>")?;
     ratios("c", compared, out)?;
     writeln!(out, "</section>")?;
     over_load::write(compared, out)?;
@@ -29,9 +33,10 @@ pub fn write(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     page::close(false, out)
 }
 
-/// Writes a comparison of the systems of a run as part of its page; the curves are folded, because each
-/// series has its figures there.
-pub(crate) fn write_part(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+/// Writes a comparison of the systems of a run as part of its page: the figures of jobs, the costs, and the
+/// ratios behind these. The curves are folded, because each series has its figures there.
+pub(crate) fn write_part(findings: &Findings, compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    figures(findings, compared, out)?;
     writeln!(
         out,
         "<section id=\"compared\"><h2>{}</h2><p class=\"lead\">{}.</p><p class=\"remark\">{}.</p>",
@@ -39,6 +44,8 @@ pub(crate) fn write_part(compared: &Comparison, out: &mut dyn Write) -> io::Resu
         esc(&capital(&words::summary(compared))),
         esc(&carries(compared)),
     )?;
+    costs(compared, out)?;
+    writeln!(out, "<h3>Ratios</h3>")?;
     ratios("c", compared, out)?;
     writeln!(out, "<details class=\"list\"><summary>Curves of all systems</summary>")?;
     plots("c", compared, out)?;
@@ -59,12 +66,16 @@ fn head(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "<header><p class=\"over\">{} · comparison</p><h1>{}</h1><p class=\"lead\">{}.</p>\
-         <p class=\"remark\">{}.</p></header>",
+         <p class=\"remark\">{}.</p>",
         esc(&tool.unwrap_or_default()),
         esc(&words::title(compared)),
         esc(&capital(&words::summary(compared))),
         esc(&carries(compared)),
-    )
+    )?;
+    if let Some(interleaved) = words::interleaved(compared) {
+        writeln!(out, "<p class=\"says\">{}</p>", esc(&interleaved))?;
+    }
+    writeln!(out, "</header>")
 }
 
 /// The facts that differ, a column for each system.
@@ -122,7 +133,7 @@ fn how_to_read(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
             "<p>{}, seed {}</p><pre><code>{}</code></pre>",
             esc(&contender.name),
             contender.run.seed,
-            esc(&page::command(&contender.run))
+            esc(&shell::command(&contender.run))
         )?;
     }
     writeln!(out, "</section>")

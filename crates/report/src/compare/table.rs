@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use judge::Findings;
 use judge::compare::{Comparison, Ranking};
 
+use super::costs::{self, CostRow};
 use super::lines::{self, Line};
 use super::{growth, notes, words};
 use crate::place;
@@ -21,10 +22,22 @@ const ROOM_FOR_MEANS: usize = 110;
 /// Writes what differs, then an answer for every series, then what may be said of all.
 pub fn write(compared: &Comparison, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::new(*style, out);
+    if let Some(interleaved) = words::interleaved(compared) {
+        page.paragraph(&interleaved, 2, Tone::Notable)?;
+    }
     page.paragraph(&words::title(compared), 2, Tone::Strong)?;
     page.paragraph(&format!("differs: {}", words::differs(compared)), 9, Tone::Plain)?;
     page.paragraph(&words::judged(compared), 2, Tone::Plain)?;
     page.gap()?;
+    let rows = costs::of(compared);
+    // The ratios stand below, each with its notes.
+    let rows: Vec<CostRow<'_>> = rows.into_iter().map(|row| CostRow { answer: None, ..row }).collect();
+    let shown: Vec<&CostRow<'_>> = rows.iter().collect();
+    if !rows.is_empty() {
+        page.paragraph(&costs::legend(compared), 2, Tone::Faint)?;
+        page.columns(&costs::in_columns(compared, &shown, style.width), 0)?;
+        page.gap()?;
+    }
     answers(compared, style, &mut page)?;
     for sentence in lines::without_number(compared) {
         page.paragraph(&capital(&sentence), 2, Tone::Faint)?;

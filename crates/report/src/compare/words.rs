@@ -5,6 +5,7 @@ use stats::{Design, Interval};
 
 use crate::place;
 use crate::quantity::Quantity;
+use crate::shell;
 use crate::text::Tone;
 use crate::words::{
     NO_BREAK, about, bound, count, factor, factor_with_interval, list, percent, place_with_interval,
@@ -285,7 +286,7 @@ pub(crate) fn title(compared: &Comparison) -> String {
 }
 
 /// What systems are set against: `6.12`, or the first of each engine.
-pub(super) fn reference(compared: &Comparison) -> &str {
+pub(crate) fn reference(compared: &Comparison) -> &str {
     match compared.references.iter().all(|&reference| reference == 0) {
         true => compared.contenders.first().map_or("", |first| first.name.as_str()),
         false => "the first on the same engine",
@@ -378,6 +379,34 @@ pub(super) fn mean_ratio(mean: &Mean) -> String {
         MeanClaim::Nothing => factor_with_interval(mean.ratio),
         MeanClaim::Faster | MeanClaim::Slower => times_with_word(mean.ratio, Unit::Seconds),
     }
+}
+
+/// Where runs that were made one after the other leave most answers open: the command that measures their
+/// systems side by side. What drifts between two runs cannot be told from a difference.
+pub(crate) fn interleaved(compared: &Comparison) -> Option<String> {
+    let ratios =
+        compared.rankings.iter().flat_map(Ranking::others).filter_map(|entry| entry.overall.as_ref());
+    let apart = ratios.filter(|ratio| ratio.comparison.design == Design::Independent);
+    let (open, of) = apart.fold((0, 0), |(open, of), ratio| {
+        (open + usize::from(matches!(ratio.claim(), Claim::Unresolved { .. })), of + 1)
+    });
+    if compared.reference != Reference::First || 2 * open <= of {
+        return None;
+    }
+    let systems = compared.contenders.iter().enumerate().map(|(place, contender)| {
+        let prefix = contender.system.prefix.join(" ");
+        let other = if place == 0 { "" } else { "COMMAND" };
+        shell::quoted(&format!("{}={}", contender.name, if prefix.is_empty() { other } else { &prefix }))
+    });
+    let systems: String = systems.map(|system| format!(" --system {system}")).collect();
+    Some(format!(
+        "{} of {} open: the runs were made one after the other, and what drifts between them looks like a \
+         difference. One run tells that measures them side by side: {}{systems} (COMMAND is what a trial is \
+         started through)",
+        count(open as u64),
+        things(of, "ratio is", "ratios are"),
+        shell::without_systems(&compared.contenders.first()?.run)
+    ))
 }
 
 /// The count of every answer: `1 slower · 3 equivalent`.

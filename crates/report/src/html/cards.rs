@@ -95,7 +95,7 @@ fn place(kind: Kind) -> (&'static str, bool) {
         Kind::Uneven => ("uneven", true),
         Kind::OneLevel => ("one-level", true),
         Kind::Flat => ("flat", false),
-        Kind::Undecided => ("undecided", false),
+        Kind::Undecided => ("undecided", true),
         Kind::TooShort => ("too-short", false),
         Kind::Compared => ("compared", false),
         Kind::NoNumber => ("no-number", false),

@@ -9,6 +9,7 @@ use super::page;
 use super::scale::{Axis, Kind, Tick, cost_label};
 use super::svg::{BOTTOM, LEFT, RIGHT, ROOM_ACROSS, Svg, TOP, within};
 use crate::quantity::time;
+use crate::shell;
 use crate::words::fixed;
 
 /// What a page of a load says.
@@ -88,7 +89,7 @@ pub fn load(load: &LoadPage, out: &mut dyn Write) -> io::Result<()> {
     for (place, level) in load.levels.iter().enumerate() {
         write_level(place, level, out)?;
     }
-    let command = load.command.iter().map(|word| page::quoted(word)).collect::<Vec<_>>().join(" ");
+    let command = load.command.iter().map(|word| shell::quoted(word)).collect::<Vec<_>>().join(" ");
     writeln!(out, "<section><h2>How to repeat it</h2><pre><code>{}</code></pre>", esc(&command))?;
     writeln!(out, "{READING}</section>")?;
     page::close(false, out)

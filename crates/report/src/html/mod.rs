@@ -55,7 +55,7 @@ pub fn write(
     filter::bar(findings, &parts(source, systems, is_run), out)?;
     page::head(findings, asked, out)?;
     if let Some(systems) = systems {
-        compare::write_systems(systems, out)?;
+        compare::write_systems(findings, systems, out)?;
     }
     growths::write(source, out)?;
     cards::write(source, out)?;

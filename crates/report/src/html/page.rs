@@ -10,7 +10,7 @@ use super::escape::esc;
 use crate::compare::definitions;
 use crate::quantity::duration;
 use crate::words::{list, percent, things};
-use crate::{environment, overview, sentences};
+use crate::{environment, overview, sentences, shell};
 
 const STYLE: &str = include_str!("style.css");
 /// What plots need, in a page and alone.
@@ -180,7 +180,7 @@ pub(crate) fn repeat(findings: &Findings, out: &mut dyn Write) -> io::Result<()>
     writeln!(
         out,
         "<section><h2>How to repeat it</h2><pre><code>{}</code></pre><table class=\"facts\"><tbody>",
-        esc(&command(run))
+        esc(&shell::command(run))
     )?;
     let rows = [
         ("program", format!("{} {}, {}", run.tool.name, run.tool.version, run.tool.build)),
@@ -195,21 +195,6 @@ pub(crate) fn repeat(findings: &Findings, out: &mut dyn Write) -> io::Result<()>
         writeln!(out, "<tr><th scope=\"row\">{name}</th><td>{}</td></tr>", esc(&value))?;
     }
     writeln!(out, "</tbody></table></section>")
-}
-
-/// The command line of a run, as a shell takes it.
-pub(crate) fn command(run: &record::Run) -> String {
-    run.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-}
-
-/// A word of a command line as a shell takes it.
-pub(super) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.into()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 /// How the plots and the words are to be read, and what they do not say.

@@ -49,10 +49,10 @@ fn row(source: &Source<'_>, (i, finding): Numbered<'_>, out: &mut dyn Write) -> 
     };
     let (low, high, growth) = match Growth::of(v) {
         Some(Growth { from, to, ratio }) => {
-            let (low, high) = finding.unit.estimates(from.cost, to.cost);
+            let (low, high) = finding.unit.estimates_with_interval(from.cost, to.cost);
             (low, high, factor_with_interval(ratio))
         }
-        None => (finding.unit.estimate(v.cost_low), String::new(), String::new()),
+        None => (finding.unit.estimate_with_interval(v.cost_low), String::new(), String::new()),
     };
     writeln!(
         out,
@@ -69,7 +69,7 @@ fn row(source: &Source<'_>, (i, finding): Numbered<'_>, out: &mut dyn Write) -> 
 fn words(finding: &Finding) -> Vec<String> {
     let mut words = Vec::new();
     if let Some(v) = &finding.verdict {
-        let said = sentences::verdict(v, finding.unit);
+        let said = sentences::verdict_beside_cost(v, finding.unit);
         words.push(word::of_class(&said, word::tone(finding), v.class));
         words.extend(
             sentences::gross_jump(v, finding.unit).map(|jump| format!("largest jump {}", esc(&jump))),

@@ -2,6 +2,7 @@
 //! [`table`] has all of it.
 
 mod compared;
+mod costs;
 mod fit;
 mod growth;
 mod kind;
@@ -10,6 +11,7 @@ mod names;
 mod remarks;
 mod systems;
 
+use std::cell::Cell;
 use std::io::{self, Write};
 
 use judge::compare::Comparison;
@@ -27,8 +29,8 @@ use crate::words::things;
 
 /// Lines of an overview at the most; with the places of the files that follow it fits on a screen of 40.
 const LINES_MAX: usize = 36;
-/// Lines of a comparison of systems above the growths of each.
-const SYSTEMS_LINES: usize = 12;
+/// Lines below a comparison of systems for the growths of each, with empty lines around.
+const GROWTH_LINES: usize = 8;
 /// Lines of all remarks on the numbers at the most.
 const REMARK_LINES: usize = 3;
 /// Growths shown at the most: a reader has half a minute.
@@ -74,22 +76,31 @@ fn write_screen(
     let details = all - findings.series.len();
     let screen = Screen { findings, style: *style, details, is_machine_known };
     let head = screen.machine()?;
-    let systems = systems.map(|systems| systems::of(systems, style, SYSTEMS_LINES)).transpose()?;
     let lists = screen.lists()?;
     let remarks = screen.remarks()?;
     let known = [&head, &lists, &remarks].map(lines).iter().sum::<usize>();
+    let room = LINES_MAX.saturating_sub(known + GROWTH_LINES);
+    let systems = systems.map(|systems| systems::of(systems, style, room)).transpose()?;
     let taken = known + systems.as_ref().map_or(0, |part| lines(part) + 1);
     let compared = screen.comparisons(LINES_MAX.saturating_sub(taken + 4).max(8))?;
     // Empty lines between the parts, and the heading of the growths.
     let room = LINES_MAX.saturating_sub(taken + lines(&compared) + 4);
     let highlights = judge::highlights(findings);
     // The sentences say more than the table, and the systems are compared already.
-    let growths = screen.growths(&highlights, (room * 3 / 4).max(if systems.is_some() { 4 } else { 6 }))?;
-    let changed = match systems {
-        Some(_) => Part::new(),
-        None => screen.changed(&highlights, room.saturating_sub(lines(&growths)).max(3))?,
-    };
-    let parts = [head, systems.unwrap_or_default(), [growths, lists].concat(), changed, compared, remarks];
+    let growths = screen.growths(&highlights, (room * 3 / 4).max(if systems.is_some() { 3 } else { 6 }))?;
+    let mut parts = vec![head];
+    match systems {
+        Some(systems) => parts.extend([systems, [growths, lists].concat()]),
+        None => {
+            let room = room.saturating_sub(lines(&growths));
+            let (changed, shown) = screen.changed(&highlights, room.max(3))?;
+            // An empty line before each of the two tables.
+            let room = room.saturating_sub(lines(&changed) + 2);
+            let costs = costs::write(findings, &shown, style, room)?;
+            parts.extend([[growths, lists].concat(), changed].into_iter().chain(costs));
+        }
+    }
+    parts.extend([compared, remarks]);
     write_parts(&parts, out)
 }
 
@@ -188,14 +199,22 @@ impl Screen<'_> {
         })
     }
 
-    /// The series that change, in the order in which they are said.
-    fn changed(&self, highlights: &[judge::Highlight<'_>], room: usize) -> io::Result<Part> {
+    /// The series that change, in the order in which they are said, and which of these are shown.
+    fn changed<'f>(
+        &'f self,
+        highlights: &[judge::Highlight<'f>],
+        room: usize,
+    ) -> io::Result<(Part, Vec<&'f Finding>)> {
         let others = lists::other_changes(self.findings);
-        let series: Vec<&Finding> =
+        let mut series: Vec<&Finding> =
             highlights.iter().map(judge::Highlight::first).chain(names::firsts(&others)).collect();
-        self.fitted(series.len().min(ROWS_MOST), room, |page, shown| {
+        let last = Cell::new(0);
+        let part = self.fitted(series.len().min(ROWS_MOST), room, |page, shown| {
+            last.set(shown);
             table::write_changes(self.findings, &series[..shown], &self.style, page)
-        })
+        })?;
+        series.truncate(last.get());
+        Ok((part, series))
     }
 
     fn lists(&self) -> io::Result<Part> {

@@ -1,20 +1,19 @@
-//! A comparison of systems on one screen: what differs for certain, the largest first, and lists of all else.
+//! A comparison of systems on one screen: what each operation costs on each system, and lists of the answers.
 
+use std::cell::Cell;
 use std::io;
 
 use judge::compare::{AnswerNote, Claim, Comparison, OfferedApart, Ranking, RankingEntry, Ratio};
 
 use super::fit::{Part, fitted, lines, list, part};
 use super::lists::List;
-use crate::compare::{self, words};
+use crate::compare::{self, costs, words};
 use crate::environment;
-use crate::text::{Cell, Row, Style, Tone};
-use crate::words::percent;
+use crate::text::{Style, Tone};
+use crate::words::{percent, things};
 
-/// Differences shown at the most.
-const DIFFERENCES_MOST: usize = 12;
-/// Lines for them at the least.
-const DIFFERENCE_LINES: usize = 3;
+/// Lines for costs at the least: what the marks mean, the names of the systems, and some rows.
+const COST_LINES: usize = 4;
 
 /// A series of one system against that of the first.
 struct Pair<'a> {
@@ -38,18 +37,6 @@ impl<'a> Pair<'a> {
     fn claim(&self) -> Option<Claim> {
         self.ratio.map(Ratio::claim)
     }
-
-    fn is_different(&self) -> bool {
-        let claim = self.claim();
-        claim.is_some_and(|claim| {
-            !matches!(claim, Claim::Equivalent { .. } | Claim::DifferentButSmall | Claim::Unresolved { .. })
-        })
-    }
-
-    /// How far the two are apart.
-    fn distance(&self) -> f64 {
-        self.ratio.map_or(0.0, |ratio| ratio.comparison.ratio.value.ln().abs())
-    }
 }
 
 /// Writes a comparison into so many lines, as far as it has that many.
@@ -61,6 +48,9 @@ pub(super) fn of(compared: &Comparison, style: &Style, room: usize) -> io::Resul
         .map(|(ranking, entry)| Pair::of(compared, ranking, entry))
         .collect();
     let mut all = part(style, |page| {
+        if let Some(interleaved) = words::interleaved(compared) {
+            page.paragraph(&interleaved, 2, Tone::Notable)?;
+        }
         page.paragraph(&words::title(compared), 2, Tone::Strong)?;
         page.paragraph(&words::summary(compared), 2, Tone::Plain)
     })?;
@@ -72,12 +62,17 @@ pub(super) fn of(compared: &Comparison, style: &Style, room: usize) -> io::Resul
     for named in lists(compared, &pairs).iter().filter(|list| !list.items.is_empty()) {
         behind.extend(list(style, named)?);
     }
-    behind.extend(part(style, |page| page.paragraph("--verbose has every ratio", 2, Tone::Faint))?);
-    let mut different: Vec<&Pair<'_>> = pairs.iter().filter(|pair| pair.is_different()).collect();
-    different.sort_by(|a, b| b.distance().total_cmp(&a.distance()));
-    let left = room.saturating_sub(lines(&all) + lines(&behind)).max(DIFFERENCE_LINES);
-    all.extend(differences(&different, style, left)?);
+    // The last line is not written yet.
+    let left = room.saturating_sub(lines(&all) + lines(&behind) + 1).max(COST_LINES);
+    let (costs, left_out) = costs(compared, style, left)?;
+    all.extend(costs);
     all.extend(behind);
+    let more = match left_out {
+        0 => String::new(),
+        more => format!("{} and ", things(more, "more series", "more series")),
+    };
+    let verbose = format!("--verbose has {more}every ratio");
+    all.extend(part(style, |page| page.paragraph(&verbose, 2, Tone::Faint))?);
     Ok(all)
 }
 
@@ -94,21 +89,17 @@ fn apart(compared: &Comparison) -> Vec<String> {
     notes
 }
 
-/// A line for each that differs for certain.
-fn differences(pairs: &[&Pair<'_>], style: &Style, room: usize) -> io::Result<Part> {
-    let row = |pair: &&Pair<'_>| {
-        let ratio = pair.ratio?;
-        let answer = Cell::toned(words::answer(ratio, pair.ranking.unit), words::tone(ratio.claim()));
-        Some(Row { cells: vec![Cell::new(&pair.name), answer], below: Vec::new() })
-    };
-    let rows: Vec<Row> = pairs.iter().filter_map(row).collect();
-    fitted(style, rows.len().min(DIFFERENCES_MOST), room, |page, shown| {
-        page.columns(&rows[..shown], 1)?;
-        match rows.len() - shown {
-            0 => Ok(()),
-            more => page.paragraph(&format!("and {more} more, which differ less"), 2, Tone::Faint),
-        }
-    })
+/// What every series costs on every system, as many as there is room for; and how many are left out.
+fn costs(compared: &Comparison, style: &Style, room: usize) -> io::Result<(Part, usize)> {
+    let rows = costs::of(compared);
+    let left_out = Cell::new(0);
+    let part = fitted(style, rows.len(), room, |page, shown| {
+        left_out.set(rows.len() - shown);
+        page.paragraph(&costs::legend(compared), 2, Tone::Faint)?;
+        let foremost = costs::foremost(compared, &rows, shown);
+        page.columns(&costs::in_columns(compared, &foremost, style.width), 0)
+    })?;
+    Ok((part, left_out.get()))
 }
 
 /// The facts that differ.

@@ -167,6 +167,18 @@ pub(super) fn is_passed(limit: Asymptote, v: &Verdict) -> bool {
     limit.n.value < v.n_high as f64
 }
 
+/// The verdict where another column has the cost: of one n, which is all cost, how well it is known.
+pub(crate) fn verdict_beside_cost(v: &Verdict, unit: Unit) -> String {
+    match v.class {
+        Class::Value => "known within 5\u{202f}%".into(),
+        Class::Inconclusive if v.n_low == v.n_high && !v.warnings.contains(&Warning::BelowResolution) => {
+            let more = v.trials_needed.map(|n| format!("; {} trials needed", count(n.into())));
+            format!("not known within 5\u{202f}%{}", more.unwrap_or_default())
+        }
+        _ => verdict(v, unit),
+    }
+}
+
 /// What is known where nothing is certain: of one n the cost with its interval, else the bound of the change.
 fn so_far(v: &Verdict, unit: Unit) -> String {
     match v.n_low == v.n_high {

@@ -1,0 +1,172 @@
+//! What each system takes in each series: a row for each series, a column for each system. The ratios behind
+//! them have tables of their own.
+
+use judge::compare::{Claim, Comparison, Ranking, RankingEntry, Ratio};
+use stats::{Interval, Verdict};
+use unicode_width::UnicodeWidthStr;
+
+use super::words;
+use crate::quantity::Quantity;
+use crate::text::{Cell, Row, Tone};
+use crate::words::count;
+
+/// One series on every system.
+pub(crate) struct CostRow<'a> {
+    pub(crate) ranking: &'a Ranking,
+    /// The largest n that all systems with a cost reached.
+    pub(crate) n: u64,
+    /// By the places of the systems.
+    pub(crate) cells: Vec<CostCell>,
+    /// Of two systems the ratio in words.
+    pub(crate) answer: Option<(String, Tone)>,
+}
+
+/// What one series costs on one system.
+#[derive(Default)]
+pub(crate) struct CostCell {
+    /// With its interval; nothing where there is no cost.
+    pub(crate) cost: Option<String>,
+    /// Without.
+    short: String,
+    /// No other system has a better one, as far as the estimates go.
+    pub(crate) is_best: bool,
+    /// It differs from the cost on the first system for certain.
+    pub(crate) is_certain: bool,
+    tone: Tone,
+}
+
+/// The marks behind a cost.
+const BEST: &str = " *";
+const CERTAIN: &str = " !";
+
+/// Every series that some system has a cost of: of two systems those that differ most for certain first, of
+/// more in the order of the run.
+pub(crate) fn of(compared: &Comparison) -> Vec<CostRow<'_>> {
+    let mut rows: Vec<CostRow<'_>> =
+        compared.rankings.iter().filter_map(|ranking| row(compared, ranking)).collect();
+    if compared.contenders.len() == 2 {
+        rows.sort_by(|a, b| b.distance().total_cmp(&a.distance()));
+    }
+    rows
+}
+
+/// The first of each workload and variant, then the second of each, as many as are wanted, in their order: so
+/// that the whole of a job stands before its phases. Of two systems the first that there are.
+pub(crate) fn foremost<'r, 'a>(
+    compared: &Comparison,
+    rows: &'r [CostRow<'a>],
+    most: usize,
+) -> Vec<&'r CostRow<'a>> {
+    if compared.contenders.len() == 2 {
+        return rows.iter().take(most).collect();
+    }
+    let group = |row: &CostRow<'_>| {
+        let label = &row.ranking.label;
+        label.strip_suffix(&row.ranking.name).unwrap_or(label).to_owned()
+    };
+    let depth = |place: usize| rows[..place].iter().filter(|row| group(row) == group(&rows[place])).count();
+    let mut places: Vec<(usize, usize)> = (0..rows.len()).map(|place| (depth(place), place)).collect();
+    places.sort_unstable();
+    let mut kept: Vec<usize> = places.into_iter().take(most).map(|(_, place)| place).collect();
+    kept.sort_unstable();
+    kept.into_iter().map(|place| &rows[place]).collect()
+}
+
+/// What the marks mean.
+pub(crate) fn legend(compared: &Comparison) -> String {
+    let first = words::reference(compared);
+    format!("at the largest n that all reached · *\u{a0}best · !\u{a0}differs from {first} for certain")
+}
+
+/// The rows with a heading, with intervals where all of them fit into the width.
+pub(crate) fn in_columns(compared: &Comparison, rows: &[&CostRow<'_>], width: usize) -> Vec<Row> {
+    let wide = columns(compared, rows, true);
+    let count = wide.first().map_or(0, |row| row.cells.len());
+    let of_column = |column: usize| {
+        let cells = wide.iter().filter_map(|row| row.cells.get(column));
+        cells.flat_map(|cell| &cell.lines).map(|line| line.width() + 2).max().unwrap_or(0)
+    };
+    let needed: usize = (0..count).map(of_column).sum();
+    if needed <= width + 2 { wide } else { columns(compared, rows, false) }
+}
+
+fn columns(compared: &Comparison, rows: &[&CostRow<'_>], with_intervals: bool) -> Vec<Row> {
+    let has_answers = rows.iter().any(|row| row.answer.is_some());
+    let systems = compared.contenders.iter().map(|contender| contender.name.clone());
+    let heading = [String::new(), "n".into()].into_iter().chain(systems);
+    let heading = heading.chain(has_answers.then(|| format!("against {}", words::reference(compared))));
+    let heading = heading.map(|text| Cell::toned(text, Tone::Faint)).collect();
+    let row = |row: &&CostRow<'_>| {
+        let names = [Cell::new(&row.ranking.label), Cell::toned(count(row.n), Tone::Faint)];
+        let costs = row.cells.iter().map(|cell| Cell::toned(cell.shown(with_intervals), cell.tone));
+        let answer = row.answer.iter().map(|(answer, tone)| Cell::toned(answer, *tone));
+        Row { cells: names.into_iter().chain(costs).chain(answer).collect(), below: Vec::new() }
+    };
+    [Row { cells: heading, below: Vec::new() }].into_iter().chain(rows.iter().map(row)).collect()
+}
+
+impl CostCell {
+    /// The cost with its marks.
+    pub(crate) fn shown(&self, with_interval: bool) -> String {
+        let Some(cost) = &self.cost else { return "—".into() };
+        let best = if self.is_best { BEST } else { "" };
+        let certain = if self.is_certain { CERTAIN } else { "" };
+        format!("{}{best}{certain}", if with_interval { cost } else { &self.short })
+    }
+}
+
+impl CostRow<'_> {
+    /// How far two systems are apart for certain.
+    fn distance(&self) -> f64 {
+        let sure =
+            self.ranking.others().filter_map(|entry| entry.overall.as_ref()).filter(|ratio| is_sure(ratio));
+        sure.map(|ratio| ratio.comparison.ratio.value.ln().abs()).fold(0.0, f64::max)
+    }
+}
+
+fn is_sure(ratio: &Ratio) -> bool {
+    !matches!(ratio.claim(), Claim::Equivalent { .. } | Claim::DifferentButSmall | Claim::Unresolved { .. })
+}
+
+/// `None` where no system has a cost.
+fn row<'a>(compared: &Comparison, ranking: &'a Ranking) -> Option<CostRow<'a>> {
+    let n = ranking.standings.iter().filter_map(|entry| Some(entry.verdict.as_ref()?.n_high)).min()?;
+    let entry = |place: usize| ranking.standings.iter().find(|entry| entry.place == place);
+    let costs: Vec<Option<Interval>> =
+        (0..compared.contenders.len()).map(|place| cost(entry(place)?, n)).collect();
+    let known = costs.iter().flatten().map(|cost| cost.value);
+    let best = match ranking.unit.more_is_better() {
+        true => known.reduce(f64::max)?,
+        false => known.reduce(f64::min)?,
+    };
+    let several = costs.iter().flatten().count() > 1;
+    let cell = |(place, cost): (usize, &Option<Interval>)| {
+        let Some(cost) = cost else { return CostCell::default() };
+        let ratio = entry(place).and_then(|entry| entry.overall.as_ref()).filter(|ratio| is_sure(ratio));
+        CostCell {
+            cost: Some(ranking.unit.estimate_with_interval(*cost)),
+            short: ranking.unit.estimate(*cost),
+            is_best: several && cost.value == best,
+            is_certain: ratio.is_some(),
+            tone: ratio.map_or(Tone::Plain, |ratio| words::tone(ratio.claim())),
+        }
+    };
+    let answer = |ratio: &Ratio| (words::answer(ratio, ranking.unit), words::tone(ratio.claim()));
+    let other = ranking.others().next().filter(|_| compared.contenders.len() == 2);
+    Some(CostRow {
+        ranking,
+        n,
+        cells: costs.iter().enumerate().map(cell).collect(),
+        answer: other.and_then(|entry| entry.overall.as_ref()).map(answer),
+    })
+}
+
+/// The cost at this n, or in the range that holds it. What the load generator limited is no cost of a system.
+fn cost(entry: &RankingEntry, n: u64) -> Option<Interval> {
+    let Verdict { n_high, cost_high, blocks, .. } = entry.verdict.as_ref()?;
+    if entry.levels.iter().any(|level| level.n == n && level.limited) {
+        return None;
+    }
+    let block = blocks.iter().find(|block| (block.n_low..=block.n_high).contains(&n));
+    if *n_high == n { Some(*cost_high) } else { block.map(|block| block.cost) }
+}
