@@ -84,7 +84,7 @@ fn serve(stream: &TcpStream, script: &impl Fn(&str) -> Option<String>, taken: &M
     stream.set_nodelay(true).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
     let mut input = BufReader::new(stream);
-    let say = |command: &str, own: &str| send(stream, &script(command)?, own);
+    let say = |command: &str, own: &str| send(stream, Chosen::new(&script(command)?, own)?);
     say("CONNECT", "220 test")?;
     let mut accepted: Vec<String> = Vec::new();
     loop {
@@ -100,13 +100,23 @@ fn serve(stream: &TcpStream, script: &impl Fn(&str) -> Option<String>, taken: &M
             "QUIT" => "221 bye",
             _ => "250 ok",
         };
-        let reply = if verb == "BDAT" { String::new() } else { say(command, own)? };
+        let reply = match verb {
+            "BDAT" => String::new(),
+            // Noted before it is said: a client may look at what was taken as soon as it has the reply.
+            "RSET" => {
+                let chosen = Chosen::new(&script(command)?, own)?;
+                if chosen.reply.starts_with("250") {
+                    locked(taken).tested.append(&mut accepted);
+                }
+                send(stream, chosen)?
+            }
+            _ => say(command, own)?,
+        };
         match verb {
             "RCPT" if reply.starts_with("25") => {
                 let address = command.trim_start_matches("RCPT TO:<").trim_end_matches('>');
                 accepted.push(address.to_owned());
             }
-            "RSET" if reply.starts_with("250") => locked(taken).tested.append(&mut accepted),
             "DATA" if reply.starts_with("354") => {
                 let mut message = String::new();
                 while message != ".\r\n" && !message.ends_with("\r\n.\r\n") {
@@ -139,13 +149,24 @@ fn serve(stream: &TcpStream, script: &impl Fn(&str) -> Option<String>, taken: &M
     }
 }
 
-/// Sends the reply of a script, or the server's own where that is empty.
-fn send(mut stream: &TcpStream, reply: &str, own: &str) -> Option<String> {
-    let (cut, reply) = match reply.strip_prefix(CUT).and_then(|rest| rest.split_once(' ')) {
-        Some((cut, reply)) => (cut.parse().ok()?, reply),
-        None => (0, reply),
-    };
-    let reply = if reply.is_empty() { own } else { reply };
+/// The reply of a script, or the server's own where that is empty, and where it is cut.
+struct Chosen {
+    cut: usize,
+    reply: String,
+}
+
+impl Chosen {
+    fn new(scripted: &str, own: &str) -> Option<Chosen> {
+        let (cut, reply) = match scripted.strip_prefix(CUT).and_then(|rest| rest.split_once(' ')) {
+            Some((cut, reply)) => (cut.parse().ok()?, reply),
+            None => (0, scripted),
+        };
+        let reply = if reply.is_empty() { own } else { reply };
+        Some(Chosen { cut, reply: reply.to_owned() })
+    }
+}
+
+fn send(mut stream: &TcpStream, Chosen { cut, reply }: Chosen) -> Option<String> {
     if reply != SILENCE {
         let line = format!("{reply}\r\n");
         let (before, behind) = line.as_bytes().split_at(cut % line.len());
@@ -156,7 +177,7 @@ fn send(mut stream: &TcpStream, reply: &str, own: &str) -> Option<String> {
         }
         stream.write_all(behind).ok()?;
     }
-    Some(reply.to_owned())
+    Some(reply)
 }
 
 /// Begins a reply of a script that comes in two pieces: the number of bytes of the first, a space, and the reply.
