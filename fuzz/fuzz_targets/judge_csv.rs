@@ -26,7 +26,7 @@ fuzz_target!(|data: &[u8]| {
     if import.read("fuzz", file.as_slice()).is_err() {
         return;
     }
-    let imported = import.finish();
+    let Ok(imported) = import.finish() else { return };
     let findings = Findings::of_import(&imported.recording, MARGIN);
     let mut text = Vec::new();
     json::write(&findings, &mut text).expect("memory can be written");

@@ -215,6 +215,63 @@ fn what_is_no_table_is_refused() {
 }
 
 #[test]
+fn the_name_of_the_output_is_its_format() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("bench.txt"), "BenchmarkA/1 9 5 ns/op\n--- SKIP: BenchmarkB\n")
+        .expect("a file");
+    let output = run(folder.path(), &["judge", "bench.txt", "--out", "found.json"]);
+    assert_eq!(output.status.code(), Some(3), "one was skipped: {}", text(&output.stderr));
+    let found = fs::read(folder.path().join("found.json")).expect("the file");
+    let found: serde_json::Value = serde_json::from_slice(&found).expect("JSON");
+    let file = &found["files"][0];
+    assert_eq!((&file["format"], &file["values"]), (&"text of go test -bench".into(), &1.into()), "{file}");
+    assert_eq!(file["left_out"][0]["reasons"][0], "it was skipped", "{file}");
+    assert!(
+        found["notes"][1].as_str().is_some_and(|note| note.contains("B is left out")),
+        "{}",
+        found["notes"]
+    );
+    assert_eq!(run(folder.path(), &["judge", "bench.txt", "--out", "found.html"]).status.code(), Some(3));
+    let page = fs::read_to_string(folder.path().join("found.html")).expect("the page");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("B is left out: it was skipped"));
+    let printed = text(&run(folder.path(), &["judge", "bench.txt"]).stdout);
+    assert!(
+        printed.contains("bench.txt: text of go test -bench") && printed.contains("B is left out"),
+        "{printed}"
+    );
+    for (more, words) in [
+        (&["--out", "found.txt"][..], "ends neither in .html nor in .json"),
+        (&["--out", "a.json", "--format", "html"], "do not agree"),
+        (&["--out", "a.html", "--format", "text"], "standard output"),
+        (&["--force"], "--out names one"),
+        (&["--trial", "run"], "no effect of --trial: bench.txt is text of go test -bench"),
+        (&["--n", "keys"], "no effect of --n keys"),
+        (&["--unit", "ms"], "no effect of --unit"),
+    ] {
+        let output = run(folder.path(), &[&["judge", "bench.txt"][..], more].concat());
+        assert_eq!(output.status.code(), Some(2), "{more:?}");
+        assert!(text(&output.stderr).contains(words), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_sample_of_criterion_has_its_name_beside_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for n in [10, 20] {
+        let of_run = folder.path().join(format!("target/criterion/g/f_of_{n}/new"));
+        fs::create_dir_all(&of_run).expect("a folder");
+        fs::write(of_run.join("benchmark.json"), format!("{{\"full_id\": \"g/f of/{n}\"}}")).expect("a file");
+        fs::write(of_run.join("sample.json"), format!("{{\"iters\": [1], \"times\": [{n}]}}"))
+            .expect("a file");
+    }
+    let files = [10, 20].map(|n| format!("target/criterion/g/f_of_{n}/new/sample.json"));
+    let output = run(folder.path(), &["judge", &files[0], &files[1], "--format", "json"]);
+    let found = document(&output);
+    assert_eq!(found["series"].as_array().map(Vec::len), Some(1), "{found}");
+    assert_eq!(found["series"][0]["series"], "g/f of", "{found}");
+}
+
+#[test]
 fn files_of_2003_are_trials_of_a_program() {
     let folder = tempfile::tempdir().expect("a folder");
     let names = ["forkbench.1", "forkbench.2", "forkbench.3"];

@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let begun = Instant::now();
     let mut import = Import::new(Options::default());
     import.read(&path, BufReader::with_capacity(1 << 16, File::open(&path)?))?;
-    let recording = import.finish().recording;
+    let recording = import.finish()?.recording;
     let seconds = begun.elapsed().as_secs_f64();
     let rows: usize = recording.series().flat_map(|(_, trials)| trials).map(|s| s.values.len()).sum();
     println!("{rows} rows in {seconds:.2} s: {:.2} million a second", rows as f64 / seconds / 1e6);

@@ -27,9 +27,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn series(name: &str, panels: &[String]) -> Result<String, Box<dyn Error>> {
-    let mut import = Import::new(Options { unit: Unit::Seconds, ..Options::default() });
+    let mut import = Import::new(Options { unit: Some(Unit::Seconds), ..Options::default() });
     import.read(name, BufReader::new(io::stdin().lock()))?;
-    let recording = import.finish().recording;
+    let recording = import.finish()?.recording;
     let mut findings = Findings::of(&recording);
     findings.series.first_mut().ok_or("the file has no series")?.label = name.to_owned();
     table::write(&findings, &STYLE, &mut io::stderr())?;

@@ -11,6 +11,7 @@ use stats::{
     Segment, Spikes, Step, Verdict,
 };
 
+use crate::import::FileRead;
 use crate::json_parts::{Estimate, SCHEMA, StopEntry, finite, limited, plain};
 use crate::{compare, sentences};
 use judge::{Finding, Findings};
@@ -18,6 +19,12 @@ use judge::{Finding, Findings};
 /// Writes the findings as a JSON document.
 pub fn write(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &Document::of(findings))?;
+    writeln!(out)
+}
+
+/// Writes the findings of files from elsewhere as a JSON document, with what became of each file.
+pub fn write_judged(findings: &Findings, files: &[FileRead], out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &Document { files, ..Document::of(findings) })?;
     writeln!(out)
 }
 
@@ -38,6 +45,9 @@ pub(crate) struct Document<'a> {
     series: Vec<SeriesEntry<'a>>,
     comparisons: Vec<serde_json::Value>,
     notes: Vec<String>,
+    /// Files from elsewhere that were read; absent without any.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    files: &'a [FileRead],
 }
 
 #[derive(Debug, Serialize)]
@@ -239,6 +249,7 @@ impl<'a> Document<'a> {
             series: findings.series.iter().map(|finding| SeriesEntry::of(findings, finding)).collect(),
             comparisons: findings.comparisons.iter().map(compare::entry).collect(),
             notes: sentences::notes(findings),
+            files: &[],
         }
     }
 }

@@ -19,7 +19,7 @@ struct Kind {
     mark: &'static str,
 }
 
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 9] = [
     Kind { folder: "crates/kernel/src", list: "lib.rs", mark: "const WORKLOAD: Workload" },
     Kind { folder: "crates/servers/src", list: "lib.rs", mark: "const WORKLOAD: Workload" },
     Kind { folder: "crates/jobs/src", list: "lib.rs", mark: "const WORKLOAD: Workload" },
@@ -27,6 +27,7 @@ const KINDS: [Kind; 8] = [
     Kind { folder: "crates/net/src/service", list: "mod.rs", mark: "impl ServiceSettings for" },
     Kind { folder: "crates/net/src/client", list: "mod.rs", mark: "impl ClientSettings for" },
     Kind { folder: "crates/osdyno/tests/conformance", list: "main.rs", mark: "const ROW: Row" },
+    Kind { folder: "crates/report/src/import/formats", list: "mod.rs", mark: "const FORMAT: Format" },
     Kind { folder: "xtask/src/tidy", list: "mod.rs", mark: "fn check(house: &House)" },
 ];
 

@@ -1,11 +1,11 @@
 //! `osdyno judge`: judges measurements of other programs.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ::report::import::{BadLines, ColumnNames, Error, Import, Options, Program};
+use ::report::import::{BadLines, ColumnNames, Error, Import, Imported, Options, Program};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use judge::Findings;
@@ -22,13 +22,15 @@ A CSV file has a header that names the columns series, trial, n and value, and d
 where n goes both ways. Columns may be in any order, separated by commas, semicolons or tabs. Several \
 files are read as one table; a table without a column for trials is one trial.
 
-The output of google-benchmark, hyperfine, pytest-benchmark (JSON), criterion.rs (raw.csv, sample.json) and \
-go test -bench (text) is recognised by its content.
+The output of google-benchmark, pytest-benchmark, hyperfine, criterion.rs, go test -bench, JMH, \
+BenchmarkDotNet, k6, fio, pgbench, lmbench and will-it-scale is recognised by its content, wherever in the \
+file that stands.
 
-A file of bare numbers, with one line for every object that was added, is one trial; each column is a series.
+A file of bare numbers, with one line for every object that was added, is one trial; each column is a \
+series. With --n \"column 1\" --value \"column 2\" it is a table.
 
-Unusable lines are reported on standard error; all other lines are judged, and the exit code is 3. \
-docs/judge.md describes all formats.";
+Unusable lines are reported on standard error, entries that failed as remarks; all others are judged, and \
+the exit code is 3. docs/judge.md describes all formats.";
 
 /// Judge measurements of other programs: CSV files, or the output of other benchmarks
 #[derive(clap::Args)]
@@ -37,24 +39,24 @@ pub(crate) struct Args {
     /// Files to read; - is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Output format
-    #[arg(long, value_enum, default_value = "text")]
-    format: JudgeFormat,
-    /// HTML page to write with --format html
+    /// Output format; without it the one that the name of --out ends in, or a table
+    #[arg(long, value_enum)]
+    format: Option<JudgeFormat>,
+    /// File to write: a page if its name ends in .html, JSON if in .json
     ///
-    /// Without this option the page goes to standard output if that is a file or a pipe; on a terminal it
+    /// Without this option a page goes to standard output if that is a file or a pipe; on a terminal it
     /// goes to a file named like the first input file, with .html.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Overwrite the page
+    /// Overwrite the file
     #[arg(long)]
     force: bool,
     /// The smallest growth that matters
     #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = super::report::parse_percent)]
     margin: f64,
     /// Unit of the values; without a unit they are printed as bare numbers
-    #[arg(long, value_enum, default_value = "none")]
-    unit: FileUnit,
+    #[arg(long, value_enum)]
+    unit: Option<FileUnit>,
     /// Leave out measurements below this n, where caches are still cold
     #[arg(long, value_name = "N", default_value_t = 0)]
     from: u64,
@@ -67,7 +69,7 @@ pub(crate) struct Args {
     /// Column with the numbers or names of the trials; without one each file is a trial
     #[arg(long, value_name = "COLUMN")]
     trial: Option<String>,
-    /// Column with the number of objects
+    /// Column with the number of objects; for other benchmarks, the part of names that is n
     #[arg(long, value_name = "COLUMN")]
     n: Option<String>,
     /// Column with the cost
@@ -141,13 +143,42 @@ impl ValueEnum for Bench {
 }
 
 pub(crate) fn judge(args: &Args, console: &Console) -> Done {
-    let page = if args.format == JudgeFormat::Html { page(args, console) } else { None };
-    if let Some(page) = &page {
-        refuse_input(page, &args.files)?;
-        refuse_existing(page, args.force)?;
+    let format = format(args)?;
+    let file = file(args, format, console);
+    match &file {
+        Some(file) => {
+            refuse_input(file, &args.files)?;
+            refuse_existing(file, args.force)?;
+        }
+        None if args.force => {
+            return Err(Failure::Usage(
+                "--force overwrites a file, and none is written; --out names one".into(),
+            ));
+        }
+        None => {}
     }
-    let (unit, scale) = args.unit.unit_and_scale();
-    let program = args.program.map(|Bench(program)| program);
+    let mut import = Import::new(options(args));
+    for file in &args.files {
+        read(&mut import, file)?;
+    }
+    let imported = import.finish().map_err(|error| failure(error, None))?;
+    // A table ends with them.
+    if format != JudgeFormat::Text {
+        imported.remarks.iter().for_each(|remark| warn(remark));
+    }
+    tell_bad_lines(&imported.bad_lines);
+    let findings = Findings::of_import(&imported.recording, args.margin / 100.0);
+    if format == JudgeFormat::Text {
+        print_findings(&findings, None, Detail::Everything, Format::Text, console)?;
+    } else {
+        write(format, &imported, &findings, file.as_deref(), args.force)?;
+    }
+    let is_complete = imported.bad_lines.count == 0 && imported.failed == 0;
+    Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+}
+
+fn options(args: &Args) -> Options {
+    let unit = args.unit.map(FileUnit::unit_and_scale);
     let columns = ColumnNames {
         series: args.series.clone(),
         trial: args.trial.clone(),
@@ -155,40 +186,73 @@ pub(crate) fn judge(args: &Args, console: &Console) -> Done {
         n: args.n.clone(),
         value: args.value.clone(),
     };
-    let mut import = Import::new(Options { scale, unit, from: args.from, program, columns });
-    for file in &args.files {
-        read(&mut import, file)?;
+    Options {
+        scale: unit.map_or(1.0, |(_, scale)| scale),
+        unit: unit.map(|(unit, _)| unit),
+        from: args.from,
+        program: args.program.map(|Bench(program)| program),
+        columns,
     }
-    let imported = import.finish();
-    imported.remarks.iter().for_each(|remark| warn(remark));
-    tell_bad_lines(&imported.bad_lines);
-    let recording = &imported.recording;
-    let findings = Findings::of_import(recording, args.margin / 100.0);
-    match args.format {
-        JudgeFormat::Text => print_findings(&findings, None, Detail::Everything, Format::Text, console)?,
-        JudgeFormat::Json => print_findings(&findings, None, Detail::Everything, Format::Json, console)?,
-        JudgeFormat::Html => match &page {
-            Some(page) => {
-                write_file(page, args.force, |out| ::report::html::write(recording, &findings, None, out))?;
-                print_places(&[("report", page)], Format::Text)?;
-            }
-            None => {
-                let mut out = BufWriter::new(io::stdout().lock());
-                ::report::html::write(recording, &findings, None, &mut out)?;
-                out.flush()?;
-            }
-        },
-    }
-    Ok(if imported.bad_lines.count == 0 { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 
-/// Where the page is to stand; `None` for standard output.
-fn page(args: &Args, console: &Console) -> Option<PathBuf> {
+/// The format that is asked for, or that the name of the output has.
+fn format(args: &Args) -> Result<JudgeFormat, Failure> {
+    let of_name = match &args.out {
+        None => return Ok(args.format.unwrap_or(JudgeFormat::Text)),
+        Some(out) => match out.extension().and_then(|end| end.to_str()).map(str::to_lowercase).as_deref() {
+            Some("html" | "htm") => Some(JudgeFormat::Html),
+            Some("json") => Some(JudgeFormat::Json),
+            _ => None,
+        },
+    };
+    match (args.format, of_name) {
+        (Some(JudgeFormat::Text), _) => {
+            Err(Failure::Usage("--format text goes to standard output; --out is for a page or JSON".into()))
+        }
+        (Some(format), Some(of_name)) if format != of_name => {
+            Err(Failure::Usage("--format and the name of --out do not agree; leave one out".into()))
+        }
+        (format, of_name) => format.or(of_name).ok_or_else(|| {
+            Failure::Usage(
+                "the name of --out ends neither in .html nor in .json; --format says which it is".into(),
+            )
+        }),
+    }
+}
+
+/// Writes a page or JSON, to a file or to standard output.
+fn write(
+    format: JudgeFormat,
+    imported: &Imported,
+    findings: &Findings,
+    file: Option<&Path>,
+    force: bool,
+) -> Result<(), Failure> {
+    let write = |out: &mut dyn Write| match format {
+        JudgeFormat::Html => ::report::html::write(&imported.recording, findings, None, out),
+        _ => ::report::json::write_judged(findings, &imported.files, out),
+    };
+    match file {
+        Some(file) => {
+            write_file(file, force, write)?;
+            print_places(&[(if format == JudgeFormat::Html { "report" } else { "JSON" }, file)], Format::Text)
+        }
+        None => {
+            let mut out = BufWriter::new(io::stdout().lock());
+            write(&mut out)?;
+            Ok(out.flush()?)
+        }
+    }
+}
+
+/// Where the output is to stand; `None` for standard output.
+fn file(args: &Args, format: JudgeFormat, console: &Console) -> Option<PathBuf> {
     let of_first = || match args.files.first() {
         Some(first) if !is_standard_input(first) => first.with_extension("html"),
         _ => PathBuf::from("judge.html"),
     };
-    args.out.clone().or_else(|| console.terminal.then(of_first))
+    let is_page = format == JudgeFormat::Html;
+    args.out.clone().or_else(|| (is_page && console.terminal).then(of_first))
 }
 
 fn is_standard_input(path: &Path) -> bool {
@@ -201,18 +265,25 @@ fn read(import: &mut Import, path: &Path) -> Result<(), Failure> {
     } else {
         let open =
             File::open(path).map_err(|source| Error::Read { name: path.display().to_string(), source });
-        open.and_then(|file| import.read(&path.to_string_lossy(), BufReader::with_capacity(1 << 16, file)))
+        let beside = |name: &str| fs::read(path.with_file_name(name)).ok();
+        open.and_then(|file| {
+            let file = BufReader::with_capacity(1 << 16, file);
+            import.read_beside(&path.to_string_lossy(), file, &beside)
+        })
     };
-    done.map_err(|error| match error {
-        // The path as it was given: a folder is opened, and only then cannot be read.
-        Error::Read { source, .. } if !is_standard_input(path) => {
+    done.map_err(|error| failure(error, Some(path).filter(|path| !is_standard_input(path))))
+}
+
+/// What an error is for a user, perhaps of a path as it was given: a folder is opened, and only then cannot
+/// be read.
+fn failure(error: Error, path: Option<&Path>) -> Failure {
+    match (error, path) {
+        (Error::Read { source, .. }, Some(path)) => {
             Failure::Refused(Error::Read { name: path.display().to_string(), source }.to_string())
         }
-        Error::Read { .. } => Failure::Refused(error.to_string()),
-        Error::Header { .. } | Error::Separator { .. } | Error::Unknown { .. } | Error::RunFile(_) => {
-            Failure::Usage(error.to_string())
-        }
-    })
+        (error @ Error::Read { .. }, None) => Failure::Refused(error.to_string()),
+        (error, _) => Failure::Usage(error.to_string()),
+    }
 }
 
 fn tell_bad_lines(bad: &BadLines) {

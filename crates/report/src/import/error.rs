@@ -46,6 +46,14 @@ pub enum Error {
         /// What is there instead.
         found: String,
     },
+    /// An option says nothing of the files that were given.
+    #[error("no effect of {option}: {why}")]
+    Option {
+        /// The options, as they are typed.
+        option: String,
+        /// What the files are, and what the option is for.
+        why: String,
+    },
     /// It is what osdyno itself recorded.
     #[error("{0} is a run file; osdyno report judges it")]
     RunFile(String),

@@ -16,11 +16,13 @@ pub(crate) const TRACKS_MAX: usize = 200_000;
 
 /// Values by series, trial and direction.
 #[derive(Debug, Default)]
-pub(super) struct Gather {
+pub(crate) struct Gather {
     series: Vec<Gathered>,
     by_name: HashMap<Vec<u8>, usize>,
     tracks: Vec<Track>,
     by_trial: HashMap<(usize, u32, Direction), usize>,
+    /// Values below the smallest n that is wanted.
+    below: u64,
 }
 
 #[derive(Debug)]
@@ -52,35 +54,24 @@ struct Points {
 
 /// The place of a track in [`Gather`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place(usize);
+pub(crate) struct Place(usize);
 
 impl Gather {
     /// Whether not even a name was met.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.series.is_empty()
     }
 
     /// Makes room for a trial of a series; its name alone is enough for it to be in the recording. `Err` says
     /// why there is none.
-    pub(super) fn place(
+    pub(crate) fn place(
         &mut self,
         series: &[u8],
         trial: u32,
         direction: Direction,
         tick: f64,
     ) -> Result<Place, String> {
-        let series = match self.by_name.get(series) {
-            Some(series) => *series,
-            None if self.series.len() == SERIES_MAX => {
-                return Err(format!("there are more than {SERIES_MAX} series"));
-            }
-            None => {
-                let name = String::from_utf8_lossy(series).into_owned();
-                self.series.push(Gathered { name, tick, reference: None });
-                self.by_name.insert(series.to_vec(), self.series.len() - 1);
-                self.series.len() - 1
-            }
-        };
+        let series = self.series(series, tick)?;
         let key = (series, trial, direction);
         if let Some(place) = self.by_trial.get(&key) {
             return Ok(Place(*place));
@@ -94,13 +85,64 @@ impl Gather {
         Ok(Place(self.tracks.len() - 1))
     }
 
+    /// The place of a series, which is new where its name is.
+    fn series(&mut self, name: &[u8], tick: f64) -> Result<usize, String> {
+        match self.by_name.get(name) {
+            Some(series) => Ok(*series),
+            None if self.series.len() == SERIES_MAX => {
+                Err(format!("there are more than {SERIES_MAX} series"))
+            }
+            None => {
+                let shown = String::from_utf8_lossy(name).into_owned();
+                self.series.push(Gathered { name: shown, tick, reference: None });
+                self.by_name.insert(name.to_vec(), self.series.len() - 1);
+                Ok(self.series.len() - 1)
+            }
+        }
+    }
+
+    /// Takes over all of another.
+    pub(crate) fn absorb(&mut self, other: Gather) -> Result<(), String> {
+        self.below += other.below;
+        for series in &other.series {
+            self.series(series.name.as_bytes(), series.tick)?;
+        }
+        for track in other.tracks {
+            let of = &other.series[track.series];
+            let Place(at) = self.place(of.name.as_bytes(), track.trial, track.direction, of.tick)?;
+            let (into, series) = (&mut self.tracks[at], track.series);
+            into.points.append(track.points);
+            into.reference.append(track.reference);
+            let (into, of) = (into.series, &other.series[series]);
+            if self.series[into].reference.is_none() {
+                self.series[into].reference.clone_from(&of.reference);
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts a value that is left out because its n is small.
+    pub(crate) fn leave_below(&mut self) {
+        self.below += 1;
+    }
+
+    /// How many were.
+    pub(crate) fn below(&self) -> u64 {
+        self.below
+    }
+
+    /// Values that are in it.
+    pub(crate) fn values(&self) -> u64 {
+        self.tracks.iter().map(|track| track.points.values.len() as u64).sum()
+    }
+
     /// Adds a value to a trial.
-    pub(super) fn add(&mut self, place: Place, n: u64, value: f64) {
+    pub(crate) fn add(&mut self, place: Place, n: u64, value: f64) {
         self.tracks[place.0].points.push(n, value);
     }
 
     /// Adds a value of the reference that was measured beside a trial, with the reference's name.
-    pub(super) fn add_reference(&mut self, place: Place, name: &str, n: u64, value: f64) {
+    pub(crate) fn add_reference(&mut self, place: Place, name: &str, n: u64, value: f64) {
         let track = &mut self.tracks[place.0];
         track.reference.push(n, value);
         let series = &mut self.series[track.series];
@@ -112,7 +154,7 @@ impl Gather {
     }
 
     /// The recording: each series is a workload with one kind of series for each way it went.
-    pub(super) fn into_recording(self, system: &str, warnings: Vec<String>, unit: Unit) -> Recording {
+    pub(crate) fn into_recording(self, system: &str, warnings: Vec<String>, unit: Unit) -> Recording {
         let Gather { series, tracks, .. } = self;
         // By series, then by trial.
         let mut trials: BTreeMap<(usize, u32), Vec<Track>> = BTreeMap::new();
@@ -164,6 +206,11 @@ impl Points {
     fn push(&mut self, n: u64, value: f64) {
         self.sizes.push(n);
         self.values.push(value);
+    }
+
+    fn append(&mut self, other: Points) {
+        self.sizes.extend(other.sizes);
+        self.values.extend(other.values);
     }
 
     /// The points as a series that has no name yet, in the order of n; at one n in the order of the file.

@@ -7,8 +7,8 @@ use record::{Direction, Unit};
 pub struct Options {
     /// Factor that makes the unit out of a value of the file.
     pub scale: f64,
-    /// What the values are in, after that.
-    pub unit: Unit,
+    /// What the values are in, after that; `None` if nobody said.
+    pub unit: Option<Unit>,
     /// Smaller n are left out.
     pub from: u64,
     /// The program that printed files without a header; recognised by the name of the file if `None`.
@@ -24,7 +24,7 @@ pub struct ColumnNames {
     pub series: Option<String>,
     /// The column with the number or the name of the trial.
     pub trial: Option<String>,
-    /// The column with the number of objects.
+    /// The column with the number of objects; in a file of another benchmark the part of names that is n.
     pub n: Option<String>,
     /// The column with the cost.
     pub value: Option<String>,
@@ -32,9 +32,27 @@ pub struct ColumnNames {
     pub reference: Option<String>,
 }
 
+impl ColumnNames {
+    /// Those that are given.
+    pub(super) fn all(&self) -> impl Iterator<Item = &String> {
+        [&self.series, &self.trial, &self.n, &self.value, &self.reference].into_iter().flatten()
+    }
+
+    /// The options by which columns are given that only a table has.
+    pub(super) fn of_tables(&self) -> Vec<&'static str> {
+        let options = [
+            ("--series", &self.series),
+            ("--trial", &self.trial),
+            ("--value", &self.value),
+            ("--reference", &self.reference),
+        ];
+        options.into_iter().filter(|(_, name)| name.is_some()).map(|(option, _)| option).collect()
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
-        Options { scale: 1.0, unit: Unit::None, from: 0, program: None, columns: ColumnNames::default() }
+        Options { scale: 1.0, unit: None, from: 0, program: None, columns: ColumnNames::default() }
     }
 }
 
@@ -84,7 +102,7 @@ impl Program {
     }
 
     /// The program whose name is in the name of a file, or its name without `bench`.
-    pub(super) fn of_file(path: &str) -> Option<Program> {
+    pub(crate) fn of_file(path: &str) -> Option<Program> {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_lowercase();
         let names = |program: &Program| name.contains(program.name());
         let hints = |program: &Program| name.contains(program.name().trim_end_matches("bench"));
@@ -92,7 +110,7 @@ impl Program {
     }
 
     /// What its columns are, and which way n goes in each.
-    pub(super) fn columns(self) -> &'static [(&'static str, Direction)] {
+    pub(crate) fn columns(self) -> &'static [(&'static str, Direction)] {
         use Direction::{Down, Up};
         match self {
             Program::Bindbench => &[("socket", Up), ("bind", Up)],

@@ -2,8 +2,8 @@
 
 use csv_core::ReadRecordResult;
 
-use super::fields::shown;
-use super::options::ColumnNames;
+use crate::import::input::fields::shown;
+use crate::import::options::ColumnNames;
 use crate::words::{list, things};
 
 /// What may stand between fields.
@@ -22,21 +22,22 @@ const REFERENCE: (&str, &[&str]) = ("reference", &[]);
 
 /// Which column is where.
 #[derive(Debug)]
-pub(super) struct Header {
-    pub(super) separator: u8,
+pub(crate) struct Header {
+    /// What stands between fields; a space is any space.
+    pub(crate) separator: u8,
     /// All columns, in small letters.
-    pub(super) names: Vec<String>,
-    pub(super) series: Option<usize>,
-    pub(super) trial: Option<usize>,
-    pub(super) direction: Option<usize>,
-    pub(super) n: usize,
-    pub(super) value: usize,
-    pub(super) reference: Option<usize>,
+    pub(crate) names: Vec<String>,
+    pub(crate) series: Option<usize>,
+    pub(crate) trial: Option<usize>,
+    pub(crate) direction: Option<usize>,
+    pub(crate) n: usize,
+    pub(crate) value: usize,
+    pub(crate) reference: Option<usize>,
 }
 
 impl Header {
     /// The header in a first line; `Err` says what the line is instead.
-    pub(super) fn of(line: &[u8], wanted: &ColumnNames) -> Result<Header, String> {
+    pub(crate) fn of(line: &[u8], wanted: &ColumnNames) -> Result<Header, String> {
         let attempts = SEPARATORS.map(|separator| Header::separated(line, separator, wanted));
         let mut missing: Vec<Missing> = Vec::new();
         for attempt in attempts {
@@ -49,8 +50,34 @@ impl Header {
         Err(closest.map_or_else(String::new, |closest| closest.sentence(line)))
     }
 
+    /// The header that a file without one would have, where the columns that are wanted are called by their
+    /// number, as `column 2`; `first` is its first line.
+    pub(crate) fn implied(first: &[u8], wanted: &ColumnNames) -> Option<Result<Header, String>> {
+        let is_number = |name: &&String| {
+            let name = name.trim().to_lowercase();
+            name.strip_prefix("column ").is_some_and(|number| number.trim().parse::<usize>().is_ok())
+        };
+        wanted.all().find(is_number)?;
+        let separator = SEPARATORS.into_iter().find(|separator| first.contains(separator)).unwrap_or(b' ');
+        let count = match separator {
+            b' ' => first.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).count(),
+            separator => names(first, separator).len(),
+        };
+        let names = (1..=count).map(|number| format!("column {number}")).collect();
+        let header = Header::with_names(names, separator, wanted);
+        Some(header.map_err(|missing| {
+            let columns = things(count, "column", "columns");
+            let roles: Vec<String> = missing.roles.iter().map(|role| shown(role.as_bytes())).collect();
+            let lacks = if roles.is_empty() { "a role for each" } else { &list(&roles) };
+            format!("has {columns} without a header and lacks {lacks}")
+        }))
+    }
+
     fn separated(line: &[u8], separator: u8, wanted: &ColumnNames) -> Result<Header, Missing> {
-        let names = names(line, separator);
+        Header::with_names(names(line, separator), separator, wanted)
+    }
+
+    fn with_names(names: Vec<String>, separator: u8, wanted: &ColumnNames) -> Result<Header, Missing> {
         let mut missing = Missing::default();
         let mut place = |role: (&str, &[&str]), wanted: Option<&String>, is_needed: bool| {
             let found = place(&names, role, wanted);
@@ -78,7 +105,7 @@ impl Header {
     }
 
     /// What to say of columns that are not read.
-    pub(super) fn ignored(&self, file: &str) -> Option<String> {
+    pub(crate) fn ignored(&self, file: &str) -> Option<String> {
         let read = [self.series, self.trial, self.direction, Some(self.n), Some(self.value), self.reference];
         let others = self.names.iter().enumerate().filter(|(place, _)| !read.contains(&Some(*place)));
         let others: Vec<String> = others.map(|(_, name)| shown(name.as_bytes())).collect();

@@ -8,29 +8,30 @@ use std::io::BufRead;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use record::Direction;
 
-use super::error::Error;
-use super::fields::{has_separator, parse_n, parse_value, shown};
-use super::gather::{Gather, Place};
 use super::header::Header;
-use super::lines::{LINE_BYTES_MAX, Line, Lines, is_blank};
-use super::options::Options;
+use crate::import::error::Error;
+use crate::import::gather::{Gather, Place};
+use crate::import::input::fields::{has_separator, parse_n, parse_value, shown};
+use crate::import::input::lines::{LINE_BYTES_MAX, Line, Lines, is_blank};
+use crate::import::options::Options;
 use crate::words::things;
 
 /// What reading changes.
-pub(super) struct Into<'a> {
-    pub(super) gather: &'a mut Gather,
-    pub(super) trials: &'a mut Trials,
+pub(crate) struct Into<'a> {
+    pub(crate) gather: &'a mut Gather,
+    pub(crate) trials: &'a mut Trials,
     /// The trial of a table without a column for it.
-    pub(super) file_trial: u32,
+    pub(crate) file_trial: u32,
 }
 
-/// Reads all lines behind the header; what cannot be used goes to `bad` with its line number.
+/// Reads all lines behind the header, which the line `header_line` is; what cannot be used goes to `bad` with
+/// its line number.
 ///
 /// A number that holds a comma or a separator of thousands ends the reading: other lines of the same program
 /// would be read as something else.
-pub(super) fn read<R: BufRead>(
+pub(crate) fn read<R: BufRead>(
     name: &str,
-    header: &Header,
+    (header, header_line): (&Header, u64),
     lines: &mut Lines<R>,
     options: &Options,
     into: Into<'_>,
@@ -38,9 +39,8 @@ pub(super) fn read<R: BufRead>(
 ) -> Result<(), Error> {
     let mut rows = Rows { header, options, into, last: Last::default() };
     let mut fields = Fields::new(header.separator, header.names.len() + 1);
-    let mut is_header = true;
     while let Some((number, line)) = lines.next().map_err(Error::reading(name))? {
-        if std::mem::take(&mut is_header) {
+        if number <= header_line {
             continue;
         }
         let done = match line {
@@ -71,7 +71,7 @@ enum RowError {
 
 /// Trials by the words of their column, which the first decides: numbers, or names.
 #[derive(Debug, Default)]
-pub(super) enum Trials {
+pub(crate) enum Trials {
     #[default]
     Unknown,
     Numbers,
@@ -140,6 +140,7 @@ impl Rows<'_> {
         let value = parse_value(value)
             .ok_or_else(|| unusable(header.value, format!("the value is {} and no number", shown(value))))?;
         if n < self.options.from {
+            self.into.gather.leave_below();
             return Ok(());
         }
         self.into.gather.add(place, n, value * self.options.scale);
@@ -211,29 +212,33 @@ fn parse_direction(field: &[u8]) -> Option<Direction> {
 }
 
 /// Splits lines at a separator.
-pub(super) struct Fields {
+pub(crate) struct Fields {
+    separator: u8,
     reader: Reader,
     text: Vec<u8>,
     ends: Vec<usize>,
 }
 
 /// The fields of one line, trimmed.
-pub(super) struct Split<'a> {
+pub(crate) struct Split<'a> {
     text: &'a [u8],
     ends: &'a [usize],
 }
 
 impl Fields {
-    pub(super) fn new(separator: u8, fields_max: usize) -> Self {
+    pub(crate) fn new(separator: u8, fields_max: usize) -> Self {
         let reader = ReaderBuilder::new().delimiter(separator).build();
-        Fields { reader, text: Vec::new(), ends: vec![0; fields_max] }
+        Fields { separator, reader, text: Vec::new(), ends: vec![0; fields_max] }
     }
 
     /// The fields of a line, which ends in a line feed and is not blank. With more fields than there may be
     /// it has that many.
-    pub(super) fn split(&mut self, line: &[u8]) -> Result<Split<'_>, String> {
+    pub(crate) fn split(&mut self, line: &[u8]) -> Result<Split<'_>, String> {
         if self.text.len() < line.len() {
             self.text.resize(line.len().next_power_of_two(), 0);
+        }
+        if self.separator == b' ' {
+            return Ok(self.split_at_spaces(line));
         }
         let (result, read, _, ends) = self.reader.read_record(line, &mut self.text, &mut self.ends);
         let whole = is_blank(&line[read..]);
@@ -253,13 +258,26 @@ impl Fields {
     }
 }
 
+impl Fields {
+    fn split_at_spaces(&mut self, line: &[u8]) -> Split<'_> {
+        let (mut end, mut count) = (0, 0);
+        let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        for (word, place) in words.zip(&mut self.ends) {
+            self.text[end..end + word.len()].copy_from_slice(word);
+            end += word.len();
+            (*place, count) = (end, count + 1);
+        }
+        Split { text: &self.text, ends: &self.ends[..count] }
+    }
+}
+
 impl Split<'_> {
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.ends.len()
     }
 
     /// A field by its place; nothing where there is none.
-    pub(super) fn get(&self, place: usize) -> &[u8] {
+    pub(crate) fn get(&self, place: usize) -> &[u8] {
         let start = place.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
         let end = self.ends.get(place).copied().unwrap_or(start);
         self.text.get(start..end).unwrap_or_default().trim_ascii()

@@ -5,10 +5,10 @@ use std::io::{self, BufRead};
 
 use record::Direction;
 
-use super::fields::{parse_value, shown};
-use super::gather::Gather;
-use super::lines::{LINE_BYTES_MAX, Line, Lines, is_blank};
-use super::options::{Options, Program};
+use crate::import::gather::Gather;
+use crate::import::input::fields::{parse_value, shown};
+use crate::import::input::lines::{LINE_BYTES_MAX, Line, Lines, is_blank};
+use crate::import::options::{Options, Program};
 use crate::words::things;
 
 /// What a 2003 program prints: integers, of microseconds or of processor cycles.
@@ -20,7 +20,7 @@ const COLUMNS_MAX: usize = 64;
 const WORDS: [&[u8]; 2] = [b"clat", b"sample"];
 
 /// Whether a line may be the first of such a file: numbers with space between, one of the words before them.
-pub(super) fn is_row(line: &[u8]) -> bool {
+pub(crate) fn is_row(line: &[u8]) -> bool {
     let mut fields = split(line);
     let Some(first) = fields.next() else { return false };
     let mut numbers = fields.map(|field| parse_value(field).is_some());
@@ -34,16 +34,16 @@ fn split(line: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// What is known of a file before it is read.
-pub(super) struct File<'a> {
-    pub(super) program: Option<Program>,
+pub(crate) struct File<'a> {
+    pub(crate) program: Option<Program>,
     /// Number of the trial that it is.
-    pub(super) trial: u32,
+    pub(crate) trial: u32,
     /// Its first line, which says how many columns there are.
-    pub(super) first: &'a [u8],
+    pub(crate) first: &'a [u8],
 }
 
 /// Reads a file into `gather`; what cannot be used goes to `bad` with its line number.
-pub(super) fn read<R: BufRead>(
+pub(crate) fn read<R: BufRead>(
     file: &File<'_>,
     lines: &mut Lines<R>,
     options: &Options,
@@ -141,6 +141,8 @@ impl Columns {
                 let n = if column.direction == Direction::Down { lines - n } else { *n };
                 if n >= options.from {
                     gather.add(place, n, value * options.scale);
+                } else {
+                    gather.leave_below();
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! The fields of a line: numbers, and what is shown of a field that is none.
 
 /// A whole number of objects: `1000`, and also `1e3` and `1000.0`.
-pub(super) fn parse_n(field: &[u8]) -> Option<u64> {
+pub(crate) fn parse_n(field: &[u8]) -> Option<u64> {
     let mut n: u64 = 0;
     let digits = field.iter().take(20).take_while(|byte| byte.is_ascii_digit()).count();
     if digits == field.len() && digits > 0 {
@@ -16,12 +16,12 @@ pub(super) fn parse_n(field: &[u8]) -> Option<u64> {
 }
 
 /// Any number that Rust's own parser takes; `nan` and `inf` too.
-pub(super) fn parse_value(field: &[u8]) -> Option<f64> {
+pub(crate) fn parse_value(field: &[u8]) -> Option<f64> {
     std::str::from_utf8(field).ok()?.parse().ok()
 }
 
 /// Whether a field is a number but for a decimal comma or separators of thousands.
-pub(super) fn has_separator(field: &[u8]) -> bool {
+pub(crate) fn has_separator(field: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(field) else { return false };
     let is_separator = |letter: char| matches!(letter, ',' | '\'' | '’' | '_' | ' ' | '\u{a0}' | '\u{202f}');
     let of_number =
@@ -31,7 +31,7 @@ pub(super) fn has_separator(field: &[u8]) -> bool {
 }
 
 /// What stands in a field, short enough to be shown.
-pub(super) fn shown(field: &[u8]) -> String {
+pub(crate) fn shown(field: &[u8]) -> String {
     const SHOWN: usize = 40;
     let text = String::from_utf8_lossy(field);
     match text.char_indices().nth(SHOWN) {
