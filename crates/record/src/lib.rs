@@ -58,7 +58,7 @@ pub use workload::{Direction, Expect, JobPart, SeriesKind, Shape, Side, Variant,
 pub use {
     error::{Error, Result},
     frame::FRAME_BYTES_MAX,
-    loss::{LOSSES_MAX, Loss, Reason},
+    loss::{LOSSES_MAX, Loss, Losses, Reason},
     reader::{Reader, read},
     writer::{Storage, Writer},
 };

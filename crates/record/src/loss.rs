@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::LineError;
+
 /// A reader that met this many losses stops: such a file needs its owner, not more guessing. It also
 /// bounds what a hostile file can cost.
 pub const LOSSES_MAX: usize = 100;
@@ -65,12 +67,23 @@ impl fmt::Display for Loss {
     }
 }
 
+impl From<LineError> for Reason {
+    fn from(error: LineError) -> Reason {
+        match error {
+            LineError::Unknown(kind) => Reason::Unknown(kind),
+            LineError::Broken(rule) => Reason::Broken(rule),
+            error => Reason::Malformed(error.to_string()),
+        }
+    }
+}
+
 /// Losses in the order of the file, those of lines counted together.
 #[derive(Debug, Default)]
-pub(crate) struct Losses(Vec<Loss>);
+pub struct Losses(Vec<Loss>);
 
 impl Losses {
-    pub(crate) fn add(&mut self, loss: Loss) {
+    /// Adds one.
+    pub fn add(&mut self, loss: Loss) {
         let same = |known: &Reason| match (known, &loss.reason) {
             (Reason::Unknown(known), Reason::Unknown(new)) => known == new,
             (Reason::Malformed(_), Reason::Malformed(_)) | (Reason::Broken(_), Reason::Broken(_)) => true,
@@ -86,7 +99,9 @@ impl Losses {
         self.0.len() >= LOSSES_MAX
     }
 
-    pub(crate) fn as_slice(&self) -> &[Loss] {
+    /// All of them.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Loss] {
         &self.0
     }
 

@@ -12,7 +12,7 @@ use crate::frame::{Frame, Frames};
 use crate::json::parse_bytes;
 use crate::loss::Losses;
 use crate::upgrade::upgrade;
-use crate::{Error, Line, LineError, Loss, Reason, Recording, Result, Run, SCHEMA};
+use crate::{Error, Line, Loss, Reason, Recording, Result, Run, SCHEMA};
 
 /// Reads a whole run file, packed or plain, and says what of it was lost. The memory it takes is that of
 /// the values, 8 bytes each, and of one frame.
@@ -149,9 +149,7 @@ impl<R: Read> Reader<R> {
                         return Ok(None);
                     }
                     Ok(line) => return Ok(Some(line)),
-                    Err(LineError::Unknown(kind)) => Reason::Unknown(kind),
-                    Err(LineError::Broken(rule)) => Reason::Broken(rule),
-                    Err(error) => Reason::Malformed(error.to_string()),
+                    Err(error) => error.into(),
                 };
                 self.losses.add(Loss { offset: self.frame_offset, count: 1, reason });
             }

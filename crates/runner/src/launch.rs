@@ -13,7 +13,7 @@ use crate::lines::unsupported;
 use crate::noise_floor::ENGINE;
 use crate::programs::Programs;
 use crate::target::{OWN_PROGRAM, SCRATCH};
-use crate::{Entry, Error, Executor, Target};
+use crate::{Entry, Error, Executor, Target, received};
 
 /// How much longer than its time-out the supervisor of a trial may take before it counts as hung itself.
 const SUPERVISOR_GRACE: Duration = Duration::from_secs(20);
@@ -238,11 +238,10 @@ fn receive(
     let within = timeout.saturating_add(SUPERVISOR_GRACE).saturating_add(beside);
     let deadline = Deadline::within(within).or_when(interrupt);
     let count: usize = supervisor.receive(deadline)?;
-    let mut lines = Vec::new();
-    for _ in 0..count {
-        let bytes = supervisor.receive_bytes(deadline)?;
-        lines.extend(record::parse_line(&String::from_utf8_lossy(&bytes)).ok());
-    }
+    let begun = Instant::now();
+    let messages: Result<Vec<_>, _> = (0..count).map(|_| supervisor.receive_bytes(deadline)).collect();
+    let lost = || crashed(order, begun, "its own line cannot be read".to_owned());
+    let mut lines = received::lines(&messages?, lost);
     let stderr = supervisor.stderr();
     for line in &mut lines {
         if let Line::Trial(trial) = line {

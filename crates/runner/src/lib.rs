@@ -26,6 +26,7 @@ mod preset;
 mod probe;
 mod programs;
 mod progress;
+mod received;
 mod run;
 mod sample;
 mod schedule;

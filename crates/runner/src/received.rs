@@ -1,0 +1,99 @@
+//! What a trial sent, as lines of the record.
+
+use record::{Check, Line, Loss, Losses};
+
+/// What is proved of a trial by reading all that it sent.
+const CLAIM: &str = "every line that the trial sent can be read";
+
+/// The lines of the trial. What cannot be read is counted, and no number of such a trial counts: nobody knows
+/// what it was. `missing` makes the line of the trial itself where that is lost.
+pub(crate) fn lines(messages: &[Vec<u8>], missing: impl FnOnce() -> Line) -> Vec<Line> {
+    let (mut lines, mut losses, mut offset) = (Vec::new(), Losses::default(), 0);
+    for message in messages {
+        match record::parse_line(&String::from_utf8_lossy(message)) {
+            Ok(line) => lines.push(line),
+            Err(error) => losses.add(Loss { offset, count: 1, reason: error.into() }),
+        }
+        offset += message.len() as u64;
+    }
+    if losses.as_slice().is_empty() {
+        return lines;
+    }
+    if !lines.iter().any(|line| matches!(line, Line::Trial(_))) {
+        lines.insert(0, missing());
+    }
+    let told: Vec<String> = losses.as_slice().iter().map(Loss::to_string).collect();
+    let check = Check { claim: format!("{CLAIM} ({})", told.join("; ")), held: false };
+    for line in &mut lines {
+        if let Line::Trial(trial) = line {
+            trial.checks.push(check.clone());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Direction, End, Order, Outcome, Series, Trial};
+
+    use super::*;
+    use crate::lines::failed;
+
+    fn order() -> Order {
+        serde_json::from_str(
+            r#"{"system":"local","workload":"bind","version":1,"variant":"","trial":3,"n":2,"cpu":null,
+            "seed":7,"allowance_seconds":null,"timeout_seconds":60.0,"scratch":"/"}"#,
+        )
+        .expect("an order")
+    }
+
+    fn series(values: &[f64]) -> Line {
+        Line::Series(Series {
+            system: "local".into(),
+            workload: "bind".into(),
+            variant: String::new(),
+            trial: 3,
+            name: "bind".into(),
+            direction: Direction::Up,
+            n_first: 1,
+            n_step: 1,
+            sizes: Vec::new(),
+            batch: 1,
+            values: values.to_vec(),
+        })
+    }
+
+    fn read(sent: &[Line]) -> (Trial, usize) {
+        let message = |line: &Line| {
+            let mut bytes = Vec::new();
+            record::write_line(line, &mut bytes).expect("memory can be written");
+            bytes
+        };
+        let messages: Vec<Vec<u8>> = sent.iter().map(message).collect();
+        let lines = lines(&messages, || failed(&order(), "lost".to_owned()));
+        let Some(Line::Trial(trial)) = lines.first() else { panic!("{lines:?}") };
+        (trial.clone(), lines.len())
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_is_counted_and_costs_the_trial() {
+        let complete = || {
+            let Line::Trial(mut trial) = failed(&order(), String::new()) else { panic!("a trial") };
+            trial.outcome = Outcome::Complete;
+            Line::Trial(trial)
+        };
+        let (trial, count) = read(&[complete(), series(&[1e-6, 2e-6])]);
+        assert_eq!((trial.checks.len(), count), (0, 2));
+        // What is not finite has no form in JSON.
+        let lost = series(&[f64::NAN]);
+        let (trial, count) = read(&[complete(), lost.clone(), series(&[1e-6]), lost.clone()]);
+        let [check] = &trial.checks[..] else { panic!("{:?}", trial.checks) };
+        assert!(!check.held && check.claim.contains("unreadable line (") && count == 2, "{check:?}");
+        assert!(check.claim.ends_with("2 in all)"), "{}", check.claim);
+        let (trial, count) = read(&[lost, Line::End(End { status: String::new(), elapsed_seconds: 0.0 })]);
+        assert_eq!(
+            (trial.outcome, trial.checks.len(), count),
+            (Outcome::Failed { reason: "lost".into() }, 1, 2)
+        );
+    }
+}
