@@ -1,8 +1,8 @@
 //! Whatever the lines of a run file say, judging, comparing and drawing what was read of them ends, without a
 //! panic.
 //!
-//! The mutator starts from real runs and keeps to JSON, so that it gets past the parser: it replaces, removes,
-//! repeats and moves values and lines. Run it with `-max_len=200000`.
+//! The mutator starts from real runs and keeps to JSON, so that it gets past the parser: it replaces,
+//! removes, repeats and moves values and lines. Run it with `-max_len=200000`.
 #![no_main]
 
 #[path = "../../crates/report/tests/damage/mod.rs"]

@@ -1,9 +1,9 @@
 //! Standard output for results, standard error for everything else.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Stdout, Write};
 
 use clap::ValueEnum;
-use report::Style;
+use report::{PrintableLines, Style, printable};
 
 /// Width of the output without a terminal: enough for every column of a table.
 const WIDTH_IN_A_PIPE: usize = 132;
@@ -60,9 +60,39 @@ impl Console {
     }
 }
 
-/// Prints a line to standard error. A closed standard error is not a failure.
+/// Standard output, for results. A file or a program gets every byte as it is; a terminal gets the names that
+/// others chose without the power to act.
+pub(crate) enum Results {
+    Terminal(PrintableLines<Stdout>),
+    Program(Stdout),
+}
+
+pub(crate) fn results() -> Results {
+    let out = io::stdout();
+    if out.is_terminal() { Results::Terminal(PrintableLines::in_colour(out)) } else { Results::Program(out) }
+}
+
+impl Write for Results {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Results::Terminal(lines) => lines.write(bytes),
+            Results::Program(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Results::Terminal(lines) => lines.flush(),
+            Results::Program(out) => out.flush(),
+        }
+    }
+}
+
+/// Prints lines to standard error, where nothing that they quote acts. A closed standard error is not a
+/// failure.
 pub(crate) fn tell(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let lines: Vec<_> = text.split('\n').map(printable).collect();
+    let _ = writeln!(io::stderr(), "{}", lines.join("\n"));
 }
 
 /// Whether UTF-8 may be printed: the locale names it, or names no character set at all, as in most

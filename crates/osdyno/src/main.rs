@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::console::{Colour, Console};
+use crate::console::{Colour, Console, tell};
 
 /// Measures the cost of operating system services, and of the servers that run on them, as sockets,
 /// processes, mappings, files and connections pile up. Reports, with confidence intervals, which costs stay
@@ -108,7 +108,7 @@ Exit codes:
 
 fn main() -> ExitCode {
     let parsed = Cli::try_parse();
-    let cli = parsed.unwrap_or_else(|error| misspelled::suggest(error, &Cli::command()).exit());
+    let cli = parsed.unwrap_or_else(|error| refuse(&misspelled::suggest(error, &Cli::command())));
     sys::signal::ignore_file_size_signal();
     let console = Console::of_process(cli.color);
     let done = match cli.verb {
@@ -140,4 +140,14 @@ fn main() -> ExitCode {
         Verb::Man(args) => cmd::man::man(&args, Cli::command()),
     };
     done.unwrap_or_else(|failure| failure.tell())
+}
+
+/// Ends the program over its command line, which an error quotes: the name of a file may be anybody's.
+fn refuse(error: &clap::Error) -> ! {
+    let text = error.render().to_string();
+    if text.lines().all(|line| report::printable(line) == line) {
+        error.exit();
+    }
+    tell(text.trim_end());
+    std::process::exit(error.exit_code())
 }

@@ -232,22 +232,6 @@ fn a_device_is_formatted_for_each_trial_where_nothing_uses_it() {
     }
     expect_nothing_left(folder.path());
 
-    // A process that writes to it, as an emulator to the disk of its guest, keeps nobody else out.
-    let on_it = || fs::OpenOptions::new().read(true).write(true).open(dev).expect("the device");
-    let refused_now = |reason: &str| {
-        let output = run(folder.path(), &[&TINY[..7], &["--out=b.osdyno"], &on_device].concat());
-        let told = text(&output.stderr);
-        assert!(output.status.code() == Some(1) && told.contains(reason), "{reason}: {told}");
-    };
-    let holder = on_it();
-    refused_now(&format!("process {} (", std::process::id()));
-    refused_now("has it open for writing");
-    drop(holder);
-    let stacked = Command::new("losetup").args(["--find", "--show", dev]).output().expect("losetup starts");
-    let stacked = Device(text(&stacked.stdout).trim().to_owned());
-    refused_now(&format!("it is the image of {}", stacked.0));
-    drop(stacked);
-
     // Mounted, in this namespace or in another one, it is somebody's.
     let mount = disk.path().join("mounted");
     fs::create_dir(&mount).expect("a folder");
@@ -276,4 +260,30 @@ fn a_device_is_formatted_for_each_trial_where_nothing_uses_it() {
     other.wait().expect("its end");
     let told = text(&output.stderr);
     assert!(output.status.code() == Some(1) && told.contains("it is in use"), "{told}");
+}
+
+/// A process that writes to it, as an emulator to the disk of its guest, keeps nobody else out.
+#[test]
+fn a_device_that_a_program_writes_to_is_not_formatted() {
+    if let Some(reason) = why_not() {
+        return println!("skipped: {reason}");
+    }
+    let (folder, disk) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let device = Device::of_bytes(disk.path(), 600 << 20);
+    let dev = &*device.0;
+    let refused = |reason: &str| {
+        let on_device = ["--fs=ext2", "--device", dev, "--erase", dev];
+        let output = run(folder.path(), &[&TINY[..], &on_device].concat());
+        let told = text(&output.stderr);
+        assert!(output.status.code() == Some(1) && told.contains(reason), "{reason}: {told}");
+        let start = fs::read(disk.path().join("disk")).expect("the disk");
+        assert!(start.iter().all(|&byte| byte == 0), "the device was written to");
+    };
+    let holder = fs::OpenOptions::new().read(true).write(true).open(dev).expect("the device");
+    refused(&format!("process {} (", std::process::id()));
+    refused("has it open for writing; end that first");
+    drop(holder);
+    let stacked = Command::new("losetup").args(["--find", "--show", dev]).output().expect("losetup starts");
+    let stacked = Device(text(&stacked.stdout).trim().to_owned());
+    refused(&format!("it is the image of {}", stacked.0));
 }

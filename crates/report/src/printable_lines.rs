@@ -1,8 +1,8 @@
-//! Text from a file on its way to a terminal.
+//! Text on its way to a terminal.
 
 use std::io::{Result, Write};
 
-use crate::text::printable;
+use crate::text::{CODES, printable};
 
 /// Passes on what is written line by line, each made [`printable`]: no name in it reaches the terminal as an
 /// order. The last line is passed on by [`Write::flush`] at the latest.
@@ -10,17 +10,34 @@ use crate::text::printable;
 pub struct PrintableLines<W> {
     out: W,
     line: Vec<u8>,
+    /// What may pass nevertheless.
+    codes: &'static [&'static str],
 }
 
 impl<W: Write> PrintableLines<W> {
     /// To this output.
     pub fn new(out: W) -> PrintableLines<W> {
-        PrintableLines { out, line: Vec::new() }
+        PrintableLines { out, line: Vec::new(), codes: &[] }
+    }
+
+    /// To this output, with the colours that [`Style`](crate::Style) may ask for.
+    pub fn in_colour(out: W) -> PrintableLines<W> {
+        PrintableLines { codes: &CODES, ..PrintableLines::new(out) }
     }
 
     fn end_line(&mut self) -> Result<()> {
         let text = String::from_utf8_lossy(&self.line);
-        self.out.write_all(printable(&text).as_bytes())?;
+        let mut rest = &*text;
+        while let Some(place) = rest.find('\u{1b}') {
+            let (before, code) = rest.split_at(place);
+            let own = self.codes.iter().find(|own| code.starts_with(**own));
+            let (code, after) = code.split_at(own.map_or(1, |own| own.len()));
+            let shown = if own.is_some() { code.into() } else { printable(code) };
+            self.out.write_all(printable(before).as_bytes())?;
+            self.out.write_all(shown.as_bytes())?;
+            rest = after;
+        }
+        self.out.write_all(printable(rest).as_bytes())?;
         self.line.clear();
         Ok(())
     }
@@ -62,6 +79,19 @@ mod tests {
             lines.flush()?;
             assert_eq!(out, "system,é\nbind\\u{1b}[2J,\\u{202e}x\nlast".as_bytes(), "cut at {cut}");
         }
+        Ok(())
+    }
+
+    #[test]
+    fn colours_pass_where_they_may_and_nothing_else_does() -> Result<()> {
+        let text = "\u{1b}[1mbold\u{1b}[0m \u{1b}[8mhidden \u{1b}]0;title\u{7} \u{9b}31m\n";
+        let kept = "\u{1b}[1mbold\u{1b}[0m \\u{1b}[8mhidden \\u{1b}]0;title\\u{7} \\u{9b}31m\n";
+        let mut out = Vec::new();
+        PrintableLines::in_colour(&mut out).write_all(text.as_bytes())?;
+        assert_eq!(out, kept.as_bytes());
+        out.clear();
+        PrintableLines::new(&mut out).write_all(text.as_bytes())?;
+        assert!(!out.contains(&0x1b), "{out:?}");
         Ok(())
     }
 }

@@ -47,16 +47,20 @@ pub enum Tone {
 impl Tone {
     /// Blue and yellow, never green against red.
     fn code(self) -> &'static str {
+        let [good, notable, open, faint, strong, _] = CODES;
         match self {
             Tone::Plain => "",
-            Tone::Good => "\x1b[34m",
-            Tone::Notable => "\x1b[33m",
-            Tone::Open => "\x1b[35m",
-            Tone::Faint => "\x1b[2m",
-            Tone::Strong => "\x1b[1m",
+            Tone::Good => good,
+            Tone::Notable => notable,
+            Tone::Open => open,
+            Tone::Faint => faint,
+            Tone::Strong => strong,
         }
     }
 }
+
+/// All that a terminal is told besides text: the colours of the tones, and their end.
+pub(crate) const CODES: [&str; 6] = ["\x1b[34m", "\x1b[33m", "\x1b[35m", "\x1b[2m", "\x1b[1m", "\x1b[0m"];
 
 /// Makes a string from a file safe to print: control characters, and the marks that reorder a line, are
 /// shown as what they are. A terminal must not obey what it is shown.
@@ -72,10 +76,11 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown.collect())
 }
 
-/// Control characters, bidirectional overrides and invisible marks.
+/// Control characters, bidirectional overrides and invisible marks, among them the tags that spell words.
 fn acts(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{e0000}'..='\u{e007f}')
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 

@@ -9,7 +9,7 @@ mod pprof;
 mod text;
 
 use std::collections::BTreeMap;
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -24,7 +24,7 @@ use super::run::{Screen, interrupt, wait_for};
 use super::{
     Done, Format, print_places, read, refuse_existing, refuse_input, refuse_unwritable, warn, write_file,
 };
-use crate::console::Console;
+use crate::console::{Console, results};
 use crate::failure::{Failure, INTERRUPTED};
 
 /// Find the functions in which the extra time goes, for each cost in a run that grows or steps
@@ -107,7 +107,7 @@ fn sample(args: &Args, measured: Recording, console: &Console) -> Done {
     let interrupt =
         interrupt().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
     let screen = Screen::new(console, plan.targets.len() > 1);
-    let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let command = super::command_line::recorded_in(&file);
     let ran = runner::run(&plan, &file, command, &interrupt, &mut |event| screen.show(&event))?;
     screen.clear();
     if let Some(error) = ran.unwritten {
@@ -187,7 +187,7 @@ fn answer<'a>(
         write_file(file, args.force, |out| out.write_all(&pprof::of(&blame)))?;
         places.push(("pprof", file));
     }
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(results());
     match args.format {
         Format::Text => text::write(&blame, args.verbose, &console.style, &mut out)?,
         Format::Json => writeln!(out, "{:#}", json::of(&blame))?,

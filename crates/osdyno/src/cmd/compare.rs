@@ -1,13 +1,13 @@
 //! `osdyno compare`: which system is faster and by how much, with confidence intervals.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use judge::compare::Comparison;
 
 use super::{Done, Format, print_places, read, refuse_existing, refuse_input, write_file};
-use crate::console::Console;
+use crate::console::{Console, results};
 use crate::failure::{Failure, INCOMPLETE};
 
 /// Compare systems: which is faster and by how much, with confidence intervals
@@ -44,7 +44,7 @@ pub(crate) fn compare(args: &Args, console: &Console) -> Done {
     let comparison = Comparison::with_margin(&named, args.margin / 100.0)
         .map_err(|refusal| Failure::Refused(::report::compare::refusal(&refusal)))?;
 
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(results());
     match args.format {
         Format::Text if args.verbose => {
             ::report::compare::write_table(&comparison, &console.style, &mut out)?;

@@ -1,11 +1,12 @@
 //! `osdyno completions`: a completion script for a shell.
 
-use std::io;
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap_complete::Shell;
 
 use super::Done;
+use crate::console::results;
 
 /// Print a completion script for a shell
 #[derive(clap::Args)]
@@ -20,7 +21,7 @@ pub(crate) fn completions(args: &Args, mut command: clap::Command) -> Done {
     if args.shell == Shell::Fish {
         script.extend(names_for_fish(&command).into_bytes());
     }
-    io::Write::write_all(&mut io::stdout().lock(), &script)?;
+    results().write_all(&script)?;
     Ok(ExitCode::SUCCESS)
 }
 

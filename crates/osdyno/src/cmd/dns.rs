@@ -12,7 +12,7 @@ use net::load::Sources;
 use serde_json::json;
 
 use super::{Done, Format};
-use crate::console::tell;
+use crate::console::{results, tell};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -112,7 +112,7 @@ pub(crate) fn dns(args: Args) -> Done {
         .map_err(|error| Failure::Refused(format!("cannot go on at {address}: {error}")))?;
     match format {
         Format::Text => tell(&text(&counts)),
-        Format::Json => writeln!(io::stdout().lock(), "{}", json(&counts))?,
+        Format::Json => writeln!(results(), "{}", json(&counts))?,
     }
     Ok(ExitCode::SUCCESS)
 }

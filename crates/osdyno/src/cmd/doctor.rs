@@ -5,7 +5,7 @@ mod patient;
 mod recipe;
 mod text;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -23,7 +23,7 @@ use patient::Patient;
 
 use super::run::interrupt;
 use super::{Done, Format, suggested};
-use crate::console::Console;
+use crate::console::{Console, results};
 use crate::failure::{Failure, INCOMPLETE};
 
 /// Check this machine: how far every workload comes and what stops it, what to raise, and what makes figures
@@ -91,7 +91,7 @@ impl Os {
 const RECIPE_COUNT: u64 = 100_000;
 
 pub(crate) fn doctor(args: &Args, console: &Console) -> Done {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(results());
     if let Some(recipe) = args.os.and_then(Os::recipe) {
         let largest = args.demand.as_ref().and_then(|demand| demand.items().map(|(_, n)| n).max());
         let n = largest.unwrap_or(RECIPE_COUNT);

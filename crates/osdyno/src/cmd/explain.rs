@@ -4,11 +4,11 @@
 pub(super) mod page;
 pub(super) mod verdicts;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use super::{Done, suggested};
-use crate::console::Console;
+use crate::console::{Console, results};
 use crate::failure::Failure;
 
 /// Print the page of a workload, a server architecture, a service or a client, the method of a command, or
@@ -28,7 +28,7 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
         let method = verdicts::method(&args.name).map(str::to_owned);
         return match method.or_else(|| page::offered(&args.name).map(|page| page.text)) {
             Some(text) => {
-                report::markdown::write(&text, &console.style, &mut io::stdout().lock())?;
+                report::markdown::write(&text, &console.style, &mut results())?;
                 Ok(ExitCode::SUCCESS)
             }
             None => define(&args.name, console),
@@ -37,7 +37,7 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
     if !variant.is_empty() && workload.variants.iter().all(|known| known.name != variant) {
         return Err(unknown(&args.name));
     }
-    let mut out = io::stdout().lock();
+    let mut out = results();
     writeln!(out, "{}  (version {})\n", console.bold(workload.name), workload.version)?;
     report::markdown::write(&page::of_workload(workload).text, &console.style, &mut out)?;
     Ok(ExitCode::SUCCESS)
@@ -49,7 +49,7 @@ fn define(word: &str, console: &Console) -> Done {
     if definitions.is_empty() {
         return Err(unknown(word));
     }
-    let mut out = io::stdout().lock();
+    let mut out = results();
     for (i, (defined, text)) in definitions.iter().enumerate() {
         let gap = if i > 0 { "\n" } else { "" };
         writeln!(out, "{gap}{}", console.bold(defined))?;

@@ -8,7 +8,7 @@ use record::Recording;
 use report::export::SideTable;
 
 use super::{Done, read, refuse_input, write_file};
-use crate::console::Console;
+use crate::console::{Console, results};
 use crate::failure::Failure;
 
 /// Export the measurements of a run, or another of its tables, as CSV, JSON or Parquet
@@ -68,15 +68,8 @@ pub(crate) fn export(args: &Args, console: &Console) -> Done {
                 let text = "Parquet is binary; name a file with --out, or pipe it into a program";
                 return Err(Failure::Usage(text.to_owned()));
             }
-            let mut out = BufWriter::new(io::stdout().lock());
-            if console.terminal {
-                // A terminal must not obey what it is shown; a program gets every name as it is.
-                let mut lines = report::PrintableLines::new(&mut out);
-                write(args, &recording, &mut lines)?;
-                lines.flush()?;
-            } else {
-                write(args, &recording, &mut out)?;
-            }
+            let mut out = BufWriter::new(results());
+            write(args, &recording, &mut out)?;
             out.flush()?;
         }
     }

@@ -6,7 +6,7 @@ mod page;
 mod picture;
 mod text;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ use judge::Findings;
 use answer::Answer;
 
 use super::{Done, Format, print_places, read, refuse_existing, refuse_input, write_file};
-use crate::console::Console;
+use crate::console::{Console, results};
 use crate::failure::Failure;
 
 /// Estimate whether it matters: the share of the operating system in what a user waits for, what a system
@@ -81,7 +81,7 @@ pub(crate) fn impact(args: &Args, console: &Console) -> Done {
     if let Some(page) = &args.out {
         write_file(page, args.force, |out| page::write(&answer, out))?;
     }
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(results());
     match args.format {
         Format::Text => text::write(&answer, args.verbose, &console.style, &mut out)?,
         Format::Json => writeln!(out, "{:#}", json::of(&answer))?,

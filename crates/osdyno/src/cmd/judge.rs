@@ -14,7 +14,7 @@ use record::Unit;
 use super::{
     Detail, Done, Format, print_findings, print_places, refuse_existing, refuse_input, warn, write_file,
 };
-use crate::console::Console;
+use crate::console::{Console, results};
 use crate::failure::{Failure, INCOMPLETE};
 
 const FILES: &str = "\
@@ -238,7 +238,7 @@ fn write(
             print_places(&[(if format == JudgeFormat::Html { "report" } else { "JSON" }, file)], Format::Text)
         }
         None => {
-            let mut out = BufWriter::new(io::stdout().lock());
+            let mut out = BufWriter::new(results());
             write(&mut out)?;
             Ok(out.flush()?)
         }

@@ -7,7 +7,7 @@ use serde_json::json;
 use workload::Workload;
 
 use super::{Done, Format};
-use crate::console::Console;
+use crate::console::{Console, results};
 
 /// List all workloads, server architectures, services and clients
 #[derive(clap::Args)]
@@ -18,7 +18,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn list(args: &Args, console: &Console) -> Done {
-    let mut out = io::stdout().lock();
+    let mut out = results();
     if args.format == Format::Json {
         let all = runner::GROUPS.iter().flat_map(|group| {
             group.workloads.iter().map(move |workload| {

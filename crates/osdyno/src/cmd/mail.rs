@@ -25,7 +25,7 @@ use net::load::{Sources, TlsSettings};
 
 use self::experiment::Experiment;
 use super::{Done, Format, refuse_existing};
-use crate::console::tell;
+use crate::console::{results, tell};
 use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
 
 const EXAMPLES: &str = "\
@@ -255,7 +255,7 @@ pub(crate) fn mail(args: &Args) -> Done {
                     "standard output cannot hold both the results and the summary; give --results a file";
                 return Err(Failure::Usage(text.to_owned()));
             }
-            deliver(args, &recipients, settings, JsonLines::new(io::stdout()))
+            deliver(args, &recipients, settings, JsonLines::new(results()))
         }
         Some(path) => {
             refuse_existing(path, args.force)?;
@@ -293,7 +293,7 @@ fn deliver<R: Results + Send>(
     if args.results.as_ref().is_some_and(|path| path.as_os_str() == "-") {
         tell(&text::summary(&delivered, is_test));
     } else {
-        let mut out = io::stdout().lock();
+        let mut out = crate::console::results();
         match args.format {
             Format::Text => writeln!(out, "{}", text::summary(&delivered, is_test))?,
             Format::Json => writeln!(out, "{}", text::json(&delivered))?,

@@ -1,6 +1,7 @@
 //! One file per verb.
 
 pub(crate) mod blame;
+mod command_line;
 pub(crate) mod compare;
 pub(crate) mod completions;
 mod declared;
@@ -36,7 +37,7 @@ use clap::ValueEnum;
 use record::Recording;
 use tempfile::NamedTempFile;
 
-use crate::console::{Console, tell};
+use crate::console::{Console, results, tell};
 use crate::failure::Failure;
 
 type Done = Result<ExitCode, Failure>;
@@ -170,7 +171,7 @@ fn print_findings(
     format: Format,
     console: &Console,
 ) -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(results());
     match (format, detail) {
         (Format::Json, _) => ::report::json::write(findings, &mut out)?,
         (Format::Text, Detail::Overview) => {
@@ -202,7 +203,7 @@ fn print_noise_floor(recording: &Recording, format: Format, console: &Console) -
     if format != Format::Text {
         return Ok(());
     }
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(results());
     ::report::noise_floor::write(recording, &console.style, &mut out)?;
     Ok(out.flush()?)
 }
@@ -223,5 +224,5 @@ fn print_places(places: &[(&str, &Path)], format: Format) -> Result<(), Failure>
 }
 
 fn print_place(name: &str, path: &Path) -> Result<(), Failure> {
-    Ok(writeln!(io::stdout().lock(), "  {name:<9}{}", ::report::printable(&path.to_string_lossy()))?)
+    Ok(writeln!(results(), "  {name:<9}{}", path.display())?)
 }

@@ -188,7 +188,7 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
         interrupt().map_err(|error| Failure::Refused(format!("cannot handle signals: {error}")))?;
     let screen = Screen::new(console, plan.targets.len() > 1);
     screen.notes(&plan.notes);
-    let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let command = super::command_line::recorded_in(&file);
     let ran = runner::run(&plan, &file, command, &interrupt, &mut |event| screen.show(&event))?;
     screen.clear();
 
@@ -404,10 +404,13 @@ impl Screen {
                 });
                 let name = self.name(item, system);
                 self.bar.set_position((done * BAR_STEPS as f64) as u64);
-                self.bar.set_message(format!("{name} · trial {trial} of {of}{}", left.unwrap_or_default()));
+                let text = format!("{name} · trial {trial} of {of}{}", left.unwrap_or_default());
+                self.bar.set_message(::report::printable(&text).into_owned());
             }
             RunEvent::Decided { recording, variants } => self.found(recording, variants),
-            RunEvent::Looked { open, of } => self.bar.set_prefix(deciding(open, *of)),
+            RunEvent::Looked { open, of } => {
+                self.bar.set_prefix(::report::printable(&deciding(open, *of)).into_owned());
+            }
             RunEvent::Trouble { item, system, trial, outcome } => self.bar.suspend(|| {
                 warn(&format!("{} · trial {trial} {}", self.name(item, system), trouble(outcome)));
             }),

@@ -1,6 +1,6 @@
 //! `osdyno selftest`: measures the error rates of the verdicts on simulated sweeps.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::num::NonZero;
 use std::process::ExitCode;
 use std::time::SystemTime;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use wildmatch::WildMatch;
 
 use super::Done;
-use crate::console::{Console, tell};
+use crate::console::{Console, results, tell};
 use crate::failure::Failure;
 
 /// Measure the error rates of the verdicts on simulated sweeps
@@ -66,7 +66,7 @@ enum Format {
 const NIGHTLY: u64 = 2_000;
 
 pub(crate) fn selftest(args: &Args, console: &Console) -> Done {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(results());
     if let Some(wanted) = &args.dump {
         let (cell, replicate) = replicate(wanted)?;
         dump(&cell, args.seed, replicate, &mut out)?;

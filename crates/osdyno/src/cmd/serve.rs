@@ -1,6 +1,6 @@
 //! `osdyno serve`: a server in any of the architectures.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::declared::{Chosen, Owners, Services};
 use super::{Done, Format, warn};
-use crate::console::tell;
+use crate::console::{results, tell};
 use crate::failure::Failure;
 
 /// Serve a folder, or another service, with a server architecture of your choice
@@ -221,7 +221,7 @@ fn print_json(
         "elapsed_seconds": began.elapsed().as_secs_f64(),
         "report": Report::of(counters),
     });
-    Ok(writeln!(io::stdout().lock(), "{counted:#}")?)
+    Ok(writeln!(results(), "{counted:#}")?)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ mod seen;
 mod text;
 mod words;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use inspect::snoop::{Collector, ListeningPlace, ObservedServer, SnoopAnswer, Sno
 use self::holder::Holder;
 use self::seen::{Manner, Seen};
 use super::{Done, Format, warn};
-use crate::console::Console;
+use crate::console::{Console, results};
 use crate::failure::{Failure, INCOMPLETE};
 
 /// Connections that are held first, where more are wanted.
@@ -80,7 +80,7 @@ pub(crate) fn snoop(args: &Args, console: &Console) -> Done {
         warn(warning);
     }
     let is_complete = warnings.is_empty() && seen.iter().all(|one| one.answer.is_some());
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(results());
     match args.format {
         Format::Text => text::write(&seen, args.which.all_listening, args.verbose, &console.style, &mut out)?,
         Format::Json => writeln!(out, "{:#}", json::of(&seen))?,

@@ -3,7 +3,7 @@
 mod json;
 mod text;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
@@ -15,7 +15,7 @@ use runner::{Examined, RunOptions, RunPlan};
 use super::doctor::{examined, prognoses};
 use super::run::interrupt;
 use super::{Done, Format, refuse_unwritable};
-use crate::console::Console;
+use crate::console::{Console, results};
 use crate::failure::{Failure, INCOMPLETE};
 
 /// Raise the settings of this system that are too low: print what would change and why, change it, or put it
@@ -58,7 +58,7 @@ pub(crate) fn tune(args: &Args, console: &Console) -> Done {
     }
     let demand = args.demand.as_ref();
     let plan = plan(demand)?;
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(results());
     let path = args.out.clone().unwrap_or_else(default_name);
     let is_applied = args.apply && !plan.changes.is_empty();
     if is_applied {
@@ -96,7 +96,7 @@ fn plan(demand: Option<&MachineDemand>) -> Result<TunePlan, Failure> {
 
 fn undo(path: &Path, format: Format, console: &Console) -> Done {
     let undone = inspect::tune::undo(path)?;
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(results());
     match format {
         Format::Text => text::write_undone(&undone, &console.style, &mut out)?,
         Format::Json => writeln!(out, "{:#}", json::of_undone(&undone))?,

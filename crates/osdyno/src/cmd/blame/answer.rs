@@ -1,6 +1,6 @@
 //! The answer of a run that has just sampled.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use record::Recording;
 
 use super::super::write_file;
 use super::{page, text};
-use crate::console::Console;
+use crate::console::{Console, results};
 use crate::failure::{Failure, INCOMPLETE};
 
 /// `a.osdyno` becomes `a-blame.osdyno`.
@@ -28,7 +28,7 @@ pub(in crate::cmd) fn of_run(
 ) -> Result<ExitCode, Failure> {
     let blame = Blame::of(recording, findings);
     write_file(page, false, |out| page::write(&blame, findings, out))?;
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(results());
     writeln!(out)?;
     text::write(&blame, verbose, &console.style, &mut out)?;
     out.flush()?;

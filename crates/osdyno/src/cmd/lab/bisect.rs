@@ -1,6 +1,6 @@
 //! `osdyno lab bisect`: the first kernel of an ordered list from which a cost differs.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -15,7 +15,7 @@ use super::kernel_list::{ListOptions, targets};
 use super::machine;
 use crate::cmd::run::{Screen, default_name, interrupt};
 use crate::cmd::{Done, Format, compare_systems, refuse_unwritable, write_file};
-use crate::console::{Console, tell};
+use crate::console::{Console, results, tell};
 use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
 
 #[derive(clap::Args)]
@@ -98,7 +98,7 @@ pub(super) fn bisect(args: &Args, console: &Console) -> Done {
     }
     let names: Vec<String> = list.iter().map(|target| target.name.clone()).collect();
     let found = Bisection { names: &names, search: &search, proofs: &proofs, margin: args.margin / 100.0 };
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(results());
     match args.format {
         Format::Text => ::report::bisect::write(&found, &console.style, &mut out)?,
         Format::Json => ::report::bisect::write_json(&found, &mut out)?,
@@ -137,7 +137,7 @@ impl Bisecting<'_> {
         refuse_unwritable(&path)?;
         let screen = Screen::new(self.console, true);
         screen.notes(&plan.notes);
-        let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        let command = super::super::command_line::recorded_in(&path);
         let ran = runner::run(&plan, &path, command, self.interrupt, &mut |event| screen.show(&event))?;
         screen.clear();
         match ran.unwritten {

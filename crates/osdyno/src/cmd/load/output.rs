@@ -1,6 +1,6 @@
 //! Where the result of a load goes: to the terminal, and to files in the formats that their names say.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use report::Style;
@@ -9,7 +9,7 @@ use super::args::{Args, LoadFormat};
 use super::result::LoadResult;
 use super::{credentials, csv, json, page, text};
 use crate::cmd::{print_place, refuse_existing, warn, write_file};
-use crate::console::Console;
+use crate::console::{Console, results};
 use crate::failure::Failure;
 
 /// What is written where.
@@ -81,7 +81,7 @@ impl Outputs {
 
     /// Prints the result, and which files have it.
     pub(super) fn print(&self, result: &LoadResult<'_>, console: &Console) -> Result<(), Failure> {
-        let mut out = BufWriter::new(io::stdout().lock());
+        let mut out = BufWriter::new(results());
         match self.format {
             LoadFormat::Text => text::write(result, &console.style, &mut out)?,
             LoadFormat::Json => json::write(result, &mut out)?,
