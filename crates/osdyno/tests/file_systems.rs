@@ -232,16 +232,21 @@ fn a_device_is_formatted_for_each_trial_where_nothing_uses_it() {
     }
     expect_nothing_left(folder.path());
 
-    // Mounted, in this namespace or in another one, it is somebody's.
-    let mount = disk.path().join("mounted");
+    expect_no_format_where_it_is_mounted(folder.path(), disk.path(), &on_device);
+}
+
+/// Mounted, in this namespace or in another one, it is somebody's.
+fn expect_no_format_where_it_is_mounted(folder: &Path, disk: &Path, on_device: &[&str]) {
+    let dev = on_device[2];
+    let mount = disk.join("mounted");
     fs::create_dir(&mount).expect("a folder");
     let script = format!("mount {dev} {} && exec \"$0\" \"$@\"", mount.display());
-    let command = osdyno(folder.path(), &[&TINY[..7], &["--out=b.osdyno"], &on_device].concat());
+    let command = osdyno(folder, &[&TINY[..7], &["--out=b.osdyno"], on_device].concat());
     let output = Command::new("unshare")
         .args(["--mount", "sh", "-c", &script])
         .arg(command.get_program())
         .args(command.get_args())
-        .current_dir(folder.path())
+        .current_dir(folder)
         .output()
         .expect("unshare starts");
     let told = text(&output.stderr);
@@ -255,7 +260,7 @@ fn a_device_is_formatted_for_each_trial_where_nothing_uses_it() {
     let mut line = [0];
     let mut mounted = other.stdout.take().expect("a pipe");
     std::io::Read::read_exact(&mut mounted, &mut line).expect("it is mounted");
-    let output = run(folder.path(), &[&TINY[..7], &["--out=b.osdyno"], &on_device].concat());
+    let output = run(folder, &[&TINY[..7], &["--out=b.osdyno"], on_device].concat());
     drop(other.stdin.take());
     other.wait().expect("its end");
     let told = text(&output.stderr);

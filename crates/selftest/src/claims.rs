@@ -134,7 +134,8 @@ impl<'a> TrueCurve<'a> {
         slopes.windows(2).all(|pair| sign * (pair[0] - pair[1]) >= -1e-9 * pair[0].abs())
     }
 
-    /// Whether a + b·g(n), with the best a and b that are not negative, comes near to the true cost everywhere.
+    /// Whether a + b·g(n), with the best a and b that are not negative, comes near to the true cost
+    /// everywhere.
     fn is_near(&self, growing: &dyn Fn(f64) -> f64) -> bool {
         self.is_within(NEAR, growing)
     }

@@ -205,6 +205,9 @@ impl CellCounts {
 
     /// How often a family was named that is not the truth.
     pub fn wrong(&self) -> usize {
+        if self.cell.truth.is_outside() {
+            return self.false_verdicts;
+        }
         self.said(|class| is_definite(class) && !self.cell.truth.right.contains(&class))
     }
 

@@ -16,6 +16,7 @@ pub mod claims;
 pub mod counts;
 pub mod designs;
 pub mod noises;
+pub mod outcome;
 pub mod outside;
 pub mod races;
 pub mod real;

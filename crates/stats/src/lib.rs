@@ -42,6 +42,7 @@ mod range;
 mod rank;
 mod references;
 mod regular;
+mod search;
 mod settings;
 mod shape;
 mod shape_selection;

@@ -3,7 +3,8 @@
 use crate::block::column;
 use crate::centre::{Centre, tails};
 use crate::class::Class;
-use crate::shape::{Curve, Edges, Family, Fit, NONE, nearest, segment, smooth_fits};
+use crate::search::{nearest, smooth_fits};
+use crate::shape::{Curve, Edges, Family, Fit, NONE, segment};
 use crate::simultaneous::chance_of_all;
 
 /// Shapes this close to the best, by the criterion of Schwarz (Annals of Statistics 6, 1978), are not
@@ -117,7 +118,8 @@ impl ModelSelection {
         self.fits.iter().find(|fit| fit.exponent.is_some())
     }
 
-    /// The shapes without those that have a parameter more than a plain one and are hardly better: near the ends of
+    /// The shapes without those that have a parameter more than a plain one and are hardly better: near the
+    /// ends of
     /// that parameter they are the plain one.
     pub(crate) fn without_idle(mut self, curve: &Curve) -> ModelSelection {
         let plain = self.fits.iter().filter(|fit| fit.steps.is_empty() && !fit.family.is_flexible());
@@ -251,14 +253,18 @@ fn departs(curve: &Curve, fit: &Fit, best: &Fit, level: f64) -> bool {
     centre.value > 0.0 && tails(centre.value / centre.error, centre.freedom) < level
 }
 
-/// Whether a shape leaves something that is certain and that matters, more than `material`: then it is not the
+/// Whether a shape leaves something that is certain and that matters, more than `material`: then it is not
+/// the
 /// shape, however much worse the others are.
 ///
-/// The rest of a smooth cost is spread over many blocks in one sign, so that no block shows it. It lies in few
+/// The rest of a smooth cost is spread over many blocks in one sign, so that no block shows it. It lies in
+/// few
 /// contrasts: the rest of each trial is projected on the first orthogonal polynomials in log n. All of them
-/// together are tested by flipping the signs of whole trials, and each by Student's t over the trials, whatever
+/// together are tested by flipping the signs of whole trials, and each by Student's t over the trials,
+/// whatever
 /// the correlation within a trial (a smooth test
-/// of fit: Neyman, Skandinavisk Aktuarietidskrift 20, 1937; Eubank, Nonparametric Regression and Spline Smoothing,
+/// of fit: Neyman, Skandinavisk Aktuarietidskrift 20, 1937; Eubank, Nonparametric Regression and Spline
+/// Smoothing,
 /// 1999, ch. 3). Each block is tested as well, for what is narrow.
 pub(crate) fn lacks_fit(curve: &Curve, fit: &Fit, material: f64) -> bool {
     let edges = Edges::of(&fit.steps, curve.blocks());

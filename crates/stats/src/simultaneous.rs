@@ -46,9 +46,12 @@ pub(crate) fn level_of_each(influences: &[Vec<f64>], alpha: f64, seed: u64) -> f
     if t.is_finite() { tails(t, freedom).clamp(bonferroni, alpha) } else { bonferroni }
 }
 
-/// How often the signs of whole trials, flipped at random, make all statements together as far from zero as they
-/// are: the sum of what each has of its squares, which follows its t. It finds a departure that is spread over
-/// several statements. All ways to flip are tried where there are few (Fisher, The Design of Experiments, 1935, §21).
+/// How often the signs of whole trials, flipped at random, make all statements together as far from zero as
+/// they
+/// are: the sum of what each has of its squares, which follows its t. It finds a departure that is spread
+/// over
+/// several statements. All ways to flip are tried where there are few (Fisher, The Design of Experiments,
+/// 1935, §21).
 pub(crate) fn chance_of_all(influences: &[Vec<f64>], seed: u64) -> f64 {
     let statements = influences.first().map_or(0, Vec::len);
     let mut squares = vec![0.0; statements];

@@ -193,7 +193,8 @@ impl CloseUp {
         f64::from(superior) / f64::from(pairs.max(1))
     }
 
-    /// Whether a jump describes the trials better than any rise over several n: a transition of free width, such
+    /// Whether a jump describes the trials better than any rise over several n: a transition of free width,
+    /// such
     /// as a bend or a sigmoid.
     fn is_sharp(&self, site: &Site<'_>) -> bool {
         if self.means.len() < 4 {
@@ -251,7 +252,8 @@ impl CloseUp {
         })
     }
 
-    /// The first piece after the jump, and the pieces between which it lies as far as the trials tell: what is
+    /// The first piece after the jump, and the pieces between which it lies as far as the trials tell: what
+    /// is
     /// not excluded may be a jump, or a rise as narrow as one.
     fn possible(&self, site: &Site<'_>) -> Option<(usize, usize, usize)> {
         let ramps = self.ramps();

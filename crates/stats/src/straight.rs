@@ -1,6 +1,7 @@
 //! Medians of steep blocks, each value carried to the middle of its block along a shape.
 //!
-//! The median of noisy values that also rise is not the cost in the middle: where a cost is constant in one half
+//! The median of noisy values that also rise is not the cost in the middle: where a cost is constant in one
+//! half
 //! of a block and rises in the other, it is more. Along its own shape a cost is level, and then it is.
 
 use crate::block::Rows;
@@ -12,7 +13,8 @@ use crate::view::View;
 /// A block along which a shape changes by less than this, in logarithms, is its own middle.
 const STEEP: f64 = 0.05;
 
-/// The log medians of blocks `start..end`, with those of steep blocks taken anew along `fit`, which is upside down
+/// The log medians of blocks `start..end`, with those of steep blocks taken anew along `fit`, which is upside
+/// down
 /// where `sign` is −1. `None` where no block is steep.
 pub(crate) fn along(
     common: &Common<'_>,

@@ -24,7 +24,8 @@ pub struct Verdict {
     /// The class.
     pub class: Class,
     /// The classes that the data do not exclude: `class` among them, unless it is [`Class::Composite`],
-    /// [`Class::Ambiguous`] or [`Class::Inconclusive`], whose parts or candidates these are. Of an ambiguous cost
+    /// [`Class::Ambiguous`] or [`Class::Inconclusive`], whose parts or candidates these are. Of an ambiguous
+    /// cost
     /// they are the families that describe it; none, where it belongs to no family.
     pub classes: Vec<Class>,
     /// Share of resampled runs in which the shape of `class` describes the data best; 1 where no shape was
@@ -64,7 +65,8 @@ pub struct Verdict {
     pub segments: Vec<Segment>,
     /// Where the cost has no bound, when it approaches a limit.
     pub limit: Option<Asymptote>,
-    /// Where a line bends, when that describes the cost best: from where on a cost rises that is constant before,
+    /// Where a line bends, when that describes the cost best: from where on a cost rises that is constant
+    /// before,
     /// or rises by more or by less.
     pub bend: Option<Bend>,
     /// p in a + b·nᵖ, where such a power describes the cost; one that is called linear may be 1.

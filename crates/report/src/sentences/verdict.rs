@@ -253,7 +253,8 @@ fn named(steps: &[Step]) -> Vec<String> {
     steps.iter().map(|step| format!("{} ({})", count(step.n), change(step.ratio.value))).collect()
 }
 
-/// Where a step is: `at 1 025`, the first n after it, or `between 100 and 1 000`, where it lies between two n that
+/// Where a step is: `at 1 025`, the first n after it, or `between 100 and 1 000`, where it lies between two n
+/// that
 /// were measured or is not known more exactly.
 pub(crate) fn place(step: &Step) -> String {
     let &Step { n, n_low, n_high, .. } = step;
