@@ -27,7 +27,7 @@ pub enum DeliveryEnding {
 /// What became of one recipient.
 #[derive(Clone, Debug, Serialize)]
 pub struct DeliveryResult<'a> {
-    /// [`RESULTS_VERSION`].
+    /// The version of the lines; docs/mail.md has the fields of each.
     pub version: u32,
     /// Its place in the list that was given, from 0.
     pub number: u32,
