@@ -116,14 +116,29 @@ impl UndoRecord {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let mut file =
-            tempfile::Builder::new().prefix(".osdyno-").suffix(".unfinished").tempfile_in(folder)?;
-        serde_json::to_writer_pretty(&mut file, self)?;
-        file.write_all(b"\n")?;
-        file.as_file().sync_all()?;
-        file.persist_noclobber(path).map_err(|error| error.error)?;
+        match sys::file::unnamed(folder, 0o600) {
+            Ok(file) => {
+                self.write_to(&file)?;
+                sys::file::give_name(&file, path)?;
+            }
+            // Elsewhere a kill in this moment leaves a file of another name.
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                let mut builder = tempfile::Builder::new();
+                let file = builder.prefix(".osdyno-").suffix(".unfinished").tempfile_in(folder)?;
+                self.write_to(file.as_file())?;
+                file.persist_noclobber(path).map_err(|error| error.error)?;
+            }
+            Err(error) => return Err(error),
+        }
         // The name is on the disk only when the folder is.
         if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    }
+
+    fn write_to(&self, mut file: &File) -> io::Result<()> {
+        let text = serde_json::to_string_pretty(self)?;
+        file.write_all(text.as_bytes())?;
+        file.write_all(b"\n")?;
+        file.sync_all()
     }
 }
 

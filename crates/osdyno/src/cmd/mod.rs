@@ -26,7 +26,7 @@ pub(crate) mod snoop;
 mod suggested;
 pub(crate) mod tune;
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -35,7 +35,6 @@ use ::judge::Findings;
 use ::judge::compare::{Comparison, Refusal};
 use clap::ValueEnum;
 use record::Recording;
-use tempfile::NamedTempFile;
 
 use crate::console::{Console, results, tell};
 use crate::failure::Failure;
@@ -70,8 +69,8 @@ fn warn(text: &str) {
     tell(&format!("warning: {}", ::report::printable(text)));
 }
 
-/// Writes a file atomically: it is written under another name and then renamed. What is not a regular file,
-/// such as a pipe, is written directly.
+/// Writes a file atomically: it gets its name when all of it is written. What is not a regular file, such as a
+/// pipe, is written directly.
 fn write_file(
     path: &Path,
     force: bool,
@@ -86,26 +85,47 @@ fn write_file(
             write(&mut out)?;
             return out.flush();
         }
-        let mut file = unfinished(&target)?;
-        let mut out = BufWriter::new(&mut file);
-        write(&mut out)?;
-        out.flush()?;
-        drop(out);
-        file.as_file().sync_all()?;
-        file.persist(&target).map(drop).map_err(|error| error.error)
+        let fill = |mut file: &File| {
+            let mut out = BufWriter::new(&mut file);
+            write(&mut out)?;
+            out.flush()?;
+            drop(out);
+            file.sync_all()
+        };
+        match sys::file::unnamed(folder_of(&target), MODE) {
+            Ok(file) => {
+                fill(&file)?;
+                if !target.exists() {
+                    return sys::file::give_name(&file, &target);
+                }
+                // Only a rename replaces a file, and only a name can be renamed.
+                let named =
+                    unfinished().make_in(folder_of(&target), |path| sys::file::give_name(&file, path))?;
+                named.persist(&target).map(drop).map_err(|error| error.error)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                let named = unfinished().tempfile_in(folder_of(&target))?;
+                fill(named.as_file())?;
+                named.persist(&target).map(drop).map_err(|error| error.error)
+            }
+            Err(error) => Err(error),
+        }
     };
     attempt().map_err(Failure::writing(path))
 }
 
-/// A file beside that one, removed unless it gets a name that stays. Its own name is like no other, because
-/// two commands may write the same page at the same time; a kill leaves it, in nobody's way.
-fn unfinished(beside: &Path) -> io::Result<NamedTempFile> {
+/// What the umask leaves of it are the permissions of a file, as of every other; those of a temporary file
+/// would be for its owner alone.
+const MODE: u32 = 0o666;
+
+/// Makes files, removed unless they get a name that stays. Their own names are like no other, because two
+/// commands may write the same page at the same time.
+fn unfinished() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".osdyno-").suffix(".unfinished");
-    // What the umask leaves of it, as of every file; a temporary file would be for its owner alone.
     #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder_of(beside))
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(MODE));
+    builder
 }
 
 fn folder_of(path: &Path) -> &Path {

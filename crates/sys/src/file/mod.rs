@@ -16,6 +16,7 @@ mod root;
 #[cfg(windows)]
 #[path = "root_windows.rs"]
 mod root;
+mod unnamed;
 
 pub use copy::{copy_range, send, share_blocks};
 pub use direct::create_direct;
@@ -26,6 +27,7 @@ pub use platform::{
     standard_output, status, sync_folder, unlink, write_back,
 };
 pub use root::{Name, Root, changed_ns, identity, names, number};
+pub use unnamed::{give_name, unnamed};
 
 /// What is free on a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
