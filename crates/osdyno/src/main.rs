@@ -106,7 +106,11 @@ Exit codes:
   3    done, but something could not be measured, or delivered
   130  stopped by the user; finished measurements are kept";
 
+#[global_allocator]
+static ALLOCATOR: sys::memory::Allocator = sys::memory::Allocator;
+
 fn main() -> ExitCode {
+    sys::memory::explain_abort();
     let parsed = Cli::try_parse();
     let cli = parsed.unwrap_or_else(|error| refuse(&misspelled::suggest(error, &Cli::command())));
     sys::signal::ignore_file_size_signal();

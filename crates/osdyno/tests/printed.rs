@@ -51,3 +51,30 @@ fn credentials_on_the_command_line_are_pointed_out() {
     );
     assert!(!told.contains("hunter2"), "{told}");
 }
+
+/// A line of a run file with more values than there is memory for.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_that_is_refused_ends_the_program_with_words() {
+    const LIMIT_KIB: u64 = 500_000;
+    let folder = tempfile::tempdir().expect("a folder");
+    let head = concat!(
+        r#"{"type":"run","schema":2,"tool":{"name":"osdyno","version":"0","build":""},"started_at":"","#,
+        r#""command":[],"preset":"quick","seed":1,"budget_seconds":null,"looks":[],"pinned":false}"#
+    );
+    let series = concat!(
+        r#"{"type":"series","system":"a","workload":"w","variant":"","trial":1,"name":"op","direction":"up","#,
+        r#""n_first":1,"n_step":1,"batch":1,"values":[1"#
+    );
+    let large = format!("{head}\n{series}{}]}}\n", ",1".repeat(45_000_000));
+    fs::write(folder.path().join("large.osdyno"), large).expect("a file");
+    let limited = format!("ulimit -v {LIMIT_KIB}; exec \"$0\" \"$@\"");
+    let output = std::process::Command::new("sh")
+        .args(["-c", &limited, env!("CARGO_BIN_EXE_osdyno"), "report", "large.osdyno"])
+        .current_dir(folder.path())
+        .output()
+        .expect("a shell starts");
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{}: {told}", output.status);
+    assert!(told.contains("error: the system refused the memory that this takes"), "{told}");
+}

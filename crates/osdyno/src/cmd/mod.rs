@@ -69,8 +69,8 @@ fn warn(text: &str) {
     tell(&format!("warning: {}", ::report::printable(text)));
 }
 
-/// Writes a file atomically: it gets its name when all of it is written. What is not a regular file, such as a
-/// pipe, is written directly.
+/// Writes a file atomically: it gets its name when all of it is written. What is not a regular file, such as
+/// a pipe, is written directly.
 fn write_file(
     path: &Path,
     force: bool,

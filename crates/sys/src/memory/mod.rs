@@ -10,9 +10,12 @@ mod platform;
 
 #[cfg(target_os = "linux")]
 mod kernel;
+mod refusal;
 
 use std::io;
 use std::mem::MaybeUninit;
+
+pub use refusal::{Allocator, explain_abort};
 
 pub use platform::{Mapping, Private, Shared, keep_freed, mapping_granularity, page_bytes};
 

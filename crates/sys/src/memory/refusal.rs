@@ -1,0 +1,75 @@
+//! Memory that the system refuses. A program cannot go on then, and Rust has it abort; what is left to do is
+//! to say so in words that help, and to end like any other failure.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The allocator of the system, which remembers what was refused. `try_reserve` returns an error, as ever;
+/// whatever cannot go on aborts, and [`explain_abort`] says why.
+#[derive(Debug)]
+pub struct Allocator;
+
+/// Bytes that were refused last; 0 before that.
+static REFUSED: AtomicUsize = AtomicUsize::new(0);
+
+fn remember(place: *mut u8, bytes: usize) -> *mut u8 {
+    if place.is_null() {
+        REFUSED.store(bytes, Ordering::Relaxed);
+    }
+    place
+}
+
+// SAFETY: every call is passed on to the allocator of the system, which keeps the promises of the trait.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller promises what the other allocator asks for.
+        remember(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    // SAFETY: as of the trait.
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        remember(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    // SAFETY: as of the trait.
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        // SAFETY: as above; `place` is of the other allocator, because all are.
+        remember(unsafe { System.realloc(place, layout, bytes) }, bytes)
+    }
+
+    // SAFETY: as of the trait.
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+/// Has an abort because memory was refused end the program with words and exit code 1. Needs [`Allocator`].
+pub fn explain_abort() {
+    #[cfg(unix)]
+    // SAFETY: a zeroed sigaction is one without flags and with an empty mask. The handler lives as long as
+    // the program, and calls only what signal-safety(7) allows.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = on_abort as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        libc::sigaction(libc::SIGABRT, &raw const action, std::ptr::null_mut());
+    }
+}
+
+/// Any other abort returns from here, and abort(3) then ends the program as it always does.
+#[cfg(unix)]
+extern "C" fn on_abort(_: libc::c_int) {
+    const WORDS: &[u8] =
+        b"error: the system refused the memory that this takes; free some, raise the limit (ulimit \
+        -v, a container's), or give it less: a smaller file, fewer connections or a smaller n\n";
+    const FAILED: libc::c_int = 1;
+    if REFUSED.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    // SAFETY: the words are there for as long as the program; both calls may be made in a handler.
+    unsafe {
+        libc::write(libc::STDERR_FILENO, WORDS.as_ptr().cast(), WORDS.len());
+        libc::_exit(FAILED);
+    }
+}
