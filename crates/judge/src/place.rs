@@ -11,6 +11,8 @@ use crate::verdict::gross_jump;
 pub struct Place {
     /// The n, with its interval.
     pub n: Interval,
+    /// Whether it is a jump, which lies somewhere between two n that were measured.
+    pub is_jump: bool,
     /// What lies near it, what says most first.
     pub near: Vec<Landmark>,
 }
@@ -19,9 +21,10 @@ impl Place {
     /// The place where a cost rises most: its largest step, else its largest jump, else where it bends, else
     /// the limit that it approaches. `None` where it rises everywhere alike.
     pub fn of(verdict: &Verdict, grows: &str, system: &System) -> Option<Place> {
-        let n = step(verdict).or_else(|| jump(verdict)).or(verdict.bend.map(|bend| bend.n));
-        let n = n.or_else(|| verdict.limit.map(|limit| limit.n))?;
-        Some(Place { n, near: hints::near((n.value, n.low, n.high), grows, system) })
+        let jump = step(verdict).or_else(|| jump(verdict));
+        let is_jump = jump.is_some();
+        let n = jump.or(verdict.bend.map(|bend| bend.n)).or_else(|| verdict.limit.map(|limit| limit.n))?;
+        Some(Place { n, is_jump, near: hints::near((n.value, n.low, n.high), grows, system) })
     }
 
     /// What lies here of that which runs out on a system: a range of ports, a number of descriptors.

@@ -1,5 +1,7 @@
 //! Places of n in words: one n, a range of n, and what n counts there.
 
+use stats::Interval;
+
 use crate::words::count;
 
 /// The n from one to another: `20–22`; one n stands alone.
@@ -14,6 +16,18 @@ pub(crate) fn span(low: u64, high: u64) -> String {
         false => format!("from n = {} to {}", count(low), count(high)),
     }
 }
+
+/// The two n between which a jump is, `100 and 1 000`; `None` where it is known so exactly that it is told as
+/// the first n behind it.
+pub(crate) fn between(jump: Interval) -> Option<String> {
+    let Interval { value, low, high } = jump;
+    let before = (low.round() as u64).saturating_sub(1);
+    let is_open = high - low > EXACT * value;
+    is_open.then(|| format!("{} and {}", count(before), count(high.round() as u64)))
+}
+
+/// A place that is known to this share is told as one n with its interval.
+const EXACT: f64 = 0.01;
 
 /// `at 1 000 simultaneous connections`, `at n = 1 000`.
 pub(crate) fn at(n: u64, grows: &str) -> String {

@@ -116,6 +116,15 @@ fn a_finding_and_its_page_say_the_same_growth_and_place() {
             assert!(sentence.contains(&format!("({said})")), "{name}: {said} is not in {sentence}");
             assert!(page.contains(&format!("({said})")), "{name}: {said} is not on the page");
             assert!(page.contains(&format!("<td>{said} (")), "{name}: {said} is not in the page's numbers");
+            // A jump is between the same two n in the table.
+            if let Some((ends, _)) = sentence.split_once(" between ").and_then(|(_, rest)| {
+                let end = rest.rfind(|c: char| c.is_ascii_digit()).filter(|_| rest.contains(" and "))?;
+                Some(rest.split_at(rest[..=end].find(&first.grows).unwrap_or(end)))
+            }) {
+                let style = Style { width: 400, ..Style::default() };
+                let table = text(|out| table::write(&findings, &style, out));
+                assert!(table.contains(&format!("between {}", ends.trim())), "{name}: {ends} in\n{table}");
+            }
             // A place is an n that was measured, unless it is an estimate with an interval.
             if let Some(place) = &highlight.place {
                 let is_measured = verdict

@@ -72,8 +72,11 @@ fn size(highlight: &Highlight<'_>, finding: &Finding) -> String {
     let is_steady = matches!(v.class, Class::LinearLike) && v.bend.is_none();
     let size = match &highlight.place {
         Some(place) => {
-            let from = place::counted(&place_with_interval(place.n), &finding.grows);
-            format!("{size} from {from} on")
+            let ends = place::between(place.n).filter(|_| place.is_jump);
+            let counted = |n: &str| place::counted(n, &finding.grows);
+            let from = || format!("from {} on", counted(&place_with_interval(place.n)));
+            let at = ends.map_or_else(from, |ends| format!("between {}", counted(&ends)));
+            format!("{size} {at}")
         }
         None if is_steady => format!("{size} {at}{}", sentences::slope(v, finding.unit)),
         None => format!("{size} {at}"),

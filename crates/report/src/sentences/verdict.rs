@@ -8,7 +8,7 @@ use stats::{
 use judge::verdict::{Alternation, known_bound};
 use record::Unit;
 
-use crate::place::{range, span};
+use crate::place::{between, range, span};
 use crate::quantity::Quantity;
 use crate::words::{
     about, bound, capital, change, count, estimated_factor, factor, factor_with_interval, list, percent,
@@ -253,23 +253,12 @@ fn named(steps: &[Step]) -> Vec<String> {
     steps.iter().map(|step| format!("{} ({})", count(step.n), change(step.ratio.value))).collect()
 }
 
-/// Where a step is: `at 1 025`, the first n after it, or `between 100 and 1 000`, where it lies between two n
-/// that
-/// were measured or is not known more exactly.
+/// Where a step is: `at 1 025`, or `between 100 and 1 000`.
 pub(crate) fn place(step: &Step) -> String {
-    let &Step { n, n_low, n_high, .. } = step;
-    let is_exact = (n_high - n_low) as f64 <= EXACT * n as f64;
-    match n_low == n_high || is_exact {
-        true => {
-            let (value, low, high) = (n as f64, n_low as f64, n_high as f64);
-            format!("at {}", place_with_interval(Interval { value, low, high }))
-        }
-        false => format!("between {} and {}", count(n_low.saturating_sub(1)), count(n_high)),
-    }
+    let n = Interval { value: step.n as f64, low: step.n_low as f64, high: step.n_high as f64 };
+    let at = || format!("at {}", place_with_interval(n));
+    between(n).map_or_else(at, |ends| format!("between {ends}"))
 }
-
-/// A place that is known to this share is told as one n with its interval.
-const EXACT: f64 = 0.01;
 
 /// Whether the second step takes back most of the first.
 fn undone(one: &Step, two: &Step) -> bool {
