@@ -101,7 +101,7 @@ fn words_say_what_they_rest_on() {
     let printed = text(&output.stdout).replace(['\u{202f}', '\u{a0}'], " ");
     let line =
         |name: &str| printed.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
-    assert!(line("wave").contains("against the smallest n"), "{printed}");
+    assert!(line("wave").contains("uneven: rises ×1.18 (1.18–1.18) until 99"), "{printed}");
     assert!(line("few").contains("inconclusive; "), "no bound rests on two trials: {printed}");
     assert!(printed.contains("spikes: 1 % of the calls, with "), "spikes by chance: {printed}");
     assert!(printed.contains("one whenever the values have added up to"), "no seconds: {printed}");
@@ -132,7 +132,11 @@ fn columns_and_files_of_other_programs_are_read() {
     let export = format!("{{\"results\":[{}]}}", results.join(","));
     let output = judge(folder.path(), export.as_bytes(), &[]);
     let printed = text(&output.stdout).replace(['\u{202f}', '\u{a0}'], " ");
-    assert!(printed.contains("s {n}") && printed.contains("10.0 ms"), "{printed}{}", text(&output.stderr));
+    assert!(
+        printed.contains("s {n}") && printed.contains("10.0 (10.0–10.1) ms"),
+        "{printed}{}",
+        text(&output.stderr)
+    );
 }
 
 /// A cost without growth on a machine that slows down and speeds up by a third, and an operation beside it

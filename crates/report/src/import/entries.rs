@@ -178,6 +178,11 @@ impl FileRead {
         FileRead { values: taken.values(), computed, other_lines, left_out, ..FileRead::new(file, format) }
     }
 
+    /// Whether nothing was in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.values + self.computed + self.bad_lines == 0 && self.left_out.is_empty()
+    }
+
     /// Leaves out values because their n is small.
     pub(crate) fn leave_out_below(&mut self, from: u64, n: u64) {
         if n > 0 {

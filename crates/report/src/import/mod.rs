@@ -324,6 +324,9 @@ impl Import {
         let Import { gather, files, bad_lines, mut remarks, failed, .. } = self;
         if gather.is_empty() {
             remarks.push("There is no series in it: nothing could be used.".into());
+        } else {
+            let empty = files.iter().filter(|file| file.is_empty());
+            remarks.extend(empty.map(|file| format!("{} has a header and no line behind it.", file.file)));
         }
         let mut warnings = remarks.clone();
         if bad_lines.count > 0 {
