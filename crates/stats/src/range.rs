@@ -1,5 +1,7 @@
 //! The n that is judged, and the trials that cover it.
 
+use std::ops::RangeInclusive;
+
 use crate::sweep::Sweep;
 
 /// Below these n caches, tables and branch predictors are cold: on Linux 6.18 the first hundred sockets
@@ -117,9 +119,13 @@ fn sizes(trial: &Sweep<'_>, start: u64, end: u64) -> Vec<u64> {
     sizes
 }
 
-/// A cost is finite and positive; anything else is a failure of the measurement.
+/// Smallest and largest cost, in whatever unit. The age of the universe is 1e18 seconds; what lies beyond is
+/// a failure of the measurement, and ratios of ratios would be no numbers any more.
+const COSTS: RangeInclusive<f64> = 1e-50..=1e50;
+
+/// A cost is positive and finite; anything else is a failure of the measurement.
 pub(crate) fn is_cost(value: f64) -> bool {
-    value.is_finite() && value > 0.0
+    COSTS.contains(&value)
 }
 
 #[cfg(test)]

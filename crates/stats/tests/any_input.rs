@@ -10,7 +10,7 @@ fn value() -> impl Strategy<Value = f64> {
         6 => 1e-9..1e-3_f64,
         2 => Just(1e-6),
         1 => prop::sample::select(vec![0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY]),
-        1 => prop::sample::select(vec![f64::MAX, f64::MIN_POSITIVE, 5e-324, 1e300]),
+        1 => prop::sample::select(vec![f64::MAX, f64::MIN_POSITIVE, 5e-324, 1e300, 1e-50, 1e50]),
     ]
 }
 
