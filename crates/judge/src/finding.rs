@@ -70,7 +70,7 @@ pub enum Remark {
     },
     /// A declared sum that was not made.
     NotMade(Exclusion),
-    /// No value is finite and positive, of so many.
+    /// No value is a cost, of so many.
     NothingToJudge {
         /// How many values there are.
         values: usize,
@@ -112,10 +112,30 @@ impl Finding {
             _ if self.expect == Expect::Any => None,
             Class::Inconclusive | Class::Value => None,
             class if agrees(&class) => Some(true),
+            Class::Ambiguous if verdict.classes.is_empty() => self.steepness_excludes_it().then_some(false),
             _ => (!is_open).then_some(false),
         }
     }
+
+    /// Whether a cost that grows in no known shape is too steep for the expectation, or not steep enough. A
+    /// line that wears a ripple fits no shape either, and is a line to its users.
+    fn steepness_excludes_it(&self) -> bool {
+        let exponents = self.verdict.as_ref().and_then(|verdict| verdict.local_exponents);
+        let Some([near, far]) = exponents.map(|ends| ends.map(|end| end.exponent)) else {
+            return self.expect == Expect::Constant;
+        };
+        let (sublinear, superlinear) = (far.high < LINEAR[0] && far.high < near.low, far.low > LINEAR[1]);
+        match self.expect {
+            Expect::Constant => true,
+            Expect::Logarithmic => far.low >= LINEAR[0],
+            Expect::Linear => sublinear || superlinear,
+            Expect::Any => false,
+        }
+    }
 }
+
+/// Exponents of n between which a cost is called linear.
+const LINEAR: [f64; 2] = [0.9, 1.1];
 
 /// Every series, in the order of systems, workloads, variants and the workload's own series, of the systems
 /// and variants that are wanted.

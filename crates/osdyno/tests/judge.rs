@@ -59,18 +59,23 @@ fn a_good_table_is_judged_in_every_form() {
 }
 
 #[test]
-fn numbers_as_large_as_a_float_fit_in_a_table() {
+fn the_largest_and_smallest_costs_fit_in_a_table_and_larger_numbers_are_none() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut table = String::from("series,trial,n,value\n");
-    for trial in 1..=6_u64 {
-        for n in 1..=300_u64 {
-            writeln!(table, "huge,{trial},{n},{}", if n < 150 { 1e158 } else { 1e308 }).expect("memory");
+    let printed = |low: f64, high: f64| {
+        let mut table = String::from("series,trial,n,value\n");
+        for trial in 1..=6_u64 {
+            for n in 1..=300_u64 {
+                writeln!(table, "huge,{trial},{n},{}", if n < 150 { low } else { high }).expect("memory");
+            }
         }
-    }
-    let output = judge(folder.path(), table.as_bytes(), &[]);
-    let printed = text(&output.stdout);
-    assert!(printed.contains("1.00e158") && printed.contains("×1.00e150"), "{printed}");
-    assert!(printed.lines().all(|line| line.chars().count() <= 132), "{printed}");
+        let output = judge(folder.path(), table.as_bytes(), &[]);
+        let printed = text(&output.stdout);
+        assert!(printed.lines().all(|line| line.chars().count() <= 132), "{printed}");
+        printed
+    };
+    let costs = printed(1e-50, 1e50);
+    assert!(costs.contains("1.00e50") && costs.contains("×1.00e100"), "{costs}");
+    assert!(printed(1e158, 1e308).contains("None of 1800 values is a cost"));
 }
 
 /// A wave, a trial or two of something, and spikes: now and then by chance, or with time.

@@ -137,7 +137,10 @@ fn what_cannot_be_judged_is_there_and_says_why() {
     let said: Vec<_> = document["series"].as_array().expect("series").iter().collect();
     assert_eq!(said.iter().map(|s| &s["series"]).collect::<Vec<_>>(), ["a", "b", "c"]);
     assert!(said.iter().all(|s| s["verdict"] == "inconclusive"), "{document}");
-    assert_eq!(said[0]["warnings"][0], "None of 4 values is finite and positive; there is nothing to judge.");
+    assert_eq!(
+        said[0]["warnings"][0],
+        "None of 4 values is a cost, which is a number from 1e-50 to 1e50; there is nothing to judge."
+    );
     assert_eq!(said[1]["warnings"][0], "A trial has no line that could be used.");
     assert!(said[0]["evidence"].is_null() && said[0]["growth"]["value"].is_null());
 }

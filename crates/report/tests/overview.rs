@@ -182,25 +182,36 @@ fn what_is_undecided_says_what_would_settle_it() {
 #[test]
 fn only_an_excluded_expectation_is_contradicted() {
     use stats::Class::{Ambiguous, Composite, Flat, LinearLike, Stepped, Sublinear, Superlinear};
+    const LINE: [f64; 2] = [0.9, 1.0];
     let mut findings = shapes();
     let walk = findings.series.iter().position(|finding| finding.label == "walk").expect("walk");
     findings.series[walk].expect = record::Expect::Linear;
-    let mut agrees = |class, classes: &[stats::Class]| {
+    let mut agrees = |class, classes: &[stats::Class], steepness: [f64; 2]| {
         let verdict = findings.series[walk].verdict.as_mut().expect("judged");
         (verdict.class, verdict.classes) = (class, classes.to_vec());
+        let interval = |value| stats::Interval { value, low: value - 0.05, high: value + 0.05 };
+        let end = |(n, value)| stats::LocalExponent { n, exponent: interval(value) };
+        verdict.local_exponents = Some([(20.0, steepness[0]), (300.0, steepness[1])].map(end));
         let sentence = overview::growths(&findings, |finding| finding.label == "walk").concat();
         (findings.as_expected(&findings.series[walk]), sentence)
     };
-    let (open, sentence) = agrees(Ambiguous, &[Sublinear, LinearLike, Superlinear]);
+    let (open, sentence) = agrees(Ambiguous, &[Sublinear, LinearLike, Superlinear], LINE);
     assert!(open.is_none() && !sentence.contains("expectation"), "{sentence}");
-    let (excluded, sentence) = agrees(Ambiguous, &[Sublinear, Superlinear]);
+    let (excluded, sentence) = agrees(Ambiguous, &[Sublinear, Superlinear], LINE);
     assert_eq!(excluded, Some(false));
     assert!(sentence.contains("contradicts the documented expectation (linear)"), "{sentence}");
-    let (found, sentence) = agrees(LinearLike, &[LinearLike]);
+    let (found, sentence) = agrees(LinearLike, &[LinearLike], LINE);
     assert_eq!(found, Some(true));
     assert!(sentence.contains("matches the documented expectation (linear)"), "{sentence}");
     // The parts of what is composite are none of its shapes.
-    assert_eq!(agrees(Composite, &[LinearLike, Stepped, Flat]).0, Some(false));
+    assert_eq!(agrees(Composite, &[LinearLike, Stepped, Flat], LINE).0, Some(false));
+    // Where no shape fits, the steepness decides: a line with a ripple is no contradiction, and one whose base is
+    // large gets steeper towards 1.
+    for (steepness, expected) in
+        [(LINE, None), ([0.2, 0.7], None), ([0.7, 0.3], Some(false)), ([1.0, 1.3], Some(false))]
+    {
+        assert_eq!(agrees(Ambiguous, &[], steepness).0, expected, "{steepness:?}");
+    }
 }
 
 /// How long something takes is asked more often than how it grows: each series has its cost with an interval, and

@@ -46,11 +46,11 @@ pub enum Answered {
 /// What has an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
-    /// [`Verdict::growth`]
+    /// [`stats::Verdict::growth`]
     Growth,
-    /// [`Verdict::marginal_cost`]
+    /// [`stats::Verdict::marginal_cost`]
     MarginalCost,
-    /// [`Verdict::doubling_size`]
+    /// [`stats::Verdict::doubling_size`]
     DoublingSize,
     /// [`stats::Step::n_low`] to [`stats::Step::n_high`]
     StepPlace,
@@ -60,7 +60,7 @@ pub enum Figure {
     Ratio,
     /// [`stats::Step::ratio`]
     StepHeight,
-    /// [`Verdict::cost_low`], where there is one n only
+    /// [`stats::Verdict::cost_low`], where there is one n only
     Value,
 }
 

@@ -7,7 +7,8 @@ use std::net::{IpAddr, Ipv6Addr};
 /// unique local (RFC 4193).
 ///
 /// 169.254.0.0/16 is not among them. Link-local addresses of IPv4 (RFC 3927) are where clouds have their
-/// metadata services, which belong to the provider and give out credentials; so do [`METADATA`].
+/// metadata services, which belong to the provider and give out credentials. Neither are the two unique local
+/// addresses of such services, at Amazon EC2 and at Google Compute Engine.
 ///
 /// 100.64.0.0/10 is not among them. It is shared address space between a provider and its customers
 /// (RFC 6598, section 4): what answers there may be the provider's equipment, or another customer's. Overlay

@@ -15,9 +15,13 @@ addEventListener("load", async () => {
   };
   seen.series = series.length;
   seen.bar = visible(bar);
+  seen.open = open();
+  // Cards may be folded, and have their plots once they are unfolded.
+  const groups = every("article.card details.list:not([open])");
+  groups.forEach((d) => (d.open = true));
   seen.cards = every("article.card").length;
   seen.plots = every("article.card").filter((card) => [...card.querySelectorAll("svg.plot")].some(visible)).length;
-  seen.open = open();
+  groups.forEach((d) => (d.open = false));
   seen.filters = buttons.map((button) => {
     button.click();
     const of = series.filter((e) => e.classList.contains(button.dataset.show)).length;

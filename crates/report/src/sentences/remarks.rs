@@ -51,7 +51,7 @@ pub fn remark(remark: &Remark) -> String {
         }
         Remark::NotMade(reason) => format!("Not computed: {reason}."),
         Remark::NothingToJudge { values } => format!(
-            "None of {} is finite and positive; there is nothing to judge.",
+            "None of {} is a cost, which is a number from 1e-50 to 1e50; there is nothing to judge.",
             things(*values, "value", "values")
         ),
         Remark::OfTrials { text, trials, of } if trials == of => text.clone(),

@@ -48,27 +48,30 @@ unsafe impl GlobalAlloc for Allocator {
 /// Has an abort because memory was refused end the program with words and exit code 1. Needs [`Allocator`].
 pub fn explain_abort() {
     #[cfg(unix)]
-    // SAFETY: a zeroed sigaction is one without flags and with an empty mask. The handler lives as long as
-    // the program, and calls only what signal-safety(7) allows.
+    // SAFETY: a zeroed sigaction has an empty mask. The handler lives as long as the program, and calls only
+    // what signal-safety(7) allows.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
+        // Whatever is raised again below ends the program as if there were no handler.
+        action.sa_flags = libc::SA_RESETHAND;
         action.sa_sigaction = on_abort as extern "C" fn(libc::c_int) as libc::sighandler_t;
         libc::sigaction(libc::SIGABRT, &raw const action, std::ptr::null_mut());
     }
 }
 
-/// Any other abort returns from here, and abort(3) then ends the program as it always does.
+/// Any other SIGABRT, of an abort or of kill(2), ends the program as it always does.
 #[cfg(unix)]
 extern "C" fn on_abort(_: libc::c_int) {
     const WORDS: &[u8] =
         b"error: the system refused the memory that this takes; free some, raise the limit (ulimit \
         -v, a container's), or give it less: a smaller file, fewer connections or a smaller n\n";
     const FAILED: libc::c_int = 1;
-    if REFUSED.load(Ordering::Relaxed) == 0 {
-        return;
-    }
-    // SAFETY: the words are there for as long as the program; both calls may be made in a handler.
+    // SAFETY: the words are there for as long as the program; all calls may be made in a handler.
     unsafe {
+        if REFUSED.load(Ordering::Relaxed) == 0 {
+            libc::raise(libc::SIGABRT);
+            return;
+        }
         libc::write(libc::STDERR_FILENO, WORDS.as_ptr().cast(), WORDS.len());
         libc::_exit(FAILED);
     }

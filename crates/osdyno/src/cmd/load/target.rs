@@ -134,6 +134,9 @@ fn scheme(text: &str) -> Option<&str> {
 /// A URL, and the zone of its address: that is for the socket alone (RFC 4007, section 11.2), and no part of
 /// a URL.
 fn parse_url(text: &str) -> Result<(Url, Option<String>), String> {
+    if authority(text).is_empty() {
+        return Err("it names no server".to_owned());
+    }
     let (text, zone) = without_zone(text);
     match Url::parse(&text) {
         Ok(url) if url.has_host() => Ok((url, zone)),
