@@ -119,8 +119,7 @@ impl ModelSelection {
     }
 
     /// The shapes without those that have a parameter more than a plain one and are hardly better: near the
-    /// ends of
-    /// that parameter they are the plain one.
+    /// ends of that parameter they are the plain one.
     pub(crate) fn without_idle(mut self, curve: &Curve) -> ModelSelection {
         let plain = self.fits.iter().filter(|fit| fit.steps.is_empty() && !fit.family.is_flexible());
         let plain = plain.map(|fit| self.score(curve, fit)).fold(f64::INFINITY, f64::min);
@@ -254,18 +253,14 @@ fn departs(curve: &Curve, fit: &Fit, best: &Fit, level: f64) -> bool {
 }
 
 /// Whether a shape leaves something that is certain and that matters, more than `material`: then it is not
-/// the
-/// shape, however much worse the others are.
+/// the shape, however much worse the others are.
 ///
 /// The rest of a smooth cost is spread over many blocks in one sign, so that no block shows it. It lies in
-/// few
-/// contrasts: the rest of each trial is projected on the first orthogonal polynomials in log n. All of them
-/// together are tested by flipping the signs of whole trials, and each by Student's t over the trials,
-/// whatever
-/// the correlation within a trial (a smooth test
-/// of fit: Neyman, Skandinavisk Aktuarietidskrift 20, 1937; Eubank, Nonparametric Regression and Spline
-/// Smoothing,
-/// 1999, ch. 3). Each block is tested as well, for what is narrow.
+/// few contrasts: the rest of each trial is projected on the first orthogonal polynomials in log n. All of
+/// them together are tested by flipping the signs of whole trials, and each by Student's t over the trials,
+/// whatever the correlation within a trial (a smooth test of fit: Neyman, Skandinavisk Aktuarietidskrift 20,
+/// 1937; Eubank, Nonparametric Regression and Spline Smoothing, 1999, ch. 3). Each block is tested as well,
+/// for what is narrow.
 pub(crate) fn lacks_fit(curve: &Curve, fit: &Fit, material: f64) -> bool {
     let edges = Edges::of(&fit.steps, curve.blocks());
     let rests: Vec<Vec<f64>> = curve
