@@ -72,10 +72,28 @@ pub(crate) fn foremost<'r, 'a>(
     kept.into_iter().map(|place| &rows[place]).collect()
 }
 
-/// What the marks mean.
-pub(crate) fn legend(compared: &Comparison) -> String {
+/// What the marks mean, and what n counts in these rows.
+pub(crate) fn legend(compared: &Comparison, rows: &[&CostRow<'_>]) -> String {
     let first = words::reference(compared);
-    format!("at the largest n that all reached · *\u{a0}best · !\u{a0}differs from {first} for certain")
+    let marks =
+        format!("at the largest n that all reached · *\u{a0}best · !\u{a0}differs from {first} for certain");
+    let mut counted: Vec<(&str, &str)> = Vec::new();
+    for ranking in rows.iter().map(|row| row.ranking).filter(|ranking| !["n", ""].contains(&&*ranking.grows))
+    {
+        let workload = ranking.label.split(['/', ' ']).next().unwrap_or_default();
+        if !counted.contains(&(workload, &ranking.grows)) {
+            counted.push((workload, &ranking.grows));
+        }
+    }
+    match counted.as_slice() {
+        [] => marks,
+        [(_, grows)] => format!("{marks} · n: {grows}"),
+        several => {
+            let each: Vec<String> =
+                several.iter().map(|(workload, grows)| format!("{grows} ({workload})")).collect();
+            format!("{marks} · n: {}", each.join(", "))
+        }
+    }
 }
 
 /// The rows with a heading, with intervals where all of them fit into the width.

@@ -193,7 +193,7 @@ pub(super) fn costs(compared: &Comparison, out: &mut dyn Write) -> io::Result<()
         out,
         "<p class=\"remark\">{}</p><div class=\"scroll\"><table class=\"verdicts costs\"><thead><tr>\
          <th scope=\"col\">Series</th><th scope=\"col\" class=\"num\">n</th>",
-        esc(&costs::legend(compared))
+        esc(&costs::legend(compared, &rows.iter().collect::<Vec<_>>()))
     )?;
     for place in 0..compared.contenders.len() {
         write!(out, "<th scope=\"col\" class=\"num\">{}</th>", named(compared, place))?;

@@ -34,7 +34,7 @@ pub fn write(compared: &Comparison, style: &Style, out: &mut dyn Write) -> io::R
     let rows: Vec<CostRow<'_>> = rows.into_iter().map(|row| CostRow { answer: None, ..row }).collect();
     let shown: Vec<&CostRow<'_>> = rows.iter().collect();
     if !rows.is_empty() {
-        page.paragraph(&costs::legend(compared), 2, Tone::Faint)?;
+        page.paragraph(&costs::legend(compared, &shown), 2, Tone::Faint)?;
         page.columns(&costs::in_columns(compared, &shown, style.width), 0)?;
         page.gap()?;
     }

@@ -41,7 +41,11 @@ pub(super) fn of_verbose(findings: &Findings, details: usize) -> String {
     if !curves.is_empty() {
         parts.push(format!("a comparison of the variants of {}", list(&curves)));
     }
-    let all = things(findings.series.len() + details, "series", "series");
+    let all = things(findings.series.len(), "series", "series");
+    let details = match details {
+        0 => String::new(),
+        details => format!(" and {} of detail", count(details as u64)),
+    };
     let said = if parts.is_empty() { String::new() } else { format!(", with {}", list(&parts)) };
-    format!("--verbose has all {all}{said}.")
+    format!("--verbose has all {all}{details}{said}.")
 }

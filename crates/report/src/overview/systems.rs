@@ -95,8 +95,8 @@ fn costs(compared: &Comparison, style: &Style, room: usize) -> io::Result<(Part,
     let left_out = Cell::new(0);
     let part = fitted(style, rows.len(), room, |page, shown| {
         left_out.set(rows.len() - shown);
-        page.paragraph(&costs::legend(compared), 2, Tone::Faint)?;
         let foremost = costs::foremost(compared, &rows, shown);
+        page.paragraph(&costs::legend(compared, &foremost), 2, Tone::Faint)?;
         page.columns(&costs::in_columns(compared, &foremost, style.width), 0)
     })?;
     Ok((part, left_out.get()))

@@ -142,7 +142,9 @@ fn locally(v: &Verdict) -> String {
     if !(known(&near) && known(&far)) {
         return String::new();
     }
-    let of = |local: LocalExponent| format!("n^{:.1} at {}", local.exponent.value, about(local.n));
+    // Without the sign of a zero.
+    let rounded = |value: f64| (value * 10.0).round() / 10.0 + 0.0;
+    let of = |local: LocalExponent| format!("n^{:.1} at {}", rounded(local.exponent.value), about(local.n));
     format!(": like {}, {}", of(near), of(far))
 }
 
