@@ -38,9 +38,9 @@ pub fn known_bound(verdict: &Verdict) -> Option<f64> {
     (verdict.trials >= TRIALS_BOUND && verdict.bound.is_finite()).then_some(verdict.bound)
 }
 
-/// The ranges of n before and after the largest jump, when it is most of a gross growth and no step is shown. It
-/// lies within three neighbours, because a cliff may lie inside the middle one, or in a narrow range of n: where a
-/// cost is steep its ranges are many and narrow.
+/// The ranges of n before and after the largest jump, when it is most of a gross growth and no step is
+/// shown. It lies within three neighbours, because a cliff may lie inside the middle one, or in a narrow
+/// range of n: where a cost is steep its ranges are many and narrow.
 pub fn gross_jump(verdict: &Verdict) -> Option<[&Block; 2]> {
     if !verdict.steps.is_empty() || verdict.growth.value.is_nan() || verdict.growth.value < GROSS {
         return None;

@@ -168,36 +168,6 @@ fn completions_have_the_names() {
     }
 }
 
-/// Whether they can be written is found out without a file that a kill would leave.
-#[test]
-#[cfg(target_os = "linux")]
-fn run_file_and_page_are_made_once_and_never_removed() {
-    use rustix::fs::inotify::{self, ReadFlags};
-    let folder = tempfile::tempdir().expect("a folder");
-    let watch = inotify::init(inotify::CreateFlags::NONBLOCK).expect("inotify");
-    let watched = inotify::WatchFlags::CREATE
-        | inotify::WatchFlags::DELETE
-        | inotify::WatchFlags::MOVED_TO
-        | inotify::WatchFlags::MODIFY;
-    inotify::add_watch(&watch, folder.path(), watched).expect("a watch");
-    run_well(folder.path(), &["run", "noop", "-n", "60", "--trials", "2", "--out", "a.osdyno"]);
-    let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
-    let mut events = inotify::Reader::new(&watch, &mut buffer);
-    let mut seen = Vec::new();
-    while let Ok(event) = events.next() {
-        let name = event.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        if name.starts_with("a.") {
-            seen.push((name, event.events()));
-        }
-    }
-    let (file, page) = ("a.osdyno".to_owned(), "a.html".to_owned());
-    seen.dedup();
-    assert_eq!(seen[..2], [(file.clone(), ReadFlags::CREATE), (file, ReadFlags::MODIFY)]);
-    // The page is complete when it gets its name: linked, or renamed where a file must have one.
-    let complete = [ReadFlags::CREATE, ReadFlags::MOVED_TO].map(|event| (page.clone(), event));
-    assert!(seen.len() == 3 && complete.contains(&seen[2]), "{seen:?}");
-}
-
 /// Several at the same time: each page is whole, and nothing else is left.
 #[test]
 fn reports_of_one_run_do_not_meet_in_one_file() {
