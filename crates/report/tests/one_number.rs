@@ -89,8 +89,10 @@ fn every_screen_says_the_same_growth() {
                 let heads = [format!("  {label}: "), format!("{label}: "), format!("{label}  ")];
                 let said_of = |text: &str| -> Vec<String> {
                     let begins = |line: &&str| heads.iter().any(|head| line.starts_with(head));
-                    // The height of a step is another number.
-                    let growth = |line: &str| factors(line.split("stepped").next()?).first().cloned();
+                    // The height of a step is another number, and so is that of a rise that is undone.
+                    let growth = |line: &str| {
+                        factors(line.split("stepped").next()?.split("uneven").next()?).first().cloned()
+                    };
                     text.lines().filter(begins).filter_map(growth).collect()
                 };
                 let factors = [said_of(&screen), said_of(&verbose)].concat();

@@ -178,6 +178,10 @@ impl Subject<'_> {
         let finite = |cost: &f64| cost.is_finite();
         let medians = self.blocks().iter().map(|b| b.cost.value).filter(finite).fold(0.0, f64::max);
         let band = self.blocks().iter().map(|b| b.cost.high).filter(finite).fold(medians, f64::max);
+        // The upper of two lines lies above all medians.
+        let upper = self.verdict.and_then(|v| Some(&v.lines.as_ref()?.upper));
+        let upper = upper.map_or(0.0, |line| line.cost_low.value.max(line.cost_high.value));
+        let (medians, band) = (medians.max(upper), band.max(BAND_SHOWN * upper));
         let (low, high) = match kind {
             Kind::Linear if medians > 0.0 => (0.0, 1.08 * band.min(BAND_SHOWN * medians)),
             Kind::Linear => (0.0, 1.08 * costs.shown),
