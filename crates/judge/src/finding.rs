@@ -11,6 +11,7 @@ use stats::{Class, JudgeSettings, Verdict};
 use crate::generator::{Bounds, BoundsOf, GeneratorRemark, LimitedLevels};
 use crate::series::{Referenced, is_of, is_of_levels, measured, median, references, sweep};
 use crate::stops::{self, Stop};
+use crate::verdict::LINEAR;
 
 /// Growth below this share is not worth a word, unless the reader decides otherwise.
 pub const MARGIN: f64 = 0.10;
@@ -118,7 +119,7 @@ impl Finding {
     }
 
     /// Whether a cost that grows in no known shape is too steep for the expectation, or not steep enough. A
-    /// line that wears a ripple fits no shape either, and is a line to its users.
+    /// line with a ripple fits no shape either, and is a line to its users.
     fn steepness_excludes_it(&self) -> bool {
         let exponents = self.verdict.as_ref().and_then(|verdict| verdict.local_exponents);
         let Some([near, far]) = exponents.map(|ends| ends.map(|end| end.exponent)) else {
@@ -133,9 +134,6 @@ impl Finding {
         }
     }
 }
-
-/// Exponents of n between which a cost is called linear.
-const LINEAR: [f64; 2] = [0.9, 1.1];
 
 /// Every series, in the order of systems, workloads, variants and the workload's own series, of the systems
 /// and variants that are wanted.

@@ -4,8 +4,10 @@ use stats::{Block, Verdict};
 
 /// A growth from here on is described by its largest jump, where no step is shown.
 const GROSS: f64 = 10.0;
-/// The ends of a range of n that is told as one place are at most this factor apart.
+/// The ends of a range of n that is reported as one place are at most this factor apart.
 const NARROW: f64 = 1.1;
+/// Exponents of n between which a cost is called linear.
+pub const LINEAR: [f64; 2] = [0.9, 1.1];
 /// A bound from fewer trials says nothing: no class but inconclusive needs fewer ([`stats::judge`]).
 const TRIALS_BOUND: usize = 4;
 /// Neighbours lie on the same line so often: below the first it is chance, from the second on a trial keeps

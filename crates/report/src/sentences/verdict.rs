@@ -5,7 +5,7 @@ use stats::{
     Warning,
 };
 
-use judge::verdict::{Alternation, known_bound};
+use judge::verdict::{Alternation, LINEAR, known_bound};
 use record::Unit;
 
 use crate::place::{between, range, span};
@@ -122,7 +122,9 @@ fn words(v: &Verdict, unit: Unit, growth: Option<&str>) -> String {
 
 /// Whether nothing speaks against a line: the exponent may be 1, or is as good as 1.
 fn is_a_line(v: &Verdict) -> bool {
-    v.exponent.is_none_or(|Interval { low, high, .. }| low <= 1.0 && high >= 1.0 || low >= 0.9 && high <= 1.1)
+    v.exponent.is_none_or(|Interval { low, high, .. }| {
+        low <= 1.0 && high >= 1.0 || low >= LINEAR[0] && high <= LINEAR[1]
+    })
 }
 
 /// `, like n^1.50 (1.45–1.55)`, where one power describes the cost and says more than its class.
