@@ -205,6 +205,16 @@ pub(crate) const PROMISES: &[Promise] = &[
         },
     },
     Promise {
+        claim: "line of half or more named, 10 trials, high noise",
+        target: RateTarget::AtLeast(0.90),
+        count: |counts| {
+            let line =
+                matches!(counts.cell.truth.shape, TrueShape::Grows(Term::Line, growth) if growth >= 1.5);
+            let noisy = counts.cell.noise == noises::HIGH && counts.cell.trials == 10;
+            (line && noisy && counts.is_verdict()).then(|| counts.rate(counts.right()))
+        },
+    },
+    Promise {
         claim: "a system called different from itself",
         target: RateTarget::AtMost(ERROR),
         count: |counts| {

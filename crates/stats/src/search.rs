@@ -107,8 +107,10 @@ fn searched(
     let distance = |log: f64| Fit::of(curve, family(edge + log.exp()), &[]).distance;
     let distances: Vec<f64> = logs.iter().map(|log| distance(*log)).collect();
     let best = (0..logs.len()).min_by(|a, b| distances[*a].total_cmp(&distances[*b]))?;
-    let (low, high) = (logs[best.saturating_sub(1)], logs[(best + 1).min(logs.len() - 1)]);
-    Some(Fit::of(curve, family(edge + golden(low, high, REFINED, distance).exp()), &[]))
+    // On each side of it by itself: where a place passes the middle of a block, the distance may have a kink.
+    let sides = [best.saturating_sub(1), (best + 1).min(logs.len() - 1)].map(|side| logs[side]);
+    let places = sides.map(|side| golden(side.min(logs[best]), side.max(logs[best]), REFINED, distance));
+    nearest(curve, places.iter().map(|place| family(edge + place.exp())), &[])
 }
 
 /// Rounds of the golden section for a place.

@@ -108,7 +108,7 @@ impl Fitted {
 }
 
 /// How often medians are taken along a shape that was fitted to the ones before.
-const LEVELLED: usize = 2;
+const LEVELLED: usize = 3;
 
 impl ShapeSelection {
     /// Finds steps first, and lays the blocks so that no block holds one; `view` is then seen through them.
