@@ -1,5 +1,5 @@
 //! `cargo xtask bench`: osdyno's own figures against bare C, alternately, on this machine. A benchmark, not
-//! a test: the ratios stand in METHODOLOGY.md with the date and the machine.
+//! a test: the ratios stand in docs/performance.md with the date and the machine.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -21,7 +21,7 @@ cargo xtask release [--verify]       what is installed without Rust, in target/d
 cargo xtask soak [--hours H]         every server under hostile load, with a witness; --seed N repeats one
 cargo xtask truths                   what is known of real kernels, measured here, against the verdicts
 cargo xtask pictures                 the pictures in docs/pictures, drawn by osdyno of simulated sweeps
-cargo xtask readme                   what README.md shows of the runs in docs/runs; measures missing ones
+cargo xtask readme                   blocks of documents that show runs of docs/runs; measures missing ones
 ";
 
 /// Its accounts come from /proc.

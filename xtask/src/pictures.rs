@@ -1,4 +1,4 @@
-//! `cargo xtask pictures`: the pictures that METHODOLOGY.md shows, drawn by osdyno of sweeps whose truth
+//! `cargo xtask pictures`: the pictures that docs/verdicts.md shows, drawn by osdyno of sweeps whose truth
 //! is known.
 //!
 //! Every number in them is simulated from a fixed seed, so they repeat byte by byte until a verdict or a plot

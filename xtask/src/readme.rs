@@ -1,7 +1,8 @@
-//! `cargo xtask readme`: what README.md shows of long runs, printed by the program of today from runs that
-//! were kept in `docs/runs`, and the picture of a page. A run whose file is not there is measured.
+//! `cargo xtask readme`: the blocks of README.md and of guides that show long runs, printed by the program of
+//! today from runs that were kept in `docs/runs`, and the picture of a page. A run whose file is not there is
+//! measured.
 //!
-//! `cargo xtask docs` fails where README.md shows anything else.
+//! `cargo xtask docs` fails where a document shows anything else.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,8 +10,10 @@ use std::path::{Path, PathBuf};
 use crate::command::{self, program, read, show};
 use crate::{AnyError, pictures, workspace};
 
-/// A block of README.md, between `<!-- NAME -->` and `<!-- end -->`.
+/// A block of a document, between `<!-- NAME -->` and `<!-- end -->`.
 struct Excerpt {
+    /// From the root of the workspace.
+    document: &'static str,
     /// Also the name of the run file.
     name: &'static str,
     /// The command that the block shows, and that measures; its run file is added.
@@ -26,6 +29,7 @@ struct Excerpt {
 /// They are short, so that their files are small.
 const EXCERPTS: [Excerpt; 4] = [
     Excerpt {
+        document: "README.md",
         name: "run",
         command: "osdyno run bind/v4 fork-memory ready/poll ready/epoll -n 16000 --trials 8",
         scripts: &[],
@@ -33,6 +37,7 @@ const EXCERPTS: [Excerpt; 4] = [
         part: None,
     },
     Excerpt {
+        document: "docs/servers.md",
         name: "race",
         command: "osdyno run race/inetd race/thread race/epoll --budget 150s",
         scripts: &[],
@@ -40,6 +45,7 @@ const EXCERPTS: [Excerpt; 4] = [
         part: Some(("race at ", "")),
     },
     Excerpt {
+        document: "docs/compare.md",
         name: "compare",
         command: "osdyno run socket/v4 bind/v4 -n 6000 --trials 10 --system narrow='unshare -rn ./narrow' \
                   --system wide='unshare -rn ./wide' -v",
@@ -51,6 +57,7 @@ const EXCERPTS: [Excerpt; 4] = [
         part: None,
     },
     Excerpt {
+        document: "docs/compare.md",
         name: "aa",
         command: "osdyno run syscall fork --aa --budget 20s",
         scripts: &[],
@@ -59,37 +66,38 @@ const EXCERPTS: [Excerpt; 4] = [
     },
 ];
 
-/// Writes the blocks of README.md and the picture of a page; measures the runs that are not there.
+/// Writes the blocks of all documents and the picture of a page; measures the runs that are not there.
 ///
 /// # Errors
-/// When something cannot be built, measured, printed or written, or README.md lacks a block.
+/// When something cannot be built, measured, printed or written, or a document lacks a block.
 pub fn run() -> Result<(), AnyError> {
     // It is not optimized; the programs that it measures with are.
     let osdyno = command::osdyno()?;
-    let file = workspace::root().join("README.md");
-    let mut readme = fs::read_to_string(&file)?;
     for excerpt in &EXCERPTS {
         if !kept(excerpt).exists() {
             println!("measuring {}: {}", excerpt.name, excerpt.command);
             measured(excerpt, &osdyno)?;
         }
-        readme = replaced(&readme, excerpt.name, &printed(excerpt, &osdyno)?)?;
+        let file = workspace::root().join(excerpt.document);
+        let text = fs::read_to_string(&file)?;
+        fs::write(&file, replaced(&text, excerpt, &printed(excerpt, &osdyno)?)?)?;
     }
-    fs::write(&file, readme)?;
     pictures::of_page(&kept(&EXCERPTS[0]))
 }
 
-/// The blocks of a README that are not what a program prints of the runs that were kept.
+/// The blocks of all documents that differ from the output of the program for the kept runs.
 ///
 /// # Errors
-/// When a run cannot be printed, or the README lacks a block.
-pub fn differences(readme: &str, osdyno: &Path) -> Result<Vec<String>, AnyError> {
+/// When a run cannot be printed, or a document cannot be read or lacks a block.
+pub fn differences(osdyno: &Path) -> Result<Vec<String>, AnyError> {
     let mut differences = Vec::new();
     for excerpt in &EXCERPTS {
+        let text = fs::read_to_string(workspace::root().join(excerpt.document))?;
         let block = printed(excerpt, osdyno)?;
-        if replaced(readme, excerpt.name, &block)? != readme {
+        if replaced(&text, excerpt, &block)? != text {
+            let Excerpt { document, name, .. } = excerpt;
             let cure = "cargo xtask readme writes what is printed today";
-            differences.push(format!("<!-- {} --> shows another output; {cure}:\n{block}", excerpt.name));
+            differences.push(format!("{document}: <!-- {name} --> shows another output; {cure}:\n{block}"));
         }
     }
     Ok(differences)
@@ -145,11 +153,12 @@ fn part<'a>(lines: &[&'a str], part: Option<(&str, &str)>) -> Vec<&'a str> {
     before.into_iter().chain(lines[start..start + length].iter().copied()).chain(after).collect()
 }
 
-/// The README with another text in a block.
-fn replaced(readme: &str, name: &str, text: &str) -> Result<String, AnyError> {
+/// The document with another text in the block of the excerpt.
+fn replaced(document: &str, excerpt: &Excerpt, text: &str) -> Result<String, AnyError> {
+    let Excerpt { document: file, name, .. } = excerpt;
     let mark = format!("<!-- {name} -->\n");
-    let missing = || format!("README.md has no <!-- {name} --> … <!-- end -->");
-    let (before, rest) = readme.split_once(&mark).ok_or_else(missing)?;
+    let missing = || format!("{file} has no <!-- {name} --> … <!-- end -->");
+    let (before, rest) = document.split_once(&mark).ok_or_else(missing)?;
     let (_, after) = rest.split_once("<!-- end -->").ok_or_else(missing)?;
     Ok(format!("{before}{mark}```text\n{text}\n```\n<!-- end -->{after}"))
 }
@@ -162,11 +171,12 @@ mod tests {
     fn a_block_is_replaced_and_nothing_else() {
         let readme =
             "before\n<!-- run -->\n```text\nold\n```\n<!-- end -->\n<!-- race -->\nx\n<!-- end -->\n";
-        let new = replaced(readme, "run", "$ osdyno run\nnew").expect("a block");
+        let run = &EXCERPTS[0];
+        let new = replaced(readme, run, "$ osdyno run\nnew").expect("a block");
         let expected = readme.replace("old", "$ osdyno run\nnew");
         assert_eq!(new, expected);
-        assert_eq!(replaced(&new, "run", "$ osdyno run\nnew").expect("a block"), new);
-        assert!(replaced(readme, "absent", "").is_err());
+        assert_eq!(replaced(&new, run, "$ osdyno run\nnew").expect("a block"), new);
+        assert!(replaced("no block", run, "").is_err());
     }
 
     #[test]

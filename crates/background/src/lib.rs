@@ -9,8 +9,7 @@
 //! A load is what the kernel has counted of it, not what its process believes: the controller is given the
 //! kernel's counter, and the rates that are recorded come from there.
 //!
-//! May import: host, record (without files), sys. Must never: know a workload, or judge more than whether a
-//! load was held.
+//! Must never: know a workload, or judge more than whether a load was held.
 
 mod beside;
 mod controller;

@@ -13,7 +13,7 @@
 //! - `init` the first process of a guest, where the agent is there from the start;
 //! - `guard` ends all that a command started; `folder` removes what processes left in a folder.
 //!
-//! May import: sys. Must never: know a workload, a server or a record.
+//! Must never: know a workload, a server or a record.
 
 mod agent;
 mod bootstrap;

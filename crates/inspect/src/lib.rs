@@ -7,8 +7,8 @@
 //! - [`impact`] whether what an operating system costs matters to anyone: to a user, or to the number of
 //!   machines.
 //!
-//! May import: judge, record, stats, sys, workload. Must never: change anything but what [`tune`] is told to,
-//! print, or speak in sentences that a program would have to parse.
+//! Must never: change anything but what [`tune`] is told to, print, or speak in sentences that a program
+//! would have to parse.
 
 #![forbid(unsafe_code)]
 

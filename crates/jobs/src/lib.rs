@@ -3,8 +3,18 @@
 //! A new workload is a new file here, its `mod` line and its line in [`GROUP`]; command line, list, pages,
 //! report and tests follow from the file. It opens with its page: question, method, expected answer.
 //!
-//! May import: net for its histograms, its web server and its protocols, sys, workload. Must never: print,
-//! write a record, or keep a statistic.
+//! The level of a job is the size of its work: files in a tree, KiB in a file, MiB to copy, clients. Phases
+//! that make up the whole job are declared `of_unit` or `of_all`. A job has no discarded pass: it would do
+//! all of the work twice, and warm files that must be cold. Jobs whose n counts threads or processes use all
+//! processors; every other trial stays on one.
+//!
+//! `sql` and `network_copy` start private servers in the scratch folder (`instance`). Databases refuse root,
+//! so `sys::process::confine` executes them as `nobody` in a namespace of users. PostgreSQL's children lead
+//! sessions of their own, so the supervisor of a trial kills all descendants. `openssl` is loaded with
+//! dlopen(3): linked, it would be the version of the build. Each level of instructions is a process of its
+//! own, because the library reads it once.
+//!
+//! Must never: print, write a record, or keep a statistic.
 
 mod calls;
 mod compile;

@@ -11,8 +11,8 @@
 //! - [`hints`] finds numbers of the system near a place of n.
 //! - [`Highlight`] is what a reader should know first.
 //!
-//! May import: record, stats. Must never: measure, know a workload, look at this machine, or speak in
-//! sentences; words belong to `report`.
+//! Must never: measure, know a workload, look at this machine, or speak in sentences; words belong to
+//! `report`.
 
 #![forbid(unsafe_code)]
 

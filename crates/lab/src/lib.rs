@@ -11,7 +11,7 @@
 //! - `gvisor` a sandbox; `container` other files; `wine` Windows, as a program serves it;
 //! - `initramfs` its files; `libraries` those that a dynamically linked program needs.
 //!
-//! May import: host, runner, sys. Must never: measure, plan or schedule.
+//! Must never: measure, plan or schedule.
 
 mod accelerator;
 mod cache;

@@ -14,7 +14,7 @@
 //!   and how long each step took;
 //! - `loads` the group `mail`: the engine as a workload, against a sink.
 //!
-//! May import: host, net, sys, workload. Must never: print, write a record, or keep a statistic.
+//! Must never: print, write a record, or keep a statistic.
 
 mod connection;
 mod context;

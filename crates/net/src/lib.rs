@@ -11,7 +11,7 @@
 //! - `network/` what the loops of both stand on, so that tests can simulate it;
 //! - `server` sets an architecture up around a service and ends it in order.
 //!
-//! May import: sys. Must never: judge, print, write a record, or know who asked.
+//! Must never: judge, print, write a record, or know who asked.
 
 // Processes that fork need Unix; what they alone use is compiled everywhere all the same.
 #![cfg_attr(not(unix), allow(dead_code))]

@@ -3,7 +3,7 @@
 //! `main` is the table of contents: one verb per line, each a file in `cmd/`. Only this crate decides exit
 //! codes and colour and prints errors.
 //!
-//! May import: every crate below it. Must never: measure, judge, or hold what a library could.
+//! Must never: measure, judge, or hold what a library could.
 
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 

@@ -7,7 +7,7 @@
 //! - [`read`] reads a whole file into a [`Recording`], the view that reports work on.
 //! - [`write_line`] and [`parse_line`] are for a pipe; they need no feature.
 //!
-//! May import: serde, zstd. Must never: know a workload, measure, judge, or look at this machine.
+//! Must never: know a workload, measure, judge, or look at this machine.
 
 mod background;
 #[cfg(feature = "file")]

@@ -85,7 +85,7 @@ pub struct Run {
     /// Time the whole run may take; `None` when the preset fixes the number of trials instead.
     pub budget_seconds: Option<f64>,
     /// Trial counts at which the planner looked whether to go on; more looks cost confidence (statistics
-    /// METHODOLOGY, "Stopping"). Empty when the number of trials was fixed beforehand.
+    /// METHODOLOGY.md, "Interim analyses"). Empty when the number of trials was fixed beforehand.
     pub looks: Vec<u32>,
     /// Whether trials were pinned to one processor.
     pub pinned: bool,

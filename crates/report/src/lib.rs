@@ -12,7 +12,7 @@
 //! - [`bisect`] is the first of an ordered list of systems from which a cost differs.
 //! - [`compare`] is a comparison of systems, or of the variants of a workload.
 //!
-//! May import: judge, record, stats. Must never: measure, know a workload, or look at this machine.
+//! Must never: measure, know a workload, or look at this machine.
 
 #![forbid(unsafe_code)]
 

@@ -3,8 +3,7 @@
 //! [`RunPlan::make`] decides what to measure. [`run()`] has every system describe itself, decides how far n
 //! goes on each, measures, and writes the record as it goes.
 //!
-//! May import: host, jobs, judge, kernel, mail, record, servers, sys, workload. Must never: draw, print, or
-//! judge beyond "are more trials needed".
+//! Must never: draw, print, or judge beyond "are more trials needed".
 
 mod blame;
 mod boots;

@@ -1,7 +1,6 @@
 //! Error rates of the verdicts: simulated sweeps whose true cost is known, judged by `stats`.
 //!
-//! May import: `stats` and a generator of random numbers. Must never: measure, read a clock or a file, or
-//! hold a rule of judgement of its own; it only counts.
+//! Must never: measure, read a clock or a file, or hold a rule of judgement of its own; it only counts.
 
 #![forbid(unsafe_code)]
 

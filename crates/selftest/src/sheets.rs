@@ -207,21 +207,21 @@ mod tests {
     use crate::cells::all;
     use crate::promises::PROMISES;
 
-    const METHODOLOGY: &str = include_str!("../../../METHODOLOGY.md");
+    const ERROR_RATES: &str = include_str!("../../../docs/error-rates.md");
 
     #[test]
-    fn methodology_has_every_promise_in_the_order_of_the_table() {
+    fn the_document_has_every_promise_in_the_order_of_the_table() {
         let targets = "| promise | target |";
-        let rows = METHODOLOGY.lines().skip_while(|line| !line.starts_with(targets)).skip(2);
+        let rows = ERROR_RATES.lines().skip_while(|line| !line.starts_with(targets)).skip(2);
         let rows: Vec<String> =
             rows.take_while(|line| line.starts_with('|')).map(|row| fields(row, 2)).collect();
         let promised: Vec<String> = PROMISES
             .iter()
             .map(|promise| format!("{} | {}", promise.claim, target(promise.target)))
             .collect();
-        assert_eq!(rows, promised, "METHODOLOGY.md, \"Error rates\"");
+        assert_eq!(rows, promised, "docs/error-rates.md");
         let cells = format!("{} cells of truth", all().len());
-        assert!(METHODOLOGY.contains(&cells), "METHODOLOGY.md does not speak of {cells}");
+        assert!(ERROR_RATES.contains(&cells), "docs/error-rates.md does not mention {cells}");
     }
 
     /// The first fields of a row of a Markdown table.

@@ -3,7 +3,7 @@
 //! A new workload is a new file here, its `mod` line and its line in [`GROUP`]; command line, list, pages,
 //! report and tests follow from the file. It opens with its page: question, method, expected answer.
 //!
-//! May import: net, sys, workload. Must never: print, write a record, or keep a statistic.
+//! Must never: print, write a record, or keep a statistic.
 
 mod crowd;
 mod mixed;

@@ -1,7 +1,19 @@
 //! Pure mathematics: numbers in, values with intervals and warnings out.
 //!
-//! May import: quantiles (statrs) and a seeded generator (fastrand). Must never: do I/O, read a clock,
-//! know what a workload or a file is, or produce sentences; words belong to `report`.
+//! | question | modules |
+//! |---|---|
+//! | which data are judged, in which pieces | `settings`, `range`, `sweep`, `block`, `median` |
+//! | centre, errors and simultaneous bounds | `centre`, `simultaneous`, `drift` |
+//! | which class | `judge` combines the parts, `classify` chooses; `view` has the figures of every verdict |
+//! | a value at one n; flat, or small growth | `one_level`; `flat`, `growth` |
+//! | a shape, steps, a limit, several | `shape_selection`, on `shape`, `model_selection` and `step` |
+//! | two lines | `two_lines`, on `lines`, `line_mixture`, `mixture` and `groups` |
+//! | modes, spikes | `modes`, `spikes`, on `baseline` and `regular`; `finding` has the types |
+//! | references | `references` (their changes), `control` (the part removed), `adjustment` (the type) |
+//! | several systems | `compare`, `boots`, `multiplicity`, `geometric_mean`, `rank`, `noise_floor` |
+//!
+//! Must never: do I/O, read a clock, know what a workload or a file is, or produce sentences; words belong to
+//! `report`.
 
 #![forbid(unsafe_code)]
 

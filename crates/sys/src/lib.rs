@@ -3,8 +3,8 @@
 //! Each subject is a folder: `mod.rs` is its interface, and beside it is one file per system or family of
 //! systems. What a system lacks is [`Unsupported`] with a reason, never a zero and never absent.
 //!
-//! May import: rustix, libc, io-uring, windows-sys. Must never: know a workload, keep a statistic, print.
-//! This is the only crate with `unsafe`; each use says why it is sound.
+//! Must never: know a workload, keep a statistic, print. This is the only crate with `unsafe`; each use says
+//! why it is sound.
 
 #![allow(unsafe_code)]
 

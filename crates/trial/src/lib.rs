@@ -10,9 +10,7 @@
 //! replies with the lines of the record. So no measurement is lost in a crash, and nothing is written during
 //! measurement.
 //!
-//! May import: background, host, record (without files), sys, workload; a program also its groups, and net
-//! where it serves. Must never: judge, plan, or write anywhere but on standard output and in its scratch
-//! folder.
+//! Must never: judge, plan, or write anywhere but on standard output and in its scratch folder.
 
 mod common;
 mod describe;

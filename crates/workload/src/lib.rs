@@ -3,8 +3,7 @@
 //!
 //! The workloads themselves are in the crates of their groups, such as `kernel` and `servers`: one file each.
 //!
-//! May import: sys, record for its vocabulary, and net where there is a server. Must never: print, write a
-//! record, keep a statistic, or know which workloads there are.
+//! Must never: print, write a record, keep a statistic, or know which workloads there are.
 
 #[cfg(feature = "server")]
 pub mod architectures;

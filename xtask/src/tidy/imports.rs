@@ -1,6 +1,9 @@
 //! Imports run downward only: which crate of ours may use which.
 //!
-//! A crate edge is the one wall that also forbids a dependency, so the edges are the architecture.
+//! A crate edge is the one wall that also forbids a dependency, so the edges are the architecture. The code
+//! map of ARCHITECTURE.md has a line `NAME → IMPORTS` for each crate.
+
+use std::path::Path;
 
 use super::house::{Breach, House, Source};
 
@@ -69,7 +72,27 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 
 pub(super) fn check(house: &House) -> Vec<Breach> {
     let manifests = house.manifests.iter().filter(|manifest| manifest.path.ends_with("Cargo.toml"));
-    manifests.flat_map(of_crate).collect()
+    let drawing = house.documents.iter().find(|document| document.path == Path::new("ARCHITECTURE.md"));
+    manifests.flat_map(of_crate).chain(drawing.into_iter().flat_map(drawn_otherwise)).collect()
+}
+
+/// Crates without a place in the drawing: what only developers run.
+const NOT_DRAWN: [&str; 2] = ["xtask", "fuzz"];
+
+/// Crates whose imports the drawing does not show as they are.
+fn drawn_otherwise(drawing: &Source) -> Vec<Breach> {
+    let shown: Vec<String> = drawing.text.lines().map(without_gaps).collect();
+    let crates = MAY_IMPORT.iter().filter(|(name, _)| !NOT_DRAWN.contains(name));
+    let lines = crates.map(|(name, imports)| {
+        let imports = if imports.is_empty() { "nothing".to_owned() } else { imports.join(", ") };
+        format!("{name} → {imports}")
+    });
+    let missing = lines.filter(|line| !shown.contains(line));
+    missing.map(|line| drawing.finding(1, format!("the code map needs the line `{line}`"))).collect()
+}
+
+fn without_gaps(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn of_crate(manifest: &Source) -> Vec<Breach> {
@@ -124,5 +147,17 @@ mod tests {
         assert_eq!(names, ["sys", "record", "report", "runner"]);
         let source = Source::new("crates/stats/Cargo.toml", manifest);
         assert_eq!(of_crate(&source).len(), 4, "stats imports nothing of ours");
+    }
+
+    #[test]
+    fn the_drawing_has_a_line_for_each_crate() {
+        let lines = MAY_IMPORT.iter().map(|(name, imports)| match imports {
+            [] => format!("{name}   → nothing\n"),
+            _ => format!("{name}   → {}\n", imports.join(", ")),
+        });
+        let all: String = lines.collect();
+        assert_eq!(drawn_otherwise(&Source::new("ARCHITECTURE.md", &all)), []);
+        let one_less = all.replace("lab   → host, runner, sys", "lab   → host, sys");
+        assert_eq!(drawn_otherwise(&Source::new("ARCHITECTURE.md", &one_less)).len(), 1);
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn explain(args: &Args, console: &Console) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints what METHODOLOGY.md says of a word.
+/// Prints the definitions of a word.
 fn define(word: &str, console: &Console) -> Done {
     let definitions = verdicts::find(word);
     if definitions.is_empty() {

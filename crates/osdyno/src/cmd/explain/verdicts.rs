@@ -1,28 +1,32 @@
-//! The words of a report, as METHODOLOGY.md defines them: its table of verdicts, and the paragraphs that
-//! open with a term in bold; and its sections on what is neither a workload nor a verdict.
+//! The words of a report, as docs/verdicts.md defines them: its tables, and the paragraphs of documents that
+//! open with a term in bold; and the guides to what is neither a workload nor a verdict.
 
+const VERDICTS: &str = include_str!("../../../../../docs/verdicts.md");
 const METHODOLOGY: &str = include_str!("../../../../../METHODOLOGY.md");
+const SERVERS: &str = include_str!("../../../../../docs/servers.md");
 
-/// Commands and options whose method has a section, with its heading.
+const DOCTOR: &str = include_str!("../../../../../docs/doctor.md");
+
+/// Commands and options that have a guide, with its text.
 const METHODS: [(&str, &str); 6] = [
-    ("background", "A load beside the trials"),
-    ("blame", "Blame"),
-    ("doctor", "Doctor and tune"),
-    ("impact", "Impact"),
-    ("snoop", "Snoop"),
-    ("tune", "Doctor and tune"),
+    ("background", include_str!("../../../../../docs/background.md")),
+    ("blame", include_str!("../../../../../docs/blame.md")),
+    ("doctor", DOCTOR),
+    ("impact", include_str!("../../../../../docs/impact.md")),
+    ("snoop", include_str!("../../../../../docs/snoop.md")),
+    ("tune", DOCTOR),
 ];
 
-/// The commands and options that have a section.
+/// The commands and options that have a guide.
 pub(in crate::cmd) fn methods() -> impl Iterator<Item = &'static str> {
     METHODS.iter().map(|(name, _)| *name)
 }
 
-/// What METHODOLOGY.md says of a command or option, in Markdown; how far its answers can be trusted.
+/// The guide to a command or option, in Markdown, without its title: its method, and how far its answers can
+/// be trusted.
 pub(super) fn method(name: &str) -> Option<&'static str> {
-    let (_, heading) = METHODS.iter().find(|(known, _)| *known == name)?;
-    let mut sections = METHODOLOGY.split("\n## ").filter_map(|section| section.split_once('\n'));
-    sections.find(|(other, _)| other == heading).map(|(_, text)| text.trim())
+    let (_, guide) = METHODS.iter().find(|(known, _)| *known == name)?;
+    guide.split_once("\n\n").map(|(_, text)| text.trim())
 }
 
 /// All definitions that have the word in what they define, each with that; none if there are none.
@@ -36,17 +40,20 @@ pub(super) fn words() -> impl Iterator<Item = String> {
     all.flat_map(|defined| words_of(&defined).map(str::to_owned).collect::<Vec<_>>())
 }
 
-/// What a report prints, and what that claims.
+/// The words that a report prints, and their claims.
 fn rows() -> impl Iterator<Item = (String, String)> {
-    let section = METHODOLOGY.split("\n## ").find(|section| section.starts_with("How to read a verdict"));
-    let lines = section.into_iter().flat_map(str::lines);
-    let cells = lines.filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | "));
-    cells.skip(1).map(|(words, claim)| (words.to_owned(), plain(claim)))
+    let sections = VERDICTS.split("\n## ").filter(|section| section.starts_with("The words of "));
+    sections.flat_map(|section| {
+        let rows =
+            section.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | "));
+        rows.skip(1).map(|(words, claim)| (words.to_owned(), plain(claim)))
+    })
 }
 
 /// Terms in bold, and the paragraph that each opens.
 fn paragraphs() -> impl Iterator<Item = (String, String)> {
-    METHODOLOGY.split("\n\n").filter_map(|paragraph| {
+    let paragraphs = [VERDICTS, METHODOLOGY, SERVERS].into_iter().flat_map(|text| text.split("\n\n"));
+    paragraphs.filter_map(|paragraph| {
         let (term, text) = paragraph.strip_prefix("**")?.split_once(".** ")?;
         Some((term.to_owned(), plain(&text.replace('\n', " "))))
     })
@@ -73,9 +80,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_that_has_a_method_has_its_section() {
-        for (name, heading) in METHODS {
-            assert!(method(name).is_some_and(|text| text.len() > 500), "{heading}");
+    fn every_command_that_has_a_method_has_its_guide() {
+        for (name, _) in METHODS {
+            assert!(method(name).is_some_and(|text| text.len() > 500), "{name}");
         }
         assert_eq!(method("Sources"), None);
     }
