@@ -42,7 +42,7 @@ const EXCERPTS: [Excerpt; 4] = [
         command: "osdyno run race/inetd race/thread race/epoll --budget 150s",
         scripts: &[],
         print: ("report", &[]),
-        part: Some(("race at ", "")),
+        part: Some(("race at ", "How the times change")),
     },
     Excerpt {
         document: "docs/compare.md",
