@@ -5,7 +5,7 @@
 //! removes, repeats and moves values and lines. Run it with `-max_len=200000`.
 #![no_main]
 
-#[path = "../../crates/report/tests/damage/mod.rs"]
+#[path = "../../crates/report/tests/it/damage/mod.rs"]
 mod damage;
 
 use std::sync::LazyLock;

@@ -334,6 +334,11 @@ fn json_verdicts_are_json_and_nothing_else() {
     small_run(folder.path(), "a.osdyno");
     let printed = run_well(folder.path(), &["report", "a.osdyno", "--format", "json", "--out", "b.html"]);
     let _: serde_json::Value = serde_json::from_str(&printed).expect("JSON alone");
+    // A page is drawn only where one is named.
+    fs::remove_file(folder.path().join("a.html")).expect("the page of the run");
+    let again = run_well(folder.path(), &["report", "a.osdyno", "--format", "json"]);
+    assert_eq!(again, printed);
+    assert!(folder.path().join("b.html").exists() && !folder.path().join("a.html").exists());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Writes a comparison of emulated systems, to look at: `cargo run -p report --example compared > page.html`.
 
-#[path = "../tests/emulated/mod.rs"]
+#[path = "../tests/it/emulated/mod.rs"]
 mod emulated;
 
 use std::io::{self, BufWriter};

@@ -2,7 +2,7 @@
 //! with `shapes` behind `--` that of one with every shape, with `pinned` too as it should be judged; with
 //! `race` that of twelve variants, with `four` too of four.
 
-#[path = "../tests/emulated/mod.rs"]
+#[path = "../tests/it/emulated/mod.rs"]
 mod emulated;
 
 use std::io::{self, BufWriter};

@@ -1,7 +1,7 @@
 //! Draws pictures for documents on standard output: `picture NAME PANEL… < FILE.csv` one series of a file of
 //! numbers in seconds, with its verdict on standard error; `picture comparison` emulated systems.
 
-#[path = "../tests/emulated/mod.rs"]
+#[path = "../tests/it/emulated/mod.rs"]
 mod emulated;
 
 use std::error::Error;

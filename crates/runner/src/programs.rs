@@ -33,7 +33,7 @@ pub struct Carried {
 }
 
 /// The measured programs that osdyno contains. The first is linked statically: it is the agent of a system.
-pub const CARRIED: [Carried; 3] = [KERNEL_STATIC, KERNEL, SERVERS];
+pub static CARRIED: [Carried; 3] = [KERNEL_STATIC, KERNEL, SERVERS];
 
 const KERNEL: Carried = Carried {
     name: "osdyno-trial",

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 pub(crate) struct Args {
     /// Run file
     run: PathBuf,
-    /// HTML page to write [default: the name of the run file with .html]
+    /// HTML page to write [default: the name of the run file with .html; none with --format json]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Replace the page; without this a page that is there already is kept
@@ -43,31 +43,52 @@ pub(crate) fn parse_percent(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn report(args: &Args, console: &Console) -> Done {
-    let page = args.out.clone().unwrap_or_else(|| args.run.with_extension("html"));
-    refuse_input(&page, slice::from_ref(&args.run))?;
-    // The page that the run wrote is no reason to withhold the verdicts; one that is named is meant.
-    let is_kept = args.out.is_none() && !args.force && page.exists();
-    if !is_kept {
-        refuse_existing(&page, args.force)?;
-    }
+    let page = Page::of(args)?;
     let recording = read(&args.run)?;
     let findings = Findings::with_margin(&recording, args.margin / 100.0);
     let compared = compare_systems(&recording, &args.run);
     let systems = compared.as_ref().and_then(|compared| compared.as_ref().ok());
-    if is_kept {
-        print(&recording, &findings, systems, args, console)?;
-        warn_refused(compared.as_ref());
-        tell(&format!("  {} is there already and was kept; --force replaces it", page.display()));
-        return Ok(ExitCode::SUCCESS);
+    // The verdicts first: a page of millions of points takes seconds. A reader that closes the pipe has the
+    // page too.
+    let printed = print(&recording, &findings, systems, args, console);
+    if let Page::Drawn(page) = &page {
+        write_file(page, args.force, |out| ::report::html::write(&recording, &findings, systems, out))?;
+        printed?;
+        print_places(&[("report", page)], args.format)?;
+    } else {
+        printed?;
     }
-    // Before anything is printed: a reader may close the pipe. The verdicts are printed in any case.
-    let written =
-        write_file(&page, args.force, |out| ::report::html::write(&recording, &findings, systems, out));
-    print(&recording, &findings, systems, args, console)?;
-    written?;
-    print_places(&[("report", &page)], args.format)?;
     warn_refused(compared.as_ref());
+    if let Page::Kept(page) = &page {
+        tell(&format!("  {} is there already and was kept; --force replaces it", page.display()));
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The page beside the verdicts.
+enum Page {
+    Drawn(PathBuf),
+    /// It is there already.
+    Kept(PathBuf),
+    /// A program that reads JSON gets a page only where it names one.
+    None,
+}
+
+impl Page {
+    fn of(args: &Args) -> Result<Page, Failure> {
+        let page = match &args.out {
+            Some(page) => page.clone(),
+            None if args.format == Format::Json => return Ok(Page::None),
+            None => args.run.with_extension("html"),
+        };
+        refuse_input(&page, slice::from_ref(&args.run))?;
+        // The page that the run wrote is no reason to withhold the verdicts; one that is named is meant.
+        if args.out.is_none() && !args.force && page.exists() {
+            return Ok(Page::Kept(page));
+        }
+        refuse_existing(&page, args.force)?;
+        Ok(Page::Drawn(page))
+    }
 }
 
 /// Prints what the run printed.

@@ -205,10 +205,11 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
         print_places(&[("run", &file)], args.format)?;
         return Err(error.into());
     }
-    // Before anything is printed: a reader may close the pipe. The verdicts are printed in any case.
+    // The verdicts first: a page of millions of points takes seconds. A reader that closes the pipe has the page too.
+    let printed = print_findings(&findings, systems, detail, args.format, console);
     let written =
         write_file(&page, false, |out| ::report::html::write(&ran.recording, &findings, systems, out));
-    print_findings(&findings, systems, detail, args.format, console)?;
+    printed?;
     if plan.aa {
         print_noise_floor(&ran.recording, args.format, console)?;
     }

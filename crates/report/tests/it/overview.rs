@@ -1,6 +1,6 @@
 //! The overview: what costs most stands first, everything is counted, and all of it fits.
 
-mod emulated;
+use crate::emulated;
 
 use emulated::load;
 use judge::Findings;

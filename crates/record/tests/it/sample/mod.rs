@@ -1,9 +1,5 @@
 //! A small run with everything in it.
-#![allow(
-    dead_code,
-    clippy::unwrap_used,
-    reason = "every test file takes what it needs; a panic is its failure"
-)]
+#![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! The table in a terminal, as it stands.
 
-mod emulated;
+use crate::emulated;
 
 use judge::Findings;
 use report::{Style, table};

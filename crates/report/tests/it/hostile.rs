@@ -1,6 +1,6 @@
 //! Names from a file are shown, never obeyed.
 
-mod emulated;
+use crate::emulated;
 
 use judge::Findings;
 use report::{Style, json, table};

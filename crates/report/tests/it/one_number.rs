@@ -1,7 +1,7 @@
 //! One growth has one number and one place, whichever output shows it: the screen, wide and narrow, the table,
 //! the page, and JSON, of recorded runs and of emulated ones.
 
-mod emulated;
+use crate::emulated;
 
 use judge::{Findings, Growth};
 use record::Recording;

@@ -1,7 +1,7 @@
 //! Phases of a job on the page: stacked in the order of their series, each as high as its share of the time for each
 //! unit, with the same in numbers beside it.
 
-mod emulated;
+use crate::emulated;
 
 use emulated::{Curve, Emulated};
 use judge::Findings;

@@ -1,6 +1,6 @@
 //! The error rates of `judge`, on sweeps of which the truth is known.
 
-mod simulation;
+use crate::simulation;
 
 use fastrand::Rng;
 use simulation::{NOISY, Noise, QUIET, SPACING, long, normal, settings, sweep, sweeps, up};

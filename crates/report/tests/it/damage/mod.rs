@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 
 /// Real runs: rivals under load, a curve, two systems in pairs, one system twice; and loads of schema 1.
 const RUNS: [(&[u8], &str); 5] = [
-    (include_bytes!("../../../../docs/runs/race.osdyno"), "race"),
-    (include_bytes!("../../../../docs/runs/run.osdyno"), "bind"),
-    (include_bytes!("../../../../docs/runs/compare.osdyno"), "socket"),
-    (include_bytes!("../../../../docs/runs/aa.osdyno"), "fork"),
-    (include_bytes!("../../../osdyno/tests/runs-0.1.0/loads.osdyno"), "web"),
+    (include_bytes!("../../../../../docs/runs/race.osdyno"), "race"),
+    (include_bytes!("../../../../../docs/runs/run.osdyno"), "bind"),
+    (include_bytes!("../../../../../docs/runs/compare.osdyno"), "socket"),
+    (include_bytes!("../../../../../docs/runs/aa.osdyno"), "fork"),
+    (include_bytes!("../../../../osdyno/tests/runs-0.1.0/loads.osdyno"), "web"),
 ];
 /// Trials and values that are kept of a run.
 const TRIALS: u32 = 5;

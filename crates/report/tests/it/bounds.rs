@@ -1,7 +1,7 @@
 //! What something other than the contender limited: which bounds are ranked, and what follows from them.
 #![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
-mod emulated;
+use crate::emulated;
 
 use emulated::load::{self, Architecture, Saturated};
 use judge::Findings;

@@ -1,6 +1,6 @@
 //! Systems compared: what is said, what is refused, and why.
 
-mod emulated;
+use crate::emulated;
 
 use emulated::compared::{one_run_of_three, pin_answers};
 use judge::compare::{Comparison, Ranking, Refusal};

@@ -1,6 +1,6 @@
 //! A run file is never overwritten, never torn, and never lost to a full disk.
 
-mod sample;
+use crate::sample;
 
 use std::env;
 use std::fs;
@@ -51,7 +51,7 @@ fn a_full_disk_keeps_the_frames_before() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.osdyno");
     let status = Command::new("sh")
-        .args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact --ignored --nocapture fill_the_disk"])
+        .args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact --ignored --nocapture writer::fill_the_disk"])
         .arg(env::current_exe().unwrap())
         .env("RECORD_TEST_FILE", &path)
         .output()
@@ -93,12 +93,13 @@ fn no_file_is_left_when_not_even_the_head_could_be_written() {
     let path = folder.path().join("run.osdyno");
     // What it says goes through a pipe: a file that takes the output of the tests would hit the limit too.
     let output = Command::new("sh")
-        .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" --exact --ignored fail_at_once"])
+        .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" --exact --ignored writer::fail_at_once"])
         .arg(env::current_exe().unwrap())
         .env("RECORD_TEST_FILE", &path)
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
     assert!(!path.exists());
 }
 

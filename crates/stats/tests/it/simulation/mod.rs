@@ -1,8 +1,5 @@
 //! Sweeps of which the truth is known.
 
-// Each test file uses its own part.
-#![allow(dead_code)]
-
 use fastrand::Rng;
 use stats::{JudgeSettings, Sweep};
 

@@ -1,7 +1,6 @@
 //! Damaged run files are judged, compared and drawn as far as they can be read, and nothing panics.
 
-#[path = "damage/mod.rs"]
-mod damage;
+use crate::damage;
 
 use std::panic::catch_unwind;
 use std::thread::{self, available_parallelism};

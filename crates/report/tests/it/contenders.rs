@@ -1,7 +1,7 @@
 //! Comparison: what is computed, what is never ranked, and how all of it is shown.
 #![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
-mod emulated;
+use crate::emulated;
 
 use emulated::load::{self, Architecture, Saturated};
 use judge::Findings;

@@ -1,6 +1,6 @@
 //! What references do for a verdict: they remove noise that they share, and nothing else.
 
-mod simulation;
+use crate::simulation;
 
 use fastrand::Rng;
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! What was written is what is read.
 
-mod sample;
+use crate::sample;
 
 use record::*;
 
@@ -246,7 +246,7 @@ fn with_seed(mut line: Line, seed: u64) -> Line {
 /// Outcomes as well, of which the sample has but two.
 #[test]
 fn the_specification_names_every_field() {
-    let specification = include_str!("../../../docs/record.md");
+    let specification = include_str!("../../../../docs/record.md");
     let outcomes = [
         Outcome::Allowance { n: 1 },
         Outcome::Unsupported { reason: "r".into() },

@@ -1,7 +1,7 @@
 //! Sixteen systems on one page: each is told apart, and none is left out.
 #![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
-mod emulated;
+use crate::emulated;
 
 use std::collections::BTreeSet;
 

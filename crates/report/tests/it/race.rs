@@ -1,7 +1,7 @@
 //! A race: what all are offered, and how each architecture goes with the number of connections.
 #![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
-mod emulated;
+use crate::emulated;
 
 use emulated::load::{self, Architecture};
 use judge::Findings;

@@ -1,7 +1,7 @@
 //! A damaged file is read as far as it is whole, and a foreign one is refused.
 #![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 
-mod sample;
+use crate::sample;
 
 use record::*;
 

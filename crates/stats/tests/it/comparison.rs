@@ -1,6 +1,6 @@
 //! The error rates of `compare`, on pairs of systems of which the truth is known.
 
-mod simulation;
+use crate::simulation;
 
 use fastrand::Rng;
 use simulation::{Noise, drifting, normal, settings, sweeps, up};

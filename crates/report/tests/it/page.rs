@@ -1,6 +1,6 @@
 //! The page: its skeleton as it stands, and nothing in it that acts or is loaded from elsewhere.
 
-mod emulated;
+use crate::emulated;
 
 use judge::Findings;
 use report::html;

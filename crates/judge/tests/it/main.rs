@@ -1,0 +1,5 @@
+//! The tests of `judge`, one program.
+
+mod bisect;
+mod references;
+mod undecided;
