@@ -205,7 +205,8 @@ pub(crate) fn run(args: Args, console: &Console) -> Done {
         print_places(&[("run", &file)], args.format)?;
         return Err(error.into());
     }
-    // The verdicts first: a page of millions of points takes seconds. A reader that closes the pipe has the page too.
+    // The verdicts first: a page of millions of points takes seconds. A reader that closes the pipe has the
+    // page too.
     let printed = print_findings(&findings, systems, detail, args.format, console);
     let written =
         write_file(&page, false, |out| ::report::html::write(&ran.recording, &findings, systems, out));
