@@ -7,8 +7,8 @@
 //! - [`impact`] whether what an operating system costs matters to anyone: to a user, or to the number of
 //!   machines.
 //!
-//! Must never: change anything but what [`tune`] is told to, print, or speak in sentences that a program
-//! would have to parse.
+//! Must never: change a setting that no option of [`tune`] names, print, or produce sentences that a program
+//! must parse.
 
 #![forbid(unsafe_code)]
 

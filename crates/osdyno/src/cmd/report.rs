@@ -51,16 +51,21 @@ pub(crate) fn report(args: &Args, console: &Console) -> Done {
     // The verdicts first: a page of millions of points takes seconds. A reader that closes the pipe has the
     // page too.
     let printed = print(&recording, &findings, systems, args, console);
-    if let Page::Drawn(page) = &page {
-        write_file(page, args.force, |out| ::report::html::write(&recording, &findings, systems, out))?;
-        printed?;
-        print_places(&[("report", page)], args.format)?;
-    } else {
-        printed?;
-    }
+    let written = match &page {
+        Page::Drawn(page) => {
+            write_file(page, args.force, |out| ::report::html::write(&recording, &findings, systems, out))
+        }
+        Page::Kept(_) | Page::None => Ok(()),
+    };
+    printed?;
+    written?;
     warn_refused(compared.as_ref());
-    if let Page::Kept(page) = &page {
-        tell(&format!("  {} is there already and was kept; --force replaces it", page.display()));
+    match &page {
+        Page::Drawn(page) => print_places(&[("report", page)], args.format)?,
+        Page::Kept(page) => {
+            tell(&format!("  {} is there already and was kept; --force replaces it", page.display()));
+        }
+        Page::None => (),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COUNT", default_value = "100")]
     replicates: NonZero<u64>,
 
-    /// 2,000 simulations of each cell, as in docs/error-rates.md; takes an hour of processor time
+    /// 2,000 simulations of each cell; takes three hours of processor time
     #[arg(long, conflicts_with = "replicates")]
     nightly: bool,
 

@@ -51,7 +51,10 @@ fn a_full_disk_keeps_the_frames_before() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.osdyno");
     let status = Command::new("sh")
-        .args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact --ignored --nocapture writer::fill_the_disk"])
+        .args([
+            "-c",
+            "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact --ignored --nocapture writer::fill_the_disk",
+        ])
         .arg(env::current_exe().unwrap())
         .env("RECORD_TEST_FILE", &path)
         .output()
