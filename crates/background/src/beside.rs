@@ -88,7 +88,7 @@ impl HeldLoads {
     ) -> Result<HeldLoads, Error> {
         let mut parts = Vec::new();
         for background in loads {
-            let unreadable = |error: crate::UnreadableBackground| Error::Failed {
+            let unreadable = |error: record::units::Unreadable| Error::Failed {
                 load: background.load.clone(),
                 reason: error.to_string(),
             };

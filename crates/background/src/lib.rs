@@ -1,6 +1,6 @@
 //! A load that is fixed, not zero: held beside a measurement at a rate that is known in every second.
 //!
-//! - `spec` what a user writes, `cpu:50%,disk:20MB/s`; `quantity` its numbers and units;
+//! - `spec` what a user writes, `cpu:50%,disk:20MB/s`;
 //! - `load` the loads, one file per kind, and what the kernel counts of each;
 //! - `controller` what is due at which moment: pure, without a clock;
 //! - `role` the process that holds one load; `message` what it is told and tells;
@@ -16,13 +16,11 @@ mod controller;
 mod held;
 mod load;
 mod message;
-mod quantity;
 mod role;
 mod spec;
 
 pub use beside::{Error, HeldLoads, TIME_MOST};
 pub use held::check;
-pub use quantity::UnreadableBackground;
 pub use role::hold;
 pub use spec::{BackgroundLevel, BackgroundSpec, FixedLoad};
 

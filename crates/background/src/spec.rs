@@ -1,8 +1,6 @@
 //! What a user writes: `cpu:50%,disk:20MB/s`, or with levels `cpu:0%/25%/50%/75%`.
 
-use crate::quantity::{
-    BYTE_RATES, COUNTS, EVENT_RATES, LINES, SHARES, SIZES, UnreadableBackground, parse, written,
-};
+use record::units::{self, Quantity, Unreadable};
 
 /// What loads a system, at one level or at several.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,49 +44,52 @@ pub(crate) enum Kind {
 struct Form {
     name: &'static str,
     example: &'static str,
-    units: crate::quantity::Units,
+    quantity: Quantity,
     least: f64,
     most: f64,
 }
 
 /// Less than the least cannot be held to 2 % within half a second, because it comes in pieces.
 const FORMS: [Form; 6] = [
-    Form { name: "cpu", example: "50%", units: SHARES, least: 0.01, most: 1.0 },
-    Form { name: "net", example: "100mbit", units: LINES, least: 125e3, most: 125e9 },
-    Form { name: "disk", example: "20MB/s", units: BYTE_RATES, least: 5e5, most: 1e12 },
-    Form { name: "memory", example: "2G@5GB/s", units: BYTE_RATES, least: 1e6, most: 1e13 },
-    Form { name: "connections", example: "5000@200/s", units: EVENT_RATES, least: 100.0, most: 1e9 },
-    Form { name: "syscalls", example: "1M/s", units: EVENT_RATES, least: 1e3, most: 1e12 },
+    Form { name: "cpu", example: "50%", quantity: Quantity::Share, least: 0.01, most: 1.0 },
+    Form { name: "net", example: "100mbit", quantity: Quantity::BitRate, least: 125e3, most: 125e9 },
+    Form { name: "disk", example: "20MB/s", quantity: Quantity::ByteRate, least: 5e5, most: 1e12 },
+    Form { name: "memory", example: "2GiB@5GB/s", quantity: Quantity::ByteRate, least: 1e6, most: 1e13 },
+    Form {
+        name: "connections",
+        example: "5000@200/s",
+        quantity: Quantity::EventRate,
+        least: 100.0,
+        most: 1e9,
+    },
+    Form { name: "syscalls", example: "1M/s", quantity: Quantity::EventRate, least: 1e3, most: 1e12 },
 ];
 
-const MEMORY_BYTES_LEAST: f64 = 1_048_576.0;
+const MEMORY_BYTES_LEAST: f64 = 1e6;
 const MEMORY_BYTES_MOST: f64 = 1e15;
-const CONNECTIONS_MOST: f64 = 1e6;
+const CONNECTIONS_MOST: u64 = 1_000_000;
 
 /// Loads at the same time, and levels: more of either is a mistake.
 const LOADS_MOST: usize = 16;
 const LEVELS_MOST: usize = 16;
 
-const HOW: &str = "write it as in cpu:50%, net:100mbit, disk:20MB/s, memory:2G@5GB/s, \
+const HOW: &str = "write it as in cpu:50%, net:100mbit, disk:20MB/s, memory:2GiB@5GB/s, \
                    connections:5000@200/s or syscalls:1M/s, several with commas between them";
 
 impl BackgroundSpec {
     /// Reads loads with commas between them. One of them may have several levels, with slashes between them.
     ///
     /// # Errors
-    /// [`UnreadableBackground`] with what to write instead.
-    pub fn parse(text: &str) -> Result<BackgroundSpec, UnreadableBackground> {
+    /// [`Unreadable`] with what to write instead.
+    pub fn parse(text: &str) -> Result<BackgroundSpec, Unreadable> {
         let parts: Vec<&str> = text.split(',').map(str::trim).collect();
         if parts.len() > LOADS_MOST {
-            return Err(UnreadableBackground::new(
-                text,
-                format!("{LOADS_MOST} loads at the same time are the most"),
-            ));
+            return Err(Unreadable::new(text, format!("{LOADS_MOST} loads at the same time are the most")));
         }
         let parts: Vec<Vec<FixedLoad>> = parts.into_iter().map(levels).collect::<Result<_, _>>()?;
         let count = parts.iter().map(Vec::len).max().unwrap_or(0);
         if parts.iter().filter(|levels| levels.len() > 1).count() > 1 {
-            return Err(UnreadableBackground::new(text, "one load at most can have several levels"));
+            return Err(Unreadable::new(text, "one load at most can have several levels"));
         }
         let level = |place: usize| {
             let of = |levels: &Vec<FixedLoad>| levels.get(place).or(levels.first()).copied();
@@ -106,37 +107,36 @@ impl BackgroundSpec {
 }
 
 /// One load with its levels: `disk:10MB/s/20MB/s`.
-fn levels(text: &str) -> Result<Vec<FixedLoad>, UnreadableBackground> {
-    let (name, value) = text.split_once(':').ok_or_else(|| UnreadableBackground::new(text, HOW))?;
+fn levels(text: &str) -> Result<Vec<FixedLoad>, Unreadable> {
+    let (name, value) = text.split_once(':').ok_or_else(|| Unreadable::new(text, HOW))?;
     let Some(form) = FORMS.iter().find(|form| form.name == name) else {
-        return Err(UnreadableBackground::new(text, format!("there is no load \"{name}\"; {HOW}")));
+        return Err(Unreadable::new(text, format!("there is no load \"{name}\"; {HOW}")));
     };
     let (value, processor) = match value.split_once('#') {
         None => (value, None),
         Some((value, number)) => {
             let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
             let processor = number.parse().ok().filter(|_| is_number);
-            let advice =
-                || UnreadableBackground::new(text, "behind # is the number of a processor, as in cpu:50%#1");
+            let advice = || Unreadable::new(text, "behind # is the number of a processor, as in cpu:50%#1");
             (value, Some(processor.ok_or_else(advice)?))
         }
     };
     let (size, rates) = match (value.split_once('@'), form.example.split_once('@')) {
         (Some((size, rates)), Some(_)) => (Some(size), rates),
         (None, None) => (None, value),
-        _ => return Err(UnreadableBackground::new(text, format!("write {name}:{}", form.example))),
+        _ => return Err(Unreadable::new(text, format!("write {name}:{}", form.example))),
     };
     let kind = kind(form, size)?;
     let mut levels: Vec<FixedLoad> = Vec::new();
     for rate in apart(rates) {
         let load = FixedLoad { kind, rate: rate_of(form, &rate)?, processor };
         if levels.contains(&load) {
-            return Err(UnreadableBackground::new(text, "the same level is there twice"));
+            return Err(Unreadable::new(text, "the same level is there twice"));
         }
         levels.push(load);
     }
     if levels.len() > LEVELS_MOST {
-        return Err(UnreadableBackground::new(text, format!("{LEVELS_MOST} levels are the most")));
+        return Err(Unreadable::new(text, format!("{LEVELS_MOST} levels are the most")));
     }
     Ok(levels)
 }
@@ -153,39 +153,33 @@ fn apart(rates: &str) -> Vec<String> {
     levels
 }
 
-fn rate_of(form: &Form, text: &str) -> Result<f64, UnreadableBackground> {
+fn rate_of(form: &Form, text: &str) -> Result<f64, Unreadable> {
     let example = form.example.split_once('@').map_or(form.example, |(_, rate)| rate);
-    let rate = parse(text, form.units, example)?;
-    let least = || format!("the least is {}, and 0 is none", written(form.least, form.units));
+    let rate = units::parse(text, form.quantity)? / form.per_base_unit();
+    let least = || format!("the least is {}, and 0 is none; write {example}", form.written(form.least));
     match rate {
         rate if rate == 0.0 => Ok(rate),
-        rate if rate < form.least => Err(UnreadableBackground::new(text, least())),
+        rate if rate < form.least => Err(Unreadable::new(text, least())),
         rate if rate > form.most => {
-            Err(UnreadableBackground::new(text, format!("the most is {}", written(form.most, form.units))))
+            Err(Unreadable::new(text, format!("the most is {}; write {example}", form.written(form.most))))
         }
         rate => Ok(rate),
     }
 }
 
-fn kind(form: &Form, size: Option<&str>) -> Result<Kind, UnreadableBackground> {
+fn kind(form: &Form, size: Option<&str>) -> Result<Kind, Unreadable> {
     Ok(match (form.name, size) {
         ("cpu", _) => Kind::Cpu,
         ("net", _) => Kind::Net,
         ("disk", _) => Kind::Disk,
         ("memory", Some(size)) => {
-            let bytes = parse(size, SIZES, "2G")?;
+            let bytes = units::parse(size, Quantity::Size)?;
             if !(MEMORY_BYTES_LEAST..=MEMORY_BYTES_MOST).contains(&bytes) {
-                return Err(UnreadableBackground::new(size, "memory is from 1M on"));
+                return Err(Unreadable::new(size, "memory is from 1MB on; write 2GiB"));
             }
             Kind::Memory(bytes as u64)
         }
-        ("connections", Some(count)) => {
-            let connections = parse(count, COUNTS, "5000")?;
-            if connections.fract() != 0.0 || !(1.0..=CONNECTIONS_MOST).contains(&connections) {
-                return Err(UnreadableBackground::new(count, "connections are from 1 to 1000000"));
-            }
-            Kind::Connections(connections as u64)
-        }
+        ("connections", Some(count)) => Kind::Connections(units::counts(1..=CONNECTIONS_MOST)(count)?),
         _ => Kind::Syscalls,
     })
 }
@@ -194,11 +188,11 @@ impl FixedLoad {
     /// Reads one load at one level, in the form in which it is recorded.
     ///
     /// # Errors
-    /// [`UnreadableBackground`] with what to write instead.
-    pub fn parse(text: &str) -> Result<FixedLoad, UnreadableBackground> {
+    /// [`Unreadable`] with what to write instead.
+    pub fn parse(text: &str) -> Result<FixedLoad, Unreadable> {
         match levels(text)?[..] {
             [load] if load.rate > 0.0 => Ok(load),
-            _ => Err(UnreadableBackground::new(text, "one level above zero is wanted here")),
+            _ => Err(Unreadable::new(text, "one level above zero is wanted here")),
         }
     }
 
@@ -218,6 +212,17 @@ impl FixedLoad {
     }
 }
 
+impl Form {
+    /// A line is written in bits, and held in bytes.
+    fn per_base_unit(&self) -> f64 {
+        if self.quantity == Quantity::BitRate { 8.0 } else { 1.0 }
+    }
+
+    fn written(&self, rate: f64) -> String {
+        units::written(rate * self.per_base_unit(), self.quantity)
+    }
+}
+
 impl Kind {
     fn form(self) -> &'static Form {
         match self {
@@ -231,8 +236,7 @@ impl Kind {
     }
 
     fn rate_in_words(self, rate: f64) -> String {
-        let units = self.form().units;
-        let text = written(rate, units);
+        let text = self.form().written(rate);
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, unit) = text.split_at(end);
         let digits = match number.parse::<f64>() {
@@ -248,28 +252,15 @@ impl Kind {
 /// The canonical form, without which equal loads would not be equal texts.
 impl std::fmt::Display for FixedLoad {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Form { name, units, .. } = self.kind.form();
-        write!(out, "{name}:")?;
+        let form = self.kind.form();
+        write!(out, "{}:", form.name)?;
         match self.kind {
-            Kind::Memory(bytes) => write!(out, "{}@", binary(bytes))?,
+            Kind::Memory(bytes) => write!(out, "{}@", units::written(bytes as f64, Quantity::Size))?,
             Kind::Connections(count) => write!(out, "{count}@")?,
             _ => {}
         }
-        f_rate(out, self.rate, units)?;
+        out.write_str(&form.written(self.rate))?;
         self.processor.map_or(Ok(()), |processor| write!(out, "#{processor}"))
-    }
-}
-
-fn f_rate(out: &mut std::fmt::Formatter<'_>, rate: f64, units: crate::quantity::Units) -> std::fmt::Result {
-    out.write_str(&written(rate, units))
-}
-
-/// `2G`, where it is a whole number of these, or else bytes.
-fn binary(bytes: u64) -> String {
-    let whole = [("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)];
-    match whole.into_iter().find(|(_, size)| bytes.is_multiple_of(*size)) {
-        Some((unit, size)) => format!("{}{unit}", bytes / size),
-        None => format!("{bytes}B"),
     }
 }
 
@@ -289,7 +280,8 @@ mod tests {
             "cpu:50%",
             "net:100mbit",
             "disk:20MB/s",
-            "memory:2G@5GB/s",
+            "memory:2GiB@5GB/s",
+            "memory:2GB@5GB/s",
             "connections:5000@200/s",
             "syscalls:1M/s",
             "cpu:12.5%#1",
@@ -298,8 +290,9 @@ mod tests {
             assert_eq!(names(text), [text]);
             assert_eq!(FixedLoad::parse(text).unwrap().to_string(), text);
         }
+        assert_eq!(names("memory:2G@5GB/s"), ["memory:2GB@5GB/s"], "no text of a record from before 0.1.0");
         assert_eq!(names("cpu:50.0%, net:0.1gbit#3"), ["cpu:50%,net:100mbit#3"]);
-        assert_eq!(names("memory:2GiB@5000MB/s"), names("memory:2048M@5GB/s"));
+        assert_eq!(names("memory:2GiB@5000MB/s"), names("memory:2048Mi@5GB/s"));
     }
 
     #[test]
@@ -323,12 +316,12 @@ mod tests {
             ("cpu:50%#", "the number of a processor"),
             ("cpu:50%#one", "the number of a processor"),
             ("cpu:50%@5", "write cpu:50%"),
-            ("memory:2G", "write memory:2G@5GB/s"),
+            ("memory:2G", "write memory:2GiB@5GB/s"),
             ("memory:2@5GB/s", "it has no unit"),
-            ("memory:1K@5GB/s", "memory is from 1M on"),
-            ("connections:0@200/s", "from 1 to 1000000"),
+            ("memory:1K@5GB/s", "memory is from 1MB on"),
+            ("connections:0@200/s", "from 1 to 1000000 is possible"),
             ("connections:5000@20/s", "the least is 100/s"),
-            ("disk:20MB", "\"MB\" is no unit here"),
+            ("disk:20MB", "a B is a byte, as in MB and MB/s"),
             ("net:100mbps", "bits to most and bytes to some"),
             ("cpu:25%/25%", "the same level is there twice"),
             ("cpu:25%/50%,net:8mbit/9mbit", "one load at most"),

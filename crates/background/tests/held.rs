@@ -124,7 +124,7 @@ fn what_is_reported_is_in_what_the_kernel_counts_of_the_system() {
     let opened = || -> f64 { sys::kernel_counter::connections_opened().expect("a counter") as f64 };
     let sent = || -> f64 { sys::kernel_counter::loopback_bytes().expect("a counter") as f64 };
     let (opened_before, sent_before) = (opened(), sent());
-    let (reported, ..) = held(&["net:8mbit", "connections:20@100/s", "memory:8M@20MB/s"]);
+    let (reported, ..) = held(&["net:8mbit", "connections:20@100/s", "memory:8Mi@20MB/s"]);
     let [net, connections, memory] = &reported[..] else { panic!("three loads") };
     for held in &reported {
         assert!(held.ended.is_empty() && held.rates.len() >= 2, "{held:?}");

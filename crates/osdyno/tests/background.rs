@@ -40,7 +40,7 @@ fn on_disk() -> tempfile::TempDir {
 #[test]
 fn every_second_of_every_load_is_recorded_and_checked() {
     let folder = on_disk();
-    let loads = "cpu:10%,net:8mbit#0,disk:1MB/s,memory:4M@20MB/s,connections:20@100/s,syscalls:2k/s";
+    let loads = "cpu:10%,net:8mbit#0,disk:1MB/s,memory:4MB@20MB/s,connections:20@100/s,syscalls:2k/s";
     let arguments = ["run", "noop", "-n", "100", "--trials", "4", "--out", "a.osdyno", "--background", loads];
     let output = run(folder.path(), &arguments);
     let (printed, told) = (text(&output.stdout), text(&output.stderr));
@@ -61,7 +61,7 @@ fn every_second_of_every_load_is_recorded_and_checked() {
             "cpu:10%",
             "net:8mbit#0",
             "disk:1MB/s",
-            "memory:4M@20MB/s",
+            "memory:4MB@20MB/s",
             "connections:20@100/s",
             "syscalls:2k/s",
         ];

@@ -74,10 +74,10 @@ fn nonsense_is_wrong_usage_with_what_to_write_instead() {
     for (arguments, says) in [
         (&["impact"][..], "type one with --cost"),
         (&["impact", "--cost", "a=2us", "--path", "lan 16mbps"], "write mbit or mB/s"),
-        (&["impact", "--cost", "a=2us", "--path", "lan 3parsec"], "\"parsec\" is no unit"),
+        (&["impact", "--cost", "a=2us", "--path", "lan 3parsec"], "\"parsec\" is no unit of time"),
         (&["impact", "--cost", "a=2us", "--path", ""], "a part is a name and a time or a rate"),
         (&["impact", "--cost", "a=-2us"], "write a number and its unit"),
-        (&["impact", "--cost", "a=2us", "--rate", "nan"], "a number above zero"),
+        (&["impact", "--cost", "a=2us", "--rate", "nan"], "such as 200/s or 1M/s"),
         (&["impact", "--cost", "a=2us", "--core-price", "25"], "--rate <PER_SECOND>"),
         (&["impact", "--cost", "a=2us", "--size", "50mb"], "a B is a byte"),
         (&["impact", "a.osdyno", "--use", "syscall getpid"], "did you mean \"syscall getppid\"?"),

@@ -33,6 +33,7 @@ mod series;
 mod system;
 mod trial;
 mod unit;
+pub mod units;
 #[cfg(feature = "file")]
 mod upgrade;
 mod workload;

@@ -52,8 +52,7 @@ impl Values {
         match *self {
             Values::OneOf(words) => words.contains(&value).then(|| value.to_owned()),
             Values::Number { least, most } => {
-                let number: u64 = value.parse().ok()?;
-                (least..=most).contains(&number).then(|| number.to_string())
+                record::units::counts::<u64>(least..=most)(value).ok().map(|number| number.to_string())
             }
             Values::WordOrFile(word) if value == word => Some(word.to_owned()),
             Values::WordOrUrl(word) if value == word => Some(word.to_owned()),
@@ -84,7 +83,8 @@ mod tests {
     fn a_value_has_one_form_in_records() {
         let number = Values::Number { least: 1, most: 100 };
         assert_eq!(number.parse("007").as_deref(), Some("7"));
-        for wrong in ["0", "101", "-1", "7.0", "", "seven"] {
+        assert_eq!(number.parse("0.1k").as_deref(), Some("100"));
+        for wrong in ["0", "101", "-1", "7.5", "", "seven"] {
             assert_eq!(number.parse(wrong), None, "{wrong}");
         }
         let word = Values::OneOf(&["poll", "epoll"]);

@@ -18,7 +18,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("judge", &["record", "stats"]),
     ("host", &["sys"]),
     ("background", &["host", "record", "sys"]),
-    ("net", &["host", "seeds", "stats", "sys"]),
+    ("net", &["host", "record", "seeds", "stats", "sys"]),
     ("workload", &["net", "record", "sys"]),
     ("kernel", &["sys", "workload"]),
     ("servers", &["net", "sys", "workload"]),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use record::units::{self, Unreadable};
 use workload::Needs;
 
 /// Something of which a machine can be asked to hold many.
@@ -88,23 +89,15 @@ pub struct MachineDemand {
     items: Vec<(usize, u64)>,
 }
 
-/// A demand that cannot be read, with what to write instead.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{text}\": {advice}")]
-pub struct DemandError {
-    text: String,
-    advice: String,
-}
-
 impl FromStr for MachineDemand {
-    type Err = DemandError;
+    type Err = Unreadable;
 
-    fn from_str(text: &str) -> Result<MachineDemand, DemandError> {
+    fn from_str(text: &str) -> Result<MachineDemand, Unreadable> {
         let mut demand = MachineDemand { items: Vec::new() };
         for part in text.split(',') {
             let (place, count) = item(part)?;
             if demand.items.iter().any(|(known, _)| *known == place) {
-                return Err(refused(part, format!("{} are asked for twice", KINDS[place].name)));
+                return Err(Unreadable::new(part, format!("{} are asked for twice", KINDS[place].name)));
             }
             demand.items.push((place, count));
         }
@@ -112,35 +105,15 @@ impl FromStr for MachineDemand {
     }
 }
 
-fn refused(text: &str, advice: impl Into<String>) -> DemandError {
-    // What was typed may be long, and its beginning tells enough.
-    DemandError { text: text.trim().chars().take(40).collect(), advice: advice.into() }
-}
-
-fn item(text: &str) -> Result<(usize, u64), DemandError> {
+fn item(text: &str) -> Result<(usize, u64), Unreadable> {
     let known = || KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
     let (name, count) = text.split_once('=').ok_or_else(|| {
-        refused(text, format!("write KIND=COUNT, such as connections=100000; kinds are {}", known()))
+        Unreadable::new(text, format!("write KIND=COUNT, such as connections=100000; kinds are {}", known()))
     })?;
     let place = KINDS.iter().position(|kind| kind.name == name.trim());
-    let place = place.ok_or_else(|| refused(name, format!("it is no kind; kinds are {}", known())))?;
-    let count = count.trim();
-    let (digits, factor) = match count.strip_suffix('k') {
-        Some(digits) => (digits, 1000),
-        None => count.strip_suffix('M').map_or((count, 1), |digits| (digits, 1_000_000)),
-    };
-    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    let number = digits.parse::<u64>().ok().filter(|_| is_number).and_then(|count| count.checked_mul(factor));
-    let number = match number {
-        // Digits only, so it was too long.
-        None if is_number => COUNT_MOST + 1,
-        None => return Err(refused(count, "a whole number is wanted, such as 100000 or 100k")),
-        Some(number) => number,
-    };
-    match number {
-        1..=COUNT_MOST => Ok((place, number)),
-        _ => Err(refused(count, format!("from 1 to {COUNT_MOST} can be asked for"))),
-    }
+    let place =
+        place.ok_or_else(|| Unreadable::new(name, format!("it is no kind; kinds are {}", known())))?;
+    Ok((place, units::counts(1..=COUNT_MOST)(count.trim())?))
 }
 
 impl MachineDemand {
@@ -208,11 +181,11 @@ mod tests {
             ("", "write KIND=COUNT"),
             ("100000", "write KIND=COUNT"),
             ("conections=1", "kinds are connections, clients"),
-            ("connections=", "a whole number"),
-            ("connections=-5", "a whole number"),
-            ("connections=+5", "a whole number"),
-            ("connections=1e5", "a whole number"),
-            ("connections=k", "a whole number"),
+            ("connections=", "write a number, such as 500 or 20k"),
+            ("connections=-5", "write a number, such as 500 or 20k"),
+            ("connections=+5", "write a number, such as 500 or 20k"),
+            ("connections=1.5", "no whole number"),
+            ("connections=k", "write a number, such as 500 or 20k"),
             ("connections=0", "from 1 to 10000000"),
             ("connections=11M", "from 1 to 10000000"),
             ("connections=99999999999999999999999", "from 1 to"),
@@ -231,7 +204,7 @@ mod tests {
         ) {
             match text.parse::<MachineDemand>() {
                 Ok(demand) => prop_assert!(demand.items().all(|(_, count)| count <= COUNT_MOST)),
-                Err(error) => prop_assert!(error.to_string().chars().count() < 200),
+                Err(error) => prop_assert!(error.to_string().chars().count() < 250),
             }
         }
     }

@@ -12,7 +12,7 @@ mod shortfall;
 
 use record::{ConditionWeight, Examination, Steadiness, System};
 
-pub use demand::{DemandError, MachineDemand};
+pub use demand::MachineDemand;
 pub use prognosis::Prognosis;
 pub use recipe::{Recipe, RecipeStep, Replaced, filled_in};
 pub use setting::{Lasting, LimitSetting, Remedy, SettingKind};

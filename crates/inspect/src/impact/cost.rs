@@ -1,11 +1,12 @@
 //! What the operating system takes, for a response or for each byte: measured, or typed by a user.
 
 use judge::{Finding, Findings};
+use record::units::{self, Unreadable};
 use record::{Shape, Unit};
 use stats::Interval;
 use wildmatch::WildMatch;
 
-use super::quantity::{self, Misread};
+use super::amount;
 
 /// For what a cost is paid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,12 +49,12 @@ impl UsedOperation {
     /// Reads `accept`, `20x read` or `connect/v4*`.
     ///
     /// # Errors
-    /// [`Misread`] with what to write instead.
-    pub fn parse(text: &str) -> Result<UsedOperation, Misread> {
+    /// [`Unreadable`] with what to write instead.
+    pub fn parse(text: &str) -> Result<UsedOperation, Unreadable> {
         let (times, pattern) = times(text.trim())?;
         let pattern = pattern.trim();
         match pattern {
-            "" => Err(Misread::new(text, "name an operation of the run, such as accept or '20x read'")),
+            "" => Err(Unreadable::new(text, "name an operation of the run, such as accept or '20x read'")),
             _ => Ok(UsedOperation { pattern: pattern.to_owned(), matcher: WildMatch::new(pattern), times }),
         }
     }
@@ -69,15 +70,14 @@ impl UsedOperation {
 }
 
 /// A number of times before the letter x, if there is one: `20x read`.
-fn times(text: &str) -> Result<(f64, &str), Misread> {
+fn times(text: &str) -> Result<(f64, &str), Unreadable> {
     let Some((number, rest)) = text
         .split_once('x')
         .filter(|(number, _)| !number.is_empty() && number.chars().all(|c| c.is_ascii_digit()))
     else {
         return Ok((1.0, text));
     };
-    let times = number.parse::<u32>().ok().filter(|times| (1..=1_000_000).contains(times));
-    let times = times.ok_or_else(|| Misread::new(text, "an operation is used 1 to 1000000 times"))?;
+    let times: u32 = units::counts(1..=1_000_000)(number)?;
     Ok((f64::from(times), rest))
 }
 
@@ -86,13 +86,13 @@ impl Cost {
     /// `copy=95.5s+-1.2s`.
     ///
     /// # Errors
-    /// [`Misread`] with what to write instead.
-    pub fn parse(text: &str) -> Result<Cost, Misread> {
+    /// [`Unreadable`] with what to write instead.
+    pub fn parse(text: &str) -> Result<Cost, Unreadable> {
         let example = "a cost is a name and a time, such as accept=2us, read=20x5us or copy=30ms/MB";
-        let (name, value) = text.split_once('=').ok_or_else(|| Misread::new(text, example))?;
+        let (name, value) = text.split_once('=').ok_or_else(|| Unreadable::new(text, example))?;
         let name = name.trim();
         if name.is_empty() {
-            return Err(Misread::new(text, example));
+            return Err(Unreadable::new(text, example));
         }
         let (times, value) = times(value.trim())?;
         let (value, per) = match value.split_once('/') {
@@ -100,12 +100,12 @@ impl Cost {
             None => (value, None),
         };
         let (value, error) = match value.split_once("+-").or_else(|| value.split_once('±')) {
-            Some((value, error)) => (value, quantity::seconds(error.trim())?),
+            Some((value, error)) => (value, amount::seconds(error.trim())?),
             None => (value, 0.0),
         };
-        let seconds = quantity::seconds(value.trim())?;
+        let seconds = amount::seconds(value.trim())?;
         if error >= seconds {
-            return Err(Misread::new(text, "the error must be smaller than the cost"));
+            return Err(Unreadable::new(text, "the error must be smaller than the cost"));
         }
         let of_one = |seconds: f64| seconds / per.unwrap_or(1.0);
         Ok(Cost {
@@ -135,11 +135,11 @@ impl Cost {
 }
 
 /// `MB` and `10MB` are both sizes here.
-fn size_of_one(text: &str) -> Result<f64, Misread> {
+fn size_of_one(text: &str) -> Result<f64, Unreadable> {
     let text = text.trim();
     let has_number = text.starts_with(|c: char| c.is_ascii_digit());
-    quantity::bytes(&if has_number { text.to_owned() } else { format!("1{text}") })
-        .map_err(|_| Misread::new(text, "behind / stands a size, such as MB"))
+    amount::bytes(&if has_number { text.to_owned() } else { format!("1{text}") })
+        .map_err(|_| Unreadable::new(text, "behind / stands a size, such as MB"))
 }
 
 /// The costs that a run measured, each at its largest n: those that are used, or all that it was made for.
@@ -200,9 +200,9 @@ mod tests {
             ("accept", "a cost is a name and a time"),
             ("=2us", "a cost is a name and a time"),
             ("accept=2", "no unit"),
-            ("accept=16mbit", "a time is wanted"),
-            ("accept=0x2us", "1 to 1000000 times"),
-            ("accept=99999999999x2us", "1 to 1000000 times"),
+            ("accept=16mbit", "no unit of time"),
+            ("accept=0x2us", "from 1 to 1000000 is possible"),
+            ("accept=99999999999x2us", "from 1 to 1000000 is possible"),
             ("accept=2us/ms", "behind / stands a size"),
             ("accept=2us+-3us", "smaller than the cost"),
         ] {

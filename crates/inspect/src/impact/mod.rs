@@ -1,24 +1,24 @@
 //! Does it matter to anyone? The share of the operating system in what a user waits for, for a response and
 //! for a transfer; what a system twice as fast would gain; and the rate from which it matters for capacity.
 //!
-//! - `quantity` reads times, rates and sizes, `path` what lies between server and user, `cost` what is typed;
+//! - `amount` reads times, rates and sizes, `path` what lies between server and user, `cost` what is typed;
 //! - `cost` finds what a run measured;
 //! - `effect` computes the shares, `paths` has ways that stand beside a user's own.
 
+mod amount;
 mod cost;
 mod effect;
 mod path;
 mod paths;
-mod quantity;
 
 use judge::Findings;
 use stats::Interval;
 
+pub use amount::bytes;
 pub use cost::{Cost, PaidFor, UsedOperation};
 pub use effect::{CapacityEffect, CoresAtRate, Demand, TIMES_FASTER, UserShare};
 pub use path::{NetworkPath, PathPart};
 pub use paths::{KNOWN_PATHS, KnownPath};
-pub use quantity::{Misread, bytes};
 
 /// What is asked.
 #[derive(Clone, Debug)]

@@ -1,6 +1,8 @@
 //! What lies between a server and its user: parts that take time, and parts that limit the rate.
 
-use super::quantity::{Misread, Quantity};
+use record::units::Unreadable;
+
+use super::amount;
 
 /// One part of the way: a program, a line, a provider.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,15 +29,15 @@ impl NetworkPath {
     /// time or a rate or both.
     ///
     /// # Errors
-    /// [`Misread`] with what to write instead.
-    pub fn parse(text: &str) -> Result<NetworkPath, Misread> {
+    /// [`Unreadable`] with what to write instead.
+    pub fn parse(text: &str) -> Result<NetworkPath, Unreadable> {
         let parts: Vec<PathPart> = text.split(',').map(part).collect::<Result<_, _>>()?;
         if parts.len() > PARTS_MOST {
-            return Err(Misread::new(text, format!("a path has at most {PARTS_MOST} parts")));
+            return Err(Unreadable::new(text, format!("a path has at most {PARTS_MOST} parts")));
         }
         for (place, part) in parts.iter().enumerate() {
             if parts[..place].iter().any(|before| before.name == part.name) {
-                return Err(Misread::new(text, format!("two parts are called \"{}\"", part.name)));
+                return Err(Unreadable::new(text, format!("two parts are called \"{}\"", part.name)));
             }
         }
         Ok(NetworkPath { parts })
@@ -60,35 +62,46 @@ impl NetworkPath {
 
 /// A name of one or several words, then a time or a rate or both. Behind the first word, which may be `5g`, a
 /// digit begins a quantity.
-fn part(text: &str) -> Result<PathPart, Misread> {
+fn part(text: &str) -> Result<PathPart, Unreadable> {
     let example = "a part is a name and a time or a rate, such as lan 0.3ms 1gbit";
     let words: Vec<&str> = text.split_whitespace().collect();
     let is_number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.');
-    let has_name = words.first().is_some_and(|first| Quantity::parse(first).is_err());
+    let has_name = words.first().is_some_and(|first| is_name(first));
     if !has_name {
-        return Err(Misread::new(text.trim(), example));
+        return Err(Unreadable::new(text.trim(), example));
     }
     let end = words.iter().skip(1).position(is_number).map_or(words.len(), |place| place + 1);
     let (name, quantities) = words.split_at(end);
     let mut part = PathPart { name: name.join(" "), delay_seconds: None, bits_per_second: None };
     for word in quantities {
-        let (place, value) = match Quantity::parse(word)? {
-            Quantity::Seconds(seconds) => (&mut part.delay_seconds, seconds),
-            Quantity::BitsPerSecond(rate) => (&mut part.bits_per_second, rate),
-            Quantity::Bytes(_) => {
-                let advice =
-                    "it is a size; a part has a time or a rate, and --size says how much is transferred";
-                return Err(Misread::new(word, advice));
-            }
+        if amount::bytes(word).is_ok() {
+            let advice = "it is a size; a part has a time or a rate, such as 2ms or 16mbit, and --size says how \
+                          much is transferred";
+            return Err(Unreadable::new(word, advice));
+        }
+        let (place, value) = match is_rate(word) {
+            true => (&mut part.bits_per_second, amount::bits_per_second(word)?),
+            false => (&mut part.delay_seconds, amount::seconds(word)?),
         };
         if place.replace(value).is_some() {
-            return Err(Misread::new(text.trim(), "a part has one time and one rate at most"));
+            return Err(Unreadable::new(text.trim(), "a part has one time and one rate at most"));
         }
     }
     match (part.delay_seconds, part.bits_per_second) {
-        (None, None) => Err(Misread::new(text.trim(), example)),
+        (None, None) => Err(Unreadable::new(text.trim(), example)),
         _ => Ok(part),
     }
+}
+
+/// Whether a word is meant as a rate.
+fn is_rate(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    ["bit", "/s", "bps"].iter().any(|end| word.ends_with(end))
+}
+
+/// Whether a word is neither a time nor a rate: `5G` is a name too.
+fn is_name(word: &str) -> bool {
+    amount::seconds(word).is_err() && amount::bits_per_second(word).is_err()
 }
 
 #[cfg(test)]
@@ -105,6 +118,7 @@ mod tests {
         assert!((path.delay_seconds() - 0.0173).abs() < 1e-12);
         let (slowest, rate) = path.bottleneck().unwrap();
         assert_eq!((slowest.name.as_str(), rate), ("dsl", 16e6));
+        assert_eq!(NetworkPath::parse("5G 20ms").unwrap().parts()[0].name, "5G");
         assert_eq!(NetworkPath::parse("lan 1ms").unwrap().bottleneck(), None);
     }
 
@@ -117,7 +131,9 @@ mod tests {
             ("lan 1ms 2ms", "one time and one rate"),
             ("lan 1ms, lan 2ms", "two parts are called \"lan\""),
             ("lan 50MB", "it is a size"),
-            ("lan 3furlong", "\"furlong\" is no unit"),
+            ("lan 3furlong", "\"furlong\" is no unit of time"),
+            ("lan 16mbps", "write mbit or mB/s"),
+            ("lan 28.8k", "it is a size; a part has a time or a rate, such as"),
             ("lan 1ms fast", "a number and its unit"),
             ("lan", "a part is a name and"),
             ("lan -1ms", "a number and its unit"),

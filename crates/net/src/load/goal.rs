@@ -1,7 +1,6 @@
 //! What a search is for: a percentile that must not exceed a time.
 
-use std::time::Duration;
-
+use record::units;
 use serde::{Deserialize, Serialize};
 
 use super::level::Level;
@@ -26,11 +25,11 @@ impl Goal {
     ///
     /// # Errors
     /// [`Error::Settings`] says how it is written.
-    pub fn parse(text: &str, duration: impl Fn(&str) -> Option<Duration>) -> Result<Goal, Error> {
+    pub fn parse(text: &str) -> Result<Goal, Error> {
         let read = || {
             let (percent, limit) = text.split_once("<=")?;
             let percent: f64 = percent.trim().strip_prefix('p')?.parse().ok()?;
-            let seconds = duration(limit.trim())?.as_secs_f64();
+            let seconds = units::time(limit.trim()).ok()?.as_secs_f64();
             let sensible = (1.0..100.0).contains(&percent) && seconds > 0.0;
             sensible.then_some(Goal { percent, seconds })
         };
@@ -63,13 +62,10 @@ mod tests {
 
     #[test]
     fn goals_are_read() {
-        let parse = |text: &str| {
-            Goal::parse(text, |time| time.strip_suffix("ms")?.parse().ok().map(Duration::from_millis))
-        };
-        assert_eq!(parse("p99<=5ms").ok(), Some(Goal { percent: 99.0, seconds: 0.005 }));
-        assert_eq!(parse("p99.9 <= 20ms").ok(), Some(Goal { percent: 99.9, seconds: 0.020 }));
-        for wrong in ["p99<5ms", "99<=5ms", "p100<=5ms", "p99<=soon", "p99<=0ms"] {
-            assert!(parse(wrong).is_err(), "{wrong}");
+        assert_eq!(Goal::parse("p99<=5ms").ok(), Some(Goal { percent: 99.0, seconds: 0.005 }));
+        assert_eq!(Goal::parse("p99.9 <= 20ms").ok(), Some(Goal { percent: 99.9, seconds: 0.020 }));
+        for wrong in ["p99<5ms", "99<=5ms", "p100<=5ms", "p99<=soon", "p99<=5", "p99<=0ms"] {
+            assert!(Goal::parse(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct Args {
     #[arg(long)]
     force: bool,
     /// The smallest difference that matters
-    #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = super::report::parse_percent)]
+    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = super::report::margin)]
     margin: f64,
     /// Print every ratio, with its notes
     #[arg(short, long)]
@@ -41,7 +41,7 @@ pub(crate) fn compare(args: &Args, console: &Console) -> Done {
     let recordings = args.runs.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     let names = names(&args.runs);
     let named: Vec<_> = names.iter().map(String::as_str).zip(&recordings).collect();
-    let comparison = Comparison::with_margin(&named, args.margin / 100.0)
+    let comparison = Comparison::with_margin(&named, args.margin)
         .map_err(|refusal| Failure::Refused(::report::compare::refusal(&refusal)))?;
 
     let mut out = BufWriter::new(results());

@@ -115,7 +115,7 @@ fn argument(owner: &Owner, option: &OptionSpec) -> Arg {
     };
     match option.form {
         OptionForm::Switch => named(argument).action(ArgAction::SetTrue),
-        OptionForm::Number(place) => named(argument).value_name(place).value_parser(clap::value_parser!(u64)),
+        OptionForm::Number(place) => named(argument).value_name(place).value_parser(record::units::count),
         OptionForm::Text(place) => named(argument).value_name(place),
         OptionForm::Texts(place) => named(argument).value_name(place).action(ArgAction::Append),
         OptionForm::Content(place) => named(argument).value_name(place).value_parser(content),

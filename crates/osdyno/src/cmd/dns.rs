@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use mail::dns::{Authority, AuthorityConduct, AuthorityCounts, ZonePlan};
 use net::load::Sources;
+use record::units;
 use serde_json::json;
 
 use super::{Done, Format};
@@ -31,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:5353")]
     listen: SocketAddr,
     /// Number of domains: d0.test, d1.test and so on
-    #[arg(long, value_name = "N", default_value_t = ZonePlan::default().domains)]
+    #[arg(long, value_name = "N", default_value_t = ZonePlan::default().domains, value_parser = units::counts::<u32>(0..=units::COUNT_MAX))]
     domains: u32,
     /// IPv4 addresses of exchangers: 127.0.0.2-127.0.0.20, 127.1.0.0/24, or a list
     #[arg(long, value_name = "ADDR,…", default_value = "127.0.0.1", value_parser = parse_hosts)]
@@ -40,34 +41,34 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDR,…", default_value = "127.2.0.0/24", value_parser = parse_hosts)]
     dead_hosts: Hosts,
     /// Share of exchangers that are dead
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = units::share)]
     dead: f64,
     /// Share of domains that do not exist (NXDOMAIN)
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = units::share)]
     unknown: f64,
     /// Share of domains for which the server fails (SERVFAIL)
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = units::share)]
     failing: f64,
     /// Share of domains that take no mail (null MX, RFC 7505)
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = units::share)]
     null_mx: f64,
     /// Share of domains that have an address and no MX record
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = units::share)]
     no_mx: f64,
     /// Share of domains that are aliases of themselves
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = units::share)]
     alias_loops: f64,
     /// Share of domains whose answers over UDP are cut, so that they are asked for over TCP
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = units::share)]
     truncated: f64,
     /// Hold each response back for this long
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = units::time)]
     latency: Duration,
     /// Share of datagrams that are lost
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = units::share)]
     drops: f64,
     /// Share of responses before which two lies come, with a wrong id and to another question
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = units::share)]
     lies: f64,
     /// Seed of the zone, and of what is lost
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -88,11 +89,6 @@ fn parse_hosts(text: &str) -> Result<Hosts, String> {
     };
     let hosts: Vec<Ipv4Addr> = addresses.into_iter().map(of_version_4).collect::<Result<_, _>>()?;
     if hosts.is_empty() { Err("there must be an address".to_owned()) } else { Ok(Hosts(hosts)) }
-}
-
-fn parse_share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "a share is a number from 0 to 1, such as 0.05".to_owned())
 }
 
 pub(crate) fn dns(args: Args) -> Done {

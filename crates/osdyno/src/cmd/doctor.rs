@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::ValueEnum;
 use inspect::doctor::{MachineDemand, Prognosis, Readiness, Recipe, diagnose};
-use record::System;
+use record::{System, units};
 use runner::{Examined, RunOptions, RunPlan, Target};
 use workload::Extent;
 
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long = "for", value_name = "KIND=COUNT")]
     demand: Option<MachineDemand>,
     /// Largest n, instead of that of the preset
-    #[arg(short, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    #[arg(short, value_name = "N", value_parser = units::counts::<u64>(1..=10_000_000))]
     n: Option<u64>,
     /// Range of n, as for `run`: quick, standard, full or classic
     #[arg(short, long, default_value = "standard")]

@@ -14,6 +14,7 @@ use inspect::impact::{
     Cost, Demand, Impact, ImpactQuestion, KNOWN_PATHS, NetworkPath, UsedOperation, measured_costs,
 };
 use judge::Findings;
+use record::units::{self, Quantity, Unreadable};
 
 use answer::Answer;
 
@@ -47,10 +48,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", default_value = "50MB", value_parser = inspect::impact::bytes)]
     size: f64,
     /// Responses per second that are wanted, for the number of cores
-    #[arg(long, value_name = "PER_SECOND", value_parser = positive)]
+    #[arg(long, value_name = "PER_SECOND", value_parser = per_second)]
     rate: Option<f64>,
     /// Price of a core in any currency: what the cores are worth that a faster system saves at --rate
-    #[arg(long, value_name = "PRICE", value_parser = positive, requires = "rate")]
+    #[arg(long, value_name = "PRICE", value_parser = price, requires = "rate")]
     core_price: Option<f64>,
     /// Also write the answer as an HTML page, with a picture
     #[arg(long, value_name = "FILE")]
@@ -66,9 +67,19 @@ pub(crate) struct Args {
     format: Format,
 }
 
-fn positive(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
-    number.ok_or_else(|| "a number above zero is wanted, such as 20000".to_owned())
+fn per_second(text: &str) -> Result<f64, Unreadable> {
+    above_zero(text, Quantity::EventRate)
+}
+
+fn price(text: &str) -> Result<f64, Unreadable> {
+    above_zero(text, Quantity::Count)
+}
+
+fn above_zero(text: &str, quantity: Quantity) -> Result<f64, Unreadable> {
+    match units::parse(text, quantity)? {
+        number if number > 0.0 => Ok(number),
+        _ => Err(Unreadable::new(text, "a number above zero is wanted, such as 20k")),
+    }
 }
 
 pub(crate) fn impact(args: &Args, console: &Console) -> Done {

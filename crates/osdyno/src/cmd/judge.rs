@@ -52,7 +52,7 @@ pub(crate) struct Args {
     #[arg(long)]
     force: bool,
     /// The smallest growth that matters
-    #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = super::report::parse_percent)]
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = super::report::margin)]
     margin: f64,
     /// Unit of the values; without a unit they are printed as bare numbers
     #[arg(long, value_enum)]
@@ -167,7 +167,7 @@ pub(crate) fn judge(args: &Args, console: &Console) -> Done {
         imported.remarks.iter().for_each(|remark| warn(remark));
     }
     tell_bad_lines(&imported.bad_lines);
-    let findings = Findings::of_import(&imported.recording, args.margin / 100.0);
+    let findings = Findings::of_import(&imported.recording, args.margin);
     if format == JudgeFormat::Text {
         print_findings(&findings, None, Detail::Everything, Format::Text, console)?;
     } else {

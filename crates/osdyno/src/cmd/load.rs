@@ -43,9 +43,7 @@ use crate::failure::{Failure, INCOMPLETE, INTERRUPTED};
 pub(crate) fn load(args: &Args, console: &Console) -> Done {
     let target = args::target(args)?;
     let settings = args::settings(args, &target)?;
-    let goal =
-        args.find_rate.as_deref().map(|goal| Goal::parse(goal, |text| humantime::parse_duration(text).ok()));
-    let goal = goal.transpose()?;
+    let goal = args.find_rate.as_deref().map(Goal::parse).transpose()?;
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?;
     let background = loads_of(args.background.as_ref());
     baseline.as_ref().map_or(Ok(()), |baseline| baseline.check(&settings, &background))?;

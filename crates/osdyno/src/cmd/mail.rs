@@ -22,6 +22,7 @@ use mail::{
     SessionSettings, Spool, SpoolFolder, SpoolTerms, TlsPolicy,
 };
 use net::load::{Sources, TlsSettings};
+use record::units::{self, Unreadable};
 
 use self::experiment::Experiment;
 use super::{Done, Format, refuse_existing};
@@ -130,16 +131,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..))]
     attempts: u8,
     /// Time before the second attempt; each later one waits twice as long as the one before
-    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = units::time)]
     retry: Duration,
     /// Longest time between attempts
-    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = units::time)]
     retry_longest: Duration,
     /// Longest wait for a reply
-    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = units::time)]
     timeout: Duration,
     /// Stop after this time; what is not delivered by then is reported as queued
-    #[arg(short, long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(short, long, value_name = "TIME", value_parser = units::time)]
     duration: Option<Duration>,
     /// Source addresses of the connections: 127.0.0.2, 127.0.0.2-127.0.0.20, 127.0.1.0/24, or a list
     #[arg(long, value_name = "ADDR,…")]
@@ -209,13 +210,13 @@ fn parse_dns(text: &str) -> Result<DnsServer, String> {
     address.map(DnsServer::At).map_err(|_| "write 127.0.0.1:53, or system".to_owned())
 }
 
-fn positive() -> clap::builder::RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(1..)
+fn positive() -> impl Fn(&str) -> Result<u32, Unreadable> + Clone + Send + Sync {
+    units::counts(1..=units::COUNT_MAX)
 }
 
 /// How many are to be generated: a file is not meant here, and often written.
 fn parse_recipients(text: &str) -> Result<u32, String> {
-    text.parse().ok().filter(|&count| count > 0).ok_or_else(|| match Path::new(text).exists() {
+    positive()(text).map_err(|_| match Path::new(text).exists() {
         true => {
             format!("this is how many recipients are generated; the file is given without an option: {text}")
         }

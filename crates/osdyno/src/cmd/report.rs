@@ -7,6 +7,7 @@ use std::slice;
 use judge::Findings;
 use judge::compare::Comparison;
 use record::Recording;
+use record::units::{self, Unreadable};
 
 use super::{
     Detail, Done, Format, compare_systems, print_findings, print_noise_floor, print_places, read,
@@ -27,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long)]
     force: bool,
     /// The smallest growth that matters
-    #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = parse_percent)]
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = margin)]
     margin: f64,
     /// Print every series, with its spikes, modes and remarks
     #[arg(short, long)]
@@ -37,15 +38,18 @@ pub(crate) struct Args {
     format: Format,
 }
 
-pub(crate) fn parse_percent(text: &str) -> Result<f64, String> {
-    let value: f64 = text.trim_end_matches('%').parse().map_err(|_| "not a number".to_owned())?;
-    if value > 0.0 && value < 1000.0 { Ok(value) } else { Err("must be above 0 and below 1000".to_owned()) }
+/// A margin in percent, as a share of the cost.
+pub(crate) fn margin(text: &str) -> Result<f64, Unreadable> {
+    match units::percent(text)? {
+        margin if margin > 0.0 && margin < 10.0 => Ok(margin),
+        _ => Err(Unreadable::new(text, "a margin is above 0% and below 1000%, such as 5%")),
+    }
 }
 
 pub(crate) fn report(args: &Args, console: &Console) -> Done {
     let page = Page::of(args)?;
     let recording = read(&args.run)?;
-    let findings = Findings::with_margin(&recording, args.margin / 100.0);
+    let findings = Findings::with_margin(&recording, args.margin);
     let compared = compare_systems(&recording, &args.run);
     let systems = compared.as_ref().and_then(|compared| compared.as_ref().ok());
     // The verdicts first: a page of millions of points takes seconds. A reader that closes the pipe has the

@@ -11,6 +11,7 @@ use ::report::Style;
 use background::BackgroundSpec;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use judge::Findings;
+use record::units::{self, Unreadable};
 use record::{Outcome, Recording};
 use runner::{BlameOptions, FileSystem, Removal, RunEvent, RunOptions, RunPlan, Target, TimeLeft};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -37,10 +38,10 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Time limit for all trials together, such as 2m
-    #[arg(short, long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(short, long, value_name = "TIME", value_parser = units::time)]
     budget: Option<Duration>,
     /// Largest n, instead of that of the preset
-    #[arg(short, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    #[arg(short, value_name = "N", value_parser = units::counts::<u64>(1..=10_000_000))]
     n: Option<u64>,
     /// Number of trials of each workload, instead of as many as the verdicts need
     #[arg(short, long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -70,7 +71,7 @@ pub(crate) struct Args {
     #[arg(long)]
     allow_public: bool,
     /// Kill a trial that takes longer than this; the windows of a load do not count
-    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = units::time)]
     timeout: Duration,
     /// Seed of every random choice; it is recorded [default: random]
     #[arg(long)]
@@ -118,7 +119,7 @@ pub(crate) struct Args {
         conflicts_with = "systems"
     )]
     files: Vec<Target>,
-    /// Load each system beside its trials: cpu:50%, net:100mbit, disk:20MB/s, memory:2G@5GB/s,
+    /// Load each system beside its trials: cpu:50%, net:100mbit, disk:20MB/s, memory:2GiB@5GB/s,
     /// connections:5000@200/s, syscalls:1M/s, or several with commas between them
     ///
     /// Each load is held by a process of its own, on the processor behind #, as in cpu:50%#1, or else on one
@@ -288,10 +289,10 @@ fn options(args: &Args) -> RunOptions {
 /// Longest time that a load may be held at one level.
 const WINDOW_MAX: Duration = Duration::from_secs(3600);
 
-fn window(text: &str) -> Result<Duration, String> {
-    let window = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+fn window(text: &str) -> Result<Duration, Unreadable> {
+    let window = units::time(text)?;
     let fits = (Duration::from_millis(1)..=WINDOW_MAX).contains(&window);
-    if fits { Ok(window) } else { Err("a window is from 1ms to 1h".to_owned()) }
+    if fits { Ok(window) } else { Err(Unreadable::new(text, "a window is from 1ms to 1h")) }
 }
 
 /// `bind-2026-11-21T20-14.osdyno`: what is in it, and when it was measured, in UTC.

@@ -10,6 +10,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{ArgMatches, Command, FromArgMatches};
 use net::server::{ListeningServer, Report, ServerPlan};
 use net::worker::{COUNTERS, Counters, Limits};
+use record::units::{self, Unreadable};
 use serde_json::json;
 
 use super::declared::{Chosen, Owners, Services};
@@ -35,25 +36,25 @@ pub(crate) struct Args {
     #[arg(long)]
     loopback: bool,
     /// Number of processes that share the port
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count())]
     workers: usize,
     /// Number of processes of prefork, or of threads of pool
-    #[arg(long, value_name = "N", default_value_t = ServerPlan::default().pool)]
+    #[arg(long, value_name = "N", default_value_t = ServerPlan::default().pool, value_parser = count())]
     pool: usize,
     /// Connections per worker; further connections are closed immediately
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count())]
     max_connections: Option<usize>,
     /// Close a connection that sends no request for this long
-    #[arg(long, value_name = "TIME", default_value = "75s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "75s", value_parser = units::time)]
     idle_timeout: Duration,
     /// Drop a request that is incomplete this long after its first byte
-    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = units::time)]
     request_timeout: Duration,
     /// Drop a response that makes no progress for this long
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = units::time)]
     send_timeout: Duration,
     /// After a signal to stop, allow responses in progress this long
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::time)]
     grace: Duration,
     /// Append a line for every request, or recipient of mail, to this file; - is standard output
     #[arg(long, value_name = "FILE")]
@@ -64,6 +65,10 @@ pub(crate) struct Args {
     /// Format of the counters at the end: text on standard error, json on standard output
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
+}
+
+fn count() -> impl Fn(&str) -> Result<usize, Unreadable> + Clone + Send + Sync {
+    units::counts(0..=units::COUNT_MAX)
 }
 
 /// Take mail over SMTP and throw it away, with the failures that are asked for
@@ -204,7 +209,7 @@ fn block(counters: &Counters, began: Instant) -> String {
     let open = [("open now".to_owned(), report.open), ("open at most".to_owned(), report.peak)];
     let lines = counts.chain(open).map(|(name, value)| format!("\n  {name:<16}{value:>16}"));
     let after = Duration::from_secs(began.elapsed().as_secs());
-    format!("after {}{}", humantime::format_duration(after), lines.collect::<String>())
+    format!("after {}{}", units::written_time(after), lines.collect::<String>())
 }
 
 fn print_json(

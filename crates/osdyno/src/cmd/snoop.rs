@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use inspect::snoop::{Collector, ListeningPlace, ObservedServer, SnoopAnswer, SnoopError, Stage};
+use record::units::{self, Unreadable};
 
 use self::holder::Holder;
 use self::seen::{Manner, Seen};
@@ -68,10 +69,10 @@ struct Which {
     all_listening: bool,
 }
 
-fn parse_duration(text: &str) -> Result<Duration, String> {
-    let duration = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+fn parse_duration(text: &str) -> Result<Duration, Unreadable> {
+    let duration = units::time(text)?;
     let is_sensible = (Duration::from_millis(50)..=Duration::from_secs(60)).contains(&duration);
-    if is_sensible { Ok(duration) } else { Err("from 50ms to 60s, please".to_owned()) }
+    if is_sensible { Ok(duration) } else { Err(Unreadable::new(text, "a time from 50ms to 60s is possible")) }
 }
 
 pub(crate) fn snoop(args: &Args, console: &Console) -> Done {

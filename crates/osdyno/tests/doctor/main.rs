@@ -472,7 +472,7 @@ fn nonsense_is_wrong_usage_with_what_to_write_instead() {
     let folder = tempfile::tempdir().expect("a folder");
     for (arguments, says) in [
         (&["doctor", "--for", "conections=5"][..], "kinds are connections, clients"),
-        (&["doctor", "--for", "connections=many"], "a whole number"),
+        (&["doctor", "--for", "connections=many"], "write a number, such as 500 or 20k"),
         (&["doctor", "scoket"], "did you mean \"socket\""),
         (&["doctor", "--os", "plan9"], "possible values"),
         (&["doctor", "--server", "127.0.0.1"], "needs the command"),

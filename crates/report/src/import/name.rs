@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use record::units::{self, Quantity};
+
 use super::input::fields::parse_n;
 
 /// What separates words.
@@ -204,28 +206,11 @@ pub(crate) fn parse_size(word: &str) -> Option<u64> {
     if !word.starts_with(|first: char| first.is_ascii_digit()) {
         return None;
     }
-    let digits = word.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(word.len());
-    let (number, suffix) = word.split_at(digits);
-    let Some(factor) = factor(suffix) else { return parse_n(word.as_bytes()) };
-    number.parse::<u64>().ok()?.checked_mul(factor)
-}
-
-/// What a suffix multiplies with.
-fn factor(suffix: &str) -> Option<u64> {
-    let suffix = suffix.strip_suffix('B').unwrap_or(suffix);
-    let (base, letter) = match suffix.strip_suffix('i') {
-        Some(letter) => (1024_u64, letter),
-        None => (1000, suffix),
-    };
-    let power = match letter {
-        "" if base == 1000 => 0,
-        "k" | "K" => 1,
-        "M" => 2,
-        "G" => 3,
-        "T" => 4,
-        _ => return None,
-    };
-    base.checked_pow(power)
+    parse_n(word.as_bytes()).or_else(|| {
+        let size =
+            units::parse(word, Quantity::Count).or_else(|_| units::parse(word, Quantity::Size)).ok()?;
+        (size.fract() == 0.0 && size <= units::COUNT_MAX as f64).then_some(size as u64)
+    })
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use record::units;
+
 use crate::Error;
 use crate::smtp::Command;
 
@@ -134,23 +136,18 @@ fn rule(text: &str) -> Option<Rule> {
             None => Fault::Reply(text.parse().ok().filter(|code| (400..600).contains(code))?),
         },
     };
-    let percent: f64 = percent.strip_suffix('%').unwrap_or(percent).parse().ok()?;
+    let odds = units::percent(percent).ok()?;
     // Before a client has named one, there is no domain.
     let has_domain = !matches!(step, Step::Connect | Step::StartTls);
-    let is_allowed = (0.0..=100.0).contains(&percent) && (domain.is_none() || has_domain);
-    (is_allowed && words.next().is_none()).then_some(Rule { step, domain, fault, odds: percent / 100.0 })
+    let is_allowed = odds <= 1.0 && (domain.is_none() || has_domain);
+    (is_allowed && words.next().is_none()).then_some(Rule { step, domain, fault, odds })
 }
 
 /// No reply comes later than that: clients wait for five minutes (RFC 5321, section 4.5.3.2).
 const DELAY_MAX: Duration = Duration::from_secs(600);
 
-/// 500ms or 2s.
 fn time(text: &str) -> Option<Duration> {
-    let time = match text.strip_suffix("ms") {
-        Some(number) => Duration::from_millis(number.parse().ok()?),
-        None => Duration::from_secs(text.strip_suffix('s')?.parse().ok()?),
-    };
-    (time <= DELAY_MAX).then_some(time)
+    units::time(text).ok().filter(|time| *time <= DELAY_MAX)
 }
 
 /// The domain that a command has.
@@ -201,7 +198,7 @@ mod tests {
         {
             assert!(!parsed(text), "{text}");
         }
-        assert!(!parsed("rcpt 5m 1") && !parsed("rcpt 601s 1") && !parsed("starttls@d 450 1"));
+        assert!(!parsed("rcpt 11m 1") && !parsed("rcpt 601s 1") && !parsed("starttls@d 450 1"));
         assert!(!parsed("rcpt 450 NaN") && !parsed("rcpt 450 1 2") && !parsed("vrfy 450 1"));
     }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use ::report::bisect::{Bisection, Proof};
 use judge::Findings;
 use judge::bisect::{Round, Search, Steps};
-use record::Recording;
+use record::{Recording, units};
 use runner::{RunOptions, RunPlan, StepOptions, Target};
 
 use super::kernel_list::{ListOptions, targets};
@@ -35,8 +35,8 @@ pub(super) struct Args {
     among: Option<String>,
     /// The smallest change that matters
     #[arg(
-        long, value_name = "PERCENT", default_value_t = 3.0,
-        value_parser = crate::cmd::report::parse_percent
+        long, value_name = "PERCENT", default_value = "3",
+        value_parser = crate::cmd::report::margin
     )]
     margin: f64,
     /// Boots of each kernel after which a step stays open; rounds take 8, 16, 32 or 64
@@ -49,7 +49,7 @@ pub(super) struct Args {
     #[arg(short, long, default_value = "quick")]
     preset: String,
     /// Largest n, instead of that of the preset
-    #[arg(short, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    #[arg(short, value_name = "N", value_parser = units::counts::<u64>(1..=10_000_000))]
     n: Option<u64>,
     /// Seed of every random choice; it is recorded [default: random]
     #[arg(long)]
@@ -88,7 +88,7 @@ pub(super) fn bisect(args: &Args, console: &Console) -> Done {
         let Some(round) = search.next() else { break };
         let measured = bisecting.measure(&round, number)?;
         let Some((recording, path)) = measured else { return Ok(ExitCode::from(INTERRUPTED)) };
-        let steps = Steps::of(&recording, args.margin / 100.0);
+        let steps = Steps::of(&recording, args.margin);
         let known = search.changes().len();
         search.learn(&round, &steps.answers(&round.places));
         if search.changes().len() > known {
@@ -97,7 +97,7 @@ pub(super) fn bisect(args: &Args, console: &Console) -> Done {
         }
     }
     let names: Vec<String> = list.iter().map(|target| target.name.clone()).collect();
-    let found = Bisection { names: &names, search: &search, proofs: &proofs, margin: args.margin / 100.0 };
+    let found = Bisection { names: &names, search: &search, proofs: &proofs, margin: args.margin };
     let mut out = BufWriter::new(results());
     match args.format {
         Format::Text => ::report::bisect::write(&found, &console.style, &mut out)?,
@@ -129,7 +129,7 @@ impl Bisecting<'_> {
             n: args.n,
             seed: args.seed.map(|seed| seed.wrapping_add(u64::from(number))),
             targets,
-            steps: Some(StepOptions { margin: args.margin / 100.0, boots: args.boots }),
+            steps: Some(StepOptions { margin: args.margin, boots: args.boots }),
             ..RunOptions::default()
         };
         let plan = RunPlan::make(&options)?;

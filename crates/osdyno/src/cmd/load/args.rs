@@ -7,9 +7,10 @@ use clap::ValueEnum;
 use net::client::http::HttpClientSettings;
 use net::client::{self, ClientSettings};
 use net::load::{Load, LoadSettings, Schedule, Sources, TlsSettings};
+use record::units::{self, Unreadable};
 
 use super::beside;
-use super::numbers::{Several, parse_connections, parse_levels, parse_rate, parse_rates, parse_requests};
+use super::numbers::{Several, parse_connections, parse_levels, parse_rate, parse_rates};
 use super::target::{Target, TargetForm};
 use crate::cmd::declared::{Chosen, Clients};
 use crate::failure::Failure;
@@ -45,7 +46,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
     pub(super) duration: Duration,
     /// End a level after this many requests, if that comes first
-    #[arg(short = 'n', long, value_name = "N", value_parser = parse_requests)]
+    #[arg(short = 'n', long, value_name = "N", value_parser = units::counts::<u64>(1..=units::COUNT_MAX))]
     pub(super) requests: Option<u64>,
     /// Open loop: requests per second, at times fixed in advance; several rates, or a range such as 1k-10k,
     /// run one after the other
@@ -75,7 +76,7 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) new_connections: bool,
     /// Close a connection after this many requests
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = units::counts::<u32>(1..=units::COUNT_MAX))]
     pub(super) per_connection: Option<u32>,
     /// Load the server for this long before measuring
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_time)]
@@ -174,14 +175,10 @@ fn together() -> clap::builder::RangedI64ValueParser<u32> {
 pub(super) const TIME_MAX: Duration = Duration::from_secs(366 * 86_400);
 
 /// A number without a unit is in seconds, as for most load generators.
-fn parse_time(text: &str) -> Result<Duration, String> {
-    let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    let seconds = text.parse::<f64>().ok().filter(|_| is_number);
-    let seconds = seconds.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
-    match seconds.map_or_else(|| humantime::parse_duration(text), Ok) {
-        Ok(time) if time <= TIME_MAX => Ok(time),
-        Ok(_) => Err(format!("a time is at most {}", humantime::format_duration(TIME_MAX))),
-        Err(_) => Err("a time is a number of seconds, or has a unit: 10, 500ms, 1m 30s".to_owned()),
+fn parse_time(text: &str) -> Result<Duration, Unreadable> {
+    match units::time_or_seconds(text)? {
+        time if time <= TIME_MAX => Ok(time),
+        _ => Err(Unreadable::new(text, format!("a time is at most {}", units::written_time(TIME_MAX)))),
     }
 }
 
@@ -271,12 +268,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_as_people_type_them() {
-        for (text, ms) in [("10", 10_000), ("0.5", 500), ("300ms", 300), ("1m 30s", 90_000), ("2m", 120_000)]
-        {
-            assert_eq!(parse_time(text), Ok(Duration::from_millis(ms)), "{text}");
-        }
-        for wrong in ["", "-1", "1e3", "soon", "10x", ".", "1 2"] {
+    fn a_time_is_one_that_a_load_is_held() {
+        assert_eq!((parse_time("0.5"), parse_time("366d")), (Ok(Duration::from_millis(500)), Ok(TIME_MAX)));
+        for wrong in ["", "-1", "soon", "10x", ".", "1 2", "367d"] {
             assert!(parse_time(wrong).is_err(), "{wrong}");
         }
     }

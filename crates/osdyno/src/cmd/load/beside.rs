@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use background::{BackgroundLevel, BackgroundSpec, HeldLoads};
 use record::HeldBackground;
+use record::units::Unreadable;
 
 use crate::failure::Failure;
 
 /// Parses `--background`, which has one level here: the levels of a load are its connections or rates.
-pub(super) fn parse(text: &str) -> Result<BackgroundLevel, String> {
-    let background = BackgroundSpec::parse(text).map_err(|error| error.to_string())?;
+pub(super) fn parse(text: &str) -> Result<BackgroundLevel, Unreadable> {
+    let background = BackgroundSpec::parse(text)?;
     match background.levels() {
         [level] => Ok(level.clone()),
-        _ => Err(format!("\"{text}\" has several levels; a load is held beside one, run has several")),
+        _ => Err(Unreadable::new(text, "a load is held beside one level, such as cpu:50%; run has several")),
     }
 }
 

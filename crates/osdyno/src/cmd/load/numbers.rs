@@ -1,13 +1,13 @@
-//! Numbers as people write them: `1k`, `1e4`, `2.5M`, and lists and ranges of them.
+//! The numbers of a load, and lists and ranges of them.
 
 use std::ops::RangeInclusive;
+
+use record::units::{self, Quantity, Unreadable};
 
 /// Rates that a process can keep: one in an hour and a half at least, and ten times what was ever measured.
 const RATES: RangeInclusive<f64> = 0.0002..=10_000_000.0;
 /// More connections than any machine has room for.
-const CONNECTIONS_MAX: usize = 10_000_000;
-/// The largest integer to which all smaller ones are exact as a floating point number.
-const REQUESTS_MAX: f64 = 9_007_199_254_740_992.0;
+const CONNECTIONS_MAX: u64 = 10_000_000;
 /// A range with more values is a slip: each of them is a load of its own.
 const VALUES_MAX: usize = 1000;
 
@@ -15,60 +15,43 @@ const VALUES_MAX: usize = 1000;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Several<T>(pub(super) Vec<T>);
 
-pub(super) fn parse_rate(text: &str) -> Result<f64, String> {
-    let rate = parse(text).filter(|rate| RATES.contains(rate));
-    rate.ok_or_else(|| {
-        format!("a rate is a number from {} to {} per second, such as 500 or 20k", RATES.start(), RATES.end())
-    })
+pub(super) fn parse_rate(text: &str) -> Result<f64, Unreadable> {
+    match units::parse(text, Quantity::EventRate)? {
+        rate if RATES.contains(&rate) => Ok(rate),
+        _ => {
+            let (least, most) = (RATES.start(), RATES.end());
+            Err(Unreadable::new(text, format!("a rate is from {least} to {most} per second, such as 20k")))
+        }
+    }
 }
 
-pub(super) fn parse_rates(text: &str) -> Result<Several<f64>, String> {
-    values(text)?.iter().map(|value| parse_rate(value)).collect::<Result<_, _>>().map(Several)
+pub(super) fn parse_rates(text: &str) -> Result<Several<f64>, Unreadable> {
+    let values = values(text, Quantity::EventRate)?;
+    values.iter().map(|value| parse_rate(value)).collect::<Result<_, _>>().map(Several)
 }
 
-pub(super) fn parse_connections(text: &str) -> Result<usize, String> {
-    let number = integer(text).map(|number| number as usize).filter(|&number| number <= CONNECTIONS_MAX);
-    number.ok_or_else(|| {
-        format!("a number of connections is an integer from 0 to {CONNECTIONS_MAX}, such as 500 or 20k")
-    })
+pub(super) fn parse_connections(text: &str) -> Result<usize, Unreadable> {
+    units::counts(0..=CONNECTIONS_MAX)(text)
 }
 
-pub(super) fn parse_levels(text: &str) -> Result<Several<usize>, String> {
-    values(text)?.iter().map(|value| parse_connections(value)).collect::<Result<_, _>>().map(Several)
-}
-
-pub(super) fn parse_requests(text: &str) -> Result<u64, String> {
-    let number = integer(text).filter(|&number| (1.0..=REQUESTS_MAX).contains(&number));
-    let number =
-        number.ok_or_else(|| "a number of requests is an integer from 1, such as 500 or 2M".to_owned());
-    number.map(|number| number as u64)
-}
-
-fn integer(text: &str) -> Option<f64> {
-    parse(text).filter(|number| number.fract() == 0.0 && *number >= 0.0)
-}
-
-fn parse(text: &str) -> Option<f64> {
-    let units = [("k", 1e3), ("K", 1e3), ("M", 1e6)];
-    let unit = units.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)));
-    let (number, unit) = unit.unwrap_or((text, 1.0));
-    // Other words that a floating point number may be are no number that a person means.
-    let digits = number.bytes().all(|byte| byte.is_ascii_digit() || b".+-eE".contains(&byte));
-    number.parse::<f64>().ok().filter(|_| digits).map(|number| number * unit)
+pub(super) fn parse_levels(text: &str) -> Result<Several<usize>, Unreadable> {
+    let values = values(text, Quantity::Count)?;
+    values.iter().map(|value| parse_connections(value)).collect::<Result<_, _>>().map(Several)
 }
 
 /// The number, or those of a range, as text: `1-100` is 1, 2, 5, 10, 20, 50 and 100; `10-50:20` is 10, 30 and
 /// 50.
-fn values(text: &str) -> Result<Vec<String>, String> {
+fn values(text: &str, quantity: Quantity) -> Result<Vec<String>, Unreadable> {
     // A minus behind an e belongs to its number.
     let is_dash = |&(place, _): &(usize, &str)| !matches!(text.as_bytes()[place - 1], b'e' | b'E');
     let dash = text.match_indices('-').filter(|(place, _)| *place > 0).find(is_dash);
     let Some((place, _)) = dash else { return Ok(vec![text.to_owned()]) };
     let (first, rest) = (&text[..place], &text[place + 1..]);
     let (last, step) = rest.split_once(':').map_or((rest, None), |(last, step)| (last, Some(step)));
-    let wrong = || format!("{text:?} is no range; write 1-100, or 10-50:10 with a step");
-    let (first, last) = (parse(first).ok_or_else(wrong)?, parse(last).ok_or_else(wrong)?);
-    let step = step.map(|step| parse(step).ok_or_else(wrong)).transpose()?;
+    let wrong = || Unreadable::new(text, "it is no range; write 1-100, or 10-50:10 with a step");
+    let number = |text: &str| units::parse(text, quantity).map_err(|_| wrong());
+    let (first, last) = (number(first)?, number(last)?);
+    let step = step.map(number).transpose()?;
     if !(first > 0.0 && first < last) || step.is_some_and(|step| step <= 0.0) {
         return Err(wrong());
     }
@@ -80,7 +63,8 @@ fn values(text: &str) -> Result<Vec<String>, String> {
         None => round_numbers(first, last),
     };
     if values.len() > VALUES_MAX {
-        return Err(format!("{text:?} has more than {VALUES_MAX} values; use a larger step"));
+        let advice = format!("it has more than {VALUES_MAX} values; use a larger step, such as 10-50:10");
+        return Err(Unreadable::new(text, advice));
     }
     Ok(values.iter().map(f64::to_string).collect())
 }
@@ -100,18 +84,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_units_and_exponents() {
-        let connections = |text: &str| parse_connections(text).ok();
-        assert_eq!(connections("1k"), Some(1000));
-        assert_eq!(connections("1e4"), Some(10_000));
-        assert_eq!(connections("2.5K"), Some(2500));
-        assert_eq!(parse_rate("0.5M").ok(), Some(500_000.0));
-        assert_eq!(parse_rate("1e-3").ok(), Some(0.001));
-        assert_eq!(parse_requests("3M").ok(), Some(3_000_000));
-        for wrong in ["", "k", "-1", "1.5", "1kk", "inf", "nan", "1m", "20M", "0x10"] {
-            assert_eq!(connections(wrong), None, "{wrong}");
+    fn numbers_are_possible_loads() {
+        assert_eq!((parse_connections("2.5K"), parse_connections("0")), (Ok(2500), Ok(0)));
+        assert_eq!(
+            (parse_rate("0.5M"), parse_rate("1e-3"), parse_rate("20/s")),
+            (Ok(5e5), Ok(0.001), Ok(20.0))
+        );
+        for wrong in ["", "k", "-1", "1.5", "1m", "20M"] {
+            assert!(parse_connections(wrong).is_err(), "{wrong}");
         }
-        assert!(parse_requests("0").is_err() && parse_rate("inf").is_err());
+        assert!(parse_rate("0").is_err() && parse_rate("1G").is_err());
     }
 
     #[test]
