@@ -10,6 +10,7 @@
 mod cmd;
 mod console;
 mod failure;
+mod help;
 mod misspelled;
 
 use std::process::ExitCode;
@@ -25,7 +26,7 @@ use crate::console::{Colour, Console, tell};
 #[command(
     name = "osdyno",
     version,
-    max_term_width = 100,
+    max_term_width = WIDTH_MAX,
     after_help = EXIT_CODES,
     subcommand_required = true
 )]
@@ -98,6 +99,19 @@ enum Verb {
     Man(cmd::man::Args),
 }
 
+/// The verbs as the help lists them, the most used first in each group. Hidden ones, which only osdyno itself
+/// executes, stand in none.
+const GROUPS: help::Groups = &[
+    ("Measure", &["run", "load", "mail", "lab", "selftest"]),
+    ("Read", &["report", "compare", "judge", "list", "explain", "export"]),
+    ("Ask", &["doctor", "tune", "snoop", "blame", "impact"]),
+    ("Serve", &["serve", "sink", "dns"]),
+    ("Other", &["completions", "man", "help"]),
+];
+
+/// Columns of the help on a wide terminal.
+const WIDTH_MAX: usize = 100;
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
@@ -111,8 +125,7 @@ static ALLOCATOR: sys::memory::Allocator = sys::memory::Allocator;
 
 fn main() -> ExitCode {
     sys::memory::explain_abort();
-    let parsed = Cli::try_parse();
-    let cli = parsed.unwrap_or_else(|error| refuse(&misspelled::suggest(error, &Cli::command())));
+    let cli = Cli::try_parse().unwrap_or_else(|error| explain(error));
     sys::signal::ignore_file_size_signal();
     let console = Console::of_process(cli.color);
     let done = match cli.verb {
@@ -144,6 +157,14 @@ fn main() -> ExitCode {
         Verb::Man(args) => cmd::man::man(&args, Cli::command()),
     };
     done.unwrap_or_else(|failure| failure.tell())
+}
+
+/// Ends the program with its help or an error. Only now are the verbs grouped, so that a run starts without.
+fn explain(error: clap::Error) -> ! {
+    let width = Console::of_process(Colour::Auto).style.width.min(WIDTH_MAX);
+    let mut program = help::grouped(Cli::command(), GROUPS, width);
+    let error = program.try_get_matches_from_mut(std::env::args_os()).err().unwrap_or(error);
+    refuse(&misspelled::suggest(error, &program))
 }
 
 /// Ends the program over its command line, which an error quotes: the name of a file may be anybody's.

@@ -39,4 +39,4 @@ mod text;
 pub mod words;
 
 pub use printable_lines::PrintableLines;
-pub use text::{Style, Tone, printable, write_columns, write_paragraph, write_rows};
+pub use text::{Style, Tone, printable, wrapped, write_columns, write_paragraph, write_rows};

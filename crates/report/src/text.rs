@@ -299,7 +299,7 @@ pub fn write_rows(rows: &[Vec<String>], style: &Style, out: &mut dyn Write) -> i
 }
 
 /// Breaks a line at its spaces; lines after the first are indented.
-fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
+pub fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
     if text.width() <= width {
         return vec![text.to_string()];
     }
