@@ -25,7 +25,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "new", summary: "a new folder" },
         Variant { name: "emptied", summary: "a folder that held ten times as many files before" },
     ],
-    default_variants: &[],
     operations: &[
         Operation::up("create", Expect::Logarithmic, "one open(2) that creates an empty file"),
         Operation::up("open", Expect::Logarithmic, "one open(2) of a file chosen at random"),

@@ -27,7 +27,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "poll", summary: "the server waits in poll(2) for all of its connections" },
         Variant { name: "epoll", summary: "the server waits in epoll_wait(2) for all of its connections" },
     ],
-    default_variants: &["epoll"],
     operations: &[
         Operation::up(
             "connect",

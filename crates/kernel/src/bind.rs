@@ -24,7 +24,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
     source: include_str!("bind.rs"),
     grows: "bound sockets",
     variants: FAMILIES,
-    default_variants: &["v4"],
     operations: &[
         Operation::up("bind", Expect::Constant, "one bind(2) to port 0 of the unspecified address"),
         Operation::down("close", Expect::Constant, "one close(2) of a bound socket, in random order"),

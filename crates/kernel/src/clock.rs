@@ -18,7 +18,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
     source: include_str!("clock.rs"),
     grows: "repetitions",
     variants: Variant::ONLY,
-    default_variants: &[],
     operations: &[Operation::up("clock_gettime", Expect::Constant, "one reading of the monotonic clock")],
     needs: Needs::NOTHING,
     linkage: Linkage::Dynamic,

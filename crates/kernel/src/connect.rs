@@ -30,7 +30,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
             summary: "IPv4, bound to 127.0.0.2 alone, the port left to connect (IP_BIND_ADDRESS_NO_PORT)",
         },
     ],
-    default_variants: &["v4"],
     operations: &[
         Operation::up(
             "connect",

@@ -17,7 +17,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
     source: include_str!("fork_static.rs"),
     grows: "live processes",
     variants: Variant::ONLY,
-    default_variants: &[],
     operations: fork::OPERATIONS,
     needs: fork::NEEDS,
     linkage: Linkage::Static,

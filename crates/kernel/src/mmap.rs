@@ -28,7 +28,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "read", summary: "the file is brought into the cache by read(2)" },
         Variant { name: "mmap", summary: "the file is brought into the cache by one large mapping" },
     ],
-    default_variants: &["read"],
     operations: &[
         Operation::up("mmap", Expect::Logarithmic, "one mmap(2) of one page, shared and read-only"),
         Operation::up("touch", Expect::Constant, "the first read of the first byte of that page"),

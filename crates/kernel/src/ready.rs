@@ -22,7 +22,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
     source: include_str!("ready.rs"),
     grows: "watched descriptors",
     variants: INTERFACES,
-    default_variants: &["poll", "epoll", "uring"],
     rivals: true,
     operations: &[
         Operation::up("add", Expect::Constant, "one descriptor added, for input").detail(),

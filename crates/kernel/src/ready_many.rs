@@ -23,7 +23,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
     source: include_str!("ready_many.rs"),
     grows: "ready descriptors",
     variants: ready::INTERFACES,
-    default_variants: &[],
     rivals: true,
     operations: &[
         Operation::up(

@@ -23,7 +23,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Variant { name: "newest", summary: "newest first" },
         Variant { name: "random", summary: "in random order" },
     ],
-    default_variants: &[],
     operations: &[Operation::down("reap", Expect::Constant, "kill(2) and waitpid(2) of one child")],
     needs: fork::NEEDS,
     linkage: Linkage::Dynamic,

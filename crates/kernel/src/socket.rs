@@ -21,7 +21,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
     source: include_str!("socket.rs"),
     grows: "open sockets",
     variants: FAMILIES,
-    default_variants: &["v4", "v4-hole"],
     operations: &[
         Operation::up("socket", Expect::Constant, "one socket(2), blocking, without flags"),
         Operation::down("close", Expect::Constant, "one close(2) of an unbound socket, in random order"),

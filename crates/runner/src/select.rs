@@ -7,27 +7,45 @@ use crate::{Error, GROUPS};
 
 /// Stands for every workload of every group.
 const ALL: &str = "all";
-/// Stands for what is measured where nothing is named.
+/// Stands for [`DEFAULT_RUN`].
 const DEFAULT: &str = "default";
+
+/// The default run: the workloads and variants that are measured where the user names none. Each answers a
+/// question that no other series here answers. `osdyno list --default` prints them.
+const DEFAULT_RUN: &[&str] = &[
+    "noop",
+    "syscall",
+    "socket/v4",
+    "socket/v4-hole",
+    "bind/v4",
+    "connect/v4",
+    "accept/epoll",
+    "fork",
+    "fork-memory",
+    "thread",
+    "mmap/read",
+    "files",
+    "ready/poll",
+    "ready/epoll",
+    "ready/uring",
+];
 
 /// A workload in one of its variants.
 type Chosen = (&'static Workload, Variant);
 
 /// The workloads and variants that the patterns name, in the order of the list: `bind`, `bind/v6`, `mm*`,
-/// `servers`, `all`, `default`. Where a workload has the name of a group, the workload is meant. `default`,
-/// and no pattern, mean those variants of the first group, which measures the kernel, that stand in a default
-/// run.
+/// `servers`, `all`, `default`. Where a workload has the name of a group, the workload is meant. No pattern
+/// means `default`.
 ///
 /// # Errors
 /// [`Error::UnknownWorkload`] for a pattern that names nothing.
 pub fn select(patterns: &[String]) -> Result<Vec<Chosen>, Error> {
-    select_from(GROUPS, patterns)
+    select_from(GROUPS, DEFAULT_RUN, patterns)
 }
 
-fn select_from(groups: &[Group], patterns: &[String]) -> Result<Vec<Chosen>, Error> {
+fn select_from(groups: &[Group], default_run: &[&str], patterns: &[String]) -> Result<Vec<Chosen>, Error> {
     let default = [DEFAULT.to_owned()];
     let patterns = if patterns.is_empty() { &default } else { patterns };
-    let first = groups.first().map_or("", |group| group.name);
     let of_all = groups.iter().flat_map(|group| group.workloads.iter().map(move |&one| (group.name, one)));
     let all: Vec<(&str, Chosen)> = of_all
         .clone()
@@ -39,10 +57,9 @@ fn select_from(groups: &[Group], patterns: &[String]) -> Result<Vec<Chosen>, Err
         let meant = match by_name.contains(&true) {
             true => by_name,
             false => {
-                let meant = |(group, (one, variant)): &(&str, Chosen)| {
-                    pattern == ALL
-                        || pattern == group
-                        || pattern == DEFAULT && *group == first && one.is_default(variant)
+                let meant = |(group, chosen): &(&str, Chosen)| {
+                    let is_default = || default_run.iter().any(|name| names(name, chosen));
+                    pattern == ALL || pattern == group || pattern == DEFAULT && is_default()
                 };
                 all.iter().map(meant).collect()
             }
@@ -85,10 +102,9 @@ mod tests {
     const SOCKET: Workload = Workload {
         name: "socket",
         variants: &[Variant { name: "v4", summary: "" }, Variant { name: "v6", summary: "" }],
-        default_variants: &["v6"],
         ..Workload::CURVE
     };
-    const CLOCK: Workload = Workload { name: "clock", default_variants: &[], ..Workload::CURVE };
+    const CLOCK: Workload = Workload { name: "clock", ..Workload::CURVE };
     const RACE: Workload = Workload {
         name: "race",
         variants: &[Variant { name: "poll", summary: "" }, Variant { name: "epoll", summary: "" }],
@@ -99,12 +115,12 @@ mod tests {
 
     fn selected(groups: &[Group], patterns: &[&str]) -> Result<Vec<String>, Error> {
         let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
-        let chosen = select_from(groups, &patterns)?;
+        let chosen = select_from(groups, &["bind", "socket/v6"], &patterns)?;
         Ok(chosen.iter().map(full_name).collect())
     }
 
     #[test]
-    fn groups_are_named_like_workloads_and_the_first_is_the_default() {
+    fn groups_are_named_like_workloads() {
         let named = |patterns: &[&str]| selected(&[KERNEL, SERVERS], patterns).expect("workloads");
         assert_eq!(named(&[]), ["bind/"]);
         assert_eq!(named(&["kernel"]), ["bind/"]);
@@ -112,6 +128,15 @@ mod tests {
         assert_eq!(named(&["all"]), ["bind/", "race/poll", "race/epoll"]);
         assert_eq!(named(&["*"]), named(&["all"]));
         assert_eq!(named(&["race/e*", "kernel"]), ["bind/", "race/epoll"]);
+    }
+
+    #[test]
+    fn every_name_of_the_default_run_is_there() {
+        for name in DEFAULT_RUN {
+            let chosen = select(&[(*name).to_owned()]).expect("a workload");
+            assert_eq!(chosen.len(), 1, "{name} is one variant");
+        }
+        assert_eq!(select(&[]).expect("a run").len(), DEFAULT_RUN.len());
     }
 
     #[test]

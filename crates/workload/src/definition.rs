@@ -36,9 +36,6 @@ pub struct Workload {
     pub server: bool,
     /// The ways to run it; at least one.
     pub variants: &'static [Variant],
-    /// The variants that a run measures where the user names no workload: each answers a question which no
-    /// other series of such a run answers. None of them keeps the workload out of it.
-    pub default_variants: &'static [&'static str],
     /// The variants are rivals: shown on one figure, and ranked against each other.
     pub rivals: bool,
     /// The rivals that answer the question of the page: where the time is too short to compare all, they come
@@ -201,7 +198,6 @@ impl Workload {
         all_processors: false,
         server: false,
         variants: Variant::ONLY,
-        default_variants: &[""],
         rivals: false,
         principal: &[],
         offers_alike: false,
@@ -221,7 +217,6 @@ impl Workload {
         grows: "connections",
         shape: Shape::Load,
         sizes: Sizes::Levels(levels::one_two_five),
-        default_variants: &[],
         server: true,
         ..Workload::CURVE
     };
@@ -231,7 +226,6 @@ impl Workload {
         shape: Shape::Job,
         sizes: Sizes::Levels(levels::top_only),
         warms_up: false,
-        default_variants: &[],
         classic_n: 1,
         ..Workload::CURVE
     };
@@ -258,11 +252,6 @@ impl Workload {
         let page = self.page();
         let first = page.split("\n\n").next().unwrap_or_default().replace('\n', " ");
         first.trim_end_matches('.').to_owned()
-    }
-
-    /// Whether a run measures this variant where the user names no workload.
-    pub fn is_default(&self, variant: &Variant) -> bool {
-        self.default_variants.contains(&variant.name)
     }
 
     /// The setting of that name.

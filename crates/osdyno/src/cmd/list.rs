@@ -1,10 +1,12 @@
-//! `osdyno list`: one line for each workload, by group, and for each architecture, service and client.
+//! `osdyno list`: one line for each workload, by group, and for each architecture, service and client; or the
+//! default run.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use serde_json::json;
-use workload::Workload;
+use runner::Preset;
+use serde_json::{Value, json};
+use workload::{Operation, Variant, Workload};
 
 use super::{Done, Format};
 use crate::console::{Console, results};
@@ -12,46 +14,107 @@ use crate::console::{Console, results};
 /// List all workloads, server architectures, services and clients
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// List the default run instead: the workloads and series that osdyno run measures without names
+    #[arg(long)]
+    default: bool,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 }
 
 pub(crate) fn list(args: &Args, console: &Console) -> Done {
+    let default = runner::select(&[])?;
     let mut out = results();
-    if args.format == Format::Json {
-        let all = runner::GROUPS.iter().flat_map(|group| {
-            group.workloads.iter().map(move |workload| {
-                json!({
-                    "name": workload.name,
-                    "group": group.name,
-                    "version": workload.version,
-                    "summary": workload.summary(),
-                    "grows": workload.grows,
-                    "variants": names(workload),
-                    "default_variants": workload.default_variants,
-                "settings": workload.settings.iter().map(|setting| setting.name).collect::<Vec<_>>(),
-                    "series": workload.operations.iter().map(|operation| operation.name).collect::<Vec<_>>(),
-                    "unsupported": workload.run.err(),
-                })
-            })
-        });
-        let offered = offers().map(|offer| {
-            json!({
-                "name": offer.name,
-                "group": offer.group,
-                "summary": offer.summary,
-                "unsupported": offer.unavailable,
-            })
-        });
-        writeln!(out, "{:#}", all.chain(offered).collect::<serde_json::Value>())?;
-        return Ok(ExitCode::SUCCESS);
+    match args.format {
+        Format::Json => writeln!(out, "{:#}", json(&default, args.default))?,
+        Format::Text if args.default => default_run(&default, console, &mut out)?,
+        Format::Text => everything(console, &mut out)?,
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A workload in one of its variants.
+type Chosen = (&'static Workload, Variant);
+
+/// Of a default run, `variants` and `series` are those that it measures.
+fn json(default: &[Chosen], is_default_only: bool) -> Value {
+    let workloads = runner::GROUPS.iter().flat_map(|group| {
+        group.workloads.iter().filter_map(move |&workload| {
+            let in_default = default.iter().filter(|(one, _)| one.name == workload.name);
+            let default_variants: Vec<&'static str> = in_default.map(|(_, variant)| variant.name).collect();
+            if is_default_only && default_variants.is_empty() {
+                return None;
+            }
+            let variants = if is_default_only { named(&default_variants) } else { names(workload) };
+            let is_listed = |operation: &&Operation| {
+                !is_default_only || default_variants.iter().any(|variant| measures(operation, variant))
+            };
+            let series = workload.operations.iter().filter(is_listed).map(|operation| operation.name);
+            Some(json!({
+                "name": workload.name,
+                "group": group.name,
+                "version": workload.version,
+                "summary": workload.summary(),
+                "grows": workload.grows,
+                "variants": variants,
+                "default_variants": default_variants,
+                "settings": workload.settings.iter().map(|setting| setting.name).collect::<Vec<_>>(),
+                "series": series.collect::<Vec<_>>(),
+                "unsupported": workload.run.err(),
+            }))
+        })
+    });
+    let offered = offers().filter(|_| !is_default_only).map(|offer| {
+        json!({
+            "name": offer.name,
+            "group": offer.group,
+            "summary": offer.summary,
+            "unsupported": offer.unavailable,
+        })
+    });
+    workloads.chain(offered).collect()
+}
+
+/// Whether a variant of the operation's workload measures it.
+fn measures(operation: &Operation, variant: &str) -> bool {
+    operation.variants.is_empty() || operation.variants.contains(&variant)
+}
+
+/// A line for each variant, with its series; details, of which the table of a run says nothing, are in
+/// parentheses.
+fn default_run(default: &[Chosen], console: &Console, out: &mut dyn Write) -> io::Result<()> {
+    let preset = Preset::DEFAULT;
+    let heading = format!("Default run: osdyno run, the same as osdyno run default --preset {preset}");
+    writeln!(out, "{}", console.bold(&heading))?;
+    let mut counts = (0, 0);
+    for (workload, variant) in default {
+        let mut series = Vec::new();
+        for operation in workload.operations.iter().filter(|one| measures(one, variant.name)) {
+            counts.0 += usize::from(!operation.detail);
+            counts.1 += usize::from(operation.detail);
+            let name = operation.name;
+            series.push(if operation.detail { format!("({name})") } else { name.to_owned() });
+        }
+        let name = match variant.name {
+            "" => workload.name.to_owned(),
+            variant => format!("{}/{variant}", workload.name),
+        };
+        let said = workload.run.err().map(|reason| format!("unsupported: {reason}"));
+        writeln!(out, "{name:<15}{}", said.unwrap_or_else(|| series.join(" ")))?;
+    }
+    writeln!(
+        out,
+        "{} series are judged; {} details, in parentheses, are measured with them",
+        counts.0, counts.1
+    )
+}
+
+fn everything(console: &Console, out: &mut dyn Write) -> io::Result<()> {
     for (place, group) in runner::GROUPS.iter().enumerate() {
         let gap = if place > 0 { "\n" } else { "" };
         let heading = format!("{}: osdyno run {}", group.title, group.name);
         writeln!(out, "{gap}{}", console.bold(&heading))?;
-        group.workloads.iter().try_for_each(|workload| line(workload, console, &mut out))?;
+        group.workloads.iter().try_for_each(|workload| line(workload, console, out))?;
     }
     for (group, heading) in OFFERS {
         writeln!(out, "\n{}", console.bold(heading))?;
@@ -60,7 +123,7 @@ pub(crate) fn list(args: &Args, console: &Console) -> Done {
             writeln!(out, "{:<13}{}", offer.name, said.unwrap_or(offer.summary))?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// The groups of what `serve` and `load` offer, and how each is chosen.
@@ -118,5 +181,10 @@ fn line(workload: &Workload, console: &Console, out: &mut dyn Write) -> io::Resu
 }
 
 fn names(workload: &Workload) -> Vec<&'static str> {
-    workload.variants.iter().map(|variant| variant.name).filter(|name| !name.is_empty()).collect()
+    named(&workload.variants.iter().map(|variant| variant.name).collect::<Vec<_>>())
+}
+
+/// Without the only variant of a workload, which has no name.
+fn named(variants: &[&'static str]) -> Vec<&'static str> {
+    variants.iter().copied().filter(|name| !name.is_empty()).collect()
 }
