@@ -76,7 +76,7 @@ fn nonsense_is_wrong_usage_with_what_to_write_instead() {
         (&["impact", "--cost", "a=2us", "--path", "lan 16mbps"], "write mbit or mB/s"),
         (&["impact", "--cost", "a=2us", "--path", "lan 3parsec"], "\"parsec\" is no unit of time"),
         (&["impact", "--cost", "a=2us", "--path", ""], "a part is a name and a time or a rate"),
-        (&["impact", "--cost", "a=-2us"], "write a number and its unit"),
+        (&["impact", "--cost", "a=-2us"], "a time is a number and its unit; write"),
         (&["impact", "--cost", "a=2us", "--rate", "nan"], "such as 200/s or 1M/s"),
         (&["impact", "--cost", "a=2us", "--core-price", "25"], "--rate <PER_SECOND>"),
         (&["impact", "--cost", "a=2us", "--size", "50mb"], "a B is a byte"),

@@ -329,6 +329,21 @@ fn every_workload_is_listed_and_explained() {
 }
 
 #[test]
+fn the_default_run_is_listed_with_its_series() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let listed = run_well(folder.path(), &["list", "--default"]);
+    for line in ["socket/v4      socket close", "ready/epoll    (add) wait (remove)"] {
+        assert!(listed.lines().any(|one| one == line), "{listed}");
+    }
+    assert!(listed.contains("28 series are judged"), "{listed}");
+    let json = run_well(folder.path(), &["list", "--default", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let workloads = json.as_array().expect("an array").iter();
+    let variants = workloads.map(|workload| workload["variants"].as_array().expect("names").len().max(1));
+    assert_eq!(variants.sum::<usize>(), runner::select(&[]).expect("a run").len());
+}
+
+#[test]
 fn json_verdicts_are_json_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
     small_run(folder.path(), "a.osdyno");

@@ -130,6 +130,8 @@ impl Quantity {
             format!("\"{unit}\" is bits to most and bytes to some; write {prefix}bit or {prefix}B/s")
         } else if is_bytes && matches!(lower.trim_end_matches("/s"), "b" | "kb" | "mb" | "gb" | "tb") {
             format!("a B is a byte, as in MB and MB/s, and bits are written bit; write {example}")
+        } else if self == Quantity::Share {
+            format!("\"{unit}\" is no unit here; write {example}")
         } else {
             format!(
                 "\"{unit}\" is no unit here; write {example}; k, M, G, T are powers of 1000, and Ki, Mi, Gi, \

@@ -75,8 +75,8 @@ fn part(text: &str) -> Result<PathPart, Unreadable> {
     let mut part = PathPart { name: name.join(" "), delay_seconds: None, bits_per_second: None };
     for word in quantities {
         if amount::bytes(word).is_ok() {
-            let advice = "it is a size; a part has a time or a rate, such as 2ms or 16mbit, and --size says how \
-                          much is transferred";
+            let advice = "it is a size; a part has a time or a rate, such as 2ms or 16mbit, and --size says \
+                          how much is transferred";
             return Err(Unreadable::new(word, advice));
         }
         let (place, value) = match is_rate(word) {

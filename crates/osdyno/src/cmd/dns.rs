@@ -32,7 +32,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:5353")]
     listen: SocketAddr,
     /// Number of domains: d0.test, d1.test and so on
-    #[arg(long, value_name = "N", default_value_t = ZonePlan::default().domains, value_parser = units::counts::<u32>(0..=units::COUNT_MAX))]
+    #[arg(
+        long, value_name = "N", default_value_t = ZonePlan::default().domains,
+        value_parser = units::counts::<u32>(0..=units::COUNT_MAX)
+    )]
     domains: u32,
     /// IPv4 addresses of exchangers: 127.0.0.2-127.0.0.20, 127.1.0.0/24, or a list
     #[arg(long, value_name = "ADDR,…", default_value = "127.0.0.1", value_parser = parse_hosts)]

@@ -1,3 +1,5 @@
+//! Tables of the units, and properties of every text and every number.
+
 use proptest::prelude::*;
 
 use super::*;

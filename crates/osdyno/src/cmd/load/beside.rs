@@ -14,7 +14,7 @@ pub(super) fn parse(text: &str) -> Result<BackgroundLevel, Unreadable> {
     let background = BackgroundSpec::parse(text)?;
     match background.levels() {
         [level] => Ok(level.clone()),
-        _ => Err(Unreadable::new(text, "a load is held beside one level, such as cpu:50%; run has several")),
+        _ => Err(Unreadable::new(text, "it has several levels; a load is held beside one, such as cpu:50%")),
     }
 }
 
