@@ -172,9 +172,8 @@ proptest! {
                 prop_assert_eq!(parse(&written(value, quantity), quantity), Ok(value));
             }
         }
-        let readers: [&dyn Fn(&str) -> Result<u64, Unreadable>; 2] = [&count, &counts(3..=70)];
-        for read in readers {
-            prop_assert!(read(&text).is_ok_and(|count| count <= COUNT_MAX) || read(&text).is_err());
+        for read in [count(&text), counts(3..=70)(&text)] {
+            prop_assert!(read.is_err() || read.is_ok_and(|count| count <= COUNT_MAX));
         }
         for read in [share, percent, seconds] {
             prop_assert!(read(&text).is_ok_and(|value| value >= 0.0) || read(&text).is_err());
