@@ -1,12 +1,12 @@
-//! Builds the measured programs, so that `cargo run` alone gives one whole osdyno: all of them are carried
-//! inside it, and every trial starts one of them.
+//! Builds the program that measures the group `kernel`, so that `cargo run` alone gives one whole osdyno: it is
+//! carried inside, and every trial of that group starts it.
 //!
-//! The program of the group `kernel` is compiled once and linked twice, dynamically and statically: two forms
-//! of the same machine code. This build script is the linker of that build (`build/link.rs`).
+//! It is compiled once and linked twice, dynamically and statically: two forms of the same machine code. This
+//! build script is the linker of that build (`build/link.rs`).
 //!
 //! `OSDYNO_TRIAL_PROGRAMS=FOLDER` names programs that are built already, for those who build every package of
-//! a system by themselves: `osdyno-trial` and `osdyno-trial-servers`, with the suffix of the target, and on
-//! Linux `osdyno-trial.static` where `fork-static` is to be measured.
+//! a system by themselves: `osdyno-trial`, with the suffix of the target, and on Linux `osdyno-trial.static`
+//! where `fork-static` is to be measured.
 
 use std::env;
 use std::ffi::OsString;
@@ -14,28 +14,26 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use miniz_oxide::deflate::compress_to_vec;
+
 #[path = "build/link.rs"]
 mod link;
 
 /// Names the folder of programs that are built already.
 const READY: &str = "OSDYNO_TRIAL_PROGRAMS";
 const PROFILE: &str = "trial";
+/// How hard the program is packed: nobody waits for it.
+const BEST: u8 = 9;
 const PACKAGE: &str = "osdyno-trial";
 const KERNEL: &str = "osdyno-trial";
-const SERVERS: &str = "osdyno-trial-servers";
 
-/// What the programs are made of.
-const SOURCES: [&str; 14] = [
+/// What the program is made of.
+const SOURCES: [&str; 9] = [
     "crates/trial",
     "crates/background",
     "crates/host",
-    "crates/jobs",
     "crates/kernel",
-    "crates/mail",
-    "crates/net",
     "crates/record",
-    "crates/servers",
-    "crates/stats",
     "crates/sys",
     "crates/workload",
     "Cargo.lock",
@@ -69,65 +67,45 @@ fn main() {
 }
 
 /// The programs that somebody else has built. One that is missing is an error: it was promised.
-fn ready(folder: &Path) -> [(&'static str, Built); 3] {
+fn ready(folder: &Path) -> [(&'static str, Built); 2] {
     let program = |name: &str| {
         let path = folder.join(with_suffix(name));
         println!("cargo::rerun-if-changed={}", path.display());
         path
     };
-    let [kernel, servers] = [KERNEL, SERVERS].map(|name| {
-        let path = program(name);
-        if !path.is_file() {
-            println!("cargo::error={READY} is set, but there is no {}", path.display());
-        }
-        Ok(path)
-    });
+    let kernel = program(KERNEL);
+    if !kernel.is_file() {
+        println!("cargo::error={READY} is set, but there is no {}", kernel.display());
+    }
     let statically = program("osdyno-trial.static");
     let statically = match statically.is_file() {
         true => Ok(statically),
         false => Err(format!("osdyno was built without {}", statically.display())),
     };
-    [("kernel", kernel), ("kernel-static", statically), ("servers", servers)]
+    [("kernel", Ok(kernel)), ("kernel-static", statically)]
 }
 
-/// The programs, built here where that is possible.
-fn build_all(workspace: &Path, out: &Path, target: &str) -> [(&'static str, Built); 3] {
+/// Both forms, built here where that is possible.
+fn build_all(workspace: &Path, out: &Path, target: &str) -> [(&'static str, Built); 2] {
     // Without a linker for another system such a build is a type check, and says so when it is asked to
     // measure.
     let is_linked = target == variable("HOST") || env::var_os("RUSTC_LINKER").is_some();
     let cross_built = || Err(format!("this osdyno was built for {target} without a linker for it"));
-    let build = |program: &str| match is_linked {
-        true => build(workspace, out, target, program),
-        false => cross_built(),
-    };
-    let kernel = build(KERNEL);
+    let kernel = if is_linked { build(workspace, out, target) } else { cross_built() };
     let statically = match &kernel {
         Ok(program) => link::static_beside(program),
         Err(_) => cross_built(),
     };
-    [("kernel", kernel), ("kernel-static", statically), ("servers", build(SERVERS))]
+    [("kernel", kernel), ("kernel-static", statically)]
 }
 
-/// Builds a program and returns where it is.
-fn build(workspace: &Path, out: &Path, target: &str, program: &str) -> Built {
+/// Builds the program and returns where it is.
+fn build(workspace: &Path, out: &Path, target: &str) -> Built {
     let shared = build_folder(out, target).join("trial-programs");
     let mut cargo = Command::new(variable("CARGO"));
     cargo.current_dir(workspace);
-    cargo.args([
-        "build",
-        "--quiet",
-        "--locked",
-        "--profile",
-        PROFILE,
-        "--package",
-        PACKAGE,
-        "--bin",
-        program,
-    ]);
-    cargo.arg("--no-default-features");
-    if program == SERVERS {
-        cargo.args(["--features", "servers"]);
-    }
+    cargo.args(["build", "--quiet", "--locked", "--profile", PROFILE]);
+    cargo.args(["--package", PACKAGE, "--bin", KERNEL, "--no-default-features"]);
     cargo.args(["--target", target, "--target-dir"]).arg(&shared);
     // With --target given, flags reach the program only and not what builds it.
     cargo.env("CARGO_ENCODED_RUSTFLAGS", flags(workspace)).env_remove("RUSTFLAGS");
@@ -141,7 +119,7 @@ fn build(workspace: &Path, out: &Path, target: &str, program: &str) -> Built {
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
-    Ok(shared.join(target).join(PROFILE).join(with_suffix(program)))
+    Ok(shared.join(target).join(PROFILE).join(with_suffix(KERNEL)))
 }
 
 fn with_suffix(program: &str) -> String {
@@ -193,10 +171,10 @@ fn is_windows() -> bool {
     variable("CARGO_CFG_TARGET_OS") == "windows"
 }
 
-/// Leaves the program, or the reason why there is none, where the source includes it.
+/// Leaves the program, packed to less than half, or the reason why there is none, where the source includes it.
 fn keep(out: &Path, name: &str, built: Built) {
     let (program, missing) = match built.and_then(|path| fs::read(path).map_err(|error| error.to_string())) {
-        Ok(program) => (program, String::new()),
+        Ok(program) => (compress_to_vec(&program, BEST), String::new()),
         Err(reason) => {
             println!("cargo::warning=no {name} trial program: {reason}");
             (Vec::new(), reason)

@@ -1,7 +1,6 @@
 //! The side that has loads held: starts their processes, and asks them.
 
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -106,7 +105,7 @@ impl HeldLoads {
         Ok(HeldLoads { parts })
     }
 
-    /// The same on this machine: the program calls [`hold`](crate::hold) where its only argument is
+    /// The same on this machine: the program calls [`hold`](crate::hold) in the role
     /// [`ROLE`](crate::ROLE).
     ///
     /// # Errors
@@ -118,9 +117,8 @@ impl HeldLoads {
         folder: &str,
     ) -> Result<HeldLoads, Error> {
         HeldLoads::start(loads, life, |role| {
-            let mut command = Command::new(program);
-            command.arg(crate::ROLE);
-            Ok((Process::start(role, command)?, folder.to_owned()))
+            let process = Process::start(role, host::role(program, &[crate::ROLE]))?;
+            Ok((process, folder.to_owned()))
         })
     }
 

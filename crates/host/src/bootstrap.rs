@@ -12,8 +12,8 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use crate::FrameWriter;
 use crate::frame::{encode, one_line};
+use crate::{FrameWriter, TRIAL};
 
 /// What the script says when it has a folder and waits for the program.
 pub(crate) const READY: &[u8] = b"ready";
@@ -73,7 +73,7 @@ trap 'exit 1' 1 2 15
 rm -f "$folder/try"
 printf '{ready}'
 head -c {program_bytes} >"$folder/osdyno-agent" && chmod 700 "$folder/osdyno-agent" || exit 1
-"$folder/osdyno-agent" agent "$folder"
+"$folder/osdyno-agent" {TRIAL} agent "$folder"
 exit $?
 }}
 "#

@@ -4,7 +4,6 @@
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::process::Command;
 
 use sys::init::{bring_up_loopback, open_serial_line, power_off, raise_descriptor_limit, set_sysctl};
 
@@ -94,7 +93,7 @@ fn move_files(from: &Path, to: &Path) -> io::Result<()> {
 fn work() -> io::Result<Ending> {
     let line = open_serial_line(LINE).map_err(|error| failed(&format!("open {LINE}"), &error))?;
     let program = sys::process::own_program()?;
-    let mut agent = Command::new(program);
-    agent.args(["agent", FOLDER]).stdin(line.try_clone()?).stdout(line);
+    let mut agent = crate::role(&program, &["agent", FOLDER]);
+    agent.stdin(line.try_clone()?).stdout(line);
     Ok(Ending::of(agent.status().map_err(|error| failed("start the agent", &error))?))
 }

@@ -1,7 +1,8 @@
 //! Starts a role somewhere, hands it its program, speaks with it, and leaves nothing behind.
 //!
 //! A *role* is what a process of ours is started for: to describe a system, to supervise a trial, to serve,
-//! to generate load. It takes requests on standard input and replies on standard output, in frames.
+//! to generate load. It takes requests on standard input and replies on standard output, in frames. A program
+//! that plays roles has all of them behind one word, [`TRIAL`], beside whatever else it does.
 //!
 //! - `frame` frames with length and checksum, and the parser of a stream of them;
 //! - `channel` the side of a role: typed requests and replies;
@@ -44,3 +45,16 @@ pub use init::{INIT, PROGRAMS, SYSCTL, init};
 pub use process::{Deadline, Interrupter, Process, until_loaded};
 pub use session::Host;
 pub use stderr::with_stderr;
+
+use std::path::Path;
+use std::process::Command;
+
+/// The word in front of every role, in the arguments of a program that plays it.
+pub const TRIAL: &str = "trial";
+
+/// The command that has a program play a role on this machine.
+pub fn role(program: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.arg(TRIAL).args(words);
+    command
+}

@@ -17,7 +17,7 @@ use crate::message::{self, Reply, Request};
 use crate::process::Input;
 use crate::stderr::{StderrTail, with_stderr};
 use crate::stream::{Route, Stream, Wire, lock};
-use crate::{Deadline, Error, NoReply, Process, guard, packed};
+use crate::{Deadline, Error, NoReply, Process, TRIAL, guard, packed};
 
 /// Files are sent in pieces of this size, so that no frame is long.
 const PIECE_BYTES: usize = 256 << 10;
@@ -56,8 +56,8 @@ impl Host {
     pub const FOLDERS: [&str; 5] = ["$TMPDIR", "/tmp", "/var/tmp", "/dev/shm", "$HOME"];
 
     /// The place behind a command; without one it is here. `guard` is a program that calls
-    /// [`guard`](crate::guard) for `guard COMMAND…`, and `agent` one that calls [`agent`](crate::agent) for
-    /// `agent FOLDER`. The agent works in a folder of its own, in the first of `folders` that exists there
+    /// [`guard`](crate::guard) for `trial guard COMMAND…`, and `agent` one that calls [`agent`](crate::agent)
+    /// for `trial agent FOLDER`. The agent works in a folder of its own, in the first of `folders` that exists there
     /// and allows execution; one that begins with `$` is a variable there.
     ///
     /// # Errors
@@ -142,7 +142,8 @@ impl Host {
         }
     }
 
-    /// Starts a program, which is sent there first if need be. `role` names it in errors.
+    /// Has a program play the role that the words name; it is sent there first if need be. `role` names it in
+    /// errors.
     ///
     /// # Errors
     /// When it cannot be sent or started.
@@ -154,11 +155,7 @@ impl Host {
         deadline: Deadline<'_>,
     ) -> Result<Process, Error> {
         match self {
-            Host::Local => {
-                let mut command = Command::new(program);
-                command.args(words);
-                Process::start(role, command)
-            }
+            Host::Local => Process::start(role, crate::role(program, words)),
             Host::Remote(session) => session.start(role, program, words, deadline),
         }
     }
@@ -294,7 +291,7 @@ impl HostSession {
         let (stream, stderr) = (self.streams, StderrTail::default());
         let (sender, events) = channel();
         lock(&self.wire.routes).insert(stream, Route { events: sender.clone(), stderr: stderr.clone() });
-        let words = words.iter().map(|&word| word.to_owned()).collect();
+        let words = [TRIAL].iter().chain(words).map(|&word| word.to_owned()).collect();
         let attempted = format!("start {program}");
         let number = self.ask(&Request::Start { stream, program, words }, &attempted, deadline)?;
         let stream = Stream { wire: Arc::clone(&self.wire), stream, number };
@@ -384,8 +381,8 @@ fn deliver(wire: &Wire, replies: &Sender<Result<u32, String>>, reply: Reply, bod
 
 /// A command behind its guard.
 fn guarded(command: &[String], guard: &Path, grace: Duration) -> Command {
-    let mut words = Command::new(guard);
-    words.arg("guard").arg(grace.as_secs().to_string()).args(command);
+    let mut words = crate::role(guard, &["guard", &grace.as_secs().to_string()]);
+    words.args(command);
     words
 }
 

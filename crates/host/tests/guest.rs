@@ -55,7 +55,7 @@ fn a_boot_that_fails_is_reported_with_the_last_lines_of_the_console() {
         (panic.to_owned(), soon(), "ended without a reply"),
         (format!("{panic}; exec sleep {mark}"), soon_over, "did not reply"),
         (format!("{panic}; yes; exec sleep {mark}"), soon(), "no frame within"),
-        (format!("{panic}; exec {ROLE} print FRAME {mark}"), soon(), "unexpected reply"),
+        (format!("{panic}; exec {ROLE} trial print FRAME {mark}"), soon(), "unexpected reply"),
     ] {
         let error = open(&script, deadline).expect_err("no guest").to_string();
         assert!(error.contains(word) && error.contains("Kernel panic"), "{script}: {error}");
@@ -69,7 +69,7 @@ fn another_agent_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let copy = folder.path().join("agent");
     fs::write(&copy, [fs::read(ROLE).expect("a program"), vec![0]].concat()).expect("a file");
-    let script = format!("chmod 700 {0}; exec {0} agent {1}", copy.display(), folder.path().display());
+    let script = format!("chmod 700 {0}; exec {0} trial agent {1}", copy.display(), folder.path().display());
     let error = open(&script, soon()).expect_err("no guest").to_string();
     assert!(error.contains("another program"), "{error}");
 }
@@ -79,7 +79,7 @@ fn a_guest_that_dies_at_work_is_reported_with_its_console_and_can_be_booted_agai
     let folder = tempfile::tempdir().expect("a folder");
     let place = folder.path().display();
     let script =
-        format!("mkdir -p {place}; {ROLE} agent {place}; echo 'Kernel panic - not syncing: Fatal' >&2");
+        format!("mkdir -p {place}; {ROLE} trial agent {place}; echo 'Kernel panic - not syncing: Fatal' >&2");
     let mut guest = open(&script, soon()).expect("a guest");
     let mut role = guest.start("the role", Path::new(ROLE), &["echo"], soon()).expect("a role");
     processes(&["agent", &place.to_string()])
@@ -108,7 +108,7 @@ fn kernel_messages_within_a_frame_and_a_line_that_is_cut_are_reported() {
             ("exit", &["ended without a reply", "did not reply"][..]),
         ] {
             let line = format!("{{ dd bs=1 count={bytes} 2>/dev/null; {rest}; }}");
-            let script = format!("mkdir -p {place}; {ROLE} agent {place} | {line}");
+            let script = format!("mkdir -p {place}; {ROLE} trial agent {place} | {line}");
             let error =
                 open(&script, Deadline::within(Duration::from_secs(3))).expect_err("no guest").to_string();
             assert!(words.iter().any(|word| error.contains(word)), "{line}: {error}");

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use cpio::newc::{Builder, ModeFileType, trailer};
-use runner::{CARRIED, Carried};
+use runner::{CARRIED, OWN};
 
 use crate::{Error, libraries};
 
@@ -18,22 +18,23 @@ const LOADER_CACHE: &str = "/etc/ld.so.cache";
 /// library opens null where the kernel could not open a console.
 const DEVICES: [(&str, u32, u32); 2] = [("/dev/console", 5, 1), ("/dev/null", 1, 3)];
 
-/// The archive: the first process, the programs of trials, and the libraries of those.
+/// The archive: the first process, the programs of trials, osdyno itself among them, and the libraries of those.
 pub(crate) fn build() -> Result<Vec<u8>, Error> {
     let [first, others @ ..] = CARRIED;
-    if first.bytes.is_empty() {
-        return Err(Error::NoProgram { reason: first.missing });
-    }
-    let mut files = BTreeMap::from([(PathBuf::from("/init"), first.bytes.to_vec())]);
-    let mut add = |program: &Carried| {
-        files.insert(Path::new(host::PROGRAMS).join(program.name), program.bytes.to_vec());
-    };
-    add(&first);
+    let init = first.bytes().map_err(|reason| Error::NoProgram { reason })?;
+    let own = sys::process::own_program().and_then(fs::read).map_err(Error::Initramfs)?;
+    let place = |name: &str| Path::new(host::PROGRAMS).join(name);
+    let mut files = BTreeMap::from([(place(first.name), init.clone()), (PathBuf::from("/init"), init)]);
     let mut needed = Vec::new();
-    for program in others.iter().filter(|program| !program.bytes.is_empty()) {
-        if let Some(libraries) = libraries::of(program.bytes).map_err(Error::Initramfs)? {
+    let linked = others.iter().filter_map(|program| Some((program.name, program.bytes().ok()?)));
+    for (name, bytes) in linked.chain([(OWN, own)]) {
+        let libraries = match cfg!(target_feature = "crt-static") && name == OWN {
+            true => Some(Vec::new()),
+            false => libraries::of(&bytes).map_err(Error::Initramfs)?,
+        };
+        if let Some(libraries) = libraries {
             needed.extend(libraries);
-            add(program);
+            files.insert(place(name), bytes);
         }
     }
     needed.extend(Some(PathBuf::from(LOADER_CACHE)).filter(|cache| cache.is_file()));

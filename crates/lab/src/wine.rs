@@ -59,7 +59,7 @@ impl Wine {
         std::fs::create_dir(&folder).map_err(failed)?;
         let command = start::command(&self.command);
         let mut command = command.ok_or_else(|| no_wine(&self.command, start::NO_WORD.to_owned()))?;
-        command.arg(programs.agent()).args(["agent", &on_drive(&folder.join("files"))]);
+        command.arg(programs.agent()).args([host::TRIAL, "agent", &on_drive(&folder.join("files"))]);
         for (name, value) in ENVIRONMENT {
             if std::env::var_os(name).is_none() {
                 command.env(name, value);

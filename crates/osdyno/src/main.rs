@@ -72,17 +72,11 @@ enum Verb {
     Serve(cmd::serve::Args),
     /// Take mail over SMTP and throw it away, with the failures that are asked for
     Sink(cmd::serve::SinkArgs),
-    /// Serve the connection on standard input; `serve --arch inetd` executes it
-    #[command(hide = true, name = cmd::serve::SESSION)]
-    Session(cmd::serve::SessionArgs),
     /// Load a server in a closed loop, or at a fixed rate
     Load(cmd::load::Args),
     /// Load together with other processes; `load --workers` executes it
     #[command(hide = true, name = cmd::load::WORKER)]
     LoadWorker,
-    /// Hold a load beside a measurement; `load --background` executes it
-    #[command(hide = true, name = background::ROLE)]
-    Background,
     /// Deliver one message to many recipients, or test every step of it
     Mail(cmd::mail::Args),
     /// Answer for the generated domains of `mail`: their exchangers, and what can be wrong with them
@@ -124,6 +118,10 @@ Exit codes:
 static ALLOCATOR: sys::memory::Allocator = sys::memory::Allocator;
 
 fn main() -> ExitCode {
+    // Before the command line is parsed: what that takes would be part of what is measured.
+    if let Some(done) = trial::servers::play() {
+        return done;
+    }
     sys::memory::explain_abort();
     let cli = Cli::try_parse().unwrap_or_else(|error| explain(error));
     sys::signal::ignore_file_size_signal();
@@ -145,10 +143,8 @@ fn main() -> ExitCode {
         Verb::Selftest(args) => cmd::selftest::selftest(&args, &console),
         Verb::Serve(args) => cmd::serve::serve(args),
         Verb::Sink(args) => cmd::serve::serve(args.0),
-        Verb::Session(args) => cmd::serve::session(&args),
         Verb::Load(args) => cmd::load::load(&args, &console),
         Verb::LoadWorker => cmd::load::worker(),
-        Verb::Background => cmd::load::hold_background(),
         Verb::Mail(args) => cmd::mail::mail(&args),
         Verb::Dns(args) => cmd::dns::dns(args),
         Verb::Janitor(args) => cmd::janitor::janitor(&args),

@@ -52,7 +52,7 @@ pub use groups::{GROUPS, find, workloads};
 pub use plan::{Item, RunOptions, RunPlan, StepOptions};
 pub use preset::{Preset, Trials};
 pub use probe::{GuestBoot, boot_guest};
-pub use programs::{CARRIED, Carried, Programs};
+pub use programs::{CARRIED, Carried, OWN, Programs};
 pub use run::{run, run_with};
 pub use scratch::{JANITOR, Removal, janitor};
 pub use select::{nearest, select};

@@ -1,5 +1,6 @@
-//! The measured programs, which osdyno carries inside itself: one for the group `kernel`, in two forms of
-//! linkage, and one for all other workloads. Those for other systems lie beside it.
+//! The measured programs. The one for the group `kernel` is carried inside osdyno, in two forms of linkage;
+//! all other workloads are measured by osdyno itself, as a copy that no update replaces during a run. Those
+//! for other systems lie beside it.
 
 use std::env::consts::EXE_EXTENSION;
 use std::fs::{self, File};
@@ -7,6 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use miniz_oxide::inflate::decompress_to_vec;
 use workload::{Linkage, Workload};
 
 use crate::Error;
@@ -16,7 +18,8 @@ use crate::Error;
 pub struct Programs {
     kernel: PathBuf,
     kernel_static: Result<PathBuf, &'static str>,
-    servers: Result<PathBuf, &'static str>,
+    /// Nothing where nothing is measured by it.
+    own: Option<PathBuf>,
     /// What the record says of the programs, where not all of them can be started.
     remark: Option<&'static str>,
 }
@@ -26,34 +29,44 @@ pub struct Programs {
 pub struct Carried {
     /// The name of its file.
     pub name: &'static str,
-    /// The program; nothing where there is none.
-    pub bytes: &'static [u8],
+    /// The program, packed as in RFC 1951; nothing where there is none.
+    packed: &'static [u8],
     /// Why there is none.
-    pub missing: &'static str,
+    missing: &'static str,
+}
+
+impl Carried {
+    /// The program, or why there is none.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn bytes(&self) -> Result<Vec<u8>, &'static str> {
+        match self.packed {
+            [] => Err(self.missing),
+            packed => decompress_to_vec(packed).map_err(|_| "this osdyno is damaged; install it again"),
+        }
+    }
 }
 
 /// The measured programs that osdyno contains. The first is linked statically: it is the agent of a system.
-pub static CARRIED: [Carried; 3] = [KERNEL_STATIC, KERNEL, SERVERS];
+pub static CARRIED: [Carried; 2] = [KERNEL_STATIC, KERNEL];
+
+/// The name that osdyno has in the folder of a run.
+pub const OWN: &str = "osdyno";
 
 const KERNEL: Carried = Carried {
     name: "osdyno-trial",
-    bytes: include_bytes!(concat!(env!("OUT_DIR"), "/kernel")),
+    packed: include_bytes!(concat!(env!("OUT_DIR"), "/kernel")),
     missing: include_str!(concat!(env!("OUT_DIR"), "/kernel.missing")),
 };
 const KERNEL_STATIC: Carried = Carried {
     name: "osdyno-trial-static",
-    bytes: include_bytes!(concat!(env!("OUT_DIR"), "/kernel-static")),
+    packed: include_bytes!(concat!(env!("OUT_DIR"), "/kernel-static")),
     missing: include_str!(concat!(env!("OUT_DIR"), "/kernel-static.missing")),
 };
-const SERVERS: Carried = Carried {
-    name: "osdyno-trial-servers",
-    bytes: include_bytes!(concat!(env!("OUT_DIR"), "/servers")),
-    missing: include_str!(concat!(env!("OUT_DIR"), "/servers.missing")),
-};
-
 impl Programs {
     /// Those for the systems of a target triple, as in `x86_64-win7-windows-gnu`: `osdyno-trial-TRIPLE`
-    /// and `osdyno-trial-servers-TRIPLE`, with the suffix that programs have there. They lie beside osdyno
+    /// and `osdyno-TRIPLE`, with the suffix that programs have there. They lie beside osdyno
     /// and not inside it, for most users need none.
     ///
     /// # Errors
@@ -62,35 +75,44 @@ impl Programs {
         let own = sys::process::own_program();
         let own = own.map_err(|source| Error::Program { path: "osdyno".into(), source })?;
         let suffix = if triple.contains("windows") { ".exe" } else { "" };
-        let find = |carried: &Carried| {
-            let path = own.with_file_name(format!("{}-{triple}{suffix}", carried.name));
+        let find = |name: &str| {
+            let path = own.with_file_name(format!("{name}-{triple}{suffix}"));
             match path.is_file() {
                 true => Ok(path),
                 false => Err(Error::NoForeignProgram { path, triple: triple.to_owned() }),
             }
         };
-        let (kernel, servers) = (find(&KERNEL)?, find(&SERVERS)?);
+        let (kernel, own) = (find(KERNEL.name)?, Some(find(OWN)?));
         let kernel_static = Err("programs for other systems are there in one form of linkage only");
-        Ok(Programs { kernel, kernel_static, servers: Ok(servers), remark: None })
+        Ok(Programs { kernel, kernel_static, own, remark: None })
     }
 
-    /// Writes the programs into the folder.
+    /// Writes the programs of the kernel into the folder.
     pub(crate) fn unpack(folder: &Path) -> Result<Programs, Error> {
         let programs = Programs {
             kernel: unpack(&KERNEL, folder)?.map_err(|reason| Error::NoProgram { reason })?,
             kernel_static: unpack(&KERNEL_STATIC, folder)?,
-            servers: unpack(&SERVERS, folder)?,
+            own: None,
             remark: None,
         };
         Ok(match &programs.kernel_static {
-            Ok(alone) if lacks_loader(&programs.kernel) => Programs {
-                kernel: alone.clone(),
-                servers: Err(NO_LOADER),
-                remark: Some(LINKED_STATICALLY),
-                ..programs
-            },
+            Ok(alone) if lacks_loader(&programs.kernel) => {
+                Programs { kernel: alone.clone(), remark: Some(LINKED_STATICALLY), ..programs }
+            }
             _ => programs,
         })
+    }
+
+    /// Copies osdyno itself into the folder, where it measures one of the workloads.
+    pub(crate) fn add_own(
+        &mut self,
+        folder: &Path,
+        mut workloads: impl Iterator<Item = &'static Workload>,
+    ) -> Result<(), Error> {
+        if workloads.any(|workload| !is_of_kernel(workload)) {
+            self.own = Some(copy_own(folder)?);
+        }
+        Ok(())
     }
 
     /// What a reader of the record has to know of the programs.
@@ -111,18 +133,20 @@ impl Programs {
 
     /// The program that measures the workload, or why there is none.
     pub(crate) fn of(&self, workload: &Workload) -> Result<&Path, &'static str> {
-        let is_of_kernel = kernel::GROUP.find(workload.name).is_some();
         match workload.linkage {
-            Linkage::Static if is_of_kernel => self.kernel_static.as_deref().map_err(|&reason| reason),
+            Linkage::Static if is_of_kernel(workload) => {
+                self.kernel_static.as_deref().map_err(|&reason| reason)
+            }
             Linkage::Static => Err("only programs of the group kernel are linked statically"),
-            Linkage::Dynamic if is_of_kernel => Ok(&self.kernel),
-            Linkage::Dynamic => self.servers.as_deref().map_err(|&reason| reason),
+            Linkage::Dynamic if is_of_kernel(workload) => Ok(&self.kernel),
+            Linkage::Dynamic => self.own.as_deref().ok_or("this run has only the program of the kernel"),
         }
     }
 }
 
-const NO_LOADER: &str =
-    "this system has no loader for dynamically linked programs; install the GNU C library";
+fn is_of_kernel(workload: &Workload) -> bool {
+    kernel::GROUP.find(workload.name).is_some()
+}
 
 const LINKED_STATICALLY: &str = "This system has no loader for dynamically linked programs: the statically \
                                  linked program measured all workloads of the group kernel.";
@@ -136,16 +160,27 @@ fn lacks_loader(program: &Path) -> bool {
 }
 
 fn unpack(carried: &Carried, folder: &Path) -> Result<Result<PathBuf, &'static str>, Error> {
-    if carried.bytes.is_empty() {
-        return Ok(Err(carried.missing));
-    }
+    let bytes = match carried.bytes() {
+        Ok(bytes) => bytes,
+        Err(reason) => return Ok(Err(reason)),
+    };
     let path = folder.join(carried.name).with_extension(EXE_EXTENSION);
     let written = File::create(&path).and_then(|mut file| {
-        file.write_all(carried.bytes)?;
+        file.write_all(&bytes)?;
         make_executable(&path)
     });
     match written {
         Ok(()) => Ok(Ok(path)),
+        Err(source) => Err(Error::Scratch { path: folder.to_owned(), source }),
+    }
+}
+
+fn copy_own(folder: &Path) -> Result<PathBuf, Error> {
+    let own = sys::process::own_program();
+    let own = own.map_err(|source| Error::Program { path: OWN.into(), source })?;
+    let path = folder.join(OWN).with_extension(EXE_EXTENSION);
+    match fs::copy(own, &path).and_then(|_| make_executable(&path)) {
+        Ok(()) => Ok(path),
         Err(source) => Err(Error::Scratch { path: folder.to_owned(), source }),
     }
 }

@@ -1,9 +1,9 @@
-//! The measured programs: small separate programs, so that the measured process contains no command line, no
-//! report and no judgement, and so that the same code can be linked dynamically and statically.
+//! The roles of a trial: each is a process of its own, started with `trial ROLE …`.
 //!
-//! Each measures some groups of workloads (`src/bin/`). `kernel` has a program of its own: fork(2) copies the
-//! process that calls it, so servers, clients and an asynchronous runtime in the same program would be part
-//! of what `fork` measures.
+//! The group `kernel` is measured by a small program of its own (`src/bin/kernel.rs`), linked dynamically and
+//! statically: fork(2) copies the process that calls it, so servers, clients and an asynchronous runtime in
+//! the same program would be part of what `fork` measures. All other groups are measured by osdyno itself in
+//! these roles ([`servers`]).
 //!
 //! The runner starts a program as supervisor, here or through the agent behind a command prefix. The
 //! supervisor starts the worker, which measures into memory that both share, waits for its end, and then
@@ -17,6 +17,8 @@ mod describe;
 mod examine;
 mod place;
 mod profile;
+#[cfg(feature = "servers")]
+pub mod servers;
 mod supervisor;
 mod windows;
 mod worker;
@@ -28,16 +30,17 @@ pub use common::Done;
 
 use workload::Group;
 
-/// A further role of a program, by its arguments; `None` for arguments that it does not know.
+/// A further role of a program, by its words; `None` for words that it does not know.
 pub type Role = fn(&[&str]) -> Option<Done>;
 
-/// Performs the role that the arguments of the process name: one of a trial of these groups, or a further one
-/// of this program.
-pub fn run(groups: &[Group], further: Role) -> ExitCode {
+/// Plays the role that the arguments of the process name: one of a trial of these groups, or a further one.
+/// `None` where the arguments are not those of a role.
+pub fn play(groups: &[Group], further: Role) -> Option<ExitCode> {
     let arguments: Vec<String> =
         std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let done = match arguments[..] {
+    let [host::TRIAL, ref role @ ..] = arguments[..] else { return None };
+    let done = match role[..] {
         ["supervise"] => supervisor::supervise(groups),
         ["measure"] => worker::measure(groups),
         ["describe"] => describe::describe(),
@@ -45,18 +48,33 @@ pub fn run(groups: &[Group], further: Role) -> ExitCode {
         [background::ROLE] => background::hold().map_err(Into::into),
         ["agent", folder] => host::agent(folder).map_err(Into::into),
         ["guard", ref words @ ..] => host::guard(words).map_err(Into::into),
-        [ref words @ .., host::INIT] => host::init(words).map_err(Into::into),
-        _ => further(&arguments).unwrap_or_else(|| Err(USAGE.into())),
+        _ => further(role).unwrap_or_else(|| Err(USAGE.into())),
     };
+    Some(end(done))
+}
+
+/// Does the work of the first process of a guest, which a kernel starts with words of its own before ours.
+pub fn first_process() -> ExitCode {
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    end(match words[..] {
+        [ref words @ .., host::INIT] => host::init(words).map_err(Into::into),
+        _ => Err(USAGE.into()),
+    })
+}
+
+/// Reports what failed.
+fn end(done: Done) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // The reader may have ended.
-            let _ = writeln!(std::io::stderr(), "osdyno-trial: {error}");
+            let _ = writeln!(std::io::stderr(), "osdyno trial: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-const USAGE: &str = "osdyno-trial is started by osdyno: supervise | describe | examine | background | \
-     agent FOLDER | guard SECONDS COMMAND | init";
+const USAGE: &str = "its roles are started by osdyno: supervise | describe | examine | background | \
+     agent FOLDER | guard SECONDS COMMAND";

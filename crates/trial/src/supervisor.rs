@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
@@ -221,9 +220,7 @@ fn start_background(
 }
 
 fn start(program: &Path) -> Result<Process, Error> {
-    let mut command = Command::new(program);
-    command.arg("measure");
-    Ok(Process::start("the worker", command)?.with_grace(Duration::ZERO))
+    Ok(Process::start("the worker", host::role(program, &["measure"]))?.with_grace(Duration::ZERO))
 }
 
 /// Gives a worker its task, and begins to sample it before that if that is wanted. One that cannot be sampled

@@ -2,7 +2,7 @@
 //! Servers need this, for what they start is this program again.
 
 use std::collections::BTreeMap;
-use std::process::Command;
+use std::path::Path;
 use std::time::Duration;
 
 use host::{Deadline, Process};
@@ -87,8 +87,7 @@ fn supervise_order(workload: &Workload, order: Order) -> (Trial, Vec<Series>) {
         true => env!("CARGO_BIN_EXE_osdyno-trial-servers"),
         false => env!("CARGO_BIN_EXE_osdyno-trial"),
     };
-    let mut command = Command::new(program);
-    command.arg("supervise");
+    let command = host::role(Path::new(program), &["supervise"]);
     let mut supervisor = Process::start("the supervisor", command).expect("the program starts");
     supervisor.send(&order).expect("a request");
     let deadline = Deadline::within(Duration::from_secs(150));

@@ -17,8 +17,8 @@ use crate::{AnyError, rust_src, workspace};
 use port::{PORTS, Port};
 use tools::Tools;
 
-/// The programs that are measured.
-const TRIAL_PROGRAMS: [&str; 2] = ["osdyno-trial", "osdyno-trial-servers"];
+/// The program that measures the kernel.
+const TRIAL_PROGRAM: &str = "osdyno-trial";
 
 /// Links osdyno for the targets named, or else for all that are known here, with optimization or quickly.
 /// What this machine lacks to link for a target is printed and no error. Returns the targets it linked for.
@@ -106,7 +106,7 @@ impl Build<'_> {
             self.of_build_script()
         } else {
             // Its build script would compile every library a second time, for programs that are optimized.
-            self.trial_programs()?;
+            self.trial_program()?;
             cargo.env("OSDYNO_TRIAL_PROGRAMS", self.folder());
             self.folder()
         };
@@ -115,30 +115,29 @@ impl Build<'_> {
         Ok(self.folder().join(self.port.program))
     }
 
-    /// Where `crates/runner/build.rs` leaves the trial programs.
+    /// Where `crates/runner/build.rs` leaves the trial program.
     fn of_build_script(&self) -> PathBuf {
         workspace::systems().join("trial-programs").join(self.port.target).join("trial")
     }
 
-    /// Leaves the trial programs where the osdyno of this system looks for them: beside itself.
+    /// Leaves both programs where the osdyno of this system looks for them: beside itself.
     fn place_beside_own(&self, programs: &Path) -> Result<(), AnyError> {
         let beside = workspace::target().join(self.profile());
         fs::create_dir_all(&beside)?;
         let suffix = self.port.program.trim_start_matches("osdyno");
-        for name in TRIAL_PROGRAMS {
+        for (name, folder) in [(TRIAL_PROGRAM, programs), ("osdyno", &self.folder())] {
             let (from, to) = (format!("{name}{suffix}"), format!("{name}-{}{suffix}", self.port.target));
-            fs::copy(programs.join(&from), beside.join(&to))
-                .map_err(|error| format!("cannot copy {from} from {}: {error}", programs.display()))?;
+            fs::copy(folder.join(&from), beside.join(&to))
+                .map_err(|error| format!("cannot copy {from} from {}: {error}", folder.display()))?;
         }
         Ok(())
     }
 
-    /// The measured programs. `osdyno` is selected beside them, although it is not built here: with its
-    /// features the libraries of all programs are the same, and each is compiled once.
-    fn trial_programs(&self) -> Result<(), AnyError> {
+    /// The measured program. `osdyno` is selected beside it, although it is not built here: with its
+    /// features the libraries of both programs are the same, and each is compiled once.
+    fn trial_program(&self) -> Result<(), AnyError> {
         let mut cargo = self.cargo("osdyno");
-        let programs = TRIAL_PROGRAMS.iter().flat_map(|name| ["--bin", name]);
-        show(cargo.args(["--package", "osdyno-trial"]).args(programs))
+        show(cargo.args(["--package", "osdyno-trial", "--bin", TRIAL_PROGRAM]))
     }
 
     /// Cargo for this target. Settings are in the environment, which also reaches what build scripts start.

@@ -9,7 +9,10 @@ use host::{FrameReader, FrameWriter};
 fn main() -> io::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match words[..] {
+    let [host::TRIAL, ref role @ ..] = words[..] else {
+        return Err(io::Error::other(format!("no role: {words:?}")));
+    };
+    match role[..] {
         ["guard", ref words @ ..] => host::guard(words).map_err(io::Error::other),
         ["agent", folder] => host::agent(folder),
         ["echo"] => echo(),
@@ -50,7 +53,7 @@ fn main() -> io::Result<()> {
             FrameReader::standard_input().wait_for_end();
             Ok(())
         }
-        _ => Err(io::Error::other(format!("unknown words: {words:?}"))),
+        _ => Err(io::Error::other(format!("unknown words: {role:?}"))),
     }
 }
 

@@ -19,7 +19,7 @@ use std::time::Duration;
 use sys::tcp::{Listener, Listening};
 
 pub use plan::ServerPlan;
-pub use remote::{Remote, Report, ServerHost, serve_for};
+pub use remote::{ROLE, Remote, Report, ServerHost, serve_for};
 pub use session::session;
 
 use crate::Error;

@@ -20,7 +20,10 @@ use crate::worker::{COUNTERS, Counter, Counters};
 use crate::{Error, service};
 
 /// What a server is in errors.
-const ROLE: &str = "the server";
+const SERVER: &str = "the server";
+
+/// The role in which a program calls [`serve_for`].
+pub const ROLE: &str = "serve";
 
 /// How long a command may take until programs can be started through it.
 const OPEN_PATIENCE: Duration = Duration::from_secs(30);
@@ -92,7 +95,7 @@ struct ReportNow;
 pub struct ServerHost<'a> {
     /// The command through which it is started; empty for this machine.
     pub prefix: &'a [String],
-    /// A program that calls [`serve_for`] for the word `serve`; behind a command, it is sent there.
+    /// A program that calls [`serve_for`] in the role [`ROLE`]; behind a command, it is sent there.
     pub program: &'a Path,
     /// Where the agent of a command makes its folder, if that exists there.
     pub folder: &'a Path,
@@ -120,7 +123,7 @@ impl Remote {
         let mut host = Host::open(prefix, program, program, &folders, Deadline::within(OPEN_PATIENCE))?;
         let plan = with_files(&mut host, plan)?;
         let deadline = Deadline::within(PATIENCE);
-        let process = host.start(ROLE, program, &["serve"], deadline)?.with_grace(Duration::ZERO);
+        let process = host.start(SERVER, program, &[ROLE], deadline)?.with_grace(Duration::ZERO);
         process.send(&plan)?;
         let address = SocketAddr::from(([0; 4], 0));
         let patience = plan.limits.grace.saturating_add(END_PATIENCE);
@@ -135,7 +138,7 @@ impl Remote {
     /// Whether the error is that the server has ended without a reply, which no server decides to do.
     pub fn has_ended(error: &Error) -> bool {
         let Error::Host(host::Error::NoReply { role, reason, .. }) = error else { return false };
-        role == ROLE && matches!(reason, host::NoReply::Exited(_))
+        role == SERVER && matches!(reason, host::NoReply::Exited(_))
     }
 
     /// Where it listens.
@@ -209,7 +212,7 @@ fn with_files(host: &mut Host, plan: &ServerPlan) -> Result<ServerPlan, Error> {
 }
 
 fn refused(reply: Reply) -> Error {
-    let role = ROLE.to_owned();
+    let role = SERVER.to_owned();
     match reply {
         Reply::Refused(reason) => Error::Failed { role, reason },
         other => Error::Protocol { role, message: format!("{other:?}") },

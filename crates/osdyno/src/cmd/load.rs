@@ -128,12 +128,6 @@ pub(crate) fn worker() -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A process that holds a load beside this one.
-pub(crate) fn hold_background() -> Done {
-    background::hold()?;
-    Ok(ExitCode::SUCCESS)
-}
-
 /// The loads of `--background` in their canonical form.
 fn loads_of(background: Option<&background::BackgroundLevel>) -> Vec<String> {
     background.into_iter().flat_map(|level| &level.loads).map(ToString::to_string).collect()

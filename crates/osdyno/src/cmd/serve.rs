@@ -149,24 +149,11 @@ pub(crate) fn serve(args: Args) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Serve one connection of `serve --arch inetd`
-#[derive(clap::Args)]
-pub(crate) struct SessionArgs {
-    /// Parameters from the server
-    order: String,
-}
-
-pub(crate) fn session(args: &SessionArgs) -> Done {
-    net::server::session(&args.order)?;
-    Ok(ExitCode::SUCCESS)
-}
-
 fn plan(args: Args) -> Result<ServerPlan, Failure> {
     if args.format == Format::Json && args.access_log.as_ref().is_some_and(|log| log.as_os_str() == "-") {
         let text = "standard output cannot hold both the access log and the counters; give the log a file";
         return Err(Failure::Usage(text.to_owned()));
     }
-    let program = sys::process::own_program().map_err(Failure::Print)?;
     let defaults = Limits::default();
     Ok(ServerPlan {
         architecture: args.arch,
@@ -186,12 +173,9 @@ fn plan(args: Args) -> Result<ServerPlan, Failure> {
         log: args.access_log,
         user: args.user,
         cpu: None,
-        session_command: vec![program.to_string_lossy().into_owned(), SESSION.to_owned()],
+        session_command: trial::servers::session_command().map_err(Failure::Print)?,
     })
 }
-
-/// The hidden verb that the architecture `inetd` executes for every connection.
-pub(crate) const SESSION: &str = "inetd-session";
 
 /// One line: what is served, and where.
 fn greeting(plan: &ServerPlan, what: &str) -> String {

@@ -30,7 +30,7 @@ pub(super) struct Args {
     /// Wine to measure in: its program, wine by default; repeat the option to compare several
     ///
     /// The programs for Windows that lie beside osdyno are measured, osdyno-trial-x86_64-win7-windows-gnu.exe
-    /// and osdyno-trial-servers-x86_64-win7-windows-gnu.exe. Wine has files of its own for the time of the
+    /// and osdyno-x86_64-win7-windows-gnu.exe. Wine has files of its own for the time of the
     /// run, unless WINEPREFIX is set. COMMAND is split into words like a shell command.
     #[arg(
         long = "wine", value_name = "[NAME=]COMMAND", num_args = 0..=1, require_equals = true,
