@@ -36,7 +36,8 @@ fn programs_that_are_there_are_not_sent_and_others_are() {
             fs::write(&program, content).expect("a file");
             fs::metadata(&program).expect("a file").ino()
         });
-        let mut guest = open(&format!("{ROLE} trial agent {}", folder.path().display()), soon()).expect("a guest");
+        let mut guest =
+            open(&format!("{ROLE} trial agent {}", folder.path().display()), soon()).expect("a guest");
         assert_eq!(guest.folder(), folder.path().to_str());
         echoes(&mut guest);
         let now = fs::metadata(&program).expect("a file").ino();

@@ -1,0 +1,41 @@
+//! osdyno as its users have it: the program with its verbs, started and looked at from outside.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[cfg(target_os = "linux")]
+#[path = "../../../net/src/network/tls/tests/identity.rs"]
+mod identity;
+
+mod background;
+mod blame;
+mod browser;
+mod conformance;
+mod doctor;
+mod far;
+mod faults;
+mod file_faults;
+mod file_systems;
+mod foreign;
+mod hostile;
+mod impact;
+mod jobs;
+mod judge;
+mod kill_phases;
+mod load;
+mod mail;
+mod mail_lists;
+mod mail_memory;
+mod mail_run;
+mod network_copy;
+mod old_runs;
+mod outputs;
+mod overload;
+mod page;
+mod printed;
+mod serve;
+mod servers;
+mod slow_kernel;
+mod sql_server;
+mod systems;
+mod tune;
+mod verbs;
