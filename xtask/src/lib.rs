@@ -16,6 +16,7 @@ pub mod pictures;
 pub mod readme;
 pub mod release;
 mod rust_src;
+mod skips;
 #[cfg(target_os = "linux")]
 pub mod soak;
 pub mod test;

@@ -8,7 +8,8 @@ use xtask::{
 };
 
 const HELP: &str = "\
-cargo xtask test                     everything below and all tests: what CI runs
+cargo xtask test                     all tests that need this machine alone
+cargo xtask verify                   the rest: other systems and programs, release, selftest, clippy, documents
 cargo xtask tidy                     the rules of the house that the compiler does not know
 cargo xtask docs                     the manual of the code, and the commands in the documents
 cargo xtask check-systems [NAME]…    types and lints for systems that are not at hand; targets, crates, or all
@@ -36,7 +37,8 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let verbs: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match verbs[..] {
-        ["test"] => test::run(),
+        ["test"] => test::test(),
+        ["verify"] => test::verify(),
         ["tidy"] => tidy::run(),
         ["docs"] => docs::run(),
         ["wine"] => wine::obtain(),

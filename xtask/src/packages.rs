@@ -10,10 +10,24 @@ struct Need {
     why: &'static str,
     /// Without it nothing works; without the others, some tests say that they are skipped.
     is_vital: bool,
+    wanted: For,
 }
 
-const fn test_with(program: &'static str, package: &'static [&'static str], why: &'static str) -> Need {
-    Need { program, packages: package, why, is_vital: false }
+/// Who needs a package.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum For {
+    /// `cargo xtask test`.
+    Test,
+    /// `cargo xtask verify`, which needs the others too.
+    Verify,
+}
+
+const fn test_with(program: &'static str, packages: &'static [&'static str], why: &'static str) -> Need {
+    Need { program, packages, why, is_vital: false, wanted: For::Test }
+}
+
+const fn verify_with(program: &'static str, packages: &'static [&'static str], why: &'static str) -> Need {
+    Need { program, packages, why, is_vital: false, wanted: For::Verify }
 }
 
 const NEEDS: &[Need] = &[
@@ -22,6 +36,7 @@ const NEEDS: &[Need] = &[
         packages: &["gcc", "libc6-dev"],
         why: "links every program, and compiles zstd",
         is_vital: true,
+        wanted: For::Test,
     },
     test_with("curl", &["curl"], "asks `serve` as people do"),
     test_with("ab", &["apache2-utils"], "loads `serve`"),
@@ -38,49 +53,50 @@ const NEEDS: &[Need] = &[
     test_with("smbclient", &["smbclient"], "copies from the same server as `network-copy`"),
     test_with("chromium", &["chromium"], "reads a page from `serve`"),
     test_with("man", &["man-db"], "renders the pages of the manual"),
-    test_with("objcopy", &["binutils"], "separates what a debugger needs from a release"),
+    verify_with("objcopy", &["binutils"], "separates what a debugger needs from a release"),
     test_with("ip", &["iproute2"], "makes networks of the tests' own"),
     test_with("perl", &["perl-base"], "holds a lease that `tune` waits for"),
-    test_with("qemu-system-x86_64", &["qemu-system-x86"], "boots other kernels"),
-    test_with("x86_64-w64-mingw32-gcc", &["gcc-mingw-w64-x86-64"], "links osdyno for Windows"),
-    test_with("pip3", &["python3-pip"], "installs zig, which links osdyno for the BSDs and macOS"),
-    test_with("wine", &["wine", "wine64"], "runs what was linked for Windows"),
+    verify_with("qemu-system-x86_64", &["qemu-system-x86"], "boots other kernels"),
+    verify_with("x86_64-w64-mingw32-gcc", &["gcc-mingw-w64-x86-64"], "links osdyno for Windows"),
+    verify_with("pip3", &["python3-pip"], "installs zig, which links osdyno for the BSDs and macOS"),
+    verify_with("wine", &["wine", "wine64"], "runs what was linked for Windows"),
     test_with("ssh", &["openssh-client"], "reaches a system that shares no folder, and copies files"),
     test_with("sshd", &["openssh-server"], "is that system, on loopback, and is measured by `network-copy`"),
-    test_with("apache2", &["apache2-bin"], "is a server whose architecture `snoop` tells"),
-    test_with("lighttpd", &["lighttpd"], "is a server whose architecture `snoop` tells"),
-    test_with("haproxy", &["haproxy"], "is a server whose architecture `snoop` tells"),
-    test_with("redis-server", &["redis-server"], "is a server whose architecture `snoop` tells"),
-    test_with("memcached", &["memcached"], "is a server whose architecture `snoop` tells"),
-    test_with("dovecot", &["dovecot-imapd"], "is a server whose architecture `snoop` tells"),
-    test_with("gunicorn", &["gunicorn", "python3-gevent"], "is a server whose architecture `snoop` tells"),
-    test_with("caddy", &["caddy"], "is a server in Go, whose architecture `snoop` tells"),
-    test_with("vsftpd", &["vsftpd"], "is a server whose architecture `snoop` tells"),
-    test_with("inetutils-inetd", &["inetutils-inetd"], "is a server whose architecture `snoop` tells"),
-    test_with("unbound", &["unbound"], "is a server whose architecture `snoop` tells"),
-    test_with("php-fpm8.2", &["php-fpm"], "is a server whose architecture `snoop` tells"),
-    test_with(
+    verify_with("apache2", &["apache2-bin"], "is a server whose architecture `snoop` tells"),
+    verify_with("lighttpd", &["lighttpd"], "is a server whose architecture `snoop` tells"),
+    verify_with("haproxy", &["haproxy"], "is a server whose architecture `snoop` tells"),
+    verify_with("redis-server", &["redis-server"], "is a server whose architecture `snoop` tells"),
+    verify_with("memcached", &["memcached"], "is a server whose architecture `snoop` tells"),
+    verify_with("dovecot", &["dovecot-imapd"], "is a server whose architecture `snoop` tells"),
+    verify_with("gunicorn", &["gunicorn", "python3-gevent"], "is a server whose architecture `snoop` tells"),
+    verify_with("caddy", &["caddy"], "is a server in Go, whose architecture `snoop` tells"),
+    verify_with("vsftpd", &["vsftpd"], "is a server whose architecture `snoop` tells"),
+    verify_with("inetutils-inetd", &["inetutils-inetd"], "is a server whose architecture `snoop` tells"),
+    verify_with("unbound", &["unbound"], "is a server whose architecture `snoop` tells"),
+    verify_with("php-fpm8.2", &["php-fpm"], "is a server whose architecture `snoop` tells"),
+    verify_with(
         "uwsgi",
         &["uwsgi-core", "uwsgi-plugin-python3"],
         "is a server whose architecture `snoop` tells",
     ),
-    test_with("varnishd", &["varnish"], "is a server whose architecture `snoop` tells"),
-    test_with("node", &["nodejs"], "is a server whose architecture `snoop` tells"),
-    test_with("named", &["bind9"], "is a server whose architecture `snoop` tells"),
-    test_with("tinyproxy", &["tinyproxy"], "is a server whose architecture `snoop` tells"),
-    test_with("stunnel4", &["stunnel4"], "is a server whose architecture `snoop` tells"),
-    test_with("mosquitto", &["mosquitto"], "is a server whose architecture `snoop` tells"),
-    test_with("nats-server", &["nats-server"], "is a server whose architecture `snoop` tells"),
-    test_with("erlc", &["erlang-base"], "is a server whose architecture `snoop` tells"),
-    test_with("puma", &["puma"], "is a server whose architecture `snoop` tells"),
-    test_with("java", &["default-jdk-headless"], "is a server whose architecture `snoop` tells"),
-    test_with("rsync", &["rsync"], "is a server whose architecture `snoop` tells"),
+    verify_with("varnishd", &["varnish"], "is a server whose architecture `snoop` tells"),
+    verify_with("node", &["nodejs"], "is a server whose architecture `snoop` tells"),
+    verify_with("named", &["bind9"], "is a server whose architecture `snoop` tells"),
+    verify_with("tinyproxy", &["tinyproxy"], "is a server whose architecture `snoop` tells"),
+    verify_with("stunnel4", &["stunnel4"], "is a server whose architecture `snoop` tells"),
+    verify_with("mosquitto", &["mosquitto"], "is a server whose architecture `snoop` tells"),
+    verify_with("nats-server", &["nats-server"], "is a server whose architecture `snoop` tells"),
+    verify_with("erlc", &["erlang-base"], "is a server whose architecture `snoop` tells"),
+    verify_with("puma", &["puma"], "is a server whose architecture `snoop` tells"),
+    verify_with("java", &["default-jdk-headless"], "is a server whose architecture `snoop` tells"),
+    verify_with("rsync", &["rsync"], "is a server whose architecture `snoop` tells"),
 ];
 
 /// Installs what is missing when we are root on a Debian system; otherwise says what to install, which is a
 /// failure only where nothing works without.
-pub(crate) fn install() -> Result<(), AnyError> {
-    let missing: Vec<&Need> = NEEDS.iter().filter(|need| !exists(need.program)).collect();
+pub(crate) fn install(wanted: For) -> Result<(), AnyError> {
+    let missing: Vec<&Need> =
+        NEEDS.iter().filter(|need| need.wanted <= wanted && !exists(need.program)).collect();
     if missing.is_empty() {
         println!("everything is there");
         return Ok(());

@@ -1,6 +1,7 @@
-//! `cargo xtask test`: all that has to hold before a commit, in the order in which it fails fastest.
+//! `cargo xtask test` and `cargo xtask verify`: what has to hold before a commit, and what CI looks at besides.
 //!
-//! A step that fails does not keep the others from being tried; the summary at the end has them all.
+//! A step that fails does not keep the others from being tried; the summary at the end has them all, and what tests
+//! skipped.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -8,45 +9,74 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use crate::command::{self, background, cargo, program, show};
+use crate::skips::{self, Skip};
 use crate::{AnyError, check_systems, docs, link_systems, mail_servers, packages, tidy, wine, workspace};
 
-type Step = (&'static str, fn() -> Result<(), AnyError>);
+/// What a step is, and what tests in it skipped.
+type Step = (&'static str, fn() -> Result<Vec<Skip>, AnyError>);
 
-/// What everything else needs.
-const FIRST: &[Step] = &[("packages", packages::install)];
+/// In the order in which they fail fastest.
+const TEST: &[Step] = &[
+    ("packages", || packages::install(packages::For::Test).map(none)),
+    ("format", || show(cargo().args(["fmt", "--all", "--check"])).map(none)),
+    ("tidy", || tidy::run().map(none)),
+    ("tests", || skips::test(cargo().args(["test", "--workspace", "--no-fail-fast"]))),
+];
 
-const BEFORE_TESTS: &[Step] = &[
-    ("format", || show(cargo().args(["fmt", "--all", "--check"]))),
-    ("tidy", tidy::run),
-    ("clippy", || show(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
-    ("Wine", wine::obtain),
-    ("mail servers", mail_servers::obtain),
+const BEFORE_VERIFY: &[Step] = &[("packages", || packages::install(packages::For::Verify).map(none))];
+
+const VERIFY: &[Step] = &[
+    ("clippy", || {
+        show(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])).map(none)
+    }),
+    ("Wine", || wine::obtain().map(none)),
+    ("mail servers", || mail_servers::obtain().map(none)),
     // What a test runs under Wine.
-    ("link Windows", || link_systems::run(false, &link_systems::tested()).map(drop)),
+    ("link Windows", || link_systems::run(false, &link_systems::tested()).map(none)),
+    ("other programs", || skips::test(cargo().args(["test", "--package", "osdyno", "--test", "verify"]))),
+    ("simulations", simulations),
+    ("selftest", || selftest().map(none)),
+    ("documents", || docs::run().map(none)),
 ];
 
-const TESTS: &[Step] = &[
-    // The profile of all steps is the same, so that the libraries are compiled once.
-    ("tests", || show(cargo().args(["test", "--workspace", "--no-fail-fast"]))),
-    ("selftest", selftest),
-    ("documents", docs::run),
-];
+/// Of a step in which nothing can be skipped.
+fn none<T>(_: T) -> Vec<Skip> {
+    Vec::new()
+}
 
-/// Runs all steps.
+/// Runs every test that needs this machine alone, and the checks that take seconds.
 ///
 /// # Errors
 /// Names the steps that failed.
-pub fn run() -> Result<(), AnyError> {
+pub fn test() -> Result<(), AnyError> {
     let mut summary = Summary::begin();
-    summary.run(FIRST);
+    summary.run(TEST);
+    summary.end()
+}
+
+/// Runs what takes longer, or needs other systems and programs.
+///
+/// # Errors
+/// Names the steps that failed; a test that skipped what it should find here is one.
+pub fn verify() -> Result<(), AnyError> {
+    let mut summary = Summary::begin();
+    summary.run(BEFORE_VERIFY);
     let release = Build::begin(&["release", "--verify"]);
-    summary.run(BEFORE_TESTS);
-    // It shares a build folder with the program for Windows, and so it would hold that up.
     let systems = Build::begin(&["other-systems"]);
-    summary.run(TESTS);
+    summary.run(VERIFY);
     summary.add_build("release", || release?.end());
     summary.add_build("other systems", || systems?.end());
-    summary.end()
+    let unexpected = summary.skipped.iter().any(|skip| !skip.is_expected());
+    summary.end()?;
+    if unexpected { Err("a test skipped what it should find here".into()) } else { Ok(()) }
+}
+
+/// Long simulations: `test` has a few seeds of each.
+fn simulations() -> Result<Vec<Skip>, AnyError> {
+    let run = |words: &[&str]| skips::test(cargo().arg("test").args(words).env("OSDYNO_SEEDS", "10000"));
+    let mut skipped = run(&["--package", "runner", "--test", "it", "simulation"])?;
+    skipped.extend(run(&["--package", "net", "--lib"])?);
+    Ok(skipped)
 }
 
 /// Links for the systems whose linker is at hand and that no test runs, and checks the types for the others.
@@ -67,6 +97,7 @@ pub fn other_systems() -> Result<(), AnyError> {
 struct Summary {
     start: Instant,
     outcomes: Vec<Outcome>,
+    skipped: Vec<Skip>,
 }
 
 struct Outcome {
@@ -81,7 +112,7 @@ struct Outcome {
 
 impl Summary {
     fn begin() -> Self {
-        Summary { start: Instant::now(), outcomes: Vec::new() }
+        Summary { start: Instant::now(), outcomes: Vec::new(), skipped: Vec::new() }
     }
 
     fn run(&mut self, steps: &[Step]) {
@@ -89,28 +120,30 @@ impl Summary {
     }
 
     fn add_build(&mut self, name: &'static str, end: impl FnOnce() -> Result<(), AnyError>) {
-        self.add(name, end);
+        self.add(name, || end().map(none));
         if let Some(outcome) = self.outcomes.last_mut() {
             outcome.is_build = true;
         }
     }
 
-    fn add(&mut self, name: &'static str, step: impl FnOnce() -> Result<(), AnyError>) {
+    fn add(&mut self, name: &'static str, step: impl FnOnce() -> Result<Vec<Skip>, AnyError>) {
         println!("\n── {name} {}", "─".repeat(76 - name.len()));
         let (start, used) = (Instant::now(), processor_time());
         let result = step();
         let (elapsed, processor_time) =
             (start.elapsed(), used.and_then(|used| Some(processor_time()? - used)));
         match &result {
-            Ok(()) => println!("{name}: done in {}", seconds(elapsed)),
+            Ok(_) => println!("{name}: done in {}", seconds(elapsed)),
             Err(error) => println!("{name}: FAILED after {}: {error}", seconds(elapsed)),
         }
         let is_passed = result.is_ok();
+        self.skipped.extend(result.unwrap_or_default());
         self.outcomes.push(Outcome { name, is_passed, elapsed, is_build: false, processor_time });
     }
 
     fn end(self) -> Result<(), AnyError> {
         println!("\n── summary {}", "─".repeat(69));
+        skips::print(&self.skipped);
         for outcome in &self.outcomes {
             let passed = if outcome.is_passed { "passed" } else { "FAILED" };
             let processors = outcome

@@ -32,7 +32,7 @@ pub fn examine(
     thorough: bool,
     interrupt: &AtomicBool,
 ) -> Result<Vec<Result<Examined, Error>>, Error> {
-    let scratch = Scratch::make(&plan.scratch)?;
+    let scratch = Scratch::make_for(plan)?;
     let own = scratch.folder.path();
     let mut described = Vec::new();
     for target in &plan.targets {

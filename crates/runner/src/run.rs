@@ -28,8 +28,7 @@ pub fn run(
     interrupt: &AtomicBool,
     on_event: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<Ran, Error> {
-    let mut scratch = Scratch::make(&plan.scratch)?;
-    scratch.programs.add_own(scratch.folder.path(), plan.items.iter().map(|item| item.workload))?;
+    let scratch = Scratch::make_for(plan)?;
     // Where the user names no folder, a system that shares none with this machine has one of its own.
     let parent = (plan.scratch != std::env::temp_dir()).then_some(plan.scratch.as_path());
     let folders: Vec<Option<Folder>> = plan.targets.iter().map(folder_of).collect::<Result<_, Error>>()?;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::Error;
 use crate::programs::Programs;
+use crate::{Error, RunPlan};
 
 /// The hidden verb of osdyno by which it starts its janitor, before the folder.
 pub const JANITOR: &str = "janitor";
@@ -41,6 +41,13 @@ pub(crate) struct Folder {
 struct Janitor(Child);
 
 impl Scratch {
+    /// With all programs that measure what is planned, so that those who look at the folder see what is left of it.
+    pub(crate) fn make_for(plan: &RunPlan) -> Result<Scratch, Error> {
+        let mut scratch = Scratch::make(&plan.scratch)?;
+        scratch.programs.add_own(scratch.folder.path(), plan.items.iter().map(|item| item.workload))?;
+        Ok(scratch)
+    }
+
     pub(crate) fn make(parent: &Path) -> Result<Scratch, Error> {
         let folder = Folder::make(parent, |path, source| Error::Scratch { path, source })?;
         let programs = Programs::unpack(&folder.path)?;

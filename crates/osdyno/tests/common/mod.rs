@@ -64,6 +64,11 @@ pub(crate) fn start_measuring(folder: &Path, arguments: &[&str]) -> Child {
     child
 }
 
+/// How much the program takes of a scratch folder.
+pub(crate) fn program_bytes() -> u64 {
+    std::fs::metadata(env!("CARGO_BIN_EXE_osdyno")).expect("the program").len()
+}
+
 /// Waits for something to become true, for at most two minutes: a disk that writes back gigabytes for others
 /// has held an unlink(2) for longer than half a minute.
 pub(crate) fn until(what: &str, mut is_true: impl FnMut() -> bool) {

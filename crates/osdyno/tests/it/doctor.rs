@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::common::control_group::ControlGroup;
-use crate::common::{expect_nothing_left, run, run_well, text};
+use crate::common::{expect_nothing_left, program_bytes, run, run_well, text};
 use lowered::{Lowered, after, as_nobody, faked, is_possible, lowered, open_folder, within};
 use record::{Outcome, Recording};
 use serde_json::Value;
@@ -261,9 +261,10 @@ fn the_address_space_stops_the_run_where_doctor_says() {
 fn a_small_disk_stops_the_run_where_doctor_says() {
     let inodes = lowered("number of free inodes", "", 3000, &["directory/new"]);
     if is_possible("a disk", &within("--mount --propagation private", "mount -t tmpfs none /mnt")) {
-        let scratch =
-            "mkdir -p disk; mount -t tmpfs -o size=100m,nr_inodes=2000 none disk; export TMPDIR=$PWD/disk";
-        let before = within("--mount --propagation private", scratch);
+        let bytes = program_bytes() + (90 << 20);
+        let mount = format!("mount -t tmpfs -o size={bytes},nr_inodes=2000 none disk");
+        let scratch = format!("mkdir -p disk; {mount}; export TMPDIR=$PWD/disk");
+        let before = within("--mount --propagation private", &scratch);
         expect_agreement_of(&Lowered { before, ..inodes }, &["directory/new", "tree"]);
     }
 }
@@ -343,7 +344,11 @@ fn expect_experiment(before: &str, what: &str, demand: &str, limit: &str) {
     assert!(found["needed"].as_u64() > Some(predicted) && found["command"].is_string(), "{found:#}");
     let mut shell = Command::new("sh");
     shell.args(["-ec", &format!("{before}\nexec \"$0\" \"$@\"")]);
-    shell.arg(std::env::current_exe().expect("this test")).args(["--ignored", "--exact", "experiment"]);
+    shell.arg(std::env::current_exe().expect("this test")).args([
+        "--ignored",
+        "--exact",
+        "doctor::experiment",
+    ]);
     shell.args(["--nocapture"]).env("EXPERIMENT", what).env("FOLDER", folder.path());
     let output = shell.current_dir(folder.path()).output().expect("a shell starts");
     let printed = text(&output.stdout);

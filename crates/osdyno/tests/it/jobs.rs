@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::common::{
-    expect_nothing_left, osdyno, processes_below, run_well, signal, start_measuring, text, until,
+    expect_nothing_left, osdyno, processes_below, program_bytes, run_well, signal, start_measuring, text,
+    until,
 };
 use record::{Outcome, Recording};
 
@@ -139,7 +140,8 @@ fn a_disk_that_fills_up_ends_a_job_and_no_other() {
     let (folder, disk) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let disk = disk.path();
     // So large that the programs fit, and not what the jobs are to make.
-    let mount = format!("mount -t tmpfs -o size=48m none {} && exec \"$0\" \"$@\"", disk.display());
+    let bytes = program_bytes() + (32 << 20);
+    let mount = format!("mount -t tmpfs -o size={bytes} none {} && exec \"$0\" \"$@\"", disk.display());
     let scratch = format!("--scratch={}", disk.display());
     let jobs = ["mail-queue", "sql/sqlite", "compile", "copy/read-write", "crypto/embedded"];
     let settings =

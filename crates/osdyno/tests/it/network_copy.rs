@@ -9,7 +9,8 @@ use std::process::{Command, Output};
 use std::time::Instant;
 
 use crate::common::{
-    expect_nothing_left, osdyno, processes_below, run_well, signal, start_measuring, text, until,
+    expect_nothing_left, osdyno, processes_below, program_bytes, run_well, signal, start_measuring, text,
+    until,
 };
 use record::{Outcome, Recording, Trial};
 
@@ -336,7 +337,8 @@ fn a_disk_that_fills_up_under_a_copy_is_a_limit_with_advice() {
         "until [ -s \"$(echo {disk}/*/*/copy)\" ]; do sleep 0.01; done
          while kill -0 $$; do cat /dev/zero >>{disk}/full; done"
     );
-    let mount = format!("mount -t tmpfs -o size=64m none {disk}");
+    let bytes = program_bytes() + (48 << 20);
+    let mount = format!("mount -t tmpfs -o size={bytes} none {disk}");
     let script = format!("{mount} || exit 9\n({fill}) >/dev/null 2>&1 &\nexec \"$0\" \"$@\"");
     let scratch = format!("--scratch={disk}");
     let mut command = Command::new("unshare");

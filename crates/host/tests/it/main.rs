@@ -1,0 +1,5 @@
+//! Roles behind commands and in guests, and every fault of these.
+
+mod common;
+mod faults;
+mod guest;

@@ -1,0 +1,4 @@
+//! The engine and its DNS, over real sockets.
+
+mod deliveries;
+mod dns;

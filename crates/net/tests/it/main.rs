@@ -1,0 +1,15 @@
+//! Event loops, services, clients and the load generator, over real sockets.
+
+#[path = "../../src/network/tls/tests/identity.rs"]
+mod identity;
+#[path = "../../src/network/http2/tests/peer.rs"]
+mod peer;
+
+mod clients;
+mod events;
+mod http;
+mod http2;
+mod load;
+mod smtp;
+mod smtp_service;
+mod smtp_tls;

@@ -1,0 +1,274 @@
+//! The outside of a simulated run: a clock that moves when a trial takes time, systems, a disk, and the user who
+//! interrupts.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+use record::{Line, Order, System, Writer};
+use runner::{Error, Executor, Outside, Ran, RunClock, RunEvent, TimeLeft};
+use workload::Workload;
+
+use super::disk::{Disk, OpenFile};
+use super::scenario::Scenario;
+use super::trials::SimulatedTrial;
+
+/// What a look at the clock takes.
+const LOOK: Duration = Duration::from_nanos(100);
+
+/// What it takes to describe a system.
+const DESCRIPTION: Duration = Duration::from_millis(10);
+
+/// A run that looks at the clock so often does not end.
+const LOOKS_MAX: u64 = 100_000;
+
+/// What is planted, to prove that it would be found. Nothing of it is in the program: it is the outside that lies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Fault {
+    None,
+    SlowClock,
+    ReportedTwice,
+    Lost,
+    ForgetfulDisk,
+    BlamedItem,
+    OtherSeed,
+}
+
+/// The outside of one run.
+pub(crate) struct World {
+    pub(crate) scenario: Scenario,
+    fault: Fault,
+    /// The time that has passed in truth.
+    now: Cell<Duration>,
+    /// By how much the clock is wrong.
+    leap: Cell<Duration>,
+    looks: Cell<u64>,
+    interrupt: AtomicBool,
+    pub(crate) disk: Rc<RefCell<Disk>>,
+    /// The trials that were begun, in this order.
+    pub(crate) trials: RefCell<Vec<Executed>>,
+}
+
+/// A trial that was begun.
+pub(crate) struct Executed {
+    pub(crate) order: Order,
+    pub(crate) begun: Duration,
+    pub(crate) ended: Duration,
+    pub(crate) end: Ended,
+}
+
+/// How a trial ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Ended {
+    Reported,
+    Interrupted,
+    NotStarted,
+}
+
+/// What was shown before a trial.
+#[derive(Debug)]
+pub(crate) struct Status {
+    pub(crate) at: Duration,
+    pub(crate) item: usize,
+    pub(crate) system: String,
+    pub(crate) trial: u32,
+    pub(crate) of: u32,
+    pub(crate) done: f64,
+    pub(crate) left: Option<Duration>,
+}
+
+/// A run that is over, with all that happened outside.
+pub(crate) struct Simulation {
+    pub(crate) world: World,
+    /// When measuring began.
+    pub(crate) begun: Duration,
+    pub(crate) shown: Vec<Status>,
+    pub(crate) ran: Result<Ran, Error>,
+}
+
+impl Simulation {
+    pub(crate) fn of(scenario: Scenario, fault: Fault) -> Simulation {
+        let world = World::of(scenario, fault);
+        let (mut begun, mut shown) = (Duration::ZERO, Vec::new());
+        let file = || Box::new(OpenFile(Rc::clone(&world.disk)));
+        let place = |place| Place { world: &world, place, boots: 1 };
+        let outside = Outside {
+            executors: (0..world.scenario.systems.len()).map(place).collect(),
+            clock: &world,
+            create: &|head, lines| Writer::to(file(), Path::new("simulated"), head, lines),
+            interrupt: &world.interrupt,
+        };
+        let ran = runner::run_with(&world.scenario.plan, Vec::new(), outside, &mut |event| match event {
+            RunEvent::Begun { .. } => begun = world.now.get(),
+            RunEvent::Trial { item, system, trial, of, done, left } => {
+                let item = world.scenario.item(item.workload.name, item.variant.name);
+                let at = world.now.get();
+                shown.push(Status {
+                    at,
+                    item,
+                    system: system.to_owned(),
+                    trial,
+                    of,
+                    done,
+                    left: left.map(TimeLeft::time),
+                });
+            }
+            RunEvent::Decided { .. } | RunEvent::Looked { .. } | RunEvent::Trouble { .. } => {}
+        });
+        Simulation { world, begun, shown, ran }
+    }
+
+    /// When the last trial ended.
+    pub(crate) fn ended(&self) -> Duration {
+        self.world.trials.borrow().last().map_or(self.begun, |trial| trial.ended)
+    }
+}
+
+impl World {
+    fn of(scenario: Scenario, fault: Fault) -> World {
+        let disk = Disk {
+            capacity: scenario.capacity_bytes,
+            fails_to_sync: scenario.fails_to_sync,
+            is_forgetful: fault == Fault::ForgetfulDisk,
+            ..Disk::default()
+        };
+        World {
+            scenario,
+            fault,
+            now: Cell::default(),
+            leap: Cell::default(),
+            looks: Cell::default(),
+            interrupt: AtomicBool::new(false),
+            disk: Rc::new(RefCell::new(disk)),
+            trials: RefCell::default(),
+        }
+    }
+
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed)
+    }
+
+    /// Lets time pass, until an interrupt if one comes; whether one came.
+    fn pass(&self, time: Duration) -> bool {
+        let end = self.now.get() + time;
+        match self.scenario.interrupted_at.filter(|&at| at <= end && !self.is_interrupted()) {
+            Some(at) => {
+                self.now.set(at.max(self.now.get()));
+                self.interrupt.store(true, Ordering::Relaxed);
+                true
+            }
+            None => {
+                self.now.set(end);
+                false
+            }
+        }
+    }
+}
+
+impl RunClock for World {
+    fn now(&self) -> Duration {
+        self.looks.set(self.looks.get() + 1);
+        assert!(self.looks.get() < LOOKS_MAX, "the run does not end");
+        self.pass(LOOK);
+        let shown = self.now.get() + self.leap.get();
+        if self.fault == Fault::SlowClock { shown / 2 } else { shown }
+    }
+
+    fn date(&self) -> SystemTime {
+        self.scenario.date
+    }
+}
+
+/// A system as the run reaches it.
+struct Place<'a> {
+    world: &'a World,
+    place: usize,
+    /// Boots so far.
+    boots: u32,
+}
+
+impl Place<'_> {
+    fn unusable(&self) -> Error {
+        let name = self.world.scenario.plan.targets[self.place].name.clone();
+        Error::Describe { name, reason: "nobody replies".to_owned() }
+    }
+
+    /// What arrives of a trial at the run.
+    fn reported(&self, mut lines: Vec<Line>, order: &Order) -> Vec<Line> {
+        match self.world.fault {
+            Fault::ReportedTwice if order.trial == 7 => lines.extend(lines.clone()),
+            Fault::Lost if order.trial == 7 => lines.clear(),
+            Fault::OtherSeed if self.place == 1 => {
+                let trials = lines.iter_mut().filter_map(|line| match line {
+                    Line::Trial(trial) => Some(trial),
+                    _ => None,
+                });
+                trials.for_each(|trial| trial.order.seed ^= 1);
+            }
+            _ => {}
+        }
+        lines
+    }
+}
+
+impl Executor for Place<'_> {
+    fn describe(&mut self) -> Result<System, Error> {
+        if self.world.pass(DESCRIPTION) || self.world.scenario.systems[self.place].is_absent {
+            return Err(self.unusable());
+        }
+        // A fact that no machine has, so that no noise floor is known of it.
+        let environment = [("cpu.model".to_owned(), "simulated".to_owned())].into();
+        Ok(System {
+            name: self.world.scenario.plan.targets[self.place].name.clone(),
+            prefix: Vec::new(),
+            environment,
+            warnings: Vec::new(),
+            limits: [].into(),
+            processors: None,
+            noise_floor: None,
+        })
+    }
+
+    fn reboot(&mut self) {
+        self.boots += 1;
+    }
+
+    fn trial(&mut self, workload: &Workload, mut order: Order) -> Result<Option<Vec<Line>>, Error> {
+        order.boot = self.boots;
+        let world = self.world;
+        let item = world.scenario.item(workload.name, &order.variant);
+        let simulated = SimulatedTrial::of(&world.scenario.systems[self.place].items[item], &order);
+        let begun = world.now.get();
+        let is_interrupted = world.pass(simulated.takes) && !world.scenario.interrupt_waits;
+        if world.fault == Fault::BlamedItem && item == 0 {
+            world.leap.set(world.leap.get() + Duration::from_secs(20));
+        }
+        let end = match (&simulated.lines, is_interrupted) {
+            (_, true) => Ended::Interrupted,
+            (None, false) => Ended::NotStarted,
+            (Some(_), false) => Ended::Reported,
+        };
+        let ended = world.now.get();
+        world.trials.borrow_mut().push(Executed { order: order.clone(), begun, ended, end });
+        match simulated.lines {
+            _ if is_interrupted => Ok(None),
+            None => Err(self.unusable()),
+            Some(lines) => Ok(Some(self.reported(lines, &order))),
+        }
+    }
+}
+
+impl fmt::Display for Executed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Order { system, workload, variant, trial, n, .. } = &self.order;
+        let (begun, took) = (self.begun.as_secs_f64(), (self.ended - self.begun).as_secs_f64());
+        write!(
+            formatter,
+            "{begun:>10.4} s  {took:>8.4} s  {system} {workload}/{variant} {trial} to n = {n}: {:?}",
+            self.end
+        )
+    }
+}

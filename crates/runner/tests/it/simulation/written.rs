@@ -1,0 +1,64 @@
+//! The promise of the record: every trial that finished is in it once, and the file holds what is in memory.
+
+use std::collections::BTreeMap;
+
+use record::{Reader, Recording, TrialKey};
+use runner::Ran;
+
+use super::world::{Ended, Executed, Simulation};
+
+pub(crate) fn check(simulation: &Simulation, ran: &Ran) -> Result<(), String> {
+    executed_are_in_memory(&simulation.world.trials.borrow(), &ran.recording)?;
+    let disk = simulation.world.disk.borrow();
+    let mut reader = Reader::new(&disk.bytes[..], "simulated").map_err(|error| error.to_string())?;
+    let lines: Result<Vec<_>, _> = reader.by_ref().collect();
+    let file = Recording::new(lines.map_err(|error| error.to_string())?).ok_or("the file has no head")?;
+    if !reader.losses().is_empty() {
+        return Err(format!("the file has losses: {:?}", reader.losses()));
+    }
+    is_in_file(ran, &file)
+}
+
+/// Every trial that was reported, once, and none that was interrupted.
+fn executed_are_in_memory(executed: &[Executed], memory: &Recording) -> Result<(), String> {
+    let mut recorded: BTreeMap<TrialKey, u32> = BTreeMap::new();
+    for trial in &memory.trials {
+        *recorded.entry(TrialKey::of(&trial.order)).or_default() += 1;
+    }
+    if let Some((key, count)) = recorded.iter().find(|&(_, &count)| count > 1) {
+        return Err(format!("{key:?} is there {count} times"));
+    }
+    for trial in executed {
+        let is_recorded = recorded.contains_key(&TrialKey::of(&trial.order));
+        if is_recorded != (trial.end != Ended::Interrupted) {
+            return Err(format!("{trial}: recorded: {is_recorded}"));
+        }
+    }
+    Ok(())
+}
+
+/// What is in memory is in the file, but for the last trial where the disk was full.
+fn is_in_file(ran: &Ran, file: &Recording) -> Result<(), String> {
+    let memory = &ran.recording;
+    let lost = memory.trials.len() - file.trials.len().min(memory.trials.len());
+    // A system takes several lines for one trial, but they are one frame.
+    if lost > usize::from(ran.unwritten.is_some()) {
+        return Err(format!("{lost} trials are in memory only"));
+    }
+    if file.trials != memory.trials[..file.trials.len().min(memory.trials.len())] {
+        return Err("the trials of the file are others".to_owned());
+    }
+    if (&file.systems.len(), &file.workloads) != (&memory.systems.len(), &memory.workloads) {
+        return Err("the head of the file is another".to_owned());
+    }
+    if ran.unwritten.is_some() {
+        return Ok(());
+    }
+    if file.end != memory.end || file.run != memory.run || file.systems != memory.systems {
+        return Err("the end of the file is another".to_owned());
+    }
+    if !file.series().eq(memory.series()) || file.excluded != memory.excluded {
+        return Err("the measurements in the file are others".to_owned());
+    }
+    Ok(())
+}

@@ -1,0 +1,4 @@
+//! The roles of trials, through the programs.
+
+mod program;
+mod remote;

@@ -1,0 +1,147 @@
+//! What tests skip, and why: a test that cannot run here prints a line that begins with "skipped", which the
+//! harness shows of tests that pass only where it is asked to.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::AnyError;
+
+/// A test, or a part of one, that could not run here.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Skip {
+    test: String,
+    reason: String,
+}
+
+/// What a machine of CI need not have, by words of the reason: its processor, its kernel, and what its
+/// supervisor permits.
+const EXPECTED: [&str; 13] = [
+    "this processor lacks",
+    "this system has no",
+    "this system gives one process",
+    "this kernel",
+    "here:",
+    "is unsupported here",
+    "there is one processor",
+    "too busy",
+    "is not permitted",
+    "before Linux",
+    "in a folder that others may not enter",
+    "it needs root, and kernel.perf_event_paranoid",
+    "that only grow",
+];
+
+impl Skip {
+    /// Whether a machine of CI may lack it. What a package brings is expected to be there.
+    pub(crate) fn is_expected(&self) -> bool {
+        EXPECTED.iter().any(|words| self.reason.contains(words))
+    }
+}
+
+/// Runs a `cargo test` and shows what it prints, without the output of tests that pass.
+///
+/// # Errors
+/// When a test failed.
+pub(crate) fn test(command: &mut Command) -> Result<Vec<Skip>, AnyError> {
+    let mut process = command.args(["--", "--show-output"]).stdout(Stdio::piped()).spawn()?;
+    let mut listing = Listing::default();
+    let lines = process.stdout.take().map(|output| BufReader::new(output).split(b'\n'));
+    for line in lines.into_iter().flatten() {
+        let line = String::from_utf8_lossy(&line?).into_owned();
+        if listing.shows(&line) {
+            println!("{line}");
+        }
+    }
+    match process.wait()? {
+        status if status.success() => Ok(listing.skipped),
+        status => Err(format!("tests failed: {status}").into()),
+    }
+}
+
+/// One line for each reason, with the tests that have it.
+pub(crate) fn print(skipped: &[Skip]) {
+    let mut tests = BTreeMap::<&str, Vec<&str>>::new();
+    for skip in skipped {
+        tests.entry(&skip.reason).or_default().push(&skip.test);
+    }
+    for (reason, tests) in &tests {
+        println!("skipped: {reason} ({})", tests.join(", "));
+    }
+    println!("{} tests or parts of them were skipped", skipped.len());
+}
+
+/// What the harness has printed until now.
+#[derive(Default)]
+struct Listing {
+    /// Within the output of tests that passed: the test.
+    passed: Option<String>,
+    skipped: Vec<Skip>,
+}
+
+impl Listing {
+    /// Whether a person wants to see the line.
+    fn shows(&mut self, line: &str) -> bool {
+        let is_end = line == "failures:" || line.starts_with("test result: ");
+        match &mut self.passed {
+            None if line == "successes:" => self.passed = Some(String::new()),
+            Some(_) if is_end => self.passed = None,
+            None => return true,
+            Some(test) => {
+                if let Some(name) =
+                    line.strip_prefix("---- ").and_then(|line| line.strip_suffix(" stdout ----"))
+                {
+                    name.clone_into(test);
+                } else if let Some(reason) = line.strip_prefix("skipped") {
+                    let reason = reason.trim_start_matches(" in part").trim_start_matches([':', ' ']);
+                    self.skipped.push(Skip { test: test.clone(), reason: reason.to_owned() });
+                }
+                return false;
+            }
+        }
+        is_end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRINTED: &str = "\
+running 3 tests
+test a::b ... ok
+test c ... FAILED
+
+successes:
+
+---- a::b stdout ----
+skipped: there is no perl
+measured 3
+
+
+successes:
+    a::b
+
+failures:
+
+---- c stdout ----
+skipped: that does not count
+
+failures:
+    c
+
+test result: FAILED. 1 passed; 1 failed
+";
+
+    #[test]
+    fn what_passes_is_not_shown_but_what_it_skipped_is_counted() {
+        let mut listing = Listing::default();
+        let shown: Vec<&str> = PRINTED.lines().filter(|line| listing.shows(line)).collect();
+        let skip = Skip { test: "a::b".to_owned(), reason: "there is no perl".to_owned() };
+        assert!(!skip.is_expected());
+        assert_eq!(listing.skipped, [skip]);
+        assert!(!shown.contains(&"measured 3"), "{shown:?}");
+        assert!(shown.contains(&"skipped: that does not count"), "{shown:?}");
+        assert_eq!(shown.last(), Some(&"test result: FAILED. 1 passed; 1 failed"));
+    }
+}
