@@ -1,5 +1,5 @@
-//! Builds the program that measures the group `kernel`, so that `cargo run` alone gives one whole osdyno: it is
-//! carried inside, and every trial of that group starts it.
+//! Builds the program that measures the group `kernel`, so that `cargo run` alone gives one whole osdyno: it
+//! is carried inside, and every trial of that group starts it.
 //!
 //! It is compiled once and linked twice, dynamically and statically: two forms of the same machine code. This
 //! build script is the linker of that build (`build/link.rs`).
@@ -171,7 +171,8 @@ fn is_windows() -> bool {
     variable("CARGO_CFG_TARGET_OS") == "windows"
 }
 
-/// Leaves the program, packed to less than half, or the reason why there is none, where the source includes it.
+/// Leaves the program, packed to less than half, or the reason why there is none, where the source includes
+/// it.
 fn keep(out: &Path, name: &str, built: Built) {
     let (program, missing) = match built.and_then(|path| fs::read(path).map_err(|error| error.to_string())) {
         Ok(program) => (compress_to_vec(&program, BEST), String::new()),

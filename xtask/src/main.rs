@@ -9,7 +9,7 @@ use xtask::{
 
 const HELP: &str = "\
 cargo xtask test                     all tests that need this machine alone
-cargo xtask verify                   the rest: other systems and programs, release, selftest, clippy, documents
+cargo xtask verify                   the rest: other systems and programs, releases, selftest, documents
 cargo xtask tidy                     the rules of the house that the compiler does not know
 cargo xtask docs                     the manual of the code, and the commands in the documents
 cargo xtask check-systems [NAME]…    types and lints for systems that are not at hand; targets, crates, or all

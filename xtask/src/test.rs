@@ -1,7 +1,8 @@
-//! `cargo xtask test` and `cargo xtask verify`: what has to hold before a commit, and what CI looks at besides.
+//! `cargo xtask test` and `cargo xtask verify`: what has to hold before a commit, and what CI looks at
+//! besides.
 //!
-//! A step that fails does not keep the others from being tried; the summary at the end has them all, and what tests
-//! skipped.
+//! A step that fails does not keep the others from being tried; the summary at the end has them all, and what
+//! tests skipped.
 
 use std::fs::{self, File};
 use std::path::PathBuf;

@@ -18,7 +18,7 @@ const LOADER_CACHE: &str = "/etc/ld.so.cache";
 /// library opens null where the kernel could not open a console.
 const DEVICES: [(&str, u32, u32); 2] = [("/dev/console", 5, 1), ("/dev/null", 1, 3)];
 
-/// The archive: the first process, the programs of trials, osdyno itself among them, and the libraries of those.
+/// The archive: the first process, the programs of trials with osdyno itself, and the libraries of those.
 pub(crate) fn build() -> Result<Vec<u8>, Error> {
     let [first, others @ ..] = CARRIED;
     let init = first.bytes().map_err(|reason| Error::NoProgram { reason })?;

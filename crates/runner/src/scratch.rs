@@ -41,7 +41,8 @@ pub(crate) struct Folder {
 struct Janitor(Child);
 
 impl Scratch {
-    /// With all programs that measure what is planned, so that those who look at the folder see what is left of it.
+    /// With all programs that measure what is planned: what they take of the folder is taken before anybody
+    /// looks how much is left.
     pub(crate) fn make_for(plan: &RunPlan) -> Result<Scratch, Error> {
         let mut scratch = Scratch::make(&plan.scratch)?;
         scratch.programs.add_own(scratch.folder.path(), plan.items.iter().map(|item| item.workload))?;

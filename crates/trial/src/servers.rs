@@ -1,7 +1,7 @@
-//! The groups that osdyno itself measures, loads and jobs, with the roles that these need beside those of every
-//! trial: a load starts the program again as the server under test, or as the sink and the DNS server that
-//! stand opposite a client, and a server that executes a program for every connection starts it once more for
-//! each.
+//! The groups that osdyno itself measures, loads and jobs, with the roles that these need beside those of
+//! every trial: a load starts the program again as the server under test, or as the sink and the DNS server
+//! that stand opposite a client, and a server that executes a program for every connection starts it once
+//! more for each.
 
 use std::io;
 use std::process::ExitCode;

@@ -3,7 +3,7 @@
 //! The compiler ignores a file that no `mod` line names, and with it the tests of that file.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::code;
 use super::house::{Breach, House, Source};
@@ -44,6 +44,17 @@ fn reach(house: &House, source: &Source, reached: &mut BTreeSet<PathBuf>) {
     }
 }
 
+/// The path without `..`.
+fn without_dots(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut whole, part| {
+        match part {
+            Component::ParentDir => drop(whole.pop()),
+            part => whole.push(part),
+        }
+        whole
+    })
+}
+
 /// Where the modules that a file declares may be: two places each, or those of its `path` attributes.
 fn modules(source: &Source) -> Vec<PathBuf> {
     let folder = source.path.parent().unwrap_or(Path::new(""));
@@ -56,8 +67,10 @@ fn modules(source: &Source) -> Vec<PathBuf> {
     for (index, line) in source.code.lines().enumerate() {
         let Some(name) = declared(line) else { continue };
         let attributes = lines[..index].iter().rev().take_while(|line| line.trim_start().starts_with("#["));
-        let named: Vec<PathBuf> =
-            attributes.filter_map(|line| path_attribute(line)).map(|p| folder.join(p)).collect();
+        let named: Vec<PathBuf> = attributes
+            .filter_map(|line| path_attribute(line))
+            .map(|p| without_dots(&folder.join(p)))
+            .collect();
         if named.is_empty() {
             paths.push(children.join(format!("{name}.rs")));
             paths.push(children.join(name).join("mod.rs"));

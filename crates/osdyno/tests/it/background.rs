@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use crate::common;
 use crate::common::{expect_nothing_left, osdyno, processes_below, run, run_well, signal, text, until};
 use record::{HeldBackground, Recording, Trial};
 
@@ -222,7 +223,7 @@ fn killed_in_any_phase_it_leaves_no_load() {
 fn a_load_generator_has_a_load_beside_it_too() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("page"), "hello").expect("a file");
-    let server = crate::common::served::Served::start(folder.path(), &["."]);
+    let server = common::served::Served::start(folder.path(), &["."]);
     let url = format!("http://{}/page", server.address);
     let arguments = ["load", &url, "-c", "2", "-d", "1500ms", "--background", "syscalls:1k/s"];
     let output = run(folder.path(), &arguments);

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::common;
 use crate::common::{osdyno, run, run_well, text};
 use serde_json::Value;
 
@@ -267,7 +268,7 @@ fn a_run_of_another_machine_is_refused_and_one_without_growth_needs_no_samples()
     let told = text(&refused.stderr);
     assert!(told.contains("its kernel.release is 2.4.22") && told.contains("--anyway"), "{told}");
     assert!(!folder.path().join("other-blame.osdyno").exists(), "nothing half done");
-    crate::common::expect_nothing_left(folder.path());
+    common::expect_nothing_left(folder.path());
 }
 
 #[test]

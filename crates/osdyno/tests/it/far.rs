@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::common;
 use crate::common::far::Far;
 use crate::common::{expect_nothing_left, osdyno, run_well, signal, start_measuring, until};
 use record::{Outcome, Recording};
@@ -127,12 +128,12 @@ fn a_command_that_is_killed_between_trials_is_started_anew() {
     let folder = tempfile::tempdir().expect("a folder");
     let arguments = ["run", "fork", "-n", "300", "--trials", "20", "--out=a.osdyno", "--system=nice=nice"];
     let child = start_measuring(folder.path(), &arguments);
-    let agents = crate::common::processes_below(folder.path(), " agent ");
+    let agents = common::processes_below(folder.path(), " agent ");
     agents.into_iter().for_each(|agent| signal(agent, "KILL"));
     let output = child.wait_with_output().expect("an end");
     let recording = recording(folder.path());
     let crashed = |trial: &&record::Trial| matches!(trial.outcome, Outcome::Crashed { .. });
-    assert!(recording.trials.iter().filter(crashed).count() <= 1, "{}", crate::common::text(&output.stderr));
+    assert!(recording.trials.iter().filter(crashed).count() <= 1, "{}", common::text(&output.stderr));
     assert_eq!(recording.trials.len(), 20);
     expect_nothing_left(folder.path());
 }

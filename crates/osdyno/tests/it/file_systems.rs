@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::common;
 use crate::common::{
     expect_nothing_left, osdyno, processes_below, run, run_well, signal, start_measuring, text, until,
 };
@@ -136,7 +137,7 @@ fn a_kill_leaves_neither_mount_nor_device() {
     child.wait().expect("its end");
     until("every process has ended", || processes_below(folder.path(), "").is_empty());
     until("the device is gone", || images_below(folder.path()).is_empty());
-    until("the scratch folder is gone", || crate::common::scratch_folders(folder.path()).is_empty());
+    until("the scratch folder is gone", || common::scratch_folders(folder.path()).is_empty());
 }
 
 #[test]

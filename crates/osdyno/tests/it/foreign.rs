@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::common;
 use crate::common::everywhere::{architectures, each};
 use crate::common::foreign::{Group, Said, find, run_within};
 use crate::common::served::Served;
@@ -277,8 +278,8 @@ fn nginx_counts_what_load_counts() {
     let plain = ways.iter().map(|way| [&[&url[..]], *way].concat());
     for way in &plain.chain(secure).chain(http2_plain).chain(http2_secure).collect::<Vec<_>>() {
         let before = lines(200);
-        let output = crate::common::run(folder.path(), &[&["load", "--format", "json"], &way[..]].concat());
-        let errors = crate::common::text(&output.stderr);
+        let output = common::run(folder.path(), &[&["load", "--format", "json"], &way[..]].concat());
+        let errors = common::text(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{way:?}: {errors}");
         let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let level = &document["levels"][0];
@@ -293,9 +294,8 @@ fn nginx_counts_what_load_counts() {
             || lines(200) - before == right,
         );
     }
-    let missing =
-        crate::common::run(folder.path(), &["load", "-n", "100", "-c", "2", &format!("{url}missing")]);
-    assert_eq!(missing.status.code(), Some(1), "{}", crate::common::text(&missing.stdout));
+    let missing = common::run(folder.path(), &["load", "-n", "100", "-c", "2", &format!("{url}missing")]);
+    assert_eq!(missing.status.code(), Some(1), "{}", common::text(&missing.stdout));
     assert!(lines(404) >= 100, "{}", lines(404));
 }
 

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::common;
 use crate::common::{
     expect_nothing_left, osdyno, processes_below, program_bytes, run_well, signal, start_measuring, text,
     until,
@@ -128,7 +129,7 @@ fn a_killed_run_leaves_no_database() {
     child.wait().expect("its end");
     until("every process has ended", || processes_below(folder.path(), "").is_empty());
     until("every process of the database has ended", || databases(folder.path()).is_empty());
-    until("the scratch folder is gone", || crate::common::scratch_folders(folder.path()).is_empty());
+    until("the scratch folder is gone", || common::scratch_folders(folder.path()).is_empty());
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::common;
 use crate::common::{run, run_well, text};
 use crate::identity::{Identity, Signed, Validity};
 
@@ -215,9 +216,7 @@ fn several_processes_share_a_load() {
     assert_eq!(levels.iter().map(answered).sum::<u64>(), 450);
     assert_eq!(levels[0]["workers"], 2);
     assert_eq!(requests.load(Ordering::SeqCst), 450);
-    crate::common::until("no worker is left", || {
-        crate::common::processes_below(folder.path(), "load-worker").is_empty()
-    });
+    common::until("no worker is left", || common::processes_below(folder.path(), "load-worker").is_empty());
 }
 
 #[test]
@@ -337,7 +336,7 @@ fn a_terminal_shows_the_last_second_and_a_pipe_nothing() {
     let url = format!("http://{}/", server().0);
     for workers in ["1", "2"] {
         let words = ["load", "-c", "4", "-w", workers, "-d", "2500ms", &url];
-        let mut command = crate::common::osdyno(folder.path(), &words);
+        let mut command = common::osdyno(folder.path(), &words);
         command.stdout(std::process::Stdio::null());
         let seen = on_a_terminal(command);
         for word in ["/s · p50 ", " · p99 ", " · 0 failed · 4 connections"] {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Instant;
 
+use crate::common;
 use crate::common::{
     expect_nothing_left, osdyno, processes_below, program_bytes, run_well, signal, start_measuring, text,
     until,
@@ -69,7 +70,7 @@ fn servers(folder: &Path) -> usize {
 
 /// The file of that name that a trial has in a scratch folder now.
 fn below_scratch(folder: &Path, name: &str) -> Option<PathBuf> {
-    let mut folders = crate::common::scratch_folders(folder);
+    let mut folders = common::scratch_folders(folder);
     while let Some(folder) = folders.pop() {
         let found = folder.join(name);
         if found.is_file() {
@@ -240,7 +241,7 @@ fn a_killed_run_leaves_no_server_and_no_file() {
         child.wait().expect("its end");
         until("every process has ended", || processes_below(folder.path(), "").is_empty());
         until("every server has ended", || servers(folder.path()) == 0);
-        until("the scratch folder is gone", || crate::common::scratch_folders(folder.path()).is_empty());
+        until("the scratch folder is gone", || common::scratch_folders(folder.path()).is_empty());
     }
 }
 

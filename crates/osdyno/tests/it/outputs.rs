@@ -1,5 +1,6 @@
 //! What goes to which output: colour, what is printed once where both are one stream, and which files are made.
 
+use crate::common;
 use crate::common::run_well;
 
 /// Colour is for terminals, unless it is asked for; pages of workloads are text without marks.
@@ -21,8 +22,8 @@ fn one_stream_has_the_machine_once() {
         let mut shell = std::process::Command::new("sh");
         shell.args(["-c", script, env!("CARGO_BIN_EXE_osdyno")]).current_dir(folder.path());
         let output = shell.output().expect("a shell");
-        assert!(output.status.success(), "{}", crate::common::text(&output.stderr));
-        crate::common::text(&output.stdout)
+        assert!(output.status.success(), "{}", common::text(&output.stderr));
+        common::text(&output.stdout)
     };
     let run = "\"$0\" run noop -n 100 --trials 3";
     let machine = concat!("osdyno ", env!("CARGO_PKG_VERSION"));

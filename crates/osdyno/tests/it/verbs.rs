@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::common;
 use crate::common::{expect_nothing_left, run, run_well, small_run, text};
 
 #[test]
@@ -192,10 +193,10 @@ fn reports_of_one_run_do_not_meet_in_one_file() {
 fn verdicts_are_printed_whatever_becomes_of_the_page() {
     let folder = tempfile::tempdir().expect("a folder");
     let words = ["run", "noop", "-n", "60", "--trials", "300", "--out", "a.osdyno"];
-    let mut command = crate::common::osdyno(folder.path(), &words);
+    let mut command = common::osdyno(folder.path(), &words);
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let child = command.spawn().expect("osdyno starts");
-    crate::common::until("it measures", || folder.path().join("a.osdyno").exists());
+    common::until("it measures", || folder.path().join("a.osdyno").exists());
     fs::create_dir(folder.path().join("a.html")).expect("a folder in the way");
     let measured = child.wait_with_output().expect("an end");
     let reported = run(folder.path(), &["report", "a.osdyno", "--force"]);
@@ -465,10 +466,8 @@ fn what_the_budget_leaves_out_is_named_and_the_run_is_incomplete() {
 #[cfg(unix)]
 fn a_reader_that_goes_away_costs_neither_the_run_nor_the_page() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut command = crate::common::osdyno(
-        folder.path(),
-        &["run", "noop", "-n", "60", "--trials", "2", "--out", "a.osdyno"],
-    );
+    let mut command =
+        common::osdyno(folder.path(), &["run", "noop", "-n", "60", "--trials", "2", "--out", "a.osdyno"]);
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let mut child = command.spawn().expect("osdyno starts");
     drop((child.stdout.take(), child.stderr.take()));
@@ -484,14 +483,12 @@ fn names_that_are_not_utf8_are_reported_or_taken() {
     use std::os::unix::ffi::OsStrExt;
     let folder = tempfile::tempdir().expect("a folder");
     let odd = std::ffi::OsStr::from_bytes(b"odd\xff.osdyno");
-    let mut command =
-        crate::common::osdyno(folder.path(), &["run", "noop", "-n", "60", "--trials", "1", "--out"]);
+    let mut command = common::osdyno(folder.path(), &["run", "noop", "-n", "60", "--trials", "1", "--out"]);
     assert!(command.arg(odd).output().expect("osdyno starts").status.success());
     assert!(folder.path().join(odd).exists());
     let scratch = std::ffi::OsStr::from_bytes(b"scratch\xff");
     fs::create_dir(folder.path().join(scratch)).expect("a folder");
-    let mut command =
-        crate::common::osdyno(folder.path(), &["run", "noop", "--out", "b.osdyno", "--scratch"]);
+    let mut command = common::osdyno(folder.path(), &["run", "noop", "--out", "b.osdyno", "--scratch"]);
     let output = command.arg(scratch).output().expect("osdyno starts");
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("its name is not UTF-8"), "{}", text(&output.stderr));

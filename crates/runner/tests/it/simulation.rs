@@ -3,7 +3,7 @@
 //! program's own, with the real judge; only time, trials and the disk are simulated (`world.rs`). What every run
 //! promises is in `promises.rs`.
 //!
-//! A seed that fails is printed, and `OSDYNO_SEED=1234 cargo test -p runner --test simulation` repeats that run
+//! A seed that fails is printed, and `OSDYNO_SEED=1234 cargo test -p runner --test it simulation` repeats that run
 //! alone and prints its trials.
 #![allow(clippy::unwrap_used, reason = "a panic is the failure of a test")]
 

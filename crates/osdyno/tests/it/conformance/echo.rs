@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use super::case::{CROWD, Case, LARGE, Row, pattern, until_received};
+use crate::common;
 use crate::common::wire::Wire;
 
 pub(crate) const ROW: Row = Row {
@@ -113,7 +114,7 @@ fn crowd(case: &mut Case<'_>) {
         wire.finish();
     }
     for (number, mut wire) in crowd.into_iter().enumerate() {
-        assert_eq!(crate::common::text(&wire.rest()), format!("number {number}"));
+        assert_eq!(common::text(&wire.rest()), format!("number {number}"));
         case.book.enter(wire, 0);
     }
 }

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use super::case::{CROWD, Case, Row, until_received};
+use crate::common;
 use crate::common::wire::Wire;
 
 pub(crate) const ROW: Row = Row {
@@ -31,7 +32,7 @@ fn expect(wire: &mut Wire, code: &str) {
         while line.last() != Some(&b'\n') {
             line.extend(wire.take(1));
         }
-        let line = crate::common::text(&line);
+        let line = common::text(&line);
         assert!(line.starts_with(code), "{line:?} and not {code}");
         if line.as_bytes()[3] == b' ' {
             return;

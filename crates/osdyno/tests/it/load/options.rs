@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::{json, secure_server, server, server_of};
+use crate::common;
 use crate::common::{run, run_well, text};
 
 #[test]
@@ -100,7 +101,7 @@ fn text_is_as_wide_as_the_terminal() {
         &["--levels", "1,2", "-n", "100"],
     ] {
         let words = [&["load", "--color", "never", "-d", "5s", &url][..], way].concat();
-        let mut command = crate::common::osdyno(folder.path(), &words);
+        let mut command = common::osdyno(folder.path(), &words);
         command.env("TERM", "xterm").stderr(std::process::Stdio::null());
         let seen = super::with_a_terminal(48, move |end| command.stdout(end).spawn().expect("osdyno starts"));
         let widest = seen.lines().map(|line| line.trim_end().chars().count()).max().unwrap_or(0);

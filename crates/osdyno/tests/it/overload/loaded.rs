@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Output;
 
+use crate::common;
 use crate::common::text;
 
 /// What a generator said of its only level.
@@ -33,5 +34,5 @@ impl Loaded {
 }
 
 pub(crate) fn load(folder: &Path, words: &[&str]) -> Loaded {
-    Loaded::of(&crate::common::run(folder, &[&["load", "--format", "json"], words].concat()))
+    Loaded::of(&common::run(folder, &[&["load", "--format", "json"], words].concat()))
 }

@@ -18,6 +18,7 @@ use std::path::Path;
 use net::arch::{ALL, Architecture, ServedBy};
 
 use self::case::{Book, Case, POOL, Row};
+use crate::common;
 use crate::common::everywhere::{architectures, each};
 use crate::common::served::{Ended, Served};
 use crate::common::until;
@@ -74,8 +75,8 @@ fn what_is_unsupported_says_why() {
         println!("unsupported: {}: {reason}", architecture.name);
         unsupported.push(architecture.name);
         let words = ["serve", "--arch", architecture.name, "--listen", "127.0.0.1:0"];
-        let output = crate::common::run(folder.path(), &words);
-        let errors = crate::common::text(&output.stderr);
+        let output = common::run(folder.path(), &words);
+        let errors = common::text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{}: {errors}", architecture.name);
         assert!(errors.contains(&format!("{} is unsupported here: {reason}", architecture.name)), "{errors}");
     }
