@@ -56,9 +56,10 @@ impl Host {
     pub const FOLDERS: [&str; 5] = ["$TMPDIR", "/tmp", "/var/tmp", "/dev/shm", "$HOME"];
 
     /// The place behind a command; without one it is here. `guard` is a program that calls
-    /// [`guard`](crate::guard) for `trial guard COMMAND…`, and `agent` one that calls [`agent`](crate::agent)
-    /// for `trial agent FOLDER`. The agent works in a folder of its own, in the first of `folders` that exists
-    /// there and allows execution; one that begins with `$` is a variable there.
+    /// [`guard`](crate::guard) in the role `guard COMMAND…`, and `agent` one that calls
+    /// [`agent`](crate::agent) in the role `agent FOLDER`. The agent works in a folder of its own, in the
+    /// first of `folders` that exists there and allows execution; one that begins with `$` is a variable
+    /// there.
     ///
     /// # Errors
     /// When the command does not start, or the agent behind it does not begin.

@@ -22,7 +22,7 @@ fn runs_of_schema_1_have_their_verdicts_and_ranks() {
         let document: Value = serde_json::from_str(&document).expect("JSON");
         let mut found: Vec<String> = [verdicts(&document), ranks(&document)].concat();
         found.sort();
-        insta::with_settings!({ snapshot_path => "runs-0.1.0", prepend_module_to_snapshot => false }, {
+        insta::with_settings!({ snapshot_path => "../runs-0.1.0", prepend_module_to_snapshot => false }, {
             insta::assert_snapshot!(name, found.join("\n"));
         });
     }

@@ -244,7 +244,7 @@ fn a_signal_is_heard_at_every_rate() {
     let served = Served::start(folder.path(), &["--arch", "epoll"]);
     let url = format!("http://{}/", served.address);
     let beyond = load(folder.path(), &["-r", "1e300", &url]).errors;
-    let (_, range) = beyond.split_once("a number from ").expect("the range of rates");
+    let (_, range) = beyond.split_once("a rate is from ").expect("the range of rates");
     let (lowest, rest) = range.split_once(" to ").expect("two ends");
     let highest = rest.split(' ').next().expect("the upper end");
     for (rate, name) in [(lowest, "INT"), (lowest, "TERM"), (highest, "INT"), (highest, "TERM")] {
