@@ -41,7 +41,7 @@ use workload::{Expect, Needs, Operation, Sizes, Unit, Workload, architectures};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "race",
-    version: 2,
+    version: 3,
     source: include_str!("race.rs"),
     grows: "simultaneous connections",
     sizes: Sizes::Levels(sizes),

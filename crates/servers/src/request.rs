@@ -25,6 +25,7 @@ use workload::{Expect, Needs, Operation, Sizes, Unit, Workload, architectures, l
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "request",
+    version: 2,
     source: include_str!("request.rs"),
     grows: "idle connections",
     sizes: Sizes::Levels(sizes),

@@ -22,6 +22,7 @@ use workload::{Expect, Needs, Operation, Setting, Unit, Values, Variant, Workloa
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "web",
+    version: 2,
     source: include_str!("web.rs"),
     variants: &[
         Variant { name: "590", summary: "a file of 590 bytes" },
