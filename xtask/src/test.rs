@@ -21,7 +21,7 @@ const TEST: &[Step] = &[
     ("packages", || packages::install(packages::For::Test).map(none)),
     ("format", || show(cargo().args(["fmt", "--all", "--check"])).map(none)),
     ("tidy", || tidy::run().map(none)),
-    ("tests", || skips::test(cargo().args(["test", "--workspace", "--no-fail-fast"]))),
+    ("tests", tests),
 ];
 
 const BEFORE_VERIFY: &[Step] = &[("packages", || packages::install(packages::For::Verify).map(none))];
@@ -34,11 +34,20 @@ const VERIFY: &[Step] = &[
     ("mail servers", || mail_servers::obtain().map(none)),
     // What a test runs under Wine.
     ("link Windows", || link_systems::run(false, &link_systems::tested()).map(none)),
-    ("other programs", || skips::test(cargo().args(["test", "--package", "osdyno", "--test", "verify"]))),
+    ("limits", || skips::test(cargo().args(["test", "--package", "osdyno", "--test", "limits"]))),
+    ("long tests", || skips::test(cargo().args(["test", "--package", "osdyno", "--test", "verify"]))),
     ("simulations", simulations),
     ("selftest", || selftest().map(none)),
     ("documents", || docs::run().map(none)),
 ];
+
+/// Half of what they take is waiting, for a time limit or a window of measurement: they wait beside each other.
+fn tests() -> Result<Vec<Skip>, AnyError> {
+    let threads = 2 * std::thread::available_parallelism()?.get();
+    let mut command = cargo();
+    command.env("RUST_TEST_THREADS", threads.to_string());
+    skips::test(command.args(["test", "--workspace", "--no-fail-fast"]))
+}
 
 /// Of a step in which nothing can be skipped.
 fn none<T>(_: T) -> Vec<Skip> {

@@ -10,6 +10,8 @@ pub(crate) mod far;
 #[cfg(unix)]
 pub(crate) mod foreign;
 #[cfg(target_os = "linux")]
+pub(crate) mod lowered;
+#[cfg(target_os = "linux")]
 pub(crate) mod served;
 #[cfg(unix)]
 pub(crate) mod wire;

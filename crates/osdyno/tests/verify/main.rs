@@ -1,12 +1,17 @@
-//! Tests beside other systems and other programs, which `cargo xtask verify` runs: guests, Wine, mail servers,
-//! daemons.
+//! Tests that `cargo xtask verify` runs: those beside other systems and programs (guests, Wine, mail servers,
+//! daemons), and those that work for long.
 
 #[path = "../common/mod.rs"]
 mod common;
 
+mod blame;
+mod hostile;
 mod lab;
 mod lab_native;
 mod mail_interop;
+mod page;
+mod search;
+mod slow_kernel;
 mod small_systems;
 mod snoop;
 mod wine;

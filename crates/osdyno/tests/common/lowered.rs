@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use serde_json::Value;
+
 use crate::common::{osdyno, text};
 
 /// A limit, as a shell lowers it before it executes osdyno.
@@ -30,6 +32,14 @@ pub(crate) fn after(before: &str, folder: &Path, arguments: &[&str]) -> Output {
     shell.args(program.get_args()).current_dir(folder).env("FOLDER", folder);
     shell.env("TMPDIR", folder).env("XDG_STATE_HOME", folder.join("state"));
     shell.output().expect("a shell starts")
+}
+
+/// The diagnosis in JSON.
+pub(crate) fn diagnosed(before: &str, folder: &Path, arguments: &[&str]) -> Value {
+    let output = after(before, folder, &[&["doctor", "--format", "json"], arguments].concat());
+    let told = text(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {told}", output.status);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {told}"))
 }
 
 /// Whether these commands work here; otherwise the reason is printed.
