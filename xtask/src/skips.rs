@@ -39,11 +39,11 @@ impl Skip {
     }
 }
 
-/// Runs a `cargo test` and shows what it prints, without the output of tests that pass.
+/// Runs a `cargo test`, shows what it prints without the output of tests that pass, and adds what these skipped.
 ///
 /// # Errors
 /// When a test failed.
-pub(crate) fn test(command: &mut Command) -> Result<Vec<Skip>, AnyError> {
+pub(crate) fn test(command: &mut Command, skipped: &mut Vec<Skip>) -> Result<(), AnyError> {
     let mut process = command.args(["--", "--show-output"]).stdout(Stdio::piped()).spawn()?;
     let mut listing = Listing::default();
     let lines = process.stdout.take().map(|output| BufReader::new(output).split(b'\n'));
@@ -53,8 +53,9 @@ pub(crate) fn test(command: &mut Command) -> Result<Vec<Skip>, AnyError> {
             println!("{line}");
         }
     }
+    skipped.append(&mut listing.skipped);
     match process.wait()? {
-        status if status.success() => Ok(listing.skipped),
+        status if status.success() => Ok(()),
         status => Err(format!("tests failed: {status}").into()),
     }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use mail::dns::{Authority, AuthorityConduct, AuthorityCounts, ZonePlan};
 use net::load::Sources;
 use record::units;
+use report::place::counted;
 use serde_json::json;
 
 use super::{Done, Format};
@@ -138,14 +139,14 @@ fn text(counts: &AuthorityCounts) -> String {
     format!(
         "queries: {mx} MX, {a} A, {aaaa} AAAA, {other} others, {malformed} malformed\n\
          responses: {answered} answers, {} NXDOMAIN, {} SERVFAIL, {} REFUSED, {} cut; {} datagrams lost, {} \
-         lies, {} connections",
+         lies, {}",
         counts.no_such_domain,
         counts.server_failure,
         counts.refused,
         counts.truncated,
         counts.dropped,
         counts.lies,
-        counts.streams
+        counted(&counts.streams.to_string(), "connections")
     )
 }
 

@@ -184,7 +184,7 @@ fn a_load_is_compared_with_an_earlier_one() {
     let out = text(&after.stdout);
     // A response takes 5 ms less; where the machine is too busy to say so, the reason is there.
     let said = |figure: &str, answer: &str| {
-        let line = out.lines().find(|line| line.starts_with("  1 connections") && line.contains(figure));
+        let line = out.lines().find(|line| line.starts_with("  1 connection ") && line.contains(figure));
         line.is_some_and(|line| line.ends_with(answer))
     };
     let is_compared = said("requests/s", "higher") && said("p50", "lower");

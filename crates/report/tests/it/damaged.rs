@@ -7,8 +7,8 @@ use std::thread::{self, available_parallelism};
 
 use fastrand::Rng;
 
-/// Damages of each sample. The fuzz target `record_drawn` tries more.
-const DAMAGES: u64 = 400;
+/// Damages of each sample; `OSDYNO_SEEDS` changes how many there are. The fuzz target `record_drawn` tries more.
+const DAMAGES: u64 = 50;
 
 /// Otherwise the damages would meet nothing.
 #[test]
@@ -25,8 +25,9 @@ fn the_samples_are_sound() {
 #[test]
 fn whatever_is_damaged_is_judged_and_drawn() {
     let samples = damage::samples();
-    let seeds = std::env::var("OSDYNO_SEED").ok().and_then(|seed| seed.parse::<u64>().ok());
-    let seeds = seeds.map_or(0..DAMAGES * samples.len() as u64, |seed| seed..seed + 1);
+    let number = |name| std::env::var(name).ok()?.parse::<u64>().ok();
+    let damages = number("OSDYNO_SEEDS").unwrap_or(DAMAGES);
+    let seeds = number("OSDYNO_SEED").map_or(0..damages * samples.len() as u64, |seed| seed..seed + 1);
     let (first, last) = (seeds.start, seeds.end);
     let threads = available_parallelism().map_or(1, usize::from);
     let failed: Vec<u64> = thread::scope(|scope| {

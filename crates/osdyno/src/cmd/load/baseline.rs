@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use net::load::{Level, Load, LoadSettings};
+use report::place::counted;
 use report::{Style, write_paragraph, write_rows};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -129,7 +130,7 @@ impl Baseline {
         for comparison in self.compare(levels) {
             let what = match comparison.load.rate {
                 Some(rate) => format!("{rate} requests/s"),
-                None => format!("{} connections", comparison.load.connections),
+                None => counted(&comparison.load.connections.to_string(), "connections"),
             };
             if let Some(why) = comparison.refused {
                 write_paragraph(&format!("  {what}: not compared; {why}"), 4, style, out)?;

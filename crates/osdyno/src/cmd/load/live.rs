@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use ::report::place::counted;
 use ::report::quantity::time;
 use ::report::words::count;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -70,7 +71,7 @@ fn line(load: &Load, progress: &Progress, last: &Progress, recent: &Recent) -> S
 }
 
 fn asked(load: &Load, progress: &Progress) -> String {
-    let connections = format!("{} connections", count(progress.open as u64));
+    let connections = counted(&count(progress.open as u64), "connections");
     match load.rate {
         Some(rate) => format!("{connections}, {}/s asked for", count(rate.round() as u64)),
         None => connections,

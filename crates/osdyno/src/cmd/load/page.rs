@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use ::report::html::{LoadFigure, LoadMoment, LoadPage};
+use ::report::place::counted;
 use ::report::words::count;
 use net::load::{Level, PERCENTS, Slice};
 
@@ -76,8 +77,7 @@ fn levels_table(levels: &[Level]) -> Vec<Vec<String>> {
 fn name(level: &Level) -> String {
     match level.load.rate {
         Some(rate) => format!("{} requests/s asked for", count(rate.round() as u64)),
-        None if level.load.connections == 1 => "1 connection".to_owned(),
-        None => format!("{} connections", count(level.load.connections as u64)),
+        None => counted(&count(level.load.connections as u64), "connections"),
     }
 }
 
