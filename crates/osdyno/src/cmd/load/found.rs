@@ -29,7 +29,7 @@ pub(super) const LOWER_BOUND: &str = "most stages that ended the search were lim
 /// Stages of one rate in a row, the highest rate first, below a heading.
 pub(super) fn table(found: &Found) -> Vec<Vec<String>> {
     let percentile = format!("p{} (median)", found.goal.percent);
-    let heading = ["  asked for", "stages", "met it", &percentile, "completed", "remark"];
+    let heading = ["  asked for", "stages", "met it", &percentile, "completed", "generator saturated"];
     let heading = heading.map(str::to_owned).to_vec();
     [heading].into_iter().chain(rates(found).iter().map(|stages| row(stages))).collect()
 }
@@ -64,18 +64,13 @@ fn row(stages: &[&SearchStage]) -> Vec<String> {
     seconds.sort_by(f64::total_cmp);
     let median = seconds.get((seconds.len() - 1) / 2).copied().filter(|seconds| seconds.is_finite());
     let completed = stages.iter().map(|stage| stage.level.completed_per_second).sum::<f64>();
-    let remark = match number(StageOutcome::Limited) {
-        0 => String::new(),
-        _ if stages.len() == 1 => "load generator saturated".to_owned(),
-        limited => format!("load generator saturated in {limited}"),
-    };
     vec![
         format!("  {}/s", count(stages.first().map_or(0.0, |stage| stage.rate).round() as u64)),
         stages.len().to_string(),
         number(StageOutcome::Holds).to_string(),
         median.map_or("—".to_owned(), time),
         format!("{}/s", count((completed / stages.len() as f64).round() as u64)),
-        remark,
+        number(StageOutcome::Limited).to_string(),
     ]
 }
 
