@@ -119,6 +119,9 @@ fn connections_that_break_lose_nobody() {
 /// Connections of the engine that is killed.
 const CONNECTIONS: usize = 5;
 
+/// The files of a spool.
+const SPOOLED: [&str; 3] = ["delivery", "list", "results"];
+
 /// Kills at most; the list is larger than what is delivered meanwhile, unless the machine is very fast.
 const KILLS: usize = 100;
 
@@ -143,6 +146,10 @@ fn an_engine_that_is_killed_loses_nobody() {
         engine.kill().expect("it is killed");
         engine.wait().expect("it ends");
         kills += 1;
+        let files = std::fs::read_dir(folder.join("spool")).into_iter().flatten().flatten();
+        let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
+        let others: Vec<String> = names.filter(|name| !SPOOLED.contains(&name.as_str())).collect();
+        assert_eq!(others, [""; 0], "an unfinished file is left");
     }
     let output = osdyno(folder, &words).args(list).output().expect("it runs");
     assert!(output.status.success(), "{output:?}");

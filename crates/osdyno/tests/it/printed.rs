@@ -12,7 +12,13 @@ fn a_terminal_is_shown_what_it_must_not_obey() {
     let name = "bind\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}x";
     let rows: String = (1..=20).map(|n| format!("{name},1,{n},0.5\n")).collect();
     fs::write(folder.path().join("names.csv"), format!("series,trial,n,value\n{rows}")).expect("a file");
+    run_well(folder.path(), &["run", "noop", "-n", "50", "--trials", "1", "--out", "noop.osdyno"]);
+    let lines = record::Reader::open(folder.path().join("noop.osdyno")).expect("a run file");
+    let lines = lines.map(|line| serde_json::to_string(&line.expect("a line")).expect("JSON") + "\n");
+    let named = lines.collect::<String>().replace("\"noop\"", &serde_json::json!(name).to_string());
+    fs::write(folder.path().join("run.osdyno"), named).expect("a file");
     let commands = [
+        "export run.osdyno --format csv",
         "judge names.csv --format json",
         "judge names.csv --format text",
         "judge names.csv --nonsense\u{9b}1m",
