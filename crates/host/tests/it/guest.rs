@@ -102,15 +102,13 @@ fn kernel_messages_within_a_frame_and_a_line_that_is_cut_are_reported() {
     let place = folder.path().display().to_string();
     let message = "printf '[    1.2] random: crng init done\\r\\n'; exec cat";
     for bytes in [1, 9, 40] {
-        for (rest, words) in [
-            (message, &["changed on the way", "no frame within", "unexpected reply", "did not reply"][..]),
-            ("exit", &["ended without a reply", "did not reply"][..]),
-        ] {
+        for (rest, quoted) in [(message, "crng init done"), ("exit", "")] {
             let line = format!("{{ dd bs=1 count={bytes} 2>/dev/null; {rest}; }}");
             let script = format!("mkdir -p {place}; {ROLE} trial agent {place} | {line}");
             let error =
                 open(&script, Deadline::within(Duration::from_secs(3))).expect_err("no guest").to_string();
-            assert!(words.iter().any(|word| error.contains(word)), "{line}: {error}");
+            // A frame that is damaged is text that nobody waits for.
+            assert!(error.contains("did not reply") && error.contains(quoted), "{line}: {error}");
             until("no agent is left", || processes(&["agent", &place]).is_empty());
         }
     }
