@@ -39,7 +39,8 @@ impl Skip {
     }
 }
 
-/// Runs a `cargo test`, shows what it prints without the output of tests that pass, and adds what these skipped.
+/// Runs a `cargo test`, shows what it prints without the output of tests that pass, and adds what these
+/// skipped.
 ///
 /// # Errors
 /// When a test failed.

@@ -18,16 +18,18 @@ const LOADER_CACHE: &str = "/etc/ld.so.cache";
 /// library opens null where the kernel could not open a console.
 const DEVICES: [(&str, u32, u32); 2] = [("/dev/console", 5, 1), ("/dev/null", 1, 3)];
 
-/// The archive: the first process, the programs of trials with osdyno itself, and the libraries of those.
-pub(crate) fn build() -> Result<Vec<u8>, Error> {
+/// The archive: the first process, the programs of trials, and the libraries of those. osdyno itself is among
+/// them where the run has it in its folder, which is where it measures.
+pub(crate) fn build(folder: &Path) -> Result<Vec<u8>, Error> {
     let [first, others @ ..] = CARRIED;
     let init = first.bytes().map_err(|reason| Error::NoProgram { reason })?;
-    let own = sys::process::own_program().and_then(fs::read).map_err(Error::Initramfs)?;
+    let own = Some(folder.join(OWN)).filter(|own| own.is_file());
+    let own = own.map(fs::read).transpose().map_err(Error::Initramfs)?;
     let place = |name: &str| Path::new(host::PROGRAMS).join(name);
     let mut files = BTreeMap::from([(place(first.name), init.clone()), (PathBuf::from("/init"), init)]);
     let mut needed = Vec::new();
     let linked = others.iter().filter_map(|program| Some((program.name, program.bytes().ok()?)));
-    for (name, bytes) in linked.chain([(OWN, own)]) {
+    for (name, bytes) in linked.chain(own.map(|own| (OWN, own))) {
         let libraries = match cfg!(target_feature = "crt-static") && name == OWN {
             true => Some(Vec::new()),
             false => libraries::of(&bytes).map_err(Error::Initramfs)?,

@@ -22,6 +22,8 @@ pub struct EmulatedMachine {
     pub memory_mib: u32,
     /// Its processors.
     pub processors: u32,
+    /// The run's folder, with the programs that measure in the guest.
+    pub folder: PathBuf,
 }
 
 /// Words of every kernel's command line. A kernel whose interrupts are threads, as with PREEMPT_RT, takes the
@@ -64,7 +66,7 @@ impl EmulatedMachine {
     /// Why there is none; without an error it does not return.
     pub fn boot(&self) -> Error {
         let failed = |reason| Error::Emulator { emulator: self.emulator.join(" "), reason };
-        start::with_initramfs(&self.emulator, |initramfs| self.arguments(initramfs), failed)
+        start::with_initramfs(&self.emulator, &self.folder, |initramfs| self.arguments(initramfs), failed)
     }
 
     /// The arguments of the emulator.

@@ -36,14 +36,15 @@ pub(crate) fn printed(words: &[String]) -> Result<String, String> {
     }
 }
 
-/// Turns this process into that command, with arguments that name the initramfs of a guest. It ends with its
-/// parent. Without an error it does not return.
+/// Turns this process into that command, with arguments that name the initramfs of a guest for the run in
+/// that folder. It ends with its parent. Without an error it does not return.
 pub(crate) fn with_initramfs(
     words: &[String],
+    folder: &Path,
     arguments: impl FnOnce(&Path) -> Vec<String>,
     failed: impl FnOnce(String) -> Error,
 ) -> Error {
-    let archive = match initramfs::build() {
+    let archive = match initramfs::build(folder) {
         Ok(archive) => archive,
         Err(error) => return error,
     };

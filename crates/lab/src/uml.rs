@@ -15,7 +15,8 @@ pub struct UserModeLinux {
     pub variant: KernelVariant,
     /// Its memory.
     pub memory_mib: u32,
-    /// An existing folder for its identity file and management socket, which a kill leaves there.
+    /// The run's folder, with the programs that measure in the guest; its identity file and management socket,
+    /// which a kill leaves, are made there.
     pub folder: PathBuf,
 }
 
@@ -43,7 +44,7 @@ impl UserModeLinux {
     /// Why there is none; without an error it does not return.
     pub fn boot(&self) -> Error {
         let failed = |reason| Error::NoUserModeLinux { program: self.command.join(" "), reason };
-        start::with_initramfs(&self.command, |initramfs| self.arguments(initramfs), failed)
+        start::with_initramfs(&self.command, &self.folder, |initramfs| self.arguments(initramfs), failed)
     }
 
     /// The arguments of the kernel.

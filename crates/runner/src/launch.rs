@@ -80,7 +80,7 @@ impl<'a> Launcher<'a> {
             Some(host) => host,
             none => {
                 let (guard, agent) = (self.own_programs.main(), self.programs.agent());
-                let command = command(self.target, self.scratch);
+                let command = filled(&self.target.prefix, self.scratch);
                 self.boots += u32::from(self.target.is_guest());
                 none.insert(match self.target.entry {
                     Entry::Shell => Host::open(&command, guard, agent, &self.folders, deadline)?,
@@ -216,14 +216,14 @@ impl Executor for Launcher<'_> {
     }
 }
 
-/// The command of the system: two of its words may stand for what only the run knows.
-fn command(target: &Target, scratch: &Path) -> Vec<String> {
+/// A command of which two words may stand for what only the run knows.
+pub(crate) fn filled(command: &[String], scratch: &Path) -> Vec<String> {
     let word = |word: &String| match word.as_str() {
         OWN_PROGRAM => sys::process::own_program().map(|path| path.to_string_lossy().into_owned()).ok(),
         SCRATCH => Some(scratch.to_string_lossy().into_owned()),
         _ => None,
     };
-    target.prefix.iter().map(|own| word(own).unwrap_or_else(|| own.clone())).collect()
+    command.iter().map(|own| word(own).unwrap_or_else(|| own.clone())).collect()
 }
 
 /// Sends the order and receives the lines of the trial.

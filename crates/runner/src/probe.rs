@@ -6,6 +6,7 @@ use std::time::Duration;
 use host::{Deadline, Host, NoReply};
 
 use crate::Error;
+use crate::launch::filled;
 use crate::scratch::Scratch;
 
 /// What came of an attempt to boot a guest.
@@ -26,7 +27,8 @@ pub enum GuestBoot {
 pub fn boot_guest(command: &[String], scratch: &Path, within: Duration) -> Result<GuestBoot, Error> {
     let scratch = Scratch::make(scratch)?;
     let (guard, agent) = (scratch.programs.main(), scratch.programs.agent());
-    let opened = Host::open_guest(command, guard, agent, Deadline::within(within));
+    let command = filled(command, scratch.folder.path());
+    let opened = Host::open_guest(&command, guard, agent, Deadline::within(within));
     Ok(match opened {
         Ok(_) => GuestBoot::Ready,
         Err(error) if matches!(error.no_reply(), Some(NoReply::Deadline(_))) => GuestBoot::Silent,

@@ -335,7 +335,7 @@ fn a_disk_that_fills_up_under_a_copy_is_a_limit_with_advice() {
     let disk = disk.path().display();
     // Somebody else fills it once a copy was made, and takes what the next copy gives back before it is written.
     let fill = format!(
-        "until [ -s \"$(echo {disk}/*/*/copy)\" ]; do sleep 0.01; done
+        "until [ -s \"$(echo {disk}/*/*/copy)\" ]; do kill -0 $$ || exit; sleep 0.01; done
          while kill -0 $$; do cat /dev/zero >>{disk}/full; done"
     );
     let bytes = program_bytes() + (48 << 20);

@@ -59,17 +59,74 @@ pub(crate) fn draw(
     bytes_max: usize,
     keep: impl Fn(f64, f64) -> bool,
 ) -> Option<Cloud> {
+    let points = Points::of(sweeps, frame, keep);
     let mut last = None;
     for (pixels, bits) in FINENESS {
-        let (grid, above) = Grid::of(sweeps, frame, pixels, &keep);
-        let png = grid.encode(bits)?;
+        let png = points.grid(pixels).encode(bits)?;
         let fits = png.len() <= bytes_max;
-        last = Some(Cloud { uri: format!("data:image/png;base64,{}", STANDARD.encode(&png)), above });
+        let uri = format!("data:image/png;base64,{}", STANDARD.encode(&png));
+        last = Some(Cloud { uri, above: points.above });
         if fits {
             break;
         }
     }
     last
+}
+
+/// Where points stand, in units of the plot: the same in pictures of every fineness.
+struct Points {
+    width: f64,
+    height: f64,
+    places: Vec<Place>,
+    /// How many are above the axis.
+    above: usize,
+}
+
+struct Place {
+    x: f64,
+    y: f64,
+    is_lone: bool,
+}
+
+impl Points {
+    fn of(sweeps: &[Sweep<'_>], frame: &Frame, keep: impl Fn(f64, f64) -> bool) -> Points {
+        let (left, top, width, height) = frame.edges();
+        let (most, side) = LONE;
+        let mut around = Grid::new(width / side, height / side);
+        let (mut places, mut above) = (Vec::new(), 0);
+        for sweep in sweeps {
+            for (index, &value) in sweep.values.iter().enumerate() {
+                let n = sweep.n(index) as f64;
+                if value.is_finite() && keep(n, value) {
+                    let (x, y) = frame.place(n, value);
+                    let (x, y) = (x - left, y - top);
+                    around.stamp(x / side, y / side, 1);
+                    above += usize::from(value > frame.y.high);
+                    places.push(Place { x, y, is_lone: false });
+                }
+            }
+        }
+        for place in &mut places {
+            place.is_lone = around.at(place.x / side, place.y / side) <= most;
+        }
+        Points { width, height, places, above }
+    }
+
+    /// A picture with so many pixels per unit.
+    fn grid(&self, pixels: f64) -> Grid {
+        // A point must be seen: about two units wide when there are few, one pixel when there are many.
+        let size = match self.places.len() {
+            0..4_000 => 2.0,
+            4_000..40_000 => 1.4,
+            _ => 0.8,
+        };
+        let [size, lone] = [size, LONE_SIZE].map(|size: f64| ((size * pixels).round() as usize).max(1));
+        let mut grid = Grid::new(self.width * pixels, self.height * pixels);
+        for place in &self.places {
+            grid.stamp(place.x * pixels, place.y * pixels, if place.is_lone { lone } else { size });
+        }
+        grid
+    }
 }
 
 /// How many points fell on each pixel.
@@ -82,42 +139,6 @@ struct Grid {
 }
 
 impl Grid {
-    fn of(
-        sweeps: &[Sweep<'_>],
-        frame: &Frame,
-        pixels: f64,
-        keep: &impl Fn(f64, f64) -> bool,
-    ) -> (Grid, usize) {
-        let (left, top, width, height) = frame.edges();
-        let mut grid = Grid::new(width * pixels, height * pixels);
-        let places = || {
-            let points = sweeps.iter().flat_map(|sweep| {
-                sweep.values.iter().enumerate().map(|(i, value)| (sweep.n(i) as f64, *value))
-            });
-            points.filter(|(n, value)| value.is_finite() && keep(*n, *value)).map(|(n, value)| {
-                let (x, y) = frame.place(n, value);
-                (x - left, y - top, value > frame.y.high)
-            })
-        };
-        let (most, side) = LONE;
-        let mut around = Grid::new(width / side, height / side);
-        places().for_each(|(x, y, _)| around.stamp(x / side, y / side, 1));
-        // A point must be seen: about two units wide when there are few, one pixel when there are many.
-        let size = match places().count() {
-            0..4_000 => 2.0,
-            4_000..40_000 => 1.4,
-            _ => 0.8,
-        };
-        let [size, lone] = [size, LONE_SIZE].map(|size: f64| ((size * pixels).round() as usize).max(1));
-        let mut above = 0;
-        for (x, y, is_above) in places() {
-            above += usize::from(is_above);
-            let is_lone = around.at(x / side, y / side) <= most;
-            grid.stamp(x * pixels, y * pixels, if is_lone { lone } else { size });
-        }
-        (grid, above)
-    }
-
     fn new(width: f64, height: f64) -> Grid {
         let (width, height) = (width.round().max(1.0) as usize, height.round().max(1.0) as usize);
         Grid { width, height, counts: vec![0; width * height], marked: Vec::new() }
@@ -125,17 +146,14 @@ impl Grid {
 
     /// What fell on a pixel.
     fn at(&self, x: f64, y: f64) -> u32 {
-        let [x, y] = [(x, self.width), (y, self.height)]
-            .map(|(at, extent)| (at.round().max(0.0) as usize).min(extent - 1));
+        let [x, y] = [(x, self.width), (y, self.height)].map(|(at, extent)| nearest(at).min(extent - 1));
         self.counts[y * self.width + x]
     }
 
     /// A square of `size` pixels around a place, kept inside the picture.
     fn stamp(&mut self, x: f64, y: f64, size: usize) {
-        let start = |at: f64, extent: usize| {
-            let at = (at - (size as f64 - 1.0) / 2.0).round().max(0.0) as usize;
-            at.min(extent.saturating_sub(size))
-        };
+        let start =
+            |at: f64, extent: usize| nearest(at - (size as f64 - 1.0) / 2.0).min(extent.saturating_sub(size));
         let (x0, y0) = (start(x, self.width), start(y, self.height));
         for row in y0..(y0 + size).min(self.height) {
             for column in x0..(x0 + size).min(self.width) {
@@ -180,6 +198,12 @@ impl Grid {
     }
 }
 
+/// The nearest whole number, and 0 for what is below: `f64::round` is a call of a function where the processor
+/// of the target need not have an instruction for it.
+fn nearest(at: f64) -> usize {
+    (at + 0.5) as usize
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::scale::Kind;
@@ -192,8 +216,9 @@ mod tests {
         let x = Axis::new(Kind::Linear, 0.0, 3.0, 0.0, 100.0);
         let y = Axis::new(Kind::Linear, 0.0, 4.0, 80.0, 0.0);
         let frame = Frame { x, y, over: None };
-        let (grid, above) = Grid::of(&[sweep], &frame, 1.0, &|_, _| true);
-        assert_eq!(above, 1);
+        let points = Points::of(&[sweep], &frame, |_, _| true);
+        assert_eq!(points.above, 1);
+        let grid = points.grid(1.0);
         assert_eq!(grid.counts.iter().map(|c| *c as usize).sum::<usize>(), 4 * 2 * 2);
         assert!(
             draw(&[sweep], &frame, 10_000, |_, _| true)
@@ -219,7 +244,7 @@ mod tests {
         let x = Axis::new(Kind::Linear, 0.0, 50_000.0, 0.0, 400.0);
         let y = Axis::new(Kind::Linear, 0.0, 4.0, 200.0, 0.0);
         let frame = Frame { x, y, over: None };
-        let (grid, _) = Grid::of(&[Sweep::even(0, 1, &values)], &frame, 2.0, &|_, _| true);
+        let grid = Points::of(&[Sweep::even(0, 1, &values)], &frame, |_, _| true).grid(2.0);
         let row = |y: usize| grid.counts[y * grid.width..(y + 1) * grid.width].iter().filter(|c| **c > 0);
         assert_eq!((90..110).map(|y| row(y).count()).sum::<usize>(), 4 * 4, "two units in each direction");
         assert_eq!((280..320).filter(|y| row(*y).count() > 0).count(), 2, "the crowd is as thin as before");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use lab::{Accelerator, EmulatedMachine, KernelVariant};
-use runner::{Entry, Target};
+use runner::{Entry, SCRATCH, Target};
 
 use super::kernels::FoundKernel;
 use super::machine::{self, Acceleration};
@@ -23,6 +23,9 @@ pub(super) struct Args {
     variant: variants::One,
     #[command(flatten)]
     machine: machine::Args,
+    /// The folder of the run.
+    #[arg(long)]
+    folder: PathBuf,
 }
 
 pub(super) fn boot(args: &Args) -> Done {
@@ -33,6 +36,7 @@ pub(super) fn boot(args: &Args) -> Done {
         accelerator: args.machine.chosen(),
         memory_mib: args.machine.memory,
         processors: args.machine.processors,
+        folder: args.folder.clone(),
     };
     Err(Failure::Refused(machine.boot().to_string()))
 }
@@ -87,5 +91,6 @@ fn command(
     command.extend(variants::words(variant));
     // In one word, for a value may begin with a hyphen.
     command.extend(options.map(|(name, value)| format!("--{name}={value}")));
+    command.extend(["--folder", SCRATCH].map(str::to_owned));
     Ok(command)
 }
