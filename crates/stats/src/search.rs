@@ -6,7 +6,7 @@ use crate::shape::{Curve, Edges, Family, Fit, Law, golden};
 /// Places that are tried for the knee of a hinge and for a bend.
 const KNEES: usize = 12;
 /// Limits that are tried, beyond the largest n and as a share of it: half a decade at most.
-const LIMITS: [f64; 10] = [0.002, 0.006, 0.015, 0.04, 0.1, 0.2, 0.4, 0.7, 1.2, 2.16];
+const LIMITS: [f64; 12] = [0.0002, 0.0006, 0.002, 0.006, 0.015, 0.04, 0.1, 0.2, 0.4, 0.7, 1.2, 2.16];
 /// Exponents that are tried.
 const EXPONENTS: [f64; 11] = [0.1, 0.2, 0.35, 0.55, 0.8, 1.0, 1.25, 1.6, 2.1, 3.0, 4.0];
 /// Scales of an exponential that are tried, as shares of the largest n.
@@ -41,9 +41,8 @@ pub(crate) fn smooth_fits(curve: &Curve) -> Vec<Fit> {
         fits.extend(searched(curve, LINEAR_PARTS.iter().map(|part| part * top), 0.0, |linear| Family::Sum {
             linear,
         }));
-        fits.extend(searched(curve, LIMITS.iter().map(|share| top * (1.0 + share)), top, |limit| {
-            Family::Approach { limit }
-        }));
+        let limits = LIMITS.iter().map(|share| curve.end * (1.0 + share));
+        fits.extend(searched(curve, limits, curve.end, |limit| Family::Approach { limit }));
     }
     fits
 }
@@ -185,9 +184,14 @@ pub(crate) fn place(curve: &Curve, fit: &Fit, edge: f64) -> Option<Centre> {
         Family::Approach { limit } => (limit, |limit| Family::Approach { limit }),
         _ => return None,
     };
-    let start = (value - edge).max(f64::MIN_POSITIVE).ln();
+    let log = |n: f64| (n - edge).max(f64::MIN_POSITIVE).ln();
+    let start = log(value);
+    let most = match fit.family {
+        Family::Approach { .. } => log(curve.end * (1.0 + LIMITS[LIMITS.len() - 1])),
+        _ => f64::INFINITY,
+    };
     let best = |curve: &Curve, start: f64, reach: f64, rounds: usize| {
-        golden(start - reach, start + reach, rounds, |log| {
+        golden(start - reach, (start + reach).min(most), rounds, |log| {
             Fit::of(curve, around(edge + log.exp()), &fit.steps).distance
         })
     };

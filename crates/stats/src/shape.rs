@@ -151,6 +151,8 @@ pub(crate) const NONE: f64 = 0.5;
 pub(crate) struct Curve {
     /// The middle n of each block.
     pub(crate) middles: Vec<f64>,
+    /// The largest n of the last block.
+    pub(crate) end: f64,
     /// Mean over the trials.
     pub(crate) means: Vec<f64>,
     /// 1/error² of each mean, shrunk halfway to what all blocks have in common.
@@ -164,9 +166,9 @@ pub(crate) struct Curve {
 const FINEST: f64 = 0.001;
 
 impl Curve {
-    /// From log medians, a row per trial. What a trial lacks counts as the others have it; `systematic` is an
-    /// error of each mean that more trials do not lower.
-    pub(crate) fn of(rows: &[Vec<f64>], middles: &[f64], systematic: f64) -> Curve {
+    /// From log medians, a row per trial, a column per block between `middles` and `end`. What a trial lacks
+    /// counts as the others have it; `systematic` is an error of each mean that more trials do not lower.
+    pub(crate) fn of(rows: &[Vec<f64>], middles: &[f64], end: u64, systematic: f64) -> Curve {
         let centred = |row: &Vec<f64>| -> Vec<f64> {
             let present: Vec<f64> = row.iter().copied().filter(|value| value.is_finite()).collect();
             let level = mean(&present);
@@ -191,7 +193,7 @@ impl Curve {
         let finest = FINEST.powi(2) + systematic.powi(2);
         let weights = squares.iter().map(|square| 1.0 / (square.midpoint(common) + finest)).collect();
         let means = centres.iter().map(|centre| centre.value).collect();
-        Curve { middles: middles.to_vec(), means, weights, trials }
+        Curve { middles: middles.to_vec(), end: end as f64, means, weights, trials }
     }
 
     /// The same curve upside down: what falls is fitted as what its reciprocal rises by.

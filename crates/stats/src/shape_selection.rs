@@ -67,7 +67,7 @@ struct Facing {
 
 impl Facing {
     fn of(view: &View) -> Facing {
-        let curve = Curve::of(&view.rows, &view.middles, view.references.systematic);
+        let curve = view.curve(&view.rows, (0, view.ranges.len()));
         if view.growth().value < 1.0 {
             Facing { curve: curve.mirrored(), sign: -1.0 }
         } else {
@@ -99,7 +99,7 @@ impl Fitted {
             else {
                 break;
             };
-            let curve = Curve::of(&rows, &view.middles[start..end], view.references.systematic);
+            let curve = view.curve(&rows, (start, end));
             let curve = if sign < 0.0 { curve.mirrored() } else { curve };
             self = Fitted { models: fit(&curve), facing: Facing { curve, sign } };
         }
@@ -376,7 +376,7 @@ impl Part {
         if flatness.peak.abs() < margin {
             return plain(if flatness.peak > 0.0 { Class::SmallGrowth } else { Class::Inconclusive });
         }
-        let curve = Curve::of(&rows, &view.middles[start..end], view.references.systematic);
+        let curve = view.curve(&rows, (start, end));
         let falls = growth.value < 1.0;
         let sign = if falls { -1.0 } else { 1.0 };
         let curve = if falls { curve.mirrored() } else { curve };
@@ -406,8 +406,9 @@ impl Part {
 /// The limit that a rising cost approaches.
 fn limit(curve: &Curve, fit: &Fit, sign: f64, settings: &JudgeSettings) -> Option<Asymptote> {
     let Family::Approach { limit } = fit.family else { return None };
-    let edge = curve.middles.iter().copied().filter(|n| *n < limit).fold(0.0, f64::max);
-    (sign > 0.0).then(|| interval(curve, fit, edge, settings).map(|n| Asymptote { n })).flatten()
+    // Every n that was measured has a finite cost.
+    let is_ahead = sign > 0.0 && limit > curve.end;
+    is_ahead.then(|| interval(curve, fit, curve.end, settings).map(|n| Asymptote { n })).flatten()
 }
 
 /// Where a rising line bends, and its slopes at the level of a typical trial.

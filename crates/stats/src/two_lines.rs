@@ -11,7 +11,6 @@ use crate::lines;
 use crate::model_selection::ModelSelection;
 use crate::range::Common;
 use crate::settings::JudgeSettings;
-use crate::shape::Curve;
 use crate::sweep::Sweep;
 use crate::verdict::Verdict;
 use crate::view::View;
@@ -86,7 +85,7 @@ fn jumps(trials: &[Sweep<'_>], settings: &JudgeSettings) -> bool {
         View::of(&common, &grid, settings)
     });
     view.is_some_and(|view| {
-        let curve = Curve::of(&view.rows, &view.middles, view.references.systematic);
+        let curve = view.curve(&view.rows, (0, view.ranges.len()));
         ModelSelection::of(&curve).best().is_some_and(|best| !best.steps.is_empty())
     })
 }

@@ -12,7 +12,7 @@ use crate::median::{median, median_interval};
 use crate::range::Common;
 use crate::references::changes_of_references;
 use crate::settings::JudgeSettings;
-use crate::shape::NONE;
+use crate::shape::{Curve, NONE};
 use crate::verdict::Block;
 
 /// A series through one grid of blocks.
@@ -66,6 +66,12 @@ impl View {
         let alpha = settings.error_rate() * if is_refused { PAYS } else { 1.0 };
         let flatness = Flatness::of(&rows, &layout, alpha, settings.seed, references);
         Some(View { ranges, middles, reference, raw, rows, adjustment, alpha, references, flatness })
+    }
+
+    /// The mean curve of these rows, which lie in blocks `start..end`.
+    pub(crate) fn curve(&self, rows: &[Vec<f64>], (start, end): (usize, usize)) -> Curve {
+        let last = self.ranges[end - 1].1;
+        Curve::of(rows, &self.middles[start..end], last, self.references.systematic)
     }
 
     /// Median cost of the cheapest block.

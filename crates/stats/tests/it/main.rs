@@ -3,5 +3,6 @@
 mod any_input;
 mod comparison;
 mod references;
+mod shapes;
 mod simulation;
 mod verdict;

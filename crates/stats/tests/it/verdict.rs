@@ -9,7 +9,12 @@ use stats::{Class, Sweep, Verdict, Warning, judge};
 const SIZES: usize = 1_000;
 
 /// Verdicts on `replicates` runs of `trials` trials.
-fn verdicts(replicates: u64, trials: usize, noise: Noise, truth: impl Fn(f64) -> f64) -> Vec<Verdict> {
+pub(crate) fn verdicts(
+    replicates: u64,
+    trials: usize,
+    noise: Noise,
+    truth: impl Fn(f64) -> f64,
+) -> Vec<Verdict> {
     (0..replicates)
         .map(|seed| {
             let values = sweeps(&mut Rng::with_seed(seed), trials, SIZES, noise, &truth);
@@ -19,12 +24,12 @@ fn verdicts(replicates: u64, trials: usize, noise: Noise, truth: impl Fn(f64) ->
 }
 
 /// Share of the verdicts that are `class`.
-fn share(verdicts: &[Verdict], class: Class) -> f64 {
+pub(crate) fn share(verdicts: &[Verdict], class: Class) -> f64 {
     verdicts.iter().filter(|verdict| verdict.class == class).count() as f64 / verdicts.len() as f64
 }
 
 /// n/SIZES, for truths over the whole range.
-fn along(n: f64) -> f64 {
+pub(crate) fn along(n: f64) -> f64 {
     n / SIZES as f64
 }
 
