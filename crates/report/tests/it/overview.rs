@@ -4,6 +4,7 @@ use crate::emulated;
 
 use emulated::load;
 use judge::Findings;
+use record::{Line, Recording, Unit};
 use report::{Style, overview};
 
 const PORTS: [(&str, &str); 1] = [("net.ip_local_port_range", "32768 60999")];
@@ -251,5 +252,70 @@ fn every_series_has_its_cost() {
         };
         let line = text.lines().find(is_its).unwrap_or_else(|| panic!("{} in:\n{text}", finding.label));
         assert_eq!(line.starts_with("\u{1b}[2m"), undecided(finding), "{line}");
+    }
+}
+
+/// A series of that unit and cost, over a sweep or at these n.
+fn one_series(unit: Unit, cost: fn(f64) -> f64, sizes: &[u64], trials: u32) -> Findings {
+    let constant: fn(f64) -> f64 = |_| 1.0;
+    let (n, each) = if sizes.is_empty() { (2_000, cost) } else { (sizes.len() as u64, constant) };
+    let curve = emulated::Curve { cost: each, between: 0.01, within: 0.005, n, twin: None };
+    let series = vec![("compile", record::Direction::Up, record::Expect::Any, curve)];
+    let workload = emulated::one("compile", "files", series);
+    let mut lines = emulated::lines(emulated::system("local", &[]), &[workload], trials, 1);
+    for line in &mut lines {
+        match line {
+            Line::Workload(workload) => workload.series[0].unit = unit,
+            Line::Series(measured) if !sizes.is_empty() => {
+                (measured.n_first, measured.n_step, measured.sizes) = (sizes[0], 0, sizes.to_vec());
+                measured.values.iter_mut().zip(sizes).for_each(|(value, n)| *value *= cost(*n as f64));
+            }
+            _ => {}
+        }
+    }
+    Findings::of(&Recording::new(lines).expect("begins with its run line"))
+}
+
+/// A rate that grew by 68 % was listed as falling, and one of two n had a slope.
+#[test]
+fn of_a_rate_more_is_better() {
+    let faster = one_series(Unit::PerSecond, |n| 1000.0 * (1.0 + 0.68 * n / 2_000.0), &[], 10);
+    let text = shown(&faster, 120).replace('\u{202f}', " ");
+    assert_eq!(judge::highlights(&faster), []);
+    assert!(text.contains("Better with n: compile") && !text.contains(" per 1 000"), "{text}");
+    let slower = one_series(Unit::PerSecond, |n| 1000.0 / (1.0 + 0.68 * n / 2_000.0), &[], 10);
+    let text = shown(&slower, 120).replace('\u{202f}', " ");
+    assert_eq!(judge::highlights(&slower).len(), 1);
+    assert!(!text.contains("Better") && !text.contains(" per 1 000"), "{text}");
+}
+
+#[test]
+fn two_n_have_no_slope() {
+    for unit in [Unit::Seconds, Unit::PerSecond] {
+        for cost in [|n: f64| 3.0 * n, |n: f64| 3.0 / n] {
+            for trials in [3, 10] {
+                let findings = one_series(unit, cost, &[1, 1_000], trials);
+                let text = shown(&findings, 120).replace('\u{202f}', " ");
+                assert!(text.contains("compile") && !text.contains(" per "), "{text}");
+            }
+        }
+    }
+}
+
+/// A job and a series at one n have their cost with its interval, whatever is known beside it.
+#[test]
+fn one_n_and_two_have_their_cost() {
+    for trials in [3, 12] {
+        for sizes in [&[20][..], &[20, 40], &[1, 10, 100]] {
+            let findings = one_series(Unit::Seconds, |_| 0.24, sizes, trials);
+            let text = shown(&findings, 120).replace('\u{202f}', " ");
+            let has_cost = |line: &str| {
+                line.starts_with("compile ")
+                    && line.contains(" ms")
+                    && line.contains('(')
+                    && line.contains('–')
+            };
+            assert!(text.lines().any(has_cost), "{trials} trials of {sizes:?}:\n{text}");
+        }
     }
 }
