@@ -5,6 +5,7 @@ use crate::emulated;
 
 use emulated::{Curve, Emulated};
 use judge::Findings;
+use judge::compare::Comparison;
 use record::{Direction, Expect, JobPart, Line, Outcome, Recording, Shape};
 use report::html;
 
@@ -13,6 +14,13 @@ const LEVELS: [u64; 3] = [1, 10, 100];
 /// A job with these series at three levels, of so many trials without noise, on two systems. The second needs
 /// twice as long.
 fn page(series: &[(&'static str, Option<JobPart>, [f64; 3])], trials: u32) -> String {
+    let recording = recording(series, trials);
+    let mut out = Vec::new();
+    html::write(&recording, &Findings::of(&recording), None, &mut out).expect("written");
+    String::from_utf8(out).expect("text").replace('\u{202f}', " ")
+}
+
+fn recording(series: &[(&'static str, Option<JobPart>, [f64; 3])], trials: u32) -> Recording {
     let curve = Curve { cost: |_| 1.0, between: 0.0, within: 0.0, n: 3, twin: None };
     let emulated = Emulated {
         name: "copying",
@@ -48,11 +56,7 @@ fn page(series: &[(&'static str, Option<JobPart>, [f64; 3])], trials: u32) -> St
             _ => {}
         }
     }
-    let recording = Recording::new(lines).expect("begins with its run line");
-    let findings = Findings::of(&recording);
-    let mut out = Vec::new();
-    html::write(&recording, &findings, None, &mut out).expect("written");
-    String::from_utf8(out).expect("text").replace('\u{202f}', " ")
+    Recording::new(lines).expect("begins with its run line")
 }
 
 /// The heights of the layers of that colour in the figure with that id, from the first level on.
@@ -110,4 +114,24 @@ fn one_phase_and_no_phase_have_no_figure() {
     let mut one = none;
     one[1].1 = Some(JobPart::OfUnit);
     assert!(!page(&one, 3).contains("Phases, stacked"));
+}
+
+/// The figure of 2001: the time of a job against its size, a line for each system.
+#[test]
+fn a_job_on_several_systems_begins_with_its_time_against_its_size() {
+    let page = |recording: &Recording| {
+        let systems = Comparison::of(&[("run", recording)]).expect("several systems");
+        let mut out = Vec::new();
+        html::write(recording, &Findings::of(recording), Some(&systems), &mut out).expect("written");
+        String::from_utf8(out).expect("text")
+    };
+    let job = page(&recording(&SERIES, 3));
+    let (before, after) = job.split_once("<section id=\"sizes\">").expect("the figure");
+    assert!(!before.contains("<svg class=\"plot\"") && after.contains("<section id=\"compared\">"));
+    let (figures, _) = after.split_once("</section>").expect("its end");
+    assert_eq!(figures.matches("<figure ").count(), 1, "the whole of the job, and no part of it");
+    assert_eq!(figures.matches("<path class=\"median\"").count(), 2);
+    assert!([">one</text>", ">two</text>"].iter().all(|name| figures.contains(name)), "{figures}");
+    let curves = page(&emulated::compared::one_run_of_three(2_000));
+    assert!(!curves.contains("id=\"sizes\""));
 }
