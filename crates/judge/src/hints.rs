@@ -5,6 +5,7 @@
 //! come from the environment of the record; a fact that was not recorded gives no hint.
 
 use record::System;
+use stats::{Interval, Verdict};
 
 /// How far a landmark may be from the place, as a share of it, when the interval does not reach it: objects
 /// that a process had before, such as its first descriptors, shift a place by a few.
@@ -51,9 +52,23 @@ pub enum Mark {
     },
 }
 
-/// At most two landmarks near a place, what says most first. `place` is n with the ends of its interval, and
-/// `grows` says what n counts, in the words of the workload.
-pub fn near(place: (f64, f64, f64), grows: &str, system: &System) -> Vec<Landmark> {
+/// At most two landmarks near a place in a series, what says most first. `grows` says what n counts, in the
+/// words of the workload. Where powers of two are all that was measured, a place near one says nothing.
+pub fn of(verdict: &Verdict, n: Interval, grows: &str, system: &System) -> Vec<Landmark> {
+    let mut found = near((n.value, n.low, n.high), grows, system);
+    if is_on_powers(verdict) {
+        found.retain(|landmark| !matches!(landmark.mark, Mark::PowerOfTwo { .. }));
+    }
+    found
+}
+
+/// Whether every n that was measured is a power of two, as far as the ranges of n show.
+fn is_on_powers(verdict: &Verdict) -> bool {
+    verdict.blocks.iter().all(|block| block.n_low.is_power_of_two() && block.n_high.is_power_of_two())
+}
+
+/// The same for `place`, which is n with the ends of its interval, whatever was measured.
+fn near(place: (f64, f64, f64), grows: &str, system: &System) -> Vec<Landmark> {
     let (value, low, high) = place;
     let sound = value.is_finite() && low > 0.0 && low <= value && value <= high;
     if !sound || high / low > INTERVAL_WIDEST {

@@ -24,7 +24,7 @@ impl Place {
         let jump = step(verdict).or_else(|| jump(verdict));
         let is_jump = jump.is_some();
         let n = jump.or(verdict.bend.map(|bend| bend.n)).or_else(|| verdict.limit.map(|limit| limit.n))?;
-        Some(Place { n, is_jump, near: hints::near((n.value, n.low, n.high), grows, system) })
+        Some(Place { n, is_jump, near: hints::of(verdict, n, grows, system) })
     }
 
     /// What lies here of that which runs out on a system: a range of ports, a number of descriptors.

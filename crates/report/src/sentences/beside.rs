@@ -33,7 +33,7 @@ pub struct Beside {
 pub fn beside(findings: &Findings, finding: &Finding) -> Vec<Beside> {
     let Some(v) = &finding.verdict else { return Vec::new() };
     let near = |n: Interval| match findings.system(finding) {
-        Some(system) => hints(n, &finding.grows, system),
+        Some(system) => hints(v, n, &finding.grows, system),
         None => String::new(),
     };
     let mut all = Vec::new();
@@ -67,8 +67,8 @@ pub fn beside(findings: &Findings, finding: &Finding) -> Vec<Beside> {
 }
 
 /// `, near half of net.ipv4.ip_local_port_range (14 116)`; nothing where nothing is near.
-fn hints(n: Interval, grows: &str, system: &System) -> String {
-    let near = judge::hints::near((n.value, n.low, n.high), grows, system);
+fn hints(v: &Verdict, n: Interval, grows: &str, system: &System) -> String {
+    let near = judge::hints::of(v, n, grows, system);
     let near: Vec<String> = near.iter().map(|near| format!("near {}", landmark(near))).collect();
     if near.is_empty() { String::new() } else { format!(", {}", list(&near)) }
 }

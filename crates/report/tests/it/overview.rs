@@ -319,3 +319,22 @@ fn one_n_and_two_have_their_cost() {
         }
     }
 }
+
+/// Where n doubles, a place is near a power of two wherever it is.
+#[test]
+fn a_place_among_powers_of_two_is_near_none() {
+    const BEND: f64 = 65_536.0;
+    let bent = |n: f64| 1e-3 * (1.0 + 0.1 * n.min(BEND) / BEND + 0.5 * (n - BEND).max(0.0) / BEND);
+    let powers: Vec<u64> = (4..=20).map(|power| 1 << power).collect();
+    let more: Vec<u64> = powers.iter().flat_map(|n| [*n, n + n / 4, n + n / 2]).collect();
+    for (sizes, is_near) in [(powers, false), (more, true)] {
+        let findings = one_series(Unit::Seconds, bent, &sizes, 10);
+        let place = findings.place(&findings.series[0]).expect("a place");
+        assert!((60_000.0..71_000.0).contains(&place.n.value), "{place:?}");
+        assert_eq!(place.near.len(), usize::from(is_near), "{place:?}");
+        assert_eq!(shown(&findings, 160).contains("near 2^"), is_near);
+    }
+    let powers: Vec<u64> = (4..=20).map(|power| 1 << power).collect();
+    let findings = one_series(Unit::Seconds, |n| if n >= 256.0 { 2e-3 } else { 1e-3 }, &powers, 10);
+    assert!(findings.place(&findings.series[0]).expect("a place").near.is_empty());
+}
